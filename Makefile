@@ -1,0 +1,50 @@
+# make demo and make test do all their own set-up from a fresh clone.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+KERNELS := $(wildcard src/podium/kernels/*.py)
+WORKERS ?= 2
+
+.PHONY: demo test lint bench docs clean
+
+demo: $(VENV)/.kernels  ## rank the bundled example and print the leaderboard
+	$(BIN)/podium rank examples/chess-1948.csv
+
+test: $(VENV)/.kernels $(VENV)/.test  ## everything: unit, property, docs, types, layers
+	$(BIN)/python -m sphinx -q -W -b html docs build/docs
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/python -m pytest -n $(WORKERS) -q
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+bench: $(VENV)/.kernels $(VENV)/.bench  ## side by side with other packages, in minutes
+	$(BIN)/python -m benchmarks.run
+
+docs: $(VENV)/.kernels $(VENV)/.test
+	$(BIN)/python -m sphinx -W -b html docs build/docs
+
+$(VENV)/.installed: pyproject.toml setup.py
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(BIN)/python -m pip install --quiet --group build
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
+	touch $@
+
+# An edited kernel stays stale until rebuilt, so every target that runs code depends on this.
+$(VENV)/.kernels: $(VENV)/.installed $(KERNELS)
+	$(BIN)/python setup.py --quiet build_ext --inplace --parallel 2
+	touch $@
+
+$(VENV)/.test: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --group test
+	touch $@
+
+$(VENV)/.bench: $(VENV)/.test benchmarks/requirements.txt
+	$(BIN)/python -m pip install --quiet --requirement benchmarks/requirements.txt
+	touch $@
+
+clean:
+	rm -rf build $(VENV) src/podium/kernels/*.so src/*.egg-info

@@ -1,0 +1,32 @@
+"""Podium turns imperfect feedback into a ranking you can defend."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from podium import errors
+from podium._version import __version__
+
+if TYPE_CHECKING:
+    from podium.models import load, save
+
+# Name -> module. Loaded on first use, so that `import podium` costs about what NumPy costs.
+_LAZY = {
+    "load": "podium.models",
+    "save": "podium.models",
+}
+
+__all__ = ["__version__", "errors", "load", "save"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LAZY:
+        value = getattr(importlib.import_module(_LAZY[name]), name)
+        globals()[name] = value
+        return value
+    raise AttributeError(f"module 'podium' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *globals()])

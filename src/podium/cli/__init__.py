@@ -1,0 +1,69 @@
+"""The command line: read, call, write. Each command has its own module, loaded when it is called."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import warnings
+from typing import Any
+
+import click
+
+from podium._version import __version__
+from podium.errors import PodiumError, PodiumWarning
+
+__all__ = ["main", "run"]
+
+# Command -> "module:function". Heavy imports wait for the command that needs them.
+COMMANDS = {
+    "rank": "podium.cli.rank:rank",
+}
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, function = COMMANDS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), function)
+        return command
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="podium")
+def main() -> None:
+    """Turn imperfect feedback into a ranking you can defend.
+
+    Data goes to stdout, words to stderr. Exit codes: 0 done, 1 interrupted or a check failed, 2 bad input or usage.
+    """
+
+
+def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
+    if issubclass(category, PodiumWarning):
+        click.echo(f"warning: {message}", err=True)
+
+
+def run(args: list[str] | None = None) -> None:
+    """Run the command line; our own errors leave as one line and exit code 2, never as a traceback."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", PodiumWarning)
+        warnings.showwarning = _show_warning
+        try:
+            code = main.main(args=args, prog_name="podium", standalone_mode=False)
+            sys.exit(code if isinstance(code, int) else 0)
+        except click.ClickException as problem:
+            problem.show()
+            sys.exit(2)
+        except PodiumError as problem:
+            click.echo(f"podium: {problem}", err=True)
+            sys.exit(2)
+        except (click.exceptions.Abort, KeyboardInterrupt):
+            click.echo("interrupted", err=True)
+            sys.exit(1)
+        except BrokenPipeError:  # the reader of our output (head, less) left early
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
