@@ -56,7 +56,7 @@ def load(path: str | os.PathLike[str]) -> Any:
             header = json.loads(archive.read(HEADER))
             if header["format"] > FORMAT:
                 raise InputError(
-                    f"{path}: written by podium {header['podium']}, which is newer; this is {__version__}: upgrade podium"
+                    f"{path}: written by the newer podium {header['podium']}; this is {__version__}: upgrade podium"
                 )
 
             def array(number: int) -> np.ndarray:
