@@ -10,14 +10,16 @@ from podium._version import __version__
 
 if TYPE_CHECKING:
     from podium.models import load, save
+    from podium.ranking import Ranking
 
 # Name -> module. Loaded on first use, so that `import podium` costs about what NumPy costs.
 _LAZY = {
+    "Ranking": "podium.ranking",
     "load": "podium.models",
     "save": "podium.models",
 }
 
-__all__ = ["__version__", "errors", "load", "save"]
+__all__ = ["Ranking", "__version__", "errors", "load", "save"]
 
 
 def __getattr__(name: str) -> Any:

@@ -29,7 +29,11 @@ FORMAT = 1
 HEADER = "podium.json"
 
 # Class name -> module. Only these are ever built from a file.
-KNOWN: dict[str, str] = {}
+KNOWN: dict[str, str] = {
+    "Evidence": "podium.uncertainty",
+    "Ranking": "podium.ranking",
+    "Spread": "podium.uncertainty",
+}
 
 
 def save(model: object, path: str | os.PathLike[str]) -> None:
@@ -134,7 +138,7 @@ def _unpack(value: Any, array: Callable[[int], np.ndarray]) -> Any:
         raise InputError(f"the file asks for an unknown class {name!r}; upgrade podium, or do not trust the file")
     cls = getattr(importlib.import_module(KNOWN[name]), name)
     state = {k: _unpack(v, array) for k, v in value["state"].items()}
-    if dataclasses.is_dataclass(cls):
+    if hasattr(cls, "__dataclass_fields__"):
         return cls(**state)
     made = cls.__new__(cls)
     if hasattr(made, "__setstate__"):

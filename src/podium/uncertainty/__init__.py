@@ -1,0 +1,33 @@
+"""How sure the scores are: covariances, bootstrap, rank intervals, tiers. Arrays in, arrays out.
+
+`Evidence` is what a ranker hands over at its optimum, `spread` turns it into (co)variances of the mean-centred scores,
+and `rank_intervals`, `tiers`, `probability_above`, `probability_best` and `top_set` read those. All in log-odds.
+"""
+
+from podium.uncertainty.covariance import covariance, extra_covariance, extra_std_errors, spread
+from podium.uncertainty.evidence import KINDS, Evidence
+from podium.uncertainty.ranks import (
+    Spread,
+    probability_above,
+    probability_best,
+    quantile,
+    rank_intervals,
+    tiers,
+    top_set,
+)
+
+__all__ = [
+    "KINDS",
+    "Evidence",
+    "Spread",
+    "covariance",
+    "extra_covariance",
+    "extra_std_errors",
+    "probability_above",
+    "probability_best",
+    "quantile",
+    "rank_intervals",
+    "spread",
+    "tiers",
+    "top_set",
+]

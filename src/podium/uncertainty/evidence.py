@@ -1,0 +1,130 @@
+"""Evidence: what a fitted likelihood model hands over so that others can say how sure its scores are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from podium.errors import InputError
+
+__all__ = ["KINDS", "Evidence"]
+
+# How the spread of the scores may be estimated; `Evidence.require` says what each needs.
+KINDS = ("hessian", "sandwich", "cluster", "bootstrap")
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Evidence:
+    """What the votes say about how sure the scores are: the curvature of the loss at the optimum, and each row's pull.
+
+    The Hessian of the penalised loss in the scores u and the extra parameters e (tie, side, covariate coefficients,
+    feature weights) is kept in parts, because u alone may be a million long:
+
+        H = [[ Laplacian(left, right, curvature) + ridge·I, border ], [ borderᵀ, corner ]]
+
+    Attributes
+    ----------
+    n : int
+        Number of items.
+    left, right : int arrays
+        One entry per row of curvature, usually a unique pair; a pair may appear in several rows.
+    curvature : float array
+        Second derivative of the row's loss along u_left − u_right: Σ weight·p(1−p) for a logistic model.
+    ridge : float
+        Second derivative of the penalty, 2·l2. With 0 the common shift has no curvature; centring takes it out.
+    border, corner : float arrays (n, p) and (p, p), or None
+        Mixed and pure second derivatives of the extra parameters.
+    pull_left, pull_right, pull : arrays, or None
+        d loss / d (u_left − u_right) of ONE vote of weight 1 in the row. There may be more of these rows than of
+        curvature: one per pair × outcome (× cluster). The sandwich, cluster and bootstrap kinds need them.
+    pull_weight, pull_weight_sq : float arrays
+        Σ w and Σ w² over the votes of the row. When weights are not counts only Σ w² makes the sandwich honest.
+    pull_extra : float array (rows, p), or None
+        Derivative of one vote's loss with respect to the extra parameters.
+    target : float array, or None
+        Share of the row's votes that left won (1, 0, or ½ for a tie counted half). Plain logistic models give it; with
+        it and `scores` the bootstrap refits, without it takes one Newton step.
+    scores : float array, or None
+        The optimum, in log-odds.
+    clusters : dict of str to int array
+        Name ("judge", "group", "ranking") to the cluster code of every pull row; −1 is a vote of its own.
+    open_above, open_below : bool arrays, or None
+        Items whose score has no finite upper (they only win) or lower bound (they only lose).
+    """
+
+    n: int
+    left: np.ndarray
+    right: np.ndarray
+    curvature: np.ndarray
+    ridge: float = 0.0
+    border: np.ndarray | None = None
+    corner: np.ndarray | None = None
+    pull_left: np.ndarray | None = None
+    pull_right: np.ndarray | None = None
+    pull: np.ndarray | None = None
+    pull_weight: np.ndarray | None = None
+    pull_weight_sq: np.ndarray | None = None
+    pull_extra: np.ndarray | None = None
+    target: np.ndarray | None = None
+    scores: np.ndarray | None = None
+    clusters: dict[str, np.ndarray] = field(default_factory=dict)
+    open_above: np.ndarray | None = None
+    open_below: np.ndarray | None = None
+
+    def __post_init__(self) -> None:
+        assert len(self.left) == len(self.right) == len(self.curvature), "one entry per curvature row"
+        assert (self.border is None) == (self.corner is None), "border and corner come together"
+        assert (self.pull_extra is None) or self.border is not None, "extra pulls need their curvature"
+
+    @property
+    def extras(self) -> int:
+        """Number of extra parameters."""
+        return 0 if self.corner is None else len(self.corner)
+
+    @property
+    def shift_free(self) -> bool:
+        """Whether adding a constant to every score changes nothing but the penalty; false with feature weights."""
+        if self.border is None:
+            return True
+        return bool(np.all(np.abs(self.border.sum(axis=0)) <= 1e-9 * np.abs(self.border).sum(axis=0)))
+
+    def require(self, kind: str, cluster: str | None = None) -> str | None:
+        """Check that `kind` can be had from this evidence; return the name of the cluster it will use."""
+        if kind not in KINDS:
+            raise InputError(f"uncertainty {kind!r} is not known; choose one of {', '.join(KINDS)}")
+        if cluster is not None and kind not in ("cluster", "bootstrap"):
+            raise InputError(f"uncertainty {kind!r} takes no cluster; use 'cluster' or 'bootstrap'")
+        if kind != "hessian" and self.pull is None:
+            raise InputError(
+                f"uncertainty {kind!r} needs every vote's gradient, which this ranker does not give; use 'hessian'"
+            )
+        if self.extras and kind != "hessian" and self.pull_extra is None:
+            raise InputError(
+                f"uncertainty {kind!r} needs every vote's gradient in the extra parameters too; use 'hessian'"
+            )
+        if kind == "cluster" and cluster is None:
+            if len(self.clusters) != 1:
+                raise InputError(f"name the cluster: {self._choices()}")
+            return next(iter(self.clusters))
+        if cluster is not None and cluster not in self.clusters:
+            raise InputError(f"no cluster {cluster!r} in the votes: {self._choices()}")
+        return cluster
+
+    def _choices(self) -> str:
+        if not self.clusters:
+            return "the votes name no judge, group or ranking"
+        return "the votes have " + ", ".join(repr(name) for name in self.clusters)
+
+    def pulls(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return left, right, pull, Σ w and Σ w² of the gradient rows; `require` has checked that they exist."""
+        found = (self.pull_left, self.pull_right, self.pull, self.pull_weight, self.pull_weight_sq)
+        left, right, pull, weight, weight_sq = (each for each in found if each is not None)
+        return left, right, pull, weight, weight_sq
+
+    def summed_curvature(self) -> np.ndarray:
+        """Curvature of each item's own score: the diagonal of H."""
+        n = self.n
+        total = np.bincount(self.left, self.curvature, n) + np.bincount(self.right, self.curvature, n)
+        diagonal: np.ndarray = total + self.ridge
+        return diagonal

@@ -1,0 +1,189 @@
+"""Ranking: order, table, words, and what it refuses."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import podium
+import reference_uncertainty as reference
+from podium.errors import InputError
+from podium.ranking import Ranking
+
+ELO = 400 / np.log(10)
+
+
+def fitted(shift=0.0, unit=1.0, lazily=False, **more):
+    rng = np.random.default_rng(7)
+    truth = np.array([1.0, -1.0, 0.5, 0.0])
+    left, right, won = reference.votes(rng, truth, 200)
+    u = reference.fit(4, left, right, won, np.ones(200))
+    judge = rng.integers(10, size=200)
+    e = reference.evidence(4, left, right, won, np.ones(200), u, clusters={"judge": judge}, **more)
+    record = (np.array([1.0, 2, 3, 4]), np.array([4.0, 3, 2, 1]), np.zeros(4))
+    return Ranking(
+        ["ale", "bun", "cod", "dip"],
+        shift + unit * u,
+        evidence=(lambda: e) if lazily else e,
+        unit=unit,
+        record=record,
+    )
+
+
+def test_equal_scores_keep_the_order_of_the_items_and_share_a_rank():
+    ranking = Ranking("abcd", [1, 3, 1, 3])
+    assert ranking.order == ("b", "d", "a", "c")
+    assert list(ranking) == ["b", "d", "a", "c"]
+    assert ranking.ranks.tolist() == [3, 1, 3, 1]
+    assert len(ranking) == 4
+
+
+def test_an_unknown_item_is_named_with_the_nearest_labels():
+    ranking = Ranking(["gpt-large", "llama", "mistral"], [1, 2, 3])
+    with pytest.raises(InputError, match=r"'gpt-larg' is not in this ranking; did you mean 'gpt-large'\?"):
+        ranking.score("gpt-larg")
+    with pytest.raises(InputError, match="the 3 items are in `items`"):
+        ranking.score(["zzz"])
+
+
+def test_scores_must_match_the_items_and_be_finite():
+    with pytest.raises(InputError, match="2 items need as many scores"):
+        Ranking("ab", [1.0])
+    with pytest.raises(InputError, match="the score of 'b' is nan"):
+        Ranking("ab", [1.0, np.nan])
+
+
+def test_a_ranking_of_scores_only_has_no_intervals_and_says_so():
+    ranking = Ranking("ab", [1.0, 2.0])
+    assert ranking.std_errors is None
+    for ask in (ranking.intervals, ranking.rank_intervals, ranking.tiers, ranking.probability_best):
+        with pytest.raises(InputError, match="scores only, so no intervals exist"):
+            ask()
+    frame = ranking.to_frame()
+    assert frame["item"].to_list() == ["b", "a"]
+    assert frame["lower"].null_count() == frame["tier"].null_count() == frame["wins"].null_count() == 2
+    assert "no intervals" in repr(ranking)
+
+
+def test_the_table_has_the_pinned_columns_best_first():
+    frame = fitted().to_frame()
+    assert frame.columns == (
+        [
+            "item",
+            "score",
+            "std_error",
+            "lower",
+            "upper",
+            "rank",
+            "rank_lower",
+            "rank_upper",
+            "tier",
+            "wins",
+            "losses",
+            "ties",
+            "comparisons",
+        ]
+    )
+    assert frame["score"].is_sorted(descending=True)
+    assert frame["rank"].to_list() == [1, 2, 3, 4]
+    assert frame["comparisons"].to_list() == [5.0] * 4
+    assert ((frame["rank_lower"] <= frame["rank"]) & (frame["rank"] <= frame["rank_upper"])).all()
+    assert_allclose(frame["upper"] - frame["score"], 1.959963984540054 * frame["std_error"], rtol=1e-12)
+
+
+def test_an_anchor_moves_the_bounds_but_no_width_rank_or_tier():
+    here, there = fitted(), fitted(shift=1000.0, unit=ELO)
+    assert_allclose(there.std_errors, ELO * here.std_errors, rtol=1e-9)
+    for reference_item in ("mean", "bun"):
+        low, high = here.intervals(reference=reference_item)
+        low_moved, high_moved = there.intervals(reference=reference_item)
+        assert_allclose(low_moved, 1000 + ELO * low, rtol=1e-9)
+        assert_allclose(high_moved, 1000 + ELO * high, rtol=1e-9)
+    assert_allclose(there.rank_intervals(), here.rank_intervals())
+    assert there.tiers() == here.tiers()
+    assert there.probability_above("ale", "bun") == pytest.approx(here.probability_above("ale", "bun"))
+
+
+def test_against_an_item_the_bounds_are_those_of_the_difference():
+    ranking = fitted()
+    c = reference.centred_inverse(
+        reference.hessian(4, *[getattr(ranking.evidence, k) for k in ("left", "right", "curvature")], 2e-3), 4
+    )
+    lower, upper = ranking.intervals(level=0.9, reference="cod")
+    se = np.sqrt(np.diag(c) + c[2, 2] - 2 * c[2])
+    assert_allclose(upper - lower, 2 * 1.6448536269514722 * se, atol=1e-9)
+    assert lower[2] == upper[2] == ranking.score("cod")
+
+
+def test_an_item_that_only_wins_is_open_above_to_rank_one():
+    ranking = fitted(open_above=np.array([False, True, False, False]))
+    assert ranking.std_errors[1] == np.inf
+    lower, upper = ranking.intervals()
+    assert upper[1] == np.inf
+    assert np.isfinite(lower[1])
+    assert ranking.rank_intervals()[0][1] == 1
+    assert ranking.to_frame(simultaneous=True).filter(item="bun")["rank_lower"].item() == 1
+    assert "inf" in repr(ranking)
+
+
+def test_evidence_is_made_on_first_use_and_once():
+    calls = []
+
+    def make():
+        calls.append(1)
+        return fitted().evidence
+
+    ranking = Ranking(["ale", "bun", "cod", "dip"], [1, 2, 3, 4], evidence=make)
+    assert ranking.order[0] == "dip"
+    assert calls == []
+    assert ranking.std_errors is not None
+    assert ranking.tiers()
+    assert calls == [1]
+
+
+def test_other_uncertainty_keeps_the_scores():
+    ranking = fitted()
+    robust = ranking.with_uncertainty("cluster")
+    assert robust.cluster == "judge"
+    assert_allclose(robust.scores, ranking.scores)
+    assert not np.allclose(robust.std_errors, ranking.std_errors)
+    assert robust != ranking
+    assert "clustered by judge" in repr(robust)
+    with pytest.raises(InputError, match="scores only"):
+        Ranking("ab", [1, 2]).with_uncertainty("sandwich")
+
+
+@pytest.mark.parametrize("how", ["pickle", "file"])
+def test_a_ranking_survives_storage_even_before_its_evidence_was_made(how, tmp_path):
+    ranking = fitted(lazily=True)
+    if how == "pickle":
+        again = pickle.loads(pickle.dumps(ranking))
+    else:
+        podium.save(ranking, tmp_path / "r.podium")
+        again = podium.load(tmp_path / "r.podium")
+    assert again == ranking
+    assert_allclose(again.std_errors, ranking.std_errors)
+    assert again.to_frame().equals(ranking.to_frame())
+    assert_allclose(again.with_uncertainty("cluster").std_errors, ranking.with_uncertainty("cluster").std_errors)
+
+
+def test_the_printed_table_is_aligned_and_short():
+    ranking = Ranking([f"item {i}" for i in range(50)], np.arange(50))
+    lines = repr(ranking).splitlines()
+    assert lines[0].split() == ["rank", "item", "score"]
+    assert lines[1].split() == ["1", "item", "49", "49.00"]
+    assert len({len(line) for line in lines[:21]}) == 1
+    assert lines[21] == "… and 30 more"
+
+
+def test_notebook_html_escapes_labels():
+    page = Ranking(["<script>alert(1)</script>", "b"], [1, 2], note="a < b")._repr_html_()
+    assert "<script>" not in page
+    assert "&lt;script&gt;" in page
+    assert "a &lt; b" in page
+
+
+def test_labels_of_mixed_types_become_text_in_the_table():
+    assert Ranking([1, "a"], [2, 1]).to_frame()["item"].to_list() == ["1", "a"]
+    assert Ranking([10, 20], [2, 1]).to_frame()["item"].to_list() == [10, 20]

@@ -1,0 +1,259 @@
+"""Uncertainty against slow twins, closed forms and laws."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+import reference_uncertainty as reference
+from podium.errors import InputError
+from podium.uncertainty import (
+    Evidence,
+    Spread,
+    covariance,
+    extra_covariance,
+    extra_std_errors,
+    probability_above,
+    probability_best,
+    rank_intervals,
+    spread,
+    tiers,
+    top_set,
+)
+
+
+@pytest.fixture
+def season():
+    """Twelve items, 600 weighted votes by 30 judges, and the fitted evidence."""
+    rng = np.random.default_rng(1)
+    truth = rng.normal(size=12)
+    left, right, won = reference.votes(rng, truth, 600)
+    won[::7] = 0.5
+    weight = rng.exponential(size=600)
+    u = reference.fit(12, left, right, won, weight)
+    judge = rng.integers(30, size=600)
+    return reference.evidence(12, left, right, won, weight, u, clusters={"judge": judge})
+
+
+def test_one_pair_has_the_variance_of_the_textbook():
+    one = Evidence(2, np.array([0]), np.array([1]), np.array([40 * 0.3 * 0.7]))
+    found = spread(one)
+    assert found.differences(0)[1] == pytest.approx(1 / (40 * 0.3 * 0.7))
+
+
+@pytest.mark.parametrize("ridge", [0.0, 2e-3, 1.0])
+def test_hessian_kind_is_the_projected_inverse(season, ridge):
+    e = Evidence(12, season.left, season.right, season.curvature, ridge=ridge)
+    expected = reference.centred_inverse(reference.hessian(12, e.left, e.right, e.curvature, ridge), 12)
+    assert_allclose(covariance(e), expected, atol=1e-11)
+
+
+def test_sandwich_is_the_sum_of_outer_products_over_votes(season):
+    bread = reference.centred_inverse(
+        reference.hessian(12, season.left, season.right, season.curvature, season.ridge), 12
+    )
+    gradients = reference.directions(12, season.left, season.right) * (season.pull * season.pull_weight)[:, None]
+    meat = sum(np.outer(g, g) for g in gradients)
+    assert_allclose(covariance(season, "sandwich"), bread @ meat @ bread, atol=1e-11)
+
+
+@pytest.mark.parametrize("lonely", [0, 25])
+def test_cluster_kind_sums_gradients_within_clusters_first(season, lonely):
+    codes = season.clusters["judge"].copy()
+    codes[:lonely] = -1
+    e = reference.evidence(
+        12, season.left, season.right, season.target, season.pull_weight, season.scores, clusters={"judge": codes}
+    )
+    bread = reference.centred_inverse(reference.hessian(12, e.left, e.right, e.curvature, e.ridge), 12)
+    gradients = reference.directions(12, e.left, e.right) * (e.pull * e.pull_weight)[:, None]
+    sums = [gradients[codes == c].sum(axis=0) for c in np.unique(codes) if c >= 0]
+    sums += list(gradients[codes < 0])
+    meat = sum(np.outer(s, s) for s in sums) * len(sums) / (len(sums) - 1)
+    assert_allclose(covariance(e, "cluster"), bread @ meat @ bread, atol=1e-11)
+
+
+def test_extras_are_profiled_out(season):
+    rng = np.random.default_rng(2)
+    z = rng.normal(size=(600, 2))
+    rows = np.hstack([reference.directions(12, season.left, season.right), z])
+    whole = rows.T @ (season.curvature[:, None] * rows)
+    whole[:12, :12] += season.ridge * np.eye(12)
+    e = Evidence(
+        12,
+        season.left,
+        season.right,
+        season.curvature,
+        ridge=season.ridge,
+        border=whole[:12, 12:],
+        corner=whole[12:, 12:],
+        pull_left=season.left,
+        pull_right=season.right,
+        pull=season.pull,
+        pull_weight=season.pull_weight,
+        pull_weight_sq=season.pull_weight_sq,
+        pull_extra=season.pull[:, None] * z,
+        clusters=season.clusters,
+    )
+    bread = reference.centred_inverse(whole, 12)
+    gradients = rows * (season.pull * season.pull_weight)[:, None]
+    assert_allclose(covariance(e), bread[:12, :12], atol=1e-11)
+    assert_allclose(extra_std_errors(e), np.sqrt(np.diag(np.linalg.inv(whole))[12:]), rtol=1e-9)
+    robust = bread @ (gradients.T @ gradients) @ bread
+    assert_allclose(covariance(e, "sandwich"), robust[:12, :12], atol=1e-11)
+    assert_allclose(extra_covariance(e, "sandwich"), robust[12:, 12:], atol=1e-11)
+    codes = season.clusters["judge"]
+    sums = np.array([gradients[codes == c].sum(axis=0) for c in np.unique(codes)])
+    assert_allclose(extra_covariance(e, "cluster"), (bread @ sums.T @ sums @ bread)[12:, 12:] * 30 / 29, atol=1e-11)
+
+
+def test_feature_weights_move_the_mean_and_are_handled():
+    """Border columns that do not sum to zero (features): the plain block inverse, then centring."""
+    rng = np.random.default_rng(3)
+    n, d = 9, 2
+    x = rng.normal(size=(n, d)) + 1
+    left, right, _ = reference.votes(rng, np.zeros(n), 80)
+    curvature = rng.random(80)
+    ridge, keep = 0.8, 0.3
+    e = Evidence(n, left, right, curvature, ridge, border=-ridge * x, corner=ridge * x.T @ x + keep * np.eye(d))
+    whole = np.block(
+        [
+            [reference.hessian(n, left, right, curvature, ridge), -ridge * x],
+            [-ridge * x.T, ridge * x.T @ x + keep * np.eye(d)],
+        ]
+    )
+    assert_allclose(covariance(e), reference.centred_inverse(whole, n)[:n, :n], atol=1e-11)
+
+
+def test_groups_never_compared_have_no_intervals_without_a_penalty():
+    apart = Evidence(4, np.array([0, 2]), np.array([1, 3]), np.array([5.0, 5.0]))
+    with pytest.raises(InputError, match="never compared"):
+        covariance(apart)
+
+
+def test_what_a_kind_needs_is_said(season):
+    bare = Evidence(2, np.array([0]), np.array([1]), np.array([1.0]))
+    with pytest.raises(InputError, match="'sandwich' needs every vote's gradient"):
+        covariance(bare, "sandwich")
+    with pytest.raises(InputError, match="'jackknife' is not known; choose one of hessian"):
+        covariance(season, "jackknife")
+    with pytest.raises(InputError, match="no cluster 'group' in the votes: the votes have 'judge'"):
+        covariance(season, "cluster", "group")
+    with pytest.raises(InputError, match="takes no cluster"):
+        covariance(season, "hessian", "judge")
+    alone = reference.evidence(
+        2,
+        np.array([0, 0]),
+        np.array([1, 1]),
+        np.array([1.0, 0.0]),
+        np.ones(2),
+        np.zeros(2),
+        clusters={"judge": np.zeros(2, dtype=int)},
+    )
+    with pytest.raises(InputError, match="at least two clusters; the votes have 1"):
+        covariance(alone, "cluster")
+
+
+scores_and_spread = st.integers(2, 9).flatmap(
+    lambda n: st.tuples(
+        st.lists(st.integers(-6, 6), min_size=n, max_size=n),
+        st.integers(0, 2**32 - 1),
+        st.lists(st.sampled_from(["", "above", "below"]), min_size=n, max_size=n),
+    )
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(scores_and_spread)
+def test_rank_intervals_follow_the_definition(case):
+    values, seed, ends = case
+    n = len(values)
+    u = np.array(values, dtype=float)
+    half = np.random.default_rng(seed).normal(size=(n, n))
+    c = half @ half.T
+    above, below = np.array([e == "above" for e in ends]), np.array([e == "below" for e in ends])
+    s = Spread(covariance=c, open_above=above, open_below=below)
+    z = 1.959963984540054
+    best, worst = np.ones(n, dtype=int), np.full(n, n)
+    for i in range(n):
+        for j in range(n):
+            if i == j:
+                continue
+            se = np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])
+            low = -np.inf if below[j] or above[i] else u[j] - u[i] - z * se
+            high = np.inf if above[j] or below[i] else u[j] - u[i] + z * se
+            best[i] += low > 0
+            worst[i] -= high < 0
+    found = rank_intervals(u, s)
+    assert_allclose(found[0], best)
+    assert_allclose(found[1], worst)
+    wide = rank_intervals(u, s, simultaneous=True)
+    assert (wide[0] <= best).all()
+    assert (wide[1] >= worst).all()
+
+
+def test_many_items_compare_marginal_intervals():
+    rng = np.random.default_rng(4)
+    u, v = rng.normal(size=40), rng.exponential(size=40) * 0.05
+    open_above = np.arange(40) == 3
+    lower, upper = u - 1.959963984540054 * np.sqrt(v), u + 1.959963984540054 * np.sqrt(v)
+    upper[3] = np.inf
+    best, worst = rank_intervals(u, Spread(variances=v, open_above=open_above))
+    for i in range(40):
+        assert best[i] == 1 + np.sum(lower > upper[i])
+        assert worst[i] == 40 - np.sum(upper < lower[i])
+
+
+def test_a_tier_holds_all_not_significantly_below_its_first():
+    u = np.array([0.0, 3.0, 2.9, 0.1, -5.0])
+    c = np.diag([0.01, 0.01, 0.01, 9.0, 0.01])
+    assert tiers(u, Spread(covariance=c)).tolist() == [2, 1, 1, 1, 3]
+    assert tiers(u, Spread(variances=np.diag(c))).tolist() == [2, 1, 1, 1, 3]
+
+
+def test_confidence_that_one_is_above_the_other_is_the_normal_tail():
+    s = Spread(covariance=np.array([[1.0, 0.0], [0.0, 3.0]]))
+    assert probability_above(np.array([1.0, 0.0]), s, 0, 1) == pytest.approx(0.6914624612740131)  # Φ(½)
+    assert probability_above(np.array([1.0, 0.0]), s, 1, 0) == pytest.approx(1 - 0.6914624612740131)
+
+
+def test_confidence_to_be_best_of_two_is_the_confidence_to_be_above():
+    s = Spread(covariance=np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    best = probability_best(np.array([1.0, 0.0]), s)
+    assert best.sum() == pytest.approx(1)
+    assert best[0] == pytest.approx(0.6914624612740131, abs=0.015)  # three standard errors of 10,000 draws
+
+
+def test_the_top_set_leaves_out_only_the_clearly_lower():
+    u = np.array([5.0, 4.9, 0.0])
+    s = Spread(covariance=np.eye(3) * 0.01)
+    assert top_set(u, s, 1).tolist() == [True, True, False]
+    with pytest.raises(InputError, match="between 1 and the number of items, 3; got 4"):
+        top_set(u, s, 4)
+
+
+@pytest.mark.parametrize("level", [0, 1, -1, 1.5, float("nan")])
+def test_a_level_outside_zero_to_one_is_refused(level):
+    with pytest.raises(InputError, match="level must lie between 0 and 1"):
+        rank_intervals(np.zeros(2), Spread(covariance=np.eye(2)), level)
+
+
+def test_relabelling_the_items_permutes_everything(season):
+    rng = np.random.default_rng(5)
+    place = rng.permutation(12)  # old code -> new code
+    moved = reference.evidence(
+        12,
+        place[season.left],
+        place[season.right],
+        season.target,
+        season.pull_weight,
+        season.scores[np.argsort(place)],
+        clusters=season.clusters,
+    )
+    for kind in ("hessian", "sandwich", "cluster"):
+        here, there = spread(season, kind), spread(moved, kind)
+        assert_allclose(there.covariance[np.ix_(place, place)], here.covariance, atol=1e-12)
+        old, new = rank_intervals(season.scores, here), rank_intervals(moved.scores, there)
+        assert (new[0][place] == old[0]).all()
+        assert (new[1][place] == old[1]).all()
+        assert (tiers(moved.scores, there)[place] == tiers(season.scores, here)).all()
