@@ -1,0 +1,1 @@
+"""Ask the fewest questions for the best order."""

@@ -1,0 +1,260 @@
+"""One driver for every algorithm that asks: hand out pairs, take answers in any order, replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from podium.active.evidence import Evidence
+from podium.active.state import Flow, Start, State
+
+__all__ = ["Asked", "Interview", "Told"]
+
+NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
+TAIL = 0.25  # share of a batch that may still be open when the algorithm goes on without it
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """An event: questions were asked for."""
+
+    max_pairs: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """An event: answers came in. Row k: values[k] (1, 0.5, 0, nan for a skip) of rater raters[k] on pairs[k]."""
+
+    pairs: np.ndarray
+    values: np.ndarray
+    raters: np.ndarray
+
+
+@dataclass(slots=True)
+class _Batch:
+    """What the algorithm waits for, and what of it still has to be handed out."""
+
+    pairs: np.ndarray
+    keys: np.ndarray
+    queue: np.ndarray  # pairs to hand out, check pairs among them
+    handed: int = 0
+
+
+@dataclass(slots=True)
+class CheckPairs:
+    """Random pairs asked to measure, not to sort: drawn uniformly from the pairs without an answer."""
+
+    share: float
+    rng: np.random.Generator
+    owed: float = 0.0
+    keys: list[int] = field(default_factory=list)
+    predicted: list[float] = field(default_factory=list)  # places between the two, right less left, before the answer
+
+    def draw(self, count: int, state: State, taken: set[int]) -> np.ndarray:
+        """Pairs to go with `count` questions, in the share asked for."""
+        self.owed += count * self.share / (1.0 - self.share)
+        wanted = int(self.owed)
+        self.owed -= wanted
+        n = state.n
+        room = n * (n - 1) // 2 - state.evidence.distinct - len(taken)
+        wanted = min(wanted, room // 2)  # a few pairs are left: no use in guessing for them
+        place = np.empty(n, dtype=np.int64)
+        place[state.order] = np.arange(n)
+        found: list[tuple[int, int]] = []
+        while len(found) < wanted:
+            tries = self.rng.integers(0, n, size=(2 * (wanted - len(found)) + 8, 2))
+            tries = tries[tries[:, 0] != tries[:, 1]]
+            keys = state.evidence.keys(tries)
+            for pair, key, known in zip(tries, keys.tolist(), state.evidence.closed(keys), strict=True):
+                if not known and key not in taken and len(found) < wanted:
+                    taken.add(key)
+                    found.append((int(pair[0]), int(pair[1])))
+                    self.keys.append(key)
+                    low, high = divmod(key, n)
+                    self.predicted.append(float(place[high] - place[low]))
+        return np.array(found, dtype=np.int64).reshape(-1, 2)
+
+
+class Interview:
+    """Drive an algorithm by `ask` and `tell`; its state is a function of the seed and the list of events.
+
+    Parameters
+    ----------
+    n : int
+        Items are 0 … n - 1 here.
+    start : callable
+        Given a `State`, the algorithm: a generator that yields pairs and is sent answers.
+    seed : int
+    budget : int, optional
+        Most distinct pairs to ask.
+    random_share : float
+        Share of the questions that are uniformly random check pairs.
+
+    Examples
+    --------
+    >>> from podium.active.quicksort import quicksort
+    >>> interview = Interview(4, quicksort, seed=1)
+    >>> while not interview.done:
+    ...     pairs = interview.ask()
+    ...     contradictions = interview.tell(pairs, pairs[:, 0] < pairs[:, 1])
+    >>> interview.order.tolist()
+    [0, 1, 2, 3]
+    """
+
+    def __init__(
+        self, n: int, start: Start, *, seed: int, budget: int | None = None, random_share: float = 0.0
+    ) -> None:
+        self.n = n
+        self.start = start
+        self.seed = seed
+        self.budget = n * (n - 1) // 2 if budget is None else budget
+        self.random_share = random_share
+        self._begin()
+
+    def _begin(self) -> None:
+        asking, checking = np.random.SeedSequence(self.seed).spawn(2)
+        self.state = State(self.n, np.random.default_rng(asking))
+        self.checks = CheckPairs(self.random_share, np.random.default_rng(checking))
+        self.events: list[Asked | Told] = []
+        self.rounds = 0
+        self.contradictions = 0
+        self._asked: set[int] = set()
+        self._open: dict[int, tuple[int, int]] = {}  # handed out, not answered: by key, as shown
+        self._flow: Flow = self.start(self.state)
+        self._finished = False
+        self._batch = self._next(None)
+        self._settle()
+
+    @property
+    def evidence(self) -> Evidence:
+        return self.state.evidence
+
+    @property
+    def order(self) -> np.ndarray:
+        """The algorithm's best order so far, codes, best first."""
+        return self.state.order
+
+    @property
+    def asked(self) -> int:
+        """Distinct pairs handed out."""
+        return len(self._asked)
+
+    @property
+    def unasked_answers(self) -> int:
+        """Distinct pairs that were answered without having been asked."""
+        return self.evidence.distinct - int(self.evidence.closed(np.fromiter(self._asked, dtype=np.int64)).sum())
+
+    @property
+    def done(self) -> bool:
+        """No question is left: the algorithm has its order, or the budget is spent and answered."""
+        if self._open:
+            return False
+        return self._finished or len(self._asked) >= self.budget
+
+    def ask(self, max_pairs: int | None = None) -> np.ndarray:
+        """Return up to `max_pairs` pairs (all that can be put at once if omitted) to show, left and right.
+
+        Pairs handed out before come again only when nothing else is left: the algorithm goes on without the last
+        quarter of a batch, and answers that come later are still used.
+        """
+        self.events.append(Asked(max_pairs))
+        while not self._finished and len(self._asked) < self.budget:
+            found = self._hand_out(self._batch, max_pairs)
+            if len(found):
+                return found
+            waiting = sum(key in self._open for key in self._batch.keys.tolist())
+            if waiting > TAIL * len(self._batch.pairs):
+                break
+            self._batch = self._next(self._batch)
+            self._settle()
+        again = np.array(list(self._open.values()), dtype=np.int64).reshape(-1, 2)
+        return again[:max_pairs]
+
+    def _hand_out(self, batch: _Batch, max_pairs: int | None) -> np.ndarray:
+        """The next pairs of the queue that are still without an answer, within the budget."""
+        room = self.budget - len(self._asked)
+        most = room if max_pairs is None else min(room, max_pairs)
+        found: list[np.ndarray] = []
+        count = 0
+        while count < most and batch.handed < len(batch.queue):
+            pairs = batch.queue[batch.handed : batch.handed + most - count]
+            batch.handed += len(pairs)
+            keys = self.evidence.keys(pairs)
+            fresh = ~self.evidence.closed(keys)
+            pairs, keys = pairs[fresh], keys[fresh]
+            found.append(pairs)
+            count += len(pairs)
+            self._asked.update(keys.tolist())
+            self._open.update(zip(keys.tolist(), map(tuple, pairs.tolist()), strict=True))
+        return np.concatenate(found) if found else NO_PAIRS
+
+    def _settle(self) -> None:
+        """Let the algorithm go on while all it waits for is answered or skipped."""
+        while not self._finished and not self._open:
+            batch = self._batch
+            rest = batch.queue[batch.handed :]
+            if not self.evidence.closed(self.evidence.keys(rest)).all():
+                return
+            self._batch = self._next(batch)
+
+    def _next(self, batch: _Batch | None) -> _Batch:
+        """Send the answers of `batch` to the algorithm and lay out what it asks next."""
+        try:
+            if batch is None:
+                pairs = next(self._flow)
+            else:
+                self.rounds += 1
+                pairs = self._flow.send(self.evidence.answers(batch.pairs))
+        except StopIteration as end:
+            self.state.order = np.asarray(end.value, dtype=np.int64)
+            self._finished = True
+            return _Batch(NO_PAIRS, np.zeros(0, dtype=np.int64), NO_PAIRS)
+        keys, first = np.unique(self.evidence.keys(pairs), return_index=True)
+        new = ~self.evidence.closed(keys)
+        if self._open:
+            new &= ~np.fromiter((key in self._open for key in keys.tolist()), dtype=bool, count=len(keys))
+        queue = pairs[np.sort(first[new])]
+        if self.checks.share > 0 and len(queue):
+            taken = {*self._open, *self.evidence.keys(queue).tolist()}
+            checks = self.checks.draw(len(queue), self.state, taken)
+            place = self.checks.rng.integers(0, len(queue) + 1, size=len(checks))
+            queue = np.insert(queue, place, checks, axis=0)
+        return _Batch(pairs, self.evidence.keys(pairs), queue)
+
+    def tell(self, pairs: np.ndarray, values: np.ndarray, raters: np.ndarray | None = None) -> list[int]:
+        """Take answers, also to pairs that were not asked; return the rows that contradict the same rater."""
+        pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+        values = np.asarray(values, dtype=np.float64)
+        raters = np.zeros(len(pairs), dtype=np.int64) if raters is None else np.asarray(raters, dtype=np.int64)
+        self.events.append(Told(pairs, values, raters))
+        changed = self.evidence.tell(pairs, values, raters)
+        self.contradictions += len(changed)
+        for key in self.evidence.keys(pairs).tolist():
+            self._open.pop(key, None)
+        self._settle()
+        return changed
+
+    def undo(self, rater: int | None = None) -> tuple[int, int] | None:
+        """Take back the last answer (of `rater`): everything is as if it had not been given. Returns its pair."""
+        for number in range(len(self.events) - 1, -1, -1):
+            event = self.events[number]
+            if not isinstance(event, Told):
+                continue
+            rows = np.arange(len(event.pairs)) if rater is None else np.flatnonzero(event.raters == rater)
+            if len(rows):
+                keep = np.arange(len(event.pairs)) != rows[-1]
+                left = Told(event.pairs[keep], event.values[keep], event.raters[keep])
+                events = [*self.events[:number], *([left] if keep.any() else []), *self.events[number + 1 :]]
+                self.replay(events)
+                return int(event.pairs[rows[-1], 0]), int(event.pairs[rows[-1], 1])
+        return None
+
+    def replay(self, events: list[Asked | Told]) -> None:
+        """Begin anew and repeat `events`: the same seed and events give the same state."""
+        self._begin()
+        for event in events:
+            if isinstance(event, Asked):
+                self.ask(event.max_pairs)
+            else:
+                self.tell(event.pairs, event.values, event.raters)

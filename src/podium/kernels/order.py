@@ -1,0 +1,288 @@
+"""Orders of a tournament: cost, subset dynamic program, insertion moves, triangle packing.
+
+`wins[u, v]` is the weight of the votes for u before v; an order pays wins[v, u] for every u it puts before v.
+"""
+
+import cython
+from cython.cimports.libc.stdlib import free, malloc
+
+
+def cost(wins: cython.const[cython.double][:, ::1], order: cython.const[cython.longlong][::1]) -> cython.double:
+    """Return the sum of wins[v, u] over all u placed before v."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    total: cython.double = 0.0
+    n: cython.Py_ssize_t = order.shape[0]
+    with cython.nogil:
+        for i in range(n):
+            for j in range(i):
+                total += wins[order[i], order[j]]
+    return total
+
+
+def held_karp(
+    windows: cython.const[cython.double][:, :, ::1],
+    best: cython.double[::1],
+    last: cython.char[::1],
+    orders: cython.longlong[:, ::1],
+) -> None:
+    """Fill orders[w] with the cheapest order of the k items of each window; k at most 20, best and last hold 2**k.
+
+    best[S] is the least cost of putting the set S first: best[S + v] = best[S] + sum of wins[v, u] over u in S.
+    The sum is read from two tables, one for the low and one for the high half of the bits of S.
+    """
+    k: cython.Py_ssize_t = windows.shape[1]
+    half: cython.Py_ssize_t = (k + 1) // 2
+    low_size: cython.Py_ssize_t = 1 << half
+    high_size: cython.Py_ssize_t = 1 << (k - half)
+    low: cython.p_double = cython.cast(cython.p_double, malloc(k * low_size * cython.sizeof(cython.double)))
+    high: cython.p_double = cython.cast(cython.p_double, malloc(k * high_size * cython.sizeof(cython.double)))
+    w: cython.Py_ssize_t
+    s: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    bit: cython.Py_ssize_t
+    t: cython.Py_ssize_t
+    full: cython.Py_ssize_t = (1 << k) - 1
+    value: cython.double
+    if low == cython.NULL or high == cython.NULL:
+        free(low)
+        free(high)
+        raise MemoryError
+    with cython.nogil:
+        for w in range(windows.shape[0]):
+            for v in range(k):
+                low[v * low_size] = 0.0
+                high[v * high_size] = 0.0
+            for s in range(1, low_size):
+                bit = 0
+                while not (s >> bit) & 1:
+                    bit += 1
+                for v in range(k):
+                    low[v * low_size + s] = low[v * low_size + (s & (s - 1))] + windows[w, v, bit]
+            for s in range(1, high_size):
+                bit = 0
+                while not (s >> bit) & 1:
+                    bit += 1
+                for v in range(k):
+                    high[v * high_size + s] = high[v * high_size + (s & (s - 1))] + windows[w, v, half + bit]
+            for s in range(full + 1):
+                best[s] = 1e300
+            best[0] = 0.0
+            for s in range(full):
+                for v in range(k):
+                    if not (s >> v) & 1:
+                        value = best[s] + low[v * low_size + (s & (low_size - 1))] + high[v * high_size + (s >> half)]
+                        t = s | (1 << v)
+                        if value < best[t]:
+                            best[t] = value
+                            last[t] = cython.cast(cython.char, v)
+            s = full
+            for v in range(k - 1, -1, -1):
+                orders[w, v] = last[s]
+                s ^= 1 << last[s]
+    free(low)
+    free(high)
+
+
+def insertion_pass(
+    wins: cython.const[cython.double][:, ::1],
+    order: cython.longlong[::1],
+    visit: cython.const[cython.longlong][::1],
+    place: cython.longlong[::1],
+) -> cython.double:
+    """Move each item of `visit` to its best place, the others keeping their order; return how much cost was saved.
+
+    `place` is the inverse of `order`; both are updated in place. A move needs a gain above rounding.
+    """
+    n: cython.Py_ssize_t = order.shape[0]
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    at: cython.Py_ssize_t
+    to: cython.Py_ssize_t
+    v: cython.longlong
+    u: cython.longlong
+    gain: cython.double
+    top: cython.double
+    saved: cython.double = 0.0
+    with cython.nogil:
+        for i in range(visit.shape[0]):
+            v = visit[i]
+            at = place[v]
+            to = at
+            top = 1e-9
+            gain = 0.0
+            for j in range(at - 1, -1, -1):
+                u = order[j]
+                gain += wins[v, u] - wins[u, v]
+                if gain > top:
+                    top = gain
+                    to = j
+            gain = 0.0
+            for j in range(at + 1, n):
+                u = order[j]
+                gain += wins[u, v] - wins[v, u]
+                if gain > top:
+                    top = gain
+                    to = j
+            if to == at:
+                continue
+            saved += top
+            _shift(order, place, at, to)
+    return saved
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _shift(
+    order: cython.longlong[::1], place: cython.longlong[::1], at: cython.Py_ssize_t, to: cython.Py_ssize_t
+) -> cython.void:
+    """Take the item at `at` out and put it in at `to`."""
+    v: cython.longlong = order[at]
+    while at < to:
+        order[at] = order[at + 1]
+        place[order[at]] = at
+        at += 1
+    while at > to:
+        order[at] = order[at - 1]
+        place[order[at]] = at
+        at -= 1
+    order[to] = v
+    place[v] = to
+
+
+def sparse_insertion_pass(
+    start: cython.const[cython.longlong][::1],
+    partner: cython.const[cython.int][::1],
+    edge: cython.const[cython.double][::1],
+    order: cython.longlong[::1],
+    visit: cython.const[cython.longlong][::1],
+    place: cython.longlong[::1],
+    where: cython.longlong[::1],
+    pull: cython.double[::1],
+) -> cython.double:
+    """Like `insertion_pass` where only some pairs are known.
+
+    Row v of the table start/partner/edge holds the partners of v and edge = wins[v, partner] - wins[partner, v].
+    Among places of equal gain the nearest is taken. `where` and `pull` are room for the longest row.
+    """
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    size: cython.Py_ssize_t
+    at: cython.longlong
+    to: cython.longlong
+    v: cython.longlong
+    spot: cython.longlong
+    force: cython.double
+    gain: cython.double
+    top: cython.double
+    saved: cython.double = 0.0
+    with cython.nogil:
+        for i in range(visit.shape[0]):
+            v = visit[i]
+            at = place[v]
+            size = start[v + 1] - start[v]
+            for j in range(size):  # insertion sort of the partners by place: rows are short and nearly sorted
+                spot = place[partner[start[v] + j]]
+                force = edge[start[v] + j]
+                k = j
+                while k > 0 and where[k - 1] > spot:
+                    where[k] = where[k - 1]
+                    pull[k] = pull[k - 1]
+                    k -= 1
+                where[k] = spot
+                pull[k] = force
+            to = at
+            top = 1e-9
+            gain = 0.0
+            k = size
+            while k > 0 and where[k - 1] > at:
+                k -= 1
+            for j in range(k - 1, -1, -1):
+                gain += pull[j]
+                if gain > top:
+                    top = gain
+                    to = where[j]
+            gain = 0.0
+            for j in range(k, size):
+                gain -= pull[j]
+                if gain > top:
+                    top = gain
+                    to = where[j]
+            if to == at:
+                continue
+            saved += top
+            _shift(order, place, at, to)
+    return saved
+
+
+def pack_triangles(margin: cython.double[:, ::1], order: cython.const[cython.longlong][::1]) -> cython.double:
+    """Pack directed triangles greedily into `margin` (u beats v by margin[u, v] > 0), which is used up; return the sum.
+
+    Every order pays at least the packed weight: it breaks each triangle somewhere. Triangles are sought through the
+    pairs that `order` breaks, shortest first, since only these carry a cycle.
+    """
+    n: cython.Py_ssize_t = order.shape[0]
+    gap: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    u: cython.longlong
+    v: cython.longlong
+    x: cython.longlong
+    amount: cython.double
+    total: cython.double = 0.0
+    with cython.nogil:
+        for gap in range(1, n):
+            for i in range(n - gap):
+                u = order[i]
+                v = order[i + gap]
+                if margin[v, u] <= 0:
+                    continue
+                for j in range(n):  # v beats u although it comes later: look for u -> x -> v
+                    x = order[(i + j) % n]
+                    if margin[u, x] > 0 and margin[x, v] > 0:
+                        amount = margin[v, u]
+                        if margin[u, x] < amount:
+                            amount = margin[u, x]
+                        if margin[x, v] < amount:
+                            amount = margin[x, v]
+                        margin[v, u] -= amount
+                        margin[u, x] -= amount
+                        margin[x, v] -= amount
+                        total += amount
+                        if margin[v, u] <= 0:
+                            break
+    return total
+
+
+def neighbours(
+    left: cython.const[cython.int][::1],
+    right: cython.const[cython.int][::1],
+    edge: cython.const[cython.double][::1],
+    start: cython.longlong[::1],
+    partner: cython.int[::1],
+    pull: cython.double[::1],
+) -> None:
+    """Lay rows (left, right, edge) out by item: row v of the table lists its partners, edge signed from v's side.
+
+    `start` has n + 2 zeros and ends as the n + 1 row starts (and one spare); partner and pull hold twice the rows.
+    """
+    k: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    spot: cython.longlong
+    with cython.nogil:
+        for k in range(left.shape[0]):
+            start[left[k] + 2] += 1
+            start[right[k] + 2] += 1
+        for v in range(2, start.shape[0]):
+            start[v] += start[v - 1]
+        for k in range(left.shape[0]):
+            spot = start[left[k] + 1]
+            start[left[k] + 1] += 1
+            partner[spot] = right[k]
+            pull[spot] = edge[k]
+            spot = start[right[k] + 1]
+            start[right[k] + 1] += 1
+            partner[spot] = left[k]
+            pull[spot] = -edge[k]

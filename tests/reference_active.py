@@ -1,0 +1,41 @@
+"""Slow twins of the order tools and of the paper's definitions, written for reading."""
+
+from itertools import permutations
+
+import numpy as np
+
+
+def cost_of(wins, order):
+    """Weight of votes against `order`: equation (2.1)."""
+    return sum(wins[v, u] for i, u in enumerate(order) for v in order[i + 1 :])
+
+
+def least_cost(wins):
+    """The cheapest order by trying all."""
+    return min(cost_of(wins, order) for order in permutations(range(len(wins))))
+
+
+def moved(order, item, place):
+    """`order` with `item` taken out and put back at `place` (definition 3.2)."""
+    rest = [u for u in order if u != item]
+    return [*rest[:place], item, *rest[place:]]
+
+
+def cross_block_hinge(scores, block):
+    """Sum over all pairs in different blocks, and its gradient, by listing them."""
+    value, slope = 0.0, np.zeros(len(scores))
+    for u in range(len(scores)):
+        for v in range(len(scores)):
+            if block[u] < block[v] and 1 - scores[u] + scores[v] > 0:
+                value += 1 - scores[u] + scores[v]
+                slope[u] -= 1
+                slope[v] += 1
+    return value, slope
+
+
+def random_tournament(n, flip, rng):
+    """Items in order 0 … n-1, each pair turned round with chance `flip`; entry [u, v] is 1 for u before v."""
+    wins = np.triu(np.ones((n, n)), 1)
+    turned = np.triu(rng.random((n, n)) < flip, 1)
+    wins[turned] = 0.0
+    return wins + np.tril(1.0 - wins.T, -1)
