@@ -9,17 +9,32 @@ from podium import errors
 from podium._version import __version__
 
 if TYPE_CHECKING:
+    from podium.comparisons import Comparisons
     from podium.models import load, save
+    from podium.pairwise.bradley_terry import BradleyTerry
+    from podium.pairwise.counting import WinRate
     from podium.ranking import Ranking
 
 # Name -> module. Loaded on first use, so that `import podium` costs about what NumPy costs.
 _LAZY = {
+    "BradleyTerry": "podium.pairwise.bradley_terry",
+    "Comparisons": "podium.comparisons",
     "Ranking": "podium.ranking",
+    "WinRate": "podium.pairwise.counting",
     "load": "podium.models",
     "save": "podium.models",
 }
 
-__all__ = ["Ranking", "__version__", "errors", "load", "save"]
+__all__ = [
+    "BradleyTerry",
+    "Comparisons",
+    "Ranking",
+    "WinRate",
+    "__version__",
+    "errors",
+    "load",
+    "save",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -1,0 +1,448 @@
+"""Comparisons: who was preferred to whom, checked once and counted once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.errors import ConnectivityWarning, InputError, SeparationWarning
+from podium.kernels.counts import first_bad_row, histogram
+from podium.labels import encode, encode_pair
+from podium.pairs import Adjacency, Pairs, count_rows, count_table
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Comparisons"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+# A table of all n² cells is used while it is no larger than this, or than a few times the votes.
+SMALL_TABLE = 1 << 16
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Who was preferred to whom: the one form in which pairwise data travels.
+
+    Row k compares `items[left[k]]` with `items[right[k]]`. Use a `from_…` method or `read_comparisons`
+    rather than the constructor, which takes codes. Codes are in range and no item meets itself: a holder
+    need not check again.
+
+    Attributes
+    ----------
+    items : sequence of labels
+    left, right : codes of the two items; `left` won where `outcome` is None
+    outcome : +1 left won, -1 right won, 0 tie
+    weight : weight of the row; None means 1
+    count, weight_sq : how many equal votes the row stands for (None: one each), and their Σw²
+    margin, margin_ss : weighted mean of the margin of left over right, and Σw(y - mean)² within the row
+    judge, group : codes into `judges` and `groups`
+    covariates : (rows, p), left minus right
+    sided : left and right are the sides shown, not merely winner and loser
+    ordered : rows are single votes in the order they were cast
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_pairs([("tea", "coffee"), ("tea", "milk"), ("milk", "coffee")])
+    >>> len(votes), votes.items
+    (3, ('tea', 'coffee', 'milk'))
+    """
+
+    items: Sequence[Hashable]
+    left: NDArray[Any]
+    right: NDArray[Any]
+    _: KW_ONLY
+    outcome: NDArray[np.int8] | None = None
+    weight: Floats | None = None
+    weight_sq: Floats | None = None
+    count: NDArray[np.int64] | None = None
+    margin: Floats | None = None
+    margin_ss: Floats | None = None
+    judge: Codes | None = None
+    judges: tuple[Hashable, ...] = ()
+    group: Codes | None = None
+    groups: tuple[Hashable, ...] = ()
+    group_is: str = "group"
+    covariates: Floats | None = None
+    covariate_names: tuple[str, ...] = ()
+    sided: bool = False
+    ordered: bool = True
+
+    def __post_init__(self) -> None:
+        n, rows = len(self.items), len(self.left)
+        if rows == 0:
+            raise InputError("no votes: there is nothing to rank")
+        if n < 2:
+            raise InputError(f"only one item, {self.items[0]!r}; a ranking needs at least two")
+        cells = None
+        if self._plain and n * n <= max(SMALL_TABLE, 4 * rows):
+            # Checking and counting in one pass: bad codes fall into the last cell, self-comparisons on the diagonal.
+            cells = np.zeros(n * n + 1, dtype=np.uint32)
+            histogram(self.left, self.right, cells, n)
+            bad = bool(cells[-1]) or bool(cells[: -1 : n + 1].any())
+        else:
+            bad = first_bad_row(self.left, self.right, n) >= 0
+        if bad:
+            self._complain(first_bad_row(self.left, self.right, n))
+        object.__setattr__(self, "_cells", cells)
+
+    def _complain(self, row: int) -> None:
+        i, j = int(self.left[row]), int(self.right[row])
+        if i == j and 0 <= i < len(self.items):
+            raise InputError(f"row {row + 1}: {self.items[i]!r} is compared with itself; remove the row")
+        code = i if not 0 <= i < len(self.items) else j
+        raise InputError(f"row {row + 1}: code {code} is outside 0..{len(self.items) - 1}, the places of `items`")
+
+    # ---- building -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[Hashable, Hashable]]) -> Self:
+        """Build from (winner, loser) pairs; items are numbered in order of appearance."""
+        rows = list(pairs)
+        for row, pair in enumerate(rows, start=1):
+            if isinstance(pair, str) or len(pair) != 2:
+                raise InputError(f"row {row}: {pair!r} is not a (winner, loser) pair")
+        winner, loser = zip(*rows, strict=True) if rows else ((), ())
+        return cls.from_arrays(winner, loser)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        winner: Sequence[Any] | NDArray[Any],
+        loser: Sequence[Any] | NDArray[Any],
+        *,
+        weight: ArrayLike | None = None,
+        tie: ArrayLike | None = None,
+        margin: ArrayLike | None = None,
+        judge: Sequence[Any] | NDArray[Any] | None = None,
+        group: Sequence[Any] | NDArray[Any] | None = None,
+        covariates: ArrayLike | None = None,
+        items: Sequence[Hashable] | None = None,
+    ) -> Self:
+        """Build from columns.
+
+        With `items`, winner and loser are integer codes into it; without, they are labels. Where `tie` is true
+        neither won. `margin` (≥ 0) is by how much the winner won; `covariates` are winner minus loser.
+        """
+        labels: Sequence[Hashable]
+        if items is None:
+            if len(winner) == 0:
+                raise InputError("no votes: there is nothing to rank")
+            labels, left, right = encode_pair(winner, loser)
+        else:
+            labels, left, right = _distinct(items), _codes(winner, "winner"), _codes(loser, "loser")
+            if len(left) != len(right):
+                raise InputError(f"winner has {len(left)} rows, loser {len(right)}; they must match")
+        rows = len(left)
+        columns: dict[str, Any] = {}
+        if tie is not None:
+            tied = _column(tie, "tie", rows)
+            if not np.isin(tied, (0, 1)).all():
+                row = int(np.flatnonzero(~np.isin(tied, (0, 1)))[0])
+                raise InputError(f"row {row + 1}: tie is {tied[row]:g}; use true or false")
+            columns["outcome"] = np.where(tied == 1, 0, 1).astype(np.int8)
+        for name, values in (("weight", weight), ("margin", margin)):
+            if values is not None:
+                columns[name] = _non_negative(values, name, rows)
+        for name, labelled in (("judge", judge), ("group", group)):
+            if labelled is not None:
+                if len(labelled) != rows:
+                    raise InputError(f"{name} has {len(labelled)} rows, the votes {rows}; they must match")
+                columns[name], columns[f"{name}s"] = encode(labelled, name)
+        if covariates is not None:
+            columns["covariates"], columns["covariate_names"] = _covariates(covariates, rows)
+        made = cls(labels, left, right, **columns)
+        return made._without_weightless()
+
+    @classmethod
+    def from_rankings(cls, rankings: Iterable[Sequence[Hashable]]) -> Self:
+        """Build from lists of items, best first: each is broken into its pairs and is a cluster of its own."""
+        winner: list[Hashable] = []
+        loser: list[Hashable] = []
+        size: list[int] = []
+        for row, given in enumerate(rankings, start=1):
+            if isinstance(given, str):
+                raise InputError(f"row {row}: {given!r} is text, not a list of items")
+            listed = list(given)
+            seen: set[Hashable] = set()
+            for item in listed:
+                if item in seen:
+                    raise InputError(f"row {row}: {item!r} stands twice in the ranking; remove one")
+                seen.add(item)
+            for place, item in enumerate(listed):
+                winner.extend([item] * (len(listed) - place - 1))
+                loser.extend(listed[place + 1 :])
+            size.append(len(listed) * (len(listed) - 1) // 2)
+        if not winner:
+            raise InputError("no ranking holds two items: there is nothing to compare")
+        group = np.repeat(np.arange(len(size), dtype=np.int32), size)
+        labels, left, right = encode_pair(winner, loser)
+        return cls(labels, left, right, group=group, groups=tuple(range(1, len(size) + 1)), group_is="ranking")
+
+    def __add__(self, other: Comparisons) -> Comparisons:
+        """All votes of both; items are matched by label."""
+        if not isinstance(other, Comparisons):
+            return NotImplemented
+        for name in ("margin", "judge", "group", "covariates"):
+            if (getattr(self, name) is None) != (getattr(other, name) is None):
+                raise InputError(f"only one of the two has {name} values; give both or neither")
+        if self.covariate_names != other.covariate_names:
+            raise InputError(f"covariates differ: {self.covariate_names} and {other.covariate_names}")
+        items, recode = _union(self.items, other.items)
+        judges, judge_code = _union(self.judges, other.judges)
+        groups, group_code = _union(self.groups, other.groups)
+        if "ranking" in (self.group_is, other.group_is):  # each ranking is a cluster of its own
+            groups = tuple(range(1, len(self.groups) + len(other.groups) + 1))
+            group_code = np.arange(len(self.groups), len(groups), dtype=np.int32)
+
+        def joined(name: str, fill: float, dtype: Any, code: NDArray[Any] | None = None) -> NDArray[Any] | None:
+            a, b = getattr(self, name), getattr(other, name)
+            if a is None and b is None:
+                return None
+            a = np.full(len(self.left), fill, dtype) if a is None else a
+            b = np.full(len(other.left), fill, dtype) if b is None else b
+            return np.concatenate([a, b if code is None else code[b]]).astype(dtype, copy=False)
+
+        weighted = not (self.weight is None and other.weight is None)
+        return Comparisons(
+            items,
+            np.concatenate([self.left, recode[other.left]]).astype(np.int32, copy=False),
+            np.concatenate([self.right, recode[other.right]]).astype(np.int32, copy=False),
+            outcome=joined("outcome", 1, np.int8),
+            weight=joined("weight", 1.0, np.float64),
+            weight_sq=np.concatenate([self.weight_squares(), other.weight_squares()]) if weighted else None,
+            count=joined("count", 1, np.int64),
+            margin=joined("margin", 0.0, np.float64),
+            margin_ss=joined("margin_ss", 0.0, np.float64),
+            judge=joined("judge", 0, np.int32, judge_code),
+            judges=judges,
+            group=joined("group", 0, np.int32, group_code),
+            groups=groups,
+            group_is=self.group_is if self.group_is == other.group_is else "group",
+            covariates=joined("covariates", 0.0, np.float64),
+            covariate_names=self.covariate_names,
+            sided=self.sided and other.sided,
+            ordered=self.ordered and other.ordered,
+        )
+
+    def weight_squares(self) -> Floats:
+        """Σw² of each row."""
+        if self.weight_sq is not None:
+            return self.weight_sq
+        if self.weight is not None:
+            return self.weight**2
+        return np.ones(len(self.left)) if self.count is None else self.count.astype(np.float64)
+
+    def _without_weightless(self) -> Self:
+        """Rows of weight 0 say nothing; the items they name stay."""
+        if self.weight is None or self.weight.all():
+            return self
+        return self._rows(np.flatnonzero(self.weight))
+
+    def _rows(self, chosen: NDArray[Any]) -> Self:
+        names = ("outcome", "weight", "weight_sq", "count", "margin", "margin_ss", "judge", "group", "covariates")
+        kept = {name: values[chosen] for name in names if (values := getattr(self, name)) is not None}
+        return replace(self, left=self.left[chosen], right=self.right[chosen], **kept)
+
+    # ---- reading --------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.left) if self.count is None else int(self.count.sum())
+
+    def __repr__(self) -> str:
+        n = len(self.items)
+        some = ", ".join(repr(item) for item in self.items[:4]) + (", …" if n > 4 else "")
+        return f"<Comparisons: {len(self):,} votes on {n:,} items ({some})>"
+
+    @property
+    def _plain(self) -> bool:
+        return self.outcome is None and self.weight is None and self.count is None and self.margin is None
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The distinct pairs with their counts: what batch rankers see."""
+        n = len(self.items)
+        cells: NDArray[np.uint32] | None = vars(self).get("_cells")
+        if cells is not None:
+            return count_table(cells[:-1], n)
+        if self._plain and len(self.left) < 1 << 24:
+            return self.adjacency.pairs()
+        weight = self.weight
+        if weight is None and self.count is not None:
+            weight = self.count.astype(np.float64)
+        squares = None if self.weight is None else self.weight_squares()
+        return count_rows(
+            self.left,
+            self.right,
+            n,
+            outcome=self.outcome,
+            weight=weight,
+            weight_sq=squares,
+            margin=self.margin,
+            margin_ss=self.margin_ss,
+            sided=self.sided,
+        )
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The votes laid out by item, both ways."""
+        n = len(self.items)
+        if self._plain and vars(self).get("_cells") is None and len(self.left) < 1 << 24:
+            return Adjacency.of_wins(self.left, self.right, n)
+        return Adjacency.of_pairs(self.pairs, n)
+
+    def record(self) -> tuple[Floats, Floats, Floats]:
+        """Each item's wins, losses and ties, as sums of weights."""
+        p, n = self.pairs, len(self.items)
+
+        def per_item(of_left: NDArray[Any], of_right: NDArray[Any]) -> Floats:
+            return np.asarray(np.bincount(p.left, of_left, n) + np.bincount(p.right, of_right, n), dtype=np.float64)
+
+        wins, losses = per_item(p.left_wins, p.right_wins), per_item(p.right_wins, p.left_wins)
+        return wins, losses, per_item(p.ties, p.ties)
+
+    def to_frame(self) -> pl.DataFrame:
+        """The rows as a polars frame with the user's labels; `from_frame` reads it back."""
+        import polars as pl
+
+        labels = np.empty(len(self.items), dtype=object)
+        labels[:] = list(self.items)
+        ends = ("left", "right") if self.sided or self.outcome is not None else ("winner", "loser")
+        columns: dict[str, Any] = {
+            name: labels[codes].tolist() for name, codes in zip(ends, (self.left, self.right), strict=True)
+        }
+        if self.outcome is not None:
+            columns["outcome"] = (self.outcome + 1) / 2
+        for name in ("weight", "count", "margin"):
+            if getattr(self, name) is not None:
+                columns[name] = getattr(self, name)
+        for name, known in (("judge", self.judges), ("group", self.groups)):
+            if getattr(self, name) is not None:
+                columns[name] = [known[code] for code in getattr(self, name)]
+        if self.covariates is not None:
+            columns |= dict(zip(self.covariate_names, self.covariates.T, strict=True))
+        return pl.DataFrame(columns, strict=False)
+
+    # ---- connectivity ---------------------------------------------------------------------------------------
+
+    def components(self, *, strong: bool = False) -> list[tuple[Hashable, ...]]:
+        """Groups of items that were compared, directly or through others; the largest first.
+
+        With `strong`, groups within which everyone can be reached from everyone over wins and ties. A finite
+        Bradley-Terry optimum exists iff both are the same, and is unique up to a shift iff there is one group.
+        """
+        labels = self.adjacency.strong_components if strong else self.adjacency.components
+        members: list[list[Hashable]] = [[] for _ in range(int(labels.max()) + 1)]
+        for item, label in zip(self.items, labels.tolist(), strict=True):
+            members[label].append(item)
+        return sorted((tuple(group) for group in members), key=len, reverse=True)
+
+    def check_connected(self, l2: float) -> None:
+        """Say which items the votes cannot place: an `InputError` without a penalty (`l2` = 0), else a warning."""
+        a = self.adjacency
+        if a.is_strongly_connected:
+            return
+        groups = int(a.components.max()) + 1
+        if groups > 1:
+            named = ", ".join(_some(group) for group in self.components()[:3]) + (", …" if groups > 3 else "")
+            text = f"items fall into {groups:,} groups never compared with each other: {named}"
+            if l2 == 0:
+                raise InputError(f"{text}; compare across groups, or set l2 > 0")
+            warnings.warn(f"{text}; scores compare only within a group", ConnectivityWarning, stacklevel=3)
+        unbounded = self._unbounded()
+        if unbounded and l2 == 0:
+            raise InputError(f"{unbounded}, so no finite scores exist; set l2 > 0")
+        if unbounded:
+            text = f"{unbounded}; their distance is set by l2 = {l2:g} alone, and their intervals are open-ended"
+            warnings.warn(text, SeparationWarning, stacklevel=3)
+
+    def _unbounded(self) -> str:
+        """Which items or groups only win or only lose, in words; empty when none do."""
+        a = self.adjacency
+        points, votes = a.sums
+        words = []
+        for mask, what in ((points == votes) & (votes > 0), "never lose"), ((points == 0) & (votes > 0), "never win"):
+            if mask.any():
+                words.append(f"{_some([self.items[i] for i in np.flatnonzero(mask).tolist()])} {what}")
+        if words or len(self.components()) == len(self.components(strong=True)):
+            return " and ".join(words)
+        labels = a.strong_components  # no single item, but a group of them
+        top = [self.items[i] for i in np.flatnonzero(labels == labels.max()).tolist()]
+        return f"the group {_some(top)} never loses to the rest"
+
+
+def _some(items: Sequence[Hashable], most: int = 4) -> str:
+    """The first few labels in brackets."""
+    return "[" + ", ".join(repr(item) for item in items[:most]) + (", …]" if len(items) > most else "]")
+
+
+def _distinct(items: Sequence[Hashable]) -> Sequence[Hashable]:
+    if isinstance(items, range):
+        return items
+    labels = tuple(items.tolist() if isinstance(items, np.ndarray) else items)
+    if len(set(labels)) < len(labels):
+        seen: set[Hashable] = set()
+        twice = next(label for label in labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]
+        raise InputError(f"items: {twice!r} stands twice; labels must differ")
+    return labels
+
+
+def _codes(values: Any, what: str) -> NDArray[Any]:
+    codes = np.asarray(values)
+    if codes.size and codes.dtype.kind not in "iu":
+        raise InputError(
+            f"{what}: with `items`, integer codes are expected, not {codes.dtype}; leave `items` out for labels"
+        )
+    if codes.ndim != 1:
+        raise InputError(f"{what}: one column is expected, not shape {codes.shape}")
+    return np.ascontiguousarray(codes, dtype=codes.dtype if codes.dtype in (np.int32, np.int64) else np.int64)
+
+
+def _column(values: ArrayLike, what: str, rows: int) -> Floats:
+    try:
+        column = np.ascontiguousarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"{what}: numbers are expected ({problem})") from problem
+    if column.shape != (rows,):
+        raise InputError(f"{what} has shape {column.shape}, the votes have {rows} rows; they must match")
+    return column
+
+
+def _non_negative(values: ArrayLike, what: str, rows: int) -> Floats:
+    column = _column(values, what, rows)
+    bad = ~(np.isfinite(column) & (column >= 0))
+    if bad.any():
+        row = int(np.flatnonzero(bad)[0])
+        raise InputError(f"row {row + 1}: {what} is {column[row]:g}; it must be a finite number of at least 0")
+    return column
+
+
+def _covariates(values: ArrayLike | Mapping[str, ArrayLike], rows: int) -> tuple[Floats, tuple[str, ...]]:
+    if isinstance(values, Mapping):
+        names, columns = tuple(values), [_column(v, name, rows) for name, v in values.items()]
+        table = np.column_stack(columns)
+    else:
+        table = np.asarray(values, dtype=np.float64)
+        table = table[:, None] if table.ndim == 1 else table
+        names = tuple(f"x{k + 1}" for k in range(table.shape[1]))
+    if table.ndim != 2 or len(table) != rows:
+        raise InputError(f"covariates have shape {table.shape}, the votes have {rows} rows; they must match")
+    if not np.isfinite(table).all():
+        row, k = (int(v[0]) for v in np.nonzero(~np.isfinite(table)))
+        raise InputError(f"row {row + 1}: covariate {names[k]!r} is {table[row, k]:g}; it must be finite")
+    return np.ascontiguousarray(table), names
+
+
+def _union(first: Sequence[Hashable], second: Sequence[Hashable]) -> tuple[tuple[Hashable, ...], NDArray[np.int32]]:
+    """All labels, and for each of `second` its place among them."""
+    index = {label: code for code, label in enumerate(first)}
+    recode = np.array([index.setdefault(label, len(index)) for label in second], dtype=np.int32)
+    return tuple(index), recode

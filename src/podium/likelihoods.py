@@ -1,0 +1,78 @@
+"""Likelihoods of one comparison: loss and derivatives along the margin, row by row.
+
+The margin is the left score minus the right, plus any effect of side or covariates. Each class is a `RowLoss` of the
+solvers, and knows the slope of a single vote, which robust standard errors are made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.kernels.bradley_terry import logistic_rows
+
+__all__ = ["DavidsonRows", "LogisticRows"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class LogisticRows:
+    """Bradley-Terry: left took `points` of `total` in each row; a tie is half a win for both."""
+
+    points: Floats
+    total: Floats
+    own: int = 0
+
+    def __call__(self, margin: Floats, extras: Floats) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:
+        """Loss, slope and curvature along the margin; there are no parameters of its own."""
+        slope, curvature = np.empty_like(margin), np.empty_like(margin)
+        loss = logistic_rows(margin, self.points, self.total, slope, curvature)
+        return loss, slope, curvature, np.empty(0), np.empty((len(margin), 0)), np.empty((0, 0))
+
+    @staticmethod
+    def vote_slopes(margin: Floats, outcome: Floats, extras: Floats) -> tuple[Floats, Floats]:
+        """Slope of one vote's loss along the margin for an outcome of 1, 0 or ½; and along own parameters (none)."""
+        return 1.0 / (1.0 + np.exp(-margin)) - outcome, np.empty((len(margin), 0))
+
+
+@dataclass(frozen=True, slots=True)
+class DavidsonRows:
+    """Davidson (1970): win, tie and loss have chances in proportion e^(m/2) : ν : e^(−m/2).
+
+    Its own parameter is η = log ν, the last of the extras.
+    """
+
+    wins: Floats
+    losses: Floats
+    ties: Floats
+    own: int = 1
+
+    def __call__(self, margin: Floats, extras: Floats) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:
+        """Loss, slope and curvature along the margin; gradient, mixed and second derivatives of η."""
+        left, right, tie, log_sum = _shares(margin, extras[-1])
+        total = self.wins + self.losses + self.ties
+        loss = float(np.sum(total * log_sum - 0.5 * margin * (self.wins - self.losses)) - extras[-1] * self.ties.sum())
+        lead = 0.5 * (left - right)
+        slope = total * lead - 0.5 * (self.wins - self.losses)
+        curvature = total * (0.25 * (left + right) - lead**2)
+        own = np.array([np.sum(total * tie - self.ties)])
+        mixed = -(total * tie * lead)[:, None]
+        return loss, slope, curvature, own, mixed, np.array([[np.sum(total * tie * (1.0 - tie))]])
+
+    @staticmethod
+    def vote_slopes(margin: Floats, outcome: Floats, extras: Floats) -> tuple[Floats, Floats]:
+        """Slope of one vote's loss along the margin for an outcome of 1, 0 or ½ (a tie); and along η."""
+        left, right, tie, _ = _shares(margin, extras[-1])
+        return 0.5 * (left - right) - (outcome - 0.5), (tie - (outcome == 0.5))[:, None]
+
+
+def _shares(margin: Floats, eta: float) -> tuple[Floats, Floats, Floats, Floats]:
+    """Chances of a left win, a right win and a tie, and the log of their common denominator."""
+    half = 0.5 * margin
+    top = np.maximum(np.abs(half), eta)  # taken out, so that nothing overflows
+    left, right, tie = np.exp(half - top), np.exp(-half - top), np.exp(eta - top)
+    total = left + right + tie
+    return left / total, right / total, tie / total, np.log(total) + top

@@ -1,0 +1,354 @@
+"""Bradley-Terry: scores that make the observed wins most likely."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Hashable, Mapping
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.comparisons import Comparisons
+from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, SeparationWarning
+from podium.likelihoods import DavidsonRows, LogisticRows
+from podium.ranking import Ranking
+from podium.solvers import Rows, Solution, coordinate_newton, evaluate, newton
+from podium.uncertainty import Evidence, extra_std_errors
+
+__all__ = ["BradleyTerry"]
+
+Floats = NDArray[np.float64]
+
+SCALES = {"log-odds": (1.0, 0.0), "elo": (400.0 / math.log(10.0), 1000.0)}
+
+
+class BradleyTerry:
+    """Rank items by penalised Bradley-Terry likelihood.
+
+    The chance that i beats j is 1 / (1 + exp(s_j − s_i)). `fit` finds the scores s that minimise
+
+        Σ weight · log-loss  +  l2 · ‖s‖²
+
+    Votes that carry covariates (left minus right) and, with `side_effect`, the advantage of the left side, enter
+    the margin s_i − s_j and are estimated along with the scores, unpenalised.
+
+    Parameters
+    ----------
+    l2 : float
+        Pull towards zero. With 0, some data have no finite optimum; `fit` then says so.
+    ties : "half" or "davidson"
+        Count a tie as half a win for both, or model it: Davidson (1970), with one more parameter ν.
+    side_effect : bool
+        Estimate the advantage of being shown on the left; needs votes that say which side was which.
+    anchor : (item, score) or {item: score}, optional
+        Shift all scores so that this item has this score. Intervals do not change.
+    scale : "log-odds" or "elo"
+        Elo is 1000 + 400 / ln 10 · log-odds: 400 points are odds of ten to one.
+    max_iter : int
+        Sweeps or Newton steps allowed before `ConvergenceError`.
+    tol : float
+        How far a score may be from the optimum, in log-odds.
+
+    Attributes
+    ----------
+    ranking_ : Ranking
+    n_iter_, converged_, solver_ : how the optimum was found: "coordinate", "dense", "banded" or "pcg"
+    side_effect_, side_effect_std_error_ : float, in log-odds; 0 and None without `side_effect`
+    tie_strength_ : float
+        Davidson's ν; a tie between equals has chance ν / (2 + ν). None with `ties="half"`.
+    coef_, coef_std_errors_, covariate_names_ : effects of the covariates, in log-odds per unit
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_pairs([("tea", "milk"), ("tea", "milk"), ("milk", "tea"), ("tea", "milk")])
+    >>> model = BradleyTerry(l2=0).fit(votes)
+    >>> round(model.win_probability("tea", "milk"), 4)
+    0.75
+    """
+
+    def __init__(
+        self,
+        *,
+        l2: float = 1e-3,
+        ties: str = "half",
+        side_effect: bool = False,
+        anchor: tuple[Hashable, float] | Mapping[Hashable, float] | None = None,
+        scale: str = "log-odds",
+        max_iter: int = 500,
+        tol: float = 1e-6,
+    ) -> None:
+        self.l2 = l2
+        self.ties = ties
+        self.side_effect = side_effect
+        self.anchor = anchor
+        self.scale = scale
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, comparisons: Comparisons) -> Self:
+        """Find the scores of the items of `comparisons`."""
+        self._check(comparisons)
+        comparisons.check_connected(self.l2)
+        model = _Model(comparisons, self.ties, self.side_effect)
+        found = model.solve(self.l2, self.tol, self.max_iter)
+        if not found.converged:
+            raise ConvergenceError(
+                f"no optimum in {self.max_iter} steps of {found.solver}: expected and observed wins still differ by "
+                f"{found.gap:.1e} of an item's votes; raise max_iter or l2 (now {self.l2:g}), or tol (now {self.tol:g})"
+            )
+        self.n_iter_, self.solver_, self.converged_ = found.n_iter, found.solver, True
+        self._extras = found.extras
+        self._columns = model.columns
+        unit, origin = SCALES[self.scale]
+        scores = origin + unit * found.scores
+        note = None
+        if self.anchor is not None:
+            item, score = _anchor(self.anchor, comparisons.items)
+            scores += score - scores[comparisons.items.index(item)]
+            note = f"{item!r} is set to {score:g}; intervals hold the mean of all scores fixed"
+        clusters = ("cluster", "ranking") if comparisons.group_is == "ranking" else ("hessian", None)
+        self.ranking_ = Ranking(
+            comparisons.items,
+            scores,
+            evidence=partial(model.evidence, found, self.l2),
+            unit=unit,
+            record=comparisons.record,
+            uncertainty=clusters[0],
+            cluster=clusters[1],
+            note=note,
+        )
+        model.warn_of_separation(found)
+        return self
+
+    def _check(self, comparisons: Comparisons) -> None:
+        if not isinstance(comparisons, Comparisons):
+            raise InputError(f"fit takes Comparisons, not {type(comparisons).__name__}; see Comparisons.from_pairs")
+        if not (np.isfinite(self.l2) and self.l2 >= 0):
+            raise InputError(f"l2 is {self.l2}; it must be a finite number of at least 0")
+        if self.ties not in ("half", "davidson"):
+            raise InputError(f"ties={self.ties!r} is not known; use 'half' or 'davidson'")
+        if self.scale not in SCALES:
+            raise InputError(f"scale={self.scale!r} is not known; use {' or '.join(map(repr, SCALES))}")
+        if self.anchor is not None:
+            _anchor(self.anchor, comparisons.items)
+        if self.side_effect and not comparisons.sided:
+            raise InputError(
+                "side_effect=True needs votes that say which item stood on which side: "
+                "give left, right and outcome rather than winner and loser"
+            )
+
+    # ---- what was learned -----------------------------------------------------------------------------------
+
+    def _fitted(self) -> None:
+        if not hasattr(self, "ranking_"):
+            raise NotFittedError("this BradleyTerry is not fitted yet; call fit(comparisons) first")
+
+    def win_probability(self, a: Hashable, b: Hashable) -> float:
+        """Chance that `a` beats `b`, with neither side favoured and covariates equal; a tie is not a win."""
+        return self._chances(a, b)[0]
+
+    def tie_probability(self, a: Hashable, b: Hashable) -> float:
+        """Chance of a tie; 0 unless ties were modelled (`ties="davidson"`)."""
+        return self._chances(a, b)[1]
+
+    def _chances(self, a: Hashable, b: Hashable) -> tuple[float, float]:
+        self._fitted()
+        margin = (self.ranking_.score(a) - self.ranking_.score(b)) / self.ranking_.unit
+        tie = (self.tie_strength_ or 0.0) / math.exp(abs(margin) / 2)  # all three over the larger of the two
+        win, loss = math.exp(min(margin, 0.0)), math.exp(min(-margin, 0.0))
+        if not self.tie_strength_:
+            return win / (win + loss), 0.0
+        return win / (win + loss + tie), tie / (win + loss + tie)
+
+    def _extra(self, name: str) -> tuple[float, float | None]:
+        self._fitted()
+        if name not in self._columns:
+            return 0.0, None
+        place = self._columns.index(name)
+        evidence = self.ranking_.evidence
+        assert evidence is not None
+        errors = extra_std_errors(evidence, self.ranking_.uncertainty, self.ranking_.cluster)
+        return float(self._extras[place]), float(errors[place])
+
+    @property
+    def side_effect_(self) -> float:
+        """Advantage of the left side, in log-odds."""
+        return self._extra("side")[0]
+
+    @property
+    def side_effect_std_error_(self) -> float | None:
+        """Standard error of `side_effect_`."""
+        return self._extra("side")[1]
+
+    @property
+    def tie_strength_(self) -> float | None:
+        """Davidson's ν."""
+        self._fitted()
+        if self.ties == "half":
+            return None
+        return math.exp(self._extras[-1]) if "tie" in self._columns else 0.0
+
+    @property
+    def covariate_names_(self) -> tuple[str, ...]:
+        """Names of the covariates."""
+        self._fitted()
+        return tuple(name.removeprefix("covariate:") for name in self._columns if name.startswith("covariate:"))
+
+    @property
+    def coef_(self) -> Floats:
+        """Effect of each covariate, in log-odds per unit."""
+        return np.array(self._extras[: len(self.covariate_names_)])
+
+    @property
+    def coef_std_errors_(self) -> Floats:
+        """Standard errors of `coef_`."""
+        return np.array([self._extra(f"covariate:{name}")[1] for name in self.covariate_names_])
+
+
+def _anchor(given: Any, items: Any) -> tuple[Hashable, float]:
+    pairs = list(given.items()) if isinstance(given, Mapping) else [given]
+    if len(pairs) != 1 or not isinstance(pairs[0], tuple) or len(pairs[0]) != 2:
+        raise InputError(f"anchor={given!r}: give one item and its score, as (item, score)")
+    item, score = pairs[0]
+    if item not in items:
+        raise InputError(f"anchor: {item!r} is not among the {len(items)} items that were compared")
+    if not np.isfinite(score):
+        raise InputError(f"anchor: the score of {item!r} is {score}; it must be finite")
+    return item, float(score)
+
+
+class _Model:
+    """The likelihood of one set of votes: which rows, which extra parameters, which way of counting ties."""
+
+    def __init__(self, comparisons: Comparisons, ties: str, side: bool) -> None:
+        self.comparisons = c = comparisons
+        self.columns: tuple[str, ...] = ()
+        self.davidson = False
+        if c.covariates is not None:
+            self.columns += tuple(f"covariate:{name}" for name in c.covariate_names)
+        if side:
+            self.columns += ("side",)
+        if ties == "davidson":
+            tied = float(c.pairs.ties.sum())
+            if tied == float(c.pairs.total.sum()):
+                raise InputError("every vote is a tie: ties='davidson' cannot tell the items apart; use ties='half'")
+            self.davidson = tied > 0  # without ties ν = 0 and this is plain Bradley-Terry
+            self.columns += ("tie",) if self.davidson else ()
+
+    def solve(self, l2: float, tol: float, max_iter: int) -> Solution:
+        c = self.comparisons
+        a = c.adjacency
+        if not self.columns:
+            found = coordinate_newton(a, l2, tol, max_iter)
+            if found.converged:
+                return found
+            rows, loss, start, extras = *self._rows(c.covariates is not None), found.scores, None
+        else:
+            rows, loss = self._rows(c.covariates is not None)
+            start = coordinate_newton(a, l2, 0.01, 20).scores
+            extras = np.zeros(len(self.columns))
+            if self.davidson:
+                tied = float(c.pairs.ties.sum())
+                extras[-1] = math.log(2.0 * tied / (float(c.pairs.total.sum()) - tied))
+        return newton(rows, loss, l2, tol, max_iter, votes=a.sums[1], scores=start, extras=extras)
+
+    def _rows(self, by_vote: bool) -> tuple[Rows, LogisticRows | DavidsonRows]:
+        """The rows of the loss: pairs, or single votes where covariates differ between them."""
+        c, n = self.comparisons, len(self.comparisons.items)
+        if by_vote:
+            left, right, outcome, weight = _votes(c)
+            wins, losses, ties = (weight * (outcome == value) for value in (1.0, 0.0, 0.5))
+        else:
+            p = c.pairs
+            left, right = p.left, p.right
+            wins, losses, ties = (np.asarray(v, dtype=np.float64) for v in (p.left_wins, p.right_wins, p.ties))
+        rows = Rows(n, left, right, self._design(len(left)))
+        if self.davidson:
+            return rows, DavidsonRows(wins, losses, ties)
+        return rows, LogisticRows(wins + 0.5 * ties, wins + losses + ties)
+
+    def _design(self, rows: int) -> Floats | None:
+        c = self.comparisons
+        columns = [] if c.covariates is None else [c.covariates]
+        if "side" in self.columns:
+            columns.append(np.ones((rows, 1)))
+        return np.ascontiguousarray(np.hstack(columns)) if columns else None
+
+    def evidence(self, found: Solution, l2: float) -> Evidence:
+        """Curvature and pulls at the optimum, for whoever asks how sure the scores are."""
+        c, n = self.comparisons, len(self.comparisons.items)
+        rows, loss = self._rows(c.covariates is not None)
+        point = evaluate(rows, loss, l2, found.scores, found.extras)
+        extra = len(found.extras) > 0
+        left, right, outcome, weight, squares, clusters = _pull_rows(c)
+        pulls = Rows(n, left, right, self._design(len(left)))
+        slope, own = loss.vote_slopes(pulls.margin(found.scores, found.extras), outcome, found.extras)
+        design = np.empty((len(left), 0)) if pulls.design is None else pulls.design
+        above, below = c.adjacency.open_ended
+        return Evidence(
+            n,
+            rows.left,
+            rows.right,
+            point.curvature,
+            ridge=2.0 * l2,
+            border=np.ascontiguousarray(point.border) if extra else None,
+            corner=point.corner if extra else None,
+            pull_left=left,
+            pull_right=right,
+            pull=slope,
+            pull_weight=weight,
+            pull_weight_sq=squares,
+            pull_extra=np.hstack([slope[:, None] * design, own]) if extra else None,
+            target=None if extra else outcome,
+            scores=found.scores,
+            clusters=clusters,
+            open_above=above,
+            open_below=below,
+        )
+
+    def warn_of_separation(self, found: Solution) -> None:
+        """Say so when a covariate alone decides the votes: its effect has no finite optimum."""
+        c = self.comparisons
+        if c.covariates is None:
+            return
+        for name, values, effect in zip(c.covariate_names, c.covariates.T, found.extras, strict=False):
+            if not values.any():
+                warnings.warn(
+                    f"covariate {name!r} is 0 in every vote; it has no effect to find", DataWarning, stacklevel=3
+                )
+            elif abs(effect) * float(np.sqrt(np.mean(values**2))) > 12.0:
+                warnings.warn(
+                    f"covariate {name!r} separates the votes (almost) perfectly: its effect {effect:.3g} has no finite "
+                    "optimum; leave it out, or look for a leak",
+                    SeparationWarning,
+                    stacklevel=3,
+                )
+
+
+def _votes(c: Comparisons) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats]:
+    """Left, right, outcome (1, 0, ½) and weight of every row."""
+    left, right = c.left.astype(np.int32, copy=False), c.right.astype(np.int32, copy=False)
+    outcome = np.ones(len(left)) if c.outcome is None else np.asarray((c.outcome + 1.0) / 2.0, dtype=np.float64)
+    weight = c.weight
+    if weight is None:
+        weight = np.ones(len(left)) if c.count is None else c.count.astype(np.float64)
+    return left, right, outcome, weight
+
+
+def _pull_rows(c: Comparisons) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats, Floats, dict[str, NDArray[Any]]]:
+    """Rows for the robust errors: pair × outcome, or the votes themselves where clusters or covariates need them."""
+    if c.judge is None and c.group is None and c.covariates is None:
+        p = c.pairs
+        ends = np.concatenate([p.left] * 3), np.concatenate([p.right] * 3)
+        outcome = np.repeat([1.0, 0.0, 0.5], len(p))
+        weight = np.concatenate([p.left_wins, p.right_wins, p.ties]).astype(np.float64)
+        squares = np.concatenate([p.left_wins_sq, p.right_wins_sq, p.ties_sq]).astype(np.float64)
+        seen = weight > 0
+        return ends[0][seen], ends[1][seen], outcome[seen], weight[seen], squares[seen], {}
+    clusters = {} if c.judge is None else {"judge": c.judge}
+    if c.group is not None:
+        clusters[c.group_is] = c.group
+    return *_votes(c), c.weight_squares(), clusters

@@ -1,0 +1,344 @@
+"""Solvers of pairwise likelihoods: arrays in, arrays out.
+
+All minimise  Σ_rows loss(u_left − u_right + z·e)  +  l2·‖u‖²  over the scores u and a few extra parameters e
+(a side effect, covariates, the log of a tie parameter). Cyclic coordinate Newton is fastest where everyone met
+everyone; it stalls on long thin graphs, where Newton with a banded or a conjugate-gradient solve takes over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.kernels.bradley_terry import (
+    coordinate_sweep,
+    item_slopes,
+    laplacian_product,
+    scatter_difference,
+    scatter_sum,
+)
+from podium.pairs import Adjacency
+
+__all__ = ["RowLoss", "Rows", "Solution", "coordinate_newton", "evaluate", "newton"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+DENSE = 400  # items up to which a dense factorisation is cheapest
+BAND_FLOPS = 4e8  # work allowed to one banded factorisation
+SINGLE = 100_000  # items beyond which strengths are cached in single precision (the final check is in double)
+PATIENCE = 25  # sweeps that Newton is worth
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """Where a solver ended: the optimum if `converged`.
+
+    `gap` is the largest slope left, as a share of the item's own votes: expected and observed wins differ by no more.
+    `tol` is asked of the scores, in log-odds; the gap is held to it too.
+    """
+
+    scores: Floats
+    extras: Floats
+    n_iter: int
+    solver: str
+    gap: float
+    converged: bool
+
+
+# ---- coordinate Newton ----------------------------------------------------------------------------------------
+
+
+def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int) -> Solution:
+    """Bradley-Terry by cyclic coordinate Newton with cached exponentials; `converged` is False where it stalls.
+
+    Starts at 1.2·log((wins + 1)/(losses + 1)). The loss does not feel a common shift of a component and the penalty
+    wants its mean at 0, so components are centred after each sweep.
+    """
+    ridge = 2.0 * l2
+    points, votes = a.sums
+    scores = _centred(1.2 * np.log((points + 1.0) / (votes - points + 1.0)), a)
+    narrow = np.float32 if len(a) > SINGLE else np.float64
+    strength = np.exp(scores).astype(narrow)
+    slopes, curvatures = np.empty_like(scores), np.empty_like(scores)
+    before, shrink, gap, sweep = np.inf, 1.0, np.inf, 0
+    while sweep < max_iter:
+        sweep += 1
+        decrement, longest = coordinate_sweep(a.start, a.partner, a.total, points, ridge, scores, strength)
+        scores = _centred(scores, a)
+        strength = np.exp(scores).astype(narrow)
+        last, shrink = shrink, min(np.sqrt(decrement / before), 1.0) if before < np.inf else 1.0
+        before = decrement
+        slower = min(max(shrink, last), 1.0)
+        # Sweeps shrink the error like a geometric series; this bounds what is left of it.
+        if decrement == 0.0 or slower * longest <= 0.5 * tol * (1.0 - slower):
+            item_slopes(a.start, a.partner, a.total, points, ridge, scores, np.exp(scores), slopes, curvatures)
+            gap = float(np.max(np.abs(slopes) / np.maximum(votes, 1.0)))
+            if gap <= tol:
+                return Solution(scores, np.empty(0), sweep, "coordinate", gap, True)
+        if sweep >= 4 and _sweeps_left(shrink, longest, tol) > PATIENCE:
+            break
+    return Solution(scores, np.empty(0), sweep, "coordinate", gap, False)
+
+
+def _sweeps_left(shrink: float, longest: float, tol: float) -> float:
+    if shrink >= 1.0:
+        return np.inf
+    return float(np.log(max(longest / tol, 1.0)) / -np.log(max(shrink, 1e-9)))
+
+
+def _centred(scores: Floats, a: Adjacency) -> Floats:
+    labels = a.components
+    if not labels.any():
+        return np.asarray(scores - scores.mean())
+    means: Floats = np.bincount(labels, scores) / np.bincount(labels)
+    centred: Floats = scores - means[labels]
+    return centred
+
+
+# ---- Newton ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of a loss: which two items, and the design of the extra parameters that shift the margin."""
+
+    n: int
+    left: Codes
+    right: Codes
+    design: Floats | None = None  # (rows, p)
+
+    def margin(self, scores: Floats, extras: Floats) -> Floats:
+        """u_left − u_right + z·e for every row."""
+        margin: Floats = scores[self.left] - scores[self.right]
+        if self.design is not None:
+            margin += self.design @ extras[: self.design.shape[1]]
+        return margin
+
+
+class RowLoss(Protocol):
+    """A loss of the margin, perhaps with one parameter of its own (the last of the extras)."""
+
+    @property
+    def own(self) -> int:
+        """How many parameters of its own it has."""
+        ...
+
+    def __call__(self, margin: Floats, extras: Floats) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:
+        """Loss, slope and curvature along the margin per row; and for the own parameters: the gradient (own,),
+        the mixed derivative per row (rows, own) and the second derivative (own, own)."""
+        ...
+
+
+@dataclass(slots=True)
+class Point:
+    """Loss and derivatives at one place."""
+
+    scores: Floats
+    extras: Floats
+    objective: float
+    slopes: Floats  # by item
+    extra_slopes: Floats
+    curvature: Floats  # by row
+    border: Floats  # (n, p)
+    corner: Floats  # (p, p)
+
+
+def evaluate(rows: Rows, loss: RowLoss, l2: float, scores: Floats, extras: Floats) -> Point:
+    """The penalised loss with its gradient and the parts of its Hessian."""
+    value, slope, curvature, own_slope, mixed, own_corner = loss(rows.margin(scores, extras), extras)
+    slopes = 2.0 * l2 * scores
+    scatter_difference(rows.left, rows.right, slope, slopes)
+    design = np.empty((len(slope), 0)) if rows.design is None else rows.design
+    p = design.shape[1]
+    weighted = curvature[:, None] * design
+    corner = np.zeros((p + loss.own, p + loss.own))
+    corner[:p, :p] = design.T @ weighted
+    corner[:p, p:] = design.T @ mixed
+    corner[p:, :p] = corner[:p, p:].T
+    corner[p:, p:] = own_corner
+    border = np.zeros((p + loss.own, rows.n))
+    for out, column in zip(border, np.hstack([weighted, mixed]).T, strict=True):
+        scatter_difference(rows.left, rows.right, np.ascontiguousarray(column), out)
+    objective = value + l2 * float(scores @ scores)
+    return Point(
+        scores, extras, objective, slopes, np.concatenate([design.T @ slope, own_slope]), curvature, border.T, corner
+    )
+
+
+def newton(
+    rows: Rows,
+    loss: RowLoss,
+    l2: float,
+    tol: float,
+    max_iter: int,
+    *,
+    votes: Floats,
+    scores: Floats | None = None,
+    extras: Floats | None = None,
+    how: str | None = None,
+) -> Solution:
+    """Newton's method with backtracking; the linear solve is dense, banded or by conjugate gradients (`how`).
+
+    `votes` is the weight of each item's votes, the yardstick of its slope.
+    """
+    p = loss.own + (0 if rows.design is None else rows.design.shape[1])
+    here = evaluate(
+        rows,
+        loss,
+        l2,
+        np.zeros(rows.n) if scores is None else scores,
+        np.zeros(p) if extras is None else extras,
+    )
+    linear = LinearSolver(rows, 2.0 * l2, how)
+    for step in range(max_iter + 1):
+        gap = _gap(here, votes)
+        if gap <= 1e-3 * tol or step == max_iter:  # convergence is quadratic: asking for more costs a step at most
+            break
+        # Inexact Newton: solve only as well as this far from the optimum deserves.
+        du, de = _direction(here, linear, min(0.05, 0.1 * gap))
+        there = _search(rows, loss, l2, here, du, de)
+        if there is None:  # no descent in floating point: as good as it gets
+            break
+        here = there
+    found = here.scores - here.scores.mean() if l2 == 0 else here.scores  # the loss does not feel a shift
+    return Solution(found, here.extras, step, linear.how, gap, gap <= tol)
+
+
+def _gap(point: Point, votes: Floats) -> float:
+    gap = float(np.max(np.abs(point.slopes) / np.maximum(votes, 1.0)))
+    if len(point.extra_slopes):
+        gap = max(gap, float(np.max(np.abs(point.extra_slopes))) / max(float(votes.sum()) / 2.0, 1.0))
+    return gap
+
+
+def _direction(point: Point, linear: LinearSolver, accuracy: float) -> tuple[Floats, Floats]:
+    """The Newton step, extras eliminated by their Schur complement."""
+    solve = linear.factor(point.curvature, accuracy)
+    through = solve(point.slopes)
+    if point.border.shape[1] == 0:
+        return -through, np.empty(0)
+    across = np.column_stack([solve(np.ascontiguousarray(column)) for column in point.border.T])
+    schur = point.corner - point.border.T @ across
+    schur[np.diag_indices_from(schur)] += 1e-12 * (1.0 + np.abs(np.diag(point.corner)))
+    de: Floats = np.linalg.solve(schur, point.border.T @ through - point.extra_slopes).astype(np.float64)
+    return -through - across @ de, de
+
+
+def _search(rows: Rows, loss: RowLoss, l2: float, here: Point, du: Floats, de: Floats) -> Point | None:
+    expected = float(here.slopes @ du + here.extra_slopes @ de)
+    length = min(1.0, 10.0 / max(float(np.max(np.abs(du), initial=0.0)), 1e-300))
+    for _ in range(50):
+        there = evaluate(rows, loss, l2, here.scores + length * du, here.extras + length * de)
+        # The last steps change the objective by less than it can show; there the slopes decide.
+        rounding = 1e-13 * abs(here.objective)
+        if there.objective <= here.objective + 1e-4 * length * expected + rounding:
+            return there
+        length *= 0.5
+    return None
+
+
+class LinearSolver:
+    """Solves (Laplacian(curvature) + ridge·I) x = b on a fixed set of rows, in the way that suits its graph."""
+
+    def __init__(self, rows: Rows, ridge: float, how: str | None = None) -> None:
+        self.rows, self.ridge = rows, ridge
+        self.order: NDArray[Any] | None = None
+        self.band = 0
+        if how is None and rows.n <= DENSE:
+            how = "dense"
+        if how in (None, "banded"):
+            self._find_band()
+            how = how or ("banded" if rows.n * float(self.band) ** 2 <= BAND_FLOPS else "pcg")
+        self.how = how or "pcg"
+
+    def _find_band(self) -> None:
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+        r = self.rows
+        graph = coo_array((np.ones(len(r.left)), (r.left, r.right)), shape=(r.n, r.n)).tocsr()
+        graph = (graph + graph.T).tocsr()
+        places = np.empty(r.n, dtype=np.int64)
+        places[reverse_cuthill_mckee(graph, symmetric_mode=True)] = np.arange(r.n)
+        self.order = places
+        self.band = int(np.max(np.abs(places[r.left] - places[r.right])))
+
+    def factor(self, curvature: Floats, accuracy: float) -> Callable[[Floats], Floats]:
+        """Return a function that solves for a right-hand side, to a relative residual of `accuracy` when iterating."""
+        diagonal = np.zeros(self.rows.n)
+        scatter_sum(self.rows.left, self.rows.right, curvature, diagonal)
+        # Without a penalty the shift of a component has no curvature; a whiff of it makes the matrix regular.
+        ridge = max(self.ridge, 1e-10 * float(diagonal.mean()), 1e-300)
+        diagonal += ridge
+        if self.how == "dense":
+            return self._dense(curvature, diagonal)
+        if self.how == "banded":
+            return self._banded(curvature, diagonal)
+        return self._conjugate(curvature, diagonal, ridge, accuracy)
+
+    def _dense(self, curvature: Floats, diagonal: Floats) -> Callable[[Floats], Floats]:
+        from scipy.linalg import cho_factor, cho_solve
+
+        matrix = np.diag(diagonal)
+        np.subtract.at(matrix, (self.rows.left, self.rows.right), curvature)
+        np.subtract.at(matrix, (self.rows.right, self.rows.left), curvature)
+        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        return lambda b: np.asarray(cho_solve(factor, b, check_finite=False))
+
+    def _banded(self, curvature: Floats, diagonal: Floats) -> Callable[[Floats], Floats]:
+        from scipy.linalg import cho_solve_banded, cholesky_banded
+
+        places, n = self.order, self.rows.n
+        assert places is not None
+        bands = np.zeros((self.band + 1, n))
+        bands[0, places] = diagonal
+        a, b = places[self.rows.left], places[self.rows.right]
+        flat = np.abs(a - b) * n + np.minimum(a, b)
+        bands -= np.bincount(flat, curvature, bands.size).reshape(bands.shape)
+        factor = (cholesky_banded(bands, lower=True, overwrite_ab=True, check_finite=False), True)
+
+        def solve(rhs: Floats) -> Floats:
+            moved = np.empty(n)
+            moved[places] = rhs
+            solved: Floats = np.asarray(cho_solve_banded(factor, moved, check_finite=False))[places]
+            return solved
+
+        return solve
+
+    def _conjugate(
+        self, curvature: Floats, diagonal: Floats, ridge: float, accuracy: float
+    ) -> Callable[[Floats], Floats]:
+        rows = self.rows
+
+        def product(vector: Floats) -> Floats:
+            out = ridge * vector
+            laplacian_product(rows.left, rows.right, curvature, vector, out)
+            return out
+
+        return lambda rhs: _pcg(product, diagonal, rhs, accuracy)
+
+
+def _pcg(product: Callable[[Floats], Floats], diagonal: Floats, rhs: Floats, accuracy: float) -> Floats:
+    """Conjugate gradients with the diagonal as preconditioner."""
+    x = np.zeros_like(rhs)
+    residual = rhs.copy()
+    z = residual / diagonal
+    search = z.copy()
+    rho = float(residual @ z)
+    enough = max(accuracy, 1e-13) ** 2 * rho
+    for _ in range(10 * len(rhs)):
+        if rho <= enough:
+            break
+        image = product(search)
+        length = rho / float(search @ image)
+        x += length * search
+        residual -= length * image
+        z = residual / diagonal
+        rho, old = float(residual @ z), rho
+        search = z + (rho / old) * search
+    return x

@@ -1,0 +1,237 @@
+"""Bradley-Terry against closed forms, a dense Newton, choix, and laws."""
+
+import math
+
+import choix
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+
+from helpers import as_comparisons, sided, simulate, thin_data
+from podium import BradleyTerry, Comparisons, solvers
+from podium.errors import ConnectivityWarning, ConvergenceError, InputError, NotFittedError, SeparationWarning
+from reference import newton
+from strategies import votes
+
+
+def test_three_wins_in_four_are_odds_of_three_to_one():
+    model = BradleyTerry(l2=0).fit(Comparisons.from_pairs([("a", "b")] * 3 + [("b", "a")]))
+    assert model.ranking_.score("a") - model.ranking_.score("b") == pytest.approx(math.log(3), abs=1e-6)
+    assert model.win_probability("a", "b") == pytest.approx(0.75, abs=1e-6)
+    assert model.converged_
+
+
+@settings(max_examples=150, deadline=None)
+@given(votes(), st.sampled_from([0.01, 0.1, 1.0]))
+def test_fit_agrees_with_plain_newton(data, l2):
+    n, rows = data
+    with thin_data():
+        scores = BradleyTerry(l2=l2).fit(as_comparisons(n, rows)).ranking_.scores
+    assert_allclose(scores, newton(n, rows, l2), atol=2e-6)
+
+
+def test_without_penalty_it_agrees_with_choix():
+    winner, loser, _ = simulate(12, 3000, np.random.default_rng(0))
+    ours = BradleyTerry(l2=0).fit(Comparisons.from_arrays(winner, loser, items=range(12))).ranking_.scores
+    theirs = choix.opt_pairwise(12, list(zip(winner, loser, strict=True)), alpha=1e-12)
+    assert_allclose(ours, theirs - theirs.mean(), atol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("near", "how", "l2"), [(None, "coordinate", 1e-3), (2, "banded", 1e-3), (2, "banded", 0.0), (2, "dense", 1e-3)]
+)
+def test_each_graph_gets_its_solver_and_all_find_the_same_optimum(near, how, l2, monkeypatch):
+    n = 300 if how == "dense" else 600
+    winner, loser, _ = simulate(n, 60_000, np.random.default_rng(1), spread=0.3, near=near)
+    data = Comparisons.from_arrays(winner, loser, items=range(n))
+    model = BradleyTerry(l2=l2).fit(data)
+    assert model.solver_ == how
+    monkeypatch.setattr(solvers, "PATIENCE", -1)  # give up sweeping at once,
+    monkeypatch.setattr(solvers, "DENSE", 0)  # nor factorise,
+    monkeypatch.setattr(solvers, "BAND_FLOPS", 0)  # so conjugate gradients must do
+    by_gradients = BradleyTerry(l2=l2, tol=1e-9).fit(data)
+    assert by_gradients.solver_ == "pcg"
+    assert_allclose(model.ranking_.scores, by_gradients.ranking_.scores, atol=1e-5)
+
+
+def test_small_and_large_tables_of_counts_give_the_same_pairs(monkeypatch):
+    winner, loser, _ = simulate(50, 4000, np.random.default_rng(2))
+    small = Comparisons.from_arrays(winner, loser, items=range(50)).pairs
+    monkeypatch.setattr("podium.comparisons.SMALL_TABLE", 0)
+    large = Comparisons.from_arrays(winner[:600], loser[:600], items=range(50))  # 2,500 cells > 4 · 600
+    assert vars(large)["_cells"] is None
+    rest = Comparisons.from_arrays(winner[600:1200], loser[600:1200], items=range(50))
+    both = {(i, j): (a, b) for i, j, a, b, _ in zip(*(large + rest).pairs, strict=True)}
+    monkeypatch.undo()
+    again = Comparisons.from_arrays(winner[:1200], loser[:1200], items=range(50)).pairs
+    assert both == {(i, j): (a, b) for i, j, a, b, _ in zip(*again, strict=True)}
+    assert small.total.sum() == 4000
+
+
+@settings(max_examples=40, deadline=None)
+@given(votes(most_items=5, outcomes=(1.0, 0.0, 0.5)))
+def test_davidson_and_side_agree_with_a_generic_optimiser(data):
+    n, rows = data
+    if all(y == 0.5 for *_, y, _ in rows) or not any(y == 0.5 for *_, y, _ in rows):
+        return
+    l2 = 0.3
+
+    def objective(theta):
+        u, side, eta = theta[:n], theta[n], theta[n + 1]
+        total = l2 * u @ u
+        for i, j, y, w in rows:
+            m = u[i] - u[j] + side
+            part = np.logaddexp(np.logaddexp(m / 2, -m / 2), eta)
+            total += w * (part - {1.0: m / 2, 0.0: -m / 2, 0.5: eta}[y])
+        return total
+
+    # A side that always wins has no finite effect: hold it as data always do, with one vote each way.
+    rows = [*rows, (0, 1, 1.0, 1.0), (0, 1, 0.0, 1.0)]
+    with thin_data():
+        model = BradleyTerry(l2=l2, ties="davidson", side_effect=True).fit(sided(n, rows))
+    found = minimize(objective, np.zeros(n + 2), method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
+    ours = np.concatenate([model.ranking_.scores, [model.side_effect_, math.log(model.tie_strength_)]])
+    assert objective(ours) <= found.fun + 1e-9
+
+
+def test_covariates_agree_with_logistic_regression_on_the_same_design():
+    rng = np.random.default_rng(3)
+    n, m = 8, 4000
+    truth, style = rng.normal(0, 1, n), rng.normal(0, 1, m)
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    won = rng.random(m) < 1 / (1 + np.exp(-(truth[left] - truth[right] + 0.7 * style)))
+    winner, loser = np.where(won, left, right), np.where(won, right, left)
+    data = Comparisons.from_arrays(winner, loser, covariates={"style": np.where(won, style, -style)}, items=range(n))
+    model = BradleyTerry(l2=0.5).fit(data)
+    from sklearn.linear_model import LogisticRegression
+
+    design = np.zeros((m, n + 1))
+    design[np.arange(m), left], design[np.arange(m), right], design[:, n] = 1, -1, 1e4 * style
+    peer = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-12, max_iter=10_000, solver="newton-cg").fit(
+        design, won
+    )
+    # scikit-learn's penalty is ½‖·‖²/C; a huge unit for style leaves it all but unpenalised.
+    assert_allclose(model.ranking_.scores, peer.coef_[0, :n], atol=1e-4)
+    assert model.coef_[0] == pytest.approx(1e4 * peer.coef_[0, n], abs=1e-4)
+    assert abs(model.coef_[0] - 0.7) < 4 * model.coef_std_errors_[0]
+    assert model.covariate_names_ == ("style",)
+
+
+def test_side_effect_is_found_with_its_error():
+    rng = np.random.default_rng(4)
+    n, m = 10, 20_000
+    truth = rng.normal(0, 1, n)
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    won = rng.random(m) < 1 / (1 + np.exp(-(truth[left] - truth[right] + 0.4)))
+    data = sided(n, list(zip(left, right, won.astype(float), np.ones(m), strict=True)))
+    model = BradleyTerry(side_effect=True).fit(data)
+    assert abs(model.side_effect_ - 0.4) < 4 * model.side_effect_std_error_
+    assert 0.005 < model.side_effect_std_error_ < 0.05
+    plain = BradleyTerry().fit(data)
+    assert plain.side_effect_ == 0.0
+    assert plain.side_effect_std_error_ is None
+
+
+def test_elo_scale_and_anchor_move_scores_but_not_chances_or_errors():
+    winner, loser, _ = simulate(6, 500, np.random.default_rng(5))
+    data = Comparisons.from_arrays(winner, loser, items=list("abcdef"))
+    plain = BradleyTerry().fit(data)
+    elo = BradleyTerry(scale="elo", anchor=("a", 1500)).fit(data)
+    unit = 400 / math.log(10)
+    assert elo.ranking_.score("a") == 1500
+    assert_allclose(np.diff(elo.ranking_.scores), unit * np.diff(plain.ranking_.scores))
+    assert_allclose(BradleyTerry(scale="elo").fit(data).ranking_.scores, 1000 + unit * plain.ranking_.scores)
+    assert_allclose(elo.ranking_.std_errors, unit * plain.ranking_.std_errors)
+    assert elo.win_probability("a", "b") == pytest.approx(plain.win_probability("a", "b"))
+
+
+def test_consistent_votes_warn_and_name_the_ends_and_without_penalty_are_an_error():
+    data = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("a", "c")])
+    with pytest.warns(SeparationWarning, match=r"\['a'\] never lose and \['c'\] never win"):
+        ranking = BradleyTerry().fit(data).ranking_
+    assert ranking.order == ("a", "b", "c")
+    lower, upper = ranking.intervals()
+    assert upper[0] == np.inf
+    assert lower[2] == -np.inf
+    with pytest.raises(InputError, match=r"no finite scores exist; set l2 > 0"):
+        BradleyTerry(l2=0).fit(data)
+
+
+def test_a_group_that_never_loses_is_named():
+    data = Comparisons.from_pairs([("a", "b"), ("b", "a"), ("c", "d"), ("d", "c"), ("a", "c")])
+    with pytest.warns(SeparationWarning, match=r"the group \['a', 'b'\] never loses to the rest"):
+        BradleyTerry().fit(data)
+
+
+def test_groups_never_compared_are_named():
+    data = Comparisons.from_pairs([("tea", "milk"), ("milk", "tea"), ("car", "bus"), ("bus", "car")])
+    with pytest.warns(
+        ConnectivityWarning, match=r"2 groups never compared with each other: \['tea', 'milk'\], \['car', 'bus'\]"
+    ):
+        BradleyTerry().fit(data)
+    with pytest.raises(InputError, match=r"compare across groups, or set l2 > 0"):
+        BradleyTerry(l2=0).fit(data)
+
+
+def test_without_penalty_separate_groups_each_have_their_optimum_centred():
+    pairs = [("a", "b")] * 3 + [("b", "a")]
+    with pytest.raises(InputError):
+        BradleyTerry(l2=0).fit(Comparisons.from_pairs([*pairs, ("c", "d"), ("d", "c")]))
+
+
+def test_too_few_steps_are_an_error_that_says_what_to_do():
+    winner, loser, _ = simulate(20, 2000, np.random.default_rng(6))
+    with pytest.raises(ConvergenceError, match="raise max_iter"):
+        BradleyTerry(max_iter=1).fit(Comparisons.from_arrays(winner, loser, items=range(20)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"l2": -1}, "l2 is -1"),
+        ({"l2": float("nan")}, "l2 is nan"),
+        ({"ties": "ignore"}, "ties='ignore' is not known; use 'half' or 'davidson'"),
+        ({"scale": "points"}, "scale='points' is not known"),
+        ({"anchor": ("z", 0)}, "'z' is not among the 2 items"),
+        ({"anchor": {"a": 1, "b": 2}}, "give one item and its score"),
+        ({"side_effect": True}, "give left, right and outcome"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    data = Comparisons.from_pairs([("a", "b"), ("b", "a")])
+    with pytest.raises(InputError, match=message):
+        BradleyTerry(**options).fit(data)
+
+
+def test_only_ties_have_no_davidson_model_and_no_ties_have_strength_zero():
+    only = Comparisons.from_arrays(["a", "b"], ["b", "c"], tie=[True, True])
+    with pytest.raises(InputError, match="every vote is a tie"):
+        BradleyTerry(ties="davidson").fit(only)
+    none = Comparisons.from_pairs([("a", "b"), ("b", "a")])
+    assert BradleyTerry(ties="davidson").fit(none).tie_strength_ == 0.0
+
+
+def test_davidson_chances_add_up():
+    data = Comparisons.from_arrays(["a", "b", "a", "a"], ["b", "a", "b", "b"], tie=[False, False, True, False])
+    model = BradleyTerry(ties="davidson").fit(data)
+    total = model.win_probability("a", "b") + model.win_probability("b", "a") + model.tie_probability("a", "b")
+    assert total == pytest.approx(1.0)
+    # Two items, all three outcomes free: the model is saturated and must give the observed shares (l2 is small).
+    assert model.tie_probability("a", "b") == pytest.approx(0.25, abs=1e-2)
+
+
+def test_asking_before_fit_says_so():
+    with pytest.raises(NotFittedError, match="call fit"):
+        BradleyTerry().win_probability("a", "b")
+
+
+def test_a_covariate_that_decides_every_vote_is_warned_about():
+    winner, loser, _ = simulate(5, 400, np.random.default_rng(7))
+    data = Comparisons.from_arrays(winner, loser, covariates={"leak": np.ones(400)}, items=range(5))
+    with pytest.warns(SeparationWarning, match="'leak' separates the votes"):
+        BradleyTerry().fit(data)
