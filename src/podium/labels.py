@@ -7,15 +7,21 @@ A missing one (None, NaN, an empty string) is refused, with its row.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from typing import Any, TypeAlias
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.arrow import text_views
 from podium.errors import InputError
 from podium.kernels import encode as kernel
+from podium.kernels import texts as text_kernel
 
-__all__ = ["encode", "encode_pair", "is_missing"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Numbering", "encode", "encode_pair", "is_missing", "number_records"]
 
 Codes: TypeAlias = NDArray[np.int32]
 Labels: TypeAlias = tuple[Hashable, ...]
@@ -76,6 +82,103 @@ def encode(values: Iterable[Hashable], what: str = "label") -> tuple[Codes, Labe
     return codes, _python(labels)
 
 
+class Numbering:
+    """One numbering of labels for columns of a frame that arrive in pieces; -1 stands for null.
+
+    Text keeps to bytes in Arrow's layout and never becomes Python objects row by row. Text and numbers are never
+    labels of one numbering: "1" and 1 may or may not be the same item, and only the user knows.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] | None = None
+        self._slots = np.full(1 << 10, -1, np.int32)
+        self._keys = np.empty((1 << 9, 2), np.uint64)
+        self._ends = np.empty(1 << 9, np.int64)
+        self._heap = np.empty(1 << 14, np.int8)
+        self._used = np.zeros(2, np.int64)
+        self._codes: dict[Hashable, int] = {}  # for `find`, as far as it has looked
+
+    def __len__(self) -> int:
+        return len(self._numbers) if self._numbers is not None else int(self._used[0])
+
+    @property
+    def labels(self) -> Labels:
+        """Labels in order of their codes."""
+        return self.labels_from(0)
+
+    def labels_from(self, code: int) -> Labels:
+        """Labels from one code on: those a new piece has brought."""
+        if code >= len(self):
+            return ()
+        if self._numbers is not None:
+            return tuple(self._numbers)[code:]
+        ends = [int(self._ends[code - 1]) if code else 0, *self._ends[code : len(self)].tolist()]
+        text = self._heap[: ends[-1]].tobytes()
+        return tuple(text[start:end].decode() for start, end in pairwise(ends))
+
+    def find(self, label: Hashable) -> int:
+        """The code of a label, -1 if it was never seen."""
+        for code, new in enumerate(self.labels_from(len(self._codes)), start=len(self._codes)):
+            self._codes[new] = code
+        return self._codes.get(label, -1)
+
+    def pair(self, left: pl.Series, right: pl.Series) -> tuple[Codes, Codes]:
+        """Codes of two columns of one kind, numbered row by row, left before right."""
+        codes_left, codes_right = np.empty(len(left), np.int32), np.empty(len(left), np.int32)
+        if left.dtype.is_numeric():
+            both = np.empty(2 * len(left), left.dtype.to_python() if left.dtype == right.dtype else np.float64)
+            both[0::2], both[1::2] = left.fill_null(0).to_numpy(), right.fill_null(0).to_numpy()
+            valid = np.empty(len(both), np.bool_)
+            valid[0::2], valid[1::2] = left.is_not_null().to_numpy(), right.is_not_null().to_numpy()
+            codes = self._from_array(both, valid)
+            return np.ascontiguousarray(codes[0::2]), np.ascontiguousarray(codes[1::2])
+        row = 0
+        with text_views(left) as a, text_views(right) as b:
+            columns = (a.views, a.buffers, a.valid, b.views, b.buffers, b.valid)
+            while (row := text_kernel.encode_view_pairs(*columns, row, codes_left, codes_right, *self._table())) < len(
+                left
+            ):
+                self._grow()
+        return codes_left, codes_right
+
+    def single(self, column: pl.Series) -> Codes:
+        """Codes of one column."""
+        if column.dtype.is_numeric():
+            return self._from_array(column.fill_null(0).to_numpy(), column.is_not_null().to_numpy())
+        codes = np.empty(len(column), np.int32)
+        row = 0
+        with text_views(column) as a:
+            while (row := text_kernel.encode_views(a.views, a.buffers, a.valid, row, codes, *self._table())) < len(
+                column
+            ):
+                self._grow()
+        return codes
+
+    def _table(self) -> tuple[NDArray[Any], ...]:
+        return self._slots, self._keys, self._ends, self._heap, self._used
+
+    def _grow(self) -> None:
+        """Double what is full: the slots when half of them are taken, else the heap."""
+        found = len(self)
+        if 2 * found >= len(self._slots):
+            self._slots = np.full(4 * len(self._slots), -1, np.int32)
+            text_kernel.insert(self._keys[:found], self._slots)
+            self._keys = np.resize(self._keys, (len(self._slots) // 2, 2))
+            self._ends = np.resize(self._ends, len(self._slots) // 2)
+        else:
+            self._heap = np.resize(self._heap, 4 * len(self._heap))
+
+    def _from_array(self, values: NDArray[Any], valid: NDArray[np.bool_]) -> Codes:
+        if self._numbers is None:
+            self._numbers = {}
+        index = self._numbers
+        local, labels = _encode_array(values[valid])
+        table = np.array([index.setdefault(label, len(index)) for label in labels], np.int32)
+        codes = np.full(len(values), -1, np.int32)
+        codes[valid] = table[local]
+        return codes
+
+
 def is_missing(label: object) -> bool:
     """Whether a label says nothing: None, NaN, pandas.NA, or text that is empty or blank."""
     if isinstance(label, str):
@@ -117,20 +220,29 @@ def _encode_array(array: NDArray[Any]) -> tuple[Codes, Labels]:
     """Number fixed-width values by their bytes."""
     if array.dtype.kind == "f":
         array = array + 0.0  # -0.0 equals 0.0 but has other bytes
-    codes = np.empty(len(array), np.int32)
     if not len(array) or not array.dtype.itemsize:
-        return codes, ()
-    records = np.ascontiguousarray(array).view(np.int8).reshape(len(array), -1)
+        return np.empty(0, np.int32), ()
+    records = np.zeros((len(array), -(-array.dtype.itemsize // 8)), np.uint64)
+    records.view(np.uint8)[:, : array.dtype.itemsize] = (
+        np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
+    )
+    codes, first = number_records(records)
+    return codes, tuple(_texts(array[first]))
+
+
+def number_records(records: NDArray[np.uint64]) -> tuple[Codes, NDArray[np.int64]]:
+    """Number equal rows of words in order of first appearance; also the row where each first appeared."""
+    codes = np.empty(len(records), np.int32)
     row = found = 0
-    size = 1 << 10
+    size = 1 << min(17, 2 + len(records).bit_length())
     first = np.empty(size // 2, np.int64)
     while True:
         slots = np.full(size, -1, np.int32)
         seen = records[first[:found]]  # in order of their codes, so numbering them again gives the same
         kernel.encode_records(seen, 0, 0, np.empty(found, np.int64), slots, np.empty(found, np.int32))
         row, found = kernel.encode_records(records, row, found, first, slots, codes)
-        if row == len(array):
-            return codes, tuple(_texts(array[first[:found]]))
+        if row == len(records):
+            return codes, first[:found]
         size *= 4
         first = np.concatenate([first[:found], np.empty(size // 2 - found, np.int64)])
 

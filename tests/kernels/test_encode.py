@@ -50,7 +50,7 @@ def test_strings_that_differ_in_one_byte_only_are_told_apart(width):
 
 @given(st.lists(st.binary(min_size=5, max_size=5)), st.integers(0, 3))
 def test_records_are_numbered_in_order_of_appearance_until_the_slots_are_half_full(rows, bits):
-    records = np.frombuffer(b"".join(rows), np.int8).reshape(-1, 5)
+    records = np.array([int.from_bytes(row) for row in rows], np.uint64).reshape(-1, 1)
     slots, first, codes = np.full(2 << bits, -1, np.int32), np.empty(1 << bits, np.int64), np.empty(len(rows), np.int32)
     row, found = kernel.encode_records(records, 0, 0, first, slots, codes)
     expected, index = numbered(rows)

@@ -127,44 +127,52 @@ def encode_list(
 
 
 def encode_records(
-    records: cython.const[cython.char][:, ::1],
+    records: cython.const[cython.ulonglong][:, ::1],
     start: cython.Py_ssize_t,
     found: cython.Py_ssize_t,
     first: cython.longlong[::1],
     slots: cython.int[::1],
     codes: cython.int[::1],
 ) -> tuple[cython.Py_ssize_t, cython.Py_ssize_t]:
-    """Number equal rows of bytes in order of first appearance, from row `start` on, by open addressing.
+    """Number equal rows of words in order of first appearance, from row `start` on, by open addressing.
 
     `slots` (a power of two, -1 where free) holds codes, `first` the row where each appeared. Stops when `slots` is
-    half full; the caller doubles it and goes on. Returns the next row and the number of codes so far.
+    half full; the caller makes more and goes on. Returns the next row and the number of codes so far.
     """
     k: cython.Py_ssize_t = start
+    w: cython.Py_ssize_t
+    code: cython.int
+    mix: cython.ulonglong
+    differ: cython.ulonglong
+    slot: cython.size_t
+    known: cython.Py_ssize_t
     rows: cython.Py_ssize_t = records.shape[0]
     width: cython.Py_ssize_t = records.shape[1]
     mixer: cython.ulonglong = 0x9E3779B97F4A7C15
     mask: cython.size_t = slots.shape[0] - 1
     limit: cython.Py_ssize_t = slots.shape[0] // 2
-    data: cython.p_char = cython.cast(cython.p_char, cython.address(records[0, 0]))
     with cython.nogil:
         while k < rows and found < limit:
-            row: cython.p_char = data + k * width
-            mix: cython.ulonglong = 0
-            word: cython.ulonglong
-            at: cython.Py_ssize_t = 0
-            while at < width:
-                word = 0
-                memcpy(cython.address(word), row + at, 8 if width - at >= 8 else width - at)
-                mix = (mix ^ word) * mixer
+            mix = 0
+            for w in range(width):
+                mix = (mix ^ records[k, w]) * mixer
                 mix = mix ^ (mix >> 32)
-                at += 8
-            slot: cython.size_t = mix & mask
-            while slots[slot] >= 0 and memcmp(data + first[slots[slot]] * width, row, width) != 0:
+            slot = mix & mask
+            code = slots[slot]
+            while code >= 0:
+                known = first[code]
+                differ = 0
+                for w in range(width):
+                    differ |= records[known, w] ^ records[k, w]
+                if differ == 0:
+                    break
                 slot = (slot + 1) & mask
-            if slots[slot] < 0:
-                slots[slot] = cython.cast(cython.int, found)
+                code = slots[slot]
+            if code < 0:
+                code = cython.cast(cython.int, found)
+                slots[slot] = code
                 first[found] = k
                 found += 1
-            codes[k] = slots[slot]
+            codes[k] = code
             k += 1
     return k, found
