@@ -248,6 +248,8 @@ class Ranking:
             cluster=cluster,
             note=self.note,
         )
+        if kind == "bootstrap":
+            made._spread = how_sure.spread(known, kind, cluster, replicates=replicates, seed=seed)
         return made
 
     # Tables

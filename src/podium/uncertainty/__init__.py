@@ -4,7 +4,8 @@
 and `rank_intervals`, `tiers`, `probability_above`, `probability_best` and `top_set` read those. All in log-odds.
 """
 
-from podium.uncertainty.covariance import covariance, extra_covariance, extra_std_errors, spread
+from podium.uncertainty.dense import covariance, extra_covariance, extra_std_errors
+from podium.uncertainty.estimate import spread
 from podium.uncertainty.evidence import KINDS, Evidence
 from podium.uncertainty.ranks import (
     Spread,
@@ -15,11 +16,13 @@ from podium.uncertainty.ranks import (
     tiers,
     top_set,
 )
+from podium.uncertainty.redraw import bootstrap
 
 __all__ = [
     "KINDS",
     "Evidence",
     "Spread",
+    "bootstrap",
     "covariance",
     "extra_covariance",
     "extra_std_errors",

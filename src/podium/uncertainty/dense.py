@@ -18,19 +18,16 @@ import numpy as np
 
 from podium.errors import InputError
 from podium.uncertainty.evidence import Evidence
-from podium.uncertainty.ranks import Spread
 
-__all__ = ["DENSE_LIMIT", "covariance", "extra_covariance", "extra_std_errors", "spread"]
+__all__ = ["DENSE_LIMIT", "covariance", "extra_covariance", "extra_std_errors"]
 
 # Up to here an n × n matrix is held; beyond, only its diagonal.
 DENSE_LIMIT = 5000
 
-
-def spread(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> Spread:
-    """Return what is known of the scores' joint spread, by `hessian`, `sandwich` or `cluster`."""
-    return Spread(
-        covariance=covariance(evidence, kind, cluster), open_above=evidence.open_above, open_below=evidence.open_below
-    )
+UNDETERMINED = (
+    "the votes leave some scores undetermined (items or groups never compared with the rest, and no penalty), "
+    "so no intervals exist; set l2 > 0 or compare across the groups"
+)
 
 
 def covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
@@ -51,6 +48,10 @@ def covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = 
 
 def extra_covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
     """Return the (p, p) covariance of the extra parameters, in their own units."""
+    if evidence.n > DENSE_LIMIT:
+        from podium.uncertainty.many import extra_covariance_of_many
+
+        return extra_covariance_of_many(evidence, kind, evidence.require(kind, cluster))
     return _full(evidence, kind, cluster)[evidence.n :, evidence.n :]
 
 
@@ -65,7 +66,7 @@ def _full(evidence: Evidence, kind: str, cluster: str | None) -> np.ndarray:
     cluster = evidence.require(kind, cluster)
     if kind == "bootstrap":
         raise InputError("the bootstrap gives replicates, not a formula; call `bootstrap`")
-    bread = _inverse_hessian(evidence)
+    bread = inverse_hessian(evidence)
     if kind == "hessian":
         return bread
     meat = _row_meat(evidence) if kind == "sandwich" else _cluster_meat(evidence, str(cluster))
@@ -74,11 +75,11 @@ def _full(evidence: Evidence, kind: str, cluster: str | None) -> np.ndarray:
     return even
 
 
-def _inverse_hessian(evidence: Evidence) -> np.ndarray:
-    """Inverse of H with the scores centred; a shift without curvature does no harm."""
+def inverse_hessian(evidence: Evidence, *, centred: bool = True) -> np.ndarray:
+    """Inverse of H with the scores centred; else with the common shift held firmly, which changes no difference."""
     n = evidence.n
     hessian = np.zeros((n + evidence.extras, n + evidence.extras))
-    hessian[:n, :n] = _laplacian(n, evidence.left, evidence.right, evidence.curvature)
+    hessian[:n, :n] = laplacian(n, evidence.left, evidence.right, evidence.curvature)
     hessian[np.arange(n), np.arange(n)] += evidence.ridge
     if evidence.border is not None:
         hessian[:n, n:] = evidence.border
@@ -87,7 +88,8 @@ def _inverse_hessian(evidence: Evidence) -> np.ndarray:
     if evidence.shift_free:
         # 1 is then an eigenvector; stiffening it leaves the centred part alone and makes the matrix invertible.
         hessian[:n, :n] += hessian.diagonal()[:n].mean() / n
-    return _centred(_invert(hessian), n)
+    inverse = _invert(hessian)
+    return _centred(inverse, n) if centred else inverse
 
 
 def _invert(matrix: np.ndarray) -> np.ndarray:
@@ -104,10 +106,7 @@ def _invert(matrix: np.ndarray) -> np.ndarray:
         whole: np.ndarray = np.triu(inverse) + np.triu(inverse, 1).T
         return whole
     except np.linalg.LinAlgError:
-        raise InputError(
-            "the votes leave some scores undetermined (items or groups never compared with the rest, and no penalty), "
-            "so no intervals exist; set l2 > 0 or compare across the groups"
-        ) from None
+        raise InputError(UNDETERMINED) from None
 
 
 def _centred(matrix: np.ndarray, n: int) -> np.ndarray:
@@ -117,7 +116,7 @@ def _centred(matrix: np.ndarray, n: int) -> np.ndarray:
     return matrix
 
 
-def _laplacian(n: int, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
+def laplacian(n: int, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Dense Σ weight·(e_left − e_right)(e_left − e_right)ᵀ."""
     cells = left.astype(np.int64) * n + right
     across = np.bincount(cells, weight, n * n).reshape(n, n)
@@ -130,7 +129,7 @@ def _row_meat(evidence: Evidence, rows: np.ndarray | slice = slice(None)) -> np.
     """Σ w² g gᵀ over single votes: a Laplacian, bordered by the extra parameters."""
     e, n = evidence, evidence.n
     left, right, pull, _, square = (each[rows] for each in e.pulls())
-    scores = _laplacian(n, left, right, square * pull**2)
+    scores = laplacian(n, left, right, square * pull**2)
     if e.pull_extra is None:
         return scores
     extra = e.pull_extra[rows]
@@ -147,14 +146,21 @@ def _cluster_meat(evidence: Evidence, cluster: str) -> np.ndarray:
     known = codes >= 0
     sums = cluster_sums(evidence, cluster)
     meat = np.asarray((sums.T @ sums).todense())
-    groups = len(np.unique(codes[known]))
     if not known.all():
         meat = meat + _row_meat(evidence, ~known)
-        groups += int(np.count_nonzero(~known))
-    if groups < 2:
-        raise InputError(f"errors clustered by {cluster} need at least two clusters; the votes have {groups}")
+    groups = count_clusters(evidence, cluster)
     scaled: np.ndarray = meat * (groups / (groups - 1))
     return scaled
+
+
+def count_clusters(evidence: Evidence, cluster: str) -> int:
+    """Number of clusters; a row without one counts by itself."""
+    codes = evidence.clusters[cluster]
+    known = codes >= 0
+    groups = len(np.unique(codes[known])) + int(np.count_nonzero(~known))
+    if groups < 2:
+        raise InputError(f"errors clustered by {cluster} need at least two clusters; the votes have {groups}")
+    return groups
 
 
 def cluster_sums(evidence: Evidence, cluster: str):  # type: ignore[no-untyped-def]  # a SciPy CSR matrix

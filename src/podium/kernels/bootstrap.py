@@ -1,0 +1,62 @@
+"""Refitting many resampled data sets at once: the gradients of all replicates in one pass each."""
+
+import cython
+from cython.cimports.libc.math import exp
+
+
+def pour(
+    draws: cython.const[cython.double][:, ::1],
+    size: cython.const[cython.double][::1],
+    target: cython.const[cython.double][::1],
+    pair: cython.const[cython.longlong][::1],
+    total: cython.double[:, ::1],
+    wins: cython.double[:, ::1],
+) -> None:
+    """Add draws[b, k]·size[k] to total[b, pair[k]], and target[k] times as much to wins[b, pair[k]]."""
+    b: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for b in range(draws.shape[0]):
+            for k in range(pair.shape[0]):
+                amount: cython.double = draws[b, k] * size[k]
+                total[b, pair[k]] += amount
+                wins[b, pair[k]] += amount * target[k]
+
+
+def logistic_gradients(
+    scores: cython.const[cython.double][:, ::1],
+    left: cython.const[cython.longlong][::1],
+    right: cython.const[cython.longlong][::1],
+    total: cython.const[cython.double][:, ::1],
+    wins: cython.const[cython.double][:, ::1],
+    gradient: cython.double[:, ::1],
+) -> None:
+    """Add to gradient[b] the derivative of Σ_k total·log(1 + exp(−margin)) + (total − wins)·margin at scores[b]."""
+    b: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for b in range(scores.shape[0]):
+            for k in range(left.shape[0]):
+                # An overflow to infinity gives the right chance, zero.
+                chance: cython.double = 1.0 / (1.0 + exp(scores[b, right[k]] - scores[b, left[k]]))
+                force: cython.double = total[b, k] * chance - wins[b, k]
+                gradient[b, left[k]] += force
+                gradient[b, right[k]] -= force
+
+
+def push(
+    excess: cython.const[cython.double][:, ::1],
+    left: cython.const[cython.longlong][::1],
+    right: cython.const[cython.longlong][::1],
+    pull: cython.const[cython.double][::1],
+    gradient: cython.double[:, ::1],
+) -> None:
+    """Add excess[b, k]·pull[k] to gradient[b, left[k]] and take it from gradient[b, right[k]]."""
+    b: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for b in range(excess.shape[0]):
+            for k in range(left.shape[0]):
+                force: cython.double = excess[b, k] * pull[k]
+                gradient[b, left[k]] += force
+                gradient[b, right[k]] -= force
