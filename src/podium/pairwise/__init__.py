@@ -1,1 +1,28 @@
 """Rankers of pairwise comparisons. Each takes `Comparisons` and offers a `Ranking`; none imports another."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from podium.errors import InputError
+
+__all__ = ["METHODS", "ranker"]
+
+# What a user types -> (module, class). The command line, the comparison of methods and the conformance suite read this.
+METHODS: dict[str, tuple[str, str]] = {
+    "bradley-terry": ("podium.pairwise.bradley_terry", "BradleyTerry"),
+    "win-rate": ("podium.pairwise.counting", "WinRate"),
+}
+
+
+def ranker(method: str) -> Any:
+    """Return the class of the ranker called `method`.
+
+    >>> ranker("win-rate").__name__
+    'WinRate'
+    """
+    if method not in METHODS:
+        raise InputError(f"method {method!r} is not known; choose one of {', '.join(METHODS)}")
+    module, name = METHODS[method]
+    return getattr(importlib.import_module(module), name)

@@ -1,0 +1,124 @@
+"""What every ranker must do: laws that hold whatever the model.
+
+A ranker joins by a row in `RANKERS`: how to make one, and what it is exempt from. `sequential` rankers read votes in
+order, so that laws about the order of rows do not hold for them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from helpers import simulate, thin_data
+from podium.comparisons import Comparisons
+from podium.pairwise import METHODS, ranker
+
+
+@dataclass(frozen=True)
+class Case:
+    make: Any  # () -> ranker
+    sequential: bool = False
+    weights: bool = True  # whether splitting a vote of weight 2 into two of weight 1 changes nothing
+    tolerance: float = 1e-5
+
+
+RANKERS: dict[str, Case] = {
+    "bradley-terry": Case(ranker("bradley-terry")),
+    "win-rate": Case(ranker("win-rate")),
+}
+
+
+def data(seed=0, n=7, m=400, ties=True, **more):
+    rng = np.random.default_rng(seed)
+    winner, loser, _ = simulate(n, m, rng)
+    labels = [f"item {k}" for k in range(n)]
+    tie = rng.random(m) < 0.1 if ties else None
+    return Comparisons.from_arrays(winner, loser, tie=tie, items=labels, **more)
+
+
+def rebuilt(c, left=None, right=None, rows=slice(None), items=None, **more):
+    """The same votes with something changed."""
+    left, right = c.left if left is None else left, c.right if right is None else right
+    items = c.items if items is None else items
+    return Comparisons.from_arrays(left[rows], right[rows], tie=c.outcome[rows] == 0, items=items, **more)
+
+
+def scores(make, comparisons):
+    with thin_data():
+        ranking = make().fit(comparisons).ranking_
+    return dict(zip(ranking.items, ranking.scores, strict=True))
+
+
+def assert_same(a, b, tolerance):
+    assert a.keys() == b.keys()
+    assert_allclose([a[key] for key in a], [b[key] for key in a], atol=tolerance, rtol=tolerance)
+
+
+class RankerSuite:
+    """Collected by tests/pairwise/test_suite.py."""
+
+    @pytest.fixture(params=list(RANKERS), ids=list(RANKERS))
+    def case(self, request):
+        return RANKERS[request.param]
+
+    def test_relabelling_moves_nothing(self, case):
+        c = data()
+        renamed = scores(case.make, rebuilt(c, items=[f"new {item}" for item in c.items]))
+        assert_same(
+            scores(case.make, c), {key.removeprefix("new "): value for key, value in renamed.items()}, case.tolerance
+        )
+
+    def test_renumbering_the_items_moves_nothing(self, case):
+        c = data()
+        turn = np.random.default_rng(1).permutation(len(c.items))
+        place = np.argsort(turn)
+        turned = rebuilt(c, place[c.left], place[c.right], items=[c.items[k] for k in turn])
+        assert_same(scores(case.make, c), scores(case.make, turned), case.tolerance)
+
+    def test_the_order_of_rows_is_nothing(self, case):
+        if case.sequential:
+            pytest.skip("reads votes in order")
+        c = data()
+        shuffled = rebuilt(c, rows=np.random.default_rng(2).permutation(len(c.left)))
+        assert_same(scores(case.make, c), scores(case.make, shuffled), case.tolerance)
+
+    def test_a_vote_of_weight_two_is_two_votes(self, case):
+        if case.sequential or not case.weights:
+            pytest.skip("reads votes in order, or knows no weights")
+        c = data()
+        weighted = rebuilt(c, weight=np.full(len(c.left), 2.0))
+        assert_same(scores(case.make, c + c), scores(case.make, weighted), case.tolerance)
+
+    def test_adding_data_sets_is_one_data_set(self, case):
+        whole = data()
+        first, rest = rebuilt(whole, rows=slice(None, 130)), rebuilt(whole, rows=slice(130, None))
+        assert_same(scores(case.make, whole), scores(case.make, first + rest), case.tolerance)
+
+    def test_swapping_winners_and_losers_turns_the_order_around(self, case):
+        c = data(m=4000)
+        forth, back = scores(case.make, c), scores(case.make, rebuilt(c, c.right, c.left))
+        assert max(forth, key=forth.get) == min(back, key=back.get)
+
+    def test_who_beats_everyone_leads_and_the_data_stay_untouched(self, case):
+        c = data(m=2000)
+        lost = c.right == 3
+        c = rebuilt(c, np.where(lost, 3, c.left), np.where(lost, c.left, c.right))
+        before = c.left.copy(), c.right.copy()
+        found = scores(case.make, c)
+        assert max(found, key=found.get) == c.items[3]
+        assert (c.left == before[0]).all()
+        assert (c.right == before[1]).all()
+
+    def test_the_table_has_a_row_an_item_best_first(self, case):
+        with thin_data():
+            ranking = case.make().fit(data()).ranking_
+        frame = ranking.to_frame()
+        assert frame["item"].to_list() == list(ranking.order)
+        assert frame["rank"].to_list() == sorted(frame["rank"].to_list())
+        assert (np.diff(frame["score"].to_numpy()) <= 0).all()
+
+
+def test_every_method_is_in_the_suite():
+    assert set(METHODS) <= set(RANKERS)

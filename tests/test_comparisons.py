@@ -1,0 +1,165 @@
+"""Comparisons: building, checking, merging, connectivity."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose
+
+from helpers import as_comparisons, sided
+from podium import Comparisons
+from podium.errors import InputError
+from reference import pair_table, strong_components
+from strategies import votes
+
+
+def table(c):
+    return {(int(i), int(j)): (a, b, t) for i, j, a, b, t in zip(*c.pairs, strict=True)}
+
+
+@settings(max_examples=150, deadline=None)
+@given(votes())
+def test_pairs_are_the_counts_of_a_plain_loop(data):
+    n, rows = data
+    ours = table(as_comparisons(n, rows))
+    truth = pair_table(rows)
+    assert ours.keys() == truth.keys()
+    for pair, counts in truth.items():
+        assert_allclose(ours[pair], counts)
+
+
+@settings(max_examples=60, deadline=None)
+@given(votes(outcomes=(1.0, 0.0), weighted=False, most_items=8, most_votes=40))
+def test_unweighted_wins_take_the_fast_way_to_the_same_counts(data):
+    n, rows = data
+    winner = [i if y else j for i, j, y, _ in rows]
+    loser = [j if y else i for i, j, y, _ in rows]
+    small = Comparisons.from_arrays(winner, loser, items=range(n))
+    large = Comparisons.from_arrays(winner, loser, items=range(n + 1000))  # more cells than four times the votes
+    assert small._plain
+    truth = {pair: (a, b, 0) for pair, (a, b, _) in pair_table(rows).items()}
+    assert table(small) == truth
+    assert table(large) == truth
+
+
+def test_pairs_keep_sides_and_squared_weights():
+    rows = [(0, 1, 1.0, 2.0), (1, 0, 1.0, 3.0), (0, 1, 0.5, 0.5)]
+    c = sided(2, rows)
+    assert table(c) == {(0, 1): (2.0, 0.0, 0.5), (1, 0): (3.0, 0.0, 0.0)}
+    assert c.pairs.left_wins_sq.tolist() == [4.0, 9.0]
+    assert c.pairs.ties_sq.tolist() == [0.25, 0.0]
+    merged = as_comparisons(2, rows)
+    assert table(merged) == {(0, 1): (2.0, 3.0, 0.5)}
+    assert merged.pairs.right_wins_sq.tolist() == [9.0]
+
+
+def test_margins_keep_their_mean_and_spread():
+    c = Comparisons.from_arrays([0, 1, 0], [1, 0, 1], margin=[2.0, 1.0, 5.0], weight=[1.0, 1.0, 2.0], items="ab")
+    values, weight = np.array([2.0, -1.0, 5.0]), np.array([1.0, 1.0, 2.0])
+    mean = np.average(values, weights=weight)
+    assert c.pairs.margin[0] == pytest.approx(mean)
+    assert c.pairs.margin_ss[0] == pytest.approx(weight @ (values - mean) ** 2)
+
+
+@settings(max_examples=100, deadline=None)
+@given(votes(most_items=7, most_votes=12))
+def test_components_agree_with_brute_force(data):
+    n, rows = data
+    c = as_comparisons(n, rows)
+    wins = [(i, j) for i, j, y, _ in rows if y > 0] + [(j, i) for i, j, y, _ in rows if y < 1]
+    strong = strong_components(n, wins)
+    weak = strong_components(n, wins + [(j, i) for i, j in wins])
+    assert {frozenset(group) for group in c.components(strong=True)} == strong
+    assert {frozenset(group) for group in c.components()} == weak
+    assert c.adjacency.is_strongly_connected == (len(strong) == 1)
+    above, below = c.adjacency.open_ended
+    core = max(len(group) for group in strong)
+    if core > 1:
+        middle = [group for group in strong if len(group) == core]
+        assert any(not (above[list(group)] | below[list(group)]).any() for group in middle)
+
+
+def test_open_ends_of_a_chain_with_a_core():
+    # 0 ⇄ 1 is the core; 2 beats it, 3 loses to it, 4 was never compared with them.
+    c = Comparisons.from_arrays([0, 1, 2, 0, 4, 5], [1, 0, 0, 3, 5, 4], items=range(6))
+    above, below = c.adjacency.open_ended
+    assert above.tolist() == [False, False, True, False, True, True]
+    assert below.tolist() == [False, False, False, True, True, True]
+
+
+def test_items_without_votes_are_open_both_ways():
+    c = Comparisons.from_arrays([0, 1], [1, 2], items="abcd")
+    above, below = c.adjacency.open_ended
+    assert above[3]
+    assert below[3]
+
+
+def test_adding_matches_items_by_label():
+    a = Comparisons.from_pairs([("tea", "milk")])
+    b = Comparisons.from_pairs([("cola", "tea"), ("tea", "milk")])
+    both = a + b
+    assert both.items == ("tea", "milk", "cola")
+    assert len(both) == 3
+    assert table(both) == {(0, 1): (2, 0, 0), (0, 2): (0, 1, 0)}
+
+
+def test_adding_judges_to_none_is_refused():
+    a = Comparisons.from_arrays(["x"], ["y"], judge=["ann"])
+    with pytest.raises(InputError, match="only one of the two has judge"):
+        a + Comparisons.from_pairs([("x", "y")])
+
+
+def test_rankings_become_pairs_in_clusters():
+    c = Comparisons.from_rankings([["a", "b", "c"], ["b", "a"]])
+    assert len(c) == 4
+    assert table(c) == {(0, 1): (1, 1, 0), (0, 2): (1, 0, 0), (1, 2): (1, 0, 0)}
+    assert c.group.tolist() == [0, 0, 0, 1]
+    assert c.group_is == "ranking"
+    more = c + Comparisons.from_rankings([["c", "a"]])
+    assert more.group.tolist() == [0, 0, 0, 1, 2]
+
+
+def test_weightless_rows_are_left_out_but_their_items_stay():
+    c = Comparisons.from_arrays(["a", "a"], ["b", "c"], weight=[1, 0])
+    assert len(c) == 1
+    assert c.items == ("a", "b", "c")
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: Comparisons.from_pairs([("a", "b"), ("c", "c")]),
+            "row 2: 'c' is compared with itself; remove the row",
+        ),
+        (lambda: Comparisons.from_pairs([]), "no votes"),
+        (lambda: Comparisons.from_pairs(["ab"]), "row 1: 'ab' is not a"),
+        (lambda: Comparisons.from_pairs([("a", "b", "c")]), "row 1: .* is not a"),
+        (lambda: Comparisons.from_arrays([0, 5], [1, 0], items="abc"), "row 2: code 5 is outside 0..2"),
+        (lambda: Comparisons.from_arrays([0, -1], [1, 0], items="abc"), "row 2: code -1 is outside 0..2"),
+        (lambda: Comparisons.from_arrays([0], [0], items="abc"), "row 1: 'a' is compared with itself"),
+        (lambda: Comparisons.from_arrays([0.5], [1], items="abc"), "integer codes are expected"),
+        (lambda: Comparisons.from_arrays([0], [1, 0], items="abc"), "they must match"),
+        (lambda: Comparisons.from_arrays([0], [1], items="aba"), "'a' stands twice"),
+        (lambda: Comparisons.from_arrays(["a", "b"], ["b", "a"], weight=[1, -2]), "row 2: weight is -2"),
+        (lambda: Comparisons.from_arrays(["a", "b"], ["b", "a"], weight=[float("nan"), 1]), "row 1: weight is nan"),
+        (lambda: Comparisons.from_arrays(["a", "b"], ["b", "a"], weight=[1, float("inf")]), "row 2: weight is inf"),
+        (lambda: Comparisons.from_arrays(["a"], ["b"], margin=[float("nan")]), "row 1: margin is nan"),
+        (lambda: Comparisons.from_arrays(["a"], ["b"], weight=[1, 2]), "they must match"),
+        (lambda: Comparisons.from_arrays(["a"], ["b"], tie=[0.5]), "row 1: tie is 0.5; use true or false"),
+        (lambda: Comparisons.from_arrays(["a"], ["b"], judge=["x", "y"]), "judge has 2 rows, the votes 1"),
+        (lambda: Comparisons.from_arrays(["a"], ["b"], covariates=[[float("nan")]]), "row 1: covariate 'x1' is nan"),
+        (lambda: Comparisons.from_arrays(["a"], ["b"], weight=["heavy"]), "weight: numbers are expected"),
+        (lambda: Comparisons.from_arrays(["a", ""], ["b", "c"]), "row 2"),
+        (lambda: Comparisons.from_arrays(["a", None], ["b", "c"]), "row 2"),
+        (lambda: Comparisons.from_rankings([["a", "b", "a"]]), "row 1: 'a' stands twice in the ranking"),
+        (lambda: Comparisons.from_rankings([["a"]]), "no ranking holds two items"),
+        (lambda: Comparisons.from_rankings(["abc"]), "row 1: 'abc' is text, not a list"),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_the_repr_says_how_much_there_is():
+    assert repr(Comparisons.from_pairs([("a", "b")])) == "<Comparisons: 1 votes on 2 items ('a', 'b')>"
