@@ -1,0 +1,77 @@
+"""Metrics by name: `"sum@3"`, `"prec@5"`, `"ap"`, `"ndcg@10"`: shared by reports, learners and the command line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from podium.errors import InputError
+
+__all__ = ["Metric", "default_metrics", "parse"]
+
+# Which cut-offs a kind takes, and whether it is defined for 0/1 relevance only.
+KINDS: dict[str, tuple[str, bool]] = {
+    "sum": ("always", False),
+    "prec": ("always", False),
+    "recall": ("always", True),
+    "hit": ("always", True),
+    "ap": ("never", True),
+    "auc": ("never", True),
+    "rr": ("optional", True),
+    "pairwise": ("never", False),
+    "dcg": ("optional", False),
+    "ndcg": ("optional", False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric: its kind and, where it looks at the top only, its cut-off `p`."""
+
+    kind: str
+    p: int | None = None
+
+    def __str__(self) -> str:
+        return self.kind if self.p is None else f"{self.kind}@{self.p}"
+
+    @property
+    def binary(self) -> bool:
+        """True when only 0/1 relevance is meant."""
+        return KINDS[self.kind][1]
+
+
+def parse(name: str | Metric) -> Metric:
+    """Read a metric's name.
+
+    >>> parse("sum@3")
+    Metric(kind='sum', p=3)
+    """
+    if isinstance(name, Metric):
+        return name
+    found = re.fullmatch(r"([a-z]+)(?:@(\d+))?", name) if isinstance(name, str) else None
+    if found is None or found[1] not in KINDS:
+        raise InputError(f"{name!r} is no metric; known are {_known()}")
+    kind, p = found[1], found[2]
+    cut = KINDS[kind][0]
+    if p is None and cut == "always":
+        raise InputError(f"{name!r} needs a cut-off, as in '{kind}@3'")
+    if p is not None and cut == "never":
+        raise InputError(f"{name!r}: {kind!r} looks at the whole ranking and takes no cut-off; use {kind!r}")
+    if p is not None and int(p) < 1:
+        raise InputError(f"{name!r}: a cut-off is at least 1")
+    return Metric(kind, None if p is None else int(p))
+
+
+def default_metrics(at: tuple[int, ...], *, binary: bool) -> list[Metric]:
+    """Every metric that fits the data, in a fixed order."""
+    chosen = [Metric("sum", p) for p in at] + [Metric("prec", p) for p in at]
+    if binary:
+        chosen += [Metric("recall", p) for p in at] + [Metric("hit", p) for p in at]
+        chosen += [Metric("ap"), Metric("auc"), Metric("rr")]
+    chosen += [Metric("pairwise"), Metric("dcg")] + [Metric("dcg", p) for p in at]
+    return chosen + [Metric("ndcg")] + [Metric("ndcg", p) for p in at]
+
+
+def _known() -> str:
+    written = {"always": "{}@p", "never": "{}", "optional": "{0}, {0}@p"}
+    return ", ".join(written[cut].format(kind) for kind, (cut, _) in KINDS.items())
