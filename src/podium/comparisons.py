@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import ConnectivityWarning, InputError, SeparationWarning
+from podium.forms import read_frame
 from podium.kernels.counts import first_bad_row, histogram
 from podium.labels import encode, encode_pair
 from podium.pairs import Adjacency, Pairs, count_rows, count_table
@@ -161,6 +162,19 @@ class Comparisons:
             columns["covariates"], columns["covariate_names"] = _covariates(covariates, rows)
         made = cls(labels, left, right, **columns)
         return made._without_weightless()
+
+    @classmethod
+    def from_frame(cls, frame: Any, **columns: Any) -> Self:
+        """Build from a frame (polars, pandas, pyarrow, anything with the Arrow interface) or a mapping of columns.
+
+        Give the columns as `winner=, loser=`, or `left=, right=, outcome=`, or aggregated `left=, right=,
+        left_wins=, right_wins=, ties=`, or `left=, right=, margin=`; plus `weight=, judge=, group=, covariates=`.
+        What is omitted is recognised by name; other columns are ignored.
+
+        >>> Comparisons.from_frame({"left": ["a", "b"], "right": ["b", "c"], "outcome": [1, 0.5]}).items
+        ('a', 'b', 'c')
+        """
+        return cls(**read_frame(frame, **columns))
 
     @classmethod
     def from_rankings(cls, rankings: Iterable[Sequence[Hashable]]) -> Self:

@@ -30,9 +30,11 @@ HEADER = "podium.json"
 
 # Class name -> module. Only these are ever built from a file.
 KNOWN: dict[str, str] = {
+    "BradleyTerry": "podium.pairwise.bradley_terry",
     "Evidence": "podium.uncertainty",
     "Ranking": "podium.ranking",
     "Spread": "podium.uncertainty",
+    "WinRate": "podium.pairwise.counting",
 }
 
 

@@ -1,0 +1,41 @@
+"""What every saved model must do. An estimator joins by a row in `MODELS`: a function that returns it fitted, and a
+function of the model whose answer must survive the file."""
+
+import numpy as np
+
+from helpers import as_comparisons, sided
+from podium.pairwise.bradley_terry import BradleyTerry
+from podium.pairwise.counting import WinRate
+
+ROWS = [(0, 1, 1.0, 1.0), (1, 2, 1.0, 2.0), (2, 0, 0.5, 1.0), (0, 2, 1.0, 1.5), (1, 0, 1.0, 1.0), (2, 1, 1.0, 1.0)]
+
+
+def bradley_terry():
+    return BradleyTerry(l2=0.1).fit(as_comparisons(3, ROWS))
+
+
+def bradley_terry_with_all():
+    model = BradleyTerry(l2=0.1, ties="davidson", side_effect=True, scale="elo", anchor=(1, 1500.0))
+    return model.fit(sided(3, ROWS))
+
+
+def win_rate():
+    return WinRate().fit(as_comparisons(3, ROWS))
+
+
+def answers_of_bradley_terry(model):
+    ranking = model.ranking_
+    lower, upper = ranking.intervals()
+    return [
+        ranking.scores,
+        lower,
+        upper,
+        np.array([model.win_probability(0, 1), model.tie_probability(0, 1), model.side_effect_]),
+    ]
+
+
+MODELS = {
+    "BradleyTerry": (bradley_terry, answers_of_bradley_terry),
+    "BradleyTerry, all options": (bradley_terry_with_all, answers_of_bradley_terry),
+    "WinRate": (win_rate, lambda model: [model.ranking_.scores]),
+}
