@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-KERNELS := $(wildcard src/podium/kernels/*.py)
+KERNELS := $(wildcard src/podium/kernels/*.py src/podium/kernels/*.pxd)
 WORKERS ?= 2
 
 .PHONY: demo test lint bench docs clean

@@ -2,10 +2,12 @@
 
 import cython
 from cython.cimports.libc.math import exp, fabs, log1p
+from cython.cimports.podium.kernels.memory import prefetch
 
 real = cython.fused_type(cython.float, cython.double)
 power = cython.fused_type(cython.float, cython.double)
 
+AHEAD = cython.declare(cython.Py_ssize_t, 24)  # meetings between asking memory for a strength and using it
 MOST = cython.declare(cython.double, 3.0)  # longest single step: exp stays tame and Newton does not overshoot far
 
 
@@ -37,6 +39,11 @@ def coordinate_sweep(
             more_expected: cython.double = 0.0
             more_variance: cython.double = 0.0
             k = start[i]
+            ahead: cython.Py_ssize_t = k + AHEAD  # with few items, all strengths are near anyway
+            if power is cython.float and end + AHEAD <= partner.shape[0]:
+                while ahead < end + AHEAD:  # the strengths of items soon to come
+                    prefetch(cython.address(strength[partner[ahead]]))
+                    ahead += 1
             while k + 1 < end:  # two at a time: the divisions overlap, and the sums do not wait for each other
                 chance: cython.double = mine / (mine + strength[partner[k]])
                 other: cython.double = mine / (mine + strength[partner[k + 1]])

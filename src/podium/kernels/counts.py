@@ -1,6 +1,9 @@
 """Votes to counts: the pass over the rows that every batch ranker starts from."""
 
 import cython
+from cython.cimports.podium.kernels.memory import prefetch
+
+AHEAD = cython.declare(cython.Py_ssize_t, 16)  # rows between asking memory for a cell and using it
 
 code = cython.fused_type(cython.int, cython.longlong)
 tally = cython.fused_type(cython.int, cython.double)
@@ -66,6 +69,7 @@ def lay_out_wins(
     k: cython.Py_ssize_t
     i: cython.Py_ssize_t
     n: cython.Py_ssize_t = position.shape[0]
+    rows: cython.Py_ssize_t = winner.shape[0]
     slot: cython.Py_ssize_t
     begin: cython.Py_ssize_t = 0
     end: cython.Py_ssize_t
@@ -73,12 +77,20 @@ def lay_out_wins(
     word: cython.uint
     with cython.nogil:
         # Counts are kept two places ahead, so that after the scatter start[i + 1] is where segment i ends.
-        for k in range(winner.shape[0]):
+        for k in range(rows):
+            if k + AHEAD < rows:
+                prefetch(cython.address(start[winner[k + AHEAD] + 2]))
+                prefetch(cython.address(start[loser[k + AHEAD] + 2]))
             start[winner[k] + 2] += 1
             start[loser[k] + 2] += 1
         for i in range(n):
             start[i + 2] += start[i + 1]
-        for k in range(winner.shape[0]):
+        for k in range(rows):
+            if k + 2 * AHEAD < rows:
+                prefetch(cython.address(start[winner[k + 2 * AHEAD] + 1]))
+                prefetch(cython.address(start[loser[k + 2 * AHEAD] + 1]))
+                prefetch(cython.address(partner[start[winner[k + AHEAD] + 1]]))
+                prefetch(cython.address(partner[start[loser[k + AHEAD] + 1]]))
             # The partner and, in the last bit, whether the owner won, share a word.
             slot = start[winner[k] + 1]
             start[winner[k] + 1] = slot + 1
@@ -90,6 +102,8 @@ def lay_out_wins(
             end = start[i + 1]
             first: cython.Py_ssize_t = fill
             for k in range(begin, end):
+                if k + AHEAD < 2 * rows:
+                    prefetch(cython.address(position[partner[k + AHEAD] >> 1]))
                 word = partner[k]
                 j: cython.Py_ssize_t = word >> 1
                 slot = position[j]

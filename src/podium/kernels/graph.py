@@ -5,6 +5,9 @@ counting half. So i won or tied where wins > 0, and lost or tied where wins < to
 """
 
 import cython
+from cython.cimports.podium.kernels.memory import prefetch
+
+AHEAD = cython.declare(cython.Py_ssize_t, 16)  # meetings between asking memory for a label and using it
 
 real = cython.fused_type(cython.float, cython.double)
 
@@ -39,7 +42,12 @@ def reach(
         while head < tail and tail < labels.shape[0]:
             i = queue[head]
             head += 1
+            if head + 4 < tail:
+                prefetch(cython.address(start[queue[head + 4]]))
+                prefetch(cython.address(partner[start[queue[head + 1]]]))
             for k in range(start[i], start[i + 1]):
+                if k + AHEAD < partner.shape[0]:
+                    prefetch(cython.address(labels[partner[k + AHEAD]]))
                 # Asked in this order: soon nearly all partners are known, and the branch is foreseen.
                 if labels[partner[k]] < 0 and ((way & BEATS and wins[k] > 0) or (way & LOSES and wins[k] < total[k])):
                     labels[partner[k]] = label
