@@ -10,6 +10,7 @@ from podium._version import __version__
 
 if TYPE_CHECKING:
     from podium.comparisons import Comparisons
+    from podium.io import read_comparisons
     from podium.models import load, save
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.counting import WinRate
@@ -22,6 +23,7 @@ _LAZY = {
     "Ranking": "podium.ranking",
     "WinRate": "podium.pairwise.counting",
     "load": "podium.models",
+    "read_comparisons": "podium.io",
     "save": "podium.models",
 }
 
@@ -33,6 +35,7 @@ __all__ = [
     "__version__",
     "errors",
     "load",
+    "read_comparisons",
     "save",
 ]
 

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from podium.errors import InputError
 
-__all__ = ["Layout", "recognise"]
+__all__ = ["Layout", "Option", "recognise"]
 
 Option: TypeAlias = "str | Literal[False] | None"
 

@@ -97,11 +97,14 @@ class Collector:
 
     def add(self, frame: pl.DataFrame | pl.LazyFrame, where: str = "") -> None:
         """Take all rows of a frame; `where` names it in errors."""
-        layout = self._recognise(list(frame.collect_schema()), where)
         row = 0
-        for batch in _batches(frame, layout.columns):
+        for batch in _batches(frame, self.choose(list(frame.collect_schema()), where)):
             self.add_batch(batch, where, row)
             row += batch.height
+
+    def choose(self, names: list[str], where: str = "") -> list[str]:
+        """The columns to read among those a frame has."""
+        return self._recognise(names, where).columns
 
     def add_batch(self, batch: pl.DataFrame, where: str, row: int) -> None:
         """Take the rows of one piece, which begin after `row` rows of the file `where`."""

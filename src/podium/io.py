@@ -1,17 +1,239 @@
-"""Files and frames in, tables out."""
+"""Files and frames in, tables out: CSV, JSON, JSON Lines, Parquet and Arrow IPC, packed or not.
+
+Reading is lazy and in pieces. Votes are merged as they arrive, so that memory follows unique pairs, not rows.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING, Any
 
+from podium.columns import Option
+from podium.comparisons import Comparisons
 from podium.errors import InputError
+from podium.forms import Collector, Keep
+from podium.readers import read_batches
+from podium.sources import Source, find_sources
 
-__all__ = ["replacing"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["read_comparisons", "read_comparisons_by", "read_table", "replacing", "write_table"]
+
+TABLES = ("csv", "json", "jsonl", "parquet")
+
+
+def read_comparisons(
+    source: Any,
+    *,
+    winner: Option = None,
+    loser: Option = None,
+    left: Option = None,
+    right: Option = None,
+    outcome: Option = None,
+    left_wins: Option = None,
+    right_wins: Option = None,
+    ties: Option = None,
+    margin: Option = None,
+    weight: Option = None,
+    count: Option = None,
+    judge: Option = None,
+    group: Option = None,
+    covariates: str | Iterable[str] | None = None,
+    keep: Keep = "counts",
+    format: str | None = None,
+    delimiter: str | None = None,
+) -> Comparisons:
+    """Read votes from files.
+
+    Parameters
+    ----------
+    source : path, glob, folder, list of these, open file, or "-" for standard input
+        CSV (any delimiter), JSON Lines, a JSON array, Parquet or Arrow IPC; `.gz` too. A folder is read with all the
+        files below it, `key=value` folders as columns.
+    winner, loser : str, optional
+        Columns of votes without ties. A column `ranking` may stand for both: lists of items, best first.
+    left, right : str, optional
+        Columns of the two sides, with one way to tell who won: `outcome` (1, 0 or 0.5, words such as left, model_a or
+        tie, or the winner's label), counts `left_wins, right_wins, ties`, or a `margin` of left over right.
+    weight, count, judge, group : str, optional
+        Columns beside those: what a vote weighs, how many equal votes a row is, who gave it, what it belongs to.
+    covariates : list of str, optional
+        Columns that hold left minus right; or stems `x` of two columns `x_a, x_b` whose difference is taken.
+    keep : {"counts", "rows"}
+        Merge equal votes, or keep each in its place, as rankers that follow the order of votes need.
+    format : {"csv", "json", "jsonl", "parquet", "ipc"}, optional
+        Otherwise by the end of the name, or by content.
+    delimiter : str, optional
+        Otherwise the one among comma, semicolon, tab and bar that the header holds most of.
+
+    A column that is not given is recognised by its name; False says that there is none. Labels of a CSV file are text,
+    also where they look like numbers.
+
+    Examples
+    --------
+    >>> import io
+    >>> votes = read_comparisons(io.StringIO("winner,loser\\ntea,milk\\ntea,milk\\n"))
+    >>> votes.items, len(votes)
+    (('tea', 'milk'), 2)
+    """
+    sides = {"winner": winner, "loser": loser, "left": left, "right": right}
+    result = {"outcome": outcome, "left_wins": left_wins, "right_wins": right_wins, "ties": ties, "margin": margin}
+    beside = {"weight": weight, "count": count, "judge": judge, "group": group, "covariates": covariates}
+    collector, rankings = _collect(source, keep, format, delimiter, sides | result | beside)
+    return Comparisons(**collector.result()) if not rankings else Comparisons.from_rankings(rankings)
+
+
+def read_comparisons_by(
+    source: Any,
+    by: str,
+    *,
+    keep: Keep = "counts",
+    format: str | None = None,
+    delimiter: str | None = None,
+    **columns: Any,
+) -> dict[Hashable, Comparisons]:
+    """Read votes in one pass and divide them by the values of a column; each part has the items it names.
+
+    >>> import io
+    >>> parts = read_comparisons_by(io.StringIO("winner,loser,lang\\na,b,en\\nb,c,de\\n"), "lang")
+    >>> {value: votes.items for value, votes in parts.items()}
+    {'en': ('a', 'b'), 'de': ('b', 'c')}
+    """
+    collector, rankings = _collect(source, keep, format, delimiter, columns | {"by": by})
+    if rankings:
+        raise InputError(f"rankings cannot be divided by {by!r}; read each part on its own")
+    return {value: Comparisons(**part) for value, part in collector.result_by().items()}
+
+
+def _collect(
+    source: Any, keep: Keep, format: str | None, delimiter: str | None, columns: dict[str, Any]
+) -> tuple[Collector, list[list[Hashable]]]:
+    """Everything the files hold: votes in the collector, rankings as they are."""
+    collector = Collector(keep, **columns)
+    rankings: list[list[Hashable]] = []
+    for one in find_sources(source, format):
+        row = 0
+        for frame in read_batches(one, partial(_choose, collector, one), delimiter):
+            if collector.layout is None:
+                rankings.extend(_rankings(frame.to_series(), one, row))
+            else:
+                collector.add_batch(frame, one.name, row)
+            row += frame.height
+        if rankings and collector.votes:
+            raise InputError(f"{one.name} holds votes and a file before it rankings; read them on their own")
+    if not rankings and not collector.votes:
+        raise InputError(f"{one.name} has a header and no rows; there is nothing to rank")
+    return collector, rankings
+
+
+def _choose(collector: Collector, source: Source, names: list[str]) -> list[str]:
+    """The columns of votes; where there are none, the column of rankings."""
+    try:
+        return collector.choose(names, source.name)
+    except InputError:
+        rankings = [name for name in names if name.strip().casefold() == "ranking"]
+        if rankings and collector.layout is None:
+            return rankings[:1]
+        raise
+
+
+def _rankings(column: pl.Series, source: Source, row: int) -> Iterator[list[Hashable]]:
+    """Lists of items, best first; text is divided at `>`."""
+    for place, value in enumerate(column.to_list(), start=row + 1):
+        listed = [part.strip() for part in value.split(">")] if isinstance(value, str) else value
+        if not isinstance(listed, list) or any(item is None or item == "" for item in listed):
+            raise InputError(f"{source.name}, row {place}: {value!r} is no ranking; list items best first, as in a > b")
+        yield listed
+
+
+def read_table(
+    source: Any, *, columns: Iterable[str] | None = None, format: str | None = None, delimiter: str | None = None
+) -> pl.DataFrame:
+    """Read a table (features, items, examples) from files, with the same checks as votes.
+
+    Columns of a CSV file whose every value is a number become numbers; a missing value is null.
+
+    >>> import io
+    >>> read_table(io.StringIO("item,price,code\\ntea,2.5,7\\nmilk,1,x\\n")).to_dicts()
+    [{'item': 'tea', 'price': 2.5, 'code': '7'}, {'item': 'milk', 'price': 1.0, 'code': 'x'}]
+    """
+    import polars as pl
+
+    wanted = None if columns is None else list(columns)
+    frames: list[pl.DataFrame] = []
+    text = False
+
+    def choose(names: list[str]) -> list[str]:
+        lacking = [name for name in wanted or () if name not in names]
+        if lacking:
+            found = ", ".join(map(repr, names))
+            raise InputError(f"{one.name} has no column {lacking[0]!r}; found {found}")
+        if frames and list(frames[0].columns) != (wanted or names):
+            raise InputError(f"{one.name} has columns {names}, the file before {frames[0].columns}; make them alike")
+        return wanted or names
+
+    for one in find_sources(source, format):
+        frames.extend(read_batches(one, choose, delimiter))
+        text = text or all(kind == pl.String for kind in frames[-1].dtypes)
+    try:
+        table = pl.concat([frame for frame in frames if frame.height] or frames[:1], how="vertical_relaxed")
+    except pl.exceptions.PolarsError as problem:
+        raise InputError(f"the files do not fit together: {str(problem).splitlines()[0]}; make them alike") from problem
+    return table.with_columns(_numbers(table[name]) for name in table.columns) if text else table
+
+
+def _numbers(column: pl.Series) -> pl.Series:
+    """A column of text as whole numbers, or as numbers, if each value is one; "007" is a code, not a number."""
+    import polars as pl
+
+    if column.dtype != pl.String or column.str.contains(r"^\s*-?0[0-9]").any() or not column.count():
+        return column
+    for kind in (pl.Int64, pl.Float64):
+        numbers = column.str.strip_chars().cast(kind, strict=False)
+        if numbers.null_count() == column.null_count():
+            return numbers
+    return column
+
+
+def write_table(frame: pl.DataFrame, target: Any = "-", format: str | None = None) -> None:
+    """Write a table to a path (whole or not at all), an open file, or "-" for standard output.
+
+    The format is csv, json, jsonl or parquet: as given, else by the end of the name, else csv.
+    """
+    if format is None:
+        suffix = Path(target).suffix.lower() if isinstance(target, (str, os.PathLike)) else ""
+        format = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}.get(suffix, "csv")
+    if format not in TABLES:
+        raise InputError(f"format {format!r} is unknown; choose among {', '.join(TABLES)}")
+    if target == "-":
+        sys.stdout.flush()
+        _write(frame, sys.stdout.buffer, format)
+        sys.stdout.buffer.flush()
+    elif hasattr(target, "write"):
+        _write(frame, target, format)
+    else:
+        with replacing(target) as file:
+            _write(frame, file, format)
+
+
+def _write(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
+    if format == "csv":
+        frame.write_csv(file)
+    elif format == "parquet":
+        frame.write_parquet(file)
+    elif format == "jsonl":
+        frame.write_ndjson(file)
+    else:
+        rows = re.sub(rb"\n(?=.)", b",\n ", frame.write_ndjson().encode().rstrip(b"\n"))
+        file.write(b"[" + rows + b"]\n")
 
 
 @contextmanager

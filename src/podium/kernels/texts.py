@@ -26,6 +26,7 @@ def word_at(text: cython.p_char, at: cython.Py_ssize_t, last: cython.Py_ssize_t)
 @cython.exceptval(check=False)
 @cython.nogil
 def scrambled(word: cython.ulonglong, step: cython.Py_ssize_t) -> cython.ulonglong:
+    """A word spread over all bits, in another way for each step."""
     mixer: cython.ulonglong = 0x9E3779B97F4A7C15
     mix: cython.ulonglong = (word ^ (mixer >> (step & 31))) * (mixer + 2 * step)
     return mix ^ (mix >> 32)
@@ -129,6 +130,7 @@ def number(
 @cython.exceptval(check=False)
 @cython.nogil
 def present(valid: cython.pointer(cython.const[cython.uchar]), row: cython.Py_ssize_t) -> cython.bint:
+    """Whether the row's bit is set."""
     return (valid[row >> 3] >> (row & 7)) & 1
 
 

@@ -1,0 +1,126 @@
+"""JSON, one object a line or one array of objects, with what is wrong named by row.
+
+polars reads the values. It turns a number among texts into text and gives no row for a line it cannot read, so those
+are looked for here: the first by a search of the bytes, the second only once polars has given up.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import IO, TYPE_CHECKING, Any
+
+from podium.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["read_json_array", "read_json_lines"]
+
+BLOCK = 1 << 24  # bytes parsed at a time
+
+Choose = Callable[[list[str]], list[str]]
+
+
+def read_json_lines(stream: IO[bytes], where: str, choose: Choose) -> Iterator[pl.DataFrame]:
+    """Yield the columns that `choose` picks, some rows at a time. The first lines settle what columns there are."""
+    rows, rest = 0, b""
+    schema: dict[str, Any] | None = None
+    while True:
+        more = stream.read(BLOCK)
+        data = rest + more
+        end = data.rfind(b"\n") + 1 if more else len(data)
+        block, rest = data[:end], data[end:]
+        if block.strip():
+            frame = _parse(block, where, rows, schema)
+            if schema is None:
+                chosen = choose(frame.columns)
+                schema = {name: frame.schema[name] for name in chosen}
+            frame = _with_columns(frame, list(schema))
+            _refuse_mixed(block, frame, where, rows)
+            yield frame
+            rows += frame.height
+        if not more:
+            break
+    if schema is None:
+        raise InputError(f"{where} is empty; expected one JSON object a line")
+
+
+def read_json_array(stream: IO[bytes], where: str, choose: Choose) -> Iterator[pl.DataFrame]:
+    """Yield the columns that `choose` picks from a file that is one array of objects."""
+    text = stream.read()
+    try:
+        rows = json.loads(text)
+    except UnicodeDecodeError as problem:
+        raise InputError(f"{where}: byte {problem.start} is not UTF-8 text; save the file as UTF-8") from problem
+    except json.JSONDecodeError as problem:
+        raise InputError(f"{where}, line {problem.lineno}: not JSON ({problem.msg}); correct it") from problem
+    if not isinstance(rows, list):
+        raise InputError(f"{where} holds a single {type(rows).__name__}; expected an array of objects")
+    lines = b"\n".join(json.dumps(row).encode() for row in rows)
+    if not rows:
+        raise InputError(f"{where} is an empty array; expected objects, one for each row")
+    frame = _parse(lines, where, 0, None)
+    frame = _with_columns(frame, choose(frame.columns))
+    _refuse_mixed(lines, frame, where, 0)
+    yield frame
+
+
+def _parse(block: bytes, where: str, rows: int, schema: dict[str, Any] | None) -> pl.DataFrame:
+    """Read lines with the columns known so far; where they do not fit, with those the lines themselves show."""
+    import polars as pl
+
+    try:
+        if schema is not None:
+            try:
+                return pl.read_ndjson(block, schema=schema)
+            except pl.exceptions.PolarsError:
+                pass
+        return pl.read_ndjson(block, infer_schema_length=None)
+    except pl.exceptions.PolarsError as problem:
+        for row, line in enumerate(_lines(block), start=rows + 1):
+            _refuse_bad_line(line, f"{where}, row {row}")
+        raise InputError(f"{where}: {str(problem).splitlines()[0]}; give each column values of one kind") from problem
+
+
+def _refuse_bad_line(line: bytes, where: str) -> None:
+    try:
+        value = json.loads(line)
+    except UnicodeDecodeError as problem:
+        byte = line[problem.start]
+        raise InputError(f"{where}: byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8") from problem
+    except json.JSONDecodeError as problem:
+        raise InputError(f"{where}: not JSON ({problem.msg} at character {problem.pos + 1}); correct it") from problem
+    if not isinstance(value, dict):
+        shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:57] + "..."
+        raise InputError(f"{where}: {shown} is not an object; write one for each row, with names for its values")
+
+
+def _with_columns(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
+    """The columns asked for; one that none of these lines has is null in all of them."""
+    import polars as pl
+
+    return frame.select(pl.col(name) if name in frame.columns else pl.lit(None).alias(name) for name in names)
+
+
+def _refuse_mixed(block: bytes, frame: pl.DataFrame, where: str, rows: int) -> None:
+    """A text column must not hold numbers: polars would have turned 1 into "1", a label of its own."""
+    import polars as pl
+
+    for name in frame.columns:
+        if frame.schema[name] == pl.String:
+            number = re.compile(re.escape(json.dumps(name).encode()) + rb"\s*:\s*-?[0-9]")
+            for match in number.finditer(block):
+                start = block.rfind(b"\n", 0, match.start()) + 1
+                line = block[start : block.find(b"\n", start) if b"\n" in block[start:] else len(block)]
+                value = json.loads(line).get(name)
+                if isinstance(value, (int, float)) and not isinstance(value, bool):
+                    row = rows + sum(1 for _ in _lines(block[:start])) + 1
+                    raise InputError(
+                        f"{where}, row {row}: {name} is the number {value} here and text elsewhere; make all of it text"
+                    )
+
+
+def _lines(block: bytes) -> Iterator[bytes]:
+    return (line for line in block.split(b"\n") if line.strip())

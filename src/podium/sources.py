@@ -1,0 +1,196 @@
+"""Where data comes from: paths, globs, folders, open files and standard input, each with its format.
+
+The format is what an option says, else what the name ends in, else what the first bytes look like.
+"""
+
+from __future__ import annotations
+
+import glob
+import gzip
+import io
+import os
+import sys
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Literal, TypeAlias
+
+from podium.errors import InputError
+
+__all__ = ["Format", "Opened", "Source", "find_sources", "opened"]
+
+Format: TypeAlias = Literal["csv", "json", "jsonl", "parquet", "ipc"]
+
+FORMATS: tuple[Format, ...] = ("csv", "json", "jsonl", "parquet", "ipc")
+SUFFIXES: dict[str, Format] = {
+    **dict.fromkeys((".csv", ".tsv", ".psv", ".txt"), "csv"),
+    **dict.fromkeys((".jsonl", ".ndjson"), "jsonl"),
+    ".json": "json",
+    **dict.fromkeys((".parquet", ".pq"), "parquet"),
+    **dict.fromkeys((".arrow", ".ipc", ".feather"), "ipc"),
+}
+PACKED = (".gz", ".zst")
+MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "ipc"}
+TITLES = {"csv": "CSV", "json": "JSON", "jsonl": "JSON Lines", "parquet": "Parquet", "ipc": "Arrow IPC"}
+
+
+@dataclass(frozen=True)
+class Source:
+    """One file or stream: what errors call it, where it is, and what the folders above it say (`key=value`)."""
+
+    name: str
+    path: Path | None = None
+    stream: IO[Any] | None = None
+    format: Format | None = None
+    folders: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A source ready to be read: its format, and its bytes from the start, unpacked."""
+
+    source: Source
+    format: Format
+    stream: IO[bytes]
+
+
+def find_sources(source: Any, format: str | None = None) -> list[Source]:
+    """Every file `source` stands for, in the order given; files of a glob or a folder are sorted by name.
+
+    `source` is a path, a glob, a folder, an open file, "-" for standard input, or a list of these.
+    """
+    if format is not None and format not in FORMATS:
+        raise InputError(f"format {format!r} is unknown; choose among {', '.join(FORMATS)}")
+    kind: Any = format
+    if hasattr(source, "read"):
+        name = getattr(source, "name", None)
+        return [Source(name if isinstance(name, str) else "the open file", stream=source, format=kind)]
+    if isinstance(source, (str, os.PathLike)):
+        return _find_path(os.fspath(source), kind)
+    if isinstance(source, Iterable) and not isinstance(source, bytes):
+        found = [one for part in source for one in find_sources(part, format)]
+        if not found:
+            raise InputError("no files: the list of paths is empty")
+        return found
+    raise InputError(f"cannot read from {source!r}; give a path, a list of paths, or an open file")
+
+
+def _find_path(given: str, format: Format | None) -> list[Source]:
+    if given == "-":
+        return [Source("standard input", stream=sys.stdin, format=format)]
+    path = Path(given)
+    if path.is_dir():
+        return _find_folder(path, format)
+    if path.exists():
+        return [Source(given, path, format=format)]
+    if glob.has_magic(given):
+        matches = sorted(glob.glob(given, recursive=True))
+        if not matches:
+            raise InputError(f"no file matches {given}; check the pattern")
+        return [one for match in matches for one in _find_path(match, format)]
+    raise InputError(f"no such file: {given}; check the path")
+
+
+def _find_folder(root: Path, format: Format | None) -> list[Source]:
+    found = []
+    for path in sorted(root.rglob("*")):
+        inside = path.relative_to(root)
+        hidden = any(part.startswith((".", "_")) for part in inside.parts)
+        if not hidden and path.is_file() and _by_name(path) is not None:
+            folders = dict(part.split("=", 1) for part in inside.parts[:-1] if "=" in part)
+            found.append(Source(str(path), path, format=format, folders=folders))
+    if not found:
+        raise InputError(f"folder {root} holds no data files; expected names that end in {', '.join(SUFFIXES)}")
+    return found
+
+
+def _by_name(path: Path) -> Format | None:
+    suffixes = [suffix.lower() for suffix in path.suffixes if suffix.lower() not in PACKED]
+    return SUFFIXES.get(suffixes[-1]) if suffixes else None
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[Opened]:
+    """Open a source, unpack it, and settle its format; errors of reading become ours."""
+    try:
+        with _bytes(source) as raw:
+            stream = _unpacked(raw, source.name)
+            yield Opened(source, _settle(source, _peek(stream, 4096)), stream)
+    except gzip.BadGzipFile as problem:
+        raise InputError(f"{source.name} is not a good gzip file: {problem}") from problem
+    except (EOFError, zlib.error) as problem:
+        raise InputError(f"{source.name} ends early or is damaged: {problem}; copy it again") from problem
+    except UnicodeDecodeError as problem:
+        raise InputError(
+            f"{source.name} is not {problem.encoding} text: {problem.reason}; open it as what it is"
+        ) from problem
+    except OSError as problem:
+        raise InputError(f"cannot read {source.name}: {problem.strerror or problem}; check the path") from problem
+
+
+@contextmanager
+def _bytes(source: Source) -> Iterator[IO[bytes]]:
+    """The source's raw bytes; a stream that is not ours stays open."""
+    if source.path is not None:
+        with open(source.path, "rb") as file:
+            yield file
+        return
+    stream: Any = source.stream
+    if stream is sys.stdin:
+        stream = getattr(stream, "buffer", stream)
+    yield stream if hasattr(stream, "peek") else io.BufferedReader(_Raw(stream), 1 << 20)
+
+
+class _Raw(io.RawIOBase):
+    """Any object with `read` as raw bytes; text is taken as UTF-8."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.rest = stream, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self.rest:
+            chunk = self.stream.read(len(buffer))
+            self.rest = chunk.encode() if isinstance(chunk, str) else chunk
+        size = min(len(buffer), len(self.rest))
+        buffer[:size], self.rest = self.rest[:size], self.rest[size:]
+        return size
+
+
+def _unpacked(stream: Any, name: str) -> IO[bytes]:
+    head = _peek(stream, 4)
+    if head[:2] == b"\x1f\x8b":
+        return io.BufferedReader(gzip.GzipFile(fileobj=stream), 1 << 20)
+    if head[:4] == b"\x28\xb5\x2f\xfd":
+        try:
+            import zstandard  # type: ignore[import-not-found, unused-ignore]
+        except ImportError as problem:
+            raise InputError(f"{name} is packed by zstd; unpack it, or install zstandard") from problem
+        return io.BufferedReader(zstandard.ZstdDecompressor().stream_reader(stream), 1 << 20)
+    return stream  # type: ignore[no-any-return]
+
+
+def _peek(stream: Any, size: int) -> bytes:
+    return bytes(stream.peek(size)[:size])
+
+
+def _settle(source: Source, head: bytes) -> Format:
+    """The format of unpacked bytes; a name that promises another one is an error."""
+    named = source.format or (_by_name(source.path) if source.path else None)
+    magic = next((kind for mark, kind in MAGIC.items() if head.startswith(mark)), None)
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    guess: Format = magic or ("jsonl" if text[:1] == b"{" else "json" if text[:1] == b"[" else "csv")
+    if not head:
+        raise InputError(f"{source.name} is empty; expected a header and rows")
+    if named is None:
+        return guess
+    if "json" in named and guess in ("json", "jsonl"):
+        return guess  # both endings are used for both
+    if magic != (named if named in ("parquet", "ipc") else None):
+        what = f"is {TITLES[magic]}" if magic else f"is not {TITLES[named]}"
+        raise InputError(f"{source.name} {what} by its content; rename it or say so by format=")
+    return named
