@@ -31,6 +31,7 @@ Codes = NDArray[np.int32]
 DENSE = 400  # items up to which a dense factorisation is cheapest
 BAND_FLOPS = 4e8  # work allowed to one banded factorisation
 SINGLE = 100_000  # items beyond which strengths are cached in single precision (the final check is in double)
+CHEAP = 200_000  # meetings up to which a sweep or two more cost nothing worth saving
 PATIENCE = 25  # sweeps that Newton is worth
 
 
@@ -65,6 +66,7 @@ def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int) -> Sol
     narrow = np.float32 if len(a) > SINGLE else np.float64
     strength = np.exp(scores).astype(narrow)
     slopes, curvatures = np.empty_like(scores), np.empty_like(scores)
+    caution = 0.5 if len(a.partner) > CHEAP else 0.005
     before, shrink, gap, sweep = np.inf, 1.0, np.inf, 0
     while sweep < max_iter:
         sweep += 1
@@ -74,8 +76,8 @@ def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int) -> Sol
         last, shrink = shrink, min(np.sqrt(decrement / before), 1.0) if before < np.inf else 1.0
         before = decrement
         slower = min(max(shrink, last), 1.0)
-        # Sweeps shrink the error like a geometric series; this bounds what is left of it.
-        if decrement == 0.0 or slower * longest <= 0.5 * tol * (1.0 - slower):
+        # Sweeps shrink the error like a geometric series; this bounds what is left of it, once the slow part rules.
+        if decrement == 0.0 or slower * longest <= caution * tol * (1.0 - slower):
             item_slopes(a.start, a.partner, a.total, points, ridge, scores, np.exp(scores), slopes, curvatures)
             gap = float(np.max(np.abs(slopes) / np.maximum(votes, 1.0)))
             if gap <= tol:
