@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from podium.models import load, save
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.counting import WinRate
+    from podium.pairwise.rabf import RABF
     from podium.ranking import Ranking
 
 # Name -> module. Loaded on first use, so that `import podium` costs about what NumPy costs.
 _LAZY = {
     "BradleyTerry": "podium.pairwise.bradley_terry",
     "Comparisons": "podium.comparisons",
+    "RABF": "podium.pairwise.rabf",
     "Ranking": "podium.ranking",
     "WinRate": "podium.pairwise.counting",
     "load": "podium.models",
@@ -27,9 +29,10 @@ _LAZY = {
     "save": "podium.models",
 }
 
-__all__ = [
+__all__ = [  # noqa: RUF022  (sorted as text: RABF is a class, not a constant)
     "BradleyTerry",
     "Comparisons",
+    "RABF",
     "Ranking",
     "WinRate",
     "__version__",

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from podium.kernels.bradley_terry import logistic_rows
 
-__all__ = ["DavidsonRows", "LogisticRows"]
+__all__ = ["DavidsonRows", "LogisticRows", "SquaredRows"]
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +36,25 @@ class LogisticRows:
     def vote_slopes(margin: Floats, outcome: Floats, extras: Floats) -> tuple[Floats, Floats]:
         """Slope of one vote's loss along the margin for an outcome of 1, 0 or ½; and along own parameters (none)."""
         return 1.0 / (1.0 + np.exp(-margin)) - outcome, np.empty((len(margin), 0))
+
+
+@dataclass(frozen=True, slots=True)
+class SquaredRows:
+    """Squared loss Σ weight·(margin − target)²; `target` is the mean of what the row's votes want.
+
+    `within` is the part of the loss no margin can change: how far the votes of a row are from their mean.
+    """
+
+    target: Floats
+    total: Floats
+    within: float = 0.0
+    own: int = 0
+
+    def __call__(self, margin: Floats, extras: Floats) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:
+        """Loss, slope and curvature along the margin; there are no parameters of its own."""
+        off = margin - self.target
+        loss = float(self.total @ off**2) + self.within
+        return loss, 2.0 * self.total * off, 2.0 * self.total, np.empty(0), np.empty((len(off), 0)), np.empty((0, 0))
 
 
 @dataclass(frozen=True, slots=True)

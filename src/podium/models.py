@@ -32,6 +32,8 @@ HEADER = "podium.json"
 KNOWN: dict[str, str] = {
     "BradleyTerry": "podium.pairwise.bradley_terry",
     "Evidence": "podium.uncertainty",
+    "FeatureSpec": "podium.features",
+    "RABF": "podium.pairwise.rabf",
     "Ranking": "podium.ranking",
     "Spread": "podium.uncertainty",
     "WinRate": "podium.pairwise.counting",

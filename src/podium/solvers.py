@@ -251,6 +251,7 @@ class LinearSolver:
         self.rows, self.ridge = rows, ridge
         self.order: NDArray[Any] | None = None
         self.band = 0
+        self.log_determinant = float("nan")  # of the matrix last factored; conjugate gradients do not know it
         if how is None and rows.n <= DENSE:
             how = "dense"
         if how in (None, "banded"):
@@ -290,6 +291,7 @@ class LinearSolver:
         np.subtract.at(matrix, (self.rows.left, self.rows.right), curvature)
         np.subtract.at(matrix, (self.rows.right, self.rows.left), curvature)
         factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        self.log_determinant = 2.0 * float(np.log(np.diag(factor[0])).sum())
         return lambda b: np.asarray(cho_solve(factor, b, check_finite=False))
 
     def _banded(self, curvature: Floats, diagonal: Floats) -> Callable[[Floats], Floats]:
@@ -303,6 +305,7 @@ class LinearSolver:
         flat = np.abs(a - b) * n + np.minimum(a, b)
         bands -= np.bincount(flat, curvature, bands.size).reshape(bands.shape)
         factor = (cholesky_banded(bands, lower=True, overwrite_ab=True, check_finite=False), True)
+        self.log_determinant = 2.0 * float(np.log(factor[0][0]).sum())
 
         def solve(rhs: Floats) -> Floats:
             moved = np.empty(n)

@@ -6,6 +6,7 @@ import numpy as np
 from helpers import as_comparisons, sided
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.counting import WinRate
+from podium.pairwise.rabf import RABF
 
 ROWS = [(0, 1, 1.0, 1.0), (1, 2, 1.0, 2.0), (2, 0, 0.5, 1.0), (0, 2, 1.0, 1.5), (1, 0, 1.0, 1.0), (2, 1, 1.0, 1.0)]
 
@@ -17,6 +18,19 @@ def bradley_terry():
 def bradley_terry_with_all():
     model = BradleyTerry(l2=0.1, ties="davidson", side_effect=True, scale="elo", anchor=(1, 1500.0))
     return model.fit(sided(3, ROWS))
+
+
+def rabf():
+    features = {0: {"size": 1.0, "kind": "a"}, 1: {"size": 3.0, "kind": "b"}, 2: {"size": 2.0, "kind": "b"}}
+    features |= {9: {"size": 4.0, "kind": "a"}}
+    model = RABF(feature_penalty=0.5, residual_penalty=0.5, standardize=True, one_hot=True)
+    return model.fit(as_comparisons(3, ROWS), features)
+
+
+def answers_of_rabf(model):
+    lower, upper = model.ranking_.intervals()
+    later = model.predict({"new": {"size": 2.5, "kind": "b"}}, return_std=True)
+    return [model.ranking_.scores, lower, upper, model.coef_, model.coef_std_errors_, model.residuals_, *later]
 
 
 def win_rate():
@@ -37,5 +51,6 @@ def answers_of_bradley_terry(model):
 MODELS = {
     "BradleyTerry": (bradley_terry, answers_of_bradley_terry),
     "BradleyTerry, all options": (bradley_terry_with_all, answers_of_bradley_terry),
+    "RABF": (rabf, answers_of_rabf),
     "WinRate": (win_rate, lambda model: [model.ranking_.scores]),
 }

@@ -26,6 +26,7 @@ class Case:
 
 RANKERS: dict[str, Case] = {
     "bradley-terry": Case(ranker("bradley-terry")),
+    "rabf": Case(lambda: ranker("rabf")(residual_penalty=0.1)),
     "win-rate": Case(ranker("win-rate")),
 }
 

@@ -12,6 +12,7 @@ __all__ = ["METHODS", "ranker"]
 # What a user types -> (module, class). The command line, the comparison of methods and the conformance suite read this.
 METHODS: dict[str, tuple[str, str]] = {
     "bradley-terry": ("podium.pairwise.bradley_terry", "BradleyTerry"),
+    "rabf": ("podium.pairwise.rabf", "RABF"),
     "win-rate": ("podium.pairwise.counting", "WinRate"),
 }
 

@@ -15,6 +15,7 @@ from podium.comparisons import Comparisons
 from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, SeparationWarning
 from podium.likelihoods import DavidsonRows, LogisticRows
 from podium.ranking import Ranking
+from podium.rows import pull_rows, vote_rows
 from podium.solvers import Rows, Solution, coordinate_newton, evaluate, newton
 from podium.uncertainty import Evidence, extra_std_errors
 
@@ -259,7 +260,7 @@ class _Model:
         """The rows of the loss: pairs, or single votes where covariates differ between them."""
         c, n = self.comparisons, len(self.comparisons.items)
         if by_vote:
-            left, right, outcome, weight = _votes(c)
+            left, right, outcome, weight = vote_rows(c)
             wins, losses, ties = (weight * (outcome == value) for value in (1.0, 0.0, 0.5))
         else:
             p = c.pairs
@@ -283,7 +284,7 @@ class _Model:
         rows, loss = self._rows(c.covariates is not None)
         point = evaluate(rows, loss, l2, found.scores, found.extras)
         extra = len(found.extras) > 0
-        left, right, outcome, weight, squares, clusters = _pull_rows(c)
+        left, right, outcome, weight, squares, clusters = pull_rows(c)
         pulls = Rows(n, left, right, self._design(len(left)))
         slope, own = loss.vote_slopes(pulls.margin(found.scores, found.extras), outcome, found.extras)
         design = np.empty((len(left), 0)) if pulls.design is None else pulls.design
@@ -326,29 +327,3 @@ class _Model:
                     SeparationWarning,
                     stacklevel=3,
                 )
-
-
-def _votes(c: Comparisons) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats]:
-    """Left, right, outcome (1, 0, ½) and weight of every row."""
-    left, right = c.left.astype(np.int32, copy=False), c.right.astype(np.int32, copy=False)
-    outcome = np.ones(len(left)) if c.outcome is None else np.asarray((c.outcome + 1.0) / 2.0, dtype=np.float64)
-    weight = c.weight
-    if weight is None:
-        weight = np.ones(len(left)) if c.count is None else c.count.astype(np.float64)
-    return left, right, outcome, weight
-
-
-def _pull_rows(c: Comparisons) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats, Floats, dict[str, NDArray[Any]]]:
-    """Rows for the robust errors: pair × outcome, or the votes themselves where clusters or covariates need them."""
-    if c.judge is None and c.group is None and c.covariates is None:
-        p = c.pairs
-        ends = np.concatenate([p.left] * 3), np.concatenate([p.right] * 3)
-        outcome = np.repeat([1.0, 0.0, 0.5], len(p))
-        weight = np.concatenate([p.left_wins, p.right_wins, p.ties]).astype(np.float64)
-        squares = np.concatenate([p.left_wins_sq, p.right_wins_sq, p.ties_sq]).astype(np.float64)
-        seen = weight > 0
-        return ends[0][seen], ends[1][seen], outcome[seen], weight[seen], squares[seen], {}
-    clusters = {} if c.judge is None else {"judge": c.judge}
-    if c.group is not None:
-        clusters[c.group_is] = c.group
-    return *_votes(c), c.weight_squares(), clusters

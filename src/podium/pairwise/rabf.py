@@ -1,0 +1,331 @@
+"""RABF, rank aggregation with features: what features explain of the scores, and what they do not."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.comparisons import Comparisons
+from podium.errors import ConvergenceError, InputError, NotFittedError
+from podium.feature_solver import FeatureProblem, FeatureSolution, Place
+from podium.features import FeatureSpec, read_features, warn_of_columns
+from podium.likelihoods import LogisticRows
+from podium.penalties import choose_penalties
+from podium.ranking import Ranking
+from podium.rows import logistic_loss, pull_rows, squared_loss, vote_rows, vote_targets
+from podium.solvers import Rows
+from podium.uncertainty import Evidence, extra_covariance
+
+__all__ = ["RABF"]
+
+Floats = NDArray[np.float64]
+
+
+class RABF:
+    """Rank items from votes and features: scores u = X w + r.
+
+    The features X explain what they can, the residual r what they cannot, so that bad features cost little. `fit`
+    minimises, exactly,
+
+        Σ weight · ℓ(u_left − u_right, outcome)  +  λ_w ‖w‖²  +  λ_r ‖r‖²
+
+    which is problem (6) of Rank Aggregation and Prediction with Item Features (AISTATS 2017) with λ_w = λ/μ² and
+    λ_r = λ. An item without votes has r = 0: it is ranked by its features alone, with the residual's uncertainty.
+
+    Parameters
+    ----------
+    loss : "logistic" or "squared"
+        RABF-LOG, −log of the chance of the outcome; or RABF-SQ, with targets ±1 or the votes' real-valued margins.
+    feature_penalty, residual_penalty : positive float, or "auto"
+        λ_w and λ_r. "auto" takes those under which the votes are most likely (Laplace approximation of the marginal
+        likelihood): w and r are then random effects with standard deviations 1/√(2λ_w) and 1/√(2λ_r).
+    flip_rate : float in [0, ½)
+        Share of votes known to be reported the wrong way round; the loss is then the unbiased one of Lemma 5. With the
+        squared loss scores grow by 1/(1 − 2ρ) and the order stays. The corrected log loss is no likelihood and is
+        bounded by its penalties only: it needs them as numbers.
+    standardize : bool
+        Divide features by their standard deviation over the compared items, after taking off their mean. `coef_` is in
+        the user's units all the same.
+    missing : "error" or "mean"
+        What stands for a missing feature: nothing, or the mean of the column.
+    one_hot : bool
+        Turn text features into a column per value but the first.
+    max_iter, tol : as in `BradleyTerry`
+
+    Attributes
+    ----------
+    ranking_ : Ranking
+        Of all items that have votes or features, with posterior intervals: right on average over items, while those of
+        single items are drawn to what their features say.
+    coef_, coef_std_errors_, feature_names_ : weights w, per unit of the feature
+    residuals_ : r, aligned with `ranking_.items`
+    explained_ : share of the variance of the compared items' scores that features explain
+    feature_penalty_, residual_penalty_, boundary_ : the penalties used, and which "auto" ones stopped at an end of the
+        range searched: the data do not say more than "at least so much" or "at most"
+    objective_ : what was minimised, at the optimum
+    noise_ : with the squared loss, the standard deviation of a vote around its margin; else None
+    unseen_ : items that no vote mentions
+    covariate_coef_, covariate_std_errors_, covariate_names_ : effects of the votes' covariates
+    n_iter_, solver_, converged_ : how the optimum was found: "dense", "banded" or "pcg"
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_pairs([("large", "small"), ("large", "medium"), ("medium", "small")] * 3)
+    >>> model = RABF(feature_penalty=0.1, residual_penalty=1.0)
+    >>> model.fit(votes, features={"small": [1], "medium": [2], "large": [3], "huge": [4]}).ranking_.order
+    ('huge', 'large', 'medium', 'small')
+    >>> model.unseen_
+    ('huge',)
+    """
+
+    def __init__(
+        self,
+        *,
+        loss: str = "logistic",
+        feature_penalty: float | str = "auto",
+        residual_penalty: float | str = "auto",
+        flip_rate: float = 0.0,
+        standardize: bool = False,
+        missing: str = "error",
+        one_hot: bool = False,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+    ) -> None:
+        self.loss = loss
+        self.feature_penalty = feature_penalty
+        self.residual_penalty = residual_penalty
+        self.flip_rate = flip_rate
+        self.standardize = standardize
+        self.missing = missing
+        self.one_hot = one_hot
+        self.max_iter = max_iter
+        self.tol = tol
+
+    def fit(self, comparisons: Comparisons, features: Any = None, *, key: str | None = None) -> Self:
+        """Find weights and residuals.
+
+        `features` is an array with a row for each of `comparisons.items`; or a frame with a column of labels (`key`;
+        by default the one that holds every compared item) or a mapping from label to features, either of which may
+        hold more items. Without features this is Bradley-Terry, or least squares, with a penalty from the data.
+        """
+        self._check(comparisons)
+        labels, matrix, self._spec = self._read(comparisons, features, key)
+        model = _Model(comparisons, matrix, self.loss, self.flip_rate, self.standardize)
+        if self._spec.names:
+            self.idle_features_ = warn_of_columns(matrix[model.seen], self._spec.names, len(comparisons))
+        found = choose_penalties(
+            model.problem, _number(self.feature_penalty), _number(self.residual_penalty), self.tol, self.max_iter
+        )
+        if not found.solution.converged:
+            raise ConvergenceError(
+                f"no optimum in {self.max_iter} steps: expected and observed wins still differ by "
+                f"{found.solution.gap:.1e} of an item's votes; raise max_iter, the penalties or tol (now {self.tol:g})"
+            )
+        self.n_iter_, self.solver_, self.converged_ = found.solution.n_iter, found.solution.solver, True
+        self.feature_penalty_, self.residual_penalty_, self.boundary_ = found.feature, found.residual, found.boundary
+        self._learn(model, found.solution, labels, comparisons)
+        return self
+
+    def _learn(self, model: _Model, found: FeatureSolution, labels: tuple[Hashable, ...], c: Comparisons) -> None:
+        place, penalties = found.place, (self.feature_penalty_, self.residual_penalty_)
+        explained, residuals = model.matrix @ place.weights, np.zeros(len(labels))
+        residuals[model.seen] = place.residuals
+        self.objective_ = model.problem.value(place) + float(
+            penalties[0] * place.weights @ place.weights + penalties[1] * place.residuals @ place.residuals
+        )
+        self.noise_ = math.sqrt(max(self.objective_, 0.0) / model.weight) if self.loss == "squared" else None
+        self.residuals_, self._mean, self._scale = residuals, model.mean, model.scale
+        self.coef_ = place.weights / model.scale
+        parts = np.var(explained[model.seen]), np.var(place.residuals)
+        self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
+        self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))
+        self.covariate_names_, self.covariate_coef_ = c.covariate_names, place.extras
+        robust = "sandwich" if self.flip_rate and self.loss == "logistic" else "hessian"
+        clustered = c.group_is == "ranking" and c.group is not None
+        self.ranking_ = Ranking(
+            labels,
+            explained + residuals,
+            evidence=partial(model.evidence, found, penalties, self.noise_),
+            record=partial(_record, c, len(labels)),
+            uncertainty="cluster" if clustered else robust,
+            cluster="ranking" if clustered else None,
+        )
+
+    def _check(self, comparisons: Comparisons) -> None:
+        if not isinstance(comparisons, Comparisons):
+            raise InputError(f"fit takes Comparisons, not {type(comparisons).__name__}; see Comparisons.from_pairs")
+        if self.loss not in ("logistic", "squared"):
+            raise InputError(f"loss={self.loss!r} is not known; use 'logistic' or 'squared'")
+        for name in ("feature_penalty", "residual_penalty"):
+            value = getattr(self, name)
+            if value != "auto" and not (
+                isinstance(value, int | float | np.number) and np.isfinite(value) and value > 0
+            ):
+                raise InputError(f"{name} is {value!r}; it must be a positive number or 'auto'")
+        if not 0.0 <= self.flip_rate < 0.5:
+            raise InputError(f"flip_rate is {self.flip_rate!r}; a share of wrong votes lies in [0, 0.5)")
+        if self.flip_rate and self.loss == "logistic" and "auto" in (self.feature_penalty, self.residual_penalty):
+            raise InputError(
+                "flip_rate with the logistic loss needs feature_penalty and residual_penalty as positive numbers: "
+                "the corrected loss is not a likelihood, and without a penalty it has no lower bound"
+            )
+
+    def _read(self, c: Comparisons, features: Any, key: str | None) -> tuple[tuple[Hashable, ...], Floats, FeatureSpec]:
+        if features is None:
+            return tuple(c.items), np.empty((len(c.items), 0)), FeatureSpec((), ())
+        return read_features(features, c.items, key=key, missing=self.missing, one_hot=self.one_hot)
+
+    # ---- what was learned -----------------------------------------------------------------------------------
+
+    def _fitted(self) -> Evidence:
+        if not hasattr(self, "ranking_"):
+            raise NotFittedError("this RABF is not fitted yet; call fit(comparisons, features) first")
+        evidence = self.ranking_.evidence
+        assert evidence is not None
+        return evidence
+
+    @property
+    def feature_names_(self) -> tuple[str, ...]:
+        """Names of the features, aligned with `coef_`."""
+        self._fitted()
+        return self._spec.names
+
+    def _extra_covariance(self) -> Floats:
+        """Posterior covariance of the weights (of features as they were scaled) and the covariates' effects."""
+        evidence = self._fitted()
+        if not evidence.extras:
+            return np.empty((0, 0))
+        return extra_covariance(evidence, self.ranking_.uncertainty, self.ranking_.cluster)
+
+    @property
+    def coef_std_errors_(self) -> Floats:
+        """Standard errors of `coef_`."""
+        d = len(self.feature_names_)
+        errors: Floats = np.sqrt(np.maximum(self._extra_covariance().diagonal()[:d], 0.0)) / self._scale
+        return errors
+
+    @property
+    def covariate_std_errors_(self) -> Floats:
+        """Standard errors of `covariate_coef_`."""
+        d = len(self.feature_names_)
+        errors: Floats = np.sqrt(np.maximum(self._extra_covariance().diagonal()[d:], 0.0))
+        return errors
+
+    def predict(self, features: Any, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
+        """Scores of new items from their features: an array or a frame with the columns of `fit`, a row per item.
+
+        With `return_std` also their standard deviations: of the weights, and of the residual such an item may have.
+        """
+        evidence = self._fitted()
+        moved = (self._spec.read(features) - self._mean) / self._scale
+        scores: Floats = moved @ (self.coef_ * self._scale)
+        if not return_std:
+            return scores
+        d = moved.shape[1]
+        noise = 1.0 / evidence.ridge
+        spread: Floats = np.sqrt(np.einsum("ij,jk,ik->i", moved, self._extra_covariance()[:d, :d], moved) + noise)
+        return scores, spread
+
+    def win_probability(self, a: Hashable, b: Hashable) -> float:
+        """Chance that `a` beats `b`; with the squared loss, that the margin of a vote is positive."""
+        self._fitted()
+        margin = self.ranking_.score(a) - self.ranking_.score(b)
+        if self.noise_ is not None:
+            return 0.5 * math.erfc(-margin / (self.noise_ * math.sqrt(2.0))) if self.noise_ else float(margin > 0)
+        tail = math.exp(-abs(margin))
+        return 1.0 / (1.0 + tail) if margin >= 0 else tail / (1.0 + tail)
+
+
+class _Model:
+    """The loss of one set of votes on the items they mention, and how to get back to all items."""
+
+    def __init__(self, c: Comparisons, matrix: Floats, loss: str, flip_rate: float, standardize: bool) -> None:
+        self.comparisons, self.flip_rate, n = c, flip_rate, len(c.items)
+        self.left, self.right, loss_rows = (logistic_loss if loss == "logistic" else squared_loss)(c, flip_rate)
+        votes = np.bincount(self.left, loss_rows.total, n) + np.bincount(self.right, loss_rows.total, n)
+        self.weight = float(loss_rows.total.sum())
+        self.seen = np.zeros(len(matrix), dtype=bool)
+        self.seen[:n] = votes > 0
+        self.mean, self.scale = np.zeros(matrix.shape[1]), np.ones(matrix.shape[1])
+        if standardize:
+            self.mean, scale = matrix[self.seen].mean(axis=0), matrix[self.seen].std(axis=0)
+            self.scale = np.where(scale > 0, scale, 1.0)
+        self.matrix = np.ascontiguousarray((matrix - self.mean) / self.scale)
+        place = np.cumsum(self.seen, dtype=np.int32) - np.int32(1)
+        ends = (self.left, self.right) if self.seen[:n].all() else (place[self.left], place[self.right])
+        rows = Rows(int(self.seen.sum()), ends[0], ends[1], c.covariates)
+        self.problem = FeatureProblem(rows, loss_rows, self.matrix[self.seen], votes[votes > 0].astype(np.float64))
+
+    def evidence(self, found: FeatureSolution, penalties: tuple[float, float], noise: float | None) -> Evidence:
+        """Curvature of −log posterior in the scores of all items and the weights, and each vote's pull."""
+        unit = 1.0 if noise is None else 0.5 / max(noise, 1e-150) ** 2  # a squared loss becomes a likelihood
+        n, d = self.matrix.shape
+        point = self.problem.evaluate(found.place)
+        p = len(found.place.extras)
+        ridges = 2.0 * unit * penalties[0], 2.0 * unit * penalties[1]
+        border, corner = np.zeros((n, d + p)), np.zeros((d + p, d + p))
+        border[:, :d] = -ridges[1] * self.matrix
+        border[self.seen, d:] = unit * point.border
+        corner[:d, :d] = ridges[1] * (self.matrix.T @ self.matrix) + ridges[0] * np.eye(d)
+        corner[d:, d:] = unit * point.corner
+        pulls = self._pulls(found.place, unit, d)
+        return Evidence(
+            n,
+            self.left,
+            self.right,
+            unit * point.curvature,
+            ridge=ridges[1],
+            border=border if d + p else None,
+            corner=corner if d + p else None,
+            scores=self._scores(found.place),
+            **pulls,
+        )
+
+    def _scores(self, place: Place) -> Floats:
+        scores: Floats = self.matrix @ place.weights
+        scores[self.seen] += place.residuals
+        return scores
+
+    def _pulls(self, place: Place, unit: float, d: int) -> dict[str, Any]:
+        """Slope of single votes, for robust errors."""
+        c, logistic = self.comparisons, isinstance(self.problem.loss, LogisticRows)
+        if c.margin is None:
+            left, right, outcome, weight, squares, clusters = pull_rows(c)
+        else:
+            (left, right, outcome, weight), squares = vote_rows(c), c.weight_squares()
+            clusters = {} if c.judge is None else {"judge": c.judge}
+            clusters |= {} if c.group is None else {c.group_is: c.group}
+        margin = Rows(len(self.matrix), left, right, c.covariates).margin(self._scores(place), place.extras)
+        keep = 1.0 / (1.0 - 2.0 * self.flip_rate)
+        if logistic:
+            wanted = outcome + self.flip_rate * keep * (2.0 * outcome - 1.0)
+            slope = 1.0 / (1.0 + np.exp(-margin)) - wanted
+        else:
+            slope = 2.0 * unit * (margin - keep * vote_targets(c, outcome))
+        covariates = np.empty((len(left), 0)) if c.covariates is None else c.covariates
+        extra = np.hstack([np.zeros((len(left), d)), slope[:, None] * covariates])
+        return {
+            "pull_left": left,
+            "pull_right": right,
+            "pull": slope,
+            "pull_weight": weight,
+            "pull_weight_sq": squares,
+            "pull_extra": extra if extra.shape[1] else None,
+            "clusters": clusters,
+        }
+
+
+def _number(penalty: float | str) -> float | None:
+    return None if penalty == "auto" else float(penalty)
+
+
+def _record(c: Comparisons, size: int) -> tuple[Floats, Floats, Floats]:
+    """Wins, losses and ties; none for items beyond the votes."""
+    more = size - len(c.items)
+    won, lost, tied = (np.concatenate([each, np.zeros(more)]) for each in c.record())
+    return won, lost, tied

@@ -1,0 +1,409 @@
+"""RABF against the literal (6), normal equations, its limits, and laws."""
+
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from helpers import as_comparisons, simulate
+from podium import RABF, BradleyTerry, Comparisons, solvers
+from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError
+from reference_rabf import dense_logistic, design, normal_equations
+from strategies import votes
+
+PENALTIES = st.sampled_from([0.02, 0.3, 2.0, 50.0])
+
+
+def planted(n, d, m, rng, sd=0.5, strength=1.0):
+    """Votes whose scores are X w + r; returns comparisons, features, scores, weights."""
+    features, weights = rng.normal(size=(n, d)), strength * rng.normal(size=d)
+    truth = features @ weights + sd * rng.normal(size=n)
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    won = rng.random(m) < 1 / (1 + np.exp(truth[right] - truth[left]))
+    winner, loser = np.where(won, left, right), np.where(won, right, left)
+    return Comparisons.from_arrays(winner, loser, items=range(n)), features, truth, weights
+
+
+@settings(max_examples=80, deadline=None)
+@given(votes(), st.integers(1, 3), PENALTIES, PENALTIES, st.integers(0, 2**32 - 1))
+def test_the_optimum_is_that_of_dense_newton_on_the_literal_problem(data, d, feature_penalty, residual_penalty, seed):
+    n, rows = data
+    features = np.random.default_rng(seed).normal(size=(n, d))
+    model = RABF(feature_penalty=feature_penalty, residual_penalty=residual_penalty, tol=1e-8)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # more features than items, or than votes
+        model.fit(as_comparisons(n, rows), features)
+    theta, objective = dense_logistic(n, rows, features, feature_penalty, residual_penalty)
+    assert_allclose(model.ranking_.scores, features @ theta[:d] + theta[d:], atol=1e-6)
+    assert_allclose(model.coef_, theta[:d], atol=1e-6)
+    assert_allclose(model.residuals_, theta[d:], atol=1e-6)
+    assert model.objective_ == pytest.approx(objective, abs=1e-8)
+
+
+@pytest.mark.parametrize("how", ["banded", "pcg"])
+def test_other_solvers_find_the_same_optimum(how, monkeypatch):
+    rng = np.random.default_rng(0)
+    n = 60
+    winner, loser, _ = simulate(n, 900, rng, near=2 if how == "banded" else None)
+    data, features = Comparisons.from_arrays(winner, loser, items=range(n)), rng.normal(size=(n, 4))
+    monkeypatch.setattr("podium.feature_solver.DENSE", 0)
+    monkeypatch.setattr(solvers, "DENSE", 0)
+    if how == "banded":
+        monkeypatch.setattr("podium.feature_solver.SLOW", 0)
+    model = RABF(feature_penalty=0.5, residual_penalty=0.01).fit(data, features)
+    assert model.solver_ == how
+    rows = [(i, j, 1.0, 1.0) for i, j in zip(winner, loser, strict=True)]
+    theta, objective = dense_logistic(n, rows, features, 0.5, 0.01)
+    assert_allclose(model.ranking_.scores, features @ theta[:4] + theta[4:], atol=1e-6)
+    assert model.objective_ == pytest.approx(objective, rel=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(votes(), PENALTIES, PENALTIES, st.sampled_from([0.0, 0.2]), st.integers(0, 2**32 - 1))
+def test_the_squared_loss_agrees_with_the_normal_equations(data, feature_penalty, residual_penalty, flip_rate, seed):
+    n, rows = data
+    features = np.random.default_rng(seed).normal(size=(n, 1))
+    options = {"feature_penalty": feature_penalty, "residual_penalty": residual_penalty, "flip_rate": flip_rate}
+    model = RABF(loss="squared", **options).fit(as_comparisons(n, rows), features)
+    targets = np.array([2 * y - 1 for *_, y, _ in rows])
+    keep = 1 - 2 * flip_rate
+    theta, _ = normal_equations(n, rows, targets / keep, features, feature_penalty, residual_penalty)
+    assert_allclose(model.ranking_.scores, features @ theta[:1] + theta[1:], atol=1e-8)
+    margin = design(n, rows, features) @ theta
+    weight = np.array([w for *_, w in rows])
+    unbiased = ((1 - flip_rate) * (margin - targets) ** 2 - flip_rate * (margin + targets) ** 2) / keep  # Lemma 5
+    penalty = feature_penalty * theta[:1] @ theta[:1] + residual_penalty * theta[1:] @ theta[1:]
+    assert model.objective_ == pytest.approx(weight @ unbiased + penalty, abs=1e-8)
+
+
+def test_real_valued_margins_agree_with_the_normal_equations():
+    rng = np.random.default_rng(1)
+    n, m = 9, 60
+    features = rng.normal(size=(n, 2))
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    margin, weight = rng.exponential(size=m), rng.choice([0.5, 1.0, 2.0], m)
+    data = Comparisons.from_arrays(left, right, margin=margin, weight=weight, items=range(n))
+    model = RABF(loss="squared", feature_penalty=0.3, residual_penalty=0.7).fit(data, features)
+    rows = [(i, j, 1.0, w) for i, j, w in zip(left, right, weight, strict=True)]
+    theta, objective = normal_equations(n, rows, margin, features, 0.3, 0.7)
+    assert_allclose(model.ranking_.scores, features @ theta[:2] + theta[2:], atol=1e-9)
+    assert model.objective_ == pytest.approx(objective)
+
+
+def test_a_huge_feature_penalty_is_bradley_terry():
+    data, features, *_ = planted(20, 3, 2000, np.random.default_rng(2))
+    model = RABF(feature_penalty=1e12, residual_penalty=0.7).fit(data, features)
+    assert_allclose(model.ranking_.scores, BradleyTerry(l2=0.7).fit(data).ranking_.scores, atol=1e-6)
+    assert_allclose(model.coef_, 0.0, atol=1e-6)
+
+
+def test_a_huge_residual_penalty_is_logistic_regression_on_differences():
+    from sklearn.linear_model import LogisticRegression
+
+    data, features, *_ = planted(20, 3, 2000, np.random.default_rng(3))
+    model = RABF(feature_penalty=0.7, residual_penalty=1e12).fit(data, features)
+    differences = features[data.left] - features[data.right]
+    signs = np.where(np.arange(len(differences)) % 2, 1, -1)  # the regression wants both outcomes
+    twin = LogisticRegression(C=1 / 1.4, fit_intercept=False, tol=1e-10).fit(differences * signs[:, None], signs)
+    assert_allclose(model.coef_, twin.coef_[0], atol=1e-5)
+    assert_allclose(model.residuals_, 0.0, atol=1e-6)
+
+
+def test_lemma_5_scores_grow_by_one_over_one_minus_twice_the_flip_rate():
+    data, features, *_ = planted(15, 2, 500, np.random.default_rng(4))
+    options = {"loss": "squared", "feature_penalty": 0.4, "residual_penalty": 0.9}
+    plain = RABF(**options).fit(data, features).ranking_
+    flipped = RABF(**options, flip_rate=0.3).fit(data, features).ranking_
+    assert_allclose(flipped.scores, plain.scores / 0.4, rtol=1e-8)
+    assert flipped.order == plain.order
+
+
+def test_the_logistic_loss_corrected_for_flips_agrees_with_a_generic_optimiser():
+    from scipy.optimize import minimize
+
+    data, features, *_ = planted(6, 1, 80, np.random.default_rng(5))
+    model = RABF(feature_penalty=3.0, residual_penalty=8.0, flip_rate=0.1).fit(data, features)
+    rows = [(i, j, 1.0, 1.0) for i, j in zip(data.left, data.right, strict=True)]
+    table = design(6, rows, features)
+
+    def objective(theta):
+        margin = table @ theta
+        loss = (0.9 * np.logaddexp(0, -margin) - 0.1 * np.logaddexp(0, margin)) / 0.8
+        return loss.sum() + 3.0 * theta[:1] @ theta[:1] + 8.0 * theta[1:] @ theta[1:]
+
+    found = minimize(objective, np.zeros(7), method="BFGS", options={"gtol": 1e-8})
+    assert model.objective_ == pytest.approx(found.fun, abs=1e-8)
+    assert model.ranking_.uncertainty == "sandwich"
+
+
+def test_covariates_agree_with_logistic_regression_on_the_whole_design():
+    from sklearn.linear_model import LogisticRegression
+
+    rng = np.random.default_rng(6)
+    data, features, truth, _ = planted(12, 2, 3000, rng)
+    style = rng.normal(size=3000)
+    won = rng.random(3000) < 1 / (1 + np.exp(-(truth[data.left] - truth[data.right] + 0.8 * style)))
+    winner, loser = np.where(won, data.left, data.right), np.where(won, data.right, data.left)
+    sign = np.where(won, 1.0, -1.0)
+    data = Comparisons.from_arrays(winner, loser, covariates={"length": sign * style}, items=range(12))
+    model = RABF(feature_penalty=0.5, residual_penalty=0.5).fit(data, features)
+    rows = [(i, j, 1.0, 1.0) for i, j in zip(winner, loser, strict=True)]
+    table = np.column_stack([design(12, rows, features), 1e4 * sign * style])  # so scaled, its penalty is nothing
+    twin = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-12, max_iter=5000, solver="newton-cholesky")
+    twin.fit(table * sign[:, None], sign)
+    assert_allclose(model.covariate_coef_, 1e4 * twin.coef_[0, -1:], atol=1e-4)
+    assert model.covariate_names_ == ("length",)
+    assert abs(model.covariate_coef_[0] - 0.8) < 4 * model.covariate_std_errors_[0]
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_posterior_errors_are_those_of_the_dense_hessian(loss):
+    data, features, *_ = planted(10, 2, 300, np.random.default_rng(7))
+    model = RABF(loss=loss, feature_penalty=0.4, residual_penalty=1.5).fit(data, features)
+    rows = [(i, j, 1.0, 1.0) for i, j in zip(data.left, data.right, strict=True)]
+    table = design(10, rows, features)
+    theta = np.concatenate([model.coef_, model.residuals_])
+    chance = 1 / (1 + np.exp(-table @ theta))
+    bend = chance * (1 - chance) if loss == "logistic" else np.full(len(rows), 1 / model.noise_**2)
+    prior = np.diag([2 * 0.4] * 2 + [2 * 1.5] * 10) * (1 if loss == "logistic" else 0.5 / model.noise_**2)
+    posterior = np.linalg.inv(table.T @ (bend[:, None] * table) + prior)
+    assert_allclose(model.coef_std_errors_, np.sqrt(posterior.diagonal()[:2]), rtol=1e-6)
+    to_scores = (np.eye(10) - 0.1) @ np.hstack([features, np.eye(10)])
+    expected = np.sqrt((to_scores @ posterior @ to_scores.T).diagonal())
+    assert_allclose(model.ranking_.std_errors, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("sd", [0.5, 1.0])
+def test_the_standard_deviation_of_residuals_is_recovered(sd):
+    found = []
+    for seed in range(9):
+        data, features, *_ = planted(100, 3, 1500, np.random.default_rng(seed), sd=sd)
+        model = RABF().fit(data, features)
+        assert model.boundary_ == ()
+        found.append(1 / np.sqrt(2 * model.residual_penalty_))
+    assert np.median(found) == pytest.approx(sd, rel=0.15)
+
+
+def test_the_marginal_likelihood_is_maximal_at_the_penalties_chosen():
+    """The squared loss has the marginal likelihood in closed form: votes are normal with covariance of the model."""
+    from scipy.stats import multivariate_normal
+
+    rng = np.random.default_rng(8)
+    n, m = 12, 150
+    features = rng.normal(size=(n, 2))
+    truth = features @ [1.0, -0.5] + 0.7 * rng.normal(size=n)
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    signed = truth[left] - truth[right] + rng.normal(size=m)
+    winner, loser = np.where(signed > 0, left, right), np.where(signed > 0, right, left)
+    data = Comparisons.from_arrays(winner, loser, margin=np.abs(signed), items=range(n))
+    model = RABF(loss="squared").fit(data, features)
+    table = design(n, [(i, j, 1.0, 1.0) for i, j in zip(winner, loser, strict=True)], features)
+
+    def log_likelihood(feature_penalty, residual_penalty):
+        shares = np.concatenate([np.full(2, 1 / feature_penalty), np.full(n, 1 / residual_penalty)])
+        covariance = np.eye(m) + (table * shares) @ table.T
+        noise = np.abs(signed) @ np.linalg.solve(covariance, np.abs(signed)) / m
+        return multivariate_normal(cov=noise * covariance).logpdf(np.abs(signed))
+
+    best = log_likelihood(model.feature_penalty_, model.residual_penalty_)
+    assert model.boundary_ == ()
+    for factor in (0.9, 1.1):
+        assert log_likelihood(factor * model.feature_penalty_, model.residual_penalty_) < best + 1e-3
+        assert log_likelihood(model.feature_penalty_, factor * model.residual_penalty_) < best + 1e-3
+
+
+def test_features_that_say_everything_push_the_residual_penalty_to_its_end():
+    data, features, *_ = planted(80, 2, 4000, np.random.default_rng(0), sd=0.0)
+    model = RABF().fit(data, features)
+    assert model.explained_ > 0.97
+    assert np.std(model.residuals_) < 0.15
+
+
+def test_intervals_cover_on_average_over_items():
+    covered = []
+    for seed in range(12):
+        data, features, truth, _ = planted(60, 3, 2400, np.random.default_rng(seed))
+        ranking = RABF().fit(data, features).ranking_
+        lower, upper = ranking.intervals()
+        centred = truth - truth.mean() + ranking.scores.mean()
+        covered.append(np.mean((lower <= centred) & (centred <= upper)))
+    assert 0.92 <= np.mean(covered) <= 0.97
+
+
+def test_the_stochastic_determinant_is_near_the_exact_one(monkeypatch):
+    from podium.feature_solver import FeatureProblem, solve_features
+    from podium.likelihoods import LogisticRows
+    from podium.solvers import Rows
+
+    data, features, *_ = planted(450, 3, 9000, np.random.default_rng(9))
+    ones = np.ones(len(data))
+    rows = Rows(450, data.left.astype(np.int32), data.right.astype(np.int32))
+    problem = FeatureProblem(rows, LogisticRows(ones, ones), features, ones[:450])
+    found = solve_features(problem, (1.0, 0.5), 1e-6, 50)
+    system = problem.system(found.curvature, problem.evaluate(found.place).diagonal, (1.0, 0.5))
+    exact = system.log_determinant()
+    monkeypatch.setattr("podium.feature_solver.FEW", 0)
+    assert system.log_determinant() == pytest.approx(exact, rel=5e-3)
+
+
+# ---- features as users have them --------------------------------------------------------------------------------
+
+
+def fitted(features, **options):
+    data = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a"), ("a", "c")])
+    options = {"feature_penalty": 1.0, "residual_penalty": 1.0} | options
+    key = options.pop("key", None)
+    return RABF(**options).fit(data, features, key=key)
+
+
+def test_array_frame_and_mapping_say_the_same():
+    table = pl.DataFrame({"name": ["c", "a", "b"], "size": [3.0, 1.0, 2.5], "age": [0, 1, 1]})
+    expected = fitted(np.array([[1.0, 1], [2.5, 1], [3.0, 0]]))
+    for features in (table, table.to_pandas(), {"c": [3.0, 0], "a": [1.0, 1], "b": [2.5, 1]}):
+        model = fitted(features)
+        assert dict(zip(model.ranking_.items, model.ranking_.scores, strict=True)) == pytest.approx(
+            dict(zip(expected.ranking_.items, expected.ranking_.scores, strict=True))
+        )
+    assert fitted(table).feature_names_ == ("size", "age")
+
+
+def test_items_beyond_the_votes_are_ranked_by_their_features_and_change_nothing_else():
+    rng = np.random.default_rng(10)
+    data, features, _, weights = planted(30, 2, 3000, rng, sd=0.3)
+    rows = dict(enumerate(features.tolist()))
+    new = {f"new {k}": row for k, row in enumerate(rng.normal(size=(40, 2)).tolist())}
+    options = {"feature_penalty": 0.1, "residual_penalty": 5.0}
+    alone, more = RABF(**options).fit(data, rows), RABF(**options).fit(data, rows | new)
+    assert_allclose(more.ranking_.scores[:30], alone.ranking_.scores, atol=1e-9)
+    assert_allclose(more.ranking_.scores[30:], alone.predict(list(new.values())), atol=1e-9)
+    assert more.unseen_ == tuple(new)
+    assert np.corrcoef(more.ranking_.scores[30:], np.array(list(new.values())) @ weights)[0, 1] > 0.98
+    _, spread = alone.predict(list(new.values()), return_std=True)
+    assert (spread > np.sqrt(1 / (2 * 5.0))).all()  # never surer than the residual of one item
+
+
+def test_items_of_the_votes_that_never_met_anyone_have_no_residual():
+    rng = np.random.default_rng(11)
+    winner, loser, _ = simulate(6, 200, rng)
+    features = rng.normal(size=(8, 2))
+    some = RABF(feature_penalty=0.3, residual_penalty=0.6)
+    wide = some.fit(Comparisons.from_arrays(winner, loser, items=range(8)), features)
+    narrow = RABF(feature_penalty=0.3, residual_penalty=0.6).fit(
+        Comparisons.from_arrays(winner, loser, items=range(6)), features[:6]
+    )
+    assert_allclose(wide.residuals_[6:], 0.0)
+    assert_allclose(wide.ranking_.scores[:6], narrow.ranking_.scores, atol=1e-8)
+    assert_allclose(wide.ranking_.scores[6:], features[6:] @ wide.coef_)
+
+
+def test_standardising_changes_the_penalty_and_not_the_units():
+    data, features, *_ = planted(20, 2, 500, np.random.default_rng(12))
+    wide = features * [1000.0, 0.001] + [5.0, -3.0]
+    model = RABF(feature_penalty=0.3, residual_penalty=0.6, standardize=True).fit(data, wide)
+    by_hand = (wide - wide.mean(axis=0)) / wide.std(axis=0)
+    twin = RABF(feature_penalty=0.3, residual_penalty=0.6).fit(data, by_hand)
+    assert_allclose(model.ranking_.scores, twin.ranking_.scores, atol=1e-7)
+    assert_allclose(model.coef_ * wide.std(axis=0), twin.coef_, atol=1e-7)
+    assert_allclose(model.predict(wide[:3]), twin.predict(by_hand[:3]), atol=1e-7)
+
+
+def test_text_becomes_a_column_a_value_on_request():
+    table = {"a": {"kind": "x", "size": 1}, "b": {"kind": "y", "size": 2}, "c": {"kind": "z", "size": 2}}
+    with pytest.raises(InputError, match=r"'kind' holds text; leave it out, or set one_hot=True"):
+        fitted(table)
+    with pytest.warns(DataWarning, match="3 features for 3 compared items"):
+        model = fitted(table, one_hot=True)
+    assert model.feature_names_ == ("kind=y", "kind=z", "size")
+    with pytest.raises(InputError, match=r"'kind' is 'w' for 'new'; the model knows 'x', 'y', 'z'"):
+        model.predict({"new": {"kind": "w", "size": 1}})
+
+
+def test_missing_features_are_named_or_filled_with_the_mean():
+    holed = {"a": [1.0], "b": [float("nan")], "c": [3.0]}
+    with pytest.raises(InputError, match=r"'x1' is missing for 'b'; fill it in, or set missing='mean'"):
+        fitted(holed)
+    with pytest.raises(InputError, match=r"no row for 'b'; add it, or set missing='mean'"):
+        fitted({"a": [1.0], "c": [3.0]})
+    expected = fitted({"a": [1.0], "b": [2.0], "c": [3.0]}).ranking_.scores
+    assert_allclose(fitted(holed, missing="mean").ranking_.scores, expected)
+    assert_allclose(fitted({"a": [1.0], "c": [3.0]}, missing="mean").ranking_.scores, expected)
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        (np.ones((2, 1)), r"features have 2 rows, the votes 3 items"),
+        (np.array([[1.0], [np.inf], [2.0]]), r"'x1' is inf for 'b'; it must be finite"),
+        (np.ones((3, 1, 1)), r"a table is expected"),
+        ([["x"], ["y"], ["z"]], r"an array of numbers is expected"),
+        ({}, r"the mapping is empty"),
+        ({"a": [1], "b": [1, 2], "c": [1]}, r"features of 'b': another number of values"),
+        ({"p": [1], "q": [2]}, r"none of the compared items \('a', 'b', 'c'\) is among its labels \('p', 'q'\)"),
+        (pl.DataFrame({"x": [1, 2, 3]}), r"no column holds every compared item; name the column of labels"),
+        (pl.DataFrame({"u": ["a", "b", "c"], "v": ["c", "b", "a"]}), r"columns 'u', 'v' all hold the compared items"),
+        (pl.DataFrame({"item": ["a", "b", "c", "a"], "x": [1, 2, 3, 4]}), r"'a' stands in rows 1 and 4"),
+    ],
+)
+def test_bad_features_are_named(features, message):
+    with pytest.raises(InputError, match=message):
+        fitted(features)
+
+
+def test_constant_and_collinear_columns_are_said_and_harmless():
+    rng = np.random.default_rng(13)
+    data, features, *_ = planted(20, 2, 500, rng)
+    options = {"feature_penalty": 0.3, "residual_penalty": 0.6}
+    plain = RABF(**options).fit(data, features)
+    with pytest.warns(DataWarning, match="'x3': the same for every compared item"):
+        constant = RABF(**options).fit(data, np.column_stack([features, np.full(20, 7.0)]))
+    assert_allclose(constant.coef_, [*plain.coef_, 0.0], atol=1e-7)
+    assert_allclose(np.diff(constant.ranking_.scores), np.diff(plain.ranking_.scores), atol=1e-7)
+    with pytest.warns(DataWarning, match="'x3': follows from those before it"):
+        RABF(**options).fit(data, np.column_stack([features, features @ [1.0, -2.0] + 3.0]))
+
+
+def test_fewer_votes_than_features_is_said():
+    data = Comparisons.from_pairs([(k, k + 1) for k in range(0, 12, 2)])
+    with pytest.warns(DataWarning, match="6 votes for 7 features"):
+        RABF(feature_penalty=1.0, residual_penalty=1.0).fit(data, np.random.default_rng(14).normal(size=(12, 7)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"loss": "hinge"}, "loss='hinge' is not known; use 'logistic' or 'squared'"),
+        ({"feature_penalty": 0}, "feature_penalty is 0; it must be a positive number or 'auto'"),
+        ({"residual_penalty": "none"}, "residual_penalty is 'none'"),
+        ({"flip_rate": 0.5}, r"flip_rate is 0.5; a share of wrong votes lies in \[0, 0.5\)"),
+        ({"flip_rate": -0.1}, "flip_rate is -0.1"),
+        ({"flip_rate": 0.1, "feature_penalty": "auto"}, "no lower bound"),
+        ({"missing": "drop"}, "missing='drop' is not known"),
+    ],
+)
+def test_bad_options_are_named(options, message):
+    with pytest.raises(InputError, match=message):
+        fitted(np.arange(3.0), **options)
+
+
+def test_too_few_steps_are_an_error_that_says_what_to_do():
+    with pytest.raises(ConvergenceError, match="raise max_iter"):
+        fitted(np.arange(3.0), max_iter=0)
+
+
+def test_asking_before_fit_says_so():
+    with pytest.raises(NotFittedError, match="call fit"):
+        RABF().predict([[1.0]])
+
+
+def test_chances_of_both_sides_add_up():
+    for loss in ("logistic", "squared"):
+        model = fitted(np.arange(3.0), loss=loss)
+        assert model.win_probability("a", "b") + model.win_probability("b", "a") == pytest.approx(1.0)
+        assert (model.win_probability("a", "b") > 0.5) == (model.ranking_.score("a") > model.ranking_.score("b"))
