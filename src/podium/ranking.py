@@ -311,12 +311,13 @@ class Ranking:
         digits = 2 if self.unit < 10 else 0
         sure = self.evidence is not None and (self._spread is not None or len(self) <= QUICK)
         heads = ["rank", "item", "score"]
-        cells = [self.ranks.tolist(), [str(item) for item in self.items], [f"{s:.{digits}f}" for s in self.scores]]
+        write = f"{{:z.{digits}f}}".format  # z: no negative zero
+        cells = [self.ranks.tolist(), [str(item) for item in self.items], [write(score) for score in self.scores]]
         if sure:
             heads += ["interval", "ranks", "tier"]
             lower, upper = self.intervals()
             best, worst = self.rank_intervals()
-            cells.append([f"{a:.{digits}f} … {b:.{digits}f}" for a, b in zip(lower, upper, strict=True)])
+            cells.append([f"{write(a)} … {write(b)}" for a, b in zip(lower, upper, strict=True)])
             cells.append([f"{a}–{b}" for a, b in zip(best, worst, strict=True)])
             cells.append(self.tier_numbers().tolist())
         rows = [[str(column[i]) for column in cells] for i in places]

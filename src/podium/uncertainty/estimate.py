@@ -11,6 +11,8 @@ from podium.uncertainty.redraw import bootstrap
 
 __all__ = ["spread"]
 
+FAR = 4.0
+
 
 def spread(
     evidence: Evidence,
@@ -24,9 +26,20 @@ def spread(
     cluster = evidence.require(kind, cluster)
     if kind == "bootstrap":
         redrawn = bootstrap(evidence, replicates=replicates, cluster=cluster, rng=np.random.default_rng(seed))
-        return Spread(np.cov(redrawn, rowvar=False), None, evidence.open_above, evidence.open_below)
+        return Spread(_covariance_of(redrawn), None, evidence.open_above, evidence.open_below)
     if evidence.n <= DENSE_LIMIT:
         return Spread(covariance(evidence, kind, cluster), None, evidence.open_above, evidence.open_below)
     from podium.uncertainty.many import variances
 
     return Spread(None, variances(evidence, kind, cluster), evidence.open_above, evidence.open_below)
+
+
+def _covariance_of(redrawn: np.ndarray) -> np.ndarray:
+    """Covariance of bootstrap scores, each held within `FAR` robust standard deviations of its median.
+
+    Where redrawing leaves an item without a loss (or a win), only the penalty keeps its score finite; without a limit
+    a few such replicates would make the standard errors depend on the penalty more than on the votes.
+    """
+    middle = np.median(redrawn, axis=0)
+    reach = FAR * 1.4826 * np.median(np.abs(redrawn - middle), axis=0)
+    return np.cov(np.clip(redrawn, middle - reach, middle + reach), rowvar=False)
