@@ -107,6 +107,7 @@ def test_extras_are_profiled_out(season):
     robust = bread @ (gradients.T @ gradients) @ bread
     assert_allclose(covariance(e, "sandwich"), robust[:12, :12], atol=1e-11)
     assert_allclose(extra_covariance(e, "sandwich"), robust[12:, 12:], atol=1e-11)
+    assert_allclose(extra_covariance(e, "bootstrap"), robust[12:, 12:], atol=1e-11)
     codes = season.clusters["judge"]
     sums = np.array([gradients[codes == c].sum(axis=0) for c in np.unique(codes)])
     assert_allclose(extra_covariance(e, "cluster"), (bread @ sums.T @ sums @ bread)[12:, 12:] * 30 / 29, atol=1e-11)
@@ -352,7 +353,7 @@ def test_extras_of_many_items_match_the_dense_ones(monkeypatch):
     dense = {
         kind: (covariance(e, kind).diagonal(), extra_covariance(e, kind)) for kind in ("hessian", "sandwich", "cluster")
     }
-    monkeypatch.setattr("podium.uncertainty.dense.DENSE_LIMIT", 10)
+    monkeypatch.setattr("podium.uncertainty.estimate.DENSE_LIMIT", 10)
     assert_allclose(many.variances(e), dense["hessian"][0], rtol=0.01)
     assert_allclose(many.variances(e, "cluster"), dense["cluster"][0], rtol=1e-4)
     assert np.median(many.variances(e, "sandwich") / dense["sandwich"][0]) == pytest.approx(1, abs=0.04)

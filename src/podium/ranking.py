@@ -24,18 +24,9 @@ QUICK = 1000  # up to so many items printing may compute the intervals
 # Columns of the table, with their polars types.
 COLUMNS = {
     "item": None,
-    "score": "Float64",
-    "std_error": "Float64",
-    "lower": "Float64",
-    "upper": "Float64",
-    "rank": "Int64",
-    "rank_lower": "Int64",
-    "rank_upper": "Int64",
-    "tier": "Int64",
-    "wins": "Float64",
-    "losses": "Float64",
-    "ties": "Float64",
-    "comparisons": "Float64",
+    **dict.fromkeys(("score", "std_error", "lower", "upper"), "Float64"),
+    **dict.fromkeys(("rank", "rank_lower", "rank_upper", "tier"), "Int64"),
+    **dict.fromkeys(("wins", "losses", "ties", "comparisons"), "Float64"),
 }
 
 Record: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -308,19 +299,16 @@ class Ranking:
     def _shown(self) -> tuple[list[str], list[list[str]], list[str]]:
         """Head, rows and remarks of the printed table."""
         places = self._best_first()[:SHOWN]
-        digits = 2 if self.unit < 10 else 0
         sure = self.evidence is not None and (self._spread is not None or len(self) <= QUICK)
+        write = f"{{:z.{2 if self.unit < 10 else 0}f}}".format  # z: no negative zero
         heads = ["rank", "item", "score"]
-        write = f"{{:z.{digits}f}}".format  # z: no negative zero
-        cells = [self.ranks.tolist(), [str(item) for item in self.items], [write(score) for score in self.scores]]
+        ranks = self.ranks
+        rows = [[str(ranks[i]), str(self.items[i]), write(self.scores[i])] for i in places]
         if sure:
             heads += ["interval", "ranks", "tier"]
-            lower, upper = self.intervals()
-            best, worst = self.rank_intervals()
-            cells.append([f"{write(a)} … {write(b)}" for a, b in zip(lower, upper, strict=True)])
-            cells.append([f"{a}–{b}" for a, b in zip(best, worst, strict=True)])
-            cells.append(self.tier_numbers().tolist())
-        rows = [[str(column[i]) for column in cells] for i in places]
+            (lower, upper), (best, worst), tier = self.intervals(), self.rank_intervals(), self.tier_numbers()
+            for row, i in zip(rows, places, strict=True):
+                row += [f"{write(lower[i])} … {write(upper[i])}", f"{best[i]}–{worst[i]}", str(tier[i])]
         notes = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
         if sure:
             notes.append(f"95 % intervals, mean score held fixed ({self._way()})")
@@ -328,9 +316,7 @@ class Ranking:
             notes.append("intervals are computed when asked for: .intervals(), .rank_intervals(), .to_frame()")
         else:
             notes.append("no intervals: this ranking has scores only")
-        if self.note:
-            notes.append(self.note)
-        return heads, rows, notes
+        return heads, rows, notes + ([self.note] if self.note else [])
 
     def _way(self) -> str:
         by = f" by {self.cluster}" if self.cluster else ""

@@ -4,8 +4,8 @@
 and `rank_intervals`, `tiers`, `probability_above`, `probability_best` and `top_set` read those. All in log-odds.
 """
 
-from podium.uncertainty.dense import covariance, extra_covariance, extra_std_errors
-from podium.uncertainty.estimate import spread
+from podium.uncertainty.dense import covariance
+from podium.uncertainty.estimate import extra_covariance, extra_std_errors, spread
 from podium.uncertainty.evidence import KINDS, Evidence
 from podium.uncertainty.ranks import (
     Spread,

@@ -19,7 +19,7 @@ import numpy as np
 from podium.errors import InputError
 from podium.uncertainty.evidence import Evidence
 
-__all__ = ["DENSE_LIMIT", "covariance", "extra_covariance", "extra_std_errors"]
+__all__ = ["DENSE_LIMIT", "covariance", "full_covariance"]
 
 # Up to here an n × n matrix is held; beyond, only its diagonal.
 DENSE_LIMIT = 5000
@@ -43,29 +43,14 @@ def covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = 
     array([[ 0.025, -0.025],
            [-0.025,  0.025]])
     """
-    return _full(evidence, kind, cluster)[: evidence.n, : evidence.n]
+    return full_covariance(evidence, kind, cluster)[: evidence.n, : evidence.n]
 
 
-def extra_covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
-    """Return the (p, p) covariance of the extra parameters, in their own units."""
-    if evidence.n > DENSE_LIMIT:
-        from podium.uncertainty.many import extra_covariance_of_many
-
-        return extra_covariance_of_many(evidence, kind, evidence.require(kind, cluster))
-    return _full(evidence, kind, cluster)[evidence.n :, evidence.n :]
-
-
-def extra_std_errors(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
-    """Return the standard errors of the extra parameters, in their own units."""
-    errors: np.ndarray = np.sqrt(np.maximum(extra_covariance(evidence, kind, cluster).diagonal(), 0))
-    return errors
-
-
-def _full(evidence: Evidence, kind: str, cluster: str | None) -> np.ndarray:
+def full_covariance(evidence: Evidence, kind: str, cluster: str | None) -> np.ndarray:
     """Covariance of centred scores and extra parameters together, (n + p, n + p)."""
     cluster = evidence.require(kind, cluster)
     if kind == "bootstrap":
-        raise InputError("the bootstrap gives replicates, not a formula; call `bootstrap`")
+        raise InputError("the bootstrap gives replicates, not a formula; use `spread`")
     bread = inverse_hessian(evidence)
     if kind == "hessian":
         return bread

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.uncertainty.dense import DENSE_LIMIT, covariance
+from podium.uncertainty.dense import DENSE_LIMIT, covariance, full_covariance
 from podium.uncertainty.evidence import Evidence
 from podium.uncertainty.ranks import Spread
 from podium.uncertainty.redraw import bootstrap
 
-__all__ = ["spread"]
+__all__ = ["extra_covariance", "extra_std_errors", "spread"]
 
 FAR = 4.0
 
@@ -32,6 +32,27 @@ def spread(
     from podium.uncertainty.many import variances
 
     return Spread(None, variances(evidence, kind, cluster), evidence.open_above, evidence.open_below)
+
+
+def extra_covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
+    """Return the (p, p) covariance of the extra parameters, in their own units.
+
+    For the bootstrap that of the sandwich (of the clusters, if named), to which it converges.
+    """
+    cluster = evidence.require(kind, cluster)
+    if kind == "bootstrap":
+        kind = "sandwich" if cluster is None else "cluster"
+    if evidence.n <= DENSE_LIMIT:
+        return full_covariance(evidence, kind, cluster)[evidence.n :, evidence.n :]
+    from podium.uncertainty.many import extra_covariance_of_many
+
+    return extra_covariance_of_many(evidence, kind, cluster)
+
+
+def extra_std_errors(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
+    """Return the standard errors of the extra parameters, in their own units."""
+    errors: np.ndarray = np.sqrt(np.maximum(extra_covariance(evidence, kind, cluster).diagonal(), 0))
+    return errors
 
 
 def _covariance_of(redrawn: np.ndarray) -> np.ndarray:
