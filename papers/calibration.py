@@ -268,9 +268,10 @@ def figure(found: dict[str, dict[str, dict[str, float]]], path: Path) -> None:
         )
     axes.set_yticks(range(len(rows)), [f"{design}: {way}" for design, way, _ in rows])
     axes.invert_yaxis()
+    axes.set_xlim(100 * min(share for _, _, share in rows) - 6, 100)
     axes.set_xlabel("true scores inside their 95 % interval, %")
     axes.spines[["top", "right"]].set_visible(False)
-    fig.savefig(path, dpi=110)
+    fig.savefig(path, dpi=100)
     plt.close(fig)
 
 
