@@ -1,0 +1,147 @@
+"""`podium rank`: a file of votes becomes a leaderboard."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from podium.cli.options import chosen_columns, column_options, output_options, votes_argument
+from podium.cli.output import emit, leaderboard, say, style_of
+from podium.errors import InputError
+from podium.pairwise import METHODS, ranker
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from podium.comparisons import Comparisons
+    from podium.ranking import Ranking
+
+__all__ = ["rank"]
+
+SPREADS = ("none", "hessian", "sandwich", "judge", "group", "ranking", "bootstrap")
+
+
+@click.command()
+@votes_argument
+@click.option("--method", default="bradley-terry", show_default=True, type=click.Choice(list(METHODS)), help="Ranker.")
+@click.option("--l2", type=float, help="Pull of the scores towards zero.  [default: 0.001]")
+@click.option("--ties", type=click.Choice(["half", "davidson"]), help="Ties are half a win each, or modelled.")
+@click.option("--side-effect", is_flag=True, help="Estimate the advantage of the left side.")
+@click.option("--scale", type=click.Choice(["log-odds", "elo"]), help="Unit of the scores.")
+@click.option("--anchor", metavar="ITEM=SCORE", help="Shift all scores so that ITEM has SCORE.")
+@click.option("--ci", type=click.Choice(SPREADS), help="Where intervals come from; judge, group, ranking: clusters.")
+@click.option("--level", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.9999), help="Of the intervals.")
+@click.option("--simultaneous", is_flag=True, help="Rank intervals that hold for all items at once.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@click.option("--top", type=click.IntRange(1), help="Show only the first N items.")
+@click.option("--min-votes", type=click.FloatRange(0), default=0, help="Leave items with fewer votes out of the table.")
+@click.option("--by", metavar="COLUMN", help="One ranking for each value of COLUMN.")
+@click.option("--model", type=click.Path(dir_okay=False, path_type=Path), help="Save the fitted model here.")
+@output_options("table", "csv", "json", "jsonl", "parquet")
+@column_options
+def rank(votes: tuple[str, ...], **given: Any) -> None:
+    """Rank the items of VOTES: files of comparisons, globs, or - for stdin.
+
+    CSV, Parquet, JSONL, JSON and Arrow files are read, plain or gzipped, in the forms "winner,loser",
+    "left,right,outcome", "model_a,model_b,winner" and "left,right,left_wins,right_wins,ties"; columns are
+    recognised by name, or named by options. Several files are taken together.
+    """
+    columns = chosen_columns(given)
+    style = style_of(given["style"], given["output"])
+    make = _maker(given)
+    sets = _read(votes, columns, given["by"], given["ci"], getattr(ranker(given["method"]), "sequential", False))
+    if given["by"] and given["model"]:
+        raise InputError("--model holds one model; leave --by out, or rank the parts one by one")
+    frames, texts = [], []
+    for value, comparisons in sets.items():
+        model = make().fit(comparisons)
+        ranking = _spread(model.ranking_, given)
+        frame = _table(ranking, given)
+        if given["by"]:
+            texts.append(f"{given['by']} = {value}")
+            frame = frame.insert_column(0, _constant(given["by"], value, len(frame)))
+        texts.append(leaderboard(frame, digits=2 if ranking.unit < 10 else 0))
+        frames.append(frame)
+        _remark(comparisons, ranking, given)
+        if given["model"]:
+            from podium.models import save
+
+            save(model, given["model"])
+    import polars as pl
+
+    emit(pl.concat(frames, how="vertical_relaxed"), style, given["output"], "\n".join(texts))
+
+
+def _read(
+    votes: tuple[str, ...], columns: dict[str, Any], by: str | None, ci: str | None, sequential: bool
+) -> dict[Any, Comparisons]:
+    from podium.io import read_comparisons, read_comparisons_by
+
+    for cluster in ("judge", "group"):  # kept only where they matter: they multiply the rows
+        if ci != cluster and cluster not in columns:
+            columns[cluster] = False
+    columns["keep"] = "rows" if sequential else "counts"
+    source: Any = list(votes) if len(votes) > 1 else votes[0]
+    if by is None:
+        return {None: read_comparisons(source, **columns)}
+    return read_comparisons_by(source, by, **columns)
+
+
+def _maker(given: dict[str, Any]) -> Any:
+    """A function that makes the ranker; an option it does not know is refused, not ignored."""
+    cls = ranker(given["method"])
+    chosen: dict[str, Any] = {name: given[name] for name in ("l2", "ties", "scale") if given[name] is not None}
+    if given["side_effect"]:
+        chosen["side_effect"] = True
+    if given["anchor"] is not None:
+        item, equals, score = given["anchor"].rpartition("=")
+        try:
+            chosen["anchor"] = (item, float(score))
+        except ValueError:
+            equals = ""
+        if not equals or not item:
+            raise click.BadParameter(f"{given['anchor']!r} is not ITEM=SCORE", param_hint="--anchor")
+    known = inspect.signature(cls).parameters
+    for name in chosen:
+        if name not in known:
+            raise click.UsageError(f"--{name.replace('_', '-')} does not apply to --method {given['method']}")
+    return lambda: cls(**chosen)
+
+
+def _spread(ranking: Ranking, given: dict[str, Any]) -> Ranking:
+    kind = given["ci"]
+    if kind in (None, "none"):
+        return ranking
+    if kind in ("judge", "group", "ranking"):
+        return ranking.with_uncertainty("cluster", cluster=kind)
+    return ranking.with_uncertainty(kind, seed=given["seed"])
+
+
+def _table(ranking: Ranking, given: dict[str, Any]) -> pl.DataFrame:
+    import polars as pl
+
+    frame = ranking.to_frame(level=given["level"], simultaneous=given["simultaneous"])
+    if given["ci"] == "none":
+        unknown = ["std_error", "lower", "upper", "rank_lower", "rank_upper", "tier"]
+        frame = frame.with_columns(pl.lit(None).cast(frame.schema[name]).alias(name) for name in unknown)
+    if given["min_votes"]:
+        frame = frame.filter(pl.col("comparisons") >= given["min_votes"])
+    return frame.head(given["top"]) if given["top"] else frame
+
+
+def _constant(name: str, value: Any, rows: int) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(name, [value] * rows)
+
+
+def _remark(comparisons: Comparisons, ranking: Ranking, given: dict[str, Any]) -> None:
+    words = [f"{len(comparisons):,} votes on {len(comparisons.items):,} items, {given['method']}"]
+    if ranking.evidence is not None and given["ci"] != "none":
+        words.append(f"{100 * given['level']:.4g} % intervals hold the mean score fixed")
+    say("; ".join(words))
+    if ranking.note:
+        say(ranking.note)

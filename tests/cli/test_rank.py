@@ -1,0 +1,253 @@
+"""`podium rank`: a file in, a leaderboard out."""
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+import podium
+from helpers import simulate
+from podium.cli import run
+
+KEYS = [
+    "item", "score", "std_error", "lower", "upper", "rank", "rank_lower", "rank_upper", "tier",
+    "wins", "losses", "ties", "comparisons",
+]  # fmt: skip
+
+
+@pytest.fixture
+def votes(tmp_path):
+    """A file of 600 votes with languages, sides and judges."""
+    rng = np.random.default_rng(0)
+    winner, loser, _ = simulate(5, 600, rng)
+    names = np.array(["ant", "bee", "cat", "dog", "eel"])
+    path = tmp_path / "votes.csv"
+    pl.DataFrame(
+        {
+            "winner": names[winner],
+            "loser": names[loser],
+            "language": np.where(rng.random(600) < 0.5, "en", "de"),
+            "judge": rng.choice(["ann", "bob", "cem", "dot", "eva"], 600),
+        }
+    ).write_csv(path)
+    return path
+
+
+def call(capfd, *args):
+    """Run the command; return its exit code, stdout and stderr."""
+    with pytest.raises(SystemExit) as stop:
+        run(["rank", *map(str, args)])
+    out, err = capfd.readouterr()
+    return stop.value.code, out, err
+
+
+def ok(capfd, *args):
+    code, out, err = call(capfd, *args)
+    assert code == 0, err
+    return out, err
+
+
+def test_json_rows_are_the_librarys_numbers(votes, capfd):
+    out, _ = ok(capfd, votes, "--format", "json")
+    rows = json.loads(out)
+    ranking = podium.BradleyTerry().fit(podium.read_comparisons(votes)).ranking_
+    assert [list(row) for row in rows] == [KEYS] * 5
+    assert [row["item"] for row in rows] == list(ranking.order)
+    lower, upper = ranking.intervals()
+    for row in rows:
+        k = ranking.items.index(row["item"])
+        assert row["score"] == pytest.approx(ranking.scores[k])
+        assert row["lower"] == pytest.approx(lower[k])
+        assert row["upper"] == pytest.approx(upper[k])
+        assert row["wins"] + row["losses"] + row["ties"] == row["comparisons"]
+
+
+def test_data_go_to_stdout_and_words_to_stderr(votes, capfd):
+    out, err = ok(capfd, votes, "--format", "csv")
+    assert pl.read_csv(io.StringIO(out)).columns == KEYS
+    assert "600 votes on 5 items" in err
+
+
+def test_the_table_shows_every_item_and_its_interval(votes, capfd):
+    out, _ = ok(capfd, votes)
+    lines = out.splitlines()
+    assert lines[0].split() == ["rank", "item", "score", "interval", "ranks", "tier", "votes"]
+    assert len(lines) == 6
+    assert all("●" in line for line in lines[1:])
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "jsonl", "parquet"])
+def test_output_files_take_the_form_of_their_suffix(suffix, votes, tmp_path, capfd):
+    target = tmp_path / f"board.{suffix}"
+    out, _ = ok(capfd, votes, "-o", target)
+    assert out == ""
+    read = {"csv": pl.read_csv, "json": pl.read_json, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[suffix]
+    assert read(target)["item"].to_list() == list(
+        podium.BradleyTerry().fit(podium.read_comparisons(votes)).ranking_.order
+    )
+
+
+def test_a_text_file_holds_the_table(votes, tmp_path, capfd):
+    ok(capfd, votes, "-o", tmp_path / "board.txt")
+    assert "●" in (tmp_path / "board.txt").read_text()
+
+
+def test_by_gives_one_ranking_per_value(votes, capfd):
+    out, _ = ok(capfd, votes, "--by", "language", "--format", "csv")
+    frame = pl.read_csv(io.StringIO(out))
+    whole = pl.read_csv(votes)
+    for language in ("en", "de"):
+        part = whole.filter(pl.col("language") == language)
+        alone = podium.BradleyTerry().fit(podium.Comparisons.from_frame(part)).ranking_
+        ours = frame.filter(pl.col("language") == language)
+        assert ours["item"].to_list() == list(alone.order)
+        assert ours["score"].to_numpy() == pytest.approx([alone.score(item) for item in alone.order], abs=1e-6)
+
+
+def test_top_and_min_votes_shorten_the_table_only(votes, capfd):
+    full = json.loads(ok(capfd, votes, "--format", "json")[0])
+    top = json.loads(ok(capfd, votes, "--format", "json", "--top", 2)[0])
+    assert top == full[:2]
+    limit = sorted(row["comparisons"] for row in full)[2]
+    many = json.loads(ok(capfd, votes, "--format", "json", "--min-votes", limit)[0])
+    assert many == [row for row in full if row["comparisons"] >= limit]
+
+
+def test_level_widens_and_none_removes_the_intervals(votes, capfd):
+    narrow = json.loads(ok(capfd, votes, "--format", "json", "--level", 0.8)[0])
+    wide = json.loads(ok(capfd, votes, "--format", "json", "--level", 0.99)[0])
+    assert all(a["upper"] - a["lower"] < b["upper"] - b["lower"] for a, b in zip(narrow, wide, strict=True))
+    none = json.loads(ok(capfd, votes, "--format", "json", "--ci", "none")[0])
+    assert all(row["lower"] is None and row["score"] is not None for row in none)
+
+
+@pytest.mark.parametrize("kind", ["sandwich", "judge", "bootstrap"])
+def test_each_kind_of_interval_is_the_librarys(kind, votes, capfd):
+    rows = json.loads(ok(capfd, votes, "--format", "json", "--ci", kind)[0])
+    ranking = podium.BradleyTerry().fit(podium.read_comparisons(votes)).ranking_
+    how = {"judge": ("cluster", {"cluster": "judge"}), "bootstrap": ("bootstrap", {"seed": 0})}.get(kind, (kind, {}))
+    errors = dict(zip(ranking.items, ranking.with_uncertainty(how[0], **how[1]).std_errors, strict=True))
+    plain = dict(zip(ranking.items, ranking.std_errors, strict=True))
+    # Bootstrap draws depend on how rows were merged; they agree to their own noise.
+    assert all(
+        row["std_error"] == pytest.approx(errors[row["item"]], rel=0.15 if kind == "bootstrap" else 1e-6)
+        for row in rows
+    )
+    assert any(abs(row["std_error"] - plain[row["item"]]) > 1e-6 for row in rows)
+
+
+def test_elo_and_anchor(votes, capfd):
+    rows = json.loads(ok(capfd, votes, "--format", "json", "--scale", "elo", "--anchor", "cat=1500")[0])
+    assert {row["item"]: row["score"] for row in rows}["cat"] == pytest.approx(1500)
+
+
+def test_the_saved_model_is_the_ranking(votes, tmp_path, capfd):
+    rows = json.loads(ok(capfd, votes, "--format", "json", "--model", tmp_path / "m.podium")[0])
+    model = podium.load(tmp_path / "m.podium")
+    assert list(model.ranking_.order) == [row["item"] for row in rows]
+
+
+def test_stdin_several_files_and_column_names(votes, tmp_path, capfd, monkeypatch):
+    frame = pl.read_csv(votes).rename({"winner": "better", "loser": "worse"})
+    half = tmp_path / "half.csv"
+    frame.head(300).write_csv(half)
+    frame.tail(300).write_parquet(tmp_path / "rest.parquet")
+    names = ("--winner", "better", "--loser", "worse", "--format", "json")
+    whole = ok(capfd, votes, "--format", "json")[0]
+    parts = ok(capfd, half, tmp_path / "rest.parquet", *names)[0]
+    for a, b in zip(json.loads(whole), json.loads(parts), strict=True):
+        assert a["item"] == b["item"]
+        assert a["score"] == pytest.approx(b["score"], abs=1e-6)
+    done = subprocess.run(
+        [sys.executable, "-m", "podium", "rank", "-", "--format", "json"],
+        input=votes.read_bytes(),
+        capture_output=True,
+        check=True,
+    )
+    assert [row["item"] for row in json.loads(done.stdout)] == [row["item"] for row in json.loads(whole)]
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--anchor", "cat"], "'cat' is not ITEM=SCORE"),
+        (["--anchor", "yak=3"], "'yak' is not among the 5 items"),
+        (["--method", "win-rate", "--scale", "elo"], "--scale does not apply to --method win-rate"),
+        (["--method", "win-rate", "--ci", "sandwich"], "no intervals|no likelihood|scores only"),
+        (["--winner", "nobody"], "nobody"),
+        (["--by", "nothing"], "nothing"),
+        (["-o", "board.xyz"], "the suffix names no format"),
+        (["-o", "absent/board.csv"], "cannot write absent/board.csv"),
+        (["--by", "language", "--model", "m.podium"], "--model holds one model"),
+        (["--ci", "group"], "group"),
+        (["--level", "2"], "--level"),
+        (["--side-effect"], "give left, right and outcome"),
+    ],
+)
+def test_bad_options_are_one_message_and_exit_code_2(args, message, votes, capfd, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    code, out, err = call(capfd, votes, *args)
+    assert code == 2
+    assert out == ""
+    assert "Traceback" not in err
+    import re
+
+    assert re.search(message, err), err
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "empty"),
+        ("winner,loser\n", "no votes|no rows|nothing"),
+        ("winner,loser\na,b\nc,c\n", "row 2: 'c' is compared with itself"),
+        ("left,right,outcome\na,b,1\nb,c,maybe\n", "row 2.*maybe"),
+        ("winner,loser\na,b\n,c\n", "row 2"),
+        ("a,b,c\n1,2,3\n", "winner"),
+        ("winner,loser,weight\na,b,1\nb,c,-2\n", "row 2.*weight.*-2"),
+        ("winner,loser\na,b\nb,c,d\n", "row 2"),
+        ("winner,winner\na,b\n", "winner"),
+    ],
+)
+def test_bad_files_are_named_with_row_and_file(text, message, tmp_path, capfd):
+    import re
+
+    path = tmp_path / "bad.csv"
+    path.write_text(text)
+    code, _, err = call(capfd, path)
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "bad.csv" in err
+    assert re.search(message, err), err
+
+
+def test_warnings_are_one_line_on_stderr(tmp_path, capfd):
+    path = tmp_path / "order.csv"
+    path.write_text("winner,loser\na,b\nb,c\na,c\n")
+    out, err = ok(capfd, path, "--format", "json")
+    assert "warning: ['a'] never lose and ['c'] never win" in err
+    first, *_, last = json.loads(out)
+    assert first["upper"] is None  # open-ended: JSON has no infinity
+    assert last["lower"] is None
+
+
+def test_an_interrupted_reader_is_no_error(votes):
+    if os.name != "posix":
+        pytest.skip("needs a POSIX shell")
+    shell = f"{sys.executable} -m podium rank {votes} --format csv | head -1"
+    done = subprocess.run(shell, shell=True, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("item,score")
+    assert "Traceback" not in done.stderr
+
+
+def test_completion_is_offered():
+    environment = os.environ | {"_PODIUM_COMPLETE": "bash_source"}
+    done = subprocess.run(
+        [sys.executable, "-m", "podium"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert "_podium_completion" in done.stdout
