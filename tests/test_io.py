@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import podium
 from podium import delimited, jsonlines
 from podium.errors import InputError
-from podium.io import read_comparisons, read_comparisons_by, read_table, replacing, write_table
+from podium.io import read_comparisons, read_comparisons_by, read_table, replacing, scan_table, write_table
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n", exclude_categories=["Cs"]), max_size=12)
 labels = st.one_of(st.sampled_from(["tea", "café", 'a "quoted", one', "x;y|z"]), text.filter(lambda t: t.strip()))
@@ -398,11 +398,33 @@ def test_tables_are_checked_like_votes(tmp_path):
     with pytest.raises(InputError, match=r"1.csv has no column 'colour'; found 'item', 'price'"):
         read_table(tmp_path / "1.csv", columns=["colour"])
     (tmp_path / "2.csv").write_text("item,cost\ntea,1\n")
-    with pytest.raises(InputError, match=r"2.csv has columns \['item', 'cost'\], the file before \['item', 'price'\]"):
+    with pytest.raises(InputError, match=r"2.csv has columns 'item', 'cost', the file before 'item', 'price'"):
         read_table(tmp_path)
     (tmp_path / "2.csv").write_text("item,price\ntea\n")
     with pytest.raises(InputError, match=r"2.csv, row 1: 1 field where the header has 2"):
         read_table(tmp_path)
+
+
+def test_text_that_looks_like_numbers_stays_text_where_the_file_says_so(tmp_path):
+    frame = pl.DataFrame({"item": ["1", "2"]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    assert read_table(tmp_path / "t.parquet").equals(frame)
+
+
+def test_a_table_in_pieces_is_the_whole_table(tmp_path, monkeypatch):
+    frame = pl.DataFrame({"item": [f"i{k}" for k in range(50)], "price": [k / 4 for k in range(50)]})
+    frame.write_csv(tmp_path / "t.csv")
+    monkeypatch.setattr(delimited, "BLOCK", 64)
+    pieces = list(scan_table(tmp_path / "t.csv"))
+    assert len(pieces) > 3
+    assert pl.concat(pieces).equals(frame)
+
+
+def test_a_piece_that_breaks_the_kind_of_a_column_is_named(tmp_path, monkeypatch):
+    (tmp_path / "t.csv").write_text("item,price\n" + "tea,1\n" * 30 + "milk,cheap\n")
+    monkeypatch.setattr(delimited, "BLOCK", 64)
+    with pytest.raises(InputError, match=r"row 31: price is 'cheap', above it only numbers"):
+        list(scan_table(tmp_path / "t.csv"))
 
 
 @pytest.mark.parametrize("format", ["csv", "json", "jsonl", "parquet"])

@@ -19,7 +19,7 @@ from typing import Any, Literal, TypeAlias
 
 from podium.errors import InputError
 
-__all__ = ["Layout", "Option", "recognise"]
+__all__ = ["Layout", "Option", "listed", "recognise"]
 
 Option: TypeAlias = "str | Literal[False] | None"
 
@@ -179,35 +179,52 @@ def _form(names: _Names) -> tuple[Any, dict[str, Any]]:
     """How rows tell who won, and the columns that do."""
     sides = names.together(("left", "right"), SIDES)
     pair = _winner_loser(names)
-    chosen = [role for role in ("outcome", "left_wins", "margin") if names.given(role)]
     if pair and (names.given("loser") or not sides):
         return "winner", dict(zip(("left", "right"), pair, strict=True)) | _margin(names)
     if not sides:
         raise InputError(f"cannot tell who met whom: found columns {listed(names.found)}; {EXPECTED}")
-    left_right = dict(zip(("left", "right"), sides, strict=True))
-    outcome = names.given("outcome") or (None if pair else names.given("winner"))
-    wins = names.together(("left_wins", "right_wins"), [] if outcome or chosen == ["margin"] else WINS)
-    if wins:
-        ties = names.given("ties") or names.recognised("ties")
-        return "counts", left_right | dict(zip(("left_wins", "right_wins"), wins, strict=True)) | {"ties": ties}
-    flags = names.together((), FLAGS) if not chosen and not outcome else None
-    if flags:
-        return "flags", left_right | {"flags": flags} | _margin(names)
-    outcome = outcome or (None if chosen == ["margin"] else names.recognised("outcome"))
+    chosen = any(names.given(role) for role in ("outcome", "left_wins", "margin"))
     if pair and not chosen:
         raise InputError(
-            f"columns {listed([*pair])} and {listed([*sides])} both tell who met whom; "
+            f"columns {listed(pair)} and {listed(sides)} both tell who met whom; "
             "give winner= and loser=, or left=, right= and outcome="
         )
+    form, columns = _result(names) if chosen else _recognised_result(names)
+    if form is None:
+        raise InputError(
+            f"cannot tell who won: found columns {listed(names.found)}, read {sides[0]!r} against {sides[1]!r}; "
+            "expected outcome, winner, margin, or left_wins and right_wins"
+        )
+    return form, dict(zip(("left", "right"), sides, strict=True)) | columns
+
+
+def _result(names: _Names) -> tuple[Any, dict[str, Any]]:
+    """The columns given by option that tell how a comparison ended."""
+    if names.given("outcome"):
+        return "outcome", {"outcome": names.given("outcome")} | _margin(names)
+    wins = names.together(("left_wins", "right_wins"), [])
+    if wins:
+        ties = names.given("ties") or names.recognised("ties")
+        return "counts", dict(zip(("left_wins", "right_wins"), wins, strict=True)) | {"ties": ties}
+    return "margin", _margin(names)
+
+
+def _recognised_result(names: _Names) -> tuple[Any, dict[str, Any]]:
+    """The columns that by their names tell how a comparison ended; counts say most, a margin alone least."""
+    if names.given("winner"):
+        return "outcome", {"outcome": names.given("winner")} | _margin(names)
+    wins = names.together(("left_wins", "right_wins"), WINS)
+    if wins:
+        ties = names.given("ties") or names.recognised("ties")
+        return "counts", dict(zip(("left_wins", "right_wins"), wins, strict=True)) | {"ties": ties}
+    flags = names.together((), FLAGS)
+    if flags:
+        return "flags", {"flags": flags} | _margin(names)
+    outcome = names.recognised("outcome")
     if outcome:
-        return "outcome", left_right | {"outcome": outcome} | _margin(names)
+        return "outcome", {"outcome": outcome} | _margin(names)
     margin = _margin(names)
-    if margin:
-        return "margin", left_right | margin
-    raise InputError(
-        f"cannot tell who won: found columns {listed(names.found)}, read {sides[0]!r} against {sides[1]!r}; "
-        "expected outcome, winner, margin, or left_wins and right_wins"
-    )
+    return ("margin", margin) if margin else (None, {})
 
 
 def _winner_loser(names: _Names) -> tuple[str, str] | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.columns import Layout, recognise
+from podium.columns import Layout, listed, recognise
 from podium.errors import InputError
 from podium.labels import Numbering, encode, encode_pair, is_missing
 from podium.merging import Merger
@@ -75,6 +75,7 @@ def _series(name: str, values: Any) -> pl.Series:
 
 
 def is_null(value: object) -> bool:
+    """Whether a Python value stands for none; blank text does not."""
     return is_missing(value) and not isinstance(value, str)
 
 
@@ -158,7 +159,9 @@ class Collector:
                 self.layout = recognise(names, **self.options)
         lacking = [name for name in self.layout.columns if name not in names]
         if lacking:
-            raise InputError(f"{prefix(where)}no column {lacking[0]!r}, which the file before has; found {names}")
+            raise InputError(
+                f"{prefix(where)}no column {lacking[0]!r}, which the file before has; found {listed(names)}"
+            )
         return self.layout
 
     def same_kind(self, column: str, kind: str, where: str) -> None:
@@ -307,10 +310,12 @@ class _Batch:
 
 
 def kind_of(column: pl.Series) -> str:
+    """What an error calls the values of a column of labels."""
     return "numbers" if column.dtype.is_numeric() else "text"
 
 
 def prefix(where: str) -> str:
+    """The start of a message about a file, if it has a name."""
     return f"{where}, " if where else ""
 
 

@@ -15,17 +15,17 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from podium.columns import Option
+from podium.columns import Option, listed
 from podium.comparisons import Comparisons
 from podium.errors import InputError
 from podium.forms import Collector, Keep
-from podium.readers import read_batches
+from podium.readers import Batch, read_batches
 from podium.sources import Source, find_sources
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["read_comparisons", "read_comparisons_by", "read_table", "replacing", "write_table"]
+__all__ = ["read_comparisons", "read_comparisons_by", "read_table", "replacing", "scan_table", "write_table"]
 
 TABLES = ("csv", "json", "jsonl", "parquet")
 
@@ -121,7 +121,7 @@ def _collect(
     rankings: list[list[Hashable]] = []
     for one in find_sources(source, format):
         row = 0
-        for frame in read_batches(one, partial(_choose, collector, one), delimiter):
+        for frame, _ in read_batches(one, partial(_choose, collector, one), delimiter):
             if collector.layout is None:
                 rankings.extend(_rankings(frame.to_series(), one, row))
             else:
@@ -159,7 +159,7 @@ def read_table(
 ) -> pl.DataFrame:
     """Read a table (features, items, examples) from files, with the same checks as votes.
 
-    Columns of a CSV file whose every value is a number become numbers; a missing value is null.
+    A CSV column whose every value is a number becomes one of numbers; a missing value is null.
 
     >>> import io
     >>> read_table(io.StringIO("item,price,code\\ntea,2.5,7\\nmilk,1,x\\n")).to_dicts()
@@ -167,40 +167,73 @@ def read_table(
     """
     import polars as pl
 
-    wanted = None if columns is None else list(columns)
-    frames: list[pl.DataFrame] = []
-    text = False
-
-    def choose(names: list[str]) -> list[str]:
-        lacking = [name for name in wanted or () if name not in names]
-        if lacking:
-            found = ", ".join(map(repr, names))
-            raise InputError(f"{one.name} has no column {lacking[0]!r}; found {found}")
-        if frames and list(frames[0].columns) != (wanted or names):
-            raise InputError(f"{one.name} has columns {names}, the file before {frames[0].columns}; make them alike")
-        return wanted or names
-
-    for one in find_sources(source, format):
-        frames.extend(read_batches(one, choose, delimiter))
-        text = text or all(kind == pl.String for kind in frames[-1].dtypes)
+    pieces = list(_pieces(source, columns, format, delimiter))
+    frames = [piece.frame for piece in pieces]
     try:
         table = pl.concat([frame for frame in frames if frame.height] or frames[:1], how="vertical_relaxed")
     except pl.exceptions.PolarsError as problem:
         raise InputError(f"the files do not fit together: {str(problem).splitlines()[0]}; make them alike") from problem
-    return table.with_columns(_numbers(table[name]) for name in table.columns) if text else table
+    untyped = all(piece.format == "csv" for piece in pieces)
+    return table.with_columns(column.cast(_kind(column)) for column in table) if untyped else table
 
 
-def _numbers(column: pl.Series) -> pl.Series:
-    """A column of text as whole numbers, or as numbers, if each value is one; "007" is a code, not a number."""
+def scan_table(
+    source: Any, *, columns: Iterable[str] | None = None, format: str | None = None, delimiter: str | None = None
+) -> Iterator[pl.DataFrame]:
+    """Read a table some rows at a time, for what need not be in memory at once.
+
+    The first rows of a CSV file settle which columns are numbers; a later value that is none is an error.
+
+    >>> import io
+    >>> [piece.rows() for piece in scan_table(io.StringIO("item,price\\ntea,2.5\\n"))]
+    [[('tea', 2.5)]]
+    """
+
+    schema: dict[str, Any] = {}
+    row = 0
+    for piece in _pieces(source, columns, format, delimiter):
+        if piece.format == "csv" and piece.frame.height:
+            schema = schema or {column.name: _kind(column) for column in piece.frame}
+            typed = piece.frame.with_columns(column.cast(schema[column.name], strict=False) for column in piece.frame)
+            for name in typed.columns:
+                lost = (typed[name].is_null() & piece.frame[name].is_not_null()).arg_true()
+                if len(lost):
+                    value = piece.frame[name][lost[0]]
+                    raise InputError(f"row {row + lost[0] + 1}: {name} is {value!r}, above it only numbers; correct it")
+            yield typed
+        elif piece.frame.height:
+            yield piece.frame
+        row += piece.frame.height
+
+
+def _pieces(source: Any, columns: Iterable[str] | None, format: str | None, delimiter: str | None) -> Iterator[Batch]:
+    """The columns asked for, or all, from every file; files must have the same ones."""
+    wanted = None if columns is None else list(columns)
+    settled: list[str] = []
+
+    def choose(source: Source, names: list[str]) -> list[str]:
+        lacking = [name for name in wanted or () if name not in names]
+        if lacking:
+            raise InputError(f"{source.name} has no column {lacking[0]!r}; found {listed(names)}")
+        chosen = wanted or names
+        if settled and settled != chosen:
+            raise InputError(f"{source.name} has columns {listed(names)}, the file before {listed(settled)}")
+        settled[:] = chosen
+        return chosen
+
+    for one in find_sources(source, format):
+        yield from read_batches(one, partial(choose, one), delimiter)
+
+
+def _kind(column: pl.Series) -> Any:
+    """What a column of text holds: whole numbers, numbers, or text; "007" is a code, not a number."""
     import polars as pl
 
-    if column.dtype != pl.String or column.str.contains(r"^\s*-?0[0-9]").any() or not column.count():
-        return column
-    for kind in (pl.Int64, pl.Float64):
-        numbers = column.str.strip_chars().cast(kind, strict=False)
-        if numbers.null_count() == column.null_count():
-            return numbers
-    return column
+    if column.count() and not column.str.contains(r"^-?0[0-9]").any():
+        for kind in (pl.Int64, pl.Float64):
+            if column.cast(kind, strict=False).null_count() == column.null_count():
+                return kind
+    return pl.String
 
 
 def write_table(frame: pl.DataFrame, target: Any = "-", format: str | None = None) -> None:

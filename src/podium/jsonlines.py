@@ -32,7 +32,7 @@ def read_json_lines(stream: IO[bytes], where: str, choose: Choose) -> Iterator[p
         data = rest + more
         end = data.rfind(b"\n") + 1 if more else len(data)
         block, rest = data[:end], data[end:]
-        if block.strip():
+        if block and not block.isspace():
             frame = _parse(block, where, rows, schema)
             if schema is None:
                 chosen = choose(frame.columns)
@@ -109,7 +109,7 @@ def _refuse_mixed(block: bytes, frame: pl.DataFrame, where: str, rows: int) -> N
     import polars as pl
 
     for name in frame.columns:
-        if frame.schema[name] == pl.String:
+        if frame.schema[name] == pl.String and frame[name].str.contains("^[-0-9]").any():
             number = re.compile(re.escape(json.dumps(name).encode()) + rb"\s*:\s*-?[0-9]")
             for match in number.finditer(block):
                 start = block.rfind(b"\n", 0, match.start()) + 1

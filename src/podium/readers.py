@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from podium.delimited import read_delimited
 from podium.errors import InputError
@@ -14,14 +14,21 @@ from podium.sources import Format, Source, opened
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["read_batches"]
+__all__ = ["Batch", "read_batches"]
 
 BATCH = 1 << 19  # rows of a columnar file taken at a time
 
 Choose = Callable[[list[str]], list[str]]
 
 
-def read_batches(source: Source, choose: Choose, delimiter: str | None = None) -> Iterator[pl.DataFrame]:
+class Batch(NamedTuple):
+    """Some rows of a source, and the format they came in: delimited text has no types, so all of it is text."""
+
+    frame: pl.DataFrame
+    format: Format
+
+
+def read_batches(source: Source, choose: Choose, delimiter: str | None = None) -> Iterator[Batch]:
     """Yield the columns that `choose` picks from those the source has; what `key=value` folders say is a column too.
 
     The first frame may be empty: it carries the columns of a file that has no rows.
@@ -41,7 +48,7 @@ def read_batches(source: Source, choose: Choose, delimiter: str | None = None) -
             raise InputError(f"{source.name} is {file.format}, which has no delimiter; drop that option")
         for frame in _frames(file.format, file.stream, source, choose_inside, delimiter):
             added = [pl.lit(folders[name]).alias(name) for name in chosen if name not in frame.columns]
-            yield frame.with_columns(added).select(chosen) if added else frame
+            yield Batch(frame.with_columns(added).select(chosen) if added else frame, file.format)
 
 
 def _frames(

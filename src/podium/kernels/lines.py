@@ -16,6 +16,7 @@ GOOD, RAGGED, STRAY_QUOTE, OPEN_QUOTE, MANY_BLANKS = range(5)
 def count(
     data: cython.pointer(cython.const[cython.uchar]), size: cython.Py_ssize_t, wanted: cython.uchar
 ) -> cython.Py_ssize_t:
+    """How many of the bytes are the one wanted."""
     k: cython.Py_ssize_t
     found: cython.Py_ssize_t = 0
     for k in range(size):
