@@ -31,9 +31,14 @@ HEADER = "podium.json"
 # Class name -> module. Only these are ever built from a file.
 KNOWN: dict[str, str] = {
     "BradleyTerry": "podium.pairwise.bradley_terry",
+    "CumulativeLogit": "podium.ordinal.cumulative",
     "Evidence": "podium.uncertainty",
     "FeatureSpec": "podium.features",
     "RABF": "podium.pairwise.rabf",
+    "MedianBaseline": "podium.ordinal.baselines",
+    "OrdinalPerceptron": "podium.ordinal.baselines",
+    "PRank": "podium.ordinal.passive_aggressive",
+    "PassiveAggressiveOrdinal": "podium.ordinal.passive_aggressive",
     "Ranking": "podium.ranking",
     "Spread": "podium.uncertainty",
     "WinRate": "podium.pairwise.counting",

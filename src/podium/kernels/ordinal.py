@@ -580,67 +580,66 @@ def learn_one(
     low: cython.Py_ssize_t,
     high: cython.Py_ssize_t,
     C: cython.double,
-    w: cython.double[::1],
-    theta: cython.double[::1],
-    w_lag: cython.double[::1],
-    theta_lag: cython.double[::1],
+    state: cython.double[::1],
+    averaged: cython.bint,
     variant: cython.int,
     seen: cython.longlong,
 ) -> cython.int:
-    """`pass_dense` for a single example; return its absolute error, or -1 - error when there was no update.
+    """`pass_dense` for a single example; return its absolute error, -1 when nothing changed, -2 for NaN or infinity.
 
-    Nothing is learned from a row with NaN or infinity: the return value is then -2147483648.
+    `state` is w, theta and, when averaged, their lags, end to end: a call is too short to hand over four arrays.
     """
     j: cython.Py_ssize_t
     d: cython.Py_ssize_t = x.shape[0]
-    n: cython.Py_ssize_t = theta.shape[0]
-    lag: cython.p_double = cython.address(theta_lag[0]) if theta_lag.shape[0] > 0 else cython.NULL
-    thresholds: cython.p_double = cython.address(theta[0])
+    n: cython.Py_ssize_t = (state.shape[0] // 2 if averaged else state.shape[0]) - d
+    w: cython.p_double = cython.address(state[0])
+    theta: cython.p_double = w + d
+    lag: cython.p_double = theta + n + d if averaged else cython.NULL
     score: cython.double = 0.0
     q: cython.double = 0.0
     a: cython.double
     grade: cython.Py_ssize_t
-    error: cython.int
+    error: cython.Py_ssize_t
     for j in range(d):
         score += x[j] * w[j]
         q += x[j] * x[j]
     if not q < INFINITY:
-        return -2147483648
-    grade = _grade(thresholds, score, low, high, n)
-    error = cython.cast(cython.int, low - grade if grade < low else (grade - high if grade > high else 0))
-    if error == 0 and (variant == PRANK or _content(thresholds, score, low, high, n)):
-        return -1 - error
-    a = _learn(thresholds, lag, cython.cast(cython.double, seen), variant, C, score, q, low, high, n)
+        return -2
+    grade = _grade(theta, score, low, high, n)
+    error = low - grade if grade < low else (grade - high if grade > high else 0)
+    if error == 0 and (variant == PRANK or _content(theta, score, low, high, n)):
+        return -1
+    a = _learn(theta, lag, cython.cast(cython.double, seen), variant, C, score, q, low, high, n)
     for j in range(d):
         w[j] += a * x[j]
     if lag:
         a *= seen
         for j in range(d):
-            w_lag[j] += a * x[j]
-    return error
+            theta[n + j] += a * x[j]
+    return cython.cast(cython.int, error)
 
 
 def grade_one(
     x: cython.const[cython.double][::1],
-    w: cython.const[cython.double][::1],
-    theta: cython.const[cython.double][::1],
-    w_lag: cython.const[cython.double][::1],
-    theta_lag: cython.const[cython.double][::1],
+    state: cython.const[cython.double][::1],
+    averaged: cython.bint,
     share: cython.double,
 ) -> cython.Py_ssize_t:
-    """The grade of one example under w - share * w_lag and the thresholds likewise; -1 for NaN or infinity."""
+    """The grade of one example under w - share * lag and the thresholds likewise; -2 for NaN or infinity."""
     j: cython.Py_ssize_t
+    d: cython.Py_ssize_t = x.shape[0]
+    half: cython.Py_ssize_t = state.shape[0] // 2 if averaged else state.shape[0]
     score: cython.double = 0.0
     late: cython.double = 0.0
-    for j in range(x.shape[0]):
-        score += x[j] * w[j]
-    if w_lag.shape[0] > 0:
-        for j in range(x.shape[0]):
-            late += x[j] * w_lag[j]
+    for j in range(d):
+        score += x[j] * state[j]
+    if averaged:
+        for j in range(d):
+            late += x[j] * state[half + j]
         score -= share * late
     if not -INFINITY < score < INFINITY:
-        return -1
-    for j in range(theta.shape[0]):
-        if score < (theta[j] - share * theta_lag[j] if theta_lag.shape[0] > 0 else theta[j]):
-            return j
-    return theta.shape[0]
+        return -2
+    for j in range(d, half):
+        if score < (state[j] - share * state[half + j] if averaged else state[j]):
+            return j - d
+    return half - d

@@ -1,0 +1,22 @@
+"""Grades, exact or as ranges, learned one example at a time or in a batch: scikit-learn estimators."""
+
+from podium.ordinal.baselines import MedianBaseline, OrdinalPerceptron
+from podium.ordinal.cumulative import CumulativeLogit
+from podium.ordinal.labels import read_labels
+from podium.ordinal.losses import accuracy, errors, mae, mistake_bound, neg_mae, surrogate
+from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal, PRank
+
+__all__ = [
+    "CumulativeLogit",
+    "MedianBaseline",
+    "OrdinalPerceptron",
+    "PRank",
+    "PassiveAggressiveOrdinal",
+    "accuracy",
+    "errors",
+    "mae",
+    "mistake_bound",
+    "neg_mae",
+    "read_labels",
+    "surrogate",
+]

@@ -1,0 +1,160 @@
+"""What every ordinal estimator shares: rows and labels in, grades out, scoring with ranges."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from podium.errors import InputError
+from podium.ordinal.labels import Array, read_labels
+from podium.ordinal.losses import accuracy
+
+__all__ = ["OrdinalClassifier", "ThresholdClassifier"]
+
+
+class OrdinalClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier whose classes have an order and whose labels may be ranges."""
+
+    classes: Any = None
+
+    def _rows(self, X: Any, *, reset: bool) -> Any:
+        """Check the rows: C-ordered doubles or singles, or canonical CSR; all finite, else the row is named."""
+        X = validate_data(
+            self,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=(np.float64, np.float32),
+            order="C",
+            ensure_all_finite=False,
+        )
+        if hasattr(X, "indptr"):
+            if not X.has_canonical_format:
+                X = X.copy()
+                X.sum_duplicates()
+            values = X.data
+        else:
+            values = X
+        if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+            self._not_finite(X)
+        return X
+
+    def _not_finite(self, X: Any) -> None:
+        if hasattr(X, "indptr"):
+            k = int(np.flatnonzero(~np.isfinite(X.data))[0])
+            row, column, value = int(np.searchsorted(X.indptr, k, side="right")) - 1, int(X.indices[k]), X.data[k]
+        else:
+            row, column = (int(i) for i in np.argwhere(~np.isfinite(X))[0])
+            value = X[row, column]
+        names = getattr(self, "feature_names_in_", None)
+        feature = f"feature {column + 1}" if names is None else f"feature {names[column]!r}"
+        shown = "NaN" if np.isnan(value) else "inf" if value > 0 else "-inf"
+        raise InputError(f"Input X contains {shown}: row {row + 1}, {feature}; fill in a value or drop the row")
+
+    def _labels(self, y: Any, y_lower: Any, y_upper: Any, rows: int, *, known: Array | None = None) -> Any:
+        """Codes of the labels' ends. Sets `classes_`, unless the classes are known."""
+        given = known if known is not None else None if self.classes is None else _checked(self.classes)
+        column = np.asarray(y)
+        if known is None and column.ndim == 1:
+            if column.dtype.kind == "f" and np.isinf(column).any():
+                row = int(np.flatnonzero(np.isinf(column))[0]) + 1
+                raise InputError(f"Input y contains infinity or a value too large for dtype('float64'): row {row}")
+            if column.dtype.kind == "f" and not np.isnan(column).any():
+                check_classification_targets(column)
+        low, high, classes = read_labels(y, y_lower, y_upper, classes=given, rows=rows)
+        if known is None:
+            self._set_classes(classes)
+        return low, high
+
+    def _set_classes(self, classes: Array) -> None:
+        if len(classes) < 2:
+            raise InputError(f"there is only one class, {classes[0]!r}; a grade can be learned from two classes on")
+        self.classes_ = classes
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Share of predictions that hit the grade or lie inside the range; `y` is (n,) or (n, 2).
+
+        For minus the mean absolute error pass `scoring=podium.ordinal.neg_mae` to scikit-learn's model selection.
+        """
+        return accuracy(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
+
+    def predict(self, X: Any) -> Array:
+        """The grade of each row."""
+        check_is_fitted(self)
+        grades: Array = self.classes_[self._grades(self._rows(X, reset=False))]
+        return grades
+
+    def _grades(self, X: Any) -> Array:
+        raise NotImplementedError
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        # One direction cannot part scikit-learn's blobs of three classes that lie in no order.
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class ThresholdClassifier(OrdinalClassifier):
+    """A direction and sorted thresholds: grade i when thresholds_[i-1] <= w·x < thresholds_[i]."""
+
+    coef_: Array
+    thresholds_: Array
+
+    def project(self, X: Any) -> Array:
+        """The score w·x of each row: where it lies on the axis that the thresholds cut."""
+        check_is_fitted(self)
+        return self._project(self._rows(X, reset=False))
+
+    def _project(self, X: Any) -> Array:
+        return np.asarray(X @ self.coef_, dtype=float)
+
+    def _grades(self, X: Any) -> Array:
+        return np.searchsorted(self.thresholds_, self._project(X), side="right")
+
+    def decision_function(self, X: Any) -> Array:
+        """Signed distance of each row's score to each grade's stretch of the axis, (n, K); positive inside.
+
+        With two grades, (n,): the score less the threshold. The largest entry, or the sign, is what `predict` says.
+        """
+        scores = self.project(X)
+        theta = self.thresholds_
+        if len(theta) == 1:
+            gap: Array = scores - theta[0]
+            gap[gap == 0] = np.nextafter(0, 1)  # on the threshold, `predict` takes the upper grade
+            return gap
+        above = scores[:, None] - np.concatenate([[-np.inf], theta])
+        below = np.concatenate([theta, [np.inf]]) - scores[:, None]
+        inside: Array = np.minimum(above, below)
+        # On a threshold, two or more grades are at distance 0 and `predict` takes the upper one: so must argmax.
+        grade = np.searchsorted(theta, scores, side="right")
+        rows = np.arange(len(scores))
+        best = inside[rows, grade][:, None]
+        tied = inside >= best
+        tied[rows, grade] = False
+        inside[tied] = np.broadcast_to(np.nextafter(best, -np.inf), inside.shape)[tied]
+        return inside
+
+    def _within(self, X: Any, margin: float) -> Array:
+        """Lowest and highest grade within `margin` of each row's score."""
+        if not margin >= 0:
+            raise InputError(f"margin is {margin}; it must be 0 or more")
+        scores = self.project(X)
+        ends = [np.searchsorted(self.thresholds_, scores + side * margin, side="right") for side in (-1, 1)]
+        grades: Array = self.classes_[np.stack(ends, axis=1)]
+        return grades
+
+
+def _checked(classes: Any) -> Array:
+    """Grades from lowest to highest as an array without repeats."""
+    grades = np.asarray(list(classes) if isinstance(classes, range) else classes)
+    if grades.ndim != 1 or len(grades) < 2:
+        raise InputError(f"classes is {classes!r}; give at least two grades, from lowest to highest")
+    if len(set(grades.tolist())) < len(grades):
+        raise InputError(f"classes is {classes!r}; each grade may appear once")
+    return grades

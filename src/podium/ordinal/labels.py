@@ -1,0 +1,181 @@
+"""Labels in: grades or ranges of grades become two arrays of codes, checked once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from podium.errors import InputError
+
+__all__ = ["code_of", "grades_of", "read_labels"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def read_labels(
+    y: Any = None, y_lower: Any = None, y_upper: Any = None, *, classes: Array | None = None, rows: int | None = None
+) -> tuple[Array, Array, Array]:
+    """Return codes of the lower and the upper ends, and the grades from lowest to highest.
+
+    `y` has shape (n,), or (n, 2) with a lower and an upper end; or the ends come in `y_lower` and `y_upper`. An end
+    that is NaN, None or an empty string is open. Without `classes` the grades are the sorted ends that occur.
+    """
+    lower, upper = _ends(y, y_lower, y_upper)
+    if rows is not None and len(lower) != rows:
+        raise InputError(f"X has {rows} rows but there are {len(lower)} labels; give one label a row")
+    if classes is None:
+        classes = grades_of(lower, upper)
+    same = lower is upper
+    open_low = _missing(lower)
+    low = _codes(lower, open_low, classes)
+    if same:
+        if open_low.any():
+            raise InputError(
+                f"row {_first(open_low)}: no grade; drop the row, or pass ranges (n, 2), where a missing end is open"
+            )
+        return low, low, classes
+    open_high = _missing(upper)
+    high = _codes(upper, open_high, classes)
+    low[open_low] = 0
+    high[open_high] = len(classes) - 1
+    if (low > high).any():
+        row = _first(low > high)
+        shown = f"[{lower[row - 1]}, {upper[row - 1]}]"
+        raise InputError(f"row {row}: the range {shown} has its lower end above its upper end; swap them")
+    return low, high, classes
+
+
+def grades_of(*columns: Array) -> Array:
+    """The sorted grades that occur in the columns."""
+    seen = [column[~_missing(column)] for column in columns]
+    try:
+        joined = np.concatenate([_plain(each) for each in seen])
+        grades = np.unique(joined)
+    except TypeError as problem:
+        raise InputError(
+            f"the grades cannot be sorted ({problem}); pass them from lowest to highest as classes"
+        ) from None
+    if not len(grades):
+        raise InputError("no row has a grade at either end, so there is nothing to learn from")
+    return grades
+
+
+def code_of(label: Any, codes: dict[Any, int]) -> tuple[int, int]:
+    """The two codes of one label: a grade, or a pair (lower, upper) where None or NaN is an open end."""
+    if isinstance(label, np.ndarray):
+        label = label.tolist()
+    if isinstance(label, tuple | list) and len(label) == 2:
+        ends = [None if each is None or each != each or each == "" else each for each in label]
+        low = 0 if ends[0] is None else codes.get(ends[0], -1)
+        high = len(codes) - 1 if ends[1] is None else codes.get(ends[1], -1)
+        if low > high >= 0:
+            raise InputError(f"the range {label!r} has its lower end above its upper end; swap them")
+    else:
+        low = high = codes.get(label, -1) if label.__hash__ else -1
+    if low < 0 or high < 0:
+        raise InputError(f"{label!r} is not one of the grades {_listed(list(codes))}, nor a pair of them")
+    return low, high
+
+
+def _ends(y: Any, y_lower: Any, y_upper: Any) -> tuple[Array, Array]:
+    if y is not None and (y_lower is not None or y_upper is not None):
+        raise InputError("pass either y or y_lower and y_upper, not both")
+    if y is None and y_lower is None and y_upper is None:
+        raise InputError("this estimator requires y to be passed, but the target y is None")
+    if y is None:
+        given = y_lower if y_lower is not None else y_upper
+        nothing = np.full(len(_array(given)), None, dtype=object)
+        lower = nothing if y_lower is None else _array(y_lower)
+        upper = nothing if y_upper is None else _array(y_upper)
+        if lower.ndim != 1 or upper.ndim != 1 or len(lower) != len(upper):
+            raise InputError(
+                f"y_lower has shape {lower.shape} and y_upper {upper.shape}; both must be one column of equal length"
+            )
+        return lower, upper
+    labels = _array(y)
+    if labels.ndim == 2 and labels.shape[1] == 2:
+        return labels[:, 0], labels[:, 1]
+    if labels.ndim == 2 and labels.shape[1] == 1:
+        from sklearn.utils import column_or_1d
+
+        labels = column_or_1d(labels, warn=True)
+    if labels.ndim != 1:
+        raise InputError(f"y has shape {labels.shape}; give one grade a row, (n,), or a lower and an upper end, (n, 2)")
+    return labels, labels
+
+
+def _array(values: Any) -> Array:
+    try:
+        return np.asarray(values)
+    except ValueError as problem:  # rows of unequal length
+        raise InputError(f"y cannot be read as a table: {problem}; give (n,) grades or (n, 2) ends") from None
+
+
+def _missing(column: Array) -> Array:
+    if column.dtype.kind == "f":
+        return np.isnan(column)
+    if column.dtype.kind in "US":
+        return np.asarray(column == column.dtype.type(""))
+    if column.dtype.kind in "OT":
+        return np.fromiter((v is None or v == "" or bool(v != v) for v in column.tolist()), bool, len(column))
+    return np.zeros(len(column), dtype=bool)
+
+
+def _plain(column: Array) -> Array:
+    """Object columns of one kind of value become ordinary arrays, so that grades are what a user would write."""
+    if column.dtype.kind not in "OT":
+        return column
+    values = column.tolist()
+    if all(type(v) is int for v in values) or all(type(v) in (int, float) for v in values):
+        return np.array(values)
+    if all(isinstance(v, str) for v in values):
+        return np.array(values, dtype=str) if values else column
+    return column
+
+
+def _codes(column: Array, missing: Array, classes: Array) -> Array:
+    """Codes of the labels that are there; anything for the others."""
+    K = len(classes)
+    if column.dtype.kind in "iu" and classes.dtype.kind in "iu" and classes[-1] - classes[0] == K - 1:
+        shifted = column.astype(np.int64) - int(classes[0])
+        wrong = (shifted < 0) | (shifted >= K)
+        if (np.diff(classes) == 1).all():
+            if wrong.any():
+                _unknown(column, wrong, classes)
+            return shifted.astype(np.int32)
+    codes = np.zeros(len(column), dtype=np.int32)
+    there = ~missing
+    try:
+        values, inverse = np.unique(_plain(column[there]), return_inverse=True)
+        listed = values.tolist()
+    except TypeError:  # not sortable: one by one
+        listed, inverse = column[there].tolist(), np.arange(int(there.sum()))
+    known = {grade: code for code, grade in enumerate(classes.tolist())}
+    table = np.array([known.get(value, -1) for value in listed], dtype=np.int32)
+    codes[there] = table[inverse] if len(table) else 0
+    if (codes < 0).any():
+        _unknown(column, codes < 0, classes)
+    return codes
+
+
+def _unknown(column: Array, wrong: Array, classes: Array) -> None:
+    row = _first(wrong)
+    label = column[row - 1]
+    if column.dtype.kind == "f" and np.isinf(label):
+        raise InputError(f"Input y contains infinity or a value too large for dtype('float64'): row {row}")
+    raise InputError(f"row {row}: {_shown(label)} is not one of the grades {_listed(classes.tolist())}")
+
+
+def _first(mask: Array) -> int:
+    return int(np.flatnonzero(mask)[0]) + 1
+
+
+def _shown(label: Any) -> str:
+    return repr(label.item() if isinstance(label, np.generic) else label)
+
+
+def _listed(grades: Sequence[Any]) -> str:
+    shown = [repr(g) for g in grades]
+    return ", ".join(shown if len(shown) <= 8 else [*shown[:4], "…", *shown[-2:]])

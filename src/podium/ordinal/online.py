@@ -1,0 +1,239 @@
+"""Learning one example at a time: the shell around the kernels' passes, shared by all online learners."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+
+from podium.errors import InputError
+from podium.ordinal.base import OrdinalClassifier, _checked
+from podium.ordinal.labels import Array, code_of
+
+__all__ = ["OnlineClassifier"]
+
+EMPTY = np.empty(0)
+NO_GRADES = np.empty(0, dtype=np.int32)
+NO_ORDER = np.empty(0, dtype=np.int64)
+NOT_FINITE = -2
+ROW = (8,)  # strides of doubles side by side
+PATIENCE = 2  # epochs without progress before `fit` stops
+
+
+class OnlineClassifier(OrdinalClassifier):
+    """fit, partial_fit and learn_one over one method, `_pass`, and one example's `_learn`.
+
+    A learner keeps its state in arrays made by `_start`; counters are kept here: examples seen, updates made, and the
+    absolute errors of the predictions made just before each example was learned.
+    """
+
+    max_iter: int
+    tol: float | None
+    shuffle: bool
+    random_state: Any
+    warm_start: bool
+
+    @property
+    def mae_(self) -> float:
+        """Progressive mean absolute error: each example is predicted, by the weights of that moment, before it is
+        learned, so that this is an honest estimate although no data were held out."""
+        check_is_fitted(self)
+        return self._errors / self.n_seen_ if self.n_seen_ else 0.0
+
+    def _start(self, n_features: int) -> None:
+        raise NotImplementedError
+
+    def _pass(
+        self, X: Any, low: Array, high: Array, strength: Array, order: Array, predicted: Array, totals: Array
+    ) -> int:
+        """Learn from the rows; add their absolute errors and their number to `totals`, return the updates made."""
+        raise NotImplementedError
+
+    def _learn(self, x: Array, low: int, high: int) -> int:
+        """Learn from one example; return its absolute error, or something negative if nothing was changed."""
+        raise NotImplementedError
+
+    def _grade(self, x: Array) -> int:
+        """The code of one example's grade."""
+        raise NotImplementedError
+
+    def _strength(self, weight: Array | None) -> Array:
+        """What the kernel takes per row, or one value for all."""
+        raise NotImplementedError
+
+    def _fit(self, X: Any, y: Any, y_lower: Any, y_upper: Any, sample_weight: Any) -> Self:
+        self._check_parameters()
+        warm = self.warm_start and hasattr(self, "classes_")
+        X = self._rows(X, reset=not warm)
+        low, high = self._labels(y, y_lower, y_upper, X.shape[0], known=self.classes_ if warm else None)
+        strength = self._strength(self._weights(sample_weight, X))
+        if not warm:
+            self._begin(X.shape[1])
+        self._epochs(X, low, high, strength)
+        return self
+
+    def _epochs(self, X: Any, low: Array, high: Array, strength: Array) -> None:
+        rng = _generator(self.random_state)
+        best, stale = np.inf, 0
+        for epoch in range(1, self.max_iter + 1):
+            order = rng.permutation(X.shape[0]) if self.shuffle else NO_ORDER
+            totals = self._learn_rows(X, low, high, strength, order)
+            self.n_iter_ = epoch
+            error = totals[0] / totals[1] if totals[1] else 0.0
+            stale = 0 if self.tol is None or error < best - self.tol else stale + 1
+            best = min(best, error)
+            if stale == PATIENCE:
+                break
+
+    def _partial_fit(
+        self,
+        X: Any,
+        y: Any,
+        classes: Any,
+        y_lower: Any = None,
+        y_upper: Any = None,
+        sample_weight: Any = None,
+        predicted: Array | None = None,
+    ) -> Self:
+        first = not hasattr(self, "classes_")
+        if first:
+            self._check_parameters()
+        X = self._rows(X, reset=first)
+        known = self._known(classes, first)
+        low, high = self._labels(y, y_lower, y_upper, X.shape[0], known=known)
+        strength = self._strength(self._weights(sample_weight, X))
+        if first:
+            self._set_classes(known)
+            self._begin(X.shape[1])
+        self._learn_rows(X, low, high, strength, NO_ORDER, predicted)
+        return self
+
+    def progressive(self, X: Any, y: Any, *, classes: Any = None) -> Array:
+        """`partial_fit` that returns the grades it predicted just before learning each row.
+
+        >>> from podium.ordinal import PRank
+        >>> PRank(classes=[1, 2]).progressive([[-1.0], [1.0], [-1.0]], [1, 2, 1]).tolist()
+        [2, 2, 1]
+        """
+        predicted = np.zeros(np.shape(X)[0], dtype=np.int32)
+        self._partial_fit(X, y, classes, predicted=predicted)
+        grades: Array = self.classes_[predicted]
+        return grades
+
+    def learn_one(self, x: Any, y: Any) -> Self:
+        """Learn from a single example at little cost per call.
+
+        `x` is an array, a list, or a mapping from feature names; `y` a grade or a pair (lower, upper) in which None is
+        an open end. The grades must be known: from `classes`, or from an earlier `fit` or `partial_fit`.
+        """
+        try:
+            code = self._codes.get(y) if y.__hash__ else None
+        except AttributeError:
+            self._begin_one(x)
+            code = self._codes.get(y) if y.__hash__ else None
+        low, high = (code, code) if code is not None else code_of(y, self._codes)
+        if type(x) is not np.ndarray or x.dtype.char != "d" or x.shape != self._shape or x.strides != ROW:
+            x = self._example(x)
+        error = self._learn(x, low, high)
+        self.n_seen_ += 1
+        if error >= 0:
+            self.n_updates_ += 1
+            self._errors += error
+        return self
+
+    def predict_one(self, x: Any) -> Any:
+        """The grade of a single example; what `predict` says of a table with this one row."""
+        try:
+            if type(x) is not np.ndarray or x.dtype.char != "d" or x.shape != self._shape or x.strides != ROW:
+                x = self._example(x)
+        except AttributeError:
+            check_is_fitted(self)
+            raise
+        return self._named[self._grade(x)]
+
+    def _begin_one(self, x: Any) -> None:
+        self._check_parameters()
+        known = self._known(None, first=True)
+        if isinstance(x, Mapping):
+            self.feature_names_in_ = np.array(list(x), dtype=object)
+        self.n_features_in_ = len(x)
+        self._set_classes(known)
+        self._begin(self.n_features_in_)
+
+    def _example(self, x: Any) -> Array:
+        """One example as doubles; a mapping is read by the feature names of the first example or table."""
+        if isinstance(x, Mapping):
+            names = getattr(self, "feature_names_in_", None)
+            if names is None:
+                raise InputError("this model was not given feature names; pass the values as an array")
+            missing = [name for name in names if name not in x]
+            if missing or len(x) != len(names):
+                extra = [name for name in x if name not in set(names)]
+                raise InputError(f"the example lacks the features {missing} and has the unknown ones {extra}")
+            x = [x[name] for name in names]
+        try:
+            values = np.ascontiguousarray(x, dtype=np.float64)
+        except (TypeError, ValueError) as problem:
+            raise InputError(f"the example is not a row of numbers: {problem}") from None
+        if values.shape != self._shape:
+            raise InputError(f"the example has shape {values.shape}, but this model has {self.n_features_in_} features")
+        return values
+
+    def _known(self, classes: Any, first: bool) -> Array:
+        """The grades, when they need not be read from the labels."""
+        if not first:
+            if classes is not None and not np.array_equal(_checked(classes), self.classes_):
+                raise InputError(f"classes is {list(classes)}, but the first call had {self.classes_.tolist()}")
+            known: Array = self.classes_
+            return known
+        classes = self.classes if classes is None else classes
+        if classes is None:
+            raise InputError("the grades are not known yet: pass classes=, from lowest to highest")
+        return _checked(classes)
+
+    def _begin(self, n_features: int) -> None:
+        self._named = self.classes_.tolist()
+        self._codes = {grade: code for code, grade in enumerate(self._named)}
+        self._shape = (n_features,)
+        self.n_seen_ = 0
+        self.n_updates_ = 0
+        self.n_iter_ = 1
+        self._errors = 0
+        self._start(n_features)
+
+    def _learn_rows(
+        self, X: Any, low: Array, high: Array, strength: Array, order: Array, predicted: Array | None = None
+    ) -> Array:
+        totals = np.zeros(2)
+        made = self._pass(X, low, high, strength, order, NO_GRADES if predicted is None else predicted, totals)
+        self._errors += int(totals[0])
+        self.n_seen_ += int(totals[1])
+        self.n_updates_ += made
+        return totals
+
+    def _weights(self, sample_weight: Any, X: Any) -> Array | None:
+        if sample_weight is None:
+            return None
+        weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        return weight
+
+    def _check_parameters(self) -> None:
+        if isinstance(self.max_iter, bool) or int(self.max_iter) != self.max_iter or self.max_iter < 1:
+            raise InputError(f"max_iter is {self.max_iter!r}; it must be a whole number from 1 on")
+        if self.tol is not None and not self.tol >= 0:
+            raise InputError(f"tol is {self.tol!r}; it must be 0 or more, or None to run all max_iter epochs")
+
+
+def finite(code: int) -> int:
+    """Pass on what a kernel said of one example, unless it said that the example is not finite."""
+    if code == NOT_FINITE:
+        raise InputError("the example contains NaN or inf; fill in a value or leave the example out")
+    return code
+
+
+def _generator(seed: Any) -> np.random.Generator:
+    if isinstance(seed, np.random.RandomState):
+        return np.random.default_rng(seed.randint(2**31))
+    return np.random.default_rng(seed)

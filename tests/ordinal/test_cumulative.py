@@ -1,0 +1,135 @@
+"""The cumulative logit against scikit-learn, a general optimiser and the likelihood's own laws."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.optimize import minimize
+from scipy.sparse import csr_array, random_array
+from scipy.special import expit
+from sklearn.linear_model import LogisticRegression
+
+from podium.errors import ConvergenceWarning, InputError, SeparationWarning
+from podium.ordinal import CumulativeLogit
+from suites.ordinal import ThresholdSuite, graded
+
+
+class TestCumulativeLogit(ThresholdSuite):
+    def make(self):
+        return CumulativeLogit()
+
+
+def negative_log_likelihood(w, theta, X, low, high, l2):
+    """Written as it is defined, by differences of probabilities."""
+    ends = np.concatenate([[-np.inf], theta, [np.inf]])
+    z = X @ w
+    chance = expit(ends[high + 1] - z) - expit(ends[low] - z)
+    return -np.log(np.maximum(chance, 1e-300)).sum() + l2 / 2 * w @ w
+
+
+def general_optimum(X, low, high, K, l2):
+    """BFGS over w, the first threshold and the logarithms of the gaps."""
+    d = X.shape[1]
+
+    def unpack(v):
+        return v[:d], v[d] + np.concatenate([[0.0], np.cumsum(np.exp(v[d + 1 :]))])
+
+    start = np.concatenate([np.zeros(d), [-1.0], np.zeros(K - 2)])
+    found = minimize(lambda v: negative_log_likelihood(*unpack(v), X, low, high, l2), start, options={"gtol": 1e-6})
+    return *unpack(found.x), found.fun
+
+
+def test_two_grades_are_logistic_regression():
+    X, y, _ = graded(n=200)
+    ours = CumulativeLogit(l2=0.5).fit(X, y > 2)
+    theirs = LogisticRegression(C=2.0, tol=1e-10, max_iter=1000).fit(X, y > 2)
+    assert_allclose(ours.coef_, theirs.coef_[0], atol=1e-5)
+    assert_allclose(-ours.thresholds_, theirs.intercept_, atol=1e-5)
+    assert_allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-5)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_the_optimum_is_a_general_optimiser_s(exact):
+    X, y, ranges = graded(n=150, d=3, K=4, noise=1.0)
+    labels = np.stack([y, y], axis=1) if exact else ranges
+    w, theta, loss = general_optimum(X, labels[:, 0] - 1, labels[:, 1] - 1, 4, 0.3)
+    model = CumulativeLogit(l2=0.3, classes=[1, 2, 3, 4]).fit(X, labels)
+    assert model.loss_ == pytest.approx(loss, abs=1e-6)
+    assert_allclose(model.coef_, w, atol=1e-3)
+    assert_allclose(model.thresholds_, theta, atol=1e-3)
+
+
+def test_probabilities_are_the_definition_even_far_out():
+    X, y, _ = graded(n=200)
+    model = CumulativeLogit().fit(X, y)
+    z = np.array([-60.0, 0.0, 60.0])[:, None] * model.coef_ / (model.coef_ @ model.coef_)
+    chances = model.predict_proba(z)
+    assert_allclose(chances.sum(axis=1), 1)
+    assert (chances > 0).all()  # where a difference of sigmoids would round to 0
+    below = expit(model.thresholds_)
+    assert_allclose(chances[1], np.diff([0, *below, 1]))
+
+
+def test_no_grade_between_two_means_their_thresholds_meet():
+    # Nobody was given a 2: the best model leaves no room for it, and is the model of the other two grades.
+    X, y, _ = graded(n=200, K=2)
+    gap = CumulativeLogit(classes=[1, 2, 3]).fit(X, np.where(y == 2, 3, 1))
+    two = CumulativeLogit().fit(X, np.where(y == 2, 3, 1))
+    assert gap.thresholds_[0] == gap.thresholds_[1]
+    assert_allclose(gap.thresholds_[0], two.thresholds_[0], atol=1e-6)
+    assert_allclose(gap.predict_proba(X)[:, [0, 2]], two.predict_proba(X), atol=1e-6)
+
+
+def test_grades_beyond_all_labels_have_probability_zero():
+    X, y, _ = graded(n=200, K=3)
+    wide = CumulativeLogit(classes=[0, 1, 2, 3, 4]).fit(X, y)
+    assert_allclose(wide.predict_proba(X)[:, [0, 4]], 0)
+    assert_allclose(wide.predict_proba(X)[:, 1:4], CumulativeLogit().fit(X, y).predict_proba(X), atol=1e-7)
+
+
+def test_a_fully_open_label_says_nothing():
+    X, y, _ = graded(n=100)
+    labels = np.stack([y, y], axis=1).astype(float)
+    more = np.vstack([labels, np.full((30, 2), np.nan)])
+    with_open = CumulativeLogit().fit(np.vstack([X, X[:30]]), more)
+    assert_allclose(with_open.coef_, CumulativeLogit().fit(X, y).coef_, atol=1e-7)
+
+
+def test_many_features_are_fitted_without_the_full_hessian():
+    rng = np.random.default_rng(0)
+    X = csr_array(random_array((300, 2000), density=0.01, rng=rng))
+    y = 1 + np.searchsorted([-0.2, 0.2], X @ rng.normal(size=2000))
+    model = CumulativeLogit(l2=0.1).fit(X, y)
+    gradient = model.l2 * model.coef_
+    ends = np.concatenate([[-np.inf], model.thresholds_, [np.inf]])
+    z = X @ model.coef_
+    upper, lower = expit(ends[y] - z), expit(ends[y - 1] - z)
+    slope = (upper * (1 - upper) - lower * (1 - lower)) / (upper - lower)
+    assert_allclose(gradient + X.T @ slope, 0, atol=1e-3)
+
+
+def test_separable_data_without_a_penalty_are_reported():
+    with pytest.warns(SeparationWarning, match="set l2 > 0"):
+        CumulativeLogit(l2=0).fit([[0.0], [1.0], [2.0], [3.0]], [1, 1, 2, 2])
+
+
+def test_too_few_steps_are_reported():
+    X, y, _ = graded(n=100)
+    with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+        CumulativeLogit(max_iter=1).fit(X, y)
+
+
+def test_an_interval_is_the_shortest_run_with_the_coverage():
+    X, y, _ = graded(n=100, noise=1.0)
+    model = CumulativeLogit().fit(X, y)
+    chances = model.predict_proba(X)
+    for (low, high), p in zip(model.predict_interval(X, coverage=0.8), chances, strict=True):
+        mass = {(i, j): p[i : j + 1].sum() for i in range(5) for j in range(i, 5)}
+        shortest = min(j - i for (i, j), m in mass.items() if m >= 0.8)
+        assert high - low == shortest
+        assert mass[low - 1, high - 1] == max(m for (i, j), m in mass.items() if j - i == shortest)
+
+
+@pytest.mark.parametrize("l2", [-1, float("nan")])
+def test_a_negative_penalty_is_refused(l2):
+    with pytest.raises(InputError, match="l2 is"):
+        CumulativeLogit(l2=l2).fit([[0.0], [1.0]], [1, 2])
