@@ -187,3 +187,30 @@ def test_notebook_html_escapes_labels():
 def test_labels_of_mixed_types_become_text_in_the_table():
     assert Ranking([1, "a"], [2, 1]).to_frame()["item"].to_list() == ["1", "a"]
     assert Ranking([10, 20], [2, 1]).to_frame()["item"].to_list() == [10, 20]
+
+
+def test_a_bootstrap_is_kept_when_stored(tmp_path):
+    ranking = fitted().with_uncertainty("bootstrap", replicates=50)  # no seed: it could not be drawn again
+    podium.save(ranking, tmp_path / "r.podium")
+    assert_allclose(podium.load(tmp_path / "r.podium").std_errors, ranking.std_errors)
+    assert_allclose(pickle.loads(pickle.dumps(ranking)).std_errors, ranking.std_errors)
+    assert "bootstrap" in repr(ranking)
+
+
+def test_six_thousand_items_print_without_waiting_and_have_intervals_when_asked():
+    rng = np.random.default_rng(8)
+    n = 6000
+    truth = rng.normal(size=n)
+    left, right, won = reference.votes(rng, truth, 30 * n)
+    e = reference.evidence(n, left, right, won, np.ones(30 * n), truth)
+    ranking = Ranking(range(n), truth, evidence=e)
+    assert "computed when asked for" in repr(ranking)
+    lower, upper = ranking.intervals()
+    assert (lower < truth).all()
+    assert (truth < upper).all()
+    best, worst = ranking.rank_intervals()
+    assert ((best <= ranking.ranks) & (ranking.ranks <= worst)).all()
+    wide_best, wide_worst = ranking.rank_intervals(simultaneous=True)
+    assert ((wide_best <= best) & (worst <= wide_worst)).all()
+    assert ranking.tiers()[0][0] == ranking.order[0]
+    assert ranking.probability_best().sum() == pytest.approx(1)

@@ -488,3 +488,31 @@ def test_beyond_the_limit_only_variances_are_held(monkeypatch):
     strict, loose = rank_intervals(u, alone), rank_intervals(u, whole)
     assert (strict[0] <= loose[0]).mean() > 0.99  # no overlap is the stricter test
     assert (strict[1] >= loose[1]).mean() > 0.99
+
+
+def test_features_of_many_items_match_the_dense_ones():
+    rng = np.random.default_rng(21)
+    plain = robust_evidence("random", rng)
+    n, ridge = plain.n, 0.7
+    x = rng.normal(size=(n, 3)) + 0.5
+    parts = {f.name: getattr(plain, f.name) for f in dataclasses.fields(plain)}
+    parts |= {
+        "ridge": ridge,
+        "border": -ridge * x,
+        "corner": ridge * x.T @ x + 0.2 * np.eye(3),
+        "pull_extra": np.zeros((len(plain.pull), 3)),  # votes see the scores alone
+    }
+    e = Evidence(**parts)
+    assert not e.shift_free
+    assert_allclose(many.variances(e), covariance(e).diagonal(), rtol=0.02)
+    assert_allclose(many.variances(e, "cluster"), covariance(e, "cluster").diagonal(), rtol=1e-3)
+
+
+def test_confidence_to_be_best_leaves_out_the_hopeless_only():
+    """Three contenders and one far below: shares agree with independent draws of our own."""
+    u = np.array([0.3, 0.0, -50.0, 0.1])
+    c = np.diag([1.0, 0.5, 1.0, 2.0])
+    draws = np.random.default_rng(22).multivariate_normal(u, c, size=40_000).argmax(axis=1)
+    expected = np.bincount(draws, minlength=4) / 40_000
+    assert_allclose(probability_best(u, Spread(covariance=c)), expected, atol=0.02)
+    assert_allclose(probability_best(u, Spread(variances=np.diag(c))), expected, atol=0.02)

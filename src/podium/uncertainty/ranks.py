@@ -52,6 +52,12 @@ class Spread:
         kept: np.ndarray = np.maximum(total, 0)
         return kept
 
+    def among(self, rows: np.ndarray) -> Spread:
+        """The spread of some items only; open ends are left behind."""
+        if self.covariance is None:
+            return Spread(variances=self.variance[rows])
+        return Spread(covariance=self.covariance[np.ix_(rows, rows)])
+
     def bounded(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Open the bounds of items that only win or only lose."""
         if self.open_below is not None:
@@ -123,11 +129,17 @@ def probability_above(scores: np.ndarray, spread: Spread, one: int, other: int) 
 
 
 def probability_best(scores: np.ndarray, spread: Spread, draws: int = DRAWS) -> np.ndarray:
-    """Return each item's share of firsts among `draws` score vectors drawn from N(scores, spread)."""
-    best = np.zeros(len(scores))
-    for noise in _noise(spread, len(scores), draws):
-        best += np.bincount((scores + noise).argmax(axis=1), minlength=len(scores))
-    share: np.ndarray = best / draws
+    """Return each item's share of firsts among `draws` score vectors drawn from N(scores, spread).
+
+    Items six standard errors or more below the first are left out: their chance is under 1e-9.
+    """
+    first = int(scores.argmax())
+    near = np.flatnonzero(scores[first] - scores <= 6 * np.sqrt(spread.differences(first)))
+    best = np.zeros(len(near))
+    for noise in _noise(spread.among(near), len(near), draws):
+        best += np.bincount((scores[near] + noise).argmax(axis=1), minlength=len(near))
+    share = np.zeros(len(scores))
+    share[near] = best / draws
     return share
 
 
