@@ -182,7 +182,7 @@ def test_the_bundled_example_is_read():
 
 def test_blank_lines_and_a_byte_order_mark_are_not_rows(tmp_path):
     path = tmp_path / "v.csv"
-    path.write_bytes(b"\xef\xbb\xbf\r\nwinner,loser\r\n\r\na,b\r\n" + b"\r\n" * 3000 + b"b,c")
+    path.write_bytes(b"\xef\xbb\xbf\r\nwinner;loser\r\n\r\na;b\r\n" + b"\r\n" * 3000 + b"b;c")
     assert len(read_comparisons(path)) == 2
 
 

@@ -52,7 +52,7 @@ def read_delimited(
 
 def sniff_delimiter(data: bytes) -> str:
     """The delimiter the first line holds most of; a comma if it holds none."""
-    first = data[: data.find(b"\n") if b"\n" in data else len(data)].decode(errors="replace")
+    first = data.lstrip(b"\r\n").split(b"\n", 1)[0].decode(errors="replace")
     outside = "".join(first.split('"')[0::2])
     return max(DELIMITERS, key=outside.count)
 
