@@ -17,6 +17,7 @@ __all__ = ["main", "run"]
 
 # Command -> "module:function". Heavy imports wait for the command that needs them.
 COMMANDS = {
+    "grade": "podium.cli.grade:grade",
     "rank": "podium.cli.rank:rank",
 }
 

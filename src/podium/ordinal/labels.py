@@ -15,12 +15,19 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def read_labels(
-    y: Any = None, y_lower: Any = None, y_upper: Any = None, *, classes: Array | None = None, rows: int | None = None
+    y: Any = None,
+    y_lower: Any = None,
+    y_upper: Any = None,
+    *,
+    classes: Array | None = None,
+    rows: int | None = None,
+    first: int = 1,
 ) -> tuple[Array, Array, Array]:
     """Return codes of the lower and the upper ends, and the grades from lowest to highest.
 
     `y` has shape (n,), or (n, 2) with a lower and an upper end; or the ends come in `y_lower` and `y_upper`. An end
     that is NaN, None or an empty string is open. Without `classes` the grades are the sorted ends that occur.
+    Errors count the rows from `first`.
     """
     lower, upper = _ends(y, y_lower, y_upper)
     if rows is not None and len(lower) != rows:
@@ -29,20 +36,20 @@ def read_labels(
         classes = grades_of(lower, upper)
     same = lower is upper
     open_low = _missing(lower)
-    low = _codes(lower, open_low, classes)
+    low = _codes(lower, open_low, classes, first)
     if same:
         if open_low.any():
             raise InputError(
-                f"row {_first(open_low)}: no grade; drop the row, or pass ranges (n, 2), where a missing end is open"
+                f"row {_first(open_low, first)}: no grade; drop the row, or pass ranges, where a missing end is open"
             )
         return low, low, classes
     open_high = _missing(upper)
-    high = _codes(upper, open_high, classes)
+    high = _codes(upper, open_high, classes, first)
     low[open_low] = 0
     high[open_high] = len(classes) - 1
     if (low > high).any():
-        row = _first(low > high)
-        shown = f"[{lower[row - 1]}, {upper[row - 1]}]"
+        row = _first(low > high, first)
+        shown = f"[{lower[row - first]}, {upper[row - first]}]"
         raise InputError(f"row {row}: the range {shown} has its lower end above its upper end; swap them")
     return low, high, classes
 
@@ -135,7 +142,7 @@ def _plain(column: Array) -> Array:
     return column
 
 
-def _codes(column: Array, missing: Array, classes: Array) -> Array:
+def _codes(column: Array, missing: Array, classes: Array, first: int) -> Array:
     """Codes of the labels that are there; anything for the others."""
     K = len(classes)
     if column.dtype.kind in "iu" and classes.dtype.kind in "iu" and classes[-1] - classes[0] == K - 1:
@@ -143,7 +150,7 @@ def _codes(column: Array, missing: Array, classes: Array) -> Array:
         wrong = (shifted < 0) | (shifted >= K)
         if (np.diff(classes) == 1).all():
             if wrong.any():
-                _unknown(column, wrong, classes)
+                _unknown(column, wrong, classes, first)
             return shifted.astype(np.int32)
     codes = np.zeros(len(column), dtype=np.int32)
     there = ~missing
@@ -156,20 +163,20 @@ def _codes(column: Array, missing: Array, classes: Array) -> Array:
     table = np.array([known.get(value, -1) for value in listed], dtype=np.int32)
     codes[there] = table[inverse] if len(table) else 0
     if (codes < 0).any():
-        _unknown(column, codes < 0, classes)
+        _unknown(column, codes < 0, classes, first)
     return codes
 
 
-def _unknown(column: Array, wrong: Array, classes: Array) -> None:
-    row = _first(wrong)
-    label = column[row - 1]
+def _unknown(column: Array, wrong: Array, classes: Array, first: int) -> None:
+    row = _first(wrong, first)
+    label = column[row - first]
     if column.dtype.kind == "f" and np.isinf(label):
         raise InputError(f"Input y contains infinity or a value too large for dtype('float64'): row {row}")
     raise InputError(f"row {row}: {_shown(label)} is not one of the grades {_listed(classes.tolist())}")
 
 
-def _first(mask: Array) -> int:
-    return int(np.flatnonzero(mask)[0]) + 1
+def _first(mask: Array, first: int) -> int:
+    return int(np.flatnonzero(mask)[0]) + first
 
 
 def _shown(label: Any) -> str:

@@ -1,0 +1,379 @@
+"""podium grade: learn grades or ranges of grades from a table of any length, and grade others."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+
+from podium.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from podium.ordinal.stream import Grader
+
+__all__ = ["grade"]
+
+PICTURE = click.Path(dir_okay=False)
+SAMPLE = 50_000  # rows whose scores `evaluate --plot` draws
+
+
+@click.group()
+def grade() -> None:
+    """Learn grades, or ranges of grades, from a table, and grade others.
+
+    Tables are read a piece at a time, so they may be larger than memory: CSV, JSON Lines, Parquet, Arrow; several
+    files; "-" for standard input.
+    """
+
+
+def _picture(ctx: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
+    """Refuse a name that is no picture before the work, not after it."""
+    if path is not None and Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise InputError(f"{path}: pictures end in .png, .svg or .pdf")
+    return path
+
+
+def _labels(command: Callable[..., None]) -> Callable[..., None]:
+    for option in (
+        click.option("--high", help="Column of the highest grade possible; an empty cell is open."),
+        click.option("--low", help="Column of the lowest grade possible; an empty cell is open."),
+        click.option("--label", help="Column of the grade, where one is given."),
+    ):
+        command = option(command)
+    return command
+
+
+@grade.command()
+@click.argument("tables", nargs=-1, required=True)
+@_labels
+@click.option("--model", required=True, type=click.Path(dir_okay=False), help="Model file to write.")
+@click.option("--id", "ids", multiple=True, help="Column that is no feature; may be repeated.")
+@click.option("--classes", help="Grades from lowest to highest: 1..5, or poor,fair,good. Without it, one more pass.")
+@click.option(
+    "--variant", type=click.Choice(["pa", "pa1", "pa2"]), default="pa1", show_default=True, help="Update rule."
+)
+@click.option("--C", "C", type=float, default=0.01, show_default=True, help="Aggressiveness of pa1 and pa2.")
+@click.option("--passes", type=click.IntRange(1), default=1, show_default=True, help="How often to go over the table.")
+@click.option(
+    "--plot", type=click.Path(dir_okay=False), callback=_picture, help="Draw the error while learning (png, svg, pdf)."
+)
+def fit(
+    tables: tuple[str, ...],
+    label: str | None,
+    low: str | None,
+    high: str | None,
+    model: str,
+    ids: tuple[str, ...],
+    classes: str | None,
+    variant: str,
+    C: float,
+    passes: int,
+    plot: str | None,
+) -> None:
+    """Learn from TABLES and write a model file.
+
+    Features are all numeric columns but the labels and --id. They are standardised on the way; mean and deviation are
+    kept in the model.
+    """
+    from podium.models import save
+    from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
+    from podium.ordinal.stream import Grader, RunningScale
+
+    ends = _ends(label, low, high)
+    if "-" in tables and (passes > 1 or classes is None):
+        raise InputError("standard input can be read only once: give --classes, and one pass")
+    grader: Grader | None = None
+    known: Any = None if classes is None else _grades(classes)
+    scale: RunningScale | None = None
+    if known is None:
+        known, scale = _survey(tables, ends, ids)
+    for number in range(1, passes + 1):
+        with _progress(f"pass {number} of {passes}") as advance:
+            for row, frame in _pieces(tables):
+                if grader is None:
+                    classifier = PassiveAggressiveOrdinal(variant, C=C, classes=known)
+                    classifier._check_parameters()
+                    grader = Grader.empty(_features(frame, ends, ids, tell=True), classifier)
+                    if scale is not None:
+                        grader.scale, grader.settled = scale, True
+                grader.learn(_values(frame, grader.features), *_columns(frame, ends, known), row=row)
+                advance(len(frame))
+        if grader is not None:
+            grader.settled = True
+    if grader is None or not grader.classifier.n_seen_:
+        raise InputError("the table has no rows, so there is nothing to learn from")
+    save(grader, model)
+    if plot:
+        from podium.grade_plots import progress
+
+        _save(plot, lambda axes: progress(grader.curve, ax=axes[0]), 1)
+    learner = grader.classifier
+    click.echo(
+        f"learned {len(known)} grades from {learner.n_seen_ // passes:,} rows and {len(grader.features)} features; "
+        f"mean absolute error while learning {learner.mae_:.3f}; wrote {model}",
+        err=True,
+    )
+
+
+@grade.command()
+@click.argument("tables", nargs=-1, required=True)
+@click.option("--model", required=True, type=click.Path(dir_okay=False), help="Model file of `podium grade fit`.")
+@click.option("--id", "ids", multiple=True, help="Column to copy to the output; may be repeated.")
+@click.option("--margin", type=float, help="Add lower and upper: the grades within this distance of the score.")
+@click.option("--out", type=click.Path(dir_okay=False), help="CSV file to write instead of standard output.")
+def predict(tables: tuple[str, ...], model: str, ids: tuple[str, ...], margin: float | None, out: str | None) -> None:
+    """Grade the rows of TABLES: a CSV table with the columns of --id, grade and score."""
+    import sys
+
+    import polars as pl
+
+    from podium.io import replacing
+
+    grader = _load(model)
+
+    def write(target: Any) -> None:
+        with _progress("grading") as advance:
+            for row, frame in _pieces(tables):
+                X = _values(frame, grader.features)
+                columns = [_column(frame, name) for name in ids]
+                columns += [pl.Series("grade", grader.predict(X, row=row))]
+                columns += [pl.Series("score", grader.scores(X, row=row))]
+                if margin is not None:
+                    ends = grader.interval(X, margin=margin, row=row)
+                    columns += [pl.Series("lower", ends[:, 0]), pl.Series("upper", ends[:, 1])]
+                pl.DataFrame(columns).write_csv(target, include_header=row == 0)
+                advance(len(frame))
+
+    if out is None:
+        sys.stdout.flush()
+        write(sys.stdout.buffer)
+    else:
+        with replacing(out) as target:
+            write(target)
+
+
+@grade.command()
+@click.argument("tables", nargs=-1, required=True)
+@_labels
+@click.option("--model", required=True, type=click.Path(dir_okay=False), help="Model file of `podium grade fit`.")
+@click.option(
+    "--plot",
+    type=click.Path(dir_okay=False),
+    callback=_picture,
+    help="Draw scores, thresholds and confusion (png, svg, pdf).",
+)
+def evaluate(
+    tables: tuple[str, ...], label: str | None, low: str | None, high: str | None, model: str, plot: str | None
+) -> None:
+    """Compare the model's grades with those of TABLES, grade by grade.
+
+    A prediction inside a range is right; outside, its error is the number of grades to the nearer end.
+    """
+    import polars as pl
+
+    from podium.io import write_table
+    from podium.ordinal.labels import read_labels
+
+    grader, ends = _load(model), _ends(label, low, high)
+    grades, K = grader.grades, len(grader.grades)
+    counts = np.zeros((K, K), dtype=np.int64)
+    kept: list[np.ndarray[Any, Any]] = []
+    drawn = 0
+    with _progress("evaluating") as advance:
+        for row, frame in _pieces(tables):
+            X = _values(frame, grader.features)
+            given = _columns(frame, ends, grades)
+            pair = (given[0], None, None) if len(given) == 1 else (None, *given)
+            lower, upper, _ = read_labels(*pair, classes=grades, rows=len(frame), first=row + 1)
+            scores = grader.scores(X, row=row)
+            guess = np.searchsorted(grader.classifier.thresholds_, scores, side="right")
+            truth = np.clip(guess, lower, upper)  # the grade of the range that is nearest to the prediction
+            np.add.at(counts, (truth, guess), 1)
+            if plot and drawn < SAMPLE:
+                kept.append(np.stack([scores, truth])[:, : SAMPLE - drawn])
+                drawn += kept[-1].shape[1]
+            advance(len(frame))
+    total = int(counts.sum())
+    if not total:
+        raise InputError("the table has no rows, so there is nothing to evaluate")
+    away = np.abs(np.arange(K)[:, None] - np.arange(K))
+    write_table(
+        pl.DataFrame(
+            {
+                "grade": grades,
+                "rows": counts.sum(axis=1),
+                "right": counts.diagonal(),
+                "error": (counts * away).sum(axis=1) / np.maximum(counts.sum(axis=1), 1),
+                **{f"as {each}": counts[:, k] for k, each in enumerate(grades.tolist())},
+            }
+        )
+    )
+    if plot:
+        from podium.grade_plots import confusion, score_axis
+
+        scores, truth = np.concatenate(kept, axis=1)
+
+        def draw(axes: Any) -> None:
+            score_axis(scores, truth, grader.classifier.thresholds_, grades.tolist(), ax=axes[0])
+            confusion(counts, grades.tolist(), ax=axes[1])
+
+        _save(plot, draw, 2)
+    click.echo(
+        f"{total:,} rows: mean absolute error {(counts * away).sum() / total:.3f}, "
+        f"right {counts.diagonal().sum() / total:.1%}",
+        err=True,
+    )
+
+
+def _ends(label: str | None, low: str | None, high: str | None) -> list[str]:
+    """The label column, or the columns of the two ends."""
+    if label is not None and low is None and high is None:
+        return [label]
+    if label is None and low is not None and high is not None:
+        return [low, high]
+    raise InputError("say where the grades are: --label COLUMN, or --low COLUMN and --high COLUMN for ranges")
+
+
+def _grades(text: str) -> Any:
+    """1..5 or a list with commas; whole numbers and numbers become such."""
+    first, dots, last = text.partition("..")
+    if dots:
+        try:
+            low, high = int(first), int(last)
+        except ValueError:
+            raise InputError(
+                f"--classes {text}: give whole numbers, as in 1..5, or a list, as in poor,fair,good"
+            ) from None
+        if high <= low:
+            raise InputError(f"--classes {text}: the last grade must be above the first")
+        return np.arange(low, high + 1)
+    names = [name.strip() for name in text.split(",")]
+    for kind in (int, float):
+        try:
+            return np.array([kind(name) for name in names])
+        except ValueError:
+            continue
+    return np.array(names)
+
+
+def _pieces(tables: tuple[str, ...]) -> Iterator[tuple[int, pl.DataFrame]]:
+    """The pieces of all tables with the number of rows before each."""
+    from podium.io import scan_table
+
+    row = 0
+    for frame in scan_table(list(tables)):
+        yield row, frame
+        row += len(frame)
+
+
+def _survey(tables: tuple[str, ...], ends: list[str], ids: tuple[str, ...]) -> tuple[Any, Any]:
+    """One pass for what must be known before learning: the grades that occur, and the features' scale."""
+    from podium.ordinal.labels import grades_of
+    from podium.ordinal.stream import RunningScale
+
+    seen: list[Any] = []
+    scale, names = None, []
+    with _progress("looking for grades") as advance:
+        for _, frame in _pieces(tables):
+            if scale is None:
+                names = _features(frame, ends, ids)
+                scale = RunningScale.empty(len(names))
+            values = _values(frame, names)
+            scale.add(values[np.isfinite(values).all(axis=1)])  # a bad row is named when it is learned
+            seen.extend(grades_of(_column(frame, end).to_numpy()) for end in ends if _column(frame, end).count())
+            seen = [grades_of(*seen)] if seen else seen
+            advance(len(frame))
+    if not seen:
+        raise InputError(f"no row has a grade in {' or '.join(repr(end) for end in ends)}")
+    grades = seen[0]
+    if len(grades) < 2:
+        raise InputError(f"all rows have the same grade, {grades[0]}; there is nothing to tell apart")
+    if len(grades) > 100:
+        raise InputError(
+            f"{ends[0]!r} holds more than 100 different values; name the grades with --classes, or bin them"
+        )
+    return grades, scale
+
+
+def _features(frame: pl.DataFrame, ends: list[str], ids: tuple[str, ...], *, tell: bool = False) -> list[str]:
+    for name in (*ends, *ids):
+        _column(frame, name)
+    other = {*ends, *ids}
+    names = [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in other]
+    left_out = [name for name in frame.columns if name not in other and name not in names]
+    if not names:
+        raise InputError(f"no numeric column is left for features; found {', '.join(frame.columns)}")
+    if left_out and tell:
+        click.echo(f"not numeric, so no features: {', '.join(left_out)}", err=True)
+    return names
+
+
+def _column(frame: pl.DataFrame, name: str) -> pl.Series:
+    if name not in frame.columns:
+        raise InputError(f"no column {name!r}; found {', '.join(frame.columns)}")
+    return frame[name]
+
+
+def _values(frame: pl.DataFrame, names: list[str]) -> Any:
+    """The features as doubles; a missing value is NaN, refused with its row when it is used."""
+    import polars as pl
+
+    for name in names:
+        if not _column(frame, name).dtype.is_numeric():
+            raise InputError(f"column {name!r} is not numeric here, but the model was fitted on numbers")
+    values = frame.select(pl.col(name).cast(pl.Float64) for name in names).to_numpy()
+    return np.ascontiguousarray(values)
+
+
+def _columns(frame: pl.DataFrame, ends: list[str], grades: Any) -> list[Any]:
+    """The label columns as arrays; text becomes numbers where the grades are numbers."""
+    import polars as pl
+
+    columns = []
+    for end in ends:
+        column = _column(frame, end)
+        if column.dtype == pl.String and grades.dtype.kind in "iuf":
+            number = column.cast(pl.Float64, strict=False)
+            column = number if number.null_count() == column.null_count() else column
+        columns.append(column.to_numpy())
+    return columns
+
+
+def _load(model: str) -> Grader:
+    from podium.models import load
+    from podium.ordinal.stream import Grader
+
+    loaded = load(model)
+    if not isinstance(loaded, Grader):
+        raise InputError(f"{model} holds a {type(loaded).__name__}, not a model of `podium grade fit`")
+    return loaded
+
+
+def _save(path: str, draw: Callable[[Any], object], panels: int) -> None:
+    from matplotlib.figure import Figure
+
+    from podium.io import replacing
+
+    figure = Figure(figsize=(6 * panels, 4), layout="constrained")
+    draw(figure.subplots(1, panels, squeeze=False)[0])
+    with replacing(path) as target:
+        figure.savefig(target, format=Path(path).suffix.lstrip(".").lower(), dpi=110)
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[int], None]]:
+    """Rows done and rows a second, on stderr when that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f} rows"), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda rows: progress.advance(task, rows)

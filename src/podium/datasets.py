@@ -1,0 +1,111 @@
+"""Public data sets, from a folder of copies or from their original source.
+
+A loader looks for its file in `data`, else in the folder that the environment variable PODIUM_DATA names, else
+downloads it from the source. Nothing is kept: give a folder to read a copy again.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import urllib.request
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from podium.errors import InputError
+
+__all__ = ["load_graded"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def find_file(name: str, data: str | os.PathLike[str] | None = None) -> Path | None:
+    """The copy of a data set's file in `data` or PODIUM_DATA; None when no folder was named."""
+    folder = data if data is not None else os.environ.get("PODIUM_DATA")
+    if folder is None:
+        return None
+    path = Path(folder) / name
+    if not path.exists():
+        raise InputError(f"{path} does not exist; put {name} there, or name no folder to download it")
+    return path
+
+
+def download(url: str) -> bytes:
+    """The bytes behind a fixed address of ours."""
+    try:
+        with urllib.request.urlopen(url, timeout=60) as answer:
+            return bytes(answer.read())
+    except OSError as problem:
+        raise InputError(f"cannot download {url}: {problem}; pass data=, a folder with a copy") from problem
+
+
+# Grades: tables binned into grades, as in the study of passive-aggressive ordinal learning.
+
+UCI = "https://archive.ics.uci.edu/static/public"
+
+
+def load_graded(name: str, data: str | os.PathLike[str] | None = None) -> tuple[Array, Array]:
+    """Features and grades 1..K of "abalone", "california", "parkinsons" or "mslr".
+
+    - abalone: 7 measurements and the sex as three indicators; rings 1-7, 8-9, 10-12, 13-29 (UCI, CC BY 4.0).
+    - california: 8 features; median house value in steps of 100,000 (StatLib, Pace and Barry 1997).
+    - parkinsons: 18 voice measures, age, sex and time; total UPDRS up to 17, 27, 37, and above. motor_UPDRS and the
+      subject would give the answer away and are left out (UCI, Tsanas et al. 2010, CC BY 4.0).
+    - mslr: 136 features of web search, relevance 0-4 as grades 1-5; only from a folder, since its licence is for
+      research: `msn1.fold1.train.5k.txt` in svmlight format.
+    """
+    loaders = {"abalone": _abalone, "california": _california, "parkinsons": _parkinsons, "mslr": _mslr}
+    if name not in loaders:
+        raise InputError(f"no data set {name!r}; choose among {', '.join(loaders)}")
+    return loaders[name](data)
+
+
+def _table(path: Path | None, archive: str, member: str) -> Any:
+    import polars as pl
+
+    if path is not None:
+        return pl.read_csv(path)
+    with zipfile.ZipFile(io.BytesIO(download(f"{UCI}/{archive}"))) as packed:
+        return pl.read_csv(packed.read(member), has_header=member != "abalone.data")
+
+
+def _abalone(data: Any) -> tuple[Array, Array]:
+    table = _table(find_file("abalone.csv", data), "1/abalone.zip", "abalone.data")
+    sex, *measures, rings = table.get_columns()
+    indicators = np.stack([(sex == each).to_numpy() for each in "MFI"], axis=1)
+    X = np.hstack([indicators, np.stack([column.to_numpy() for column in measures], axis=1)])
+    return X, 1 + np.searchsorted([7, 9, 12], rings.to_numpy(), side="left")
+
+
+def _california(data: Any) -> tuple[Array, Array]:
+    path = find_file("california_housing.csv", data)
+    if path is None:
+        from sklearn.datasets import fetch_california_housing
+
+        X, value = fetch_california_housing(return_X_y=True)
+        value = value * 100_000
+    else:
+        table = np.genfromtxt(path, delimiter=",", skip_header=1)
+        table = table[np.isfinite(table).all(axis=1)]
+        X, value = table[:, :-1], table[:, -1]
+    return X, 1 + np.searchsorted([100_000, 200_000, 300_000, 400_000], value, side="left")
+
+
+def _parkinsons(data: Any) -> tuple[Array, Array]:
+    path = find_file("parkinsons_updrs.csv", data)
+    table = _table(path, "189/parkinsons+telemonitoring.zip", "parkinsons_updrs.data")
+    X = table.drop("subject#", "motor_UPDRS", "total_UPDRS").to_numpy().astype(float)
+    return X, 1 + np.searchsorted([17, 27, 37], np.floor(table["total_UPDRS"].to_numpy()), side="left")
+
+
+def _mslr(data: Any) -> tuple[Array, Array]:
+    path = find_file("msn1.fold1.train.5k.txt", data)
+    if path is None:
+        raise InputError("mslr is not downloaded, because of its licence; pass data=, a folder with a copy")
+    from sklearn.datasets import load_svmlight_file
+
+    X, relevance = load_svmlight_file(str(path))[:2]
+    return X.toarray(), 1 + relevance.astype(np.int64)

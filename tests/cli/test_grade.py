@@ -1,0 +1,150 @@
+"""podium grade: what it writes, what it refuses, and that pieces of a table are as good as the whole."""
+
+import io
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+from numpy.testing import assert_allclose
+
+from podium.cli import main
+from podium.errors import InputError
+from podium.models import load
+from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
+from podium.ordinal.stream import Grader, RunningScale
+from suites.ordinal import graded
+
+
+@pytest.fixture
+def table(tmp_path):
+    X, y, ranges = graded(n=400)
+    frame = pl.DataFrame({f"x{j}": 10 * X[:, j] + 3 for j in range(4)}).with_columns(
+        name=pl.Series([f"dish {k}" for k in range(400)]),
+        number=pl.Series(range(400)),
+        grade=pl.Series(y),
+        low=pl.Series([None if lo == 1 else lo for lo in ranges[:, 0].tolist()]),
+        high=pl.Series(ranges[:, 1]),
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    return tmp_path / "t.csv"
+
+
+def podium(*arguments, **more):
+    return CliRunner().invoke(main, ["grade", *map(str, arguments)], **more)
+
+
+IDS = ["--id", "number", "--id", "low", "--id", "high"]
+
+
+def test_fit_predict_and_evaluate_agree_with_one_another(table, tmp_path):
+    model = tmp_path / "m.podium"
+    fitted = podium("fit", table, "--label", "grade", *IDS, "--model", model, "--passes", 3)
+    assert fitted.exit_code == 0, fitted.output
+    assert "5 grades from 400 rows and 4 features" in fitted.stderr
+    got = podium("predict", table, "--model", model, "--id", "name", "--margin", 1)
+    frame = pl.read_csv(io.StringIO(got.stdout))
+    assert frame.columns == ["name", "grade", "score", "lower", "upper"]
+    assert ((frame["lower"] <= frame["grade"]) & (frame["grade"] <= frame["upper"])).all()
+    truth = pl.read_csv(table)["grade"]
+    error = (frame["grade"] - truth).abs().mean()
+    assert error < 0.4
+    told = podium("evaluate", table, "--label", "grade", "--model", model)
+    assert f"mean absolute error {error:.3f}, right {(frame['grade'] == truth).mean():.1%}" in told.stderr
+    confusion = pl.read_csv(io.StringIO(told.stdout))
+    assert confusion["rows"].sum() == 400
+    assert confusion["right"].sum() == (frame["grade"] == truth).sum()
+
+
+def test_ranges_with_open_ends_are_learned_in_one_pass_from_standard_input(table, tmp_path):
+    model = tmp_path / "m.podium"
+    columns = ["--low", "low", "--high", "high", "--id", "number", "--id", "grade"]
+    done = podium("fit", "-", *columns, "--classes", "1..5", "--model", model, input=table.read_text())
+    assert done.exit_code == 0, done.output
+    error = podium("evaluate", table, "--low", "low", "--high", "high", "--model", model).stderr
+    assert float(error.split("error ")[1].split(",")[0]) < 0.4
+
+
+def test_the_scale_is_that_of_the_whole_table_and_is_in_the_model(table, tmp_path):
+    for more in ([], ["--classes", "1,2,3,4,5"]):
+        podium("fit", table, "--label", "grade", *IDS, "--model", tmp_path / "m", *more)
+        scale = load(tmp_path / "m").scale
+        values = pl.read_csv(table).select("x0", "x1", "x2", "x3").to_numpy()
+        assert_allclose(scale.mean, values.mean(axis=0))
+        assert_allclose(scale.deviation, values.std(axis=0))
+
+
+def test_pieces_give_the_running_scale_of_the_whole():
+    X = np.random.default_rng(0).normal(size=(100, 3)) * [1, 10, 0] + 5
+    scale = RunningScale.empty(3)
+    for piece in (X[:1], X[1:1], X[1:37], X[37:]):
+        scale.add(piece)
+    assert_allclose(scale.mean, X.mean(axis=0))
+    assert_allclose(scale.apply(X)[:, :2].std(axis=0), 1)
+    assert_allclose(scale.apply(X)[:, 2], 0, atol=1e-12)
+
+
+def test_a_settled_scale_makes_pieces_as_good_as_the_whole():
+    X, y, _ = graded()
+    whole, pieces = (Grader.empty(list("abcd"), PassiveAggressiveOrdinal(classes=[1, 2, 3, 4, 5])) for _ in range(2))
+    for grader in (whole, pieces):
+        grader.scale.add(X)
+        grader.settled = True
+    whole.learn(X, y)
+    for start in range(0, 300, 37):
+        pieces.learn(X[start : start + 37], y[start : start + 37], row=start)
+    assert_allclose(pieces.classifier.coef_, whole.classifier.coef_)
+    assert whole.curve[-1] == pytest.approx((300, whole.classifier.mae_))
+
+
+def test_pictures_are_drawn(table, tmp_path):
+    model = tmp_path / "m"
+    assert podium("fit", table, "--label", "grade", *IDS, "--model", model, "--plot", tmp_path / "a.svg").exit_code == 0
+    assert podium("evaluate", table, "--label", "grade", "--model", model, "--plot", tmp_path / "b.png").exit_code == 0
+    assert b"<svg" in (tmp_path / "a.svg").read_bytes()
+    assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("change", "arguments", "message"),
+    [
+        ("", ["--label", "mark"], "no column 'mark'; found"),
+        ("", [], "say where the grades are"),
+        ("", ["--label", "g", "--low", "g"], "say where the grades are"),
+        ("", ["--label", "g", "--classes", "1..2"], "row 3: 3 is not one of the grades 1, 2"),
+        ("", ["--label", "g", "--classes", "5..1"], "last grade must be above"),
+        ("", ["--label", "g", "--classes", "a..c"], "give whole numbers"),
+        ("", ["--label", "g", "--C", "0"], "C is 0"),
+        ("", ["--label", "g", "--plot", "p.gif"], "pictures end in"),
+        ("1.5,,2\n", ["--label", "g"], "row 4: 'y' is missing"),
+        ("inf,1,2\n", ["--label", "g"], "row 4: 'x' is infinite"),
+        ("1,1,\n", ["--label", "g"], "row 4: no grade"),
+        ("", ["--low", "g", "--high", "x"], "lower end above"),
+    ],
+)
+def test_bad_input_is_refused_in_words(change, arguments, message, tmp_path):
+    table = tmp_path / "t.csv"
+    table.write_text("x,y,g\n0.5,1,1\n1.5,2,2\n2.5,4,3\n" + change)
+    done = podium("fit", table, "--model", tmp_path / "m", *arguments)
+    assert isinstance(done.exception, InputError)
+    assert message in str(done.exception)
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_table_without_a_feature_of_the_model_or_another_model_is_refused(table, tmp_path):
+    podium("fit", table, "--label", "grade", *IDS, "--model", tmp_path / "m")
+    (tmp_path / "other.csv").write_text("x0,x1,x2\n1,2,3\n")
+    assert "no column 'x3'" in str(podium("predict", tmp_path / "other.csv", "--model", tmp_path / "m").exception)
+    (tmp_path / "text.csv").write_text("x0,x1,x2,x3\n1,2,3,much\n")
+    assert "'x3' is not numeric" in str(podium("predict", tmp_path / "text.csv", "--model", tmp_path / "m").exception)
+    assert "no such file" in str(podium("predict", table, "--model", tmp_path / "absent").exception)
+    assert "not a podium model" in str(podium("predict", table, "--model", table).exception)
+
+
+def test_several_files_are_one_table(table, tmp_path):
+    frame = pl.read_csv(table)
+    frame[:150].write_csv(tmp_path / "a.csv")
+    frame[150:].write_csv(tmp_path / "b.csv")
+    for name, files in (("one", [table]), ("two", [tmp_path / "a.csv", tmp_path / "b.csv"])):
+        podium("fit", *files, "--label", "grade", *IDS, "--model", tmp_path / name)
+    assert_allclose(load(tmp_path / "one").classifier.coef_, load(tmp_path / "two").classifier.coef_)
