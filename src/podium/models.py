@@ -44,6 +44,9 @@ KNOWN: dict[str, str] = {
     "RunningScale": "podium.ordinal.stream",
     "Spread": "podium.uncertainty",
     "WinRate": "podium.pairwise.counting",
+    "LabelRanker": "podium.multilabel.ranker",
+    "OnlineLabelRanker": "podium.multilabel.online",
+    "Stream": "podium.multilabel.streaming",
 }
 
 

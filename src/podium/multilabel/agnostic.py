@@ -1,0 +1,123 @@
+"""AgnosticLabelRanker: the paper's agnostic PAC learner, for a finite list of candidate rankings."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from podium.errors import InputError
+from podium.metrics import ranking_report
+from podium.metrics.names import parse
+from podium.multilabel.inputs import read_relevance
+
+__all__ = ["AgnosticLabelRanker", "binary_relevance"]
+
+
+def binary_relevance(scores: Any, cut: Any) -> np.ndarray:
+    """BinRel(π, j): 1 for the labels at ranks 1..j, with one j for all rows or one each.
+
+    >>> binary_relevance([[0.3, 0.9, 0.5]], 2)
+    array([[0, 1, 1]])
+    """
+    order = np.argsort(-np.asarray(scores, dtype=float), axis=1, kind="stable")
+    ranks = np.empty(order.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, np.arange(1, order.shape[1] + 1)[None, :], axis=1)
+    return (ranks <= np.broadcast_to(np.reshape(cut, (-1, 1)), (len(ranks), 1))).astype(np.int64)
+
+
+class AgnosticLabelRanker(BaseEstimator):
+    """Turn a learner that works when some candidate is right into one that competes with the best candidate.
+
+    "On the Learnability of Multilabel Ranking", Algorithm 1 (losses of the sum@p family; j uniform in 1..p) and
+    Algorithm 5 (prec@p family; j = p): relabel unlabelled examples by BinRel(h(x), j) for each candidate h, train
+    `base` on each relabelled set, keep the one with the lowest loss on labelled examples. This is the paper's
+    construction, to study; in our runs its gain is that of choosing among candidates, and `LabelRanker` is the one to
+    use.
+
+    Parameters
+    ----------
+    base : estimator with fit(X, y) and decision_function(X), such as LabelRanker
+    candidates : list of callables X -> scores (rows, labels), or of fitted estimators with decision_function
+    loss : name of the loss; its family decides between the two algorithms
+    share : part of the examples whose relevance is ignored and replaced, when no `unlabelled` are given
+    random_state : seed of the draw of j and of the split
+
+    Attributes
+    ----------
+    best_ : the learner kept; `losses_` : held-out loss of each; `chosen_` : its candidate's number
+    """
+
+    def __init__(
+        self,
+        base: Any,
+        candidates: Sequence[Any],
+        *,
+        loss: str = "sum@3",
+        share: float = 0.5,
+        random_state: int | None = None,
+    ) -> None:
+        self.base = base
+        self.candidates = candidates
+        self.loss = loss
+        self.share = share
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, unlabelled: Any = None) -> Self:
+        """Relabel, train once per candidate, keep the best on labelled examples."""
+        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        relevance, self.labels_ = read_relevance(y, X.shape[0])
+        if not self.candidates:
+            raise InputError("candidates is empty; give at least one ranking to compete with")
+        if unlabelled is None and not 0 < self.share < 1:
+            raise InputError(f"share={self.share!r}: a part between 0 and 1 of the examples is relabelled")
+        rng = np.random.default_rng(self.random_state)
+        held = np.arange(X.shape[0])
+        if unlabelled is None:
+            mixed = rng.permutation(X.shape[0])
+            cut = max(1, min(X.shape[0] - 1, round(self.share * X.shape[0])))
+            unlabelled, held = X[mixed[:cut]], np.sort(mixed[cut:])
+        loss = parse(self.loss)
+        learners = []
+        for number, candidate in enumerate(self.candidates, start=1):
+            scores = np.asarray(_score_of(candidate)(unlabelled), dtype=float)
+            if scores.shape != (unlabelled.shape[0], relevance.shape[1]):
+                raise InputError(
+                    f"candidate {number} gives scores of shape {scores.shape}; "
+                    f"({unlabelled.shape[0]}, {relevance.shape[1]}) is needed"
+                )
+            p = min(loss.p or relevance.shape[1], relevance.shape[1])
+            sums = loss.kind not in ("prec", "recall", "hit")
+            cuts = rng.integers(1, p + 1, size=len(scores)) if sums else p
+            learners.append(clone(self.base).fit(unlabelled, binary_relevance(scores, cuts)))
+        truth = relevance[held]
+        if truth.nnz == 0:
+            raise InputError("no held-out example has a relevant label, so no candidate can be chosen")
+        reports = [
+            ranking_report(truth, each.decision_function(X[held]), metrics=[self.loss], clip=True) for each in learners
+        ]
+        self.losses_ = np.array([next(iter(report.values())) for report in reports])
+        self.chosen_ = int(np.argmin(self.losses_))
+        self.best_ = learners[self.chosen_]
+        return self
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Scores of the learner that was kept."""
+        check_is_fitted(self)
+        return np.asarray(self.best_.decision_function(X))
+
+    def rank(self, X: Any, top: int | None = None) -> np.ndarray:
+        """Labels of each row, best first."""
+        order = np.argsort(-self.decision_function(X), axis=1, kind="stable")
+        return np.asarray(self.labels_[order[:, :top]])
+
+
+def _score_of(candidate: Any) -> Callable[[Any], Any]:
+    if hasattr(candidate, "decision_function"):
+        return candidate.decision_function  # type: ignore[no-any-return]
+    if callable(candidate):
+        return candidate  # type: ignore[no-any-return]
+    raise InputError(f"a candidate is a function of X or a fitted estimator, not a {type(candidate).__name__}")

@@ -1,0 +1,268 @@
+"""The paper's online constructions, exactly: experts over guessed rankings, followed by exponential weights.
+
+"On the Learnability of Multilabel Ranking", Algorithms 3, 6 and 7. On a random few rounds (B_t = 1 with chance T^β / T)
+an expert updates its learners with a guessed ranking φ(t); there is an expert for every way to guess. Only what the
+learners are told matters, so guesses that agree on the top p are one expert: K! / (K − p)! guesses a round for sum@p,
+K over p for prec@p. Experts that have guessed alike so far are in the same state, so they are kept as a tree that
+branches at each guess; the weights are those of the full set. The number of experts still grows as guesses^|B|: this is
+for small problems, and refuses large ones.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable, Iterator, Sequence
+from itertools import combinations, permutations
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from podium.errors import InputError
+from podium.metrics import ranking_loss
+from podium.metrics.names import Metric, parse
+
+__all__ = ["ExpertLabelRanker", "ExpertThresholdLearner", "Halving"]
+
+LIMIT = 100_000
+
+
+class OnlineLearner(Protocol):
+    """Predicts a value for x, and is told the true one."""
+
+    def predict(self, x: Any) -> Any: ...
+
+    def update(self, x: Any, value: Any) -> None: ...
+
+
+class Halving:
+    """Majority vote over the functions of a finite class that were never wrong; log2(size) mistakes if one is right.
+
+    `table` (functions, instances) holds the values 0/1; an instance x is its column. When no function is left, all
+    are taken back.
+    """
+
+    def __init__(self, table: Any) -> None:
+        self.table = np.asarray(table)
+        self.alive = np.ones(len(self.table), dtype=bool)
+
+    def predict(self, x: int) -> int:
+        votes = self.table[self.alive, x]
+        return int(2 * votes.sum() > len(votes))
+
+    def update(self, x: int, value: int) -> None:
+        left = self.alive & (self.table[:, x] == value)
+        self.alive = left if left.any() else np.ones(len(self.table), dtype=bool)
+
+    def __deepcopy__(self, memo: Any) -> Self:
+        twin = copy.copy(self)
+        twin.alive = self.alive.copy()
+        return twin
+
+
+class _Experts:
+    """Exponential weights over the tree of guesses."""
+
+    def __init__(self, start: Any, guesses: Sequence[Any], horizon: int, beta: float, largest: float, rng: Any) -> None:
+        if horizon < 1:
+            raise InputError(f"horizon={horizon!r}: the number of rounds, at least 1")
+        if not 0 < beta < 1:
+            raise InputError(f"beta={beta!r}: between 0 and 1")
+        self.guessed_rounds = rng.random(horizon) < horizon ** (beta - 1)
+        self.size = len(guesses) ** int(self.guessed_rounds.sum())
+        if self.size > LIMIT:
+            raise InputError(
+                f"{self.size:.3g} experts would be needed ({len(guesses)} guesses in each of "
+                f"{int(self.guessed_rounds.sum())} rounds), the limit is {LIMIT}; take a smaller horizon, beta, p or K"
+            )
+        self.states, self.lost = [start], np.zeros(1)
+        self.guesses = guesses
+        self.rate = math.sqrt(2 * math.log(max(self.size, 2)) / horizon) / largest
+        self.round = 0
+
+    def chances(self) -> np.ndarray:
+        """Chance of each state: all states stand for equally many experts."""
+        e = np.exp(-self.rate * (self.lost - self.lost.min()))
+        return np.asarray(e / e.sum())
+
+    def learn(self, losses: np.ndarray, tell: Callable[[Any, Any], None]) -> None:
+        """Charge the states and, in a round of guesses, let every state branch."""
+        if self.round >= len(self.guessed_rounds):
+            raise InputError(f"the horizon was {len(self.guessed_rounds)} rounds; this is one more")
+        self.lost = self.lost + losses
+        if self.guessed_rounds[self.round]:
+            branched = []
+            for state in self.states:
+                for guess in self.guesses:
+                    twin = copy.deepcopy(state)
+                    tell(twin, guess)
+                    branched.append(twin)
+            self.states, self.lost = branched, np.repeat(self.lost, len(self.guesses))
+        self.round += 1
+
+
+class ExpertLabelRanker:
+    """Agnostic online ranker for small problems: Algorithm 3 (losses of the sum@p family) and 7 (prec@p family).
+
+    Each expert owns binary learners A_i^j, label i among the first j (j = 1..p, or p only). It adds their answers to
+    votes v and predicts a π that minimises ⟨π, v⟩ (the smaller label first on ties). The ranker follows one expert
+    drawn by exponential weights. Expected regret: M sqrt(2 T ln N) over the best of N experts, M the largest loss.
+
+    Parameters
+    ----------
+    n_labels : K
+    learner : function (i, j) -> fresh online learner for "label i is among the first j", i from 0, j from 1
+    horizon : number of rounds T
+    loss : "sum@p", "prec@p", or another loss whose family is one of these
+    beta : guesses happen in about T^beta rounds
+    top : largest relevance, for the largest loss M
+    seed : of the guessed rounds and the draws
+
+    Attributes
+    ----------
+    expected_ : expected loss of every round so far; `experts_` : number N of experts in all
+
+    Examples
+    --------
+    >>> ranks = np.array([[[1, 2, 3], [3, 1, 2]], [[2, 1, 3], [1, 3, 2]]])  # two functions on two instances
+    >>> ranker = ExpertLabelRanker(3, lambda i, j: Halving(ranks[:, :, i] <= j), horizon=8, loss="prec@1", seed=1)
+    >>> for x in [0, 1] * 4:
+    ...     order = ranker.predict(x)
+    ...     ranker.update(x, [1, 0, 0] if x == 0 else [0, 1, 0])
+    >>> len(ranker.expected_)
+    8
+    """
+
+    def __init__(
+        self,
+        n_labels: int,
+        learner: Callable[[int, int], OnlineLearner],
+        *,
+        horizon: int,
+        loss: str = "sum@1",
+        beta: float = 0.4,
+        top: int = 1,
+        seed: int | None = None,
+    ) -> None:
+        self.loss = parse(loss)
+        self.n_labels = n_labels
+        p, self.ordered = _family(self.loss, n_labels)
+        self.cuts = list(range(1, p + 1)) if self.ordered else [p]
+        self.rng = np.random.default_rng(seed)
+        start = {(i, j): learner(i, j) for i in range(n_labels) for j in self.cuts}
+        guesses = list(_guesses(n_labels, p, self.ordered))
+        self.tree = _Experts(start, guesses, horizon, beta, _largest(self.loss, n_labels, top), self.rng)
+        self.experts_ = self.tree.size
+        self.expected_: list[float] = []
+        self._seen: tuple[Any, list[np.ndarray]] | None = None
+
+    def predict(self, x: Any) -> np.ndarray:
+        """Ranks (1 = best) of the labels by an expert drawn by weight."""
+        ranks = self._rankings(x)
+        return ranks[int(self.rng.choice(len(ranks), p=self.tree.chances()))]
+
+    def update(self, x: Any, relevance: Any) -> None:
+        """See the relevance of x: charge every expert, and guess if this is a round of guesses."""
+        ranks = self._rankings(x)
+        losses = np.asarray(
+            ranking_loss(str(self.loss), np.tile(np.asarray(relevance), (len(ranks), 1)), ranks=np.array(ranks))
+        )
+        self.expected_.append(float(self.tree.chances() @ losses))
+        self._seen = None
+
+        def tell(state: dict[tuple[int, int], OnlineLearner], guess: tuple[frozenset[int], ...]) -> None:
+            for (i, j), each in state.items():
+                each.update(x, int(i in guess[self.cuts.index(j)]))
+
+        self.tree.learn(losses, tell)
+
+    def _rankings(self, x: Any) -> list[np.ndarray]:
+        if self._seen is None or self._seen[0] is not x:
+            self._seen = (x, [self._ranking(state, x) for state in self.tree.states])
+        return self._seen[1]
+
+    def _ranking(self, state: dict[tuple[int, int], OnlineLearner], x: Any) -> np.ndarray:
+        votes = np.zeros(self.n_labels)
+        for (i, _), each in state.items():
+            votes[i] += each.predict(x)
+        ranks = np.empty(self.n_labels, dtype=np.int64)
+        ranks[np.argsort(-votes, kind="stable")] = np.arange(1, self.n_labels + 1)
+        return ranks
+
+
+class ExpertThresholdLearner:
+    """The way back, Algorithm 6: from an online ranker to an agnostic learner of "label i is among the first j".
+
+    Each expert owns a copy of `ranker` (predict(x) -> ranks, update(x, relevance)), answers 1{rank of i ≤ j}, and in
+    the rounds of guesses tells its ranker BinRel(φ(t), j).
+    """
+
+    def __init__(
+        self,
+        ranker: OnlineLearner,
+        n_labels: int,
+        label: int,
+        cut: int,
+        *,
+        horizon: int,
+        beta: float = 0.4,
+        seed: int | None = None,
+    ) -> None:
+        self.n_labels, self.label, self.cut = n_labels, label, cut
+        self.rng = np.random.default_rng(seed)
+        guesses = list(_guesses(n_labels, cut, ordered=False))
+        self.tree = _Experts(ranker, guesses, horizon, beta, 1.0, self.rng)
+        self.experts_ = self.tree.size
+        self.expected_: list[float] = []
+
+    def predict(self, x: Any) -> int:
+        """The answer of an expert drawn by weight."""
+        answers = self._answers(x)
+        return int(answers[int(self.rng.choice(len(answers), p=self.tree.chances()))])
+
+    def update(self, x: Any, value: int) -> None:
+        """See the right answer."""
+        losses = (self._answers(x) != value).astype(float)
+        self.expected_.append(float(self.tree.chances() @ losses))
+
+        def tell(state: OnlineLearner, guess: tuple[frozenset[int], ...]) -> None:
+            state.update(x, [int(i in guess[0]) for i in range(self.n_labels)])
+
+        self.tree.learn(losses, tell)
+
+    def _answers(self, x: Any) -> np.ndarray:
+        return np.array([int(state.predict(x)[self.label] <= self.cut) for state in self.tree.states])
+
+
+def _guesses(n_labels: int, p: int, ordered: bool) -> Iterator[tuple[frozenset[int], ...]]:
+    """What a guessed ranking tells: the sets of its first j labels, for j = 1..p or for p only."""
+    if ordered:
+        for top in permutations(range(n_labels), p):
+            yield tuple(frozenset(top[:j]) for j in range(1, p + 1))
+    else:
+        for chosen in combinations(range(n_labels), p):
+            yield (frozenset(chosen),)
+
+
+def _family(loss: Metric, n_labels: int) -> tuple[int, bool]:
+    """p, and whether the order within the top p matters."""
+    from podium.metrics import loss_family
+
+    family = loss_family(str(loss))
+    if family is None:
+        raise InputError(
+            f"{loss} is in no family of the paper, so no construction covers it; choose sum@p, prec@p, ap, …"
+        )
+    kind, _, p = family.partition("@")
+    cut = n_labels - 1 if p == "K" else int(p)  # the first K - 1 labels fix the last
+    if cut > n_labels:
+        raise InputError(f"{loss}: there are only {n_labels} labels")
+    return max(1, min(cut, n_labels - 1) if kind == "sum" else cut), kind == "sum"
+
+
+def _largest(loss: Metric, n_labels: int, top: int) -> float:
+    """Largest loss: the relevant labels last, for every number of them, all of relevance `top`."""
+    ranks = np.arange(n_labels, 0, -1)
+    rows = [[top] * n + [0] * (n_labels - n) for n in range(1, n_labels + 1)]
+    found = ranking_loss(str(loss), np.array(rows), ranks=np.tile(ranks, (n_labels, 1)))
+    return max(float(np.max(found)), 1e-12)

@@ -1,0 +1,38 @@
+"""A linear scorer for every label that learns one example at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from podium.kernels.multilabel import stream
+
+__all__ = ["Stream"]
+
+
+class Stream:
+    """AdaGrad on the logistic loss of every label: weights (features + 1, labels), the last row the intercept."""
+
+    def __init__(self, n_features: int, n_labels: int, *, rate: float, penalty: float) -> None:
+        self.rate = rate
+        self.penalty = penalty
+        self.weights = np.zeros((n_features + 1, n_labels))
+        self.squares = np.zeros((n_features + 1, n_labels))
+
+    def learn(self, X: Any, targets: Any, weight: np.ndarray, *, rate: float | None = None) -> np.ndarray:
+        """Learn from rows in order; returns the scores each row was given before it was learned from."""
+        from scipy import sparse
+
+        x = sparse.csr_array(X)
+        goal = np.ascontiguousarray(targets.toarray() if hasattr(targets, "toarray") else targets, dtype=np.float64)
+        scores = np.empty(goal.shape)
+        stream(
+            x.indptr.astype(np.int32), x.indices.astype(np.int32), x.data.astype(np.float64), goal,
+            np.ascontiguousarray(weight), self.rate if rate is None else rate, self.penalty,
+            self.weights, self.squares, scores,
+        )  # fmt: skip
+        return scores
+
+    def scores(self, X: Any) -> np.ndarray:
+        return np.asarray(X @ self.weights[:-1] + self.weights[-1])
