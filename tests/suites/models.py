@@ -4,6 +4,7 @@ function of the model whose answer must survive the file."""
 import numpy as np
 
 from helpers import as_comparisons, sided
+from podium.multilabel import LabelRanker, OnlineLabelRanker
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.counting import WinRate
 from podium.pairwise.rabf import RABF
@@ -33,6 +34,13 @@ def answers_of_rabf(model):
     return [model.ranking_.scores, lower, upper, model.coef_, model.coef_std_errors_, model.residuals_, *later]
 
 
+LABELLED = ([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.2]], [[0, 1, 0], [1, 0, 0], [1, 1, 0], [0, 1, 1]])
+
+
+def answers_of_label_ranker(model):
+    return [model.decision_function(LABELLED[0]), model.rank(LABELLED[0])]
+
+
 def win_rate():
     return WinRate().fit(as_comparisons(3, ROWS))
 
@@ -52,5 +60,7 @@ MODELS = {
     "BradleyTerry": (bradley_terry, answers_of_bradley_terry),
     "BradleyTerry, all options": (bradley_terry_with_all, answers_of_bradley_terry),
     "RABF": (rabf, answers_of_rabf),
+    "LabelRanker": (lambda: LabelRanker("sum@1").fit(*LABELLED), answers_of_label_ranker),
+    "OnlineLabelRanker": (lambda: OnlineLabelRanker("sum@1").fit(*LABELLED), answers_of_label_ranker),
     "WinRate": (win_rate, lambda model: [model.ranking_.scores]),
 }
