@@ -100,6 +100,21 @@ def test_integer_labels_stay_integers():
     assert {type(item) for item in found["items"]} == {int}
 
 
+@pytest.mark.parametrize("kinds", [(pl.Int64, pl.Int8), (pl.UInt64, pl.UInt64), (pl.UInt8, pl.Int64)])
+def test_integers_of_every_width_are_the_same_labels(kinds):
+    big = 2**63 + 1 if kinds[0] == pl.UInt64 else 7
+    frame = pl.DataFrame({"winner": pl.Series([big, 9], dtype=kinds[0]), "loser": pl.Series([9, 3], dtype=kinds[1])})
+    found = read_frame(frame)
+    assert found["items"] == (big, 9, 3)
+    assert {type(item) for item in found["items"]} == {int}
+
+
+def test_dates_and_decimals_are_labels_as_they_read():
+    days = pl.Series(["2026-01-02", "2026-01-03"]).str.to_date()
+    found = read_frame(pl.DataFrame({"winner": days, "loser": days.reverse()}))
+    assert found["items"] == ("2026-01-02", "2026-01-03")
+
+
 def test_pandas_without_pyarrow_is_taken_column_by_column(monkeypatch):
     frame = pd.DataFrame({"winner": ["tea", "milk"], "loser": ["milk", "mate"]}, dtype=object)
     monkeypatch.delattr(pd.DataFrame, "__arrow_c_stream__")

@@ -239,7 +239,7 @@ class _Batch:
         column = self.frame[name]
         if column.dtype.is_nested() or column.dtype == pl.Object:
             raise InputError(f"{prefix(self.where)}column {name!r} holds {column.dtype}; labels are text or numbers")
-        if not column.dtype.is_numeric() and column.dtype != pl.String:
+        if not (column.dtype.is_integer() or column.dtype.is_float() or column.dtype == pl.String):
             column = column.cast(pl.String)
         self.collector.same_kind(name, kind_of(column), self.where)
         return column

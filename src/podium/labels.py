@@ -126,8 +126,9 @@ class Numbering:
         """Codes of two columns of one kind, numbered row by row, left before right."""
         codes_left, codes_right = np.empty(len(left), np.int32), np.empty(len(left), np.int32)
         if left.dtype.is_numeric():
-            both = np.empty(2 * len(left), left.dtype.to_python() if left.dtype == right.dtype else np.float64)
-            both[0::2], both[1::2] = left.fill_null(0).to_numpy(), right.fill_null(0).to_numpy()
+            values = left.fill_null(0).to_numpy(), right.fill_null(0).to_numpy()
+            both = np.empty(2 * len(left), np.result_type(*values))
+            both[0::2], both[1::2] = values
             valid = np.empty(len(both), np.bool_)
             valid[0::2], valid[1::2] = left.is_not_null().to_numpy(), right.is_not_null().to_numpy()
             codes = self._from_array(both, valid)
