@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -11,6 +11,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from podium.checks import (
+    code_column,
+    covariate_table,
+    distinct_labels,
+    non_negative_column,
+    number_column,
+    union_of_labels,
+)
 from podium.errors import ConnectivityWarning, InputError, SeparationWarning
 from podium.forms import read_frame
 from podium.kernels.counts import first_bad_row, histogram
@@ -139,27 +147,27 @@ class Comparisons:
                 raise InputError("no votes: there is nothing to rank")
             labels, left, right = encode_pair(winner, loser)
         else:
-            labels, left, right = _distinct(items), _codes(winner, "winner"), _codes(loser, "loser")
+            labels, left, right = distinct_labels(items), code_column(winner, "winner"), code_column(loser, "loser")
             if len(left) != len(right):
                 raise InputError(f"winner has {len(left)} rows, loser {len(right)}; they must match")
         rows = len(left)
         columns: dict[str, Any] = {}
         if tie is not None:
-            tied = _column(tie, "tie", rows)
+            tied = number_column(tie, "tie", rows)
             if not np.isin(tied, (0, 1)).all():
                 row = int(np.flatnonzero(~np.isin(tied, (0, 1)))[0])
                 raise InputError(f"row {row + 1}: tie is {tied[row]:g}; use true or false")
             columns["outcome"] = np.where(tied == 1, 0, 1).astype(np.int8)
         for name, values in (("weight", weight), ("margin", margin)):
             if values is not None:
-                columns[name] = _non_negative(values, name, rows)
+                columns[name] = non_negative_column(values, name, rows)
         for name, labelled in (("judge", judge), ("group", group)):
             if labelled is not None:
                 if len(labelled) != rows:
                     raise InputError(f"{name} has {len(labelled)} rows, the votes {rows}; they must match")
                 columns[name], columns[f"{name}s"] = encode(labelled, name)
         if covariates is not None:
-            columns["covariates"], columns["covariate_names"] = _covariates(covariates, rows)
+            columns["covariates"], columns["covariate_names"] = covariate_table(covariates, rows)
         made = cls(labels, left, right, **columns)
         return made._without_weightless()
 
@@ -210,9 +218,9 @@ class Comparisons:
                 raise InputError(f"only one of the two has {name} values; give both or neither")
         if self.covariate_names != other.covariate_names:
             raise InputError(f"covariates differ: {self.covariate_names} and {other.covariate_names}")
-        items, recode = _union(self.items, other.items)
-        judges, judge_code = _union(self.judges, other.judges)
-        groups, group_code = _union(self.groups, other.groups)
+        items, recode = union_of_labels(self.items, other.items)
+        judges, judge_code = union_of_labels(self.judges, other.judges)
+        groups, group_code = union_of_labels(self.groups, other.groups)
         if "ranking" in (self.group_is, other.group_is):  # each ranking is a cluster of its own
             groups = tuple(range(1, len(self.groups) + len(other.groups) + 1))
             group_code = np.arange(len(self.groups), len(groups), dtype=np.int32)
@@ -396,67 +404,3 @@ class Comparisons:
 def _some(items: Sequence[Hashable], most: int = 4) -> str:
     """The first few labels in brackets."""
     return "[" + ", ".join(repr(item) for item in items[:most]) + (", …]" if len(items) > most else "]")
-
-
-def _distinct(items: Sequence[Hashable]) -> Sequence[Hashable]:
-    if isinstance(items, range):
-        return items
-    labels = tuple(items.tolist() if isinstance(items, np.ndarray) else items)
-    if len(set(labels)) < len(labels):
-        seen: set[Hashable] = set()
-        twice = next(label for label in labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]
-        raise InputError(f"items: {twice!r} stands twice; labels must differ")
-    return labels
-
-
-def _codes(values: Any, what: str) -> NDArray[Any]:
-    codes = np.asarray(values)
-    if codes.size and codes.dtype.kind not in "iu":
-        raise InputError(
-            f"{what}: with `items`, integer codes are expected, not {codes.dtype}; leave `items` out for labels"
-        )
-    if codes.ndim != 1:
-        raise InputError(f"{what}: one column is expected, not shape {codes.shape}")
-    return np.ascontiguousarray(codes, dtype=codes.dtype if codes.dtype in (np.int32, np.int64) else np.int64)
-
-
-def _column(values: ArrayLike, what: str, rows: int) -> Floats:
-    try:
-        column = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"{what}: numbers are expected ({problem})") from problem
-    if column.shape != (rows,):
-        raise InputError(f"{what} has shape {column.shape}, the votes have {rows} rows; they must match")
-    return column
-
-
-def _non_negative(values: ArrayLike, what: str, rows: int) -> Floats:
-    column = _column(values, what, rows)
-    bad = ~(np.isfinite(column) & (column >= 0))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(f"row {row + 1}: {what} is {column[row]:g}; it must be a finite number of at least 0")
-    return column
-
-
-def _covariates(values: ArrayLike | Mapping[str, ArrayLike], rows: int) -> tuple[Floats, tuple[str, ...]]:
-    if isinstance(values, Mapping):
-        names, columns = tuple(values), [_column(v, name, rows) for name, v in values.items()]
-        table = np.column_stack(columns)
-    else:
-        table = np.asarray(values, dtype=np.float64)
-        table = table[:, None] if table.ndim == 1 else table
-        names = tuple(f"x{k + 1}" for k in range(table.shape[1]))
-    if table.ndim != 2 or len(table) != rows:
-        raise InputError(f"covariates have shape {table.shape}, the votes have {rows} rows; they must match")
-    if not np.isfinite(table).all():
-        row, k = (int(v[0]) for v in np.nonzero(~np.isfinite(table)))
-        raise InputError(f"row {row + 1}: covariate {names[k]!r} is {table[row, k]:g}; it must be finite")
-    return np.ascontiguousarray(table), names
-
-
-def _union(first: Sequence[Hashable], second: Sequence[Hashable]) -> tuple[tuple[Hashable, ...], NDArray[np.int32]]:
-    """All labels, and for each of `second` its place among them."""
-    index = {label: code for code, label in enumerate(first)}
-    recode = np.array([index.setdefault(label, len(index)) for label in second], dtype=np.int32)
-    return tuple(index), recode
