@@ -13,15 +13,23 @@ if TYPE_CHECKING:
     from podium.io import read_comparisons
     from podium.models import load, save
     from podium.pairwise.bradley_terry import BradleyTerry
-    from podium.pairwise.counting import WinRate
+    from podium.pairwise.counting import Borda, Copeland, WinRate
+    from podium.pairwise.elo import Elo
+    from podium.pairwise.least_squares import LeastSquares
     from podium.pairwise.rabf import RABF
+    from podium.pairwise.spectral import RankCentrality
     from podium.ranking import Ranking
 
 # Name -> module. Loaded on first use, so that `import podium` costs about what NumPy costs.
 _LAZY = {
+    "Borda": "podium.pairwise.counting",
     "BradleyTerry": "podium.pairwise.bradley_terry",
     "Comparisons": "podium.comparisons",
+    "Copeland": "podium.pairwise.counting",
+    "Elo": "podium.pairwise.elo",
+    "LeastSquares": "podium.pairwise.least_squares",
     "RABF": "podium.pairwise.rabf",
+    "RankCentrality": "podium.pairwise.spectral",
     "Ranking": "podium.ranking",
     "WinRate": "podium.pairwise.counting",
     "load": "podium.models",
@@ -30,9 +38,14 @@ _LAZY = {
 }
 
 __all__ = [  # noqa: RUF022  (sorted as text: RABF is a class, not a constant)
+    "Borda",
     "BradleyTerry",
     "Comparisons",
+    "Copeland",
+    "Elo",
+    "LeastSquares",
     "RABF",
+    "RankCentrality",
     "Ranking",
     "WinRate",
     "__version__",

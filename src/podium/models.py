@@ -30,23 +30,28 @@ HEADER = "podium.json"
 
 # Class name -> module. Only these are ever built from a file.
 KNOWN: dict[str, str] = {
+    "Borda": "podium.pairwise.counting",
     "BradleyTerry": "podium.pairwise.bradley_terry",
+    "Copeland": "podium.pairwise.counting",
     "CumulativeLogit": "podium.ordinal.cumulative",
+    "Elo": "podium.pairwise.elo",
     "Evidence": "podium.uncertainty",
     "FeatureSpec": "podium.features",
     "Grader": "podium.ordinal.stream",
-    "RABF": "podium.pairwise.rabf",
+    "LabelRanker": "podium.multilabel.ranker",
+    "LeastSquares": "podium.pairwise.least_squares",
     "MedianBaseline": "podium.ordinal.baselines",
+    "OnlineLabelRanker": "podium.multilabel.online",
     "OrdinalPerceptron": "podium.ordinal.baselines",
     "PRank": "podium.ordinal.passive_aggressive",
     "PassiveAggressiveOrdinal": "podium.ordinal.passive_aggressive",
+    "RABF": "podium.pairwise.rabf",
+    "RankCentrality": "podium.pairwise.spectral",
     "Ranking": "podium.ranking",
     "RunningScale": "podium.ordinal.stream",
     "Spread": "podium.uncertainty",
-    "WinRate": "podium.pairwise.counting",
-    "LabelRanker": "podium.multilabel.ranker",
-    "OnlineLabelRanker": "podium.multilabel.online",
     "Stream": "podium.multilabel.streaming",
+    "WinRate": "podium.pairwise.counting",
 }
 
 

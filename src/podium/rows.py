@@ -32,8 +32,8 @@ def vote_targets(c: Comparisons, outcome: Floats) -> Floats:
 
 
 def pull_rows(c: Comparisons) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats, Floats, dict[str, NDArray[Any]]]:
-    """Rows for the robust errors: pair × outcome, or the votes themselves where clusters or covariates need them."""
-    if c.judge is None and c.group is None and c.covariates is None:
+    """Rows for the robust errors: pair × outcome, or the votes where clusters, covariates or margins need them."""
+    if c.judge is None and c.group is None and c.covariates is None and c.margin is None:
         p = c.pairs
         ends = np.concatenate([p.left] * 3), np.concatenate([p.right] * 3)
         outcome = np.repeat([1.0, 0.0, 0.5], len(p))

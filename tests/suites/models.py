@@ -6,8 +6,11 @@ import numpy as np
 from helpers import as_comparisons, sided
 from podium.multilabel import LabelRanker, OnlineLabelRanker
 from podium.pairwise.bradley_terry import BradleyTerry
-from podium.pairwise.counting import WinRate
+from podium.pairwise.counting import Borda, Copeland, WinRate
+from podium.pairwise.elo import Elo
+from podium.pairwise.least_squares import LeastSquares
 from podium.pairwise.rabf import RABF
+from podium.pairwise.spectral import RankCentrality
 
 ROWS = [(0, 1, 1.0, 1.0), (1, 2, 1.0, 2.0), (2, 0, 0.5, 1.0), (0, 2, 1.0, 1.5), (1, 0, 1.0, 1.0), (2, 1, 1.0, 1.0)]
 
@@ -56,7 +59,16 @@ def answers_of_bradley_terry(model):
     ]
 
 
+def scores(model):
+    return [model.ranking_.scores]
+
+
 MODELS = {
+    "Borda": (lambda: Borda().fit(as_comparisons(3, ROWS)), scores),
+    "Copeland": (lambda: Copeland().fit(as_comparisons(3, ROWS)), scores),
+    "Elo": (lambda: Elo().fit(as_comparisons(3, ROWS)), lambda model: scores(model.update(0, 2))),
+    "LeastSquares": (lambda: LeastSquares().fit(as_comparisons(3, ROWS)), lambda m: [*m.ranking_.intervals()]),
+    "RankCentrality": (lambda: RankCentrality().fit(as_comparisons(3, ROWS)), scores),
     "BradleyTerry": (bradley_terry, answers_of_bradley_terry),
     "BradleyTerry, all options": (bradley_terry_with_all, answers_of_bradley_terry),
     "RABF": (rabf, answers_of_rabf),

@@ -26,6 +26,11 @@ class Case:
 
 RANKERS: dict[str, Case] = {
     "bradley-terry": Case(ranker("bradley-terry")),
+    "borda": Case(ranker("borda")),
+    "copeland": Case(ranker("copeland")),
+    "elo": Case(ranker("elo"), sequential=True),
+    "least-squares": Case(ranker("least-squares")),
+    "rank-centrality": Case(lambda: ranker("rank-centrality")(prior=0.0), tolerance=1e-5),
     "rabf": Case(lambda: ranker("rabf")(residual_penalty=0.1)),
     "win-rate": Case(ranker("win-rate")),
 }

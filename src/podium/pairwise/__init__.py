@@ -12,7 +12,12 @@ __all__ = ["METHODS", "ranker"]
 # What a user types -> (module, class). The command line, the comparison of methods and the conformance suite read this.
 METHODS: dict[str, tuple[str, str]] = {
     "bradley-terry": ("podium.pairwise.bradley_terry", "BradleyTerry"),
+    "borda": ("podium.pairwise.counting", "Borda"),
+    "copeland": ("podium.pairwise.counting", "Copeland"),
+    "elo": ("podium.pairwise.elo", "Elo"),
+    "least-squares": ("podium.pairwise.least_squares", "LeastSquares"),
     "rabf": ("podium.pairwise.rabf", "RABF"),
+    "rank-centrality": ("podium.pairwise.spectral", "RankCentrality"),
     "win-rate": ("podium.pairwise.counting", "WinRate"),
 }
 

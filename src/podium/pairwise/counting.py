@@ -9,7 +9,7 @@ import numpy as np
 from podium.comparisons import Comparisons
 from podium.ranking import Ranking
 
-__all__ = ["WinRate"]
+__all__ = ["Borda", "Copeland", "WinRate"]
 
 
 class WinRate:
@@ -45,3 +45,64 @@ class WinRate:
             rate = np.where(votes + self.prior > 0, (points + 0.5 * self.prior) / (votes + self.prior), 0.5)
         self.ranking_ = Ranking(comparisons.items, rate, record=comparisons.record)
         return self
+
+
+class Borda:
+    """Rank items by the chance of beating an opponent picked at random among those they met.
+
+    Every opponent counts the same however often the two met, which `WinRate` does not do. When everyone met everyone
+    this is the Borda count, up to its unit (Shah & Wainwright 2018).
+
+    Attributes
+    ----------
+    ranking_ : Ranking
+        Scores between 0 and 1; an item without votes has ½.
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_rankings([["tea", "cola", "milk"], ["cola", "tea", "milk"], ["tea", "milk", "cola"]])
+    >>> Borda().fit(votes).ranking_.order
+    ('tea', 'cola', 'milk')
+    """
+
+    def fit(self, comparisons: Comparisons) -> Self:
+        """Count."""
+        share, met = _by_opponent(comparisons)
+        owner = np.repeat(np.arange(len(met)), met)
+        total = np.bincount(owner, share, len(met))
+        scores = np.where(met > 0, total / np.maximum(met, 1), 0.5)
+        self.ranking_ = Ranking(comparisons.items, scores, record=comparisons.record)
+        return self
+
+
+class Copeland:
+    """Rank items by the opponents they beat more often than not, less those they lost to more often.
+
+    A Condorcet winner, who beats everyone, is first whatever the margins. An item that met few has a small score either
+    way: this is for data where (almost) everyone met everyone.
+
+    Attributes
+    ----------
+    ranking_ : Ranking
+        Whole numbers: opponents beaten less opponents lost to.
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_pairs([("tea", "cola"), ("tea", "milk"), ("cola", "milk"), ("milk", "cola")])
+    >>> dict(zip(votes.items, Copeland().fit(votes).ranking_.scores.tolist()))
+    {'tea': 2.0, 'cola': -1.0, 'milk': -1.0}
+    """
+
+    def fit(self, comparisons: Comparisons) -> Self:
+        """Count."""
+        share, met = _by_opponent(comparisons)
+        owner = np.repeat(np.arange(len(met)), met)
+        scores = np.bincount(owner, np.sign(share - 0.5), len(met))
+        self.ranking_ = Ranking(comparisons.items, scores, record=comparisons.record)
+        return self
+
+
+def _by_opponent(comparisons: Comparisons) -> tuple[np.ndarray, np.ndarray]:
+    """For each item in turn its share of the votes against each opponent; and how many opponents it met."""
+    a = comparisons.adjacency
+    return np.asarray(a.wins / a.total, dtype=np.float64), np.diff(a.start)

@@ -17,7 +17,7 @@ from podium.features import FeatureSpec, read_features, warn_of_columns
 from podium.likelihoods import LogisticRows
 from podium.penalties import choose_penalties
 from podium.ranking import Ranking
-from podium.rows import logistic_loss, pull_rows, squared_loss, vote_rows, vote_targets
+from podium.rows import logistic_loss, pull_rows, squared_loss, vote_targets
 from podium.solvers import Rows
 from podium.uncertainty import Evidence, extra_covariance
 
@@ -294,12 +294,7 @@ class _Model:
     def _pulls(self, place: Place, unit: float, d: int) -> dict[str, Any]:
         """Slope of single votes, for robust errors."""
         c, logistic = self.comparisons, isinstance(self.problem.loss, LogisticRows)
-        if c.margin is None:
-            left, right, outcome, weight, squares, clusters = pull_rows(c)
-        else:
-            (left, right, outcome, weight), squares = vote_rows(c), c.weight_squares()
-            clusters = {} if c.judge is None else {"judge": c.judge}
-            clusters |= {} if c.group is None else {c.group_is: c.group}
+        left, right, outcome, weight, squares, clusters = pull_rows(c)
         margin = Rows(len(self.matrix), left, right, c.covariates).margin(self._scores(place), place.extras)
         keep = 1.0 / (1.0 - 2.0 * self.flip_rate)
         if logistic:

@@ -1,0 +1,120 @@
+"""Loops of rankers that learn vote by vote: stochastic gradient steps with features, and Elo."""
+
+import cython
+from cython.cimports.libc.math import exp, fabs, sqrt
+
+TINY = cython.declare(cython.double, 1e-100)  # a common factor below this is multiplied in, long before it underflows
+
+# Places in the array of scalars that a caller keeps between calls.
+STEPS, FACTOR_W, FACTOR_R, MASS_W, MASS_R = range(5)
+
+
+def sgd(
+    left: cython.const[cython.int][::1],
+    right: cython.const[cython.int][::1],
+    target: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+    features: cython.const[cython.double][:, ::1],
+    squared: cython.bint,
+    schedule: cython.int,
+    rate: cython.double,
+    offset: cython.double,
+    shrink_w: cython.double,
+    shrink_r: cython.double,
+    scalars: cython.double[::1],
+    w: cython.double[::1],
+    r: cython.double[::1],
+    late_w: cython.double[::1],
+    late_r: cython.double[::1],
+    sum_w: cython.double[::1],
+    sum_r: cython.double[::1],
+) -> None:
+    """Rule (19), one step a row; a step costs O(d) because shrinkage is a factor common to all weights, or residuals.
+
+    The weights are scalars[FACTOR_W]·w, the residuals scalars[FACTOR_R]·r. The step size is `rate` (schedule 0),
+    rate/√t (1) or 1/(rate·(t + offset)) (2). `target` is 1, 0 or ½ for the log loss and the margin wanted for the
+    squared one. For averages, Σ over past steps of factor·w is sum_w + mass·w − late_w, and likewise for r.
+    """
+    k: cython.Py_ssize_t
+    f: cython.Py_ssize_t
+    d: cython.Py_ssize_t = features.shape[1]
+    t: cython.double = scalars[0]
+    factor_w: cython.double = scalars[1]
+    factor_r: cython.double = scalars[2]
+    mass_w: cython.double = scalars[3]
+    mass_r: cython.double = scalars[4]
+    with cython.nogil:
+        for k in range(left.shape[0]):
+            i: cython.Py_ssize_t = left[k]
+            j: cython.Py_ssize_t = right[k]
+            t += 1.0
+            step: cython.double = rate
+            if schedule == 1:
+                step = rate / sqrt(t)
+            elif schedule == 2:
+                step = 1.0 / (rate * (t + offset))
+            along: cython.double = 0.0
+            for f in range(d):
+                along += w[f] * (features[i, f] - features[j, f])
+            margin: cython.double = factor_w * along + factor_r * (r[i] - r[j])
+            slope: cython.double
+            if squared:
+                slope = 2.0 * (margin - target[k])
+            else:
+                tail: cython.double = exp(-fabs(margin))
+                small: cython.double = tail / (1.0 + tail)
+                slope = (1.0 - small if margin > 0 else small) - target[k]
+            slope *= weight[k]
+            factor_w *= 1.0 - step * shrink_w
+            factor_r *= 1.0 - step * shrink_r
+            if factor_w < TINY or factor_r < TINY:
+                for f in range(d):
+                    sum_w[f] += mass_w * w[f] - late_w[f]
+                    late_w[f] = 0.0
+                    w[f] *= factor_w
+                for f in range(r.shape[0]):
+                    sum_r[f] += mass_r * r[f] - late_r[f]
+                    late_r[f] = 0.0
+                    r[f] *= factor_r
+                factor_w = 1.0
+                factor_r = 1.0
+                mass_w = 0.0
+                mass_r = 0.0
+            move: cython.double = step * slope / factor_w
+            for f in range(d):
+                change: cython.double = move * (features[i, f] - features[j, f])
+                w[f] -= change
+                late_w[f] -= change * mass_w
+            move = step * slope / factor_r
+            r[i] -= move
+            r[j] += move
+            late_r[i] -= move * mass_r
+            late_r[j] += move * mass_r
+            mass_w += factor_w
+            mass_r += factor_r
+    scalars[0] = t
+    scalars[1] = factor_w
+    scalars[2] = factor_r
+    scalars[3] = mass_w
+    scalars[4] = mass_r
+
+
+def elo(
+    left: cython.const[cython.int][::1],
+    right: cython.const[cython.int][::1],
+    outcome: cython.const[cython.double][::1],
+    weight: cython.const[cython.double][::1],
+    k_factor: cython.double,
+    slope: cython.double,
+    ratings: cython.double[::1],
+) -> None:
+    """Move both ratings by k·weight·(outcome − expected), the expected score being 1/(1 + exp(−slope·difference))."""
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(left.shape[0]):
+            i: cython.Py_ssize_t = left[k]
+            j: cython.Py_ssize_t = right[k]
+            expected: cython.double = 1.0 / (1.0 + exp(-slope * (ratings[i] - ratings[j])))
+            move: cython.double = k_factor * weight[k] * (outcome[k] - expected)
+            ratings[i] += move
+            ratings[j] -= move

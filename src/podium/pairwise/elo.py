@@ -1,0 +1,98 @@
+"""Elo: ratings that move a little after every game."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.comparisons import Comparisons
+from podium.errors import InputError, NotFittedError
+from podium.kernels.online import elo
+from podium.ranking import Ranking
+from podium.rows import vote_rows
+
+__all__ = ["Elo"]
+
+
+class Elo:
+    """Rate items one vote after the other (Elo 1978).
+
+    After a game both ratings move by k · (score − expected score), in opposite directions; the expected score of a is
+    1 / (1 + 10^((b − a)/400)). The order of the votes matters, which suits items that change, as players do.
+    `BradleyTerry` uses every vote alike and says how sure it is.
+
+    Parameters
+    ----------
+    k : float
+        Most points one game can move: 4 for a calm leaderboard, 32 where items change fast.
+    initial : float
+        Rating of a newcomer.
+
+    Attributes
+    ----------
+    ranking_ : Ranking
+
+    Examples
+    --------
+    >>> Elo(k=32).fit(Comparisons.from_pairs([("tea", "milk")])).ranking_.scores.tolist()
+    [1016.0, 984.0]
+    """
+
+    def __init__(self, *, k: float = 16.0, initial: float = 1000.0) -> None:
+        self.k = k
+        self.initial = initial
+
+    def fit(self, comparisons: Comparisons) -> Self:
+        """Forget everything and rate by these votes, in their order."""
+        self._index: dict[Hashable, int] = {}
+        self._ratings = np.empty(0)
+        return self.partial_fit(comparisons)
+
+    def partial_fit(self, comparisons: Comparisons) -> Self:
+        """Go on with these votes; items not known before start at `initial`."""
+        if not (np.isfinite(self.k) and self.k > 0):
+            raise InputError(f"k is {self.k}; it must be a positive number")
+        if not comparisons.ordered or comparisons.count is not None:
+            raise InputError("these votes were counted and have lost their order, which Elo needs; read them as rows")
+        places = self._places(comparisons.items)
+        left, right, outcome, weight = vote_rows(comparisons)
+        self._play(places[left], places[right], outcome, weight)
+        return self
+
+    def update(self, winner: Hashable, loser: Hashable, *, tie: bool = False, weight: float = 1.0) -> Self:
+        """Go on with one vote."""
+        if winner == loser:
+            raise InputError(f"{winner!r} is compared with itself")
+        places = self._places((winner, loser))
+        self._play(places[:1], places[1:], np.array([0.5 if tie else 1.0]), np.array([float(weight)]))
+        return self
+
+    def _places(self, items: object) -> NDArray[np.int32]:
+        if not hasattr(self, "_index"):
+            self._index, self._ratings = {}, np.empty(0)
+        index = self._index
+        places = np.array([index.setdefault(item, len(index)) for item in items], dtype=np.int32)  # type: ignore[attr-defined]
+        new = len(index) - len(self._ratings)
+        if new > 0:
+            self._ratings = np.concatenate([self._ratings, np.full(new, float(self.initial))])
+        return places
+
+    def _play(
+        self,
+        left: NDArray[np.int32],
+        right: NDArray[np.int32],
+        outcome: NDArray[np.float64],
+        weight: NDArray[np.float64],
+    ) -> None:
+        elo(left, right, outcome, weight, float(self.k), math.log(10.0) / 400.0, self._ratings)
+
+    @property
+    def ranking_(self) -> Ranking:
+        """The ratings so far."""
+        if not getattr(self, "_index", None):
+            raise NotFittedError("this Elo has seen no vote yet; call fit(comparisons) or update(winner, loser)")
+        return Ranking(tuple(self._index), self._ratings, unit=400.0 / math.log(10.0))

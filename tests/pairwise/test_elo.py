@@ -1,0 +1,50 @@
+"""Elo against its rule written out."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from numpy.testing import assert_allclose
+
+from helpers import as_comparisons
+from podium import Comparisons, Elo
+from podium.errors import InputError, NotFittedError
+from strategies import votes
+
+
+def by_hand(n, rows, k, initial):
+    rating = [initial] * n
+    for i, j, score, weight in rows:
+        expected = 1 / (1 + 10 ** ((rating[j] - rating[i]) / 400))
+        rating[i], rating[j] = rating[i] + k * weight * (score - expected), rating[j] - k * weight * (score - expected)
+    return rating
+
+
+@settings(max_examples=80, deadline=None)
+@given(votes())
+def test_ratings_follow_the_rule(data):
+    n, rows = data
+    model = Elo(k=20, initial=1500).fit(as_comparisons(n, rows))
+    assert_allclose(model.ranking_.scores, by_hand(n, rows, 20, 1500), rtol=1e-12)
+
+
+def test_one_by_one_in_parts_or_at_once_is_the_same_and_newcomers_may_appear():
+    pairs = [("a", "b"), ("b", "c"), ("d", "a"), ("c", "b"), ("a", "d")]
+    at_once = Elo().fit(Comparisons.from_pairs(pairs)).ranking_
+    one_by_one = Elo()
+    for winner, loser in pairs:
+        one_by_one.update(winner, loser)
+    parts = Elo().partial_fit(Comparisons.from_pairs(pairs[:2])).partial_fit(Comparisons.from_pairs(pairs[2:]))
+    assert one_by_one.ranking_ == at_once == parts.ranking_
+    assert np.mean(at_once.scores) == pytest.approx(1000.0)  # what one wins the other loses
+
+
+def test_counted_votes_and_bad_options_are_refused():
+    counted = Comparisons("ab", np.array([0]), np.array([1]), count=np.array([5]), ordered=False)
+    with pytest.raises(InputError, match="lost their order"):
+        Elo().fit(counted)
+    with pytest.raises(InputError, match="k is 0"):
+        Elo(k=0).fit(Comparisons.from_pairs([("a", "b")]))
+    with pytest.raises(InputError, match="compared with itself"):
+        Elo().update("a", "a")
+    with pytest.raises(NotFittedError, match="seen no vote"):
+        _ = Elo().ranking_
