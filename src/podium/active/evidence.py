@@ -39,7 +39,6 @@ class Evidence:
         self._right = np.zeros(64, dtype=np.int32)
         self._value = np.zeros(64)
         self._rater = np.zeros(64, dtype=np.int32)
-        self._row: dict[int, int] = {}  # rater and pair -> row
         self._rows_of: dict[int, list[int]] = {}  # pair -> rows, where there is more than one
         self._first: dict[int, int] = {}  # pair -> first row
 
@@ -55,30 +54,40 @@ class Evidence:
         swap = pairs[:, 0] > pairs[:, 1]
         value = np.where(swap, 1.0 - values, values)
         self._reserve(len(pairs))
+        low, high = np.where(swap, pairs[:, ::-1].T, pairs.T)
+        first = self._first
+        listed = keys.tolist()
+        if len(set(listed)) == len(listed) and first.keys().isdisjoint(listed):  # all new: the common case, at once
+            rows = slice(self._size, self._size + len(listed))
+            self._left[rows], self._right[rows], self._value[rows], self._rater[rows] = low, high, value, raters
+            first.update(zip(listed, range(rows.start, rows.stop), strict=True))
+            self._size = rows.stop
+            self.version += 1
+            return []
         changed = []
-        square, size = self.n * self.n, self._size
-        first, row_of = self._first, self._row
-        place = np.empty(len(pairs), dtype=np.int64)
-        for k, (key, rater) in enumerate(zip(keys.tolist(), raters.tolist(), strict=True)):
-            row = row_of.get(rater * square + key)
-            if row is None:
-                row = row_of[rater * square + key] = size
-                if first.setdefault(key, row) != row:
-                    self._rows_of.setdefault(key, [first[key]]).append(row)
-                size += 1
-            else:
-                old = self._value[row]
+        for k, key in enumerate(listed):
+            row = first.setdefault(key, self._size)
+            if row != self._size:
+                row = self._row_of(key, int(raters[k]))
+                old = self._value[row] if row < self._size else np.nan
                 if not (np.isnan(old) or np.isnan(value[k]) or old == value[k]):
                     changed.append(k)
-                self._value[row] = value[k]  # a later row of this call may meet it again
-            place[k] = row
-        self._left[place] = np.where(swap, pairs[:, 1], pairs[:, 0])
-        self._right[place] = np.where(swap, pairs[:, 0], pairs[:, 1])
-        self._value[place] = value
-        self._rater[place] = raters
-        self._size = size
+            self._left[row] = low[k]
+            self._right[row] = high[k]
+            self._value[row] = value[k]
+            self._rater[row] = raters[k]
+            self._size += row == self._size
         self.version += 1
         return changed
+
+    def _row_of(self, key: int, rater: int) -> int:
+        """The row of this rater's word on a pair that others, or the same, have answered; a new one if need be."""
+        rows = self._rows_of.get(key, [self._first[key]])
+        for row in rows:
+            if self._rater[row] == rater:
+                return row
+        self._rows_of[key] = [*rows, self._size]
+        return self._size
 
     def _reserve(self, more: int) -> None:
         need = self._size + more

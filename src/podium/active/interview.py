@@ -38,6 +38,7 @@ class _Batch:
     pairs: np.ndarray
     keys: np.ndarray
     queue: np.ndarray  # pairs to hand out, check pairs among them
+    version: int  # of the evidence when the queue was laid out
     handed: int = 0
 
 
@@ -49,7 +50,7 @@ class CheckPairs:
     rng: np.random.Generator
     owed: float = 0.0
     keys: list[int] = field(default_factory=list)
-    predicted: list[float] = field(default_factory=list)  # places between the two, right less left, before the answer
+    predicted: list[int] = field(default_factory=list)  # places from the lower to the higher code, before the answer
 
     def draw(self, count: int, state: State, taken: set[int]) -> np.ndarray:
         """Pairs to go with `count` questions, in the share asked for."""
@@ -61,19 +62,19 @@ class CheckPairs:
         wanted = min(wanted, room // 2)  # a few pairs are left: no use in guessing for them
         place = np.empty(n, dtype=np.int64)
         place[state.order] = np.arange(n)
-        found: list[tuple[int, int]] = []
+        found = NO_PAIRS
         while len(found) < wanted:
             tries = self.rng.integers(0, n, size=(2 * (wanted - len(found)) + 8, 2))
             tries = tries[tries[:, 0] != tries[:, 1]]
             keys = state.evidence.keys(tries)
-            for pair, key, known in zip(tries, keys.tolist(), state.evidence.closed(keys), strict=True):
-                if not known and key not in taken and len(found) < wanted:
-                    taken.add(key)
-                    found.append((int(pair[0]), int(pair[1])))
-                    self.keys.append(key)
-                    low, high = divmod(key, n)
-                    self.predicted.append(float(place[high] - place[low]))
-        return np.array(found, dtype=np.int64).reshape(-1, 2)
+            new = ~state.evidence.closed(keys) & ~np.fromiter((k in taken for k in keys.tolist()), bool, len(keys))
+            new &= np.isin(np.arange(len(keys)), np.unique(keys, return_index=True)[1])
+            some = np.flatnonzero(new)[: wanted - len(found)]
+            taken.update(keys[some].tolist())
+            found = np.concatenate([found, tries[some]])
+            self.keys.extend(keys[some].tolist())
+            self.predicted.extend((place[keys[some] % n] - place[keys[some] // n]).tolist())
+        return found
 
 
 class Interview:
@@ -181,8 +182,9 @@ class Interview:
             pairs = batch.queue[batch.handed : batch.handed + most - count]
             batch.handed += len(pairs)
             keys = self.evidence.keys(pairs)
-            fresh = ~self.evidence.closed(keys)
-            pairs, keys = pairs[fresh], keys[fresh]
+            if self.evidence.version != batch.version:  # answers came in meanwhile, perhaps to these
+                fresh = ~self.evidence.closed(keys)
+                pairs, keys = pairs[fresh], keys[fresh]
             found.append(pairs)
             count += len(pairs)
             self._asked.update(keys.tolist())
@@ -209,7 +211,7 @@ class Interview:
         except StopIteration as end:
             self.state.order = np.asarray(end.value, dtype=np.int64)
             self._finished = True
-            return _Batch(NO_PAIRS, np.zeros(0, dtype=np.int64), NO_PAIRS)
+            return _Batch(NO_PAIRS, np.zeros(0, dtype=np.int64), NO_PAIRS, self.evidence.version)
         keys, first = np.unique(self.evidence.keys(pairs), return_index=True)
         new = ~self.evidence.closed(keys)
         if self._open:
@@ -220,7 +222,7 @@ class Interview:
             checks = self.checks.draw(len(queue), self.state, taken)
             place = self.checks.rng.integers(0, len(queue) + 1, size=len(checks))
             queue = np.insert(queue, place, checks, axis=0)
-        return _Batch(pairs, self.evidence.keys(pairs), queue)
+        return _Batch(pairs, self.evidence.keys(pairs), queue, self.evidence.version)
 
     def tell(self, pairs: np.ndarray, values: np.ndarray, raters: np.ndarray | None = None) -> list[int]:
         """Take answers, also to pairs that were not asked; return the rows that contradict the same rater."""

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from podium.active.evidence import Evidence
+
+if TYPE_CHECKING:
+    from podium.active.posterior import Posterior
 
 __all__ = ["Flow", "Start", "State"]
 
@@ -19,8 +23,9 @@ class State:
     """The desk of one interview.
 
     `order` is the best order an algorithm has so far and `spread` its own idea of how many places each item may be
-    off (infinite before it has one); `blocks` are the tiers of a decomposition, if one was made. `evidence` holds every
-    answer, also those that the algorithm did not ask for.
+    off (infinite before it has one); `blocks` are the tiers of a decomposition, if one was made, `posterior` the places
+    of a bisection. `evidence` holds every answer, also those that the algorithm did not ask for; `weights` say how far
+    each rater is to be believed (all alike if None).
     """
 
     def __init__(self, n: int, rng: np.random.Generator, *, order: np.ndarray | None = None) -> None:
@@ -30,6 +35,8 @@ class State:
         self.order = rng.permutation(n) if order is None else np.array(order, dtype=np.int64)
         self.spread = np.full(n, np.inf)
         self.blocks: list[np.ndarray] | None = None
+        self.posterior: Posterior | None = None
+        self.weights: np.ndarray | None = None
 
 
 Start = Callable[[State], Flow]

@@ -15,6 +15,8 @@ def posterior_sweep(
     blur: cython.double,
     temper: cython.double,
     table: cython.const[cython.double][::1],
+    far_table: cython.const[cython.double][::1],
+    far: cython.double,
     reach: cython.double,
     steps: cython.const[cython.double][::1],
     unit: cython.double,
@@ -27,7 +29,8 @@ def posterior_sweep(
 
     Row v of start/partner/pull holds v's partners; pull > 0 says v before the partner, weight |pull|; 0 is a tie.
     At position t the answer "v before j" has log-likelihood table(z), z = (position[j] - t) / s_j, with
-    s_j**2 = scale**2 + (blur * spread[j])**2; the table covers -reach..reach. The grid is position[v] + spread-sized
+    s_j**2 = scale**2 + (blur * spread[j])**2; the table covers -reach..reach. Beyond `far` places from j the answer has
+    far_table(z) instead. The grid is position[v] + spread-sized
     units times `steps`, clipped to 0..n-1; `unit` is its least unit. Items move at once, so later ones see them.
     """
     n: cython.Py_ssize_t = position.shape[0]
@@ -73,11 +76,20 @@ def posterior_sweep(
                 if weight < 0.0:
                     sharp = -sharp
                     weight = -weight
-                if weight > 0.0:
+                if weight > 0.0 and where - grid[0] <= far and grid[cells - 1] - where <= far:
                     for g in range(cells):
                         z = (where - grid[g]) * sharp + 0.5 * last
                         z = 0.0 if z < 0.0 else (last if z > last else z)
                         mass[g] += weight * table[cython.cast(cython.int, z)]
+                elif weight > 0.0:
+                    for g in range(cells):
+                        z = (where - grid[g]) * sharp + 0.5 * last
+                        z = 0.0 if z < 0.0 else (last if z > last else z)
+                        at = cython.cast(cython.int, z)
+                        if where - grid[g] <= far and grid[g] - where <= far:
+                            mass[g] += weight * table[at]
+                        else:
+                            mass[g] += weight * far_table[at]
                 else:
                     for g in range(cells):
                         z = (where - grid[g]) * sharp + 0.5 * last

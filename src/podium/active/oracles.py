@@ -1,0 +1,164 @@
+"""Who answers: simulated judges with a known truth, matrices, functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from podium.errors import InputError
+
+__all__ = ["MODELS", "FunctionOracle", "MatrixOracle", "Oracle", "Simulated"]
+
+MODELS = ("flips", "bradley-terry", "cyclic", "chaos", "long-range")
+
+
+class Oracle(Protocol):
+    """Answers pairs of item codes: 1 the left one goes first, 0 the right one, 0.5 a tie, nan no answer."""
+
+    def answer(self, pairs: np.ndarray) -> np.ndarray: ...
+
+
+class FunctionOracle:
+    """Put each pair to a function of two labels, which returns 1, 0, 0.5, a bool, or None to skip.
+
+    >>> oracle = FunctionOracle(lambda a, b: a < b, ["pear", "apple"])
+    >>> oracle.answer(np.array([[0, 1], [1, 0]])).tolist()
+    [0.0, 1.0]
+    """
+
+    def __init__(self, function: Callable[[Any, Any], float | bool | None], items: Sequence[Hashable]) -> None:
+        self.function = function
+        self.items = tuple(items)
+
+    def answer(self, pairs: np.ndarray) -> np.ndarray:
+        said = [self.function(self.items[u], self.items[v]) for u, v in pairs.tolist()]
+        return np.array([np.nan if each is None else float(each) for each in said])
+
+
+class MatrixOracle:
+    """Read answers from a square array: entry [u, v] is 1 if u goes before v, 0 if after, 0.5 a tie."""
+
+    def __init__(self, wins: np.ndarray) -> None:
+        self.wins = np.asarray(wins)
+        if self.wins.ndim != 2 or self.wins.shape[0] != self.wins.shape[1]:
+            raise InputError(f"the answers have shape {self.wins.shape}; a square array is needed")
+
+    def answer(self, pairs: np.ndarray) -> np.ndarray:
+        return self.wins[pairs[:, 0], pairs[:, 1]].astype(np.float64)
+
+
+class Simulated:
+    """A judge of n items with a hidden order and a known kind of mistake.
+
+    Parameters
+    ----------
+    n : int
+    model : str
+        "flips": every answer is wrong with chance `level`. "bradley-terry": items d places apart are confused with
+        chance 1 / (1 + exp(d / (level·n))). "cyclic": the items stand on a circle and each goes before the half that
+        follows it, with flips of chance `level`. "chaos": every other tenth of the order is a tournament of coin
+        flips, the rest is clean but for flips of chance `level`. "long-range": an adversary turns the share `level` of
+        all pairs round, the farthest ones.
+    level : float
+    seed : int
+    persistent : bool
+        True: the same pair gets the same answer for ever (the paper's setting). False: mistakes are drawn afresh.
+
+    Examples
+    --------
+    >>> judge = Simulated(5, "flips", 0.0, seed=3)
+    >>> judge.cost(judge.order)
+    0
+    """
+
+    def __init__(
+        self, n: int, model: str = "flips", level: float = 0.1, *, seed: int = 0, persistent: bool = True
+    ) -> None:
+        if model not in MODELS:
+            raise InputError(f"no noise model {model!r}; there are {', '.join(MODELS)}")
+        if not 0 <= level <= 1:
+            raise InputError(f"level is {level:g}; it lies between 0 and 1")
+        rng = np.random.default_rng([seed, n])
+        self.n = n
+        self.model = model
+        self.level = level
+        self.persistent = persistent
+        self.order = rng.permutation(n)
+        self.place = np.argsort(self.order)
+        self._salt = np.uint64(rng.integers(0, 2**63))
+        self._rng = rng
+
+    def answer(self, pairs: np.ndarray) -> np.ndarray:
+        left, right = np.asarray(pairs[:, 0], dtype=np.int64), np.asarray(pairs[:, 1], dtype=np.int64)
+        draws = self._luck(left, right) if self.persistent else self._rng.random(len(left))
+        return self._decide(left, right, draws).astype(np.float64)
+
+    def _decide(self, left: np.ndarray, right: np.ndarray, draws: np.ndarray) -> np.ndarray:
+        """True where the left item is put first. `draws` are uniform, the same for (u, v) and (v, u)."""
+        n = self.n
+        gap = self.place[right] - self.place[left]
+        first = gap > 0
+        far = np.abs(gap)
+        wrong: np.ndarray
+        if self.model == "bradley-terry":
+            wrong = draws < 1.0 / (1.0 + np.exp(np.minimum(far / max(self.level * n, 1e-9), 700.0)))
+        elif self.model == "long-range":
+            wrong = far > (1.0 - np.sqrt(self.level)) * n
+        elif self.model == "cyclic":
+            wrong = (2 * far > n) ^ (draws < self.level)
+        elif self.model == "chaos":
+            block = self.place * 10 // n
+            coin = (block[left] == block[right]) & (block[left] % 2 == 0)
+            wrong = draws < np.where(coin, 0.5, self.level)
+        else:
+            wrong = draws < self.level
+        return first ^ wrong
+
+    def _luck(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """A uniform number per pair, always the same: the pair hashed by splitmix64, so that no n² array is needed."""
+        key = np.minimum(left, right).astype(np.uint64) * np.uint64(self.n) + np.maximum(left, right).astype(np.uint64)
+        z = (key + self._salt) * np.uint64(0x9E3779B97F4A7C15)
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        uniform: np.ndarray = ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
+        return uniform
+
+    def matrix(self) -> np.ndarray:
+        """All answers as a square array; needs persistent mistakes."""
+        if not self.persistent:
+            raise InputError("a judge with fresh mistakes has no fixed answers; use persistent=True")
+        wins = np.zeros((self.n, self.n), dtype=np.int8)
+        for u in range(self.n - 1):
+            others = np.arange(u + 1, self.n)
+            wins[u, others] = self._decide(left := np.full(len(others), u), others, self._luck(left, others))
+            wins[others, u] = 1 - wins[u, others]
+        return wins
+
+    def cost(self, order: np.ndarray) -> int:
+        """How many of all n(n-1)/2 answers contradict `order`."""
+        order = np.asarray(order, dtype=np.int64)
+        against = 0
+        for i in range(self.n - 1):
+            left = np.full(self.n - 1 - i, order[i])
+            against += int(np.count_nonzero(~self._decide(left, order[i + 1 :], self._luck(left, order[i + 1 :]))))
+        return against
+
+    def excess(self, order: np.ndarray) -> float:
+        """Expected cost of `order` above that of the hidden order, as a share of all pairs that are out of order.
+
+        The number of pairs that `order` puts otherwise than the hidden order, over all pairs (Kendall distance).
+        """
+        place = self.place[np.asarray(order)]
+        return float(_inversions(place)) / max(1, self.n * (self.n - 1) // 2)
+
+
+def _inversions(values: np.ndarray) -> int:
+    """Pairs that stand in the wrong order, by merging."""
+    if len(values) < 2:
+        return 0
+    half = len(values) // 2
+    left, right = np.sort(values[:half]), values[half:]
+    across = int((half - np.searchsorted(left, right)).sum())
+    return across + _inversions(values[:half]) + _inversions(values[half:])

@@ -1,0 +1,147 @@
+"""Where each item stands, as far as the answers tell: a posterior over places for every item.
+
+The model is local: the chance that an answer puts u before v, when v stands d places below u, is
+
+    floor + (1 - 2·floor) / (1 + exp(-d / scale)),
+
+a share of plain mistakes (`floor`, at any distance) and a zone of close calls (`scale` places wide). One sweep takes
+the items one by one, computes the posterior of each over a grid of all scales, the others standing where they stand
+with their own spread, and moves it to the mean. Both constants are fitted to fresh answers only: each is predicted before
+it is used, so neither can flatter itself.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.active.evidence import Votes
+from podium.active.order import SparseWins
+from podium.kernels import bisect as kernel
+
+__all__ = ["Posterior"]
+
+REACH = 12.0  # the table of log-likelihoods covers logits -REACH … REACH
+CELLS = 1024
+BLUR = 0.55  # sqrt(3)/pi: the logistic scale of a normal spread of one
+TEMPER = 1.3  # weight of an answer, tuned: a spread that shrinks faster asks closer to home sooner
+SIDE = 16  # grid cells to each side of an item
+RATIO = 1.3  # of one cell to the next: 16 cells reach 54 spreads
+UNIT = 0.5  # finest cell, in places
+FLOORS = np.array([0.003, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4])
+SCALES = np.array([0.0003, 0.001, 0.003, 0.006, 0.01, 0.015, 0.03, 0.06, 0.1, 0.2])  # as shares of n
+FAR = 1 / 3  # share of all places beyond which two items are far apart
+FAR_FLOOR = 0.3  # mistakes among far pairs count as so many at most: less would leave the cut of a cycle open
+MEMORY = 4  # rounds of fresh answers that the constants are fitted to
+SAMPLE = 6000  # of them at most so many
+
+
+class Posterior:
+    """Places and spreads of n items, and the noise of the answers.
+
+    Attributes
+    ----------
+    position, spread : (n,) arrays
+        Mean and standard deviation of each item's place, 0 the best.
+    floor, scale : float
+        Share of plain mistakes, and the width in places of the zone of close calls.
+    """
+
+    def __init__(self, n: int, blocks: list[np.ndarray] | None = None) -> None:
+        self.n = n
+        self.position = np.full(n, (n - 1) / 2)
+        self.spread = np.full(n, max(n / np.sqrt(12), 0.5))
+        self.floor = 0.1
+        self.scale = max(0.02 * n, 0.05)
+        self._fresh: list[tuple[np.ndarray, np.ndarray]] = []
+        self._rng = np.random.default_rng(0)  # only the order in which items are visited
+        away = (RATIO ** np.arange(1, SIDE + 1) - 1) / (RATIO - 1)
+        self._steps = np.concatenate([-away[::-1], [0.0], away])
+        if blocks is not None:
+            first = 0
+            for block in blocks:
+                self.position[block] = first + (len(block) - 1) / 2
+                self.spread[block] = max(1.5 * len(block) / np.sqrt(12), 0.5)
+                first += len(block)
+
+    def copy(self) -> Posterior:
+        """A posterior that can be swept without changing this one."""
+        twin = Posterior(self.n)
+        twin.position, twin.spread = self.position.copy(), self.spread.copy()
+        twin.floor, twin.scale = self.floor, self.scale
+        return twin
+
+    @property
+    def order(self) -> np.ndarray:
+        """Items by position, best first."""
+        order: np.ndarray = np.argsort(self.position, kind="stable")
+        return order
+
+    def sweep(self, table: SparseWins, sweeps: int, quantiles: np.ndarray | None = None) -> np.ndarray:
+        """Move every item to its posterior mean, `sweeps` times; return the places at `quantiles` (n, r) at the end."""
+        near, far = _loglik(self.floor), _loglik(self._far_floor(table))
+        room = np.empty(len(self._steps)), np.empty(len(self._steps))
+        none = np.empty((self.n, 0))
+        target = none
+        for number in range(sweeps):
+            visit = self._rng.permutation(self.n)
+            wanted = none if quantiles is None or number + 1 < sweeps else quantiles[visit]
+            found = np.empty(wanted.shape)
+            kernel.posterior_sweep(
+                table.start, table.partner, table.pull, visit, self.position, self.spread, self.scale, BLUR, TEMPER,
+                near, far, FAR * self.n, REACH, self._steps, UNIT, wanted, found, *room,
+            )  # fmt: skip
+            self.position[self.order] = np.arange(self.n)  # places are ranks again
+            if wanted.shape[1]:
+                target = np.empty(found.shape)
+                target[visit] = found
+        return target
+
+    def _far_floor(self, table: SparseWins) -> float:
+        """Share of mistakes among answers on pairs that stand more than a third of all places apart.
+
+        Where far pairs are wrong more often than near ones, as in a cycle, they must not pull items across the order.
+        """
+        gap = self.position[table.right] - self.position[table.left]
+        doubt = 2.0 * np.sqrt(self.spread[table.left] ** 2 + self.spread[table.right] ** 2)
+        far = np.abs(gap) > FAR * self.n + np.minimum(doubt, self.n / 6)
+        told = np.count_nonzero(far)
+        wrong = np.count_nonzero(far & (gap * table.edge < 0))
+        return max(self.floor, min((wrong + 10 * self.floor) / (told + 10), FAR_FLOOR))
+
+    def predict(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Places by which the left item of each pair stands above the right one, and the variance of that."""
+        left, right = pairs[:, 0], pairs[:, 1]
+        return self.position[right] - self.position[left], self.spread[left] ** 2 + self.spread[right] ** 2
+
+    def learn_noise(self, gap: np.ndarray, variance: np.ndarray, answers: np.ndarray) -> None:
+        """Refit `floor` and `scale` with fresh answers to pairs that were predicted (`gap`, `variance`) before."""
+        told = ~np.isnan(answers) & (answers != 0.5)
+        agrees = np.where(answers[told] > 0.5, gap[told], -gap[told])
+        self._fresh = [*self._fresh[1 - MEMORY :], (agrees, variance[told])]
+        agrees, variance = (np.concatenate(column) for column in zip(*self._fresh, strict=True))
+        if len(agrees) < 20:
+            return
+        if len(agrees) > SAMPLE:
+            some = self._rng.permutation(len(agrees))[:SAMPLE]
+            agrees, variance = agrees[some], variance[some]
+        best = -np.inf
+        for scale in SCALES * self.n:
+            logit = np.clip(agrees / np.sqrt(scale**2 + BLUR**2 * variance), -30, 30)
+            right = 1 / (1 + np.exp(-logit))
+            loglik = np.log(FLOORS[:, None] + (1 - 2 * FLOORS[:, None]) * right).sum(axis=1)
+            if loglik.max() > best:
+                best = loglik.max()
+                self.floor, self.scale = float(FLOORS[loglik.argmax()]), float(scale)
+
+
+def _loglik(floor: float) -> np.ndarray:
+    """Log-likelihood of an answer by the logit of the distance, as a table."""
+    logits = np.linspace(-REACH, REACH, CELLS + 1)
+    loglik: np.ndarray = np.log(floor + (1 - 2 * floor) / (1 + np.exp(-logits)))
+    return loglik
+
+
+def vote_table(n: int, votes: Votes, weight: np.ndarray | None = None) -> SparseWins:
+    """Votes laid out by item, for sweeps and local searches."""
+    edge = 2.0 * votes.value - 1.0
+    return SparseWins(n, votes.left, votes.right, edge if weight is None else edge * weight[votes.rater])
