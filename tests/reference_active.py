@@ -39,3 +39,22 @@ def random_tournament(n, flip, rng):
     turned = np.triu(rng.random((n, n)) < flip, 1)
     wins[turned] = 0.0
     return wins + np.tril(1.0 - wins.T, -1)
+
+
+def posterior_of(item, partners, answers, position, spread, floor, scale, blur, temper, grid):
+    """Posterior mean and spread of one item's place over a grid, by the formula of `podium.active.posterior`."""
+    logs = []
+    for t in grid:
+        total = 0.0
+        for j, answer in zip(partners, answers, strict=True):
+            width = np.hypot(scale, blur * spread[j])
+            z = np.clip((position[j] - t) / width, -12, 12)
+            first = floor + (1 - 2 * floor) / (1 + np.exp(-z))
+            last = floor + (1 - 2 * floor) / (1 + np.exp(z))
+            total += answer * np.log(first) + (1 - answer) * np.log(last)
+        logs.append(temper * total)
+    widths = (np.append(grid[1:], grid[-1]) - np.append(grid[0], grid[:-1])) / 2
+    mass = np.exp(np.array(logs) - max(logs)) * widths
+    mass /= mass.sum()
+    mean = float(mass @ grid)
+    return mean, float(np.sqrt(mass @ (grid - mean) ** 2))

@@ -1,1 +1,9 @@
 """Ask the fewest questions for the best order."""
+
+from podium.active.checks import Summary
+from podium.active.improve import PaperOptions
+from podium.active.order import Kemeny, kemeny
+from podium.active.presets import PRESETS
+from podium.active.ranker import ActiveRanker, rank_with
+
+__all__ = ["PRESETS", "ActiveRanker", "Kemeny", "PaperOptions", "Summary", "kemeny", "rank_with"]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 
 import numpy as np
 
+from podium.active.features import Features
 from podium.active.order import SparseWins, iterated_search, mfast_cost
-from podium.active.posterior import Posterior, vote_table
+from podium.active.posterior import Posterior, rater_weights, vote_table
 from podium.active.quicksort import quicksort
-from podium.active.state import Flow, State
+from podium.active.state import NO_PAIRS, Flow, State, together
 from podium.kernels import bisect as kernel
 
-__all__ = ["BisectOptions", "best_order", "bisect", "choose_pairs", "random_pairs"]
+__all__ = ["BisectOptions", "Estimate", "bisect", "choose_pairs", "estimate", "random_pairs"]
 
+PROBE = 20  # questions that look for mistakes after the first levels, or a fiftieth of n
+SORTABLE = 0.13  # sort to the end if no more of them are mistakes
 DENSE = 400  # up to so many items the last search runs on a square array, with restarts
 
 
@@ -29,6 +32,7 @@ class BisectOptions:
     questions : stop after so many questions per item; None: when no pair is left worth asking.
     rounds : if given, spread `questions` over so many rounds instead of `per_round`.
     top : care for the order of the first `top` places only; None: for all.
+    until : stop as soon as this says so of the posterior.
     """
 
     levels: int = 2
@@ -38,45 +42,93 @@ class BisectOptions:
     questions: float | None = None
     rounds: int | None = None
     top: int | None = None
+    until: Callable[[Posterior], bool] | None = None
 
 
-def bisect(state: State, options: BisectOptions, stable: Callable[[State, Posterior], bool] | None = None) -> Flow:
+def bisect(state: State, options: BisectOptions, features: Features | None = None) -> Flow:
     """Order all items: a rough start, then rounds of questions at the quantiles of each item's posterior.
 
     An answer tells most where it could go either way, so the partners of an item are those that stand where the item
-    itself may stand; and it tells where it matters, so items get questions in proportion to their spread. After two
-    QuickSort levels the cut of a cyclic tournament is fixed, which random pairs alone cannot do.
+    itself may stand; and it tells most where much is open, so items get questions in proportion to their spread. After
+    two QuickSort levels the cut of a cyclic tournament is fixed, which random pairs alone cannot do.
     """
     n, rng = state.n, state.rng
+    rounds = max(1, options.levels)
     if options.levels:
-        yield from quicksort(state, levels=options.levels)
-        posterior = Posterior(n, state.blocks)
-        asked_rounds = options.levels
+        posterior = yield from _sorted_start(state, options)
     else:
         yield random_pairs(n, int(options.warm * n), rng)
         posterior = Posterior(n)
-        asked_rounds = 1
-    state.blocks = None
-    state.posterior = posterior
+    state.posterior, state.blocks = posterior, None
     limit = np.inf if options.questions is None else options.questions * n
     while True:
-        table = vote_table(n, state.evidence.votes(), state.weights)
-        draws = rng.random((n, options.most)) + rng.permuted(np.tile(np.arange(options.most), (n, 1)), axis=1)
-        target = posterior.sweep(table, 2 if asked_rounds <= 3 else 1, draws / options.most)
+        if features is not None:
+            posterior.prior, posterior.precision = features.prior(posterior)
+        votes = state.evidence.votes()
+        state.weights = rater_weights(votes, posterior)
+        table = vote_table(n, votes, state.weights)
+        strata = rng.permuted(np.tile(np.arange(options.most), (n, 1)), axis=1)
+        target = posterior.sweep(table, 2 if rounds <= 3 else 1, (strata + rng.random(strata.shape)) / options.most)
         state.order, state.spread = posterior.order, posterior.spread
         left = limit - state.evidence.distinct
-        if left <= 0 or (stable is not None and stable(state, posterior)):
+        if left < 1 or rounds == options.rounds or (options.until is not None and options.until(posterior)):
             break
-        count = options.per_round * n if options.rounds is None else left / max(1, options.rounds - asked_rounds)
+        count = options.per_round * n if options.rounds is None else left / (options.rounds - rounds)
         pairs = choose_pairs(posterior, table, target, int(min(np.ceil(count), left)), options, rng)
         if not len(pairs):
             break
         gap, variance = posterior.predict(pairs)
         answers = yield pairs
         posterior.learn_noise(gap, variance, answers)
-        asked_rounds += 1
-    state.order = best_order(state)
-    return state.order
+        rounds += 1
+    if options.until is not None:
+        yield from _ask_neighbours(state)
+    return estimate(state).order
+
+
+def _ask_neighbours(state: State) -> Generator[np.ndarray, np.ndarray, None]:
+    """Ask the pairs of neighbours that were never asked, so that no step of the final order is a mere guess."""
+    for _ in range(3):
+        order = estimate(state).order
+        pairs = np.column_stack([order[:-1], order[1:]])
+        pairs = pairs[~state.evidence.closed(state.evidence.keys(pairs))]
+        if not len(pairs):
+            return
+        yield pairs
+
+
+def _sorted_start(state: State, options: BisectOptions) -> Generator[np.ndarray, np.ndarray, Posterior]:
+    """A few QuickSort levels; then QuickSort to the end if a probe finds few mistakes between neighbouring blocks.
+
+    Where answers are clean, or wrong only between far items as in a cycle, sorting is the best use of a question;
+    where any answer may be wrong, its early mistakes are too dear.
+    """
+    yield from quicksort(state, levels=options.levels, median_of_three=True)
+    blocks = state.blocks
+    if blocks is None or len(blocks) < 2:
+        return Posterior(state.n, blocks)
+    pairs = _probe(blocks, max(PROBE, state.n // 50), state.rng)
+    answers = yield pairs
+    told = answers[~np.isnan(answers)]
+    wrong = float(np.mean(1.0 - told)) if len(told) else 0.5
+    if wrong > SORTABLE:
+        return Posterior(state.n, blocks)
+    parts = yield from together([quicksort(state, block, median_of_three=True) for block in blocks])
+    state.order = np.concatenate(parts)
+    posterior = Posterior(state.n, [np.array([item]) for item in state.order])
+    posterior.spread[:] = 0.5 + wrong * state.n
+    posterior.floor, posterior.scale = max(wrong, 0.003), max(0.003 * state.n, 0.05)
+    return posterior
+
+
+def _probe(blocks: list[np.ndarray], count: int, rng: np.random.Generator) -> np.ndarray:
+    """Random pairs of items in neighbouring blocks, the one expected first on the left; pivots are passed over."""
+    wide = [block for block in blocks if len(block) > 1] or blocks
+    if len(wide) < 2:
+        return NO_PAIRS
+    first = rng.integers(0, len(wide) - 1, size=count)
+    pairs = [(wide[k][rng.integers(len(wide[k]))], wide[k + 1][rng.integers(len(wide[k + 1]))]) for k in first]
+    return np.unique(np.array(pairs, dtype=np.int64), axis=0)
 
 
 def random_pairs(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -100,7 +152,9 @@ def choose_pairs(
     weight = posterior.spread.copy()
     if options.top is not None:  # the chance to belong to the head; a little for the rest, which may be misplaced
         away = (posterior.position - options.top) / (posterior.spread + 1.0)
-        weight *= 0.02 + 1.0 / (1.0 + np.exp(np.clip(2.0 * away, -50, 50)))
+        interest = 0.02 + 1.0 / (1.0 + np.exp(np.clip(2.0 * away, -50, 50)))
+        weight *= interest
+        count = min(count, int(np.ceil(options.most * interest.sum())))  # a smaller round, rather than the tail
     share = weight * (count / weight.sum())
     for _ in range(4):
         share = np.minimum(share * (count / share.sum()), options.most)
@@ -117,30 +171,42 @@ def choose_pairs(
     return pairs
 
 
-def best_order(state: State, *, sweeps: int = 6) -> np.ndarray:
-    """The order that the answers so far speak for, without asking.
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """What the answers so far speak for: an order, how far each item may be off, and the noise of the answers."""
+
+    order: np.ndarray
+    spread: np.ndarray
+    floor: float
+    scale: float
+
+
+def estimate(state: State, *, sweeps: int = 6) -> Estimate:
+    """Read the best order off the answers so far, without asking and without touching `state`.
 
     Sweeps of the posterior place every item; then single moves and exact windows remove the disagreement with the
     answers that is left. Up to 400 items the search starts again from perturbed orders.
     """
-    n = state.n
     votes = state.evidence.votes()
+    posterior = Posterior(state.n, state.blocks) if state.posterior is None else state.posterior.copy()
     if not len(votes):
-        return state.order.copy()
-    table = vote_table(n, votes, state.weights)
-    order = state.order
-    if state.posterior is not None:
-        posterior = state.posterior.copy()
-        posterior.sweep(table, sweeps)
-        state.spread = posterior.spread
-        order = posterior.order
-    if n <= DENSE:
-        wins = np.zeros((n, n))
-        np.add.at(wins, (votes.left, votes.right), votes.value)
-        np.add.at(wins, (votes.right, votes.left), 1.0 - votes.value)
-        rng = np.random.default_rng(0)
-        first = iterated_search(wins, order, restarts=20, rng=rng)
-        second = iterated_search(wins, restarts=20, rng=rng)
-        return first if mfast_cost(wins, first) <= mfast_cost(wins, second) else second
-    order = table.insertion_search(order)
-    return table.insertion_search(table.window_search(order))
+        return Estimate(state.order.copy(), posterior.spread, posterior.floor, posterior.scale)
+    table = vote_table(state.n, votes, state.weights)
+    posterior.sweep(table, sweeps)
+    order = _dense_search(state.n, table, posterior.order) if state.n <= DENSE else _search(table, posterior.order)
+    return Estimate(order, posterior.spread, posterior.floor, posterior.scale)
+
+
+def _search(table: SparseWins, order: np.ndarray) -> np.ndarray:
+    return table.insertion_search(table.window_search(table.insertion_search(order)))
+
+
+def _dense_search(n: int, table: SparseWins, order: np.ndarray) -> np.ndarray:
+    """The cheaper of two searches, from `order` and from the balance of wins."""
+    wins = np.zeros((n, n))
+    np.add.at(wins, (table.left, table.right), np.maximum(table.edge, 0.0))
+    np.add.at(wins, (table.right, table.left), np.maximum(-table.edge, 0.0))
+    rng = np.random.default_rng(0)
+    first = iterated_search(wins, order, restarts=20, rng=rng)
+    second = iterated_search(wins, restarts=20, rng=rng)
+    return first if mfast_cost(wins, first) <= mfast_cost(wins, second) else second

@@ -125,6 +125,13 @@ class Evidence:
         return Votes(*(column[: self._size][said] for column in columns))
 
     @property
+    def skipped(self) -> int:
+        """Pairs that were skipped and never answered."""
+        silent = np.flatnonzero(np.isnan(self._value[: self._size])).tolist()
+        keys = {int(self._left[row]) * self.n + int(self._right[row]) for row in silent}
+        return sum(bool(np.isnan(self._value[self._rows_of.get(key, [self._first[key]])]).all()) for key in keys)
+
+    @property
     def distinct(self) -> int:
         """Pairs with an answer or a skip."""
         return len(self._first)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from podium.active.evidence import Evidence
-from podium.active.state import Flow, Start, State
+from podium.active.state import NO_PAIRS, Flow, Start, State
 
 __all__ = ["Asked", "Interview", "Told"]
 
-NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 TAIL = 0.25  # share of a batch that may still be open when the algorithm goes on without it
 
 
@@ -24,11 +24,15 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An event: answers came in. Row k: values[k] (1, 0.5, 0, nan for a skip) of rater raters[k] on pairs[k]."""
+    """An event: answers came in. Row k: values[k] (1, 0.5, 0, nan for a skip) of rater raters[k] on pairs[k].
+
+    `times` is whatever the caller wants to keep with the rows; nothing here reads it.
+    """
 
     pairs: np.ndarray
     values: np.ndarray
     raters: np.ndarray
+    times: tuple[Any, ...] | None = None
 
 
 @dataclass(slots=True)
@@ -44,12 +48,16 @@ class _Batch:
 
 @dataclass(slots=True)
 class CheckPairs:
-    """Random pairs asked to measure, not to sort: drawn uniformly from the pairs without an answer."""
+    """Random pairs asked to measure, not to sort: drawn uniformly, asked where there is no answer yet.
+
+    Draws that have their answer already are kept in `known`: with the others they are a uniform sample of all pairs.
+    """
 
     share: float
     rng: np.random.Generator
     owed: float = 0.0
     keys: list[int] = field(default_factory=list)
+    known: list[int] = field(default_factory=list)
     predicted: list[int] = field(default_factory=list)  # places from the lower to the higher code, before the answer
 
     def draw(self, count: int, state: State, taken: set[int]) -> np.ndarray:
@@ -67,7 +75,9 @@ class CheckPairs:
             tries = self.rng.integers(0, n, size=(2 * (wanted - len(found)) + 8, 2))
             tries = tries[tries[:, 0] != tries[:, 1]]
             keys = state.evidence.keys(tries)
-            new = ~state.evidence.closed(keys) & ~np.fromiter((k in taken for k in keys.tolist()), bool, len(keys))
+            closed = state.evidence.closed(keys)
+            self.known.extend(keys[closed].tolist())
+            new = ~closed & ~np.fromiter((k in taken for k in keys.tolist()), bool, len(keys))
             new &= np.isin(np.arange(len(keys)), np.unique(keys, return_index=True)[1])
             some = np.flatnonzero(new)[: wanted - len(found)]
             taken.update(keys[some].tolist())
@@ -147,6 +157,11 @@ class Interview:
         return self.evidence.distinct - int(self.evidence.closed(np.fromiter(self._asked, dtype=np.int64)).sum())
 
     @property
+    def finished(self) -> bool:
+        """The algorithm itself has come to its end."""
+        return self._finished
+
+    @property
     def done(self) -> bool:
         """No question is left: the algorithm has its order, or the budget is spent and answered."""
         if self._open:
@@ -224,12 +239,18 @@ class Interview:
             queue = np.insert(queue, place, checks, axis=0)
         return _Batch(pairs, self.evidence.keys(pairs), queue, self.evidence.version)
 
-    def tell(self, pairs: np.ndarray, values: np.ndarray, raters: np.ndarray | None = None) -> list[int]:
+    def tell(
+        self,
+        pairs: np.ndarray,
+        values: np.ndarray,
+        raters: np.ndarray | None = None,
+        times: tuple[Any, ...] | None = None,
+    ) -> list[int]:
         """Take answers, also to pairs that were not asked; return the rows that contradict the same rater."""
         pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         values = np.asarray(values, dtype=np.float64)
         raters = np.zeros(len(pairs), dtype=np.int64) if raters is None else np.asarray(raters, dtype=np.int64)
-        self.events.append(Told(pairs, values, raters))
+        self.events.append(Told(pairs, values, raters, times))
         changed = self.evidence.tell(pairs, values, raters)
         self.contradictions += len(changed)
         for key in self.evidence.keys(pairs).tolist():
@@ -246,7 +267,8 @@ class Interview:
             rows = np.arange(len(event.pairs)) if rater is None else np.flatnonzero(event.raters == rater)
             if len(rows):
                 keep = np.arange(len(event.pairs)) != rows[-1]
-                left = Told(event.pairs[keep], event.values[keep], event.raters[keep])
+                times = event.times and tuple(t for t, kept in zip(event.times, keep, strict=True) if kept)
+                left = Told(event.pairs[keep], event.values[keep], event.raters[keep], times)
                 events = [*self.events[:number], *([left] if keep.any() else []), *self.events[number + 1 :]]
                 self.replay(events)
                 return int(event.pairs[rows[-1], 0]), int(event.pairs[rows[-1], 1])
@@ -259,4 +281,4 @@ class Interview:
             if isinstance(event, Asked):
                 self.ask(event.max_pairs)
             else:
-                self.tell(event.pairs, event.values, event.raters)
+                self.tell(event.pairs, event.values, event.raters, event.times)

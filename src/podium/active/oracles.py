@@ -46,7 +46,8 @@ class MatrixOracle:
             raise InputError(f"the answers have shape {self.wins.shape}; a square array is needed")
 
     def answer(self, pairs: np.ndarray) -> np.ndarray:
-        return self.wins[pairs[:, 0], pairs[:, 1]].astype(np.float64)
+        answers: np.ndarray = self.wins[pairs[:, 0], pairs[:, 1]].astype(np.float64)
+        return answers
 
 
 class Simulated:
@@ -114,7 +115,8 @@ class Simulated:
             wrong = draws < np.where(coin, 0.5, self.level)
         else:
             wrong = draws < self.level
-        return first ^ wrong
+        answers: np.ndarray = first ^ wrong
+        return answers
 
     def _luck(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
         """A uniform number per pair, always the same: the pair hashed by splitmix64, so that no n² array is needed."""

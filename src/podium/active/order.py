@@ -18,7 +18,7 @@ from podium.errors import InputError
 from podium.kernels import order as kernel
 
 if TYPE_CHECKING:
-    Comparisons = Any
+    from podium.comparisons import Comparisons
 
 __all__ = [
     "EXACT_LIMIT",
@@ -110,7 +110,7 @@ def _wins_and_labels(
         np.add.at(wins, (pairs.left, pairs.right), np.asarray(pairs.left_wins) + 0.5 * np.asarray(pairs.ties))
         np.add.at(wins, (pairs.right, pairs.left), np.asarray(pairs.right_wins) + 0.5 * np.asarray(pairs.ties))
         return wins, labels
-    wins = _checked(votes)
+    wins = _checked(np.asarray(votes))
     labels = tuple(range(len(wins))) if items is None else tuple(items)
     if len(labels) != len(wins):
         raise InputError(f"{len(labels)} items for {len(wins)} rows of votes; give one label per row")

@@ -6,8 +6,8 @@ The model is local: the chance that an answer puts u before v, when v stands d p
 
 a share of plain mistakes (`floor`, at any distance) and a zone of close calls (`scale` places wide). One sweep takes
 the items one by one, computes the posterior of each over a grid of all scales, the others standing where they stand
-with their own spread, and moves it to the mean. Both constants are fitted to fresh answers only: each is predicted before
-it is used, so neither can flatter itself.
+with their own spread, and moves it to the mean. Both constants are fitted to fresh answers only: each is predicted
+before it is used, so neither can flatter itself.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from podium.active.evidence import Votes
 from podium.active.order import SparseWins
 from podium.kernels import bisect as kernel
 
-__all__ = ["Posterior"]
+__all__ = ["Posterior", "rater_weights", "vote_table"]
 
 REACH = 12.0  # the table of log-likelihoods covers logits -REACH … REACH
 CELLS = 1024
@@ -44,6 +44,8 @@ class Posterior:
         Mean and standard deviation of each item's place, 0 the best.
     floor, scale : float
         Share of plain mistakes, and the width in places of the zone of close calls.
+    prior, precision : (n,) array, float
+        Places expected beforehand (from features), and how much that is worth; precision 0 for nothing.
     """
 
     def __init__(self, n: int, blocks: list[np.ndarray] | None = None) -> None:
@@ -52,6 +54,8 @@ class Posterior:
         self.spread = np.full(n, max(n / np.sqrt(12), 0.5))
         self.floor = 0.1
         self.scale = max(0.02 * n, 0.05)
+        self.prior = np.zeros(n)
+        self.precision = 0.0
         self._fresh: list[tuple[np.ndarray, np.ndarray]] = []
         self._rng = np.random.default_rng(0)  # only the order in which items are visited
         away = (RATIO ** np.arange(1, SIDE + 1) - 1) / (RATIO - 1)
@@ -68,6 +72,7 @@ class Posterior:
         twin = Posterior(self.n)
         twin.position, twin.spread = self.position.copy(), self.spread.copy()
         twin.floor, twin.scale = self.floor, self.scale
+        twin.prior, twin.precision = self.prior, self.precision
         return twin
 
     @property
@@ -88,7 +93,8 @@ class Posterior:
             found = np.empty(wanted.shape)
             kernel.posterior_sweep(
                 table.start, table.partner, table.pull, visit, self.position, self.spread, self.scale, BLUR, TEMPER,
-                near, far, FAR * self.n, REACH, self._steps, UNIT, wanted, found, *room,
+                near, far, FAR * self.n, REACH, self._steps, UNIT,
+                self.prior, self.precision, wanted, found, *room,
             )  # fmt: skip
             self.position[self.order] = np.arange(self.n)  # places are ranks again
             if wanted.shape[1]:
@@ -145,3 +151,20 @@ def vote_table(n: int, votes: Votes, weight: np.ndarray | None = None) -> Sparse
     """Votes laid out by item, for sweeps and local searches."""
     edge = 2.0 * votes.value - 1.0
     return SparseWins(n, votes.left, votes.right, edge if weight is None else edge * weight[votes.rater])
+
+
+def rater_weights(votes: Votes, posterior: Posterior) -> np.ndarray | None:
+    """How far each rater is to be believed, 1 on average: the log-odds of agreeing with the order, over the mean's.
+
+    Shrunk by twenty answers of an average rater; between 0.1 and 2. None with a single rater.
+    """
+    raters = int(votes.rater.max(initial=0)) + 1
+    if raters < 2:
+        return None
+    gap = posterior.position[votes.right] - posterior.position[votes.left]
+    wrong = np.where(votes.value == 0.5, 0.5, (gap > 0) != (votes.value > 0.5)).astype(np.float64)
+    mean = float(np.clip(wrong.mean(), 0.005, 0.45))
+    rate = (np.bincount(votes.rater, wrong, raters) + 20 * mean) / (np.bincount(votes.rater, minlength=raters) + 20)
+    odds = np.log((1 - rate) / np.maximum(rate, 1e-3)) / np.log((1 - mean) / mean)
+    weights: np.ndarray = np.clip(odds, 0.1, 2.0)
+    return weights

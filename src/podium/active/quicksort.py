@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+
 import numpy as np
 
 from podium.active.state import Flow, State
 
 __all__ = ["quicksort"]
 
+LONG = 7  # least length of a stretch whose pivot is worth a choice
 
-def quicksort(state: State, items: np.ndarray | None = None, *, levels: int | None = None) -> Flow:
+
+def quicksort(
+    state: State, items: np.ndarray | None = None, *, levels: int | None = None, median_of_three: bool = False
+) -> Flow:
     """Order `items` (all of them if omitted) around random pivots, all comparisons of one level in one batch.
 
     Ailon, Charikar and Newman show that on any tournament the expected cost is at most three times the least
     (line 2 of Algorithm 1); about 2 n ln n questions are expected. A skipped or tied pair leaves the item on the side
     of the pivot where it was. With `levels` it stops after so many; the stretches it leaves are `state.blocks`.
+    `median_of_three` takes the middle one of three random items as the pivot of a longer stretch: a seventh fewer
+    questions, an extra round a level, and no proof of the factor three.
     """
     order = state.order.copy() if items is None else np.array(items, dtype=np.int64)
     size = np.array([len(order)])  # lengths of the stretches still to sort, in order, sorted ones as single items
@@ -23,6 +31,8 @@ def quicksort(state: State, items: np.ndarray | None = None, *, levels: int | No
         stretch = np.repeat(np.arange(len(size)), size)
         first = np.repeat(np.cumsum(size) - size, size)
         pivot = first + np.repeat(state.rng.integers(0, size), size)
+        if median_of_three:
+            pivot = first + np.repeat((yield from _middle_pivots(order, size, state)), size)
         place = np.arange(len(order))
         others = np.flatnonzero((place != pivot) & (np.repeat(size, size) > 1))
         answers = yield np.column_stack([order[others], order[pivot[others]]])
@@ -36,3 +46,19 @@ def quicksort(state: State, items: np.ndarray | None = None, *, levels: int | No
             state.order = order
             state.blocks = np.split(order, np.cumsum(size)[:-1])
     return order
+
+
+def _middle_pivots(order: np.ndarray, size: np.ndarray, state: State) -> Generator[np.ndarray, np.ndarray, np.ndarray]:
+    """Of each stretch the place, within it, of the middle one of three random items; of short ones a random place."""
+    pivot = state.rng.integers(0, size)
+    long = np.flatnonzero(size >= LONG)
+    if not len(long):
+        return pivot
+    third = size[long] // 3  # one from each third, shuffled by the order itself: three distinct places
+    places = np.column_stack([state.rng.integers(0, third) + k * third for k in range(3)])
+    three = order[(np.cumsum(size) - size)[long, None] + places]
+    answers = yield np.concatenate([three[:, [0, 1]], three[:, [1, 2]], three[:, [2, 0]]])
+    beats = np.nan_to_num(answers, nan=0.5).reshape(3, -1) > 0.5  # 0 before 1, 1 before 2, 2 before 0
+    middle = np.where(beats[0] == beats[1], 1, np.where(beats[1] == beats[2], 2, 0))
+    pivot[long] = places[np.arange(len(long)), middle]
+    return pivot

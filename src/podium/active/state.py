@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -12,11 +12,16 @@ from podium.active.evidence import Evidence
 if TYPE_CHECKING:
     from podium.active.posterior import Posterior
 
-__all__ = ["Flow", "Start", "State"]
+__all__ = ["NO_PAIRS", "Flow", "Start", "State", "together"]
+
+T = TypeVar("T")
 
 # An algorithm that asks. It yields pairs (m, 2) of item codes and is sent as many answers: 1 the left one goes first,
 # 0 the right one, 0.5 a tie, nan no answer (skipped, or not yet given). It returns an order, best first.
 Flow = Generator[np.ndarray, np.ndarray, np.ndarray]
+
+
+NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 
 
 class State:
@@ -40,3 +45,26 @@ class State:
 
 
 Start = Callable[[State], Flow]
+
+
+def together(flows: Sequence[Generator[np.ndarray, np.ndarray, T]]) -> Generator[np.ndarray, np.ndarray, list[T]]:
+    """Run several algorithms side by side: what they ask at one time goes out as one batch."""
+    results: list[T | None] = [None] * len(flows)
+    waiting: dict[int, np.ndarray] = {}
+
+    def step(number: int, answers: np.ndarray | None) -> None:
+        try:
+            waiting[number] = next(flows[number]) if answers is None else flows[number].send(answers)
+        except StopIteration as end:
+            waiting.pop(number, None)
+            results[number] = end.value
+
+    for number in range(len(flows)):
+        step(number, None)
+    while waiting:
+        asked = dict(waiting)
+        answers = yield np.concatenate(list(asked.values()))
+        cuts = np.cumsum([len(pairs) for pairs in asked.values()])[:-1]
+        for number, part in zip(asked, np.split(answers, cuts), strict=True):
+            step(number, part)
+    return results  # type: ignore[return-value]  # every flow has returned

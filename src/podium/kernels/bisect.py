@@ -20,6 +20,8 @@ def posterior_sweep(
     reach: cython.double,
     steps: cython.const[cython.double][::1],
     unit: cython.double,
+    prior: cython.const[cython.double][::1],
+    precision: cython.double,
     quantile: cython.const[cython.double][:, ::1],
     target: cython.double[:, ::1],
     grid: cython.double[::1],
@@ -31,7 +33,8 @@ def posterior_sweep(
     At position t the answer "v before j" has log-likelihood table(z), z = (position[j] - t) / s_j, with
     s_j**2 = scale**2 + (blur * spread[j])**2; the table covers -reach..reach. Beyond `far` places from j the answer has
     far_table(z) instead. The grid is position[v] + spread-sized
-    units times `steps`, clipped to 0..n-1; `unit` is its least unit. Items move at once, so later ones see them.
+    units times `steps`, clipped to 0..n-1; `unit` is its least unit. A normal
+    prior around prior[v] has the given precision (0: none). Items move at once, so later ones see them.
     """
     n: cython.Py_ssize_t = position.shape[0]
     cells: cython.Py_ssize_t = steps.shape[0]
@@ -67,7 +70,7 @@ def posterior_sweep(
             for g in range(cells):
                 where = position[v] + size * steps[g]
                 grid[g] = 0.0 if where < 0.0 else (top if where > top else where)
-                mass[g] = 0.0
+                mass[g] = -0.5 * precision * (grid[g] - prior[v]) * (grid[g] - prior[v])
             for k in range(start[v], start[v + 1]):
                 j = partner[k]
                 weight = pull[k]

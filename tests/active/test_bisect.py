@@ -1,0 +1,159 @@
+"""Probabilistic bisection: the posterior against its formula, the questions, and what they buy."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from podium.active.bisect import BisectOptions, bisect, estimate, random_pairs
+from podium.active.features import Features
+from podium.active.interview import Interview
+from podium.active.oracles import Simulated
+from podium.active.order import SparseWins
+from podium.active.posterior import BLUR, RATIO, SIDE, TEMPER, UNIT, Posterior, rater_weights
+from podium.active.quicksort import quicksort
+from podium.errors import InputError
+from reference_active import posterior_of, random_tournament
+
+
+def interviewed(n, oracle, seed=0, start=None, **options):
+    start = start or (lambda state: bisect(state, BisectOptions()))
+    interview = Interview(n, start, seed=seed, **options)
+    while not interview.done:
+        pairs = interview.ask()
+        interview.tell(pairs, oracle.answer(pairs))
+    return interview
+
+
+def test_a_sweep_places_an_item_at_the_mean_of_its_posterior():
+    rng = np.random.default_rng(1)
+    n, item = 30, 11
+    posterior = Posterior(n)
+    posterior.position = np.arange(n, dtype=float)
+    posterior.spread = rng.uniform(0.5, 3.0, n)
+    posterior.floor, posterior.scale = 0.1, 1.5
+    partners = np.array([4, 8, 10, 13, 19, 16])
+    answers = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 0.5])
+    away = (RATIO ** np.arange(1, SIDE + 1) - 1) / (RATIO - 1) * max(UNIT, posterior.spread[item] / 4)
+    grid = np.clip(item + np.concatenate([-away[::-1], [0], away]), 0, n - 1)
+    mean, spread = posterior_of(
+        item, partners, answers, posterior.position, posterior.spread, 0.1, 1.5, BLUR, TEMPER, grid
+    )
+    table = SparseWins(n, np.full(6, item), partners, 2 * answers - 1)
+    before = posterior.position.copy()
+    from podium.active.posterior import REACH, _loglik
+    from podium.kernels.bisect import posterior_sweep
+
+    steps = np.concatenate([-away[::-1], [0], away]) / max(UNIT, posterior.spread[item] / 4)
+    room = np.empty(len(grid)), np.empty(len(grid))
+    none = np.empty((1, 0))
+    posterior_sweep(
+        table.start, table.partner, table.pull, np.array([item]), posterior.position, posterior.spread, 1.5, BLUR,
+        TEMPER, _loglik(0.1), _loglik(0.1), float(n), REACH, steps, UNIT, np.zeros(n), 0.0, none, none.copy(), *room,
+    )  # fmt: skip
+    assert posterior.position[item] == pytest.approx(mean, abs=0.05)
+    assert posterior.spread[item] == pytest.approx(spread, rel=0.05)
+    assert_allclose(np.delete(posterior.position, item), np.delete(before, item))
+
+
+def test_clean_answers_give_the_hidden_order_with_about_the_questions_of_quicksort():
+    judge = Simulated(200, "flips", 0.0, seed=2)
+    from podium.active.presets import is_stable
+
+    ours = interviewed(200, judge, start=lambda state: bisect(state, BisectOptions(until=is_stable)))
+    sort = interviewed(200, judge, start=quicksort)
+    assert ours.order.tolist() == judge.order.tolist() == sort.order.tolist()
+    assert ours.asked < 1.3 * sort.asked
+
+
+@pytest.mark.parametrize(("model", "level"), [("flips", 0.1), ("flips", 0.3), ("chaos", 0.02), ("cyclic", 0.0)])
+def test_with_the_same_questions_the_order_is_no_worse_than_quicksort(model, level):
+    excess = []
+    for seed in range(5):
+        judge = Simulated(300, model, level, seed=seed)
+        quick = interviewed(300, judge, seed=seed, start=quicksort)
+        mine = interviewed(300, judge, seed=seed, budget=quick.asked)
+        assert mine.asked <= quick.asked
+        excess.append(judge.cost(estimate(mine.state).order) - judge.cost(quick.order))
+    allowed = 2 * np.std(excess, ddof=1) / np.sqrt(len(excess))
+    assert np.mean(excess) <= allowed + 0.01 * judge.cost(quick.order)
+
+
+def test_the_noise_is_found_from_fresh_answers():
+    for level in (0.0, 0.1, 0.25):
+        judge = Simulated(300, "flips", level, seed=1)
+        interview = interviewed(300, judge, budget=300 * 22)
+        assert estimate(interview.state).floor == pytest.approx(level, abs=0.06)
+
+
+def test_no_pair_is_asked_twice_and_all_are_within_the_budget():
+    judge = Simulated(40, "flips", 0.2, seed=1)
+    interview = interviewed(40, judge, budget=500, random_share=0.1)
+    votes = interview.evidence.votes()
+    keys = set(zip(votes.left.tolist(), votes.right.tolist(), strict=True))
+    assert len(keys) == len(votes) == interview.asked == 500
+
+
+def test_asking_everything_finds_an_order_no_single_move_improves():
+    wins = random_tournament(25, 0.2, np.random.default_rng(0))
+    from podium.active.oracles import MatrixOracle
+    from podium.active.order import insertion_search, mfast_cost
+
+    interview = interviewed(25, MatrixOracle(wins))
+    assert interview.asked == 300
+    assert mfast_cost(wins, insertion_search(wins, interview.order)) == mfast_cost(wins, interview.order)
+
+
+def test_a_goal_of_the_head_finds_more_of_the_head():
+    missed = {None: 0, 10: 0}
+    near = {}
+    for seed in range(6):
+        judge = Simulated(150, "flips", 0.15, seed=seed)
+        for top in missed:
+            found = interviewed(150, judge, budget=1200, start=lambda s, t=top: bisect(s, BisectOptions(top=t)))
+            missed[top] += len(set(judge.order[:10].tolist()) - set(estimate(found.state).order[:10].tolist()))
+            votes = found.evidence.votes()
+            near[top] = np.mean(np.minimum(judge.place[votes.left], judge.place[votes.right]) < 20)
+    assert missed[10] < missed[None]
+    assert near[10] > 1.3 * near[None]
+
+
+def test_random_pairs_are_distinct_and_spread_evenly():
+    pairs = random_pairs(50, 150, np.random.default_rng(0))
+    assert len({tuple(sorted(pair)) for pair in pairs.tolist()}) == len(pairs) > 140
+    assert np.bincount(pairs.ravel(), minlength=50).max() <= 6
+
+
+def test_a_careless_rater_weighs_less():
+    rng = np.random.default_rng(0)
+    judge = Simulated(40, "flips", 0.0, seed=1)
+    interview = Interview(40, lambda s: bisect(s, BisectOptions()), seed=0, budget=600)
+    while not interview.done:
+        pairs = interview.ask()
+        who = rng.integers(0, 2, len(pairs))
+        answers = judge.answer(pairs)
+        answers[(who == 1) & (rng.random(len(pairs)) < 0.4)] = 0.5
+        lies = (who == 1) & (rng.random(len(pairs)) < 0.4)
+        answers[lies] = 1 - answers[lies]
+        interview.tell(pairs, answers, who)
+    careful, careless = rater_weights(interview.evidence.votes(), interview.state.posterior)
+    assert careful > 1.5 * careless
+
+
+def test_informative_features_say_where_an_item_stands_and_useless_ones_do_not():
+    rng = np.random.default_rng(0)
+    posterior = Posterior(200)
+    posterior.position = rng.permutation(200).astype(float)
+    posterior.spread[:] = 5.0
+    telling = np.column_stack([posterior.position + rng.normal(0, 10, 200), rng.normal(size=200)])
+    guess, precision = Features(telling, 200).prior(posterior)
+    assert np.corrcoef(guess, posterior.position)[0, 1] > 0.95
+    assert 1 / np.sqrt(precision) < 20
+    useless = Features(rng.normal(size=(200, 5)), 200).prior(posterior)[1]
+    assert useless < 1e-5
+
+
+def test_bad_features_are_named():
+    with pytest.raises(InputError, match="one row for each of the 3 items"):
+        Features(np.zeros((2, 2)), 3)
+    with pytest.raises(InputError, match="row 2, column 1"):
+        Features([[1.0], [np.nan]], 2)

@@ -1,0 +1,237 @@
+"""ActiveRanker: labels, bad input, honest words, log and replay."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+from podium.active import ActiveRanker, rank_with
+from podium.active.log import parse_log
+from podium.active.oracles import MODELS, MatrixOracle, Simulated
+from podium.errors import DataWarning, InputError
+
+FRUIT = ["fig", "pear", "plum", "kiwi", "lime", "date", "lemon", "apple"]
+
+
+def alphabetical(pairs):
+    return [1 if left < right else 0 for left, right in pairs]
+
+
+@pytest.mark.parametrize("preset", ["quick", "standard", "thorough", "few_rounds", "exact", "paper"])
+def test_every_preset_sorts_clean_answers(preset):
+    items = [f"{k:02d}" for k in np.random.default_rng(0).permutation(16)]
+    ranker = rank_with(lambda a, b: a < b, items, preset=preset, seed=3)
+    assert ranker.done
+    assert ranker.ranking_.order == tuple(sorted(items))
+    assert len(ranker.comparisons) == ranker.summary().questions <= 120
+
+
+def test_few_rounds_are_at_most_eight():
+    for share in (0.0, 0.1):
+        ranker = rank_with(
+            Simulated(200, "flips", 0.1, seed=1), range(200), preset="few_rounds", random_share=share, seed=0
+        )
+        assert ranker.summary().rounds <= 8
+
+
+def test_the_best_so_far_is_there_before_the_first_answer():
+    ranker = ActiveRanker(FRUIT, seed=0)
+    assert sorted(ranker.ranking_.order) == sorted(FRUIT)
+    assert not ranker.summary().stable
+    assert sum(map(len, ranker.tiers_)) == 8
+
+
+@pytest.mark.parametrize("size", [None, 3])
+def test_the_log_replays_to_the_identical_state(size):
+    rng = np.random.default_rng(5)
+    ranker = ActiveRanker(FRUIT, seed=9)
+    for _ in range(5):
+        pairs = ranker.ask(size)
+        answers = [None if rng.random() < 0.1 else answer for answer in alphabetical(pairs)]
+        ranker.tell(pairs, answers, "ann", times=["2026-01-01T00:00:00+00:00"] * len(pairs))
+    rows = [json.loads(json.dumps(row)) for row in ranker.log]
+    again = ActiveRanker.replay(FRUIT, rows)
+    assert again.log == ranker.log
+    assert again.ranking_.order == ranker.ranking_.order
+    assert again.summary() == ranker.summary()
+    assert again.ask() == ranker.ask()
+
+
+def test_replay_of_ten_thousand_items_gives_the_same_order():
+    judge = Simulated(10_000, "flips", 0.05, seed=0)
+    ranker = rank_with(judge, range(10_000), seed=1, budget=40_000)
+    events = ranker.interview.events
+    order = ranker.interview.order.copy()
+    ranker.interview.replay(list(events))
+    assert np.array_equal(ranker.interview.order, order)
+
+
+def test_undo_gives_the_pair_back_and_forgets_the_answer():
+    ranker = ActiveRanker(FRUIT, seed=1)
+    pair = ranker.ask(1)
+    ranker.tell(pair, [1], "ann")
+    assert ranker.undo("bob") is None
+    assert ranker.undo("ann") == pair[0]
+    assert len(ranker.interview.evidence.votes()) == 0
+
+
+def test_several_raters_share_the_work_and_keep_their_names():
+    ranker = ActiveRanker(FRUIT, seed=1)
+    while not ranker.done:
+        pairs = ranker.ask()
+        ranker.tell(pairs, alphabetical(pairs), ["ann", "bob"] * (len(pairs) // 2) + ["ann"] * (len(pairs) % 2))
+    assert ranker.ranking_.order == tuple(sorted(FRUIT))
+    assert set(ranker.comparisons.judges) == {"ann", "bob"}
+
+
+def test_agreement_on_check_pairs_measures_the_noise():
+    ranker = rank_with(Simulated(300, "flips", 0.2, seed=1), range(300), seed=0, random_share=0.3, budget=9000)
+    found = ranker.summary()
+    low, high = found.agreement_interval
+    assert found.check_votes > 2000
+    assert low - 0.03 <= 0.8 <= high + 0.03
+    assert found.cost_interval[0] < found.cost < found.cost_interval[1]
+    true_cost = Simulated(300, "flips", 0.2, seed=1).cost([int(k) for k in ranker.ranking_.order])
+    assert found.cost == pytest.approx(true_cost, rel=0.1)
+
+
+@pytest.mark.parametrize(("model", "level"), [("flips", 0.1), ("bradley-terry", 0.01)])
+def test_when_it_says_stable_nine_in_ten_items_lie_in_the_stated_spread(model, level):
+    held, runs = 0, 0
+    for seed in range(12):
+        judge = Simulated(120, model, level, seed=900 + seed)
+        ranker = rank_with(judge, range(120), seed=seed, preset="standard")
+        found = ranker.summary()
+        if found.stable:
+            order = np.array(ranker.ranking_.order)
+            off = np.abs(np.argsort(order) - judge.place)
+            runs += 1
+            held += np.mean(off <= found.spread) >= 0.9
+    assert runs >= 5
+    assert held >= 0.9 * runs
+
+
+def test_scores_with_intervals_need_enough_check_votes():
+    ranker = rank_with(Simulated(40, "bradley-terry", 0.1, seed=1), range(40), seed=0)
+    with pytest.raises(InputError, match="check votes; scores with intervals need 250"):
+        ranker.check_scores()
+    with pytest.raises(InputError):
+        ranker.ranking_.intervals()
+    more = rank_with(Simulated(60, "flips", 0.25, seed=1), range(60), seed=0, random_share=0.4, budget=1200)
+    scores = more.check_scores()
+    assert "approximate" in scores.note
+    assert scores.std_errors is not None
+
+
+def test_places_hold_each_item_once_within_its_band():
+    frame = rank_with(Simulated(50, "flips", 0.1, seed=0), range(50), seed=0).places()
+    assert frame["place"].to_list() == list(range(1, 51))
+    assert (frame["place_lower"] <= frame["place"]).all()
+    assert (frame["place_upper"] >= frame["place"]).all()
+    assert frame["tier"].is_sorted()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ActiveRanker(["a"]), "1 items; an order needs at least two"),
+        (lambda: ActiveRanker(["a", "b", "a"]), "items 1 and 3 are both 'a'"),
+        (lambda: ActiveRanker("abc"), "give a list of labels"),
+        (lambda: ActiveRanker(FRUIT, preset="fast"), "no preset 'fast'; there are quick, standard"),
+        (lambda: ActiveRanker(FRUIT, goal=("top", 8)), "k is a whole number from 1 to 7"),
+        (lambda: ActiveRanker(FRUIT, goal="best"), r"'order' or \('top', k\)"),
+        (lambda: ActiveRanker(FRUIT, random_share=1.0), "random_share is 1"),
+        (lambda: ActiveRanker(FRUIT, budget=0), "budget is 0"),
+        (lambda: ActiveRanker(range(30), preset="exact"), "up to 20 items; these are 30"),
+        (lambda: ActiveRanker(FRUIT).ask(0), "at least one pair"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "leek")], [1]), "pair 1: no item 'leek'"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "fig")], [1]), "'fig' is compared with itself"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [2]), "answer 1 is 2; it is 1"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1, 0]), "2 answers for 1 pairs"),
+        (lambda: ActiveRanker(FRUIT).tell(["fig"], [1]), r"pair 1 is 'fig'; a pair is \(left, right\)"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], ["a", "b"]), "2 raters for 1 pairs"),
+        (lambda: ActiveRanker(FRUIT, features=np.zeros((3, 2))), "one row for each of the 8 items"),
+        (lambda: Simulated(5, "drunk"), "no noise model 'drunk'"),
+        (lambda: Simulated(5, "flips", 2.0), "level is 2"),
+        (lambda: MatrixOracle(np.zeros(3)), "square"),
+    ],
+)
+def test_bad_input_is_named(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_a_contradiction_is_said_and_counted():
+    ranker = ActiveRanker(FRUIT, seed=0)
+    ranker.tell([("fig", "kiwi")], [1], "ann")
+    with pytest.warns(DataWarning, match="'ann' answered 'fig' against 'kiwi' differently before; the last"):
+        ranker.tell([("fig", "kiwi")], [0], "ann")
+    assert ranker.summary().contradictions == 1
+    assert ranker.summary().extra == 1
+
+
+def test_a_budget_that_cannot_order_says_so_and_gives_the_best_so_far():
+    with pytest.warns(DataWarning, match="5 questions cannot connect 8 items; at least 7"):
+        ranker = ActiveRanker(FRUIT, budget=5, seed=0)
+    while not ranker.done:
+        pairs = ranker.ask()
+        ranker.tell(pairs, alphabetical(pairs))
+    assert sorted(ranker.ranking_.order) == sorted(FRUIT)
+    assert "more questions until stable" in ranker.ranking_.note
+
+
+def test_a_log_of_other_items_or_a_newer_format_is_refused():
+    log = ActiveRanker(FRUIT, seed=0).log
+    with pytest.raises(InputError, match="the log is of other items: it has 8 with hash"):
+        ActiveRanker.replay(FRUIT[::-1], log)
+    with pytest.raises(InputError, match="newer podium"):
+        ActiveRanker.replay(FRUIT, [log[0] | {"format": 99}])
+    with pytest.raises(InputError, match="no header"):
+        ActiveRanker.replay(FRUIT, [])
+    with pytest.raises(InputError, match="header lacks seed"):
+        ActiveRanker.replay(FRUIT, [{k: v for k, v in log[0].items() if k != "seed"}])
+    with pytest.raises(InputError, match="other features"):
+        ActiveRanker.replay(FRUIT, log, features=np.arange(8.0))
+    with pytest.warns(DataWarning, match="written by podium 0.0.1"):
+        ActiveRanker.replay(FRUIT, [log[0] | {"podium": "0.0.1"}])
+
+
+def test_malformed_log_lines_are_numbered_and_the_rest_is_kept():
+    lines = ['{"left": "a", "right": "b", "outcome": 1}', "{oops", "[1]", '{"left": "a"}', '{"event": "ask"}']
+    lines.append('{"left": "a", "right": "c", "outcome": "maybe"}')
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        rows = parse_log(lines, "votes.jsonl")
+    assert [row.get("event", "answer") for row in rows] == ["answer", "ask"]
+    text = " ".join(str(each.message) for each in said)
+    for line in (2, 3, 4, 6):
+        assert f"votes.jsonl, line {line}:" in text
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_simulated_judges_give_the_same_answer_from_both_sides(model):
+    judge = Simulated(30, model, 0.1, seed=4)
+    pairs = np.column_stack(np.triu_indices(30, 1))
+    assert np.array_equal(judge.answer(pairs), 1 - judge.answer(pairs[:, ::-1]))
+    wins = judge.matrix()
+    assert np.array_equal(wins[pairs[:, 0], pairs[:, 1]], judge.answer(pairs))
+    order = np.random.default_rng(0).permutation(30)
+    assert judge.cost(order) == sum(int(wins[v, u]) for i, u in enumerate(order) for v in order[i + 1 :])
+
+
+def test_simulated_noise_is_as_large_as_it_says():
+    pairs = np.column_stack(np.triu_indices(200, 1))
+    for model, share in (("flips", 0.2), ("long-range", 0.2)):
+        judge = Simulated(200, model, 0.2, seed=1)
+        wrong = judge.answer(pairs) != (judge.place[pairs[:, 0]] < judge.place[pairs[:, 1]])
+        assert wrong.mean() == pytest.approx(share, abs=0.02)
+    near = Simulated(200, "bradley-terry", 0.05, seed=1)
+    gap = np.abs(near.place[pairs[:, 0]] - near.place[pairs[:, 1]])
+    wrong = near.answer(pairs) != (near.place[pairs[:, 0]] < near.place[pairs[:, 1]])
+    assert wrong[gap == 10].mean() == pytest.approx(1 / (1 + np.e), abs=0.1)
+    fresh = Simulated(50, "flips", 0.5, seed=1, persistent=False)
+    pair = np.tile([0, 1], (200, 1))
+    assert 0.3 < fresh.answer(pair).mean() < 0.7
+    with pytest.raises(InputError, match="fresh mistakes"):
+        fresh.matrix()
