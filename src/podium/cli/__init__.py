@@ -18,6 +18,8 @@ __all__ = ["main", "run"]
 # Command -> "module:function". Heavy imports wait for the command that needs them.
 COMMANDS = {
     "grade": "podium.cli.grade:grade",
+    "label": "podium.cli.label:label",
+    "metrics": "podium.cli.metrics:metrics",
     "rank": "podium.cli.rank:rank",
 }
 

@@ -39,6 +39,8 @@ class LabelRanker(BaseEstimator):
         With the linear scorer, losses that couple labels instead. Not consistent, sometimes better on small data.
     C : float
         Inverse strength of the penalty |β|² / 2C, as in scikit-learn.
+    standardize : bool
+        Fit on features of mean 0 and deviation 1 (sparse: of root mean square 1); `coef_` still belongs to X as given.
     max_relevance : float or None
         Largest relevance B that can occur; None: the largest in the training data.
     rate : float
@@ -68,6 +70,7 @@ class LabelRanker(BaseEstimator):
         *,
         surrogate: str = "univariate",
         C: float = 1.0,
+        standardize: bool = False,
         max_relevance: float | None = None,
         rate: float = 0.5,
         tol: float = 1e-4,
@@ -77,6 +80,7 @@ class LabelRanker(BaseEstimator):
         self.scorer = scorer
         self.surrogate = surrogate
         self.C = C
+        self.standardize = standardize
         self.max_relevance = max_relevance
         self.rate = rate
         self.tol = tol
@@ -189,6 +193,12 @@ class LabelRanker(BaseEstimator):
         return X, relevance, weight, loss
 
     def _fit_linear(self, X: Any, relevance: Any, targets: Targets) -> None:
+        centre, size = _measure(X) if self.standardize else (0.0, 1.0)
+        X = (
+            (X - centre) / size
+            if isinstance(X, np.ndarray)
+            else (X.multiply(1 / size).tocsr() if self.standardize else X)
+        )
         options: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": self.max_iter}
         if self.surrogate == "univariate":
             columns = targets.values.tocsc()
@@ -199,7 +209,8 @@ class LabelRanker(BaseEstimator):
             beta = fit_logistic(design(X), block, relevance.shape[1], targets.weight, **options)
         else:
             beta = fit_coupled(self.surrogate, design(X), targets.values, targets.weight, **options)
-        self.coef_, self.intercept_ = np.ascontiguousarray(beta[:-1].T), beta[-1].copy()
+        self.coef_ = np.ascontiguousarray(beta[:-1].T / size)
+        self.intercept_ = beta[-1] - self.coef_ @ np.broadcast_to(centre, self.coef_.shape[1])
 
     def _fit_scorers(self, X: Any, targets: Targets) -> None:
         if self.surrogate != "univariate":
@@ -218,6 +229,15 @@ class LabelRanker(BaseEstimator):
             self.scorers_.append(_fit_one(clone(self.scorer), X, goal, targets.weight if weighted else None))
         self.middle_ = 0.0 if is_classifier(self.scorer) and hasattr(self.scorer, "decision_function") else 0.5
         self.constant_ = np.where(self.constant_ > 0, 1.0, -1.0) * 1e9 if self.middle_ == 0 else self.constant_
+
+
+def _measure(X: Any) -> tuple[Any, np.ndarray]:
+    """Centre and size of each feature; a sparse table stays sparse, so it is not centred."""
+    if isinstance(X, np.ndarray):
+        centre, size = X.mean(axis=0), X.std(axis=0)
+    else:
+        centre, size = 0.0, np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).reshape(-1))
+    return centre, np.where(size > 0, size, 1.0)
 
 
 def _fit_one(scorer: Any, X: Any, goal: np.ndarray, weight: np.ndarray | None) -> Any:

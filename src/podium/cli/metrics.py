@@ -1,0 +1,116 @@
+"""`podium metrics`: how well runs retrieve what was judged relevant."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from podium.cli.options import output_options
+from podium.cli.output import emit, say, style_of
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["metrics"]
+
+DEFAULT = "ap,rr,ndcg@10,prec@10,recall@100"
+
+
+@click.command()
+@click.argument("qrels")
+@click.argument("runs", nargs=-1, required=True)
+@click.option("-m", "--metric", "names", default=DEFAULT, show_default=True, help="Names, separated by commas.")
+@click.option("--relevant-from", type=float, default=1.0, show_default=True, help="Relevant from here on (ap, rr, …).")
+@click.option("--gain", type=click.Choice(["exp", "linear"]), default="exp", show_default=True, help="In (n)DCG.")
+@click.option(
+    "--ties",
+    type=click.Choice(["label", "average", "worst"]),
+    default="label",
+    show_default=True,
+    help="Equal scores: by document name as trec_eval does, averaged, or the worst order.",
+)
+@click.option(
+    "--empty",
+    type=click.Choice(["skip", "zero_loss", "one"]),
+    default="skip",
+    show_default=True,
+    help="Queries without relevant documents: left out, gain 1, or gain 0.",
+)
+@click.option("--per-query", is_flag=True, help="One line for each run and query.")
+@output_options("table", "csv", "json", "jsonl", "parquet")
+def metrics(qrels: str, runs: tuple[str, ...], **given: Any) -> None:
+    """Measure RUNS against the judgements QRELS.
+
+    QRELS is a TREC file (query 0 document relevance) or a table with columns query, doc, relevance; a run is a TREC
+    file (query Q0 document rank score tag) or a table with columns query, doc, score. Relevant documents that were not
+    retrieved count, documents not judged are irrelevant. Further runs are compared with the first by a paired t test.
+    """
+    import polars as pl
+
+    from podium.metrics.trec import read_judgements, read_run, run_report
+
+    style = style_of(given["style"], given["output"])
+    judged = read_judgements(qrels)
+    options = {name: given[name] for name in ("ties", "empty", "gain", "relevant_from")}
+    options |= {"kind": "gain", "metrics": [name.strip() for name in given["names"].split(",")]}
+    reports = {}
+    for path in runs:
+        run = read_run(path)
+        extra = run.filter(~pl.col("query").is_in(judged["query"].unique().implode()))["query"].n_unique()
+        lacking = judged["query"].n_unique() - (run["query"].n_unique() - extra)
+        queries, reports[path] = run_report(judged, run, **options)
+        notes = [f"{len(queries)} judged queries"]
+        notes += [f"{lacking} of them not answered, counted as nothing retrieved"] if lacking else []
+        notes += [f"{extra} queries of the run not judged, left out"] if extra else []
+        say(f"{path}: {', '.join(notes)}")
+    frame = _per_query(queries, reports) if given["per_query"] else _means(reports)
+    emit(frame, style, given["output"], _text(frame))
+
+
+def _means(reports: dict[str, Any]) -> pl.DataFrame:
+    """A row for each run and metric; the difference from the first run and its p."""
+    import polars as pl
+
+    from podium.metrics.trec import paired_test
+
+    first = next(iter(reports.values()))
+    rows = []
+    for path, report in reports.items():
+        for name in report:
+            line: dict[str, Any] = {"run": path, "metric": name, "mean": report[name]}
+            if len(reports) > 1:
+                gap, p = paired_test(first.per_row[name], report.per_row[name])
+                line |= {"difference": None, "p": None} if report is first else {"difference": gap, "p": p}
+            rows.append(line)
+    return pl.DataFrame(rows, infer_schema_length=None)
+
+
+def _per_query(queries: list[str], reports: dict[str, Any]) -> pl.DataFrame:
+    import polars as pl
+
+    parts: list[pl.DataFrame] = []
+    for path, report in reports.items():
+        known = pl.DataFrame({"run": [path] * len(queries), "query": queries})
+        parts.append(pl.concat([known, report.to_frame().fill_nan(None)], how="horizontal"))
+    made: pl.DataFrame = pl.concat(parts)
+    return made
+
+
+def _text(frame: pl.DataFrame) -> str:
+    """An aligned table: text to the left, numbers with four decimals to the right."""
+    cells = [[_cell(value) for value in column.to_list()] for column in frame]
+    widths = [max(map(len, [name, *column])) for name, column in zip(frame.columns, cells, strict=True)]
+    left = [not frame[name].dtype.is_numeric() for name in frame.columns]
+
+    def line(row: tuple[str, ...]) -> str:
+        parts = zip(row, widths, left, strict=True)
+        return "  ".join(text.ljust(width) if to_left else text.rjust(width) for text, width, to_left in parts).rstrip()
+
+    return "\n".join([line(tuple(frame.columns)), *(line(row) for row in zip(*cells, strict=True))])
+
+
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:.4f}" if isinstance(value, float) else str(value)

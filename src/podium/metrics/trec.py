@@ -1,0 +1,128 @@
+"""Judgements and runs of retrieval systems: TREC files or tables, to relevance and scores by query."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.errors import InputError
+from podium.io import read_table
+from podium.metrics.report import Report, ranking_report
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["paired_test", "read_judgements", "read_run", "run_report"]
+
+TABLES = {".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson", ".arrow", ".ipc", ".feather"}
+QRELS = (r"^\s*(?<query>\S+)\s+\S+\s+(?<doc>\S+)\s+(?<value>\S+)\s*$", "query 0 document relevance")
+RUN = (r"^\s*(?<query>\S+)\s+\S+\s+(?<doc>\S+)\s+\S+\s+(?<value>\S+)\s+\S+\s*$", "query Q0 document rank score tag")
+
+
+def read_judgements(path: Any) -> pl.DataFrame:
+    """Relevance judgements as a table of query, doc, relevance: a TREC qrels file, or a table with these columns."""
+    return _read(path, "relevance", *QRELS)
+
+
+def read_run(path: Any) -> pl.DataFrame:
+    """A run as a table of query, doc, score: a TREC run file, or a table with these columns."""
+    return _read(path, "score", *RUN)
+
+
+def run_report(judgements: pl.DataFrame, run: pl.DataFrame, **options: Any) -> tuple[list[str], Report]:
+    """`ranking_report` of a run, with the judged queries in order of appearance.
+
+    Documents not judged have relevance 0; relevant documents not retrieved count as missed; a judged query the run
+    does not answer retrieves nothing. Equal scores are ordered by document name, the later name first, as trec_eval
+    does (with ties="label"). Negative relevance counts as 0.
+
+    >>> import polars as pl
+    >>> judged = pl.DataFrame({"query": ["q", "q"], "doc": ["a", "b"], "relevance": [1, 1]})
+    >>> run = pl.DataFrame({"query": ["q", "q"], "doc": ["c", "a"], "score": [2.0, 1.0]})
+    >>> queries, report = run_report(judged, run, metrics=["ap", "recall@5"], kind="gain")
+    >>> report["ap"], report["recall@5"]
+    (0.25, 0.5)
+    """
+    import polars as pl
+    from scipy import sparse
+
+    queries = judgements["query"].unique(maintain_order=True)
+    known = run.filter(pl.col("query").is_in(queries.implode()))
+    names = pl.concat([judgements["doc"], known["doc"]]).unique().sort(descending=True)
+    row = pl.DataFrame({"query": queries, "row": np.arange(len(queries))})
+    column = pl.DataFrame({"doc": names, "column": np.arange(len(names))})
+    shape = (len(queries), len(names))
+
+    def table(frame: pl.DataFrame, value: str) -> Any:
+        placed = frame.join(row, on="query", how="left").join(column, on="doc", how="left")
+        cells = (placed["row"].to_numpy(), placed["column"].to_numpy())
+        return sparse.coo_array((placed[value].to_numpy().astype(float), cells), shape=shape).tocsr()
+
+    relevant = judgements.filter(pl.col("relevance") > 0)
+    return queries.to_list(), ranking_report(table(relevant, "relevance"), table(known, "score"), **options)
+
+
+def paired_test(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
+    """Mean difference second − first over queries both have, and the two-sided p of Student's paired test.
+
+    >>> paired_test(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
+    (0.0, 1.0)
+    """
+    gap = second - first
+    gap = gap[~np.isnan(gap)]
+    if len(gap) < 2 or np.ptp(gap) == 0:
+        return (float(gap.mean()) if len(gap) else 0.0), 1.0 if not gap.any() else 0.0
+    from scipy.stats import t
+
+    spread = gap.std(ddof=1) / np.sqrt(len(gap))
+    return float(gap.mean()), float(2 * t.sf(abs(gap.mean()) / spread, len(gap) - 1))
+
+
+def _read(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
+    import polars as pl
+
+    end = Path(str(path)).name.removesuffix(".gz")
+    if Path(end).suffix.lower() in TABLES:
+        frame = read_table(path, columns=["query", "doc", value])
+    else:
+        frame = _read_trec(path, value, pattern, form)
+    frame = frame.with_columns(pl.col("query").cast(pl.String), pl.col("doc").cast(pl.String))
+    missing = frame.with_row_index("row", offset=1).filter(pl.any_horizontal(pl.all().is_null()))
+    if len(missing):
+        raise InputError(f"{path}: row {missing['row'][0]} lacks a query, doc or {value}; fill it in or remove the row")
+    if not frame.schema[value].is_numeric():
+        bad = frame.with_row_index("row", offset=1).filter(pl.col(value).cast(pl.Float64, strict=False).is_null())
+        raise InputError(f"{path}: row {bad['row'][0]}: {value} {bad[value][0]!r} is not a number")
+    if frame[value].is_nan().any() if frame.schema[value].is_float() else False:
+        raise InputError(f"{path}: row {int(frame[value].is_nan().arg_true()[0]) + 1}: {value} is NaN; give a number")
+    twice = frame.with_row_index("row", offset=1).filter(pl.struct("query", "doc").is_duplicated())
+    if len(twice):
+        one = twice.row(1, named=True)
+        raise InputError(f"{path}: row {one['row']}: document {one['doc']!r} of query {one['query']!r} is there twice")
+    return frame
+
+
+def _read_trec(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
+    import polars as pl
+
+    try:
+        lines = pl.read_csv(
+            path, has_header=False, separator="\x01", quote_char=None, new_columns=["line"], infer_schema=False
+        )
+    except FileNotFoundError as problem:
+        raise InputError(f"{path}: no such file") from problem
+    except (pl.exceptions.PolarsError, OSError) as problem:
+        raise InputError(f"{path}: cannot be read: {str(problem).splitlines()[0]}") from problem
+    rows = lines.with_row_index("row", offset=1).filter(pl.col("line").str.strip_chars() != "")
+    parts = rows.with_columns(pl.col("line").str.extract_groups(pattern).alias("parts")).unnest("parts")
+    frame = parts.select("row", "query", "doc", pl.col("value").cast(pl.Float64, strict=False).alias(value))
+    bad = frame.filter(pl.col(value).is_null() | pl.col("query").is_null())
+    if len(bad):
+        raise InputError(
+            f"{path}: row {bad['row'][0]} is not '{form}'; correct it, or give a .csv with columns query, doc, {value}"
+        )
+    if not len(frame):
+        raise InputError(f"{path} is empty; there is nothing to measure")
+    return frame.drop("row")
