@@ -41,6 +41,19 @@ def test_unweighted_wins_take_the_fast_way_to_the_same_counts(data):
     assert table(large) == truth
 
 
+@settings(max_examples=60, deadline=None)
+@given(votes(weighted=False, most_items=6, most_votes=30))
+def test_unweighted_outcomes_take_the_fast_way_to_the_same_counts(data):
+    n, rows = data
+    left, right, outcome, _ = (np.array(column) for column in zip(*rows, strict=True))
+    for keep_sides in (False, True):
+        columns = {"outcome": (2 * outcome - 1).astype(np.int8), "sided": keep_sides}
+        fast = Comparisons(range(n), left, right, **columns)
+        slow = Comparisons(range(n), left, right, weight=np.ones(len(left)), **columns)
+        assert table(fast) == table(slow)
+        assert_allclose(fast.adjacency.sums[0], slow.adjacency.sums[0])
+
+
 def test_pairs_keep_sides_and_squared_weights():
     rows = [(0, 1, 1.0, 2.0), (1, 0, 1.0, 3.0), (0, 1, 0.5, 0.5)]
     c = sided(2, rows)

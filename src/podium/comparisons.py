@@ -21,7 +21,7 @@ from podium.checks import (
 )
 from podium.errors import ConnectivityWarning, InputError, SeparationWarning
 from podium.forms import read_frame
-from podium.kernels.counts import first_bad_row, histogram
+from podium.kernels.counts import first_bad_row, histogram, histogram_outcomes
 from podium.labels import encode, encode_pair
 from podium.pairs import Adjacency, Pairs, count_rows, count_table
 
@@ -92,11 +92,15 @@ class Comparisons:
         if n < 2:
             raise InputError(f"only one item, {self.items[0]!r}; a ranking needs at least two")
         cells = None
-        if self._plain and n * n <= max(SMALL_TABLE, 4 * rows):
-            # Checking and counting in one pass: bad codes fall into the last cell, self-comparisons on the diagonal.
-            cells = np.zeros(n * n + 1, dtype=np.uint32)
-            histogram(self.left, self.right, cells, n)
-            bad = bool(cells[-1]) or bool(cells[: -1 : n + 1].any())
+        if self._single and n * n <= max(SMALL_TABLE, 4 * rows):
+            # Checking and counting in one pass: bad codes fall into the last cell, self-comparisons on a diagonal.
+            if self.outcome is None:
+                cells = np.zeros(n * n + 1, dtype=np.uint32)
+                histogram(self.left, self.right, cells, n)
+            else:
+                cells = np.zeros(3 * n * n + 1, dtype=np.uint32)
+                histogram_outcomes(self.left, self.right, self.outcome, cells, n)
+            bad = bool(cells[-1]) or any(table[:: n + 1].any() for table in cells[:-1].reshape(-1, n * n))
         else:
             bad = first_bad_row(self.left, self.right, n) >= 0
         if bad:
@@ -285,8 +289,14 @@ class Comparisons:
         return f"<Comparisons: {len(self):,} votes on {n:,} items ({some})>"
 
     @property
+    def _single(self) -> bool:
+        """Whether every row is one vote of weight 1."""
+        return self.weight is None and self.count is None and self.margin is None
+
+    @property
     def _plain(self) -> bool:
-        return self.outcome is None and self.weight is None and self.count is None and self.margin is None
+        """Whether the rows say nothing but who beat whom."""
+        return self._single and self.outcome is None
 
     @cached_property
     def pairs(self) -> Pairs:
@@ -294,7 +304,7 @@ class Comparisons:
         n = len(self.items)
         cells: NDArray[np.uint32] | None = vars(self).get("_cells")
         if cells is not None:
-            return count_table(cells[:-1], n)
+            return count_table(cells[:-1], n, sided=self.sided)
         if self._plain and len(self.left) < 1 << 24:
             return self.adjacency.pairs()
         weight = self.weight

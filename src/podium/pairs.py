@@ -167,11 +167,27 @@ class Adjacency:
         return labels
 
 
-def count_table(cells: NDArray[np.uint32], n: int) -> Pairs:
-    """Pairs of the n × n table of wins (row beat column)."""
-    table = cells.reshape(n, n).astype(np.int32)
-    left, right = np.nonzero(np.triu(table + table.T, 1))
-    return _counted(left.astype(np.int32), right.astype(np.int32), table[left, right], table[right, left])
+def count_table(cells: NDArray[np.uint32], n: int, *, sided: bool = False) -> Pairs:
+    """Pairs of an n × n table of wins (row beat column), or of three tables: right won, tie, left won."""
+    tables = cells.astype(np.int32).reshape(-1, n, n)
+    if len(tables) == 1:
+        wins = tables[0]
+        left, right = _met(wins + wins.T)
+        return _counted(left, right, wins[left, right], wins[right, left])
+    lost, tied, won = tables
+    if sided:
+        left, right = _met(lost + tied + won, sided=True)
+        counted = won[left, right], lost[left, right], tied[left, right]
+    else:
+        won, tied = won + lost.T, tied + tied.T
+        left, right = _met(won + won.T + tied)
+        counted = won[left, right], won[right, left], tied[left, right]
+    return Pairs(left, right, *counted, *counted)
+
+
+def _met(meetings: NDArray[Any], sided: bool = False) -> tuple[Codes, Codes]:
+    left, right = np.nonzero(meetings if sided else np.triu(meetings, 1))
+    return left.astype(np.int32), right.astype(np.int32)
 
 
 def count_rows(

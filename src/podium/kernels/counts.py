@@ -32,6 +32,25 @@ def histogram(
             counts[cell] += 1
 
 
+def histogram_outcomes(
+    left: cython.const[code][::1],
+    right: cython.const[code][::1],
+    outcome: cython.const[cython.schar][::1],
+    counts: cython.uint[::1],
+    n: cython.Py_ssize_t,
+) -> None:
+    """The same for rows with an outcome of -1, 0 or 1: three tables one after the other, then the cell of bad rows."""
+    k: cython.Py_ssize_t
+    limit: cython.size_t = n
+    with cython.nogil:
+        for k in range(left.shape[0]):
+            i: cython.size_t = cython.cast(cython.size_t, left[k])
+            j: cython.size_t = cython.cast(cython.size_t, right[k])
+            cell: cython.size_t = (cython.cast(cython.size_t, outcome[k] + 1) * limit + i) * limit + j
+            cell = cell if (i < limit) & (j < limit) else 3 * limit * limit
+            counts[cell] += 1
+
+
 def first_bad_row(
     left: cython.const[code][::1],
     right: cython.const[code][::1],
