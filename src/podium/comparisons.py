@@ -20,10 +20,10 @@ from podium.checks import (
     union_of_labels,
 )
 from podium.errors import ConnectivityWarning, InputError, SeparationWarning
-from podium.forms import read_frame
 from podium.kernels.counts import first_bad_row, histogram, histogram_outcomes
-from podium.labels import encode, encode_pair
 from podium.pairs import Adjacency, Pairs, count_rows, count_table
+from podium.tables.forms import read_frame
+from podium.tables.labels import encode, encode_pair
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.errors import DataWarning, InputError
-from podium.forms import as_polars
+from podium.tables.forms import as_polars
 
 if TYPE_CHECKING:
     import polars as pl

@@ -15,12 +15,12 @@ from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from podium.columns import Option, listed
 from podium.comparisons import Comparisons
 from podium.errors import InputError
-from podium.forms import Collector, Keep
-from podium.readers import Batch, read_batches
-from podium.sources import Source, find_sources
+from podium.tables.columns import Option, listed
+from podium.tables.forms import Collector, Keep
+from podium.tables.readers import Batch, read_batches
+from podium.tables.sources import Source, find_sources
 
 if TYPE_CHECKING:
     import polars as pl

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.arrow import text_views
 from podium.errors import InputError
 from podium.kernels import encode as kernel
 from podium.kernels import texts as text_kernel
+from podium.tables.arrow import text_views
 
 if TYPE_CHECKING:
     import polars as pl

@@ -6,10 +6,10 @@ import io
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, NamedTuple
 
-from podium.delimited import read_delimited
 from podium.errors import InputError
-from podium.jsonlines import read_json_array, read_json_lines
-from podium.sources import Format, Source, opened
+from podium.tables.delimited import read_delimited
+from podium.tables.jsonlines import read_json_array, read_json_lines
+from podium.tables.sources import Format, Source, opened
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.errors import InputError
-from podium.labels import encode, encode_pair, is_missing
+from podium.tables.labels import encode, encode_pair, is_missing
 
 words = st.lists(st.tuples(st.sampled_from(["tea", "coffee", "mate", "café"]), st.text("abé", min_size=1)), min_size=1)
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium.errors import InputError
-from podium.forms import Collector, read_frame
+from podium.tables.forms import Collector, read_frame
 
 items = st.sampled_from(["tea", "coffee", "mate", "a label longer than a view holds"])
 votes = st.lists(

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.columns import Layout
-from podium.labels import Numbering
+from podium.tables.columns import Layout
+from podium.tables.labels import Numbering
 
 if TYPE_CHECKING:
     import polars as pl

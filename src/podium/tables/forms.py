@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.columns import Layout, listed, recognise
 from podium.errors import InputError
-from podium.labels import Numbering, encode, encode_pair, is_missing
-from podium.merging import Merger
-from podium.outcomes import Outcomes
+from podium.tables.columns import Layout, listed, recognise
+from podium.tables.labels import Numbering, encode, encode_pair, is_missing
+from podium.tables.merging import Merger
+from podium.tables.outcomes import Outcomes
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,7 +33,7 @@ def read_frame(frame: Any, *, keep: Keep = "rows", where: str = "", **columns: A
 
     `frame` is polars (eager or lazy), pandas, pyarrow, anything with the Arrow interface, or a mapping of columns.
     `keep="rows"` keeps each vote in its place; `keep="counts"` merges equal ones, so that memory follows unique pairs.
-    The other options name columns; see `podium.columns.recognise`.
+    The other options name columns; see `podium.tables.columns.recognise`.
 
     >>> found = read_frame({"winner": ["tea", "tea"], "loser": ["milk", "milk"]}, keep="counts")
     >>> found["items"], found["count"]

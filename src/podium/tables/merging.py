@@ -11,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.labels import number_records
+from podium.tables.labels import number_records
 
 __all__ = ["Merger"]
 
