@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, random_array
 from scipy.special import expit
@@ -67,6 +67,12 @@ def test_probabilities_are_the_definition_even_far_out():
     assert (chances > 0).all()  # where a difference of sigmoids would round to 0
     below = expit(model.thresholds_)
     assert_allclose(chances[1], np.diff([0, *below, 1]))
+
+
+def test_the_median_is_where_half_of_the_probability_is_reached():
+    X, y, _ = graded(n=200, noise=1.0)
+    model = CumulativeLogit().fit(X, y)
+    assert_array_equal(model.predict_median(X), 1 + (model.predict_proba(X).cumsum(axis=1) < 0.5).sum(axis=1))
 
 
 def test_no_grade_between_two_means_their_thresholds_meet():

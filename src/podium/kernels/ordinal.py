@@ -419,6 +419,8 @@ def pass_dense(
     `C` has one value, or one a row where 0 skips the row. Empty lags mean no averaging. `predicted`, when not
     empty, receives each row's grade before its update. Adds the absolute errors and the number of rows to
     `totals`. `seen` examples came before.
+
+    Stops at a row r with NaN or infinity and returns -1 - r; what was learned until then must be thrown away.
     """
     t: cython.Py_ssize_t
     r: cython.Py_ssize_t
@@ -479,6 +481,10 @@ def pass_dense(
                 s0 += x0 * w[j]
                 q0 += x0 * x0
             score = (s0 + s1) + (s2 + s3)
+            q0 = (q0 + q1) + (q2 + q3)
+            if not q0 < INFINITY:
+                updates = -1 - r
+                break
             under = low[r]
             over = high[r]
             grade = _grade(thresholds, score, under, over, n)
@@ -488,7 +494,7 @@ def pass_dense(
             if grade < under or grade > over or (variant != PRANK and not _content(thresholds, score, under, over, n)):
                 updates += 1
                 late = cython.cast(cython.double, seen)
-                a = _learn(thresholds, lag, late, variant, c, score, (q0 + q1) + (q2 + q3), under, over, n)
+                a = _learn(thresholds, lag, late, variant, c, score, q0, under, over, n)
                 if lag:
                     late *= a
                     for j in range(d):
@@ -553,6 +559,9 @@ def pass_sparse(
             for j in range(indptr[r], indptr[r + 1]):
                 score += data[j] * w[indices[j]]
                 q += cython.cast(cython.double, data[j]) * data[j]
+            if not q < INFINITY:
+                updates = -1 - r
+                break
             under = low[r]
             over = high[r]
             grade = _grade(thresholds, score, under, over, n)

@@ -21,8 +21,11 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
 
     classes: Any = None
 
-    def _rows(self, X: Any, *, reset: bool) -> Any:
-        """Check the rows: C-ordered doubles or singles, or canonical CSR; all finite, else the row is named."""
+    def _rows(self, X: Any, *, reset: bool, finite: bool = True) -> Any:
+        """Check the rows: C-ordered doubles or singles, or canonical CSR; all finite, else the row is named.
+
+        With `finite=False` the caller finds out while it goes over the rows anyway.
+        """
         X = validate_data(
             self,
             X,
@@ -32,18 +35,17 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
             order="C",
             ensure_all_finite=False,
         )
-        if hasattr(X, "indptr"):
-            if not X.has_canonical_format:
-                X = X.copy()
-                X.sum_duplicates()
-            values = X.data
-        else:
-            values = X
-        if not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        if hasattr(X, "indptr") and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        values = X.data if hasattr(X, "indptr") else X
+        if finite and not np.isfinite(values.sum()) and not np.isfinite(values).all():
             self._not_finite(X)
         return X
 
     def _not_finite(self, X: Any) -> None:
+        if np.isfinite(X.data if hasattr(X, "indptr") else X).all():
+            raise InputError("Input X contains values whose squares overflow; scale the features")
         if hasattr(X, "indptr"):
             k = int(np.flatnonzero(~np.isfinite(X.data))[0])
             row, column, value = int(np.searchsorted(X.indptr, k, side="right")) - 1, int(X.indices[k]), X.data[k]

@@ -94,6 +94,12 @@ class CumulativeLogit(ThresholdClassifier):
         grades: Array = self.classes_[self.predict_proba(X).argmax(axis=1)]
         return grades
 
+    def predict_median(self, X: Any) -> Array:
+        """The middle grade of each row's distribution: where `predict` is right most often, this errs by least."""
+        check_is_fitted(self)
+        grades: Array = self.classes_[self._grades(self._rows(X, reset=False))]
+        return grades
+
     def predict_proba(self, X: Any) -> Array:
         """Probability of each grade, (n, K)."""
         z = self.project(X)

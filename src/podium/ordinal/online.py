@@ -34,6 +34,7 @@ class OnlineClassifier(OrdinalClassifier):
     shuffle: bool
     random_state: Any
     warm_start: bool
+    _finds_infinity = False  # whether `_pass` itself refuses rows with NaN or infinity, and undoes what it did
 
     @property
     def mae_(self) -> float:
@@ -66,7 +67,7 @@ class OnlineClassifier(OrdinalClassifier):
     def _fit(self, X: Any, y: Any, y_lower: Any, y_upper: Any, sample_weight: Any) -> Self:
         self._check_parameters()
         warm = self.warm_start and hasattr(self, "classes_")
-        X = self._rows(X, reset=not warm)
+        X = self._rows(X, reset=not warm, finite=not self._finds_infinity)
         low, high = self._labels(y, y_lower, y_upper, X.shape[0], known=self.classes_ if warm else None)
         strength = self._strength(self._weights(sample_weight, X))
         if not warm:
@@ -100,7 +101,7 @@ class OnlineClassifier(OrdinalClassifier):
         first = not hasattr(self, "classes_")
         if first:
             self._check_parameters()
-        X = self._rows(X, reset=first)
+        X = self._rows(X, reset=first, finite=not self._finds_infinity)
         known = self._known(classes, first)
         low, high = self._labels(y, y_lower, y_upper, X.shape[0], known=known)
         strength = self._strength(self._weights(sample_weight, X))

@@ -30,6 +30,7 @@ class OnlineThreshold(OnlineClassifier, ThresholdClassifier):
     """
 
     average: bool
+    _finds_infinity = True
 
     def _start(self, n_features: int) -> None:
         size = n_features + len(self.classes_) - 1
@@ -63,11 +64,15 @@ class OnlineThreshold(OnlineClassifier, ThresholdClassifier):
     def _pass(
         self, X: Any, low: Array, high: Array, strength: Array, order: Array, predicted: Array, totals: Array
     ) -> int:
+        before = self._state.copy()
         state = (*self._parts(), predicted, totals, self._code(), self.n_seen_)
         if hasattr(X, "indptr"):
             made = kernel.pass_sparse(X.data, X.indices, X.indptr, low, high, strength, order, *state)
         else:
             made = kernel.pass_dense(X, low, high, strength, order, *state)
+        if made < 0:
+            self._state[:] = before
+            self._not_finite(X)
         return int(made)
 
     def _grade(self, x: Array) -> int:
