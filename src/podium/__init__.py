@@ -14,8 +14,10 @@ if TYPE_CHECKING:
     from podium.models import load, save
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.counting import Borda, Copeland, WinRate
+    from podium.pairwise.crowd import CrowdBradleyTerry
     from podium.pairwise.elo import Elo
     from podium.pairwise.least_squares import LeastSquares
+    from podium.pairwise.online import OnlineRABF
     from podium.pairwise.rabf import RABF
     from podium.pairwise.spectral import RankCentrality
     from podium.ranking import Ranking
@@ -26,8 +28,10 @@ _LAZY = {
     "BradleyTerry": "podium.pairwise.bradley_terry",
     "Comparisons": "podium.comparisons",
     "Copeland": "podium.pairwise.counting",
+    "CrowdBradleyTerry": "podium.pairwise.crowd",
     "Elo": "podium.pairwise.elo",
     "LeastSquares": "podium.pairwise.least_squares",
+    "OnlineRABF": "podium.pairwise.online",
     "RABF": "podium.pairwise.rabf",
     "RankCentrality": "podium.pairwise.spectral",
     "Ranking": "podium.ranking",
@@ -42,8 +46,10 @@ __all__ = [  # noqa: RUF022  (sorted as text: RABF is a class, not a constant)
     "BradleyTerry",
     "Comparisons",
     "Copeland",
+    "CrowdBradleyTerry",
     "Elo",
     "LeastSquares",
+    "OnlineRABF",
     "RABF",
     "RankCentrality",
     "Ranking",

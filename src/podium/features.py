@@ -103,7 +103,9 @@ def read_features(
     if missing not in ("error", "mean"):
         raise InputError(f"missing={missing!r} is not known; use 'error' or 'mean'")
     found, table = _table(source, key, items)
-    size = len(next(iter(table.values()))) if table else len(items)
+    if not table:
+        raise InputError("features: there is no column beside the labels; give at least one feature")
+    size = len(next(iter(table.values())))
     if found is None:
         if size != len(items):
             raise InputError(

@@ -7,8 +7,10 @@ from helpers import as_comparisons, sided
 from podium.multilabel import LabelRanker, OnlineLabelRanker
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.counting import Borda, Copeland, WinRate
+from podium.pairwise.crowd import CrowdBradleyTerry
 from podium.pairwise.elo import Elo
 from podium.pairwise.least_squares import LeastSquares
+from podium.pairwise.online import OnlineRABF
 from podium.pairwise.rabf import RABF
 from podium.pairwise.spectral import RankCentrality
 
@@ -59,6 +61,15 @@ def answers_of_bradley_terry(model):
     ]
 
 
+def crowd():
+    data = as_comparisons(3, ROWS, judge=["ann", "bob", "ann", "bob", "eve", "eve"])
+    return CrowdBradleyTerry(l2=0.5).fit(data)
+
+
+def online():
+    return OnlineRABF(average=True).add({"a": [1.0], "b": [2.0]}).update("b", "a").update("a", "b")
+
+
 def scores(model):
     return [model.ranking_.scores]
 
@@ -66,6 +77,8 @@ def scores(model):
 MODELS = {
     "Borda": (lambda: Borda().fit(as_comparisons(3, ROWS)), scores),
     "Copeland": (lambda: Copeland().fit(as_comparisons(3, ROWS)), scores),
+    "CrowdBradleyTerry": (crowd, lambda m: [*m.ranking_.intervals(), m.reliability_, m.reliability_std_errors_]),
+    "OnlineRABF": (online, lambda model: scores(model.update("a", "b"))),
     "Elo": (lambda: Elo().fit(as_comparisons(3, ROWS)), lambda model: scores(model.update(0, 2))),
     "LeastSquares": (lambda: LeastSquares().fit(as_comparisons(3, ROWS)), lambda m: [*m.ranking_.intervals()]),
     "RankCentrality": (lambda: RankCentrality().fit(as_comparisons(3, ROWS)), scores),

@@ -20,6 +20,7 @@ COMMANDS = {
     "grade": "podium.cli.grade:grade",
     "label": "podium.cli.label:label",
     "metrics": "podium.cli.metrics:metrics",
+    "predict": "podium.cli.predict:predict",
     "rank": "podium.cli.rank:rank",
 }
 

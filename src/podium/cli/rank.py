@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.features import feature_options, given_features, words_about
 from podium.cli.options import chosen_columns, column_options, output_options, votes_argument
 from podium.cli.output import emit, leaderboard, say, style_of
 from podium.errors import InputError
@@ -21,17 +22,24 @@ if TYPE_CHECKING:
 
 __all__ = ["rank"]
 
+# Options that go to the ranker as they are.
+PASSED = (
+    "l2", "ties", "scale", "loss", "flip_rate", "feature_penalty", "residual_penalty", "missing", "one_hot"
+)  # fmt: skip
 SPREADS = ("none", "hessian", "sandwich", "judge", "group", "ranking", "bootstrap")
 
 
 @click.command()
 @votes_argument
-@click.option("--method", default="bradley-terry", show_default=True, type=click.Choice(list(METHODS)), help="Ranker.")
+@click.option(
+    "--method", type=click.Choice(list(METHODS)), help="Ranker.  [default: bradley-terry; rabf with --features]"
+)
 @click.option("--l2", type=float, help="Pull of the scores towards zero.  [default: 0.001]")
 @click.option("--ties", type=click.Choice(["half", "davidson"]), help="Ties are half a win each, or modelled.")
 @click.option("--side-effect", is_flag=True, help="Estimate the advantage of the left side.")
 @click.option("--scale", type=click.Choice(["log-odds", "elo"]), help="Unit of the scores.")
 @click.option("--anchor", metavar="ITEM=SCORE", help="Shift all scores so that ITEM has SCORE.")
+@feature_options
 @click.option("--ci", type=click.Choice(SPREADS), help="Where intervals come from; judge, group, ranking: clusters.")
 @click.option("--level", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.9999), help="Of the intervals.")
 @click.option("--simultaneous", is_flag=True, help="Rank intervals that hold for all items at once.")
@@ -51,13 +59,14 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
     """
     columns = chosen_columns(given)
     style = style_of(given["style"], given["output"])
-    make = _maker(given)
-    sets = _read(votes, columns, given["by"], given["ci"], getattr(ranker(given["method"]), "sequential", False))
+    given["method"] = given["method"] or ("rabf" if given["features"] else "bradley-terry")
+    make, features = _maker(given), given_features(given)
+    sets = _read(votes, columns, given)
     if given["by"] and given["model"]:
         raise InputError("--model holds one model; leave --by out, or rank the parts one by one")
     frames, texts = [], []
     for value, comparisons in sets.items():
-        model = make().fit(comparisons)
+        model = make().fit(comparisons, **features)
         ranking = _spread(model.ranking_, given)
         frame = _table(ranking, given)
         if given["by"]:
@@ -66,6 +75,8 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
         texts.append(leaderboard(frame, digits=2 if ranking.unit < 10 else 0))
         frames.append(frame)
         _remark(comparisons, ranking, given)
+        for line in words_about(model):
+            say(line)
         if given["model"]:
             from podium.models import save
 
@@ -75,15 +86,18 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
     emit(pl.concat(frames, how="vertical_relaxed"), style, given["output"], "\n".join(texts))
 
 
-def _read(
-    votes: tuple[str, ...], columns: dict[str, Any], by: str | None, ci: str | None, sequential: bool
-) -> dict[Any, Comparisons]:
+def _read(votes: tuple[str, ...], columns: dict[str, Any], given: dict[str, Any]) -> dict[Any, Comparisons]:
     from podium.io import read_comparisons, read_comparisons_by
 
+    cls, by = ranker(given["method"]), given["by"]
+    if getattr(cls, "by_judge", False):
+        columns.setdefault("judge", None)
     for cluster in ("judge", "group"):  # kept only where they matter: they multiply the rows
-        if ci != cluster and cluster not in columns:
+        if given["ci"] != cluster and cluster not in columns:
             columns[cluster] = False
-    columns["keep"] = "rows" if sequential else "counts"
+    if given["covariates"]:
+        columns["covariates"] = [name.strip() for name in given["covariates"].split(",")]
+    columns["keep"] = "rows" if getattr(cls, "sequential", False) else "counts"
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     if by is None:
         return {None: read_comparisons(source, **columns)}
@@ -93,7 +107,11 @@ def _read(
 def _maker(given: dict[str, Any]) -> Any:
     """A function that makes the ranker; an option it does not know is refused, not ignored."""
     cls = ranker(given["method"])
-    chosen: dict[str, Any] = {name: given[name] for name in ("l2", "ties", "scale") if given[name] is not None}
+    chosen: dict[str, Any] = {name: given[name] for name in PASSED if given[name] is not None}
+    if given["features"] is not None and given["method"] != "rabf":
+        raise click.UsageError(f"--features does not apply to --method {given['method']}; use rabf")
+    if given["features"] is not None:
+        chosen["standardize"] = True  # penalties then mean the same for every column; coefficients keep their units
     if given["side_effect"]:
         chosen["side_effect"] = True
     if given["anchor"] is not None:

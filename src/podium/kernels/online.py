@@ -3,11 +3,6 @@
 import cython
 from cython.cimports.libc.math import exp, fabs, sqrt
 
-TINY = cython.declare(cython.double, 1e-100)  # a common factor below this is multiplied in, long before it underflows
-
-# Places in the array of scalars that a caller keeps between calls.
-STEPS, FACTOR_W, FACTOR_R, MASS_W, MASS_R = range(5)
-
 
 def sgd(
     left: cython.const[cython.int][::1],
@@ -21,6 +16,7 @@ def sgd(
     offset: cython.double,
     shrink_w: cython.double,
     shrink_r: cython.double,
+    tiny: cython.double,
     scalars: cython.double[::1],
     w: cython.double[::1],
     r: cython.double[::1],
@@ -31,9 +27,11 @@ def sgd(
 ) -> None:
     """Rule (19), one step a row; a step costs O(d) because shrinkage is a factor common to all weights, or residuals.
 
-    The weights are scalars[FACTOR_W]·w, the residuals scalars[FACTOR_R]·r. The step size is `rate` (schedule 0),
+    `scalars`, kept between calls, are t, the factors of w and r, and their sums over past steps (mass).
+    The weights are factor·w, the residuals factor·r. The step size is `rate` (schedule 0),
     rate/√t (1) or 1/(rate·(t + offset)) (2). `target` is 1, 0 or ½ for the log loss and the margin wanted for the
-    squared one. For averages, Σ over past steps of factor·w is sum_w + mass·w − late_w, and likewise for r.
+    squared one. A factor below `tiny` is multiplied in, long before it underflows. For averages, Σ over past steps of
+    factor·w is sum_w + mass·w − late_w, and likewise for r.
     """
     k: cython.Py_ssize_t
     f: cython.Py_ssize_t
@@ -67,7 +65,7 @@ def sgd(
             slope *= weight[k]
             factor_w *= 1.0 - step * shrink_w
             factor_r *= 1.0 - step * shrink_r
-            if factor_w < TINY or factor_r < TINY:
+            if factor_w < tiny or factor_r < tiny:
                 for f in range(d):
                     sum_w[f] += mass_w * w[f] - late_w[f]
                     late_w[f] = 0.0

@@ -42,6 +42,8 @@ class Elo:
     [1016.0, 984.0]
     """
 
+    sequential = True  # reads votes in their order
+
     def __init__(self, *, k: float = 16.0, initial: float = 1000.0) -> None:
         self.k = k
         self.initial = initial

@@ -63,6 +63,7 @@ class RABF:
         Of all items that have votes or features, with posterior intervals: right on average over items, while those of
         single items are drawn to what their features say.
     coef_, coef_std_errors_, feature_names_ : weights w, per unit of the feature
+    feature_spread_ : standard deviation of each feature over the ranked items
     residuals_ : r, aligned with `ranking_.items`
     explained_ : share of the variance of the compared items' scores that features explain
     feature_penalty_, residual_penalty_, boundary_ : the penalties used, and which "auto" ones stopped at an end of the
@@ -141,6 +142,7 @@ class RABF:
         self.noise_ = math.sqrt(max(self.objective_, 0.0) / model.weight) if self.loss == "squared" else None
         self.residuals_, self._mean, self._scale = residuals, model.mean, model.scale
         self.coef_ = place.weights / model.scale
+        self.feature_spread_ = (model.matrix * model.scale).std(axis=0)
         parts = np.var(explained[model.seen]), np.var(place.residuals)
         self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
         self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))
@@ -194,6 +196,12 @@ class RABF:
         """Names of the features, aligned with `coef_`."""
         self._fitted()
         return self._spec.names
+
+    @property
+    def feature_columns_(self) -> tuple[str, ...]:
+        """Columns of the table of features; a text column has several `feature_names_`."""
+        self._fitted()
+        return self._spec.columns
 
     def _extra_covariance(self) -> Floats:
         """Posterior covariance of the weights (of features as they were scaled) and the covariates' effects."""

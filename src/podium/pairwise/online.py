@@ -1,0 +1,243 @@
+"""OnlineRABF: rank aggregation with features, one vote at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.comparisons import Comparisons
+from podium.errors import InputError, NotFittedError
+from podium.features import FeatureSpec, few, read_features
+from podium.kernels.online import sgd
+from podium.ranking import Ranking
+from podium.rows import vote_rows, vote_targets
+
+__all__ = ["OnlineRABF"]
+
+Floats = NDArray[np.float64]
+
+SCHEDULES = ("constant", "sqrt", "strong")
+
+
+class OnlineRABF:
+    """Learn u = X w + r by one stochastic gradient step a vote (Appendix C, rule 19, of the RABF paper).
+
+        w ← w − η (∂ℓ/∂w + λ_w w),   r ← r − η (∂ℓ/∂r + λ_r r)
+
+    A step costs O(features), not O(items): the shrinkage of all residuals is one common factor. Its penalties stand
+    beside a single vote's loss: to aim at the optimum of `RABF` on m votes, give 2/m of its penalties here.
+
+    Parameters
+    ----------
+    loss : "logistic" or "squared"
+    feature_penalty, residual_penalty : float ≥ 0
+        λ_w and λ_r of the rule.
+    schedule : "sqrt", "constant" or "strong"
+        Step size η = step/√t; step; or 1/(λ (t + t₀)) with λ the smaller penalty, which converges fastest and needs
+        both positive. t₀ is chosen so that no step shrinks by more than half, nor is longer than `step`.
+    step : float
+    average : bool
+        Rank by the mean of all iterates instead of the last: steadier, slower to follow change.
+
+    Attributes
+    ----------
+    ranking_ : Ranking
+        At any time; scores only.
+    coef_, residuals_, feature_names_, n_votes_
+
+    Examples
+    --------
+    >>> model = OnlineRABF()
+    >>> for winner, loser in [("tea", "milk"), ("tea", "cola"), ("cola", "milk")]:
+    ...     _ = model.update(winner, loser)
+    >>> model.ranking_.order
+    ('tea', 'cola', 'milk')
+    """
+
+    sequential = True  # reads votes in their order
+    _spec: FeatureSpec
+
+    def __init__(
+        self,
+        *,
+        loss: str = "logistic",
+        feature_penalty: float = 1e-4,
+        residual_penalty: float = 1e-4,
+        schedule: str = "sqrt",
+        step: float = 0.5,
+        average: bool = False,
+    ) -> None:
+        self.loss = loss
+        self.feature_penalty = feature_penalty
+        self.residual_penalty = residual_penalty
+        self.schedule = schedule
+        self.step = step
+        self.average = average
+
+    # ---- learning -------------------------------------------------------------------------------------------
+
+    def fit(self, comparisons: Comparisons, features: Any = None, *, key: str | None = None) -> Self:
+        """Forget everything and learn from these votes, in their order."""
+        vars(self).pop("_index", None)
+        return self.partial_fit(comparisons, features, key=key)
+
+    def partial_fit(self, comparisons: Comparisons, features: Any = None, *, key: str | None = None) -> Self:
+        """Go on with these votes. `features` is as in `RABF.fit`, and needed for items not known yet."""
+        if not comparisons.ordered or comparisons.count is not None:
+            raise InputError("these votes were counted and have lost their order; read them as rows")
+        if features is not None:
+            labels, matrix, spec = read_features(features, comparisons.items, key=key)
+            self._begin(spec)
+            self._add(labels, matrix)
+        places = self._places(comparisons.items)
+        left, right, outcome, weight = vote_rows(comparisons)
+        target = outcome if self.loss == "logistic" else vote_targets(comparisons, outcome)
+        self._step(places[left], places[right], target, weight)
+        return self
+
+    def add(self, features: Any) -> Self:
+        """Make items known with their features: a mapping from label, as in `RABF.fit`. They join the ranking."""
+        if not isinstance(features, Mapping):
+            raise InputError("add takes a mapping from item to its features")
+        labels, matrix, spec = read_features(features, tuple(features))
+        self._begin(spec)
+        self._add(labels, matrix)
+        return self
+
+    def update(
+        self,
+        winner: Hashable,
+        loser: Hashable,
+        *,
+        tie: bool = False,
+        margin: float | None = None,
+        weight: float = 1.0,
+    ) -> Self:
+        """Go on with one vote; `margin` is for the squared loss."""
+        if winner == loser:
+            raise InputError(f"{winner!r} is compared with itself")
+        if margin is not None and self.loss == "logistic":
+            raise InputError("margin is for loss='squared'; the logistic loss knows who won only")
+        if not (np.isfinite(weight) and weight >= 0):
+            raise InputError(f"weight is {weight}; it must be a finite number of at least 0")
+        places = self._places((winner, loser))
+        target = (0.5 if tie else 1.0) if self.loss == "logistic" else (0.0 if tie else 1.0)
+        target = target if margin is None else float(margin)
+        self._step(places[:1], places[1:], np.array([target]), np.array([float(weight)]))
+        return self
+
+    def _begin(self, spec: FeatureSpec | None = None) -> None:
+        """Check the options and start at zero, unless begun."""
+        if hasattr(self, "_index"):
+            if spec is not None and spec.names != self._spec.names:
+                raise InputError(f"features are {few(spec.names)}; the model began with {few(self._spec.names)}")
+            return
+        if self.loss not in ("logistic", "squared"):
+            raise InputError(f"loss={self.loss!r} is not known; use 'logistic' or 'squared'")
+        if self.schedule not in SCHEDULES:
+            raise InputError(f"schedule={self.schedule!r} is not known; use {', '.join(map(repr, SCHEDULES))}")
+        for name in ("feature_penalty", "residual_penalty", "step"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0) or (name == "step" and value == 0):
+                raise InputError(f"{name} is {value}; it must be a finite number, not negative, and a step above 0")
+        if self.schedule == "strong" and min(self.feature_penalty, self.residual_penalty) == 0:
+            raise InputError("schedule='strong' needs feature_penalty and residual_penalty above 0")
+        largest = self.step * max(self.feature_penalty, self.residual_penalty)
+        if self.schedule != "strong" and largest >= 1:
+            raise InputError(
+                f"step · penalty is {largest:g}; at 1 and beyond a step would turn scores over: lower either"
+            )
+        self._spec = spec or FeatureSpec((), ())
+        d = len(self._spec.names)
+        self._index: dict[Hashable, int] = {}
+        self._features, self._rest = np.empty((0, d)), np.zeros((3, 0))  # per item: r, and two sums for averages
+        self._weights = np.zeros((3, d))
+        self._scalars = np.array([0.0, 1.0, 1.0, 0.0, 0.0])  # votes; factors of w and r; their sums over votes
+
+    def _places(self, items: Iterable[Hashable]) -> NDArray[np.int32]:
+        self._begin()
+        new = [item for item in items if item not in self._index]
+        if new and self._spec.names:
+            raise InputError(f"no features for {few(new)}; make them known first: add({{item: features}})")
+        if new:
+            self._add(tuple(new), np.empty((len(new), 0)))
+        return np.array([self._index[item] for item in items], dtype=np.int32)
+
+    def _add(self, labels: tuple[Hashable, ...], matrix: Floats) -> None:
+        fresh = [k for k, label in enumerate(labels) if label not in self._index]
+        for k in fresh:
+            self._index[labels[k]] = len(self._index)
+        size = len(self._index)
+        if size > len(self._features):  # room for as many again, so that newcomers cost little each
+            room = 2 * size
+            grown = np.zeros((room, matrix.shape[1])), np.zeros((3, room))
+            old = size - len(fresh)
+            grown[0][:old], grown[1][:, :old] = self._features[:old], self._rest[:, :old]
+            self._features, self._rest = grown
+        self._features[size - len(fresh) : size] = matrix[fresh]
+
+    def _step(self, left: NDArray[np.int32], right: NDArray[np.int32], target: Floats, weight: Floats) -> None:
+        rate, offset = float(self.step), 0.0
+        if self.schedule == "strong":
+            rate = min(self.feature_penalty, self.residual_penalty)
+            most = max(self.feature_penalty, self.residual_penalty)
+            offset = max(2.0 * most / rate, 1.0 / (rate * self.step))
+        sgd(
+            np.ascontiguousarray(left),
+            np.ascontiguousarray(right),
+            np.ascontiguousarray(target, dtype=np.float64),
+            weight,
+            self._features,
+            self.loss == "squared",
+            SCHEDULES.index(self.schedule),
+            rate,
+            offset,
+            float(self.feature_penalty),
+            float(self.residual_penalty),
+            1e-6 if self.average else 1e-100,  # sums for averages cancel more the smaller the factor is
+            self._scalars,
+            *(self._weights[0], self._rest[0], self._weights[1], self._rest[1], self._weights[2], self._rest[2]),
+        )
+
+    # ---- what was learned -----------------------------------------------------------------------------------
+
+    def _parts(self) -> tuple[Floats, Floats]:
+        """w and r now, or their means over all votes."""
+        if not getattr(self, "_index", None):
+            raise NotFittedError("this OnlineRABF has seen no item yet; call fit(comparisons) or update(winner, loser)")
+        votes, factor_w, factor_r, mass_w, mass_r = self._scalars.tolist()
+        (w, late_w, sum_w), (r, late_r, sum_r) = self._weights, self._rest[:, : len(self._index)]
+        if self.average and votes:
+            return (sum_w + mass_w * w - late_w) / votes, (sum_r + mass_r * r - late_r) / votes
+        return factor_w * w, factor_r * r
+
+    @property
+    def coef_(self) -> Floats:
+        """Weights of the features."""
+        return self._parts()[0]
+
+    @property
+    def residuals_(self) -> Floats:
+        """What features do not explain, aligned with `ranking_.items`."""
+        return self._parts()[1]
+
+    @property
+    def feature_names_(self) -> tuple[str, ...]:
+        """Names of the features."""
+        self._parts()
+        return self._spec.names
+
+    @property
+    def n_votes_(self) -> int:
+        """Votes seen."""
+        self._parts()
+        return int(self._scalars[0])
+
+    @property
+    def ranking_(self) -> Ranking:
+        """The scores so far."""
+        w, r = self._parts()
+        return Ranking(tuple(self._index), self._features[: len(r)] @ w + r)

@@ -1,0 +1,118 @@
+"""`podium rank --features`, `--covariates`, `--method crowd`, and `podium predict`."""
+
+import io
+
+import numpy as np
+import polars as pl
+import pytest
+from numpy.testing import assert_allclose
+
+import podium
+from podium.cli import run
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Votes on 12 items of 14, with judges and a covariate, and a table of their features."""
+    rng = np.random.default_rng(0)
+    names = np.array([f"item {k:02}" for k in range(14)])
+    size, kind = rng.normal(50, 20, 14), rng.choice(["a", "b"], 14)
+    truth = 0.05 * size + (kind == "b") + 0.3 * rng.normal(size=14)
+    left = rng.integers(0, 12, 900)
+    right = (left + rng.integers(1, 12, 900)) % 12
+    long, short = rng.normal(size=(2, 900))
+    slope = np.where(np.arange(900) % 5 == 4, 0.0, 1.0)
+    won = rng.random(900) < 1 / (1 + np.exp(-slope * (truth[left] - truth[right] + 0.5 * (long - short))))
+    votes = {"left": names[left], "right": names[right], "outcome": won.astype(int)}
+    votes |= {"judge": np.array(["ann", "bob", "cem", "dot", "eve"])[np.arange(900) % 5]}
+    pl.DataFrame(votes | {"length_a": long, "length_b": short}).write_csv(tmp_path / "votes.csv")
+    pl.DataFrame({"name": names, "size": size, "kind": kind}).write_csv(tmp_path / "items.csv")
+    pl.DataFrame({"name": names, "size": size}).write_csv(tmp_path / "sizes.csv")
+    return tmp_path
+
+
+def call(capfd, *args):
+    with pytest.raises(SystemExit) as stop:
+        run([*map(str, args)])
+    out, err = capfd.readouterr()
+    return stop.value.code, out, err
+
+
+def test_features_rank_all_items_and_the_model_predicts(folder, capfd):
+    code, out, err = call(
+        capfd, "rank", folder / "votes.csv", "--features", folder / "sizes.csv", "--format", "csv",
+        "--model", folder / "m.podium",
+    )  # fmt: skip
+    assert code == 0, err
+    frame = pl.read_csv(io.StringIO(out))
+    votes = podium.read_comparisons(folder / "votes.csv", judge=False)
+    model = podium.RABF(standardize=True).fit(votes, pl.read_csv(folder / "sizes.csv"))
+    assert frame["item"].to_list() == list(model.ranking_.order)
+    assert_allclose(frame["score"], np.sort(model.ranking_.scores)[::-1], atol=1e-6)
+    assert f"{model.coef_[0]:+.4g}" in err
+    assert "without votes: 2" in err
+    code, out, err = call(capfd, "predict", folder / "m.podium", folder / "sizes.csv", "--format", "csv")
+    assert code == 0, err
+    scored = {row["item"]: row["score"] for row in pl.read_csv(io.StringIO(out)).rows(named=True)}
+    expected = model.predict(pl.read_csv(folder / "sizes.csv"))
+    assert_allclose([scored[f"item {k:02}"] for k in range(14)], expected, atol=1e-6)
+    code, out, _ = call(capfd, "predict", folder / "m.podium", folder / "sizes.csv")
+    assert code == 0
+    assert "±" in out
+
+
+def test_text_is_one_hot_on_request(folder, capfd):
+    code, _, err = call(capfd, "rank", folder / "votes.csv", "--features", folder / "items.csv")
+    assert code == 2
+    assert "'kind' holds text" in err
+    code, _, err = call(capfd, "rank", folder / "votes.csv", "--features", folder / "items.csv", "--one-hot")
+    assert code == 0
+    assert "kind=b" in err
+
+
+def test_covariates_are_controlled_for(folder, capfd):
+    code, _, err = call(capfd, "rank", folder / "votes.csv", "--covariates", "length")
+    assert code == 0, err
+    votes = podium.read_comparisons(folder / "votes.csv", covariates=["length"], judge=False)
+    assert f"{podium.BradleyTerry().fit(votes).coef_[0]:+.4g}" in err
+
+
+def test_judges_are_weighed_and_the_spammer_named(folder, capfd):
+    code, _, err = call(capfd, "rank", folder / "votes.csv", "--method", "crowd")
+    assert code == 0, err
+    assert any("eve" in line and "(chance)" in line for line in err.splitlines())
+    assert sum("(" in line and "votes  (" in line for line in err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--features", "items.csv", "--key", "label"], "no column 'label'"),
+        (["--features", "none.csv"], "no such file"),
+        (["--features", "items.csv", "--method", "borda"], "--features does not apply to --method borda"),
+        (["--key", "name"], "--key names a column of --features"),
+        (["--loss", "squared", "--method", "win-rate"], "--loss does not apply to --method win-rate"),
+        (["--covariates", "mood"], "no column for covariate 'mood'"),
+    ],
+)
+def test_bad_use_is_one_line(folder, capfd, monkeypatch, args, message):
+    monkeypatch.chdir(folder)
+    code, out, err = call(capfd, "rank", "votes.csv", *args)
+    assert code == 2
+    assert message in err
+    assert not out
+
+
+def test_predict_refuses_other_models_and_tables(folder, capfd, monkeypatch):
+    monkeypatch.chdir(folder)
+    call(capfd, "rank", "votes.csv", "--model", "plain.podium")
+    code, _, err = call(capfd, "predict", "plain.podium", "sizes.csv")
+    assert code == 2
+    assert "a BradleyTerry without features" in err
+    call(capfd, "rank", "votes.csv", "--features", "sizes.csv", "--model", "m.podium")
+    code, _, err = call(capfd, "predict", "m.podium", "items.csv")
+    assert code == 2
+    assert "say which names the items: --key" in err
+    code, _, err = call(capfd, "predict", "m.podium", "votes.csv", "--key", "left")
+    assert code == 2
+    assert "no column 'size'" in err
