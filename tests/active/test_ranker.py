@@ -93,7 +93,7 @@ def test_agreement_on_check_pairs_measures_the_noise():
     assert low - 0.03 <= 0.8 <= high + 0.03
     assert found.cost_interval[0] < found.cost < found.cost_interval[1]
     true_cost = Simulated(300, "flips", 0.2, seed=1).cost([int(k) for k in ranker.ranking_.order])
-    assert found.cost == pytest.approx(true_cost, rel=0.1)
+    assert found.cost == pytest.approx(true_cost, rel=0.15)  # predicted by earlier orders: a little dear
 
 
 @pytest.mark.parametrize(("model", "level"), [("flips", 0.1), ("bradley-terry", 0.01)])
@@ -194,16 +194,16 @@ def test_a_log_of_other_items_or_a_newer_format_is_refused():
     with pytest.raises(InputError, match="other features"):
         ActiveRanker.replay(FRUIT, log, features=np.arange(8.0))
     with pytest.warns(DataWarning, match="written by podium 0.0.1"):
-        ActiveRanker.replay(FRUIT, [log[0] | {"podium": "0.0.1"}])
+        ActiveRanker.replay(FRUIT, [log[0] | {"version": "0.0.1"}])
 
 
 def test_malformed_log_lines_are_numbered_and_the_rest_is_kept():
-    lines = ['{"left": "a", "right": "b", "outcome": 1}', "{oops", "[1]", '{"left": "a"}', '{"event": "ask"}']
+    lines = ['{"left": "a", "right": "b", "outcome": 1}', "{oops", "[1]", '{"left": "a"}', '{"podium": "ask"}']
     lines.append('{"left": "a", "right": "c", "outcome": "maybe"}')
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         rows = parse_log(lines, "votes.jsonl")
-    assert [row.get("event", "answer") for row in rows] == ["answer", "ask"]
+    assert [row.get("podium", "answer") for row in rows] == ["answer", "ask"]
     text = " ".join(str(each.message) for each in said)
     for line in (2, 3, 4, 6):
         assert f"votes.jsonl, line {line}:" in text

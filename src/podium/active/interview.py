@@ -237,6 +237,8 @@ class Interview:
             checks = self.checks.draw(len(queue), self.state, taken)
             place = self.checks.rng.integers(0, len(queue) + 1, size=len(checks))
             queue = np.insert(queue, place, checks, axis=0)
+        turned = self.checks.rng.random(len(queue)) < 0.5  # neither side may have the better seat
+        queue = np.where(turned[:, None], queue[:, ::-1], queue)
         return _Batch(pairs, self.evidence.keys(pairs), queue, self.evidence.version)
 
     def tell(

@@ -1,12 +1,12 @@
 """The log of an interview: one JSON object a line, a header first; answers are rows that `podium rank` reads.
 
-    {"event": "interview", "podium": "0.1.0", "format": 1, "items": "…", "n": 3, "seed": 7, "preset": "standard", …}
-    {"event": "ask", "max_pairs": 1}
+    {"podium": "interview", "version": "0.1.0", "format": 1, "items": "…", "n": 3, "seed": 7, "preset": "standard", …}
+    {"podium": "ask", "max_pairs": 1}
     {"left": "tea", "right": "milk", "outcome": 1, "judge": "ann", "time": "2026-11-15T10:00:00+00:00"}
-    {"event": "skip", "left": "tea", "right": "coffee", "judge": "ann", "time": null}
+    {"podium": "skip", "left": "tea", "right": "coffee", "judge": "ann", "time": null}
 
-Asks are recorded as well as answers because the moment of asking shapes the path: header and rows together give the
-identical state again.
+Rows that begin with "podium" are notes, not votes. Asks are recorded as well as answers because the moment of asking
+shapes the path: header and rows together give the identical state again.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def fingerprint(items: Sequence[Hashable]) -> str:
 def header(items: Sequence[Hashable], seed: int, preset: str, options: dict[str, Any]) -> dict[str, Any]:
     """The first line of a log."""
     return {
-        "event": "interview",
-        "podium": __version__,
+        "podium": "interview",
+        "version": __version__,
         "format": FORMAT,
         "items": fingerprint(items),
         "n": len(items),
@@ -67,11 +67,11 @@ def parse_log(lines: Iterable[str], name: str = "log") -> list[dict[str, Any]]:
 def _problem(row: Any) -> str | None:
     if not isinstance(row, dict):
         return "not a JSON object"
-    if row.get("event") in ("interview", "ask"):
+    if row.get("podium") in ("interview", "ask"):
         return None
     if "left" not in row or "right" not in row:
         return "neither an event nor an answer with left and right"
-    if row.get("event") == "skip":
+    if row.get("podium") == "skip":
         return None
     if row.get("outcome") not in OUTCOMES:
         return f"outcome {row.get('outcome')!r} is unknown; it is 1, 0 or 0.5"
@@ -80,11 +80,11 @@ def _problem(row: Any) -> str | None:
 
 def check_header(rows: Sequence[dict[str, Any]], items: Sequence[Hashable]) -> dict[str, Any]:
     """Return the header of a log after making sure that it belongs to `items` and that this version reads it."""
-    if not rows or rows[0].get("event") != "interview":
-        raise InputError("the log has no header; its first line is {'event': 'interview', …}: give the whole log")
+    if not rows or rows[0].get("podium") != "interview":
+        raise InputError("the log has no header; its first line is {'podium': 'interview', …}: give the whole log")
     head = rows[0]
     if head.get("format", 0) > FORMAT:
-        raise InputError(f"the log is of the newer podium {head.get('podium')}; this is {__version__}: upgrade")
+        raise InputError(f"the log is of the newer podium {head.get('version')}; this is {__version__}: upgrade")
     missing = {"items", "n", "seed", "preset", "options"} - set(head)
     if missing:
         raise InputError(f"the log's header lacks {', '.join(sorted(missing))}; it was damaged, or is no podium log")
@@ -93,9 +93,9 @@ def check_header(rows: Sequence[dict[str, Any]], items: Sequence[Hashable]) -> d
             f"the log is of other items: it has {head['n']} with hash {head['items']}, these are {len(items)} with "
             f"hash {fingerprint(items)}; give the items of the log, in the same order, or start another log"
         )
-    if head.get("podium") != __version__:
+    if head.get("version") != __version__:
         warnings.warn(
-            f"the log was written by podium {head.get('podium')}, this is {__version__}; its answers count, but the "
+            f"the log was written by podium {head.get('version')}, this is {__version__}; its answers count, but the "
             "questions that follow may differ",
             DataWarning,
             stacklevel=3,

@@ -343,13 +343,12 @@ class ActiveRanker:
     def log_rows(self, event: Any) -> list[dict[str, Any]]:
         """One event of the interview as rows of the log."""
         if isinstance(event, Asked):
-            return [{"event": "ask", "max_pairs": event.max_pairs}]
+            return [{"podium": "ask", "max_pairs": event.max_pairs}]
         named, rows = list(self._raters), []
         for k, ((u, v), value) in enumerate(zip(event.pairs.tolist(), event.values.tolist(), strict=True)):
-            row: dict[str, Any] = {"left": self.items[u], "right": self.items[v]}
-            if np.isnan(value):
-                row["event"] = "skip"
-            else:
+            row: dict[str, Any] = {"podium": "skip"} if np.isnan(value) else {}
+            row |= {"left": self.items[u], "right": self.items[v]}
+            if not np.isnan(value):
                 row["outcome"] = value if value == 0.5 else int(value)
             row["judge"] = named[int(event.raters[k])]
             row["time"] = None if event.times is None else event.times[k]
@@ -386,9 +385,9 @@ class ActiveRanker:
         """Apply rows of a log: asks, and answers in the groups in which they were told."""
         group: list[dict[str, Any]] = []
         for row in rows:
-            if row.get("event") == "ask":
+            if row.get("podium") == "ask":
                 self.interview.ask(row.get("max_pairs"))
-            elif row.get("event") != "interview":
+            elif row.get("podium") != "interview":
                 group.append(row)
                 if not row.get("more"):
                     self._tell_rows(group)

@@ -17,11 +17,13 @@ __all__ = ["main", "run"]
 
 # Command -> "module:function". Heavy imports wait for the command that needs them.
 COMMANDS = {
+    "ask": "podium.cli.ask:ask",
     "grade": "podium.cli.grade:grade",
     "label": "podium.cli.label:label",
     "metrics": "podium.cli.metrics:metrics",
     "predict": "podium.cli.predict:predict",
     "rank": "podium.cli.rank:rank",
+    "simulate": "podium.cli.simulate:simulate",
 }
 
 

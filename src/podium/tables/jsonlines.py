@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_json_array", "read_json_lines"]
 
+NOTE = b'{"podium":'
 BLOCK = 1 << 24  # bytes parsed at a time
 
 Choose = Callable[[list[str]], list[str]]
@@ -31,7 +32,7 @@ def read_json_lines(stream: IO[bytes], where: str, choose: Choose) -> Iterator[p
         more = stream.read(BLOCK)
         data = rest + more
         end = data.rfind(b"\n") + 1 if more else len(data)
-        block, rest = data[:end], data[end:]
+        block, rest = _without_notes(data[:end]), data[end:]
         if block and not block.isspace():
             frame = _parse(block, where, rows, schema)
             if schema is None:
@@ -45,6 +46,13 @@ def read_json_lines(stream: IO[bytes], where: str, choose: Choose) -> Iterator[p
             break
     if schema is None:
         raise InputError(f"{where} is empty; expected one JSON object a line")
+
+
+def _without_notes(block: bytes) -> bytes:
+    """Leave out the notes of an interview's log: lines that begin with {"podium": are no votes."""
+    if NOTE not in block:
+        return block
+    return b"".join(line for line in block.splitlines(keepends=True) if not line.startswith(NOTE))
 
 
 def read_json_array(stream: IO[bytes], where: str, choose: Choose) -> Iterator[pl.DataFrame]:

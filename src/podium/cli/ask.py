@@ -1,0 +1,256 @@
+"""podium ask: an interview in the terminal, one key a question, nothing lost."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import click
+
+from podium.errors import InputError
+
+if TYPE_CHECKING:
+    from podium.active import ActiveRanker
+
+__all__ = ["ask"]
+
+ANSWERS = {"1": 1, "a": 1, "\x1b[D": 1, "2": 0, "b": 0, "\x1b[C": 0, "=": 0.5, "t": 0.5, "s": None}
+HELP = "[b]1[/b]/← left  [b]2[/b]/→ right  [b]=[/b] tie  [b]s[/b] skip  [b]u[/b] undo  [b]r[/b] ranking  [b]q[/b] quit"
+AT_ONCE = 150  # items whose order is searched anew after every answer, in a tenth of a second
+LINES = 12  # of a text shown before it is paged
+
+
+@click.command()
+@click.argument("items", type=click.Path(dir_okay=False))
+@click.option("--log", required=True, type=click.Path(dir_okay=False), help="Answers, one JSON object a line; resumed.")
+@click.option("--rater", help="Your name, kept with each answer.")
+@click.option("--id", "id_column", help="Column that names the items; 'id', or the first one.")
+@click.option("--text", "text_column", help="Column shown for each item; 'text', or the name.")
+@click.option("--preset", default="standard", show_default=True, help="quick, standard, thorough, few_rounds, exact.")
+@click.option("--top", type=click.IntRange(1), help="Care for the first K places only.")
+@click.option("--budget", type=click.IntRange(1), help="Most questions to ask.")
+@click.option("--random-share", default=0.1, show_default=True, help="Share of random check questions.")
+@click.option("--seed", type=int, help="Of the choice of questions; drawn and logged if not given.")
+def ask(
+    items: str,
+    log: str,
+    rater: str | None,
+    id_column: str | None,
+    text_column: str | None,
+    preset: str,
+    top: int | None,
+    budget: int | None,
+    random_share: float,
+    seed: int | None,
+) -> None:
+    """Order the ITEMS of a table by asking you, two at a time.
+
+    Each answer is on disk before the next question. Call again with the same log to go on. At the end, or when you
+    quit, the ranking so far goes to standard output as CSV. `podium rank LOG…` reads the logs of several raters.
+    """
+    from podium.active import ActiveRanker
+    from podium.active.log import parse_log
+
+    texts = _read_items(items, id_column, text_column)
+    path = Path(log)
+    if path.exists() and path.stat().st_size:
+        rows = parse_log(path.read_text(encoding="utf-8").splitlines(), path.name)
+        ranker = ActiveRanker.replay(list(texts), rows)
+        click.echo(f"resumed {log}: {ranker.interview.evidence.distinct} pairs answered", err=True)
+    else:
+        goal = "order" if top is None else ("top", top)
+        ranker = ActiveRanker(
+            list(texts), preset=preset, goal=goal, budget=budget, random_share=random_share, seed=seed
+        )
+    try:
+        with _Log(path, ranker) as written:
+            _Session(ranker, texts, rater, written).run()
+    except OSError as problem:
+        raise InputError(f"cannot write {log}: {problem.strerror}; choose another path") from problem
+    click.echo(ranker.places().write_csv(), nl=False)
+
+
+def _read_items(path: str, id_column: str | None, text_column: str | None) -> dict[str, str]:
+    """Label -> text of every item, in the order of the table."""
+    from podium.io import read_table
+
+    table = read_table(path)
+    name = id_column or ("id" if "id" in table.columns else table.columns[0])
+    shown = text_column or ("text" if "text" in table.columns else name)
+    for column in (name, shown):
+        if column not in table.columns:
+            raise InputError(f"{path}: no column {column!r}; there are {', '.join(table.columns)}")
+    texts: dict[str, str] = {}
+    for row, (label, text) in enumerate(zip(table[name].to_list(), table[shown].to_list(), strict=True), start=1):
+        if label is None or str(label) == "":
+            raise InputError(f"{path}, row {row}: column {name!r} is empty; every item needs a name")
+        if str(label) in texts:
+            raise InputError(f"{path}, row {row}: {str(label)!r} is there twice; names must differ")
+        texts[str(label)] = "" if text is None else str(text)
+    if len(texts) < 2:
+        raise InputError(f"{path}: {len(texts)} items; an order needs at least two")
+    return texts
+
+
+class _Log:
+    """The log file: appended to and synced event by event; written anew after an undo."""
+
+    def __init__(self, path: Path, ranker: ActiveRanker) -> None:
+        self.path = path
+        self.ranker = ranker
+        self._file: IO[str] | None = None
+        self._events = 0
+
+    def __enter__(self) -> _Log:
+        fresh = not self.path.exists() or self.path.stat().st_size == 0
+        self._file = self.path.open("a", encoding="utf-8")
+        if fresh:
+            self._put(self.ranker.log[:1])
+        elif not self.path.read_bytes().endswith(b"\n"):
+            self._file.write("\n")  # a line that a crash cut short stays by itself
+        self._events = 0 if fresh else len(self.ranker.interview.events)
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        assert self._file is not None
+        self._file.close()
+
+    def save(self) -> None:
+        """Append what happened since, and wait until it is on disk."""
+        events = self.ranker.interview.events
+        self._put([row for event in events[self._events :] for row in self.ranker.log_rows(event)])
+        self._events = len(events)
+
+    def rewrite(self) -> None:
+        """Replace the file by the log as it is now."""
+        from podium.io import replacing
+
+        assert self._file is not None
+        self._file.close()
+        with replacing(self.path) as target:
+            target.write(b"".join(_line(row).encode() for row in self.ranker.log))
+            target.flush()
+            os.fsync(target.fileno())
+        self._file = self.path.open("a", encoding="utf-8")
+        self._events = len(self.ranker.interview.events)
+
+    def _put(self, rows: list[dict[str, Any]]) -> None:
+        assert self._file is not None
+        self._file.writelines(_line(row) for row in rows)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+
+
+def _line(row: dict[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+class _Session:
+    """Question, key, answer, until done or quit."""
+
+    def __init__(self, ranker: ActiveRanker, texts: dict[str, str], rater: str | None, log: _Log) -> None:
+        from rich.console import Console
+
+        self.ranker = ranker
+        self.texts = texts
+        self.rater = rater
+        self.log = log
+        self.console = Console(stderr=True, highlight=False)
+        self.again: list[tuple[str, str]] = []  # pairs to show before asking for new ones
+        self.told_stable = False
+
+    def run(self) -> None:
+        while self.again or not self.ranker.done:
+            pair = self.again.pop() if self.again else self.ranker.ask(1)[0]
+            self._show(pair)
+            key = self._key()
+            if key == "q":
+                return
+            if key == "u":
+                self._undo(pair)
+            elif key == "r":
+                self._standing()
+                self.again.append(pair)
+            else:
+                now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+                self.ranker.tell([pair], [ANSWERS[key]], self.rater, times=[now])
+                self.log.save()
+                self._signal()
+        self.console.print("[b]Done.[/b] " + str(self.ranker.summary()).replace("\n", "; "))
+
+    def _key(self) -> str:
+        while True:
+            key = click.getchar()
+            if key in ("\x03", "\x04", ""):
+                return "q"
+            if key in ANSWERS or key in ("u", "r", "q"):
+                return key
+            self.console.print(f"no answer on that key: {HELP}")
+
+    def _undo(self, pair: tuple[str, str]) -> None:
+        undone = self.ranker.undo(self.rater)
+        self.again.append(pair)
+        if undone is None:
+            self.console.print("nothing to undo")
+            return
+        self.log.rewrite()
+        self.again.append(undone)
+        self.told_stable = False
+        self.console.print(f"took back {undone[0]} against {undone[1]}")
+
+    def _show(self, pair: tuple[str, str]) -> None:
+        from rich.columns import Columns
+        from rich.panel import Panel
+
+        half = max(20, (self.console.width - 2) // 2)
+        bodies = [self.texts[label].splitlines() or [""] for label in pair]
+        if max(map(len, bodies)) > LINES:
+            self.console.rule("the whole texts")
+            click.echo_via_pager("\n\n".join(f"[{k}] {label}\n{self.texts[label]}" for k, label in enumerate(pair, 1)))
+        panels = []
+        for number, (label, lines) in enumerate(zip(pair, bodies, strict=True), start=1):
+            text = "\n".join(lines[:LINES]) + ("\n…" if len(lines) > LINES else "")
+            panels.append(Panel(_plain(text), title=f"[b]{number}[/b] {_plain(label)}", width=half, padding=(1, 2)))
+        asked = self.ranker.interview.evidence.distinct
+        self.console.rule(f"question {asked + 1}: which goes first?")
+        self.console.print(Columns(panels, padding=0))
+        self.console.print(HELP)
+        if first := self._leaders():
+            self.console.print(f"[dim]so far: {' › '.join(map(_plain, first))} …[/dim]")
+
+    def _leaders(self) -> list[str]:
+        """The first three, where they can be had without a wait."""
+        ranker = self.ranker
+        if not len(ranker.interview.evidence.votes()):
+            return []
+        if len(ranker.items) <= AT_ONCE:
+            return [str(item) for item in ranker.ranking_.order[:3]]
+        known = ranker.interview.state.posterior is not None
+        return [str(ranker.items[u]) for u in ranker.interview.order[:3]] if known else []
+
+    def _standing(self) -> None:
+        from rich.table import Table
+
+        table = Table("place", "item", "may be", "tier", "answers")
+        for row in self.ranker.places().head(20).iter_rows(named=True):
+            may = f"{row['place_lower']}–{row['place_upper']}"
+            table.add_row(str(row["place"]), _plain(row["item"]), may, str(row["tier"]), str(row["answers"]))
+        self.console.print(table)
+        self.console.print(str(self.ranker.summary()))
+
+    def _signal(self) -> None:
+        from podium.active.presets import is_stable
+
+        posterior = self.ranker.interview.state.posterior
+        if posterior is not None and not self.told_stable and is_stable(posterior):
+            self.told_stable = True
+            self.console.print("[b]The order looks stable:[/b] more questions would change little. q to stop here.")
+
+
+def _plain(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)

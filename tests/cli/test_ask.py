@@ -1,0 +1,152 @@
+"""podium ask: keys, the log on disk, resume, undo, and a real terminal."""
+
+import json
+import os
+import pty
+import select
+import subprocess
+import sys
+import time
+
+import pytest
+from click.testing import CliRunner
+
+from podium.active.log import parse_log
+from podium.cli import main
+
+DRINKS = "id,text\ntea,Green tea\nmilk,Cold milk\ncoffee,Black coffee\njuice,Orange juice\n"
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "drinks.csv"
+    path.write_text(DRINKS)
+    return path
+
+
+def asked(table, keys, *options):
+    log = table.parent / "answers.jsonl"
+    return CliRunner().invoke(main, ["ask", str(table), "--log", str(log), "--seed", "1", *options], input=keys), log
+
+
+def rows_of(log):
+    return parse_log(log.read_text().splitlines())
+
+
+def test_a_whole_interview_ends_with_the_ranking_on_stdout(table):
+    result, log = asked(table, "1" * 10, "--rater", "ann")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.splitlines()[0] == "item,place,place_lower,place_upper,tier,answers"
+    assert {line.split(",")[0] for line in result.stdout.splitlines()[1:]} == {"tea", "milk", "coffee", "juice"}
+    answers = [row for row in rows_of(log) if "outcome" in row]
+    assert {row["judge"] for row in answers} == {"ann"}
+    assert all(row["time"].endswith("+00:00") for row in answers)
+
+
+def test_quitting_keeps_the_answers_and_the_next_call_goes_on(table):
+    asked(table, "1q")
+    log = table.parent / "answers.jsonl"
+    first = rows_of(log)
+    assert [row["outcome"] for row in first if "outcome" in row] == [1]
+    result, _ = asked(table, "2=sq")
+    assert "resumed" in result.stderr
+    rows = rows_of(log)
+    assert rows[: len(first) - 1] == first[:-1]  # the ask that was left open may be followed by others
+    assert [row["outcome"] for row in rows if "outcome" in row] == [1, 0, 0.5]
+    assert [row for row in rows if row.get("podium") == "skip"]
+
+
+def test_undo_takes_the_answer_out_of_the_log_and_asks_again(table):
+    result, log = asked(table, "1u2q")
+    answers = [row for row in rows_of(log) if "outcome" in row]
+    assert [row["outcome"] for row in answers] == [0]
+    assert "took back" in result.stderr
+    result, _ = asked(table.parent / "drinks.csv", "q")
+    assert "resumed" in result.stderr
+
+
+def test_the_log_is_read_as_votes(table):
+    _, log = asked(table, "1" * 10, "--rater", "ann")
+    command = [sys.executable, "-m", "podium", "rank", str(log), "--format", "csv"]
+    seen = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert seen.returncode == 0, seen.stderr
+    assert len(seen.stdout.splitlines()) == 5
+
+
+def test_other_keys_explain_themselves_and_the_ranking_can_be_seen(table):
+    result, _ = asked(table, "xr1q")
+    assert "no answer on that key" in result.stderr
+    assert "may be" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        ("id\na\n", (), "1 items; an order needs at least two"),
+        ("id\na\nb\na\n", (), "row 3: 'a' is there twice"),
+        ("id,text\na,x\nb,y\n", ("--text", "body"), "no column 'body'; there are id, text"),
+        ("id\na\nb\n", ("--preset", "fast"), "no preset 'fast'"),
+    ],
+)
+def test_bad_tables_and_options_are_one_line(tmp_path, text, options, message):
+    path = tmp_path / "items.csv"
+    path.write_text(text)
+    seen = subprocess.run(
+        [sys.executable, "-m", "podium", "ask", str(path), "--log", str(tmp_path / "a.jsonl"), *options],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert seen.returncode == 2
+    assert message in seen.stderr
+    assert "Traceback" not in seen.stderr
+
+
+def test_a_log_of_other_items_is_refused(table):
+    asked(table, "1q")
+    table.write_text(DRINKS + "cola,Cola\n")
+    seen, _ = asked(table, "q")
+    assert seen.exit_code != 0
+    assert "the log is of other items" in str(seen.exception)
+
+
+def test_a_torn_last_line_is_named_and_the_rest_is_kept(table):
+    _, log = asked(table, "11q")
+    with log.open("a") as file:
+        file.write('{"left": "tea", "ri')
+    with pytest.warns(UserWarning, match=r"answers.jsonl, line \d+: not JSON"):
+        asked(table, "1q")
+    with pytest.warns(UserWarning, match="not JSON"):
+        rows = rows_of(log)
+    assert sum("outcome" in row for row in rows) == 3
+
+
+def test_in_a_terminal_one_key_is_an_answer_and_is_on_disk_before_the_next_question(table):
+    log = table.parent / "pty.jsonl"
+    parent, child = pty.openpty()
+    command = [sys.executable, "-m", "podium", "ask", str(table), "--log", str(log), "--seed", "1"]
+    run = subprocess.Popen(command, stdin=child, stdout=child, stderr=child, env=os.environ | {"COLUMNS": "90"})
+    os.close(child)
+
+    def read_until(text):
+        seen, end = "", time.monotonic() + 60
+        while text not in seen and time.monotonic() < end:
+            if select.select([parent], [], [], 1)[0]:
+                seen += os.read(parent, 65536).decode()
+        assert text in seen, seen
+        time.sleep(0.5)  # the question is shown a moment before the terminal gives single keys
+        return seen
+
+    screen = read_until("q quit")
+    assert "which goes first?" in screen
+    os.write(parent, b"1")
+    read_until("question 2")
+    assert sum("outcome" in json.loads(line) for line in log.read_text().splitlines()) == 1
+    os.write(parent, b"\x1b[C")
+    read_until("question 3")
+    assert [json.loads(line).get("outcome") for line in log.read_text().splitlines() if "outcome" in line] == [1, 0]
+    os.write(parent, b"q")
+    read_until("place_upper")
+    assert run.wait(timeout=60) == 0
+    os.close(parent)

@@ -1,0 +1,42 @@
+"""podium simulate: a table of presets, and a picture."""
+
+import csv
+import io
+
+from click.testing import CliRunner
+
+from podium.cli import main
+
+
+def simulated(*options):
+    return CliRunner().invoke(main, ["simulate", "-n", "25", "--runs", "1", *options])
+
+
+def test_the_table_has_a_row_for_each_preset_and_clean_answers_cost_nothing():
+    result = simulated("--level", "0", "--preset", "quick", "--preset", "few_rounds")
+    assert result.exit_code == 0, result.output
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [row["preset"] for row in rows] == ["quick", "few_rounds"]
+    assert float(rows[0]["cost_ratio"]) == 1
+    assert float(rows[1]["rounds"]) <= 8
+    assert all(float(row["questions_per_item"]) <= 12 for row in rows)
+
+
+def test_more_noise_costs_more_questions_or_places():
+    quiet, loud = (
+        next(csv.DictReader(io.StringIO(simulated("--level", level, "--preset", "standard").stdout)))
+        for level in ("0.0", "0.35")
+    )
+    assert float(loud["places_off"]) > float(quiet["places_off"])
+
+
+def test_a_picture_is_written_and_other_endings_are_refused(tmp_path):
+    picture = tmp_path / "cost.png"
+    result = simulated("--preset", "quick", "--plot", str(picture))
+    assert result.exit_code == 0, result.output
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert "pictures end in" in str(simulated("--plot", "x.txt").exception)
+
+
+def test_an_unknown_model_is_named():
+    assert "no noise model 'drunk'" in str(simulated("--model", "drunk").exception)
