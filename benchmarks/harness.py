@@ -1,0 +1,167 @@
+"""Time several ways of doing the same work, side by side: CPU seconds, one thread, warm, the least of several runs.
+
+A `Scenario` makes data once and lists `Way`s. Each way runs in its own child process of the same script, after the data
+are made, so that all see the same memory and a way that hangs, crashes or is not installed costs only itself: it is
+shown as such. Import this module before NumPy: it asks every library for one thread.
+"""
+
+from __future__ import annotations
+
+import os
+
+for _variable in ("OMP", "OPENBLAS", "MKL", "NUMEXPR", "RAYON"):
+    os.environ[f"{_variable}_NUM_THREADS"] = "1"
+os.environ["POLARS_MAX_THREADS"] = "1"
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+
+import json  # noqa: E402
+import math  # noqa: E402
+import resource  # noqa: E402
+import select  # noqa: E402
+import signal  # noqa: E402
+import sys  # noqa: E402
+import time  # noqa: E402
+import traceback  # noqa: E402
+import warnings  # noqa: E402
+from collections.abc import Callable  # noqa: E402
+from dataclasses import asdict, dataclass, field  # noqa: E402
+from typing import Any  # noqa: E402
+
+import numpy as np  # noqa: E402
+
+__all__ = ["Data", "Result", "Scenario", "Way", "measure", "run_scenario"]
+
+Data = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Way:
+    """One way of doing a scenario's work.
+
+    `prepare(data)` returns the function to time; what it does itself (imports, turning the data into the form a user of
+    that package would hold) is not timed. The function returns scores in log-odds in the order of the items, or None.
+    """
+
+    name: str
+    prepare: Callable[[Data], Callable[[], Any]]
+    reach: float | None = None  # we want to be at least so many times as fast; below 1: at most 1/reach times as slow
+    repeats: int = 5
+    seconds: float = 120.0  # given up after
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """The same work done in several ways; the first way is ours."""
+
+    name: str
+    title: str
+    make: Callable[[np.random.Generator], Data]
+    ways: tuple[Way, ...]
+    full: bool = False  # only in the long run
+    objective: Callable[[Data, np.ndarray], float] | None = None  # loss per vote, to show that all reached the optimum
+    limit: float | None = None  # CPU seconds we want to stay within
+
+
+@dataclass
+class Result:
+    """What one way took; `problem` says why there is no time."""
+
+    way: str
+    seconds: float | None = None
+    ratio: float | None = None  # its time over ours
+    reach: float | None = None
+    gap: float | None = None  # its loss per vote less ours
+    megabytes: float | None = None  # memory beyond the data, at its peak
+    runs: int = 0
+    problem: str | None = None
+    objective: float | None = field(default=None, repr=False)
+
+
+def measure(run: Callable[[], Any], repeats: int, budget: float = 20.0) -> tuple[float, int, Any]:
+    """Least CPU seconds (children's included) of up to `repeats` runs after one to warm up; stops within `budget`."""
+    found = run()
+    best, spent, runs = math.inf, 0.0, 0
+    while runs < repeats and (runs == 0 or spent + best <= budget):
+        before = _cpu()
+        found = run()
+        took = _cpu() - before
+        best, spent, runs = min(best, took), spent + took, runs + 1
+    return best, runs, found
+
+
+def _cpu() -> float:
+    children = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + children.ru_utime + children.ru_stime
+
+
+def run_scenario(scenario: Scenario, seed: int = 20_261) -> list[Result]:
+    """Make the data, time every way in its own process, and compare with the first."""
+    data = scenario.make(np.random.default_rng(seed))
+    results = []
+    for way in scenario.ways:
+        result = _in_child(scenario, way, data)
+        results.append(result)
+        ours = results[0]
+        if result.seconds and ours.seconds:
+            result.ratio = result.seconds / ours.seconds
+        if result.objective is not None and ours.objective is not None:
+            result.gap = result.objective - ours.objective
+    return results
+
+
+def _in_child(scenario: Scenario, way: Way, data: Data) -> Result:
+    reader, writer = os.pipe()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    child = os.fork()
+    if child == 0:
+        os.close(reader)
+        said = json.dumps(asdict(_timed(scenario, way, data))).encode()
+        with os.fdopen(writer, "wb") as file:
+            file.write(said)
+        os._exit(0)
+    os.close(writer)
+    text = _read(reader, time.monotonic() + 3 * way.seconds)  # a shared machine may give us a third of a core
+    if text is None:
+        os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    if text is None:
+        return Result(way.name, reach=way.reach, problem=f"did not finish in {3 * way.seconds:.0f} s")
+    if not text:
+        return Result(way.name, reach=way.reach, problem="crashed")
+    return Result(**json.loads(text))
+
+
+def _read(reader: int, until: float) -> bytes | None:
+    """All that the child says, or None when time is up."""
+    parts = []
+    with os.fdopen(reader, "rb", buffering=0) as file:
+        while True:
+            ready, _, _ = select.select([file], [], [], max(0.0, until - time.monotonic()))
+            if not ready:
+                return None
+            part = file.read(65_536)
+            if not part:
+                return b"".join(parts)
+            parts.append(part)
+
+
+def _timed(scenario: Scenario, way: Way, data: Data) -> Result:
+    warnings.simplefilter("ignore")
+    result = Result(way.name, reach=way.reach)
+    try:
+        run = way.prepare(data)
+        base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        result.seconds, result.runs, scores = measure(run, way.repeats, budget=way.seconds / 3)
+        result.megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) / 1024
+        if scenario.objective is not None and scores is not None:
+            result.objective = float(scenario.objective(data, np.asarray(scores, dtype=np.float64)))
+    except ImportError as problem:
+        result.problem = f"not installed ({problem.name})"
+    except Exception as problem:
+        result.problem = (
+            f"failed: {type(problem).__name__}: {str(problem).splitlines()[0][:100] if str(problem) else ''}"
+        )
+        traceback.print_exc()
+    return result

@@ -1,0 +1,27 @@
+"""choix: iterative Luce spectral ranking on a dense matrix of wins, which the user counts."""
+
+from benchmarks.harness import Data
+
+
+def dense_with_counting(data: Data):
+    """From integer arrays: a bincount of the pairs, then `ilsr_pairwise_dense`."""
+    import choix
+    import numpy as np
+
+    n, winner, loser = data["n"], data["winner"], data["loser"]
+
+    def run():
+        wins = np.bincount(winner * n + loser, minlength=n * n).reshape(n, n).astype(float)
+        return choix.ilsr_pairwise_dense(wins, tol=1e-8)
+
+    return run
+
+
+def dense(data: Data):
+    """From a ready matrix of wins."""
+    import choix
+    import numpy as np
+
+    n = data["n"]
+    wins = np.bincount(data["winner"] * n + data["loser"], minlength=n * n).reshape(n, n).astype(float)
+    return lambda: choix.ilsr_pairwise_dense(wins, tol=1e-8)
