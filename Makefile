@@ -7,8 +7,8 @@ WORKERS ?= 2
 
 .PHONY: demo test lint bench bench-full docs clean
 
-demo: $(VENV)/.kernels  ## rank the bundled example and print the leaderboard
-	$(BIN)/podium rank examples/chess-1948.csv
+demo: $(VENV)/.kernels  ## rank the bundled example, print the leaderboard and write report.html
+	$(BIN)/podium rank examples/chess-1948.csv --report report.html --title "World championship 1948"
 
 test: $(VENV)/.kernels $(VENV)/.test  ## everything: unit, property, docs, types, layers
 	$(BIN)/python -m sphinx -q -W -b html docs build/docs

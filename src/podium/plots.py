@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import functools
 import os
+import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Hashable, Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -27,12 +29,13 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "calibration", "check_path", "history", "intervals", "save", "win_rates", "wins"]
+__all__ = ["FORMATS", "calibration", "check_path", "history", "intervals", "save", "svg", "win_rates", "wins"]
 
 Floats = NDArray[np.float64]
 
 FORMATS = (".png", ".svg", ".pdf")
 INK, SOFT, BAND = "#1a1a1a", "#767676", "#f0f2f5"
+ON_LIGHT = "#1b1b1b"  # letters on a coloured cell, which stays light on a dark page
 BLUE, VERMILLION = "#0072b2", "#d55e00"
 LINES = (BLUE, VERMILLION, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f5539", "#444444")
 COLUMN = 60  # items in one column of the interval plot
@@ -202,7 +205,7 @@ def wins(comparisons: Comparisons, ranking: Ranking, *, top: int | None = None, 
     if n <= NAMED:
         size = 7 if n <= 24 else 5.5
         for i, j in zip(*np.nonzero(np.isfinite(rate)), strict=True):
-            colour = "white" if abs(rate[i, j] - 0.5) > 0.36 else INK
+            colour = "white" if abs(rate[i, j] - 0.5) > 0.36 else ON_LIGHT
             ax.text(j, i, f"{100 * rate[i, j]:.0f}", ha="center", va="center", fontsize=size, color=colour)
     high = min(side, 3.0)
     bar = figure.colorbar(drawn, cax=_axes(figure, margin + side + 0.15, 0.1 + (side - high) / 2, 0.14, high))
@@ -330,12 +333,29 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Non
         _write(figure, file, target.suffix.lower()[1:], dpi)
 
 
-def _write(figure: Figure, file: Any, kind: str, dpi: int = 150) -> None:
+def svg(figure: Figure, name: str) -> str:
+    """Return the figure as an `<svg>` element for a page, in the page's colours: --ink, --soft, --line and --band.
+
+    `name` tells the figures of one page apart.
+    """
+    made = BytesIO()
+    figure.patch.set_alpha(0.0)
+    for ax in figure.axes:
+        ax.patch.set_alpha(0.0)
+    _write(figure, made, "svg", salt=name)
+    text = made.getvalue().decode()
+    text = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", text[text.index("<svg") :], flags=re.DOTALL)
+    for colour, variable in ((INK, "ink"), (SOFT, "soft"), ("#dddddd", "line"), (BAND, "band")):
+        text = text.replace(colour, f"var(--{variable})")
+    return text
+
+
+def _write(figure: Figure, file: Any, kind: str, dpi: int = 150, salt: str = "podium") -> None:
     import matplotlib
 
     quiet = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {"Software": None})
     # Text stays text in SVG: light, searchable, and any letter the reader's fonts have.
-    settings = {"svg.fonttype": "none", "svg.hashsalt": "podium", "font.family": _fonts(), "axes.unicode_minus": True}
+    settings = {"svg.fonttype": "none", "svg.hashsalt": salt, "font.family": _fonts(), "axes.unicode_minus": True}
     with matplotlib.rc_context(settings), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure.savefig(file, format=kind, dpi=dpi, metadata=quiet)

@@ -11,6 +11,7 @@ import click
 from podium.cli.features import feature_options, given_features, words_about
 from podium.cli.options import chosen_columns, column_options, output_options, votes_argument
 from podium.cli.output import emit, leaderboard, say, style_of
+from podium.cli.show import Show
 from podium.errors import InputError
 from podium.pairwise import METHODS, ranker
 
@@ -26,6 +27,7 @@ __all__ = ["rank"]
 PASSED = (
     "l2", "ties", "scale", "loss", "flip_rate", "feature_penalty", "residual_penalty", "missing", "one_hot"
 )  # fmt: skip
+PICTURES = ("intervals", "wins", "history")
 SPREADS = ("none", "hessian", "sandwich", "judge", "group", "ranking", "bootstrap")
 
 
@@ -48,6 +50,12 @@ SPREADS = ("none", "hessian", "sandwich", "judge", "group", "ranking", "bootstra
 @click.option("--min-votes", type=click.FloatRange(0), default=0, help="Leave items with fewer votes out of the table.")
 @click.option("--by", metavar="COLUMN", help="One ranking for each value of COLUMN.")
 @click.option("--model", type=click.Path(dir_okay=False, path_type=Path), help="Save the fitted model here.")
+@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw a picture: .png, .svg or .pdf.")
+@click.option(
+    "--picture", type=click.Choice(PICTURES), default="intervals", show_default=True, help="What --plot draws."
+)
+@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write a page to show: .html.")
+@click.option("--title", help="Headline of the page or the picture.")
 @output_options("table", "csv", "json", "jsonl", "parquet")
 @column_options
 def rank(votes: tuple[str, ...], **given: Any) -> None:
@@ -61,9 +69,11 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
     style = style_of(given["style"], given["output"])
     given["method"] = given["method"] or ("rabf" if given["features"] else "bradley-terry")
     make, features = _maker(given), given_features(given)
-    sets = _read(votes, columns, given)
-    if given["by"] and given["model"]:
-        raise InputError("--model holds one model; leave --by out, or rank the parts one by one")
+    for option in ("model", "plot", "report"):
+        if given["by"] and given[option]:
+            raise InputError(f"--{option} holds one ranking; leave --by out, or rank the parts one by one")
+    show = Show(given)
+    sets = _read(votes, columns, given, show.in_order)
     frames, texts = [], []
     for value, comparisons in sets.items():
         model = make().fit(comparisons, **features)
@@ -77,6 +87,7 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
         _remark(comparisons, ranking, given)
         for line in words_about(model):
             say(line)
+        show.write(ranking, comparisons)
         if given["model"]:
             from podium.models import save
 
@@ -86,22 +97,24 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
     emit(pl.concat(frames, how="vertical_relaxed"), style, given["output"], "\n".join(texts))
 
 
-def _read(votes: tuple[str, ...], columns: dict[str, Any], given: dict[str, Any]) -> dict[Any, Comparisons]:
+def _read(
+    votes: tuple[str, ...], columns: dict[str, Any], given: dict[str, Any], in_order: bool
+) -> dict[Any, Comparisons]:
     from podium.io import read_comparisons, read_comparisons_by
 
-    cls, by = ranker(given["method"]), given["by"]
-    if getattr(cls, "by_judge", False):
+    cls = ranker(given["method"])
+    if getattr(cls, "by_judge", False) or given["report"]:
         columns.setdefault("judge", None)
     for cluster in ("judge", "group"):  # kept only where they matter: they multiply the rows
         if given["ci"] != cluster and cluster not in columns:
             columns[cluster] = False
     if given["covariates"]:
         columns["covariates"] = [name.strip() for name in given["covariates"].split(",")]
-    columns["keep"] = "rows" if getattr(cls, "sequential", False) else "counts"
+    columns["keep"] = "rows" if in_order or getattr(cls, "sequential", False) else "counts"
     source: Any = list(votes) if len(votes) > 1 else votes[0]
-    if by is None:
+    if given["by"] is None:
         return {None: read_comparisons(source, **columns)}
-    return read_comparisons_by(source, by, **columns)
+    return read_comparisons_by(source, given["by"], **columns)
 
 
 def _maker(given: dict[str, Any]) -> Any:
