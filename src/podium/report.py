@@ -43,7 +43,7 @@ h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}
 h2{font-size:1.15rem;margin:2.2rem 0 .5rem}
 p{margin:.4rem 0;max-width:46rem}.soft{color:var(--soft);font-size:.9rem}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th{font-weight:600;font-size:.8rem;color:var(--soft);text-align:left;border-bottom:1px solid var(--line);
+th{font-weight:600;overflow-wrap:normal;font-size:.8rem;color:var(--soft);text-align:left;border-bottom:1px solid var(--line);
 padding:.3rem .5rem}
 td{padding:.22rem .5rem;vertical-align:middle}
 td.n,th.n{text-align:right;white-space:nowrap}
@@ -59,10 +59,12 @@ margin:.5rem 0;overflow-wrap:anywhere}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0}
 pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;white-space:pre-wrap;
 overflow-wrap:anywhere}
-@media (max-width:40rem){body{padding:1rem .7rem 2rem;font-size:15px}.wide{display:none}td,th{padding:.22rem .3rem}
-td.item{min-width:3.5rem}td.bar{min-width:4.5rem}th.n{white-space:normal}dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .4rem}}
+@media (max-width:40rem){body{padding:1rem .7rem 2rem;font-size:15px}table{font-size:14px}.wide{display:none}
+td,th{padding:.2rem .22rem}td.item{min-width:5rem}td.bar{width:26%;min-width:4rem}
+dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .4rem}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--band:#f0f0f0;--blue:#0072b2;--warn:#000;
---warn-paper:#fff}body{max-width:none;padding:0;font-size:10pt}tr,.figure,.warn{break-inside:avoid}thead{display:table-header-group}
+--warn-paper:#fff}body{max-width:none;padding:0;font-size:10pt}tr,.figure,.warn{break-inside:avoid}
+thead{display:table-header-group}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 """
 
@@ -288,10 +290,13 @@ def _diagnosis(found: Diagnosis) -> list[str]:
         mark = 'class="warn"' if finding.concern else ""
         parts.append(f"<p {mark}><b>{escape(finding.name)}.</b> {escape(finding.text)}</p>")
     rows = found.residuals.head(8).to_dicts()
-    heads = '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th><th class="n">Of votes</th>'
+    heads = (
+        '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th><th class="n wide">Of votes</th>'
+    )
     parts.append(f'<p class="soft">Pairs that fit the scores least:</p><table><thead><tr>{heads}</tr></thead><tbody>')
     for row in rows:
-        numbers = "".join(f'<td class="n">{row[name]:,.4g}</td>' for name in ("won", "expected", "votes"))
+        numbers = "".join(f'<td class="n">{row[name]:,.4g}</td>' for name in ("won", "expected"))
+        numbers += f'<td class="n wide">{row["votes"]:,.4g}</td>'
         ends = "".join(f'<td class="item">{escape(str(row[name]))}</td>' for name in ("item", "against"))
         parts.append(f"<tr>{ends}{numbers}</tr>")
     parts.append("</tbody></table>")
