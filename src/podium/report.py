@@ -43,8 +43,8 @@ h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}
 h2{font-size:1.15rem;margin:2.2rem 0 .5rem}
 p{margin:.4rem 0;max-width:46rem}.soft{color:var(--soft);font-size:.9rem}
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th{font-weight:600;overflow-wrap:normal;font-size:.8rem;color:var(--soft);text-align:left;border-bottom:1px solid var(--line);
-padding:.3rem .5rem}
+th{font-weight:600;overflow-wrap:normal;font-size:.8rem;color:var(--soft);text-align:left;
+border-bottom:1px solid var(--line);padding:.3rem .5rem}
 td{padding:.22rem .5rem;vertical-align:middle}
 td.n,th.n{text-align:right;white-space:nowrap}
 td.item{overflow-wrap:anywhere;min-width:7rem}
