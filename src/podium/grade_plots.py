@@ -46,7 +46,7 @@ def score_axis(scores: Any, labels: Any, thresholds: Any, grades: Sequence[Any],
         ax.axvline(threshold, color=ORANGE, linestyle="--", linewidth=1, label=None if i else "thresholds")
     ax.set_yticks(range(len(grades)), [f"{grade} ({len(row):,})" for grade, row in zip(grades, rows, strict=True)])
     ax.set(xlabel="score", ylabel="grade given (examples)", title="Scores and thresholds")
-    ax.legend(loc="upper left", frameon=False)
+    ax.legend(loc="lower right", frameon=False)
     return ax
 
 

@@ -1,6 +1,7 @@
 """podium grade: what it writes, what it refuses, and that pieces of a table are as good as the whole."""
 
 import io
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -148,3 +149,8 @@ def test_several_files_are_one_table(table, tmp_path):
     for name, files in (("one", [table]), ("two", [tmp_path / "a.csv", tmp_path / "b.csv"])):
         podium("fit", *files, "--label", "grade", *IDS, "--model", tmp_path / name)
     assert_allclose(load(tmp_path / "one").classifier.coef_, load(tmp_path / "two").classifier.coef_)
+
+
+@pytest.mark.parametrize("command", ["fit", "predict", "evaluate"])
+def test_every_command_is_in_the_documentation(command):
+    assert f"$ podium grade {command} " in Path("docs/ordinal.md").read_text()

@@ -147,7 +147,7 @@ def predict(tables: tuple[str, ...], model: str, ids: tuple[str, ...], margin: f
                 if margin is not None:
                     ends = grader.interval(X, margin=margin, row=row)
                     columns += [pl.Series("lower", ends[:, 0]), pl.Series("upper", ends[:, 1])]
-                pl.DataFrame(columns).write_csv(target, include_header=row == 0)
+                pl.DataFrame(columns).write_csv(target, include_header=row == 0, float_precision=6)
                 advance(len(frame))
 
     if out is None:
@@ -209,7 +209,7 @@ def evaluate(
                 "grade": grades,
                 "rows": counts.sum(axis=1),
                 "right": counts.diagonal(),
-                "error": (counts * away).sum(axis=1) / np.maximum(counts.sum(axis=1), 1),
+                "error": ((counts * away).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)).round(4),
                 **{f"as {each}": counts[:, k] for k, each in enumerate(grades.tolist())},
             }
         )
@@ -286,7 +286,8 @@ def _survey(tables: tuple[str, ...], ends: list[str], ids: tuple[str, ...]) -> t
                 scale = RunningScale.empty(len(names))
             values = _values(frame, names)
             scale.add(values[np.isfinite(values).all(axis=1)])  # a bad row is named when it is learned
-            seen.extend(grades_of(_column(frame, end).to_numpy()) for end in ends if _column(frame, end).count())
+            given = [_column(frame, end).drop_nulls() for end in ends]  # without nulls whole numbers stay whole
+            seen.extend(grades_of(column.to_numpy()) for column in given if len(column))
             seen = [grades_of(*seen)] if seen else seen
             advance(len(frame))
     if not seen:

@@ -229,7 +229,8 @@ class _Problem:
             scaled = self.X.multiply(bend[:, None]).tocsr()
             H = np.asarray((self.X.T @ scaled).todense(), dtype=np.float64)
         else:
-            H = np.asarray(self.X.T @ (self.X * bend[:, None]), dtype=np.float64)
+            scaled = self.X * np.sqrt(bend)[:, None]
+            H = np.asarray(scaled.T @ scaled, dtype=np.float64)  # NumPy computes half of a product with itself
         H[np.diag_indices_from(H)] += self.l2
         return H
 

@@ -39,7 +39,7 @@ class OnlineClassifier(OrdinalClassifier):
     @property
     def mae_(self) -> float:
         """Progressive mean absolute error: each example is predicted, by the weights of that moment, before it is
-        learned, so that this is an honest estimate although no data were held out."""
+        learned. As long as no example comes twice this is an honest estimate although no data were held out."""
         check_is_fitted(self)
         return self._errors / self.n_seen_ if self.n_seen_ else 0.0
 
