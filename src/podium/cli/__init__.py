@@ -18,6 +18,9 @@ __all__ = ["main", "run"]
 # Command -> "module:function". Heavy imports wait for the command that needs them.
 COMMANDS = {
     "ask": "podium.cli.ask:ask",
+    "check": "podium.cli.check:check",
+    "compare": "podium.cli.compare:compare",
+    "diff": "podium.cli.diff:diff",
     "grade": "podium.cli.grade:grade",
     "label": "podium.cli.label:label",
     "metrics": "podium.cli.metrics:metrics",

@@ -1,0 +1,60 @@
+"""`podium check`: can one ranking explain these votes, and does it hang on a few of them?"""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import Any
+
+import click
+
+from podium.cli.options import chosen_columns, column_options, output_options, votes_argument
+from podium.cli.output import say, style_of
+
+__all__ = ["check"]
+
+
+@click.command()
+@votes_argument
+@click.option(
+    "--replicates", type=click.IntRange(1), default=199, show_default=True, help="Simulations behind p-values."
+)
+@click.option(
+    "--pairs", type=click.IntRange(0), default=5, show_default=True, help="Pairs that fit least, to be listed."
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the simulations and the random halves.")
+@click.option("--strict", is_flag=True, help="Exit with 1 when something deserves a look.")
+@output_options("table", "json")
+@column_options
+def check(votes: tuple[str, ...], **given: Any) -> None:
+    """Check the fit of VOTES: pairs that fit least, over-dispersion, circles, reliability, influence.
+
+    P-values come from votes simulated on the same pairs. What is marked ! deserves a look before a ranking is shown.
+    """
+    columns = chosen_columns(given)
+    style = style_of(given["style"], given["output"])
+    from podium.diagnosis import diagnose
+    from podium.io import read_comparisons, replacing
+
+    source: Any = list(votes) if len(votes) > 1 else votes[0]
+    comparisons = read_comparisons(source, **columns, keep="counts")
+    found = diagnose(comparisons, replicates=given["replicates"], seed=given["seed"])
+    if style == "json":
+        text = json.dumps(found.to_dict(), indent=1, ensure_ascii=False)
+    else:
+        text = "\n".join(f"{'!' if each.concern else ' '} {each.name}: {each.text}" for each in found.findings())
+        rows = found.residuals.head(given["pairs"]).to_dicts()
+        text += "\n\nPairs that fit least:" if rows else ""
+        for row in rows:
+            text += (
+                f"\n  {row['item']} won {row['won']:,.4g} of {row['votes']:,.4g} against {row['against']}, "
+                f"expected {row['expected']:,.3g} ({row['residual']:.1f} sd)"
+            )
+    if given["output"] is None:
+        click.echo(text)
+    else:
+        with replacing(given["output"]) as file:
+            file.write(f"{text}\n".encode())
+    say(f"{len(comparisons):,} votes on {len(comparisons.items):,} items, {given['replicates']} simulations")
+    if given["strict"] and found.concerns:
+        sys.exit(1)

@@ -1,0 +1,82 @@
+"""`podium compare`: which method predicts held-out votes best?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from podium.cli.options import chosen_columns, column_options, output_options, votes_argument
+from podium.cli.output import emit, say, style_of
+from podium.pairwise import METHODS
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["compare"]
+
+
+@click.command()
+@votes_argument
+@click.option(
+    "--method", "methods", multiple=True, type=click.Choice(list(METHODS)), help="Only these; may be given again."
+)
+@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Parts the votes are dealt into.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the deal.")
+@click.option(
+    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the calibration: .png, .svg or .pdf."
+)
+@output_options("table", "csv", "json", "jsonl", "parquet")
+@column_options
+def compare(votes: tuple[str, ...], **given: Any) -> None:
+    """Compare methods on VOTES by how well they predict held-out ones.
+
+    Log loss and Brier score are better when smaller, accuracy when larger; ± is half a 95 % interval over the folds.
+    "Worse" is the log loss above the best method's, fold by fold. "Calibration" is the mean distance between predicted
+    and observed chances.
+    """
+    columns = chosen_columns(given)
+    style = style_of(given["style"], given["output"])
+    from podium import plots
+    from podium.assessment import assess, known_methods
+    from podium.io import read_comparisons
+
+    if given["plot"]:
+        plots.check_path(given["plot"])
+    methods = list(given["methods"]) or known_methods()
+    source: Any = list(votes) if len(votes) > 1 else votes[0]
+    comparisons = read_comparisons(source, **columns, keep="rows")
+    found = assess(comparisons, methods, folds=given["folds"], seed=given["seed"])
+    frame = found.to_frame()
+    emit(frame, style, given["output"], table(frame))
+    if given["plot"]:
+        best = frame["method"].head(6).to_list()
+        plots.save(plots.calibration({name: found.curves[name] for name in best}), given["plot"])
+    say(f"{found.votes:,} votes in {found.folds} folds")
+    for name, problem in found.problems.items():
+        say(f"{name} was left out: {problem}")
+
+
+def table(frame: pl.DataFrame) -> str:
+    """The measures with their half-widths, aligned."""
+    heads = ["method", "log loss", "worse", "Brier", "accuracy", "calibration"]
+    rows = [
+        [
+            row["method"],
+            f"{row['log_loss']:.4f} ± {row['log_loss_pm']:.4f}",
+            f"{row['worse']:.4f} ± {row['worse_pm']:.4f}" if row["worse"] else "",
+            f"{row['brier']:.4f} ± {row['brier_pm']:.4f}",
+            f"{100 * row['accuracy']:.1f} % ± {100 * row['accuracy_pm']:.1f}",
+            f"{row['calibration']:.3f}",
+        ]
+        for row in frame.to_dicts()
+    ]
+    widths = [max(len(line[k]) for line in [heads, *rows]) for k in range(len(heads))]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if k else cell.ljust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in [heads, *rows]
+    )

@@ -1,0 +1,130 @@
+"""`podium diff`: two leaderboards against each other."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from podium.cli.options import output_options
+from podium.cli.output import emit, say, style_of
+from podium.errors import InputError, PodiumWarning
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from podium.differences import Differences, Standing
+
+__all__ = ["diff"]
+
+SHOWN = 30
+
+
+@click.command()
+@click.argument("first")
+@click.argument("second")
+@click.option("--level", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.9999), help="Of significance.")
+@output_options("table", "csv", "json", "jsonl", "parquet")
+def diff(first: str, second: str, **given: Any) -> None:
+    """Compare the leaderboards FIRST and SECOND: who moved, and what is more than chance.
+
+    Each is a leaderboard written by `podium rank` (with the columns item and score), a saved model, or a file of votes,
+    which is then ranked. Scores are compared with the mean of the common items held fixed. A change marked * is
+    significant for all items at once (Holm), if the two come from different votes.
+    """
+    style = style_of(given["style"], given["output"])
+    from podium.differences import compare_rankings
+
+    found = compare_rankings(_standing(first), _standing(second))
+    frame = found.to_frame(given["level"])
+    emit(frame, style, given["output"], _table(frame))
+    _remark(found, frame)
+
+
+def _standing(path: str) -> Standing:
+    """A leaderboard from a table with item and score, a model file, or votes."""
+    from podium.differences import Standing, standing
+    from podium.io import read_comparisons
+    from podium.models import load
+    from podium.ranking import Ranking
+
+    if path.endswith(".podium"):
+        model = load(path)
+        ranking = model if isinstance(model, Ranking) else getattr(model, "ranking_", None)
+        if ranking is None:
+            raise InputError(
+                f"{path}: a {type(model).__name__} holds no leaderboard; save one with podium rank --model"
+            )
+        return standing(ranking)
+    columns = _leaderboard_columns(path)
+    if columns is None:
+        from podium.pairwise.bradley_terry import BradleyTerry
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PodiumWarning)  # `podium rank` is where they are told
+            return standing(BradleyTerry().fit(read_comparisons(path, judge=False, group=False)).ranking_)
+    items, scores, errors = columns
+    return Standing(items, scores, errors)
+
+
+def _leaderboard_columns(path: str) -> tuple[Any, Any, Any] | None:
+    """Items, scores and errors of a leaderboard file; None when it is something else."""
+    import numpy as np
+    import polars as pl
+
+    readers = {".csv": pl.read_csv, ".json": pl.read_json, ".jsonl": pl.read_ndjson, ".parquet": pl.read_parquet}
+    suffix = next((ending for ending in readers if path.endswith(ending)), None)
+    if suffix is None:
+        return None
+    try:
+        frame: pl.DataFrame = readers[suffix](path)  # type: ignore[operator]
+    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError):
+        return None  # the reader of votes says what is wrong, with the row
+    if not {"item", "score"} <= set(frame.columns):
+        return None
+    items = tuple(frame["item"].cast(pl.String).to_list())
+    try:
+        scores = frame["score"].cast(pl.Float64).to_numpy()
+        known = "std_error" in frame.columns and frame["std_error"].null_count() == 0
+        errors = frame["std_error"].cast(pl.Float64).to_numpy() if known else None
+    except pl.exceptions.PolarsError as problem:
+        raise InputError(f"{path}: score and std_error must be numbers") from problem
+    if frame["item"].is_duplicated().any():
+        twice = frame["item"].filter(frame["item"].is_duplicated())[0]
+        raise InputError(f"{path}: {twice!r} stands twice; is it one leaderboard, or several (--by)?")
+    if not np.isfinite(scores).all() or frame["score"].null_count():
+        raise InputError(f"{path}: a score is missing or not finite; write the leaderboard anew with podium rank")
+    return items, scores, errors
+
+
+def _table(frame: pl.DataFrame) -> str:
+    tested = "significant" in frame.columns
+    moved = frame.sort(frame["change"].abs(), descending=True).head(SHOWN) if len(frame) > SHOWN else frame
+    heads = ["item", "rank", "change of score", ""]
+    rows = []
+    for row in moved.to_dicts():
+        arrow = "=" if row["climbed"] == 0 else f"{'▲' if row['climbed'] > 0 else '▼'}{abs(row['climbed'])}"
+        change = f"{row['change']:+.2f}" + (f" ({row['lower']:+.2f} … {row['upper']:+.2f})" if tested else "")
+        mark = "*" if tested and row["significant"] else ""
+        rows.append([row["item"], f"{row['rank_a']} → {row['rank_b']} {arrow}", change, mark])
+    widths = [max(len(line[k]) for line in [heads, *rows]) for k in range(4)]
+    lines = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in [heads, *rows]
+    ]
+    if len(frame) > SHOWN:
+        lines.append(f"… and {len(frame) - SHOWN:,} more that changed less")
+    return "\n".join(lines)
+
+
+def _remark(found: Differences, frame: pl.DataFrame) -> None:
+    say(f"{len(found.items):,} items in both; {100 * found.agreement:.1f} % of their pairs stand in the same order")
+    for which, items in zip(("first", "second"), found.only, strict=True):
+        if items:
+            some = ", ".join(str(item) for item in items[:5]) + (", …" if len(items) > 5 else "")
+            say(f"only in the {which}: {len(items):,} ({some})")
+    if "significant" in frame.columns:
+        say(f"{int(frame['significant'].sum()):,} changes are more than chance (*), for all items at once")
+    else:
+        say("no standard errors in one of them, so nothing can be called significant")

@@ -1,0 +1,45 @@
+"""`podium check`."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from podium.cli.check import check
+from podium.errors import InputError
+
+CIRCLE = "winner,loser\n" + "rock,scissors\nscissors,paper\npaper,rock\n" * 20
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "circle.csv").write_text(CIRCLE)
+    (tmp_path / "fine.csv").write_text(
+        "winner,loser\n" + ("a,b\n" * 3 + "b,a\n" + "b,c\n" * 3 + "c,b\n" + "a,c\n" * 9 + "c,a\n") * 20
+    )
+    return lambda *args: CliRunner().invoke(check, [*args, "--replicates", "99"])
+
+
+def test_circles_are_marked(run):
+    done = run("circle.csv")
+    assert done.exit_code == 0
+    assert "! Transitivity: 100 % of the evidence goes in circles" in done.stdout
+    assert "60 votes on 3 items, 99 simulations" in done.stderr
+
+
+def test_strict_fails_where_something_deserves_a_look_only(run):
+    assert run("circle.csv", "--strict").exit_code == 1
+    assert run("fine.csv", "--strict").exit_code == 0
+
+
+def test_json_holds_the_numbers_and_goes_to_a_file(run, tmp_path):
+    assert run("circle.csv", "-o", "out.json").exit_code == 0
+    told = json.loads((tmp_path / "out.json").read_text())
+    assert told["tests"]["cyclic"]["value"] == pytest.approx(1)
+    assert told["tests"]["cyclic"]["p_value"] == pytest.approx(0.01)
+    assert len(told["residuals"]) == 3
+
+
+def test_a_missing_file_is_our_error(run):
+    assert isinstance(run("nothing.csv").exception, InputError)
