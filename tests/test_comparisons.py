@@ -165,8 +165,20 @@ def test_weightless_rows_are_left_out_but_their_items_stay():
         (lambda: Comparisons.from_arrays(["a", ""], ["b", "c"]), "row 2"),
         (lambda: Comparisons.from_arrays(["a", None], ["b", "c"]), "row 2"),
         (lambda: Comparisons.from_rankings([["a", "b", "a"]]), "row 1: 'a' stands twice in the ranking"),
+        (lambda: Comparisons.from_rankings([1]), "row 1: 1 is not a list of items"),
+        (lambda: Comparisons.from_rankings([[["a"], "b"]]), "row 1: .* cannot be a label"),
+        (lambda: Comparisons.from_pairs([1, 2]), "row 1: 1 is not a"),
+        (lambda: Comparisons.from_arrays([0], [1], items=[]), "no items"),
+        (lambda: Comparisons.from_arrays([0], [1], items=[["a"], "b"]), "cannot be a label"),
+        (
+            lambda: Comparisons.from_arrays(np.ma.array([0, 1], mask=[0, 1]), [1, 0], items="ab"),
+            "row 2: winner is masked",
+        ),
+        (lambda: Comparisons.from_arrays(["a"], ["b"], covariates=1.0), "covariates have shape"),
+        (lambda: Comparisons.from_arrays(["a"], ["b"], covariates=["x"]), "covariates: numbers are expected"),
+        (lambda: Comparisons.from_arrays(["a"], ["b"], covariates={}), "covariates have shape"),
         (lambda: Comparisons.from_rankings([["a"]]), "no ranking holds two items"),
-        (lambda: Comparisons.from_rankings(["abc"]), "row 1: 'abc' is text, not a list"),
+        (lambda: Comparisons.from_rankings(["abc"]), "row 1: 'abc' is not a list of items"),
     ],
 )
 def test_bad_input_is_named(make, message):
@@ -175,4 +187,15 @@ def test_bad_input_is_named(make, message):
 
 
 def test_the_repr_says_how_much_there_is():
-    assert repr(Comparisons.from_pairs([("a", "b")])) == "<Comparisons: 1 votes on 2 items ('a', 'b')>"
+    assert repr(Comparisons.from_pairs([("a", "b")])) == "<Comparisons: 1 vote on 2 items ('a', 'b')>"
+
+
+def test_generators_and_sums_of_sets_are_taken():
+    parts = [Comparisons.from_arrays(iter("ab"), iter("bc")), Comparisons.from_pairs([("c", "a")])]
+    assert len(sum(parts)) == 3
+
+
+def test_counts_without_weights_are_weights():
+    c = Comparisons("ab", np.array([0]), np.array([1]), count=np.array([5]))
+    assert table(c) == {(0, 1): (5.0, 0.0, 0.0)}
+    assert table(c + Comparisons.from_pairs([("a", "b")])) == {(0, 1): (6.0, 0.0, 0.0)}

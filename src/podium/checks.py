@@ -27,6 +27,9 @@ def distinct_labels(items: Sequence[Hashable]) -> Sequence[Hashable]:
     if isinstance(items, range):
         return items
     labels = tuple(items.tolist() if isinstance(items, np.ndarray) else items)
+    for label in labels:
+        if not isinstance(label, Hashable):
+            raise InputError(f"items: {label!r} cannot be a label; use text, numbers or tuples")
     if len(set(labels)) < len(labels):
         seen: set[Hashable] = set()
         twice = next(label for label in labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]
@@ -36,6 +39,9 @@ def distinct_labels(items: Sequence[Hashable]) -> Sequence[Hashable]:
 
 def code_column(values: Any, what: str) -> NDArray[Any]:
     """Integer codes as the kernels take them."""
+    if np.ma.is_masked(values):
+        row = int(np.flatnonzero(np.ma.getmaskarray(values))[0])
+        raise InputError(f"row {row + 1}: {what} is masked; remove the row")
     codes = np.asarray(values)
     if codes.size and codes.dtype.kind not in "iu":
         raise InputError(
@@ -71,12 +77,15 @@ def covariate_table(values: ArrayLike | Mapping[str, ArrayLike], rows: int) -> t
     """Covariates as a (rows, p) table with their names."""
     if isinstance(values, Mapping):
         names, columns = tuple(values), [number_column(v, name, rows) for name, v in values.items()]
-        table = np.column_stack(columns)
+        table = np.column_stack(columns) if columns else np.empty((rows, 0))
     else:
-        table = np.asarray(values, dtype=np.float64)
+        try:
+            table = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError) as problem:
+            raise InputError(f"covariates: numbers are expected ({problem})") from problem
         table = table[:, None] if table.ndim == 1 else table
-        names = tuple(f"x{k + 1}" for k in range(table.shape[1]))
-    if table.ndim != 2 or len(table) != rows:
+        names = tuple(f"x{k + 1}" for k in range(table.shape[-1] if table.ndim else 0))
+    if table.ndim != 2 or len(table) != rows or not names:
         raise InputError(f"covariates have shape {table.shape}, the votes have {rows} rows; they must match")
     if not np.isfinite(table).all():
         row, k = (int(v[0]) for v in np.nonzero(~np.isfinite(table)))

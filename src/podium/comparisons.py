@@ -90,7 +90,11 @@ class Comparisons:
         if rows == 0:
             raise InputError("no votes: there is nothing to rank")
         if n < 2:
-            raise InputError(f"only one item, {self.items[0]!r}; a ranking needs at least two")
+            named = f"only one item, {self.items[0]!r}" if n else "no items"
+            raise InputError(f"{named}; a ranking needs at least two")
+        if self.count is not None and self.weight is None:  # equal votes of weight 1
+            object.__setattr__(self, "weight", self.count.astype(np.float64))
+            object.__setattr__(self, "weight_sq", self.weight)
         cells = None
         if self._single and n * n <= max(SMALL_TABLE, 4 * rows):
             # Checking and counting in one pass: bad codes fall into the last cell, self-comparisons on a diagonal.
@@ -121,7 +125,7 @@ class Comparisons:
         """Build from (winner, loser) pairs; items are numbered in order of appearance."""
         rows = list(pairs)
         for row, pair in enumerate(rows, start=1):
-            if isinstance(pair, str) or len(pair) != 2:
+            if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
                 raise InputError(f"row {row}: {pair!r} is not a (winner, loser) pair")
         winner, loser = zip(*rows, strict=True) if rows else ((), ())
         return cls.from_arrays(winner, loser)
@@ -146,6 +150,7 @@ class Comparisons:
         neither won. `margin` (≥ 0) is by how much the winner won; `covariates` are winner minus loser.
         """
         labels: Sequence[Hashable]
+        winner, loser = (column if hasattr(column, "__len__") else list(column) for column in (winner, loser))
         if items is None:
             if len(winner) == 0:
                 raise InputError("no votes: there is nothing to rank")
@@ -195,11 +200,13 @@ class Comparisons:
         loser: list[Hashable] = []
         size: list[int] = []
         for row, given in enumerate(rankings, start=1):
-            if isinstance(given, str):
-                raise InputError(f"row {row}: {given!r} is text, not a list of items")
+            if isinstance(given, str) or not isinstance(given, Iterable):
+                raise InputError(f"row {row}: {given!r} is not a list of items")
             listed = list(given)
             seen: set[Hashable] = set()
             for item in listed:
+                if not isinstance(item, Hashable):
+                    raise InputError(f"row {row}: {item!r} cannot be a label; use text, numbers or tuples")
                 if item in seen:
                     raise InputError(f"row {row}: {item!r} stands twice in the ranking; remove one")
                 seen.add(item)
@@ -259,13 +266,17 @@ class Comparisons:
             ordered=self.ordered and other.ordered,
         )
 
+    def __radd__(self, other: object) -> Comparisons:
+        """So that `sum` adds a list of them."""
+        return self if other == 0 else NotImplemented
+
     def weight_squares(self) -> Floats:
         """Σw² of each row."""
         if self.weight_sq is not None:
             return self.weight_sq
         if self.weight is not None:
             return self.weight**2
-        return np.ones(len(self.left)) if self.count is None else self.count.astype(np.float64)
+        return np.ones(len(self.left))
 
     def _without_weightless(self) -> Self:
         """Rows of weight 0 say nothing; the items they name stay."""
@@ -286,7 +297,8 @@ class Comparisons:
     def __repr__(self) -> str:
         n = len(self.items)
         some = ", ".join(repr(item) for item in self.items[:4]) + (", …" if n > 4 else "")
-        return f"<Comparisons: {len(self):,} votes on {n:,} items ({some})>"
+        votes = "1 vote" if len(self) == 1 else f"{len(self):,} votes"
+        return f"<Comparisons: {votes} on {n:,} items ({some})>"
 
     @property
     def _single(self) -> bool:
@@ -307,16 +319,13 @@ class Comparisons:
             return count_table(cells[:-1], n, sided=self.sided)
         if self._plain and len(self.left) < 1 << 24:
             return self.adjacency.pairs()
-        weight = self.weight
-        if weight is None and self.count is not None:
-            weight = self.count.astype(np.float64)
         squares = None if self.weight is None else self.weight_squares()
         return count_rows(
             self.left,
             self.right,
             n,
             outcome=self.outcome,
-            weight=weight,
+            weight=self.weight,
             weight_sq=squares,
             margin=self.margin,
             margin_ss=self.margin_ss,
@@ -399,11 +408,13 @@ class Comparisons:
     def _unbounded(self) -> str:
         """Which items or groups only win or only lose, in words; empty when none do."""
         a = self.adjacency
-        points, votes = a.sums
         words = []
-        for mask, what in ((points == votes) & (votes > 0), "never lose"), ((points == 0) & (votes > 0), "never win"):
-            if mask.any():
-                words.append(f"{_some([self.items[i] for i in np.flatnonzero(mask).tolist()])} {what}")
+        for mask, one, many in zip(
+            a.one_sided, ("never loses", "never wins"), ("never lose", "never win"), strict=True
+        ):
+            found = [self.items[i] for i in np.flatnonzero(mask).tolist()]
+            if found:
+                words.append(f"{found[0]!r} {one}" if len(found) == 1 else f"{_some(found)} {many}")
         if words or len(self.components()) == len(self.components(strong=True)):
             return " and ".join(words)
         labels = a.strong_components  # no single item, but a group of them

@@ -102,11 +102,23 @@ class Adjacency:
         return len(self.start) - 1
 
     @cached_property
+    def _by_item(self) -> tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_]]:
+        n = len(self)
+        points, votes = np.empty(n), np.empty(n)
+        won, lost = np.empty(n, dtype=np.uint8), np.empty(n, dtype=np.uint8)
+        item_sums(self.start, self.wins, self.total, points, votes, won, lost)
+        return points, votes, won.view(np.bool_), lost.view(np.bool_)
+
+    @property
     def sums(self) -> tuple[Floats, Floats]:
         """What each item took (wins and half its ties), and the weight of its votes."""
-        points, votes = np.empty(len(self)), np.empty(len(self))
-        item_sums(self.start, self.wins, self.total, points, votes)
-        return points, votes
+        return self._by_item[:2]
+
+    @property
+    def one_sided(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Items that were compared and never lost, and that never won; a tie is both."""
+        _, _, won, lost = self._by_item
+        return won & ~lost, lost & ~won
 
     @cached_property
     def components(self) -> NDArray[np.int32]:
@@ -121,8 +133,8 @@ class Adjacency:
     @cached_property
     def is_strongly_connected(self) -> bool:
         """Whether every item can be reached from every other over wins and ties."""
-        points, votes = self.sums
-        if not ((points > 0) & (points < votes)).all():
+        _, _, won, lost = self._by_item
+        if not (won & lost).all():
             return False
         return all(not self._reached(way, 0).any() for way in (1, 2))
 

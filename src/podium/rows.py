@@ -20,10 +20,7 @@ def vote_rows(c: Comparisons) -> tuple[NDArray[Any], NDArray[Any], Floats, Float
     """Left, right, outcome (1, 0, ½) and weight of every row."""
     left, right = c.left.astype(np.int32, copy=False), c.right.astype(np.int32, copy=False)
     outcome = np.ones(len(left)) if c.outcome is None else np.asarray((c.outcome + 1.0) / 2.0, dtype=np.float64)
-    weight = c.weight
-    if weight is None:
-        weight = np.ones(len(left)) if c.count is None else c.count.astype(np.float64)
-    return left, right, outcome, weight
+    return left, right, outcome, np.ones(len(left)) if c.weight is None else c.weight
 
 
 def vote_targets(c: Comparisons, outcome: Floats) -> Floats:

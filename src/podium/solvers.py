@@ -62,6 +62,7 @@ def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int) -> Sol
     """
     ridge = 2.0 * l2
     points, votes = a.sums
+    yardstick = _yardstick(votes)
     scores = _centred(1.2 * np.log((points + 1.0) / (votes - points + 1.0)), a)
     narrow = np.float32 if len(a) > SINGLE else np.float64
     strength = np.exp(scores).astype(narrow)
@@ -79,7 +80,7 @@ def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int) -> Sol
         # Sweeps shrink the error like a geometric series; this bounds what is left of it, once the slow part rules.
         if decrement == 0.0 or slower * longest <= caution * tol * (1.0 - slower):
             item_slopes(a.start, a.partner, a.total, points, ridge, scores, np.exp(scores), slopes, curvatures)
-            gap = float(np.max(np.abs(slopes) / np.maximum(votes, 1.0)))
+            gap = float(np.max(np.abs(slopes) / yardstick))
             if gap <= tol:
                 return Solution(scores, np.empty(0), sweep, "coordinate", gap, True)
         if sweep >= 4 and _sweeps_left(shrink, longest, tol) > PATIENCE:
@@ -212,10 +213,15 @@ def newton(
 
 
 def _gap(point: Point, votes: Floats) -> float:
-    gap = float(np.max(np.abs(point.slopes) / np.maximum(votes, 1.0)))
+    gap = float(np.max(np.abs(point.slopes) / _yardstick(votes)))
     if len(point.extra_slopes):
-        gap = max(gap, float(np.max(np.abs(point.extra_slopes))) / max(float(votes.sum()) / 2.0, 1.0))
+        gap = max(gap, float(np.max(np.abs(point.extra_slopes))) / (float(votes.sum()) / 2.0))
     return gap
+
+
+def _yardstick(votes: Floats) -> Floats:
+    """What a slope is measured by: the weight of the item's own votes, whatever unit weights are in."""
+    return np.where(votes > 0.0, votes, 1.0)
 
 
 def _direction(point: Point, linear: LinearSolver, accuracy: float) -> tuple[Floats, Floats]:
@@ -226,7 +232,7 @@ def _direction(point: Point, linear: LinearSolver, accuracy: float) -> tuple[Flo
         return -through, np.empty(0)
     across = np.column_stack([solve(np.ascontiguousarray(column)) for column in point.border.T])
     schur = point.corner - point.border.T @ across
-    schur[np.diag_indices_from(schur)] += 1e-12 * (1.0 + np.abs(np.diag(point.corner)))
+    schur[np.diag_indices_from(schur)] += 1e-12 * np.abs(np.diag(point.corner)) + 1e-300
     de: Floats = np.linalg.solve(schur, point.border.T @ through - point.extra_slopes).astype(np.float64)
     return -through - across @ de, de
 

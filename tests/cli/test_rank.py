@@ -183,8 +183,11 @@ def test_stdin_several_files_and_column_names(votes, tmp_path, capfd, monkeypatc
         (["--by", "nothing"], "nothing"),
         (["-o", "board.xyz"], "the suffix names no format"),
         (["-o", "absent/board.csv"], "cannot write absent/board.csv"),
-        (["--by", "language", "--model", "m.podium"], "--model holds one model"),
+        (["--by", "language", "--model", "m.podium"], "--model holds one ranking"),
         (["--ci", "group"], "group"),
+        (["--seed", "3"], "--seed is about the bootstrap only"),
+        (["--ci", "none", "--level", "0.9"], "--level is about intervals, and there are none"),
+        (["--by", "language", "--anchor", "yak=3"], "language = .*'yak' is not among"),
         (["--level", "2"], "--level"),
         (["--side-effect"], "give left, right and outcome"),
     ],
@@ -230,7 +233,7 @@ def test_warnings_are_one_line_on_stderr(tmp_path, capfd):
     path = tmp_path / "order.csv"
     path.write_text("winner,loser\na,b\nb,c\na,c\n")
     out, err = ok(capfd, path, "--format", "json")
-    assert "warning: ['a'] never lose and ['c'] never win" in err
+    assert "warning: 'a' never loses and 'c' never wins" in err
     first, *_, last = json.loads(out)
     assert first["upper"] is None  # open-ended: JSON has no infinity
     assert last["lower"] is None
@@ -251,3 +254,31 @@ def test_completion_is_offered():
         [sys.executable, "-m", "podium"], env=environment, capture_output=True, text=True, check=False
     )
     assert "_podium_completion" in done.stdout
+
+
+def test_by_a_column_named_like_one_of_ours_keeps_both(tmp_path, capfd):
+    path = tmp_path / "votes.csv"
+    path.write_text("winner,loser,rank\na,b,x\nb,a,x\na,b,y\nb,a,y\n")
+    out, _ = ok(capfd, path, "--by", "rank", "--format", "csv")
+    frame = pl.read_csv(io.StringIO(out))
+    assert frame["by rank"].to_list() == ["x", "x", "y", "y"]
+    assert frame["rank"].to_list() == [1, 1, 1, 1]
+
+
+def test_side_and_tie_effects_are_told(tmp_path, capfd):
+    path = tmp_path / "votes.csv"
+    path.write_text("left,right,outcome\na,b,1\nb,a,1\na,b,0.5\nb,a,0\na,b,0\n")
+    _, err = ok(capfd, path, "--side-effect", "--ties", "davidson")
+    assert "advantage of the left side" in err
+    assert "equals tie with chance" in err
+
+
+def test_a_full_disk_is_one_line(votes):
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    command = [sys.executable, "-m", "podium", "rank", str(votes)]
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert "No space left" in done.stderr
+    assert "Traceback" not in done.stderr

@@ -152,7 +152,7 @@ def test_elo_scale_and_anchor_move_scores_but_not_chances_or_errors():
 
 def test_consistent_votes_warn_and_name_the_ends_and_without_penalty_are_an_error():
     data = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("a", "c")])
-    with pytest.warns(SeparationWarning, match=r"\['a'\] never lose and \['c'\] never win"):
+    with pytest.warns(SeparationWarning, match=r"'a' never loses and 'c' never wins"):
         ranking = BradleyTerry().fit(data).ranking_
     assert ranking.order == ("a", "b", "c")
     lower, upper = ranking.intervals()
@@ -195,6 +195,10 @@ def test_too_few_steps_are_an_error_that_says_what_to_do():
     [
         ({"l2": -1}, "l2 is -1"),
         ({"l2": float("nan")}, "l2 is nan"),
+        ({"l2": "much"}, "l2 is 'much'"),
+        ({"tol": 0}, "tol is 0; it must be a finite number above 0"),
+        ({"max_iter": -5}, "max_iter is -5; it must be a finite number of at least 1"),
+        ({"anchor": ("a", "x")}, "the score of 'a' is x"),
         ({"ties": "ignore"}, "ties='ignore' is not known; use 'half' or 'davidson'"),
         ({"scale": "points"}, "scale='points' is not known"),
         ({"anchor": ("z", 0)}, "'z' is not among the 2 items"),
@@ -235,3 +239,43 @@ def test_a_covariate_that_decides_every_vote_is_warned_about():
     data = Comparisons.from_arrays(winner, loser, covariates={"leak": np.ones(400)}, items=range(5))
     with pytest.warns(SeparationWarning, match="'leak' separates the votes"):
         BradleyTerry().fit(data)
+
+
+def test_a_side_that_always_wins_is_warned_about():
+    rows = [(i, j, 1.0, 1.0) for i in range(4) for j in range(4) if i != j]
+    with pytest.warns(SeparationWarning, match="the side separates the votes"):
+        BradleyTerry(side_effect=True).fit(sided(4, rows))
+
+
+def test_covariates_that_say_nothing_or_the_same_are_refused():
+    winner, loser, _ = simulate(5, 200, np.random.default_rng(8))
+    x = np.random.default_rng(9).normal(size=200)
+    idle = Comparisons.from_arrays(winner, loser, covariates={"idle": 0 * x}, items=range(5))
+    with pytest.raises(InputError, match="covariate 'idle' is 0 in every vote"):
+        BradleyTerry().fit(idle)
+    twice = Comparisons.from_arrays(winner, loser, covariates={"x": x, "double": 2 * x}, items=range(5))
+    with pytest.raises(InputError, match="x, double: one follows from the others"):
+        BradleyTerry().fit(twice)
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1e12])
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+def test_scaling_weights_and_penalty_together_moves_nothing(scale, ties):
+    rows = [(0, 1, 1.0, 1.0), (1, 2, 0.0, 2.0), (2, 0, 0.5, 1.0), (0, 2, 1.0, 1.5), (1, 0, 1.0, 1.0), (2, 1, 0.0, 1.0)]
+    scaled = [(i, j, y, scale * w) for i, j, y, w in rows]
+    plain = BradleyTerry(l2=0.1, ties=ties, side_effect=True).fit(sided(3, rows))
+    other = BradleyTerry(l2=0.1 * scale, ties=ties, side_effect=True).fit(sided(3, scaled))
+    assert_allclose(other.ranking_.scores, plain.ranking_.scores, atol=1e-5)
+    assert other.side_effect_ == pytest.approx(plain.side_effect_, abs=1e-5)
+
+
+def test_what_was_learned_is_not_there_before_fit():
+    for name in ("coef_", "coef_std_errors_", "side_effect_", "tie_strength_"):
+        with pytest.raises(NotFittedError):
+            getattr(BradleyTerry(), name)
+
+
+def test_never_losing_is_read_off_the_votes_not_off_sums():
+    rows = [(0, 1, 1.0, 1.0), (1, 0, 1.0, 1e-12), (1, 2, 1.0, 1.0), (2, 1, 1.0, 1.0)]
+    model = BradleyTerry().fit(as_comparisons(3, rows))  # no warning: 0 did lose, however little
+    assert np.isfinite(model.ranking_.intervals()[1]).all()

@@ -52,8 +52,8 @@ def main() -> None:
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
-    if issubclass(category, PodiumWarning):
-        click.echo(f"warning: {message}", err=True)
+    kind = "" if issubclass(category, PodiumWarning) else f"{category.__name__}: "
+    click.echo(f"warning: {kind}{message}", err=True)
 
 
 def run(args: list[str] | None = None) -> None:
@@ -73,6 +73,15 @@ def run(args: list[str] | None = None) -> None:
         except (click.exceptions.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)
             sys.exit(1)
+        except UnicodeEncodeError as problem:
+            click.echo(
+                f"podium: the terminal cannot show {problem.object[problem.start]!r}; set PYTHONUTF8=1", err=True
+            )
+            sys.exit(2)
         except BrokenPipeError:  # the reader of our output (head, less) left early
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             sys.exit(0)
+        except OSError as problem:
+            where = f"{problem.filename}: " if problem.filename else ""
+            click.echo(f"podium: {where}{problem.strerror or problem}", err=True)
+            sys.exit(2)

@@ -61,9 +61,17 @@ def words_about(model: Any) -> list[str]:
             for row in rows
         ]
         return ["reliability of judges, least first (1: typical, 0: chance)", *lines]
+    lines = []
     if getattr(model, "covariate_names_", ()):
-        return ["covariates, log-odds per unit", *_effects(model.covariate_names_, model.coef_, model.coef_std_errors_)]
-    return []
+        lines.append("covariates, log-odds per unit")
+        lines += _effects(model.covariate_names_, model.coef_, model.coef_std_errors_)
+    if getattr(model, "side_effect", False):
+        side, error = model.side_effect_, model.side_effect_std_error_
+        lines.append(f"advantage of the left side: {side:+.3g} ± {1.96 * error:.2g} log-odds")
+    if getattr(model, "tie_strength_", None) is not None:
+        chance = model.tie_strength_ / (2.0 + model.tie_strength_)
+        lines.append(f"equals tie with chance {100 * chance:.1f} % (Davidson's ν = {model.tie_strength_:.3g})")
+    return lines
 
 
 def _about_features(model: Any) -> list[str]:

@@ -65,7 +65,7 @@ def leaderboard(frame: pl.DataFrame, *, digits: int) -> str:
     columns: list[list[str]] = [
         [str(value) for value in frame["rank"]],
         [str(value) for value in frame["item"]],
-        [f"{value:.{digits}f}" for value in frame["score"]],
+        [f"{value:z.{digits}f}" for value in frame["score"]],
     ]
     if sure:
         heads += ["interval", "", "ranks", "tier"]
@@ -81,7 +81,7 @@ def leaderboard(frame: pl.DataFrame, *, digits: int) -> str:
 
 
 def _number(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}" if math.isfinite(value) else ("∞" if value > 0 else "-∞")
+    return f"{value:z.{digits}f}" if math.isfinite(value) else ("∞" if value > 0 else "-∞")
 
 
 def _bars(scores: list[float], lower: list[float], upper: list[float]) -> list[str]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +14,7 @@ from podium.cli.features import feature_options, given_features, words_about
 from podium.cli.options import chosen_columns, column_options, output_options, votes_argument
 from podium.cli.output import emit, leaderboard, say, style_of
 from podium.cli.show import Show
-from podium.errors import InputError
+from podium.errors import InputError, PodiumError
 from podium.pairwise import METHODS, ranker
 
 if TYPE_CHECKING:
@@ -76,12 +78,16 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
     sets = _read(votes, columns, given, show.in_order)
     frames, texts = [], []
     for value, comparisons in sets.items():
-        model = make().fit(comparisons, **features)
-        ranking = _spread(model.ranking_, given)
-        frame = _table(ranking, given)
+        if given["by"]:
+            say(f"{given['by']} = {value}")
+        with _about(given["by"], value):
+            model = make().fit(comparisons, **features)
+            ranking = _spread(model.ranking_, given)
+            frame = _table(ranking, given)
         if given["by"]:
             texts.append(f"{given['by']} = {value}")
-            frame = frame.insert_column(0, _constant(given["by"], value, len(frame)))
+            name = given["by"] if given["by"] not in frame.columns else f"by {given['by']}"
+            frame = frame.insert_column(0, _constant(name, value, len(frame)))
         texts.append(leaderboard(frame, digits=2 if ranking.unit < 10 else 0))
         frames.append(frame)
         _remark(comparisons, ranking, given)
@@ -95,6 +101,17 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
     import polars as pl
 
     emit(pl.concat(frames, how="vertical_relaxed"), style, given["output"], "\n".join(texts))
+
+
+@contextmanager
+def _about(by: str | None, value: Any) -> Iterator[None]:
+    """Errors about one part of the votes say which."""
+    try:
+        yield
+    except PodiumError as problem:
+        if by is None:
+            raise
+        raise type(problem)(f"{by} = {value}: {problem}") from problem
 
 
 def _read(
@@ -144,6 +161,12 @@ def _maker(given: dict[str, Any]) -> Any:
 
 def _spread(ranking: Ranking, given: dict[str, Any]) -> Ranking:
     kind = given["ci"]
+    context = click.get_current_context()
+    idle = ["level", "simultaneous"] if kind == "none" or ranking.evidence is None else []
+    for name in idle + ([] if kind == "bootstrap" else ["seed"]):
+        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            why = "the bootstrap only" if name == "seed" else "intervals, and there are none"
+            raise click.UsageError(f"--{name} is about {why}")
     if kind in (None, "none"):
         return ranking
     if kind in ("judge", "group", "ranking"):
@@ -170,7 +193,8 @@ def _constant(name: str, value: Any, rows: int) -> pl.Series:
 
 
 def _remark(comparisons: Comparisons, ranking: Ranking, given: dict[str, Any]) -> None:
-    words = [f"{len(comparisons):,} votes on {len(comparisons.items):,} items, {given['method']}"]
+    votes = "1 vote" if len(comparisons) == 1 else f"{len(comparisons):,} votes"
+    words = [f"{votes} on {len(comparisons.items):,} items, {given['method']}"]
     if ranking.evidence is not None and given["ci"] != "none":
         words.append(f"{100 * given['level']:.4g} % intervals hold the mean score fixed")
     say("; ".join(words))

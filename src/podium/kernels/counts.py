@@ -235,16 +235,24 @@ def item_sums(
     total: cython.const[real][::1],
     points: cython.double[::1],
     votes: cython.double[::1],
+    won: cython.uchar[::1],
+    lost: cython.uchar[::1],
 ) -> None:
-    """Sum what each item took, and the weight of its votes."""
+    """Sum what each item took, and the weight of its votes; note whether it ever won or lost (a tie is both)."""
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
     with cython.nogil:
         for i in range(points.shape[0]):
             took: cython.double = 0.0
             weight: cython.double = 0.0
+            some_won: cython.bint = False
+            some_lost: cython.bint = False
             for k in range(start[i], start[i + 1]):
                 took += wins[k]
                 weight += total[k]
+                some_won |= wins[k] > 0
+                some_lost |= wins[k] < total[k]
             points[i] = took
             votes[i] = weight
+            won[i] = some_won
+            lost[i] = some_lost

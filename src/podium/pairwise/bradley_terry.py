@@ -6,13 +6,14 @@ import math
 import warnings
 from collections.abc import Hashable, Mapping
 from functools import partial
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.comparisons import Comparisons
-from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, SeparationWarning
+from podium.errors import ConvergenceError, InputError, NotFittedError, SeparationWarning
 from podium.likelihoods import DavidsonRows, LogisticRows
 from podium.ranking import Ranking
 from podium.rows import pull_rows, vote_rows
@@ -23,6 +24,7 @@ __all__ = ["BradleyTerry"]
 
 Floats = NDArray[np.float64]
 
+_LOW = {"l2": "of at least 0", "tol": "above 0", "max_iter": "of at least 1"}
 SCALES = {"log-odds": (1.0, 0.0), "elo": (400.0 / math.log(10.0), 1000.0)}
 
 
@@ -94,6 +96,7 @@ class BradleyTerry:
         self._check(comparisons)
         comparisons.check_connected(self.l2)
         model = _Model(comparisons, self.ties, self.side_effect)
+        model.check_design()
         found = model.solve(self.l2, self.tol, self.max_iter)
         if not found.converged:
             raise ConvergenceError(
@@ -127,8 +130,10 @@ class BradleyTerry:
     def _check(self, comparisons: Comparisons) -> None:
         if not isinstance(comparisons, Comparisons):
             raise InputError(f"fit takes Comparisons, not {type(comparisons).__name__}; see Comparisons.from_pairs")
-        if not (np.isfinite(self.l2) and self.l2 >= 0):
-            raise InputError(f"l2 is {self.l2}; it must be a finite number of at least 0")
+        for name, low in (("l2", 0.0), ("tol", np.nextafter(0.0, 1.0)), ("max_iter", 1)):
+            value = getattr(self, name)
+            if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= low):
+                raise InputError(f"{name} is {value!r}; it must be a finite number {_LOW[name]}")
         if self.ties not in ("half", "davidson"):
             raise InputError(f"ties={self.ties!r} is not known; use 'half' or 'davidson'")
         if self.scale not in SCALES:
@@ -164,25 +169,22 @@ class BradleyTerry:
             return win / (win + loss), 0.0
         return win / (win + loss + tie), tie / (win + loss + tie)
 
-    def _extra(self, name: str) -> tuple[float, float | None]:
-        self._fitted()
-        if name not in self._columns:
-            return 0.0, None
-        place = self._columns.index(name)
+    def _extra_errors(self) -> Floats:
         evidence = self.ranking_.evidence
         assert evidence is not None
-        errors = extra_std_errors(evidence, self.ranking_.uncertainty, self.ranking_.cluster)
-        return float(self._extras[place]), float(errors[place])
+        return extra_std_errors(evidence, self.ranking_.uncertainty, self.ranking_.cluster)
 
     @property
     def side_effect_(self) -> float:
         """Advantage of the left side, in log-odds."""
-        return self._extra("side")[0]
+        self._fitted()
+        return float(self._extras[self._columns.index("side")]) if "side" in self._columns else 0.0
 
     @property
     def side_effect_std_error_(self) -> float | None:
         """Standard error of `side_effect_`."""
-        return self._extra("side")[1]
+        self._fitted()
+        return float(self._extra_errors()[self._columns.index("side")]) if "side" in self._columns else None
 
     @property
     def tie_strength_(self) -> float | None:
@@ -201,12 +203,14 @@ class BradleyTerry:
     @property
     def coef_(self) -> Floats:
         """Effect of each covariate, in log-odds per unit."""
-        return np.array(self._extras[: len(self.covariate_names_)])
+        count = len(self.covariate_names_)
+        return np.array(self._extras[:count])
 
     @property
     def coef_std_errors_(self) -> Floats:
         """Standard errors of `coef_`."""
-        return np.array([self._extra(f"covariate:{name}")[1] for name in self.covariate_names_])
+        count = len(self.covariate_names_)
+        return self._extra_errors()[:count] if count else np.empty(0)
 
 
 def _anchor(given: Any, items: Any) -> tuple[Hashable, float]:
@@ -216,7 +220,7 @@ def _anchor(given: Any, items: Any) -> tuple[Hashable, float]:
     item, score = pairs[0]
     if item not in items:
         raise InputError(f"anchor: {item!r} is not among the {len(items)} items that were compared")
-    if not np.isfinite(score):
+    if not (isinstance(score, Real) and math.isfinite(score)):
         raise InputError(f"anchor: the score of {item!r} is {score}; it must be finite")
     return item, float(score)
 
@@ -310,20 +314,35 @@ class _Model:
             open_below=below,
         )
 
-    def warn_of_separation(self, found: Solution) -> None:
-        """Say so when a covariate alone decides the votes: its effect has no finite optimum."""
+    def check_design(self) -> None:
+        """Refuse covariates that say nothing, or the same as others: their effects cannot be told apart."""
         c = self.comparisons
+        names = [name for name in self.columns if name != "tie"]
         if c.covariates is None:
             return
-        for name, values, effect in zip(c.covariate_names, c.covariates.T, found.extras, strict=False):
-            if not values.any():
+        design = self._design(len(c.left))
+        assert design is not None
+        size = np.sqrt(np.mean(design**2, axis=0))
+        for name, zero in zip(c.covariate_names, size == 0, strict=False):
+            if zero:
+                raise InputError(f"covariate {name!r} is 0 in every vote, so it has no effect to find; leave it out")
+        scaled = design / size
+        if np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < 1e-10:
+            told = ", ".join(name.removeprefix("covariate:") for name in names)
+            raise InputError(f"{told}: one follows from the others, so effects cannot be told apart; leave one out")
+
+    def warn_of_separation(self, found: Solution) -> None:
+        """Say so when a covariate or the side alone decides the votes: its effect has no finite optimum."""
+        design = self._design(len(self.comparisons.left) if self.comparisons.covariates is not None else 1)
+        if design is None:
+            return
+        size = np.sqrt(np.mean(design**2, axis=0))
+        for name, scale, effect in zip(self.columns, size, found.extras, strict=False):
+            if name != "tie" and abs(effect) * scale > 12.0:
+                what = "the side" if name == "side" else f"covariate {name.removeprefix('covariate:')!r}"
                 warnings.warn(
-                    f"covariate {name!r} is 0 in every vote; it has no effect to find", DataWarning, stacklevel=3
-                )
-            elif abs(effect) * float(np.sqrt(np.mean(values**2))) > 12.0:
-                warnings.warn(
-                    f"covariate {name!r} separates the votes (almost) perfectly: its effect {effect:.3g} has no finite "
-                    "optimum; leave it out, or look for a leak",
+                    f"{what} separates the votes (almost) perfectly: its effect {effect:.3g} has no finite optimum; "
+                    "leave it out, or look for a leak",
                     SeparationWarning,
                     stacklevel=3,
                 )
