@@ -132,6 +132,14 @@ def test_bad_input_is_refused_in_words(change, arguments, message, tmp_path):
     assert not (tmp_path / "m").exists()
 
 
+@pytest.mark.parametrize(("more", "message"), [([], "no row has a grade"), (["--classes", "1..3"], "no rows")])
+def test_a_table_without_rows_teaches_nothing(more, message, tmp_path):
+    (tmp_path / "t.csv").write_text("x,g\n")
+    done = podium("fit", tmp_path / "t.csv", "--label", "g", "--model", tmp_path / "m", *more)
+    assert isinstance(done.exception, InputError)
+    assert message in str(done.exception)
+
+
 def test_a_table_without_a_feature_of_the_model_or_another_model_is_refused(table, tmp_path):
     podium("fit", table, "--label", "grade", *IDS, "--model", tmp_path / "m")
     (tmp_path / "other.csv").write_text("x0,x1,x2\n1,2,3\n")

@@ -49,7 +49,7 @@ def read_labels(
     high[open_high] = len(classes) - 1
     if (low > high).any():
         row = _first(low > high, first)
-        shown = f"[{lower[row - first]}, {upper[row - first]}]"
+        shown = f"[{_shown(lower[row - first])}, {_shown(upper[row - first])}]"
         raise InputError(f"row {row}: the range {shown} has its lower end above its upper end; swap them")
     return low, high, classes
 
@@ -92,15 +92,7 @@ def _ends(y: Any, y_lower: Any, y_upper: Any) -> tuple[Array, Array]:
     if y is None and y_lower is None and y_upper is None:
         raise InputError("this estimator requires y to be passed, but the target y is None")
     if y is None:
-        given = y_lower if y_lower is not None else y_upper
-        nothing = np.full(len(_array(given)), None, dtype=object)
-        lower = nothing if y_lower is None else _array(y_lower)
-        upper = nothing if y_upper is None else _array(y_upper)
-        if lower.ndim != 1 or upper.ndim != 1 or len(lower) != len(upper):
-            raise InputError(
-                f"y_lower has shape {lower.shape} and y_upper {upper.shape}; both must be one column of equal length"
-            )
-        return lower, upper
+        return _two_columns(y_lower, y_upper)
     labels = _array(y)
     if labels.ndim == 2 and labels.shape[1] == 2:
         return labels[:, 0], labels[:, 1]
@@ -111,6 +103,19 @@ def _ends(y: Any, y_lower: Any, y_upper: Any) -> tuple[Array, Array]:
     if labels.ndim != 1:
         raise InputError(f"y has shape {labels.shape}; give one grade a row, (n,), or a lower and an upper end, (n, 2)")
     return labels, labels
+
+
+def _two_columns(y_lower: Any, y_upper: Any) -> tuple[Array, Array]:
+    """The ends given apart; a column that is not given is open in every row."""
+    given = y_lower if y_lower is not None else y_upper
+    nothing = np.full(len(_array(given)), None, dtype=object)
+    lower = nothing if y_lower is None else _array(y_lower)
+    upper = nothing if y_upper is None else _array(y_upper)
+    if lower.ndim != 1 or upper.ndim != 1 or len(lower) != len(upper):
+        raise InputError(
+            f"y_lower has shape {lower.shape} and y_upper {upper.shape}; both must be one column of equal length"
+        )
+    return lower, upper
 
 
 def _array(values: Any) -> Array:
@@ -180,7 +185,9 @@ def _first(mask: Array, first: int) -> int:
 
 
 def _shown(label: Any) -> str:
-    return repr(label.item() if isinstance(label, np.generic) else label)
+    """As the user wrote it: a whole number became a float only because of a missing value elsewhere."""
+    value = label.item() if isinstance(label, np.generic) else label
+    return repr(int(value) if isinstance(value, float) and value.is_integer() else value)
 
 
 def _listed(grades: Sequence[Any]) -> str:
