@@ -17,7 +17,7 @@ import numpy as np
 
 from podium.errors import InputError
 
-__all__ = ["load_graded"]
+__all__ = ["load_graded", "load_multilabel"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -109,3 +109,28 @@ def _mslr(data: Any) -> tuple[Array, Array]:
 
     X, relevance = load_svmlight_file(str(path))[:2]
     return X.toarray(), 1 + relevance.astype(np.int64)
+
+
+# Labels: sets of the MULAN collection.
+
+
+def load_multilabel(name: str, data: str | os.PathLike[str] | None = None) -> tuple[Any, Any, int]:
+    """Sparse features, sparse 0/1 relevance and the size of the usual training split, of a set of the MULAN collection.
+
+    "emotions", "scene", "yeast", "bibtex" or "delicious", from `NAME.npz` in a folder: arrays X_data, X_indices,
+    X_indptr, X_shape (CSR), Y_indices, Y_indptr, Y_shape (CSR of ones) and n_train. The collection publishes RAR archives
+    of ARFF files, which are not read here: https://mulan.sourceforge.net/datasets-mlc.html. Check each set's terms.
+    """
+    from scipy import sparse
+
+    known = ("emotions", "scene", "yeast", "bibtex", "delicious")
+    if name not in known:
+        raise InputError(f"no data set {name!r}; choose among {', '.join(known)}")
+    path = find_file(f"{name}.npz", data)
+    if path is None:
+        raise InputError(f"name a folder with {name}.npz: data=, or PODIUM_DATA; the archives of MULAN are not read")
+    with np.load(path, allow_pickle=False) as held:
+        X = sparse.csr_array((held["X_data"], held["X_indices"], held["X_indptr"]), shape=tuple(held["X_shape"]))
+        ones = np.ones(len(held["Y_indices"]))
+        Y = sparse.csr_array((ones, held["Y_indices"], held["Y_indptr"]), shape=tuple(held["Y_shape"]))
+        return X, Y, int(held["n_train"])

@@ -181,15 +181,15 @@ def stream(
     target: cython.const[cython.double][:, ::1],
     weight: cython.const[cython.double][::1],
     rate: cython.double,
-    penalty: cython.double,
     weights: cython.double[:, ::1],
     squares: cython.double[:, ::1],
+    room: cython.double[::1],
     margin: cython.double[:, ::1],
 ) -> None:
     """Predict, then learn, row by row: AdaGrad on the logistic loss of every label.
 
     `margin` receives the scores given before each row was learned from; a row of weight 0 is only scored. `squares` are
-    the sums of squared gradients behind each weight's step size.
+    the sums of squared gradients behind each weight's step size, `room` has space for one number per label.
     """
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
@@ -203,6 +203,7 @@ def stream(
     row: cython.p_double
     line: cython.p_double
     past: cython.p_double
+    pull: cython.p_double = cython.address(room[0])
     with cython.nogil:
         for i in range(target.shape[0]):
             row = cython.address(margin[i, 0])
@@ -216,15 +217,16 @@ def stream(
                     row[c] += value * line[c]
             if weight[i] == 0.0:
                 continue
+            for c in range(width):
+                tail = exp(-fabs(row[c]))
+                pull[c] = weight[i] * ((1.0 if row[c] > 0 else tail) / (1.0 + tail) - target[i, c])
             for k in range(indptr[i], indptr[i + 1] + 1):
                 at = last if k == indptr[i + 1] else indices[k]
                 value = 1.0 if k == indptr[i + 1] else data[k]
                 line = cython.address(weights[at, 0])
                 past = cython.address(squares[at, 0])
                 for c in range(width):
-                    tail = exp(-fabs(row[c]))
-                    slope = weight[i] * ((1.0 if row[c] > 0 else tail) / (1.0 + tail) - target[i, c]) * value
-                    slope += penalty * line[c] if at != last else 0.0
+                    slope = pull[c] * value
                     past[c] += slope * slope
                     line[c] -= rate * slope / (sqrt(past[c]) + 1e-8)
 

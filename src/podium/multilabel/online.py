@@ -142,16 +142,16 @@ class OnlineLabelRanker(BaseEstimator):
                 raise InputError(f"mode='threshold' ranks for sum@p or prec@p, not {loss}")
             p = min(loss.p or 1, n_labels)
             self.cuts_ = np.arange(1, p + 1) if loss.kind == "sum" else np.array([p])
-            self.streams_ = [Stream(n_features, n_labels * len(self.cuts_), rate=self.rate, penalty=0.0)]
+            self.streams_ = [Stream(n_features, n_labels * len(self.cuts_), rate=self.rate)]
         elif self.mode == "marginal":
-            self.streams_ = [Stream(n_features, n_labels, rate=self.rate, penalty=0.0)]
+            self.streams_ = [Stream(n_features, n_labels, rate=self.rate)]
         else:
             if self.experts < 2:
                 raise InputError(f"experts={self.experts!r}: at least 2")
             rng = np.random.default_rng(self.random_state)
             rates = self.rate * 4.0 ** rng.uniform(-1, 1, size=self.experts)
             self.shares_ = np.concatenate([[1.0], rng.uniform(0.2, 1.0, size=self.experts - 1)])
-            self.streams_ = [Stream(n_features, n_labels, rate=float(each), penalty=0.0) for each in rates]
+            self.streams_ = [Stream(n_features, n_labels, rate=float(each)) for each in rates]
             self.weights_ = np.full(self.experts, 1 / self.experts)
             self.lost_ = np.zeros(self.experts)
             self.draws_ = 0

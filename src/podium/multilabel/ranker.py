@@ -110,7 +110,7 @@ class LabelRanker(BaseEstimator):
         targets = targets_for(loss, relevance, self.top_, weight)
         self.exact_ = targets.exact
         if first:
-            self.stream_ = Stream(X.shape[1], relevance.shape[1], rate=self.rate, penalty=0.0)
+            self.stream_ = Stream(X.shape[1], relevance.shape[1], rate=self.rate)
         self.stream_.learn(X, targets.values, targets.weight)
         self.coef_, self.intercept_ = self.stream_.weights[:-1].T.copy(), self.stream_.weights[-1].copy()
         return self

@@ -14,13 +14,12 @@ __all__ = ["Stream"]
 class Stream:
     """AdaGrad on the logistic loss of every label: weights (features + 1, labels), the last row the intercept."""
 
-    def __init__(self, n_features: int, n_labels: int, *, rate: float, penalty: float) -> None:
+    def __init__(self, n_features: int, n_labels: int, *, rate: float) -> None:
         self.rate = rate
-        self.penalty = penalty
         self.weights = np.zeros((n_features + 1, n_labels))
         self.squares = np.zeros((n_features + 1, n_labels))
 
-    def learn(self, X: Any, targets: Any, weight: np.ndarray, *, rate: float | None = None) -> np.ndarray:
+    def learn(self, X: Any, targets: Any, weight: np.ndarray) -> np.ndarray:
         """Learn from rows in order; returns the scores each row was given before it was learned from."""
         from scipy import sparse
 
@@ -29,8 +28,7 @@ class Stream:
         scores = np.empty(goal.shape)
         stream(
             x.indptr.astype(np.int32), x.indices.astype(np.int32), x.data.astype(np.float64), goal,
-            np.ascontiguousarray(weight), self.rate if rate is None else rate, self.penalty,
-            self.weights, self.squares, scores,
+            np.ascontiguousarray(weight), self.rate, self.weights, self.squares, np.empty(goal.shape[1]), scores,
         )  # fmt: skip
         return scores
 
