@@ -118,8 +118,9 @@ def load_multilabel(name: str, data: str | os.PathLike[str] | None = None) -> tu
     """Sparse features, sparse 0/1 relevance and the size of the usual training split, of a set of the MULAN collection.
 
     "emotions", "scene", "yeast", "bibtex" or "delicious", from `NAME.npz` in a folder: arrays X_data, X_indices,
-    X_indptr, X_shape (CSR), Y_indices, Y_indptr, Y_shape (CSR of ones) and n_train. The collection publishes RAR archives
-    of ARFF files, which are not read here: https://mulan.sourceforge.net/datasets-mlc.html. Check each set's terms.
+    X_indptr, X_shape (CSR), Y_indices, Y_indptr, Y_shape (CSR of ones) and n_train. The collection publishes RAR
+    archives of ARFF files, which are not read here: https://mulan.sourceforge.net/datasets-mlc.html. Check each set's
+    terms.
     """
     from scipy import sparse
 
