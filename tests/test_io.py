@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import podium
-from podium import delimited, jsonlines
 from podium.errors import InputError
 from podium.io import read_comparisons, read_comparisons_by, read_table, replacing, scan_table, write_table
+from podium.tables import delimited, jsonlines
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n", exclude_categories=["Cs"]), max_size=12)
 labels = st.one_of(st.sampled_from(["tea", "café", 'a "quoted", one', "x;y|z"]), text.filter(lambda t: t.strip()))
@@ -25,7 +25,7 @@ votes = st.lists(
     st.tuples(labels, labels, st.sampled_from(["left", "right", "tie"])).filter(lambda v: v[0] != v[1]),
     min_size=1,
     max_size=20,
-)
+).filter(lambda cast: len(each := {t for v in cast for t in v[:2]}) == len({t.strip() for t in each}))
 SMALL = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 VOTES = [("tea", "milk", "left"), ("milk", "mate", "right"), ("tea", "mate", "tie"), ("tea", "milk", "left")]
 
@@ -192,9 +192,28 @@ def test_blank_lines_and_a_byte_order_mark_are_not_rows(tmp_path):
 def test_rankings_are_lists_best_first(tmp_path):
     (tmp_path / "r.jsonl").write_text('{"ranking": ["a", "b", "c"]}\n{"ranking": ["c", "a"]}\n')
     (tmp_path / "r.csv").write_text("judge,ranking\nann,a > b > c\nbob,c>a\n")
-    expected = podium.Comparisons.from_rankings([["a", "b", "c"], ["c", "a"]])
-    for name in ("r.jsonl", "r.csv"):
-        assert read_comparisons(tmp_path / name).to_frame().equals(expected.to_frame())
+    expected = podium.Comparisons.from_rankings([["a", "b", "c"], ["c", "a"]]).to_frame()
+    assert read_comparisons(tmp_path / "r.jsonl").to_frame().equals(expected)
+    judged = read_comparisons(tmp_path / "r.csv")
+    assert judged.to_frame().drop("judge").equals(expected)
+    assert judged.to_frame()["judge"].to_list() == ["ann", "ann", "ann", "bob"]
+    assert read_comparisons(tmp_path / "r.csv", judge=False).to_frame().equals(expected)
+
+
+def test_rankings_of_several_files_are_clusters_of_their_own(tmp_path):
+    (tmp_path / "1.csv").write_text("ranking\na>b\n")
+    (tmp_path / "2.csv").write_text("ranking\nb>a\na>c\n")
+    assert read_comparisons(tmp_path).to_frame()["group"].to_list() == [1, 2, 3]
+
+
+def test_options_reach_files_of_rankings(tmp_path):
+    (tmp_path / "r.csv").write_text("ranking,w\na>b,2\nb>a,0.5\n")
+    assert read_comparisons(tmp_path / "r.csv", weight="w").weight.tolist() == [2.0, 0.5]
+    with pytest.raises(InputError, match=r"r.csv: no column 'nope' \(given as winner\); found 'ranking', 'w'"):
+        read_comparisons(tmp_path / "r.csv", winner="nope")
+    (tmp_path / "one.csv").write_text("ranking\na\nb\n")
+    with pytest.raises(InputError, match=r"one.csv: no ranking holds two items: there is nothing to compare"):
+        read_comparisons(tmp_path / "one.csv")
 
 
 @pytest.mark.parametrize("line", ['{"ranking": ["a", null]}', '{"ranking": null}', '{"ranking": ["a", ""]}'])
@@ -207,8 +226,30 @@ def test_a_ranking_with_a_hole_is_named(tmp_path, line):
 def test_votes_and_rankings_are_not_mixed(tmp_path):
     (tmp_path / "1.csv").write_text("ranking\na>b\n")
     (tmp_path / "2.csv").write_text("winner,loser\na,b\n")
-    with pytest.raises(InputError, match=r"2.csv holds votes and a file before it rankings"):
+    with pytest.raises(InputError, match=r"2.csv holds votes and .*1.csv rankings; read them on their own"):
         read_comparisons(tmp_path)
+    with pytest.raises(InputError, match=r"1.csv holds rankings and .*2.csv votes; read them on their own"):
+        read_comparisons([tmp_path / "2.csv", tmp_path / "1.csv"])
+
+
+# ---- several files ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("plain", "full", "column"),
+    [
+        ("winner,loser\na,b\n", "winner,loser,weight\na,b,5\n", "weight"),
+        ("a,b,wins_a,wins_b\nx,y,1,0\n", "a,b,wins_a,wins_b,ties\nx,y,1,0,4\n", "ties"),
+    ],
+)
+def test_a_column_that_only_some_files_have_is_named_with_both(tmp_path, plain, full, column):
+    (tmp_path / "plain.csv").write_text(plain)
+    (tmp_path / "full.csv").write_text(full)
+    with pytest.raises(InputError, match=rf"full.csv: column '{column}' is here but not in .*plain.csv"):
+        read_comparisons([tmp_path / "plain.csv", tmp_path / "full.csv"])
+    with pytest.raises(InputError, match=rf"plain.csv: column '{column}' is in .*full.csv but not here"):
+        read_comparisons([tmp_path / "full.csv", tmp_path / "plain.csv"])
+    assert len(read_comparisons(tmp_path, **{column: False})) == 2
 
 
 # ---- one ranking per value ---------------------------------------------------------------------------------------
@@ -261,6 +302,7 @@ BAD = {
         HEAD + b'"a\nb",c,left\na,a,left\n',
         r"v.csv, row 3: 'a' is compared with itself",
     ),
+    "carriage returns": (b"winner,loser\ra,b\r", r"v.csv ends its lines with carriage returns \(CR\) alone; save it"),
     "row after a blank line": (HEAD + b"\na,a,left\n", r"v.csv, row 2: 'a' is compared with itself"),
 }
 
@@ -376,8 +418,9 @@ def test_options_that_make_no_sense_are_refused(tmp_path):
         read_comparisons(path, format="xls")
     with pytest.raises(InputError, match="is parquet, which has no delimiter"):
         read_comparisons(path, delimiter=";")
-    with pytest.raises(InputError, match="delimiter ';;' is not one plain character"):
-        read_comparisons(write(tmp_path / "v.csv", VOTES), delimiter=";;")
+    for delimiter in (";;", "", 3):
+        with pytest.raises(InputError, match=f"delimiter {delimiter!r} is not one plain character"):
+            read_comparisons(write(tmp_path / "v.csv", VOTES), delimiter=delimiter)
     assert tally(read_comparisons(write(tmp_path / "v.tsv", VOTES), delimiter="tab")) == counted(VOTES)
 
 
@@ -439,6 +482,15 @@ def test_what_is_written_is_read_back(tmp_path, format, capfdbinary):
     assert buffer.getvalue() == (tmp_path / f"t.{format}").read_bytes()
 
 
+def test_labels_that_a_sheet_would_read_otherwise_survive_a_csv_file(tmp_path):
+    items = ["=1+1", "+x", "-y", "@z", 'say "hi"', "two\nlines", "a,b", "cr\rx", " padded ", '"', "crlf\r\nend"]
+    frame = pl.DataFrame({"item": items, "score": list(range(len(items)))})
+    write_table(frame, tmp_path / "t.csv")
+    assert read_table(tmp_path / "t.csv").equals(frame)
+    with (tmp_path / "t.csv").open(newline="") as file:
+        assert [row["item"] for row in csv.DictReader(file)] == items
+
+
 def test_json_is_an_array_of_rows(tmp_path):
     write_table(pl.DataFrame({"item": ["tea", "milk\n"], "score": [1.5, None]}), tmp_path / "t.json")
     rows = json.loads((tmp_path / "t.json").read_text())
@@ -464,6 +516,31 @@ def test_a_failed_write_leaves_the_old_file(tmp_path):
         file.writelines([b"half", None])
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["t.csv"]
+
+
+def test_a_link_stays_a_link_and_its_file_is_replaced(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "t.csv").write_text("old")
+    (tmp_path / "link.csv").symlink_to("far/t.csv")
+    write_table(pl.DataFrame({"item": ["tea"]}), tmp_path / "link.csv")
+    assert (tmp_path / "link.csv").is_symlink()
+    assert (tmp_path / "far" / "t.csv").read_text() == "item\ntea\n"
+    assert os.listdir(tmp_path / "far") == ["t.csv"]
+
+
+def test_pipes_and_devices_are_written_to_and_stay(tmp_path, capfd):
+    os.mkfifo(tmp_path / "pipe")
+    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
+    write_table(pl.DataFrame({"item": ["tea"]}), tmp_path / "pipe")
+    assert os.read(reader, 99) == b"item\ntea\n"
+    os.close(reader)
+    assert (tmp_path / "pipe").is_fifo()
+    write_table(pl.DataFrame({"item": ["tea"]}), "/dev/null")
+    assert Path("/dev/null").is_char_device()
+    write_table(pl.DataFrame({"item": ["tea"]}), "/dev/stdout")
+    assert capfd.readouterr().out == "item\ntea\n"
+    with pytest.raises(InputError, match=r"cannot write .*: Is a directory; choose another path"):
+        write_table(pl.DataFrame({"item": ["tea"]}), tmp_path)
 
 
 def test_an_unwritable_output_is_named(tmp_path):

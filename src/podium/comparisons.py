@@ -362,7 +362,9 @@ class Comparisons:
         }
         if self.outcome is not None:
             columns["outcome"] = (self.outcome + 1) / 2
-        for name in ("weight", "count", "margin"):
+        if self.weight is not None:  # a column of weights says what each vote weighs, on average
+            columns["weight"] = self.weight if self.count is None else self.weight / self.count
+        for name in ("count", "margin"):
             if getattr(self, name) is not None:
                 columns[name] = getattr(self, name)
         for name, known in (("judge", self.judges), ("group", self.groups)):

@@ -64,7 +64,7 @@ def read_comparisons(
         Columns of the two sides, with one way to tell who won: `outcome` (1, 0 or 0.5, words such as left, model_a or
         tie, or the winner's label), counts `left_wins, right_wins, ties`, or a `margin` of left over right.
     weight, count, judge, group : str, optional
-        Columns beside those: what a vote weighs, how many equal votes a row is, who gave it, what it belongs to.
+        Columns beside those: what each vote weighs, how many equal votes a row is, who gave it, what it belongs to.
     covariates : list of str, optional
         Columns that hold left minus right; or stems `x` of two columns `x_a, x_b` whose difference is taken.
     keep : {"counts", "rows"}
@@ -87,8 +87,8 @@ def read_comparisons(
     sides = {"winner": winner, "loser": loser, "left": left, "right": right}
     result = {"outcome": outcome, "left_wins": left_wins, "right_wins": right_wins, "ties": ties, "margin": margin}
     beside = {"weight": weight, "count": count, "judge": judge, "group": group, "covariates": covariates}
-    collector, rankings = _collect(source, keep, format, delimiter, sides | result | beside)
-    return Comparisons(**collector.result()) if not rankings else Comparisons.from_rankings(rankings)
+    collector = _collect(source, keep, format, delimiter, sides | result | beside)
+    return Comparisons(**collector.result())
 
 
 def read_comparisons_by(
@@ -107,51 +107,21 @@ def read_comparisons_by(
     >>> {value: votes.items for value, votes in parts.items()}
     {'en': ('a', 'b'), 'de': ('b', 'c')}
     """
-    collector, rankings = _collect(source, keep, format, delimiter, columns | {"by": by})
-    if rankings:
-        raise InputError(f"rankings cannot be divided by {by!r}; read each part on its own")
+    collector = _collect(source, keep, format, delimiter, columns | {"by": by})
     return {value: Comparisons(**part) for value, part in collector.result_by().items()}
 
 
-def _collect(
-    source: Any, keep: Keep, format: str | None, delimiter: str | None, columns: dict[str, Any]
-) -> tuple[Collector, list[list[Hashable]]]:
-    """Everything the files hold: votes in the collector, rankings as they are."""
+def _collect(source: Any, keep: Keep, format: str | None, delimiter: str | None, columns: dict[str, Any]) -> Collector:
+    """Everything the files hold."""
     collector = Collector(keep, **columns)
-    rankings: list[list[Hashable]] = []
     for one in find_sources(source, format):
         row = 0
-        for frame, _ in read_batches(one, partial(_choose, collector, one), delimiter):
-            if collector.layout is None:
-                rankings.extend(_rankings(frame.to_series(), one, row))
-            else:
-                collector.add_batch(frame, one.name, row)
+        for frame, _ in read_batches(one, partial(collector.choose, where=one.name), delimiter):
+            collector.add_batch(frame, one.name, row)
             row += frame.height
-        if rankings and collector.votes:
-            raise InputError(f"{one.name} holds votes and a file before it rankings; read them on their own")
-    if not rankings and not collector.votes:
+    if not collector.votes:
         raise InputError(f"{one.name} has a header and no rows; there is nothing to rank")
-    return collector, rankings
-
-
-def _choose(collector: Collector, source: Source, names: list[str]) -> list[str]:
-    """The columns of votes; where there are none, the column of rankings."""
-    try:
-        return collector.choose(names, source.name)
-    except InputError:
-        rankings = [name for name in names if name.strip().casefold() == "ranking"]
-        if rankings and collector.layout is None:
-            return rankings[:1]
-        raise
-
-
-def _rankings(column: pl.Series, source: Source, row: int) -> Iterator[list[Hashable]]:
-    """Lists of items, best first; text is divided at `>`."""
-    for place, value in enumerate(column.to_list(), start=row + 1):
-        listed = [part.strip() for part in value.split(">")] if isinstance(value, str) else value
-        if not isinstance(listed, list) or any(item is None or item == "" for item in listed):
-            raise InputError(f"{source.name}, row {place}: {value!r} is no ranking; list items best first, as in a > b")
-        yield listed
+    return collector
 
 
 def read_table(
@@ -273,13 +243,18 @@ def _write(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
 def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """Open a temporary file beside `path`; it takes that name only if the block ends well.
 
-    A reader never sees half a file, and a failed run leaves the old one as it was.
+    A reader never sees half a file, and a failed run leaves the old one as it was. A link stays one: the file it points
+    to is replaced. What is there and no plain file (a pipe, a device such as /dev/stdout) is written to as it is.
     """
-    target = Path(path)
+    if _is_stream(Path(path)):
+        with _appending(Path(path)) as file:
+            yield file
+        return
+    target = Path(os.path.realpath(path))
     try:
         handle = tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False)  # noqa: SIM115
     except OSError as problem:
-        raise InputError(f"cannot write {target}: {problem.strerror}; choose another path") from problem
+        raise InputError(f"cannot write {path}: {problem.strerror}; choose another path") from problem
     try:
         with handle:
             yield handle
@@ -289,7 +264,22 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         os.replace(handle.name, target)
     except OSError as problem:
         Path(handle.name).unlink(missing_ok=True)
-        raise InputError(f"cannot write {target}: {problem.strerror}; choose another path") from problem
+        raise InputError(f"cannot write {path}: {problem.strerror}; choose another path") from problem
     except BaseException:
         Path(handle.name).unlink(missing_ok=True)
         raise
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether writing goes through `path` rather than to a file that could be replaced."""
+    return (path.exists() and not path.is_file()) or path.parent == Path("/dev")
+
+
+@contextmanager
+def _appending(path: Path) -> Iterator[IO[bytes]]:
+    """Open what is there; nothing is made or cut off, as /dev/stdout may stand for a file others write to as well."""
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
+            yield file
+    except OSError as problem:
+        raise InputError(f"cannot write {path}: {problem.strerror}; choose another path") from problem

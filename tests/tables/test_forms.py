@@ -1,5 +1,7 @@
 """Frames of every form become the same codes; whatever is wrong is named with its row."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.errors import InputError
+from podium.comparisons import Comparisons
+from podium.errors import DataWarning, InputError
 from podium.tables.forms import Collector, read_frame
 
 items = st.sampled_from(["tea", "coffee", "mate", "a label longer than a view holds"])
@@ -109,6 +112,27 @@ def test_integers_of_every_width_are_the_same_labels(kinds):
     assert {type(item) for item in found["items"]} == {int}
 
 
+@pytest.mark.parametrize("kinds", [(pl.Int64, pl.UInt64), (pl.UInt64, pl.Int32), (pl.Int64, pl.Float64)])
+def test_integers_beside_other_numbers_stay_exact(kinds):
+    big = 2**62
+    left, right = [big, big + 1, 5], [3, 3, 1]
+    frame = pl.DataFrame({"winner": pl.Series(left, dtype=pl.Int64), "loser": right})
+    if kinds[0] == pl.UInt64:
+        frame = frame.select(winner=frame["winner"].cast(kinds[0]), loser=frame["loser"].cast(kinds[1]))
+    found = read_frame(frame.with_columns(pl.col("loser").cast(kinds[1])))
+    assert found["items"] == (big, 3, big + 1, 5, 1)
+    assert {type(item) for item in found["items"]} == {int}
+
+
+def test_numbers_that_are_not_whole_are_labels_beside_integers():
+    found = read_frame(pl.DataFrame({"winner": [1, 2], "loser": [2.5, 1.0]}))
+    assert found["items"] == (1, 2.5, 2)
+    with pytest.raises(InputError, match=r"row 2: column 'loser' is empty"):
+        read_frame(pl.DataFrame({"winner": [1, 2], "loser": [2.5, None]}))
+    with pytest.raises(InputError, match=r"row 1: column 'loser' is empty"):
+        read_frame(pl.DataFrame({"winner": [1, 2], "loser": [float("nan"), 1.0]}))
+
+
 def test_dates_and_decimals_are_labels_as_they_read():
     days = pl.Series(["2026-01-02", "2026-01-03"]).str.to_date()
     found = read_frame(pl.DataFrame({"winner": days, "loser": days.reverse()}))
@@ -187,8 +211,28 @@ def test_a_count_column_says_how_many_equal_votes_a_row_is():
     found = read_frame({"winner": ["x", "y"], "loser": ["y", "x"], "count": [4, 0]})
     assert (found["count"].tolist(), found["weight"].tolist(), found["weight_sq"].tolist()) == ([4], [4.0], [4.0])
     assert not found["ordered"]
-    weighed = read_frame({"winner": ["x"], "loser": ["y"], "count": [4], "weight": [2.0]})
-    assert weighed["weight_sq"].tolist() == [1.0]
+    weighed = read_frame({"winner": ["x"], "loser": ["y"], "count": [4], "weight": [0.5]})
+    assert (weighed["weight"].tolist(), weighed["weight_sq"].tolist()) == ([2.0], [1.0])
+
+
+@pytest.mark.parametrize("keep", ["rows", "counts"])
+def test_a_weight_says_the_same_beside_a_count_and_beside_counts_of_wins(keep):
+    single = {"left": ["x"] * 5, "right": ["y"] * 5, "outcome": [1, 1, 1, 0, 0], "weight": [0.5] * 5}
+    counted = {"left": ["x"] * 2, "right": ["y"] * 2, "outcome": [1, 0], "count": [3, 2], "weight": [0.5] * 2}
+    wins = {"left": ["x"], "right": ["y"], "left_wins": [3], "right_wins": [2], "weight": [0.5]}
+    for frame in (single, counted, wins):
+        pairs = Comparisons(**read_frame(frame, keep=keep)).pairs
+        assert (pairs.left_wins.tolist(), pairs.right_wins.tolist()) == ([1.5], [1.0])
+        assert (pairs.left_wins_sq.tolist(), pairs.right_wins_sq.tolist()) == ([0.75], [0.5])
+
+
+def test_counted_votes_go_out_and_come_back():
+    frame = {"left": ["x", "y"], "right": ["y", "z"], "outcome": [1, 0.5], "count": [4, 2], "weight": [0.5, 3.0]}
+    votes = Comparisons.from_frame(frame)
+    again = Comparisons.from_frame(votes.to_frame())
+    assert votes.to_frame()["weight"].to_list() == [0.5, 3.0]
+    for name in ("count", "weight", "weight_sq"):
+        np.testing.assert_allclose(getattr(again, name), getattr(votes, name))
 
 
 def test_one_value_of_a_column_at_a_time():
@@ -223,6 +267,26 @@ BAD_COLUMNS = [
     (["winner", "loser"], {"covariates": ["length"]}, r"no column for covariate 'length', nor a pair such as length_a"),
     (["left", "right", "left_wins"], {"left_wins": "left_wins"}, r"give right_wins= too"),
     (["winner"], {"loser": "winner", "winner": False}, r"give winner= too"),
+    (["winner", "loser"], {"winner": 3}, r"winner is 3; give the name of a column, or False for none"),
+    (["winner", "loser", "weight"], {"weight": True}, r"weight is True; give the name of a column"),
+    (["winner", "loser"], {"covariates": 3}, r"covariates is 3; give a list of columns"),
+    (["winner", "loser"], {"covariates": [3]}, r"covariate 3 is not the name of a column"),
+    (["left", "right", "left_wins", "right_wins", "n"], {"count": "n"}, r"count='n' beside counts of wins"),
+    (["winner", "loser", "t"], {"ties": "t"}, r"ties='t' would not be read, as votes are taken from 'winner', 'loser'"),
+    (["left", "right", "outcome", "w"], {"outcome": "outcome", "winner": "w"}, r"winner='w' would not be read"),
+    (["left", "right", "outcome", "winner"], {}, r"'outcome', 'winner' could each be the outcome; say which by outco"),
+    (["left", "right", "result", "winner"], {}, r"'result', 'winner' could each be the outcome; say which by outcome="),
+    (
+        ["model_a", "model_b", "a", "b", "winner"],
+        {},
+        r"'model_a', 'model_b' or 'a', 'b' could each be left and right; say which by left= and right=",
+    ),
+    (["left", "right", "left_wins", "right_wins", "outcome"], {}, r"'left_wins', 'right_wins' and 'outcome' each tell"),
+    (["left", "right", "left_wins", "right_wins", "margin"], {}, r"'left_wins', 'right_wins' and 'margin' each tell"),
+    (["ranking"], {"winner": "nope"}, r"no column 'nope' \(given as winner\); found 'ranking'"),
+    (["ranking", "x"], {"outcome": "x"}, r"outcome='x' would not be read, as votes are taken from 'ranking'"),
+    (["ranking", "x"], {"group": "x"}, r"group='x' beside rankings, of which each is a group of its own"),
+    (["ranking", "x"], {"covariates": "x"}, r"covariates belong to a comparison of two items"),
 ]
 
 
@@ -230,6 +294,21 @@ BAD_COLUMNS = [
 def test_columns_that_cannot_be_told_are_listed(names, options, message):
     with pytest.raises(InputError, match=message):
         read_frame({name: ["x"] for name in names}, **options)
+
+
+def test_an_unknown_option_is_answered_with_all_there_are_once():
+    with pytest.raises(InputError) as problem:
+        read_frame({"winner": ["x"], "loser": ["y"]}, wieght="w")
+    known = str(problem.value).partition("choose among ")[2].split(", ")
+    assert len(known) == len(set(known))
+    assert {"winner", "weight", "group", "covariates"} <= set(known)
+
+
+def test_an_option_chooses_among_candidates():
+    frame = {"left": ["x"], "right": ["y"], "result": ["2-1"], "winner": ["y"], "a": ["p"], "b": ["q"]}
+    assert rows(read_frame(frame, left="left", right="right", outcome="winner")) == [("x", "y", -1)]
+    counts = {"left": ["x"], "right": ["y"], "left_wins": [3], "right_wins": [0], "outcome": [0], "count": [3]}
+    assert tally(read_frame(counts, outcome=False)) == {("x", "y", 1): 3}
 
 
 def test_an_unknown_way_to_keep_votes_is_refused():
@@ -242,7 +321,7 @@ def test_an_unknown_way_to_keep_votes_is_refused():
 GOOD = {"left": ["tea", "milk", "tea"], "right": ["milk", "mate", "mate"], "outcome": ["left", "right", "tie"]}
 BAD_VALUES = [
     ({"outcome": ["left", "right", "maybe"]}, r"row 3: outcome 'maybe' is unknown; .*\('tea' or 'mate'\)"),
-    ({"outcome": [1, 0, -1]}, r"row 3: outcome -1.0 is unknown"),
+    ({"outcome": [1, 0, -1]}, r"row 3: outcome -1 is unknown"),
     ({"outcome": ["left", None, "tie"]}, r"row 2: column 'outcome' is empty; an unknown outcome is not a tie"),
     ({"outcome": ["left", "right", "milk"]}, r"row 3: outcome 'milk' is unknown"),
     ({"right": ["milk", "mate", "tea"]}, r"row 3: 'tea' is compared with itself; remove the row"),
@@ -256,6 +335,8 @@ BAD_VALUES = [
     ({"weight": ["1", "heavy", "1"]}, r"row 2: weight is heavy; give a finite number"),
     ({"margin": [1.0, float("nan"), 1.0]}, r"row 2: margin is missing; give a finite number"),
     ({"judge": ["ann", "bob", ""]}, r"row 3: column 'judge' is empty"),
+    ({"count": [1, 2**63, 1]}, r"row 2: count is 9.22337e\+18, too many to count exactly"),
+    ({"count": [1, 1, 2**53]}, r"row 3: count is .*, too many to count exactly; give less than 2\*\*53"),
     ({"count": [1, 2, 1.5]}, r"row 3: count is 1.5; a count is a whole number"),
     ({"right": [1, 2, 3]}, r"columns 'left' and 'right' hold labels of different kinds \(text and numbers\)"),
     ({"left": [["tea"], ["milk"], ["tea"]]}, r"column 'left' holds List\(String\); labels are text or numbers"),
@@ -289,9 +370,51 @@ def test_flags_must_agree():
 def test_a_word_that_names_the_other_item_is_not_guessed():
     with pytest.raises(InputError, match=r"row 1: outcome 'b' says right, but is also the other item's label"):
         read_frame({"left": ["b"], "right": ["a"], "outcome": ["b"]})
-    with pytest.raises(InputError, match=r"row 1: outcome 1.0 says left, but is also the other item's label"):
+    with pytest.raises(InputError, match=r"row 1: outcome 1 says left, but is also the other item's label"):
         read_frame({"left": [0], "right": [1], "winner": [1]})
     assert rows(read_frame({"left": ["a"], "right": ["b"], "outcome": ["b"]})) == [("a", "b", -1)]
+
+
+def test_a_word_that_names_the_other_item_in_another_case_is_not_guessed():
+    with pytest.raises(InputError, match=r"row 1: outcome 'a' says left, but in another case is also the other item's"):
+        read_frame({"left": ["B"], "right": ["A"], "winner": ["a"]})
+    with pytest.raises(InputError, match=r"row 2: outcome 'Tie' says tie, but in another case is also the other"):
+        read_frame({"left": ["x", "tie"], "right": ["y", "x"], "outcome": ["left", "Tie"]})
+    frame = {"left": ["A", "a", "A"], "right": ["B", "A", "C"], "winner": ["a", "a", "b"]}
+    assert rows(read_frame(frame)) == [("A", "B", 1), ("a", "A", 1), ("A", "C", -1)]
+
+
+@pytest.mark.parametrize("kind", [pl.Int64, pl.Float64, pl.String])
+def test_numbers_in_an_outcome_are_numbers_also_where_items_are_called_so(kind):
+    frame = {"left": [3, 0, 1, 1], "right": [1, 1, 0, 3], "outcome": [1, 1, 0, 0]}
+    typed = pl.DataFrame(frame).with_columns(pl.all().cast(pl.String) if kind == pl.String else pl.all())
+    found = read_frame(typed.with_columns(pl.col("outcome").cast(kind)))
+    assert found["outcome"].tolist() == [1, 1, -1, -1]
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_a_column_of_labels_is_not_taken_for_numbers(order):
+    message = r"row \d: outcome 1 would be a number and [37] the winner's label, in one column; use left, right or tie"
+    frame = pl.DataFrame({"left": [3, 7, 3], "right": [1, 3, 1], "outcome": [1, 7, 3]})[::order]
+    with pytest.raises(InputError, match=message):
+        read_frame(frame)
+    collector = Collector("rows")
+    collector.add(frame[:1])
+    with pytest.raises(InputError, match=message):
+        collector.add(frame[1:])
+
+
+def test_outcomes_of_large_numbers_name_the_very_item():
+    big = 2**53
+    found = read_frame({"left": [big, big], "right": [big + 1, big + 1], "winner": [big + 1, big]})
+    assert found["outcome"].tolist() == [-1, 1]
+
+
+def test_outcomes_are_text_in_one_frame_and_numbers_in_the_next():
+    collector = Collector("rows")
+    collector.add(pl.DataFrame({"left": ["x", "x"], "right": ["y", "y"], "outcome": ["right", "left"]}))
+    collector.add(pl.DataFrame({"left": ["x", "x"], "right": ["y", "y"], "outcome": [1.0, 0.5]}))
+    assert collector.result()["outcome"].tolist() == [-1, 1, 1, 0]
 
 
 def test_rows_are_counted_over_pieces_of_one_frame_and_anew_in_the_next():
@@ -309,11 +432,35 @@ def test_labels_that_are_numbers_in_one_file_and_text_in_another_name_both():
         collector.add(pl.DataFrame({"winner": ["1"], "loser": ["2"]}), "two.parquet")
 
 
-def test_files_must_have_the_same_columns():
+PLAIN = {"winner": ["a"], "loser": ["b"]}
+WINS = {"left": ["a"], "right": ["b"], "left_wins": [1], "right_wins": [2]}
+UNLIKE = [
+    (GOOD, PLAIN, r"votes are read from 'winner', 'loser', in one.csv from 'left', 'right', 'outcome'"),
+    (PLAIN, PLAIN | {"weight": [2.0]}, r"column 'weight' is here but not in one.csv; .* with weight=False"),
+    (PLAIN | {"weight": [2.0]}, PLAIN, r"column 'weight' is in one.csv but not here; .* with weight=False"),
+    (WINS, WINS | {"ties": [2]}, r"column 'ties' is here but not in one.csv; .* with ties=False"),
+    (PLAIN, PLAIN | {"judge": ["x"]}, r"column 'judge' is here but not in one.csv; .* with judge=False"),
+    (
+        PLAIN | {"judge": ["x"]},
+        PLAIN | {"rater": ["x"]},
+        r"votes are read from 'winner', 'loser', 'rater', in one.csv from",
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "two", "message"), UNLIKE)
+def test_files_must_have_the_same_columns_whichever_comes_first(one, two, message):
     collector = Collector("counts")
-    collector.add(pl.DataFrame(GOOD), "one.csv")
-    with pytest.raises(InputError, match=r"^two.csv, no column 'left', which the file before has"):
-        collector.add(pl.DataFrame({"winner": ["a"], "loser": ["b"]}), "two.csv")
+    collector.add(pl.DataFrame(one), "one.csv")
+    with pytest.raises(InputError, match=f"^two.csv: {message}"):
+        collector.add(pl.DataFrame(two), "two.csv")
+
+
+def test_a_column_left_out_by_option_need_not_be_in_every_file():
+    collector = Collector("counts", weight=False)
+    for frame in (PLAIN, PLAIN | {"weight": [2.0]}):
+        collector.add(pl.DataFrame(frame))
+    assert collector.result()["weight"].tolist() == [2.0]
 
 
 def test_no_rows_is_an_error():
@@ -326,3 +473,67 @@ def test_what_is_no_frame_is_refused():
         read_frame([("tea", "milk")])
     with pytest.raises(InputError, match=r"column 'winner' mixes text and other values"):
         read_frame({"winner": ["tea", 1], "loser": ["x", "y"]})
+    with pytest.raises(InputError, match=r"column 'winner' has 2 rows and 'loser' has 1; give one value of each"):
+        read_frame({"winner": ["tea", "milk"], "loser": ["x"]})
+    with pytest.raises(InputError, match=r"column 'winner' is 'tea', a single value; give a list"):
+        read_frame({"winner": "tea", "loser": "ale"})
+    twice = pd.DataFrame([["a", "b", "c"]], columns=["winner", "loser", "winner"])
+    with pytest.raises(InputError, match=r"2 columns are called 'winner'; give every column its own name"):
+        read_frame(twice)
+    with pytest.raises(InputError, match=r"the frame cannot be read: .*winner"):
+        read_frame(pa.table([["a"], ["b"], ["c"]], names=["winner", "loser", "winner"]))
+
+
+def test_labels_that_differ_only_in_blanks_are_kept_apart_with_a_warning():
+    with pytest.warns(DataWarning, match=r"items that differ only in blanks around them are kept apart: 'b' and ' b'"):
+        found = read_frame({"winner": ["a", "b"], "loser": ["c", " b"]})
+    assert found["items"] == ("a", "c", "b", " b")
+    with pytest.warns(DataWarning, match=r"judges that differ only in blanks .* 'ann' and 'ann '"):
+        read_frame({"winner": ["a", "b"], "loser": ["b", "a"], "judge": ["ann", "ann "]})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        read_frame({"winner": ["a", "b"], "loser": ["b", " c"]})
+
+
+# ---- rankings ------------------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.permutations(["tea", "milk", "mate", "ale"]).flatmap(lambda p: st.integers(0, 4).map(lambda k: p[:k])))
+)
+def test_rankings_in_a_frame_are_those_of_a_list(rankings):
+    if not any(len(ranking) > 1 for ranking in rankings):
+        with pytest.raises(InputError, match=r"no ranking holds two items|no rows"):
+            read_frame({"ranking": rankings})
+        return
+    expected = Comparisons.from_rankings(rankings)
+    for frame in ({"ranking": rankings}, pl.DataFrame({"ranking": rankings}), pd.DataFrame({"ranking": rankings})):
+        found = Comparisons.from_frame(frame)
+        assert (found.items, found.groups, found.group_is) == (expected.items, expected.groups, expected.group_is)
+        assert found.to_frame().equals(expected.to_frame())
+        assert (found.sided, found.ordered) == (expected.sided, expected.ordered)
+
+
+@pytest.mark.parametrize("keep", ["rows", "counts"])
+def test_a_ranking_that_counts_is_as_many_and_carries_its_weight_and_judge(keep):
+    frame = {"ranking": ["a > b > c", "c > a", "d > a"], "count": [2, 1, 0], "weight": [0.5, 3.0, 1.0]}
+    frame["judge"] = ["ann", "bob", "bob"]
+    votes = Comparisons(**read_frame(frame, keep=keep))
+    assert votes.items == ("a", "b", "c", "d")
+    expected = [("a", "b"), ("a", "c"), ("b", "c")] * 2 + [("c", "a")]
+    assert votes.to_frame().select("winner", "loser").rows() == expected
+    assert votes.weight.tolist() == [0.5] * 6 + [3.0]
+    assert votes.group.tolist() == [0, 0, 0, 1, 1, 1, 2]
+    assert votes.groups == (1, 2, 3)
+    assert [votes.judges[code] for code in votes.judge] == ["ann"] * 6 + ["bob"]
+
+
+def test_a_bad_ranking_is_named_with_its_row():
+    with pytest.raises(InputError, match=r"row 2: 'a' stands twice in the ranking; remove one"):
+        read_frame({"ranking": ["a > b", "a > b > a"]})
+    with pytest.raises(InputError, match=r"row 1: 3 is no ranking; list items best first, as in a > b"):
+        read_frame({"ranking": [3, 1]})
+    with pytest.raises(InputError, match=r"row 2: weight is -1.0; give a finite number"):
+        read_frame({"ranking": ["a > b", "b > a"], "weight": [1.0, -1.0]})
+    with pytest.raises(InputError, match=r"column 'ranking' mixes text and other values"):
+        read_frame({"ranking": [["a", 1]]})

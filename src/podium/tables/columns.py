@@ -5,10 +5,12 @@
 `left, right` and  `outcome` (1, 0, 0.5, words, or the winner's label), or three columns of flags
                    (`winner_model_a, winner_model_b, winner_tie`), or counts (`left_wins, right_wins, ties`),
                    or a real-valued `margin` of left over right
+`ranking`          one row a whole order, best first
 =================  ==========================================================================================
 
-Each may carry `weight`, `count`, `judge`, `group` and covariates. Nothing is guessed: two candidates for one role, or
-none, is an error that lists what was found.
+Each may carry `weight`, `count`, `judge`, `group` and covariates (a ranking is a group of its own and has no
+covariates). Nothing is guessed: two candidates for one role, or none, is an error that lists what was found; so is an
+option that nothing is read by.
 """
 
 from __future__ import annotations
@@ -19,9 +21,10 @@ from typing import Any, Literal, TypeAlias
 
 from podium.errors import InputError
 
-__all__ = ["Layout", "Option", "listed", "recognise"]
+__all__ = ["Layout", "Option", "listed", "recognise", "refuse_difference"]
 
 Option: TypeAlias = "str | Literal[False] | None"
+Form: TypeAlias = Literal["winner", "outcome", "flags", "counts", "margin", "ranking"]
 
 SIDES = [
     ("left", "right"),
@@ -63,20 +66,26 @@ NAMES: dict[str, tuple[str, ...]] = {
     "group": ("group", "group_id", "cluster"),
 }
 ROLES = ("winner", "loser", "left", "right", "outcome", "left_wins", "right_wins", "ties", "margin")
+BESIDE = ("weight", "count", "judge", "group")
 EXPECTED = (
     "expected winner and loser; or left and right (or model_a and model_b, a and b) with outcome, margin, "
-    "or left_wins and right_wins"
+    "or left_wins and right_wins; or ranking"
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The column that plays each role; None where there is none. `form` says how a row tells who won."""
+    """The column that plays each role; None where there is none. `form` says how a row tells who won.
 
-    form: Literal["winner", "outcome", "flags", "counts", "margin"]
+    A winner and a ranking stand in `left`. `names_winner` says that the outcome goes by the name of winner, so that a
+    number in it may well be the winner's label.
+    """
+
+    form: Form
     left: str
     right: str
     outcome: str | None = None
+    names_winner: bool = False
     flags: tuple[str, ...] = ()
     left_wins: str | None = None
     right_wins: str | None = None
@@ -106,23 +115,52 @@ def recognise(found: Sequence[str], *, covariates: Any = None, by: str | None = 
     >>> recognise(["model_a", "model_b", "winner", "turn"]).form
     'outcome'
     """
-    unknown = sorted(set(options) - {*ROLES, *NAMES})
-    if unknown:
-        raise InputError(f"no such option: {', '.join(unknown)}; choose among {', '.join([*ROLES, *NAMES])}")
+    _refuse_unusable({**options, "by": by})
     names = _Names(found, options)
     form, roles = _form(names)
-    extras: dict[str, str | None] = {
-        role: names.given(role) or names.recognised(role) for role in ("weight", "count", "judge", "group")
-    }
-    if form == "counts" and extras["count"]:
+    extras: dict[str, Any] = {role: names.given(role) or names.recognised(role) for role in BESIDE}
+    if form == "counts" and not names.given("count"):
         extras["count"] = None  # the counts are those of the wins
+    if form == "ranking" and not names.given("group"):
+        extras["group"] = None  # each ranking is one
     taken = [name for name in roles.values() if isinstance(name, str)]
     for role, name in extras.items():
         if name in taken:
             raise InputError(f"column {name!r} is given as {role} but already tells who met or who won")
     if by is not None:
         names.require(by, "by")
-    return Layout(form, **roles, **extras, by=by, covariates=_covariates(names, covariates))  # type: ignore[arg-type]
+    layout = Layout(form, **roles, **extras, by=by, covariates=_covariates(names, covariates))
+    _refuse_unused(names, layout)
+    return layout
+
+
+def _refuse_unusable(options: Mapping[str, Any]) -> None:
+    """Options that do not exist, or do not name a column."""
+    known = (*ROLES, *BESIDE, "covariates", "by")
+    unknown = sorted(set(options) - set(known))
+    if unknown:
+        raise InputError(f"no such option: {', '.join(unknown)}; choose among {', '.join(known)}")
+    for role, name in options.items():
+        if not (name is None or name is False or isinstance(name, str)):
+            raise InputError(f"{role} is {name!r}; give the name of a column, or False for none")
+
+
+def _refuse_unused(names: _Names, layout: Layout) -> None:
+    """An option that names a column which is then not read is a mistake of the user's."""
+    form = layout.form
+    sides = ("winner", "loser") if form == "winner" else ("left", "right") if form != "ranking" else ()
+    read = {*sides, *(role for role in ROLES[4:] if getattr(layout, role))}
+    read |= {"winner"} if form == "outcome" and layout.outcome == names.given("winner") else set()
+    for role in ROLES:
+        if names.given(role) and role not in read:
+            given = f"{role}={names.given(role)!r}"
+            raise InputError(f"{given} would not be read, as votes are taken from {listed(layout.columns)}; drop it")
+    if form == "counts" and layout.count:
+        raise InputError(f"count={layout.count!r} beside counts of wins, which say it already; drop one of them")
+    if form == "ranking" and layout.group:
+        raise InputError(f"group={layout.group!r} beside rankings, of which each is a group of its own; drop it")
+    if form == "ranking" and layout.covariates:
+        raise InputError("covariates belong to a comparison of two items; drop them, or give pairs, not rankings")
 
 
 class _Names:
@@ -154,12 +192,12 @@ class _Names:
         if self.options.get(role) is False:
             return None
         hits = [name for alias in NAMES[role] if (name := self.one(alias))]
-        if role != "outcome" and len(hits) > 1:
+        if len(hits) > 1:
             raise InputError(f"columns {listed(hits)} could each be the {role}; say which by {role}=")
         return hits[0] if hits else None
 
     def together(self, roles: Sequence[str], aliases: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
-        """Columns for roles that come together: those given, else the first set of aliases that is all there."""
+        """Columns for roles that come together: those given, else the one set of aliases that is all there."""
         given = [self.given(role) for role in roles]
         if any(given):
             if not all(given):
@@ -168,20 +206,24 @@ class _Names:
             return tuple(name for name in given if name)
         if any(self.options.get(role) is False for role in roles):
             return None
-        for wanted in aliases:
-            names = [self.one(alias) for alias in wanted]
-            if all(names):
-                return tuple(name for name in names if name)
-        return None
+        sets = [tuple(self.one(alias) for alias in wanted) for wanted in aliases]
+        hits = [tuple(name for name in names if name) for names in sets if all(names)]
+        if len(hits) > 1:
+            which = f"say which by {' and '.join(f'{role}=' for role in roles)}" if roles else "keep one set of them"
+            raise InputError(f"columns {' or '.join(map(listed, hits))} could each be {' and '.join(roles)}; {which}")
+        return hits[0] if hits else None
 
 
-def _form(names: _Names) -> tuple[Any, dict[str, Any]]:
+def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
     """How rows tell who won, and the columns that do."""
-    sides = names.together(("left", "right"), SIDES)
     pair = _winner_loser(names)
-    if pair and (names.given("loser") or not sides):
+    sides = None if pair and names.given("loser") else names.together(("left", "right"), SIDES)
+    if pair and not sides:
         return "winner", dict(zip(("left", "right"), pair, strict=True)) | _margin(names)
     if not sides:
+        ranking = names.one("ranking")
+        if ranking and not names.given("winner"):
+            return "ranking", {"left": ranking, "right": ranking}
         raise InputError(f"cannot tell who met whom: found columns {listed(names.found)}; {EXPECTED}")
     chosen = any(names.given(role) for role in ("outcome", "left_wins", "margin"))
     if pair and not chosen:
@@ -189,42 +231,58 @@ def _form(names: _Names) -> tuple[Any, dict[str, Any]]:
             f"columns {listed(pair)} and {listed(sides)} both tell who met whom; "
             "give winner= and loser=, or left=, right= and outcome="
         )
-    form, columns = _result(names) if chosen else _recognised_result(names)
-    if form is None:
-        raise InputError(
-            f"cannot tell who won: found columns {listed(names.found)}, read {sides[0]!r} against {sides[1]!r}; "
-            "expected outcome, winner, margin, or left_wins and right_wins"
-        )
+    form, columns = _result(names) if chosen else _recognised_result(names, sides)
     return form, dict(zip(("left", "right"), sides, strict=True)) | columns
 
 
-def _result(names: _Names) -> tuple[Any, dict[str, Any]]:
+def _result(names: _Names) -> tuple[Form, dict[str, Any]]:
     """The columns given by option that tell how a comparison ended."""
     if names.given("outcome"):
-        return "outcome", {"outcome": names.given("outcome")} | _margin(names)
+        return "outcome", _outcome(names, names.given("outcome")) | _margin(names)
     wins = names.together(("left_wins", "right_wins"), [])
     if wins:
-        ties = names.given("ties") or names.recognised("ties")
-        return "counts", dict(zip(("left_wins", "right_wins"), wins, strict=True)) | {"ties": ties}
+        return "counts", _counts(names, wins)
     return "margin", _margin(names)
 
 
-def _recognised_result(names: _Names) -> tuple[Any, dict[str, Any]]:
-    """The columns that by their names tell how a comparison ended; counts say most, a margin alone least."""
+def _recognised_result(names: _Names, sides: tuple[str, ...]) -> tuple[Form, dict[str, Any]]:
+    """The columns that by their names tell how a comparison ended: one set of them, with or without a margin."""
     if names.given("winner"):
-        return "outcome", {"outcome": names.given("winner")} | _margin(names)
+        return "outcome", _outcome(names, names.given("winner")) | _margin(names)
     wins = names.together(("left_wins", "right_wins"), WINS)
-    if wins:
-        ties = names.given("ties") or names.recognised("ties")
-        return "counts", dict(zip(("left_wins", "right_wins"), wins, strict=True)) | {"ties": ties}
     flags = names.together((), FLAGS)
+    outcome, margin = names.recognised("outcome"), _margin(names)
+    found = [*([wins] if wins else ()), *([flags] if flags else ()), *([(outcome,)] if outcome else ())]
+    if wins and margin:  # a margin tells by how much one vote was won, not many
+        found.append((margin["margin"],))
+    if len(found) > 1:
+        raise InputError(
+            f"columns {' and '.join(map(listed, found))} each tell who won; say by outcome=, or left_wins= and "
+            "right_wins=, or margin=, which to read"
+        )
+    if wins:
+        return "counts", _counts(names, wins)
     if flags:
-        return "flags", {"flags": flags} | _margin(names)
-    outcome = names.recognised("outcome")
+        return "flags", {"flags": flags} | margin
     if outcome:
-        return "outcome", {"outcome": outcome} | _margin(names)
-    margin = _margin(names)
-    return ("margin", margin) if margin else (None, {})
+        return "outcome", _outcome(names, outcome) | margin
+    if margin:
+        return "margin", margin
+    raise InputError(
+        f"cannot tell who won: found columns {listed(names.found)}, read {sides[0]!r} against {sides[1]!r}; "
+        "expected outcome, winner, margin, or left_wins and right_wins"
+    )
+
+
+def _outcome(names: _Names, column: str | None) -> dict[str, Any]:
+    assert column is not None
+    called = column.strip().casefold() == "winner" or column == names.given("winner")
+    return {"outcome": column, "names_winner": called}
+
+
+def _counts(names: _Names, wins: tuple[str, ...]) -> dict[str, Any]:
+    ties = names.given("ties") or names.recognised("ties")
+    return dict(zip(("left_wins", "right_wins"), wins, strict=True)) | {"ties": ties}
 
 
 def _winner_loser(names: _Names) -> tuple[str, str] | None:
@@ -247,7 +305,11 @@ def _covariates(names: _Names, wanted: Any) -> dict[str, tuple[str, ...]]:
     if wanted is None or wanted is False:
         return {}
     chosen: dict[str, tuple[str, ...]] = {}
+    if not isinstance(wanted, Iterable):
+        raise InputError(f"covariates is {wanted!r}; give a list of columns")
     for name in [wanted] if isinstance(wanted, str) else wanted:
+        if not isinstance(name, str):
+            raise InputError(f"covariate {name!r} is not the name of a column; give its name as text")
         ends = [(f"{name}_a", f"{name}_b"), (f"{name}_left", f"{name}_right"), (f"{name}_1", f"{name}_2")]
         ends += [(f"left_{name}", f"right_{name}")]
         pairs = [pair for pair in ends if set(pair) <= set(names.found)]
@@ -261,6 +323,27 @@ def _covariates(names: _Names, wanted: Any) -> dict[str, tuple[str, ...]]:
                 f"found {listed(names.found)}"
             )
     return chosen
+
+
+def refuse_difference(one: Layout, where: str, before: Layout, place: str) -> None:
+    """Files that are read together have the same columns, among those that are read: no value is dropped or made up."""
+    if one == before:
+        return
+    if "ranking" in (one.form, before.form) and one.form != before.form:
+        holds = ("rankings", "votes") if one.form == "ranking" else ("votes", "rankings")
+        raise InputError(f"{where} holds {holds[0]} and {place} {holds[1]}; read them on their own")
+    lacking = [name for name in before.columns if name not in one.columns]
+    added = [name for name in one.columns if name not in before.columns]
+    if lacking and not added:
+        what = f"column {lacking[0]!r} is in {place} but not here"
+    elif added and not lacking:
+        what = f"column {added[0]!r} is here but not in {place}"
+    else:
+        what = f"votes are read from {listed(one.columns)}, in {place} from {listed(before.columns)}"
+    roles = [role for role in (*ROLES, *BESIDE) if getattr(one, role, None) != getattr(before, role, None)]
+    free = not (lacking and added) and roles and roles[0] in (*BESIDE, "ties", "margin")
+    way = f", or leave it out with {roles[0]}=False" if free else ""
+    raise InputError(f"{where}: {what}; give every file the same columns{way}")
 
 
 def listed(names: Sequence[str], limit: int = 20) -> str:

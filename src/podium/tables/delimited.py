@@ -34,8 +34,8 @@ def read_delimited(
     import polars as pl
 
     data = stream.read(BLOCK).removeprefix(BOM)
-    _refuse_binary(data, where)
-    delimiter = _checked(delimiter) if delimiter else sniff_delimiter(data)
+    _refuse_other_text(data, where)
+    delimiter = _checked(delimiter) if delimiter is not None else sniff_delimiter(data)
     header, start = _header(data, delimiter, where, final=len(data) < BLOCK)
     chosen = choose(header)
     rows, data = 0, data[start:]
@@ -59,16 +59,18 @@ def sniff_delimiter(data: bytes) -> str:
 
 def _checked(delimiter: str) -> str:
     delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
-    if len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
         raise InputError(f"delimiter {delimiter!r} is not one plain character; give one such as ',' or ';' or 'tab'")
     return delimiter
 
 
-def _refuse_binary(data: bytes, where: str) -> None:
+def _refuse_other_text(data: bytes, where: str) -> None:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{where} is UTF-16 text; save it as UTF-8")
     if b"\0" in data[: 1 << 16]:
         raise InputError(f"{where} is not a CSV file: it holds binary data; give its format by format=")
+    if b"\n" not in data and b"\r" in data.strip():
+        raise InputError(f"{where} ends its lines with carriage returns (CR) alone; save it with LF or CRLF line ends")
 
 
 def _header(data: bytes, delimiter: str, where: str, final: bool) -> tuple[list[str], int]:

@@ -5,17 +5,19 @@ Every value is checked here, once: an error names the file, the row (data rows c
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import warnings
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.errors import InputError
-from podium.tables.columns import Layout, listed, recognise
+from podium.errors import DataWarning, InputError
+from podium.tables.columns import Layout, recognise, refuse_difference
 from podium.tables.labels import Numbering, encode, encode_pair, is_missing
 from podium.tables.merging import Merger
 from podium.tables.outcomes import Outcomes
+from podium.tables.rankings import listed_items, pairs_of
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,6 +27,7 @@ __all__ = ["Collector", "Keep", "as_polars", "encode", "encode_pair", "read_fram
 Keep: TypeAlias = Literal["rows", "counts"]
 Piece: TypeAlias = dict[str, NDArray[Any]]  # the columns there are, by role
 
+MOST = 1 << 53  # from here on not every whole number is a float
 BATCH = 1 << 19  # rows taken at a time: small beside any file, large beside the cost of a call
 
 
@@ -51,15 +54,40 @@ def as_polars(frame: Any) -> pl.DataFrame | pl.LazyFrame:
     if isinstance(frame, (pl.DataFrame, pl.LazyFrame)):
         return frame
     if isinstance(frame, Mapping):
-        return pl.DataFrame({name: _series(name, values) for name, values in frame.items()})
+        return _from_columns((str(name), values) for name, values in frame.items())
+    if hasattr(frame, "columns") and hasattr(frame, "to_numpy"):
+        _refuse_twice([str(name) for name in frame.columns])
     if hasattr(frame, "__arrow_c_stream__"):
         try:
             return pl.DataFrame(frame)
         except (ImportError, TypeError, ValueError):
             pass  # pandas lends its columns through pyarrow, if that is there and each is of one kind
+        except pl.exceptions.PolarsError as problem:
+            raise InputError(f"the frame cannot be read: {str(problem).splitlines()[0]}; correct it") from problem
     if hasattr(frame, "columns") and hasattr(frame, "to_numpy"):
-        return pl.DataFrame({str(name): _series(str(name), frame[name]) for name in frame.columns})
+        return _from_columns((str(name), frame[name]) for name in frame.columns)
     raise InputError(f"a {type(frame).__name__} is not a frame; give polars, pandas, pyarrow, or a dict of columns")
+
+
+def _from_columns(columns: Iterable[tuple[str, Any]]) -> pl.DataFrame:
+    """A frame of columns that are given one by one; they must be as long as each other."""
+    import polars as pl
+
+    made = [_series(name, values) for name, values in columns]
+    _refuse_twice([column.name for column in made])
+    for column in made:
+        if len(column) != len(made[0]):
+            raise InputError(
+                f"column {made[0].name!r} has {len(made[0])} rows and {column.name!r} has {len(column)}; "
+                "give one value of each for every row"
+            )
+    return pl.DataFrame(made)
+
+
+def _refuse_twice(names: list[str]) -> None:
+    twice = [name for place, name in enumerate(names) if name in names[:place]]
+    if twice:
+        raise InputError(f"{names.count(twice[0])} columns are called {twice[0]!r}; give every column its own name")
 
 
 def _series(name: str, values: Any) -> pl.Series:
@@ -68,8 +96,11 @@ def _series(name: str, values: Any) -> pl.Series:
 
     if isinstance(values, pl.Series) or (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
         return pl.Series(name, values)
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InputError(f"column {name!r} is {values!r}, a single value; give a list, one for each row")
     listed = [None if is_null(value) else value for value in values]
-    if len({isinstance(value, str) for value in listed if value is not None}) > 1:
+    values = [part for value in listed for part in (value if isinstance(value, (list, tuple)) else [value])]
+    if len({isinstance(value, str) for value in values if value is not None}) > 1:
         raise InputError(f"column {name!r} mixes text and other values; make it all text or all numbers")
     return pl.Series(name, listed, strict=False)
 
@@ -82,7 +113,8 @@ def is_null(value: object) -> bool:
 class Collector:
     """Takes frames one after the other and holds their votes, in rows or merged into counts.
 
-    The first frame settles the layout unless the options do; later ones must have the same columns.
+    Each frame is recognised on its own, and those after the first must come out alike: a weight or a judge that only
+    some of them have is an error, not lost.
     """
 
     def __init__(self, keep: Keep = "rows", **columns: Any) -> None:
@@ -94,6 +126,8 @@ class Collector:
         self.outcomes = Outcomes(self.items)
         self.merger = Merger(merge=keep == "counts")
         self.layout: Layout | None = None
+        self.place = ""  # the frame that settled the layout
+        self.rankings = 0  # taken so far
         self._kinds: dict[str, tuple[str, str]] = {}  # column -> text or numbers, and the file that settled it
 
     def add(self, frame: pl.DataFrame | pl.LazyFrame, where: str = "") -> None:
@@ -105,14 +139,22 @@ class Collector:
 
     def choose(self, names: list[str], where: str = "") -> list[str]:
         """The columns to read among those a frame has."""
-        return self._recognise(names, where).columns
+        with located(where):
+            layout = recognise(names, **self.options)
+            if layout.form == "ranking" and layout.by:
+                raise InputError(f"rankings cannot be divided by {layout.by!r}; read each part on its own")
+        if self.layout is None:
+            self.layout, self.place = layout, where or "the frame before"
+            self.merger.merge &= layout.form != "ranking"  # no two are of one cluster
+        refuse_difference(layout, where or "this frame", self.layout, self.place)
+        return layout.columns
 
     def add_batch(self, batch: pl.DataFrame, where: str, row: int) -> None:
-        """Take the rows of one piece, which begin after `row` rows of the file `where`."""
-        layout = self._recognise(batch.columns, where)
+        """Take the rows of one piece, which begin after `row` rows of the file `where`; its columns were chosen."""
+        assert self.layout is not None
         if batch.height:
             self.votes += batch.height
-            self.merger.add(_Batch(self, layout, batch, where, row).read())
+            self.merger.add(_Batch(self, self.layout, batch, where, row).read())
 
     def result(self) -> dict[str, Any]:
         """Keyword arguments of `Comparisons` for all votes taken."""
@@ -136,7 +178,14 @@ class Collector:
     def _merged(self) -> Piece:
         merged = self.merger.result()
         if merged is None:
-            raise InputError("no rows: there is nothing to rank" if not self.votes else "every row has weight 0")
+            assert self.layout is not None
+            what = "no rows: there is nothing to rank" if not self.votes else "every row has weight 0"
+            if self.rankings and len(self.items) == 0:
+                what = "no ranking holds two items: there is nothing to compare"
+            with located(self.place if self.place != "the frame before" else ""):
+                raise InputError(what)
+        for what, numbering in (("items", self.items), ("judges", self.judges), ("groups", self.groups)):
+            _warn_of_blanks(what, numbering.labels)
         return merged
 
     def _arguments(self, columns: Piece, items: tuple[Any, ...]) -> dict[str, Any]:
@@ -149,20 +198,11 @@ class Collector:
             found["judges"] = self.judges.labels
         if layout.group:
             found["groups"] = self.groups.labels
+        if layout.form == "ranking":
+            found |= {"groups": tuple(range(1, self.rankings + 1)), "group_is": "ranking", "sided": False}
         if layout.covariates:
             found["covariate_names"] = tuple(layout.covariates)
         return found
-
-    def _recognise(self, names: list[str], where: str) -> Layout:
-        if self.layout is None:
-            with located(where):
-                self.layout = recognise(names, **self.options)
-        lacking = [name for name in self.layout.columns if name not in names]
-        if lacking:
-            raise InputError(
-                f"{prefix(where)}no column {lacking[0]!r}, which the file before has; found {listed(names)}"
-            )
-        return self.layout
 
     def same_kind(self, column: str, kind: str, where: str) -> None:
         """A label that is a number in one file and text in another is an error that names both."""
@@ -183,6 +223,8 @@ class _Batch:
     def read(self) -> Piece:
         """The columns of this piece as arrays, by role; what the frame does not have is left out."""
         layout, collector = self.layout, self.collector
+        if layout.form == "ranking":
+            return self.rankings()
         left, right = self.pair()
         piece: Piece = {"left": left, "right": right}
         for role, name, numbering in (
@@ -211,6 +253,29 @@ class _Batch:
             piece["outcome"] = collector.outcomes.read(column, left, right, layout, self.fail)
         return piece
 
+    def rankings(self) -> Piece:
+        """Every pair of every ranking; one that counts several is taken as often, each a cluster of its own."""
+        import polars as pl
+
+        layout, collector = self.layout, self.collector
+        rankings = listed_items(self.frame[layout.left], self.fail)
+        size = np.array([len(items) if len(items) > 1 else 0 for items in rankings], np.int64)
+        items = [item for ranking in rankings if len(ranking) > 1 for item in ranking]
+        times = self.whole(layout.count) if layout.count else np.ones(len(rankings), np.int64)
+        winner, loser, place = pairs_of(size, times)
+        codes = np.empty(0, np.int32)
+        if items:
+            codes = collector.items.single(self.as_labels(pl.Series(layout.left, items, strict=False)))
+        row = np.repeat(np.arange(len(rankings)), times)[place]
+        piece: Piece = {"left": codes[winner], "right": codes[loser]}
+        piece["group"] = (collector.rankings + place).astype(np.int32)
+        collector.rankings += int(times.sum())
+        if layout.judge:
+            piece["judge"] = self.labels(layout.judge, collector.judges)[row]
+        if layout.weight:
+            piece["weight"] = self.number(layout.weight, least=0.0)[row]
+        return piece
+
     def pair(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         names, items = (self.layout.left, self.layout.right), self.collector.items
         one, other = (self.label_column(name) for name in names)
@@ -234,9 +299,13 @@ class _Batch:
         return codes
 
     def label_column(self, name: str) -> pl.Series:
+        return self.as_labels(self.frame[name])
+
+    def as_labels(self, column: pl.Series) -> pl.Series:
+        """The column as numbers or text, whichever it was in the files before."""
         import polars as pl
 
-        column = self.frame[name]
+        name = column.name
         if column.dtype.is_nested() or column.dtype == pl.Object:
             raise InputError(f"{prefix(self.where)}column {name!r} holds {column.dtype}; labels are text or numbers")
         if not (column.dtype.is_integer() or column.dtype.is_float() or column.dtype == pl.String):
@@ -276,6 +345,9 @@ class _Batch:
         bad = np.flatnonzero(values != np.floor(values))
         if len(bad):
             self.fail(int(bad[0]), f"{name} is {values[bad[0]]:g}; a count is a whole number, 0 or more")
+        bad = np.flatnonzero(values >= MOST)
+        if len(bad):
+            self.fail(int(bad[0]), f"{name} is {values[bad[0]]:g}, too many to count exactly; give less than 2**53")
         return values.astype(np.int64)
 
     def covariate(self, names: tuple[str, ...]) -> NDArray[np.float64]:
@@ -300,13 +372,26 @@ class _Batch:
         spread = {name: column[row] for name, column in piece.items()}
         spread["outcome"] = np.array([1, -1, 0], np.int8)[kind]
         spread["count"] = table[row, kind]
-        if "weight" in spread:
-            weight = spread["weight"]
-            spread["weight"], spread["weight_sq"] = weight * spread["count"], weight**2 * spread["count"]
         return spread
 
     def fail(self, index: int, message: str) -> NoReturn:
         raise InputError(f"{prefix(self.where)}row {self.row + index + 1}: {message}")
+
+
+def _warn_of_blanks(what: str, labels: tuple[Hashable, ...]) -> None:
+    """Labels are taken as they are; two that differ in blanks around them are more likely one."""
+    padded = [label for label in labels if isinstance(label, str) and label != label.strip()]
+    if not padded:
+        return
+    bare: dict[str, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            bare.setdefault(label.strip(), []).append(label)
+    alike = [twins for twins in bare.values() if len(twins) > 1]
+    if alike:
+        named = "; ".join(" and ".join(map(repr, twins)) for twins in alike[:3]) + ("; …" if len(alike) > 3 else "")
+        text = f"{what} that differ only in blanks around them are kept apart: {named}; strip them if they are the same"
+        warnings.warn(text, DataWarning, stacklevel=5)
 
 
 def kind_of(column: pl.Series) -> str:

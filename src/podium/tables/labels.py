@@ -127,7 +127,10 @@ class Numbering:
         codes_left, codes_right = np.empty(len(left), np.int32), np.empty(len(left), np.int32)
         if left.dtype.is_numeric():
             values = left.fill_null(0).to_numpy(), right.fill_null(0).to_numpy()
-            both = np.empty(2 * len(left), np.result_type(*values))
+            kind = np.result_type(*values)
+            if kind.kind == "f" and {value.dtype.kind for value in values} != {"f"}:
+                return self._pair_of_numbers(left, right)  # as floats, neighbouring large integers would be one
+            both = np.empty(2 * len(left), kind)
             both[0::2], both[1::2] = values
             valid = np.empty(len(both), np.bool_)
             valid[0::2], valid[1::2] = left.is_not_null().to_numpy(), right.is_not_null().to_numpy()
@@ -141,6 +144,19 @@ class Numbering:
             ):
                 self._grow()
         return codes_left, codes_right
+
+    def _pair_of_numbers(self, left: pl.Series, right: pl.Series) -> tuple[Codes, Codes]:
+        """Columns that no one type of number holds exactly: compared as Python does, whole numbers as integers."""
+        if self._numbers is None:
+            self._numbers = {}
+        index = self._numbers
+        codes = np.full((len(left), 2), -1, np.int32)
+        for row, pair in enumerate(zip(left.to_list(), right.to_list(), strict=True)):
+            for side, value in enumerate(pair):
+                if value is not None:
+                    label = int(value) if value == value // 1 else value
+                    codes[row, side] = index.setdefault(label, len(index))
+        return np.ascontiguousarray(codes[:, 0]), np.ascontiguousarray(codes[:, 1])
 
     def single(self, column: pl.Series) -> Codes:
         """Codes of one column."""

@@ -78,12 +78,12 @@ def joined(pieces: list[Piece]) -> Piece:
 
 
 def _weighed(piece: Piece) -> Piece:
-    """A row that counts several votes weighs as many, or what its weight says in total."""
-    if "count" not in piece or "weight_sq" in piece:
+    """A row that counts several votes weighs as many, each what its weight says."""
+    if "count" not in piece:
         return piece
     count = piece["count"].astype(np.float64)
-    weight = piece.get("weight", count)
-    return piece | {"weight": weight, "weight_sq": weight**2 / np.maximum(count, 1)}
+    weight = piece.get("weight", 1.0)
+    return piece | {"weight": weight * count, "weight_sq": weight**2 * count}
 
 
 def _without_zeros(piece: Piece) -> Piece:
