@@ -138,7 +138,7 @@ def test_in_a_terminal_one_key_is_an_answer_and_is_on_disk_before_the_next_quest
         time.sleep(0.5)  # the question is shown a moment before the terminal gives single keys
         return seen
 
-    screen = read_until("q quit")
+    screen = read_until("quit")
     assert "which goes first?" in screen
     os.write(parent, b"1")
     read_until("question 2")

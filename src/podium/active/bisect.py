@@ -31,6 +31,7 @@ class BisectOptions:
     most : partners per item and round at most.
     questions : stop after so many questions per item; None: when no pair is left worth asking.
     rounds : if given, spread `questions` over so many rounds instead of `per_round`.
+    own : share of the questions that are ours; the rest are check pairs that the driver adds.
     top : care for the order of the first `top` places only; None: for all.
     until : stop as soon as this says so of the posterior.
     """
@@ -41,6 +42,7 @@ class BisectOptions:
     most: int = 2
     questions: float | None = None
     rounds: int | None = None
+    own: float = 1.0
     top: int | None = None
     until: Callable[[Posterior], bool] | None = None
 
@@ -68,12 +70,13 @@ def bisect(state: State, options: BisectOptions, features: Features | None = Non
         state.weights = rater_weights(votes, posterior)
         table = vote_table(n, votes, state.weights)
         strata = rng.permuted(np.tile(np.arange(options.most), (n, 1)), axis=1)
-        target = posterior.sweep(table, 2 if rounds <= 3 else 1, (strata + rng.random(strata.shape)) / options.most)
+        sweeps = 4 if options.rounds else (2 if rounds <= 3 else 1)  # few rounds leave time to think
+        target = posterior.sweep(table, sweeps, (strata + rng.random(strata.shape)) / options.most)
         state.order, state.spread = posterior.order, posterior.spread
         left = limit - state.evidence.distinct
         if left < 1 or rounds == options.rounds or (options.until is not None and options.until(posterior)):
             break
-        count = options.per_round * n if options.rounds is None else left / (options.rounds - rounds)
+        count = options.per_round * n if options.rounds is None else options.own * left / (options.rounds - rounds)
         pairs = choose_pairs(posterior, table, target, int(min(np.ceil(count), left)), options, rng)
         if not len(pairs):
             break

@@ -49,8 +49,9 @@ def start_of(
         per_round = questions / FEW
         options = BisectOptions(
             levels=0,
-            warm=min(2.0 * per_round, (n - 1) / 4) * (1 - random_share),
+            warm=min(1.5 * per_round, (n - 1) / 4) * (1 - random_share),
             rounds=FEW,
+            own=1 - random_share,
             most=int(np.ceil(per_round)) + 2,
             questions=questions,
             top=top,

@@ -1,0 +1,24 @@
+"""Random pairs, every item in equally many, and a Bradley-Terry fit: what most people do."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from podium.active.bisect import random_pairs
+from podium.comparisons import Comparisons
+from podium.pairwise.bradley_terry import BradleyTerry
+
+
+def rank(judge, questions, seed):
+    """Returns the order and the questions used."""
+    pairs = random_pairs(judge.n, questions, np.random.default_rng(seed))
+    first = judge.answer(pairs) > 0.5
+    votes = Comparisons.from_arrays(
+        np.where(first, pairs[:, 0], pairs[:, 1]), np.where(first, pairs[:, 1], pairs[:, 0]), items=range(judge.n)
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        scores = BradleyTerry(l2=0.1).fit(votes).ranking_.scores
+    return np.argsort(-scores, kind="stable"), len(pairs)
