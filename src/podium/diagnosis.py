@@ -153,10 +153,13 @@ class Diagnosis:
             if len(found) == 0:
                 continue
             first = found.row(0, named=True)
-            text = (
-                f"The most influential {kind} is {first['dropped']}: without it, {first['moved']} goes from rank "
-                f"{first['rank_before']} to {first['rank_after']} and {first['swaps']:,} pairs change order."
-            )
+            text = f"No pair changes order when any one {kind} is left out."
+            if first["swaps"]:
+                text = (
+                    f"The most influential {kind} is {first['dropped']}: without it, {first['moved']} goes from rank "
+                    f"{first['rank_before']} to {first['rank_after']}, and {first['swaps']:,} "
+                    f"{'pair changes' if first['swaps'] == 1 else 'pairs change'} order."
+                )
             others = found.filter((found["leader"] != str(self.leader)) & (found["dropped"] != str(self.leader)))
             if len(others):
                 row = others.row(0, named=True)

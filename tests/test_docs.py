@@ -1,0 +1,87 @@
+"""The documentation does what it says: shell examples are run, and every command is told of."""
+
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from podium.cli import COMMANDS
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+RUN = {"podium", "head", "tail", "cat", "ls", "echo", "printf", "wc", "cut", "sort", "grep"}  # not make, pip, git …
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def blocks(text):
+    return re.findall(r"^```console\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def examples(block):
+    """(command, shown output) of each `$ ` line; here-documents and continued lines belong to the command."""
+    found, lines = [], iter(block.splitlines())
+    for line in lines:
+        if not line.startswith("$ "):
+            assert found, f"output before any command: {line!r}"
+            found[-1][1].append(line)
+            continue
+        command = [line[2:]]
+        while command[-1].endswith("\\"):
+            command.append(next(lines))
+        if here := re.search(r"<<-? *['\"]?(\w+)", line):
+            for more in lines:
+                command.append(more)
+                if more == here[1]:
+                    break
+        found.append(("\n".join(command), []))
+    return [(command, "\n".join(shown)) for command, shown in found]
+
+
+@pytest.mark.parametrize("page", [p for p in PAGES if blocks(p.read_text())], ids=lambda p: str(p.relative_to(ROOT)))
+def test_shell_examples_print_what_is_shown(page, tmp_path):
+    folder = tmp_path / "examples"
+    shutil.copytree(ROOT / "examples", folder)
+    environment = os.environ | {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    environment |= {"COLUMNS": "120", "LC_ALL": "C.UTF-8"}
+    for block in blocks(page.read_text()):
+        for command, shown in examples(block):
+            if command.split()[0] not in RUN:
+                continue
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=folder, env=environment, text=True, timeout=120,
+                capture_output=True, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+            if not shown.strip():
+                assert done.returncode == 0, f"$ {command}\n{done.stdout}{done.stderr}"
+            elif not any(matches(shown, printed) for printed in readings(done)):
+                pytest.fail(f"$ {command}\nshown:\n{shown}\nprinted:\n{done.stdout}{done.stderr}")
+
+
+def readings(done):
+    """What a reader may see: in a terminal words come before or after the data; a page may show the data alone."""
+    return done.stderr + done.stdout, done.stdout + done.stderr, done.stdout
+
+
+def matches(shown, printed):
+    return doctest.OutputChecker().check_output(f"{shown}\n", re.sub(r"\x1b\[[0-9;]*m", "", printed), FLAGS)
+
+
+def test_every_command_is_documented():
+    text = "\n".join(page.read_text() for page in PAGES)
+    missing = [name for name in COMMANDS if not re.search(rf"podium {name}\b", text)]
+    assert not missing
+
+
+def test_every_page_is_in_the_table_of_contents():
+    listed = set(re.findall(r"^([\w/-]+)$", (ROOT / "docs" / "index.md").read_text(), flags=re.MULTILINE))
+    assert {str(p.relative_to(ROOT / "docs").with_suffix("")) for p in PAGES[1:]} - {"index"} <= listed
+
+
+def test_the_parser_knows_here_documents_and_continued_lines():
+    block = "$ cat > a <<EOF\nx\nEOF\n$ echo one \\\n  two\none two\n"
+    assert examples(block) == [("cat > a <<EOF\nx\nEOF", ""), ("echo one \\\n  two", "one two")]
