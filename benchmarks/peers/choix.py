@@ -25,3 +25,11 @@ def dense(data: Data):
     n = data["n"]
     wins = np.bincount(data["winner"] * n + data["loser"], minlength=n * n).reshape(n, n).astype(float)
     return lambda: choix.ilsr_pairwise_dense(wins, tol=1e-8)
+
+
+def rank_centrality(data: Data):
+    """From a list of pairs, as it wants them."""
+    import choix
+
+    pairs = list(zip(data["winner"].tolist(), data["loser"].tolist(), strict=True))
+    return lambda: choix.rank_centrality(data["n"], pairs)

@@ -17,3 +17,17 @@ def bradley_terry(data: Data):
         return [math.log(max(scores[name], 1e-300)) for name in data["names"]]
 
     return run
+
+
+def noisy(data: Data):
+    """Its model of judges with skills, from a frame of strings."""
+    import pandas as pd
+    from crowdkit.aggregation import NoisyBradleyTerry
+
+    frame = pd.DataFrame({"worker": data["judge"], "left": data["winner_list"], "right": data["loser_list"]})
+    frame["label"] = frame["left"]
+
+    def run():
+        NoisyBradleyTerry(n_iter=100).fit_predict(frame)
+
+    return run

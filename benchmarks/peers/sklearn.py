@@ -67,3 +67,35 @@ def pairs(solver: str, tol: float = 1e-8, sparse: bool = True):
         return run
 
     return prepare
+
+
+def features(solver: str, tol: float = 1e-7):
+    """The literal design of RABF, one row per vote with x_winner − x_loser and e_winner − e_loser; built beforehand."""
+
+    def prepare(data: Data):
+        from scipy.sparse import csr_array, hstack
+
+        winner, loser, x = data["winner"], data["loser"], data["features"]
+        sign = np.where(np.arange(len(winner)) % 2 == 1, -1.0, 1.0)
+        dense = csr_array(sign[:, None] * (x[winner] - x[loser]))
+        design = hstack([dense, _design(winner, loser, data["n"]).multiply(sign[:, None])]).tocsr()
+        design.indices, design.indptr = design.indices.astype(np.int32), design.indptr.astype(np.int32)
+        model = _model(data, solver, tol)
+        return lambda: model.fit(design, sign > 0).coef_[0]
+
+    return prepare
+
+
+def covariates(solver: str, tol: float = 1e-7):
+    """One row per vote with its covariates beside the two items; built beforehand, and penalised like the items."""
+
+    def prepare(data: Data):
+        from scipy.sparse import csr_array, hstack
+
+        sign = np.where(np.arange(len(data["winner"])) % 2 == 1, -1.0, 1.0)[:, None]
+        items = _design(data["winner"], data["loser"], data["n"])
+        design = hstack([items.multiply(sign), csr_array(sign * data["covariates"])]).tocsr()
+        model = _model(data, solver, tol)
+        return lambda: model.fit(design, sign[:, 0] > 0).coef_[0]
+
+    return prepare

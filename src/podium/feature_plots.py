@@ -54,7 +54,7 @@ def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> 
     axes.set_title(
         f"features explain {100 * model.explained_:.0f} % of the scores' variance{more}", fontsize=10, loc="left"
     )
-    axes.legend(frameon=False, fontsize=8)
+    figure.legend(frameon=False, fontsize=8, loc="outside upper right", ncols=2)
     return figure
 
 

@@ -208,8 +208,7 @@ def _table(
     columns = {name: frame[name] for name in frame.columns}
     if items or key is not None:
         key = _key(columns, key, items)
-        labels = tuple(columns.pop(key).to_list())
-        return labels, columns
+        return tuple(_labels(columns.pop(key), items)), columns
     return None, columns
 
 
@@ -246,13 +245,24 @@ def _key(columns: Mapping[str, pl.Series], key: str | None, items: Sequence[Hash
             raise InputError(f"features: no column {key!r} to find the items by; there are {few(list(columns))}")
         return key
     wanted = set(items)
-    fit = [name for name, values in columns.items() if values.dtype.is_nested() is False and wanted <= set(values)]
+    fit = [
+        name
+        for name, values in columns.items()
+        if values.dtype.is_nested() is False and wanted <= set(_labels(values, items))
+    ]
     if "item" in columns and fit != ["item"]:
         return "item"
     if len(fit) != 1:
         what = "no column holds every compared item" if not fit else f"columns {few(fit)} all hold the compared items"
         raise InputError(f"features: {what}; name the column of labels: key=… (there are {few(list(columns))})")
     return fit[0]
+
+
+def _labels(values: pl.Series, items: Sequence[Hashable]) -> list[Hashable]:
+    """A column as labels; whole numbers are read as text where the votes have text, as files of votes do."""
+    if values.dtype.is_integer() and all(isinstance(item, str) for item in items):
+        return [None if value is None else str(value) for value in values]
+    return values.to_list()
 
 
 def _lined_up(

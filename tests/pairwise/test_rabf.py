@@ -274,6 +274,14 @@ def test_array_frame_and_mapping_say_the_same():
     assert fitted(table).feature_names_ == ("size", "age")
 
 
+def test_numbers_in_a_table_meet_labels_that_a_file_gave_as_text():
+    data = Comparisons.from_pairs([("1", "2"), ("2", "3"), ("3", "1")])
+    model = RABF(feature_penalty=1.0, residual_penalty=1.0).fit(
+        data, pl.DataFrame({"id": [1, 2, 3, 4], "x": [1.0, 2, 3, 9]})
+    )
+    assert model.ranking_.items == ("1", "2", "3", "4")
+
+
 def test_items_beyond_the_votes_are_ranked_by_their_features_and_change_nothing_else():
     rng = np.random.default_rng(10)
     data, features, _, weights = planted(30, 2, 3000, rng, sd=0.3)

@@ -60,7 +60,7 @@ def words_about(model: Any) -> list[str]:
             + (f"  ({row['flag']})" if row["flag"] else "")
             for row in rows
         ]
-        return ["reliability of judges, least first (1: typical, 0: chance)", *lines]
+        return ["reliability of judges, least first (1: average, 0: chance)", *lines]
     lines = []
     if getattr(model, "covariate_names_", ()):
         lines.append("covariates, log-odds per unit")

@@ -1,0 +1,377 @@
+"""Rank Aggregation and Prediction with Item Features (AISTATS 2017): do features make few votes enough?
+
+    python -m papers.rabf                     all of it, about two minutes; writes PNG and JSON to papers/rabf/
+    python -m papers.rabf --quick             smaller sizes, a look
+    python -m papers.rabf --items items.csv --votes votes.csv     the same question for your own data
+
+The paper's main text and its Forbes and NBA data are not at hand. Its synthetic procedure is rebuilt from Appendices B
+to E: features are normal, true scores are linear in them, then the features of some items are spoilt (noise added, or
+rows shuffled) and votes are drawn at random, as signs or as real-valued differences, some of them flipped.
+
+Claims, checked at the end and, smaller, in tests/papers/test_rabf.py:
+
+1. Figure 2: with C·log n spoilt items, ‖r‖² grows like log n; with m = 50·log n votes the Kendall distance of RABF-LOG
+   and RABF-SQ does not grow with n, that of MLE and LS does, whether no votes are flipped, 10 % or 20 %.
+2. Figure 3: RABF stays at least as good as votes alone and as features alone, whatever the noise in features or votes.
+3. Theorem 6: the distance of online RABF falls about like 1/√T, and starts higher the larger ‖r‖² is.
+4. Theorem 3: both kinds of corruption of C'·log n rows leave ‖r‖² = O(log n).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from podium.comparisons import Comparisons
+from podium.errors import PodiumWarning
+from podium.metrics import kendall_distance
+from podium.pairwise.bradley_terry import BradleyTerry
+from podium.pairwise.least_squares import LeastSquares
+from podium.pairwise.online import OnlineRABF
+from podium.pairwise.rabf import RABF
+
+HERE = Path(__file__).parent / "rabf"
+FEATURES = 10
+PENALTY = {"feature_penalty": 0.1, "residual_penalty": 1.0}
+NAMES = {"rabf_log": "RABF-LOG", "rabf_sq": "RABF-SQ", "mle": "MLE", "ls": "LS", "features": "features alone"}
+
+
+# ---- data -----------------------------------------------------------------------------------------------------
+
+
+def items(n: int, spoilt: int, rng: np.random.Generator, kind: str = "shuffle") -> tuple[np.ndarray, np.ndarray]:
+    """Features, of which `spoilt` rows are no longer those the scores came from; and the scores."""
+    clean = rng.normal(size=(n, FEATURES))
+    truth = clean @ rng.normal(size=FEATURES)
+    truth /= truth.std()
+    seen = clean.copy()
+    rows = rng.permutation(n)[:spoilt]
+    if kind == "shuffle":
+        seen[rows] = clean[rng.integers(0, n, spoilt)]
+    else:
+        seen[rows] += rng.uniform(-2.0, 2.0, (spoilt, FEATURES))
+    return seen, truth
+
+
+def votes(truth: np.ndarray, m: int, flipped: float, rng: np.random.Generator, real: bool = False) -> Comparisons:
+    """Random pairs, the better item winning except in a share `flipped`; with `real`, by the true difference."""
+    n = len(truth)
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    won = (truth[left] > truth[right]) ^ (rng.random(m) < flipped)
+    margin = np.abs(truth[left] - truth[right]) if real else None
+    winner, loser = np.where(won, left, right), np.where(won, right, left)
+    return Comparisons.from_arrays(winner, loser, margin=margin, items=range(n))
+
+
+def distance(scores: np.ndarray, truth: np.ndarray) -> float:
+    """D_kτ, the share of pairs in the wrong order; a tie is half wrong."""
+    return kendall_distance(scores, truth) / (len(truth) * (len(truth) - 1) / 2)
+
+
+def unexplained(seen: np.ndarray, truth: np.ndarray) -> float:
+    """‖r‖²: the squared distance of the true scores from what features can say."""
+    weights = np.linalg.lstsq(seen, truth, rcond=None)[0]
+    return float(((truth - seen @ weights) ** 2).sum())
+
+
+def fit(method: str, data: Comparisons, seen: np.ndarray, auto: bool = False) -> np.ndarray:
+    """Scores of all items by one of the methods; with `auto` every penalty is chosen from the votes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)  # with 50·log n votes most items are never compared
+        loss = "logistic" if method in ("rabf_log", "mle") else "squared"
+        if method in ("mle", "ls") and auto:
+            return RABF(loss=loss).fit(data).ranking_.scores
+        if method == "mle":
+            return BradleyTerry(l2=PENALTY["residual_penalty"]).fit(data).ranking_.scores
+        if method == "ls":
+            return LeastSquares(l2=PENALTY["residual_penalty"]).fit(data).ranking_.scores
+        penalty: dict[str, Any] = {} if auto else dict(PENALTY)
+        if method == "features":
+            penalty["residual_penalty"] = 1e6
+        return RABF(loss=loss, **penalty).fit(data, seen).ranking_.scores
+
+
+# ---- studies --------------------------------------------------------------------------------------------------
+
+
+def sublinear(sizes: list[int], repeats: int, seed: int = 0) -> dict[str, Any]:
+    """Appendix D, Figure 2."""
+    rng = np.random.default_rng(seed)
+    methods = ("rabf_log", "rabf_sq", "mle", "ls")
+    made: dict[str, Any] = {"sizes": sizes, "norm": [], "distance": {}}
+    for flipped in (0.0, 0.1, 0.2):
+        table: dict[str, list[float]] = {method: [] for method in methods}
+        for n in sizes:
+            found: dict[str, list[float]] = {method: [] for method in methods}
+            norms = []
+            for _ in range(repeats):
+                seen, truth = items(n, round(50 * np.log(n)), rng)
+                data = votes(truth, round(50 * np.log(n)), flipped, rng)
+                norms.append(unexplained(seen, truth))
+                for method in methods:
+                    found[method].append(distance(fit(method, data, seen), truth))
+            for method in methods:
+                table[method].append(float(np.mean(found[method])))
+            if flipped == 0.0:
+                made["norm"].append(float(np.mean(norms)))
+        made["distance"][f"{flipped:g}"] = table
+    return made
+
+
+def robustness(
+    n: int, m: int, repeats: int, seed: int = 1, levels: dict[str, list[float]] | None = None
+) -> dict[str, Any]:
+    """Figure 3's protocol: noise in features, noise in votes; signs and real values. Penalties come from the votes."""
+    rng = np.random.default_rng(seed)
+    levels = levels or {"features": [0.0, 0.1, 0.2, 0.4, 0.6, 0.8], "votes": [0.0, 0.1, 0.2, 0.3, 0.4]}
+    made: dict[str, Any] = {"levels": levels, "distance": {}}
+    for what, shares in levels.items():
+        for real in (False, True):
+            methods = ("rabf_sq", "ls", "features") if real else ("rabf_log", "rabf_sq", "mle", "ls", "features")
+            table: dict[str, list[float]] = {method: [] for method in methods}
+            for share in shares:
+                spoilt, flipped = (share, 0.1) if what == "features" else (0.1, share)
+                found: dict[str, list[float]] = {method: [] for method in methods}
+                for _ in range(repeats):
+                    seen, truth = items(n, round(spoilt * n), rng)
+                    data = votes(truth, m, flipped, rng, real)
+                    for method in methods:
+                        found[method].append(distance(fit(method, data, seen, auto=True), truth))
+                for method in methods:
+                    table[method].append(float(np.mean(found[method])))
+            made["distance"][f"{what}, {'real' if real else 'sign'}"] = table
+    return made
+
+
+def online(n: int, most: int, repeats: int, seed: int = 2) -> dict[str, Any]:
+    """Theorem 6: distance after T votes, for several sizes of what features miss."""
+    rng = np.random.default_rng(seed)
+    times = [int(t) for t in np.unique(np.geomspace(30, most, 12).astype(int))]
+    made: dict[str, Any] = {"times": times, "curves": []}
+    for spoilt in (0, n // 20, n // 4):
+        table, norms = np.zeros((repeats, len(times))), []
+        for repeat in range(repeats):
+            seen, truth = items(n, spoilt, rng)
+            norms.append(unexplained(seen, truth))
+            model = OnlineRABF(feature_penalty=1e-4, residual_penalty=1e-3, schedule="sqrt", step=1.0)
+            done = 0
+            for place, t in enumerate(times):
+                model.partial_fit(votes(truth, t - done, 0.0, rng), seen)
+                done = t
+                table[repeat, place] = distance(model.ranking_.scores, truth)
+        made["curves"].append({"norm": float(np.mean(norms)), "distance": table.mean(axis=0).tolist()})
+    return made
+
+
+def corruption(sizes: list[int], repeats: int, seed: int = 3) -> dict[str, Any]:
+    """Theorem 3: ‖r‖² over log n for both kinds of corruption of 10·log n rows."""
+    rng = np.random.default_rng(seed)
+    made: dict[str, Any] = {"sizes": sizes}
+    for kind in ("noise", "shuffle"):
+        made[kind] = [
+            float(np.mean([unexplained(*items(n, round(10 * np.log(n)), rng, kind)) for _ in range(repeats)]))
+            / np.log(n)
+            for n in sizes
+        ]
+    return made
+
+
+# ---- claims ---------------------------------------------------------------------------------------------------
+
+
+def growth(sizes: list[int], values: list[float]) -> float:
+    """Slope of the distance against log n: what a tenfold n adds, over log 10."""
+    return float(np.polyfit(np.log(sizes), values, 1)[0])
+
+
+def power(sizes: list[int], values: list[float]) -> float:
+    """Exponent with which values grow with n: 1 for n, ½ for √n, about 0.13 for log n at these sizes."""
+    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+
+
+def claims(found: dict[str, Any]) -> dict[str, bool]:
+    """Each claim, and whether the numbers bear it out."""
+    verdict: dict[str, bool] = {}
+    if "sublinear" in found:
+        s = found["sublinear"]
+        for flipped, table in s["distance"].items():
+            for method in ("rabf_log", "rabf_sq"):
+                slope = growth(s["sizes"], table[method])
+                verdict[f"{NAMES[method]} does not grow with n, {flipped} flipped"] = (
+                    slope < 0.01 and table[method][-1] < 0.3
+                )
+            for method in ("mle", "ls"):
+                verdict[f"{NAMES[method]} grows with n, {flipped} flipped"] = growth(s["sizes"], table[method]) > 0.015
+        verdict["what features miss grows like log n"] = power(s["sizes"], s["norm"]) < 0.35
+    if "robustness" in found:
+        for what, table in found["robustness"]["distance"].items():
+            best = "rabf_sq" if "real" in what else "rabf_log"
+            alone = np.minimum(table["ls" if "real" in what else "mle"], table["features"])
+            verdict[f"RABF is no worse than votes alone or features alone, {what}"] = bool(
+                (np.array(table[best]) <= alone + 0.02).all()
+            )
+    if "online" in found:
+        o = found["online"]
+        last = o["curves"][0]["distance"]
+        verdict["online RABF falls at least like T^-0.35"] = power(o["times"], last) < -0.35
+        ends = [curve["distance"][-1] for curve in o["curves"]]
+        verdict["the more features miss, the more votes are needed"] = ends == sorted(ends)
+    if "corruption" in found:
+        for kind in ("noise", "shuffle"):
+            verdict[f"‖r‖² is O(log n), {kind}"] = power(found["corruption"]["sizes"], found["corruption"][kind]) < 0.2
+    return verdict
+
+
+# ---- pictures -------------------------------------------------------------------------------------------------
+
+STYLE = {
+    "rabf_log": ("o-", "#0072b2"), "rabf_sq": ("s-", "#56b4e9"), "mle": ("^--", "#d55e00"), "ls": ("v--", "#e69f00"),
+    "features": ("D:", "#767676"),
+}  # fmt: skip
+
+
+def draw(found: dict[str, Any], folder: Path) -> None:
+    """One picture a study."""
+    for name, picture in (("sublinear", _sublinear), ("robustness", _robustness), ("theorems", _theorems)):
+        if name in found or (name == "theorems" and "online" in found):
+            figure = picture(found)
+            figure.savefig(folder / f"{name}.png", dpi=110)
+
+
+def _panels(count: int, width: float, height: float) -> Any:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    axes = figure.subplots(1, count, squeeze=False)[0]
+    for each in axes:
+        each.spines[["top", "right"]].set_visible(False)
+        each.tick_params(labelsize=8)
+    return figure, axes
+
+
+def _lines(axes: Any, x: list[float], table: dict[str, list[float]]) -> None:
+    for method, values in table.items():
+        style, color = STYLE[method]
+        axes.plot(x, values, style, color=color, label=NAMES[method], markersize=4.5)
+    axes.set_ylim(0.0, 0.55)
+
+
+def _sublinear(found: dict[str, Any]) -> Any:
+    s = found["sublinear"]
+    figure, axes = _panels(4, 11.0, 3.1)
+    axes[0].plot(s["sizes"], s["norm"], "o-", color="#1a1a1a", markersize=4.5)
+    axes[0].set_ylabel("what features miss, ‖r‖²")
+    axes[0].set_ylim(0.0, 1.2 * max(s["norm"]))
+    axes[0].set_title("C log n items spoilt", fontsize=9)
+    for each, (flipped, table) in zip(axes[1:], s["distance"].items(), strict=True):
+        _lines(each, s["sizes"], table)
+        each.set_title(f"{100 * float(flipped):g} % of votes flipped", fontsize=9)
+    axes[1].set_ylabel("share of pairs in the wrong order")
+    axes[1].legend(frameon=False, fontsize=8, loc="lower left")
+    for each in axes:
+        each.set_xscale("log")
+        each.set_xticks([500, 2000, 10_000], ["500", "2,000", "10,000"])
+        each.minorticks_off()
+        each.set_xlabel("items; 50·log n votes", fontsize=9)
+    return figure
+
+
+def _robustness(found: dict[str, Any]) -> Any:
+    r = found["robustness"]
+    figure, axes = _panels(4, 11.0, 3.1)
+    for each, (what, table) in zip(axes, r["distance"].items(), strict=True):
+        kind = what.split(",")[0]
+        _lines(each, r["levels"][kind], table)
+        each.set_title(what.replace("sign", "signs").replace("real", "real values"), fontsize=9)
+        each.set_xlabel(
+            "share of items with wrong features" if kind == "features" else "share of votes flipped", fontsize=9
+        )
+    axes[0].set_ylabel("share of pairs in the wrong order")
+    axes[0].legend(frameon=False, fontsize=7.5, loc="upper left", ncols=2)
+    return figure
+
+
+def _theorems(found: dict[str, Any]) -> Any:
+    o, c = found["online"], found["corruption"]
+    figure, axes = _panels(2, 8.0, 3.3)
+    for curve, (style, color) in zip(o["curves"], (STYLE["rabf_log"], STYLE["ls"], STYLE["mle"]), strict=True):
+        axes[0].plot(
+            o["times"], curve["distance"], style, color=color, label=f"‖r‖² = {curve['norm']:.0f}", markersize=4
+        )
+    start = o["curves"][0]["distance"][0]
+    guide = start * np.sqrt(o["times"][0] / np.array(o["times"]))
+    axes[0].plot(o["times"], guide, color="#1a1a1a", linewidth=0.8, label="1/√T")
+    axes[0].set_xscale("log")
+    axes[0].set_yscale("log")
+    axes[0].set_yticks([0.02, 0.05, 0.1, 0.2, 0.4], ["0.02", "0.05", "0.1", "0.2", "0.4"])
+    axes[0].minorticks_off()
+    axes[0].set_xlabel("votes T, one step each", fontsize=9)
+    axes[0].set_ylabel("share of pairs in the wrong order")
+    axes[0].set_title("Theorem 6: online RABF", fontsize=9)
+    axes[0].legend(frameon=False, fontsize=8)
+    for kind, (style, color) in (("noise", STYLE["rabf_log"]), ("shuffle", STYLE["mle"])):
+        axes[1].plot(c["sizes"], c[kind], style, color=color, label=f"10·log n rows: {kind}", markersize=4.5)
+    axes[1].set_xscale("log")
+    axes[1].set_ylim(0.0, None)
+    axes[1].set_xlabel("items", fontsize=9)
+    axes[1].set_ylabel("‖r‖² / log n")
+    axes[1].set_title("Theorem 3: two kinds of corruption", fontsize=9)
+    axes[1].legend(frameon=False, fontsize=8)
+    return figure
+
+
+def own_data(items_file: str, votes_file: str, folder: Path, splits: int = 5) -> None:
+    """A learning curve with and without features, for votes and items of one's own."""
+    from podium.feature_diagnosis import learning_curve
+    from podium.feature_plots import coefficients, learning_curves
+    from podium.io import read_comparisons, read_table
+    from podium.plots import save
+
+    data, table = read_comparisons(votes_file, keep="rows"), read_table(items_file)
+    curve = learning_curve(data, table, splits=splits, standardize=True, one_hot=True)
+    save(learning_curves(curve), folder / "own-learning-curve.png")
+    save(coefficients(RABF(standardize=True, one_hot=True).fit(data, table)), folder / "own-coefficients.png")
+    for size, saved in zip(curve.sizes, curve.advantage, strict=True):
+        print(f"{size:>9,} votes: features save {saved:+.4f} of log loss a vote")
+
+
+def run(quick: bool = False) -> dict[str, Any]:
+    """All studies."""
+    sizes = [500, 1000, 2000] if quick else [500, 1000, 2000, 5000, 10_000]
+    repeats = 3 if quick else 10
+    return {
+        "sublinear": sublinear(sizes, repeats),
+        "robustness": robustness(150, 1500, 2 if quick else 6),
+        "online": online(300, 10_000 if quick else 100_000, repeats),
+        "corruption": corruption(sizes, 2 * repeats),
+    }
+
+
+def main() -> None:
+    """Run, draw, check."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--quick", action="store_true", help="smaller sizes")
+    parser.add_argument("--items", help="a table of features, for data of your own")
+    parser.add_argument("--votes", help="votes on those items")
+    parser.add_argument("--folder", type=Path, default=HERE, help="where pictures and numbers go")
+    given = parser.parse_args()
+    given.folder.mkdir(parents=True, exist_ok=True)
+    if given.items and given.votes:
+        own_data(given.items, given.votes, given.folder)
+        return
+    found = run(given.quick)
+    found["claims"] = claims(found)
+    (given.folder / "results.json").write_text(json.dumps(found, indent=1) + "\n")
+    draw(found, given.folder)
+    for claim, holds in found["claims"].items():
+        print("holds " if holds else "FAILS ", claim)
+
+
+if __name__ == "__main__":
+    main()
