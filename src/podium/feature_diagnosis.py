@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from podium.comparisons import Comparisons
 from podium.errors import InputError
 from podium.pairwise.rabf import RABF
+from podium.splits import take
 
 if TYPE_CHECKING:
     import polars as pl
@@ -102,9 +103,9 @@ def learning_curve(
     losses = np.empty((2, len(counts), splits))
     for split in range(splits):
         order = rng.permutation(rows)
-        held = comparisons._rows(order[round(0.8 * rows) :])
+        held = take(comparisons, order[round(0.8 * rows) :])
         for place, count in enumerate(counts):
-            part = comparisons._rows(order[:count])
+            part = take(comparisons, order[:count])
             for kind, table in enumerate((features, None)):
                 model = RABF(**options).fit(part, table, key=key if table is not None else None)
                 losses[kind, place, split] = _log_loss(model, held)

@@ -186,7 +186,8 @@ def wins(comparisons: Comparisons, ranking: Ranking, *, top: int | None = None, 
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    order = ranking.order[: MOST if top is None else top]
+    met = set(comparisons.items)  # a ranking may hold items without votes
+    order = tuple(item for item in ranking.order if item in met)[: MOST if top is None else top]
     n = len(order)
     rate, _ = win_rates(comparisons, order)
     names = [_short(item) for item in order]
@@ -211,7 +212,7 @@ def wins(comparisons: Comparisons, ranking: Ranking, *, top: int | None = None, 
     bar = figure.colorbar(drawn, cax=_axes(figure, margin + side + 0.15, 0.1 + (side - high) / 2, 0.14, high))
     bar.set_ticks([0, 0.5, 1], labels=["always lost", "even", "always won"], fontsize=7)
     bar.outline.set_visible(False)
-    notes = [f"the first {n:,} of {len(ranking):,}"] if n < len(ranking) else []
+    notes = [f"the first {n:,} of {len(met):,}"] if n < len(met) else []
     notes += [f"one in {step} is named"] if step > 1 else []
     said = title or "Share of its votes that the row's item took, %"
     _title(figure, f"{said} ({', '.join(notes)})" if notes else said)

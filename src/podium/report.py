@@ -22,6 +22,7 @@ from podium.diagnosis import Diagnosis, History
 from podium.errors import InputError
 from podium.io import replacing
 from podium.ranking import Ranking
+from podium.report_sections import sections
 
 if TYPE_CHECKING:
     import polars as pl
@@ -82,6 +83,7 @@ class Report:
     warnings : sentences to show at the top
     level : of the intervals
     diagnosis, history : further sections, where given
+    model : the fitted ranker; what it says of features, covariates and judges gets sections too
 
     Examples
     --------
@@ -101,6 +103,7 @@ class Report:
     level: float = 0.95
     diagnosis: Diagnosis | None = None
     history: History | None = None
+    model: Any = None
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the page; a failed run leaves an old one as it was."""
@@ -119,6 +122,7 @@ class Report:
             "<h2>Leaderboard</h2>",
             _table(frame, digits=2 if self.ranking.unit < 10 else 0),
             *(f'<p class="soft">{escape(text)}</p>' for text in _meaning(self.ranking, self.level)),
+            *sections(self.model),
             *self._pictures(),
             *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
             "<h2>The data</h2>",

@@ -93,7 +93,7 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
         _remark(comparisons, ranking, given)
         for line in words_about(model):
             say(line)
-        show.write(ranking, comparisons)
+        show.write(ranking, comparisons, model)
         if given["model"]:
             from podium.models import save
 

@@ -48,12 +48,12 @@ class Show:
 
         warnings.showwarning = heard
 
-    def write(self, ranking: Ranking, comparisons: Comparisons) -> None:
+    def write(self, ranking: Ranking, comparisons: Comparisons, model: Any) -> None:
         """Draw the picture and write the page, where asked for."""
         if self.given["plot"]:
             self._plot(ranking, comparisons)
         if self.given["report"]:
-            self._report(ranking, comparisons)
+            self._report(ranking, comparisons, model)
 
     def _plot(self, ranking: Ranking, comparisons: Comparisons) -> None:
         from podium import plots
@@ -70,7 +70,7 @@ class Show:
             figure = plots.history(told.votes.tolist(), told.items, told.scores, title=g["title"])
         plots.save(figure, g["plot"])
 
-    def _report(self, ranking: Ranking, comparisons: Comparisons) -> None:
+    def _report(self, ranking: Ranking, comparisons: Comparisons, model: Any) -> None:
         from podium.diagnosis import diagnose, score_history
         from podium.report import Report
 
@@ -83,6 +83,7 @@ class Show:
             command=shlex.join(["podium", *sys.argv[1:]]),
             warnings=tuple(self.warnings),
             level=self.given["level"],
+            model=model,
             diagnosis=diagnose(comparisons),
             history=score_history(comparisons) if singly and len(comparisons.left) >= 100 else None,
         )
