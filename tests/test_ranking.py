@@ -124,7 +124,7 @@ def test_an_item_that_only_wins_is_open_above_to_rank_one():
     assert np.isfinite(lower[1])
     assert ranking.rank_intervals()[0][1] == 1
     assert ranking.to_frame(simultaneous=True).filter(item="bun")["rank_lower"].item() == 1
-    assert "inf" in repr(ranking)
+    assert "∞" in repr(ranking)
 
 
 def test_evidence_is_made_on_first_use_and_once():

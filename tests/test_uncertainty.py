@@ -180,16 +180,16 @@ def test_rank_intervals_follow_the_definition(case):
     above, below = np.array([e == "above" for e in ends]), np.array([e == "below" for e in ends])
     s = Spread(covariance=c, open_above=above, open_below=below)
     z = 1.959963984540054
+    lower = np.where(below, -np.inf, u - z * np.sqrt(np.diag(c)))
+    upper = np.where(above, np.inf, u + z * np.sqrt(np.diag(c)))
     best, worst = np.ones(n, dtype=int), np.full(n, n)
     for i in range(n):
         for j in range(n):
             if i == j:
                 continue
             se = np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])
-            low = -np.inf if below[j] or above[i] else u[j] - u[i] - z * se
-            high = np.inf if above[j] or below[i] else u[j] - u[i] + z * se
-            best[i] += low > 0
-            worst[i] -= high < 0
+            best[i] += lower[j] > upper[i] if ends[i] or ends[j] else u[j] - u[i] > z * se
+            worst[i] -= upper[j] < lower[i] if ends[i] or ends[j] else u[i] - u[j] > z * se
     found = rank_intervals(u, s)
     assert_allclose(found[0], best)
     assert_allclose(found[1], worst)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import difflib
 import html
+import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 import podium.uncertainty as how_sure
-from podium.errors import InputError
+from podium.checks import distinct_labels
+from podium.errors import DataWarning, InputError
+from podium.text import aligned, number, one_line
 from podium.uncertainty import Evidence, Spread
 
 if TYPE_CHECKING:
@@ -37,7 +40,8 @@ class Ranking:
 
     Made by a ranker, or by hand for items scored elsewhere. Standard errors and all that follows from them are
     computed when first asked for. What is held fixed matters: intervals are of a score *with the mean of all scores
-    held fixed*, unless another reference is named, and no anchor changes their width.
+    held fixed*, unless another reference is named, and no anchor changes their width. Items that only won or only lost
+    have open-ended scores; the mean is then that of the others.
 
     Parameters
     ----------
@@ -49,7 +53,7 @@ class Ranking:
         Units of `scores` per log-odds: 400 / ln 10 on the Elo scale.
     record : (wins, losses, ties), a function that returns them, or None
         Weight sums per item.
-    uncertainty : "hessian", "sandwich", "cluster" or "bootstrap"
+    uncertainty : "auto", "hessian", "sandwich", "cluster" or "bootstrap"
         Where the standard errors come from; see `with_uncertainty`.
     cluster : str or None
         For "cluster": "judge", "group" or "ranking".
@@ -77,11 +81,14 @@ class Ranking:
         evidence: Evidence | Callable[[], Evidence] | None = None,
         unit: float = 1.0,
         record: Record | Callable[[], Record] | None = None,
-        uncertainty: str = "hessian",
+        uncertainty: str = "auto",
         cluster: str | None = None,
         note: str | None = None,
     ) -> None:
-        self.items = tuple(items)
+        self.items = tuple(distinct_labels(items))
+        if uncertainty not in how_sure.KINDS:
+            known = ", ".join(how_sure.KINDS)
+            raise InputError(f"uncertainty {uncertainty!r} is not known; choose one of {known}")
         self.scores = np.array(scores, dtype=np.float64)
         if self.scores.shape != (len(self.items),):
             raise InputError(f"{len(self.items)} items need as many scores; got an array of shape {self.scores.shape}")
@@ -143,7 +150,8 @@ class Ranking:
     def std_errors(self) -> np.ndarray | None:
         """Standard error of each score with the mean held fixed, in the scores' unit; None without a likelihood.
 
-        Infinite for an item that only won or only lost: the votes put no end to its score on one side.
+        Infinite for an item that only won or only lost: the votes put no end to its score on one side. The mean held
+        fixed is that of the other items.
         """
         if self.evidence is None:
             return None
@@ -154,22 +162,28 @@ class Ranking:
                 errors = np.where(mask, np.inf, errors)
         return errors
 
-    def intervals(self, level: float = 0.95, reference: Hashable = "mean") -> tuple[np.ndarray, np.ndarray]:
+    def intervals(self, level: float = 0.95, reference: Hashable = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper bounds of every score, with the reference's score held fixed.
 
-        `reference` is "mean" (of all items) or an item: the bounds are then those of the difference to that item, laid
-        around the scores, and the item itself has none to either side. With more than 5,000 items the difference is
-        treated as if the two scores were independent.
+        `reference` is None or "mean" (of all items, or of those with bounded scores) or an item: the bounds are then
+        those of the difference to that item, laid around the scores, and the item itself has none to either side. An
+        item called "mean" is asked for by `("item", "mean")`. With more than 5,000 items the difference is treated as
+        if the two scores were independent.
         """
-        width = self.unit * how_sure.quantile(level)
+        width = how_sure.quantile(level)
         spread = self._known_spread()
-        if isinstance(reference, str) and reference == "mean":
-            half = width * np.sqrt(spread.variance)
-            return spread.bounded(self.scores - half, self.scores + half)
-        place = self._place(reference)
-        half = width * np.sqrt(spread.differences(place))
-        half[place] = 0
-        lower, upper = spread.bounded(self.scores - half, self.scores + half)
+        half = spread.halves(width)
+        place = self._reference(reference)
+        if place is None:
+            return spread.opened(self.scores - self.unit * half, self.scores + self.unit * half)
+        ends = spread.open_ended
+        if ends is None:
+            half = width * np.sqrt(spread.differences(place))
+        elif ends[place]:
+            half = half + half[place]
+        else:
+            half = np.where(ends, half, width * np.sqrt(spread.differences(place)))
+        lower, upper = spread.opened(self.scores - self.unit * half, self.scores + self.unit * half)
         if spread.open_above is not None and spread.open_above[place]:
             lower = np.full_like(lower, -np.inf)
         if spread.open_below is not None and spread.open_below[place]:
@@ -198,12 +212,18 @@ class Ranking:
         return how_sure.tiers(self._plain_scores(), self._known_spread(), level)
 
     def probability_above(self, one: Hashable, other: Hashable) -> float:
-        """Return the confidence that `one` is truly above `other`; not the chance to win a single comparison."""
+        """Return the confidence that `one` is truly above `other`; not the chance to win a single comparison.
+
+        NaN when one of them only won or only lost: where its score lies, the votes do not say.
+        """
         places = self._place(one), self._place(other)
         return how_sure.probability_above(self._plain_scores(), self._known_spread(), *places)
 
     def probability_best(self) -> np.ndarray:
-        """Return the confidence that each item is truly first, by simulation; the values sum to one."""
+        """Return the confidence that each item is truly first, by simulation; the values sum to one.
+
+        Items that only won or only lost have NaN, and the others' values are about being first among themselves.
+        """
         return how_sure.probability_best(self._plain_scores(), self._known_spread())
 
     def top_set(self, k: int, level: float = 0.95) -> tuple[Hashable, ...]:
@@ -220,8 +240,9 @@ class Ranking:
         ----------
         kind : str
             "hessian": the curvature of the likelihood, right when the model is. "sandwich": also right when weights are
-            not counts. "cluster": also right when the votes of one judge, group or ranking go together. "bootstrap":
-            the spread of refits on resampled votes (or clusters).
+            not counts. "auto": the first when they are counts, else the second. "cluster": also right when the votes
+            of one judge, group or ranking go together. "bootstrap": the spread of refits on resampled votes (or
+            clusters); of one Newton step each where the model has more parameters than the scores.
         cluster : str or None
             "judge", "group" or "ranking"; may be left out when the votes name only one of them.
         replicates, seed
@@ -229,6 +250,8 @@ class Ranking:
         """
         known = self._require_evidence()
         cluster = known.require(kind, cluster)
+        if cluster is not None and known.cluster_count(cluster) < 2:
+            raise InputError(f"all votes are of one {cluster}: nothing says how {cluster}s differ; use 'sandwich'")
         made = Ranking(
             self.items,
             self.scores,
@@ -245,10 +268,11 @@ class Ranking:
 
     # Tables
 
-    def to_frame(self, level: float = 0.95, simultaneous: bool = False) -> pl.DataFrame:
+    def to_frame(self, level: float | None = 0.95, simultaneous: bool = False) -> pl.DataFrame:
         """Return a polars frame, one row per item, best first; what is not known is null.
 
-        `simultaneous` is about the rank intervals. An item with an open-ended score has an infinite bound.
+        With `level=None` no uncertainty is computed and its columns are null. `simultaneous` is about the rank
+        intervals. An item with an open-ended score has an infinite bound.
         """
         import polars as pl
 
@@ -264,10 +288,11 @@ class Ranking:
                 made[name] = pl.Series(name, [None] * len(rows), dtype=getattr(pl, kind))
         return pl.DataFrame(made)
 
-    def _columns(self, level: float, simultaneous: bool) -> dict[str, np.ndarray]:
+    def _columns(self, level: float | None, simultaneous: bool) -> dict[str, np.ndarray]:
         known: dict[str, np.ndarray] = {"score": self.scores, "rank": self.ranks}
-        errors = self.std_errors
-        if errors is not None:
+        if level is not None and self.evidence is not None:
+            errors = self.std_errors
+            assert errors is not None, "there is evidence"
             known["std_error"] = errors
             known["lower"], known["upper"] = self.intervals(level)
             known["rank_lower"], known["rank_upper"] = self.rank_intervals(level, simultaneous)
@@ -278,54 +303,80 @@ class Ranking:
         return known
 
     def __repr__(self) -> str:
-        heads, rows, notes = self._shown()
-        widths = [max(len(row[c]) for row in [heads, *rows]) for c in range(len(heads))]
-        lines = [
-            "  ".join(
-                cell.ljust(width) if head == "item" else cell.rjust(width)
-                for cell, width, head in zip(row, widths, heads, strict=True)
-            ).rstrip()
-            for row in [heads, *rows]
-        ]
-        return "\n".join([*lines, *notes])
+        heads, columns, notes = self._shown()
+        return "\n".join([aligned(heads, columns), *notes])
 
     def _repr_html_(self) -> str:
-        heads, rows, notes = self._shown()
+        heads, columns, notes = self._shown()
+        rows = [[one_line(cell) for cell in row] for row in zip(*columns, strict=True)]
         head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
         body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
         below = "<br>".join(html.escape(note) for note in notes)
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{below}</p>"
 
     def _shown(self) -> tuple[list[str], list[list[str]], list[str]]:
-        """Head, rows and remarks of the printed table."""
+        """Heads, columns and remarks of the printed table. Printing never fails: what went wrong becomes a remark."""
         places = self._best_first()[:SHOWN]
-        sure = self.evidence is not None and (self._spread is not None or len(self) <= QUICK)
-        write = f"{{:z.{2 if self.unit < 10 else 0}f}}".format  # z: no negative zero
-        heads = ["rank", "item", "score"]
+        digits = 2 if self.unit < 10 else 0
         ranks = self.ranks
-        rows = [[str(ranks[i]), str(self.items[i]), write(self.scores[i])] for i in places]
-        if sure:
-            heads += ["interval", "ranks", "tier"]
-            (lower, upper), (best, worst), tier = self.intervals(), self.rank_intervals(), self.tier_numbers()
-            for row, i in zip(rows, places, strict=True):
-                row += [f"{write(lower[i])} … {write(upper[i])}", f"{best[i]}–{worst[i]}", str(tier[i])]
+        heads = ["rank", "item", "score"]
+        columns = [
+            [str(ranks[i]) for i in places],
+            [str(self.items[i]) for i in places],
+            [number(self.scores[i], digits) for i in places],
+        ]
         notes = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
-        if sure:
-            notes.append(f"95 % intervals, mean score held fixed ({self._way()})")
-        elif self.evidence is not None:
-            notes.append("intervals are computed when asked for: .intervals(), .rank_intervals(), .to_frame()")
-        else:
-            notes.append("no intervals: this ranking has scores only")
-        return heads, rows, notes + ([self.note] if self.note else [])
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)  # the remarks say it
+                columns += self._sure_columns(places, digits)
+                heads += ["interval", "ranks", "tier"][: len(columns) - 3]
+                notes += self._remarks(len(columns) > 3)
+        except Exception as problem:
+            heads, columns = heads[:3], columns[:3]
+            notes.append(f"no intervals: {problem}")
+        return heads, columns, notes + ([self.note] if self.note else [])
 
-    def _way(self) -> str:
-        by = f" by {self.cluster}" if self.cluster else ""
+    def _sure_columns(self, places: np.ndarray, digits: int) -> list[list[str]]:
+        """Intervals, ranks and tiers in words; nothing when they are not known or would take long."""
+        if self.evidence is None or (self._spread is None and len(self) > QUICK):
+            return []
+        (lower, upper), (best, worst), tier = self.intervals(), self.rank_intervals(), self.tier_numbers()
+        return [
+            [f"{number(lower[i], digits)} … {number(upper[i], digits)}" for i in places],
+            [f"{best[i]}–{worst[i]}" for i in places],
+            [str(tier[i]) for i in places],
+        ]
+
+    def _remarks(self, sure: bool) -> list[str]:
+        if self.evidence is None:
+            return ["no intervals: this ranking has scores only"]
+        if not sure:
+            return ["intervals are computed when asked for: .intervals(), .rank_intervals(), .to_frame()"]
+        ends, fixed = self._known_spread().open_ended, "mean score held fixed"
+        bounded = len(self) if ends is None else int(np.count_nonzero(~ends))
+        if 0 < bounded < len(self):
+            fixed = f"mean of the {bounded} bounded items held fixed"
+        kind, cluster = self._source()
+        told = [f"95 % intervals, {fixed} ({self._way(kind, cluster)})"]
+        if cluster is not None and self.evidence.cluster_count(cluster) < how_sure.FEW:
+            told.append(how_sure.few_clusters(self.evidence, cluster))
+        if kind == "hessian" and self.uncertainty != "hessian" and not self.evidence.counted:
+            told.append("weights are not counts, but this ranker gives no other errors: they may be too small")
+        return told
+
+    def _way(self, kind: str, cluster: str | None) -> str:
+        by = f" by {cluster}" if cluster else ""
+        if self.uncertainty == "cluster" and kind != "cluster":
+            by = f"; all votes are of one {self.cluster}"
+        elif self.uncertainty == "auto" and kind == "sandwich":
+            by = ", as weights are not counts"
         return {
-            "hessian": "from the likelihood's curvature",
-            "sandwich": "sandwich",
+            "hessian": f"from the likelihood's curvature{by}",
+            "sandwich": f"sandwich{by}",
             "cluster": f"clustered{by}",
             "bootstrap": f"bootstrap{by}",
-        }[self.uncertainty]
+        }[kind]
 
     # Underneath
 
@@ -383,10 +434,38 @@ class Ranking:
             )
         return known
 
+    def _source(self) -> tuple[str, str | None]:
+        """Where the standard errors come from, "auto" and clusters of which there is only one resolved."""
+        known = self._require_evidence()
+        cluster = known.require(self.uncertainty, self.cluster)
+        if cluster is not None and known.cluster_count(cluster) < 2:
+            return known.choose("auto"), None
+        return known.choose(self.uncertainty), cluster
+
     def _known_spread(self) -> Spread:
         if self._spread is None:
-            self._spread = how_sure.spread(self._require_evidence(), self.uncertainty, self.cluster)
+            known, (kind, cluster) = self._require_evidence(), self._source()
+            if cluster is None and kind != self.uncertainty and self.uncertainty == "cluster":
+                warnings.warn(
+                    f"all votes are of one {self.cluster}, so errors cannot be clustered: they are those of "
+                    "independent votes, and likely too small",
+                    DataWarning,
+                    stacklevel=3,
+                )
+            self._spread = how_sure.spread(known, kind, cluster)
         return self._spread
+
+    def _reference(self, reference: Hashable) -> int | None:
+        """Place of the item held fixed; None for the mean."""
+        if isinstance(reference, str) and reference == "mean":
+            if "mean" in self.items:
+                raise InputError(
+                    "'mean' is an item here: give reference=('item', 'mean') for it, or None for the mean of the scores"
+                )
+            return None
+        if isinstance(reference, tuple) and len(reference) == 2 and reference[0] == "item":
+            return self._place(reference if reference in self.items else reference[1])
+        return None if reference is None else self._place(reference)
 
 
 def _labels(items: list[Hashable]) -> pl.Series:

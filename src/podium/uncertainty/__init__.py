@@ -5,7 +5,7 @@ and `rank_intervals`, `tiers`, `probability_above`, `probability_best` and `top_
 """
 
 from podium.uncertainty.dense import covariance
-from podium.uncertainty.estimate import extra_covariance, extra_std_errors, spread
+from podium.uncertainty.estimate import FEW, extra_covariance, extra_std_errors, few_clusters, spread
 from podium.uncertainty.evidence import KINDS, Evidence
 from podium.uncertainty.ranks import (
     Spread,
@@ -19,6 +19,7 @@ from podium.uncertainty.ranks import (
 from podium.uncertainty.redraw import bootstrap
 
 __all__ = [
+    "FEW",
     "KINDS",
     "Evidence",
     "Spread",
@@ -26,6 +27,7 @@ __all__ = [
     "covariance",
     "extra_covariance",
     "extra_std_errors",
+    "few_clusters",
     "probability_above",
     "probability_best",
     "quantile",

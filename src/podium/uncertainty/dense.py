@@ -49,6 +49,7 @@ def covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = 
 def full_covariance(evidence: Evidence, kind: str, cluster: str | None) -> np.ndarray:
     """Covariance of centred scores and extra parameters together, (n + p, n + p)."""
     cluster = evidence.require(kind, cluster)
+    kind = evidence.choose(kind)
     if kind == "bootstrap":
         raise InputError("the bootstrap gives replicates, not a formula; use `spread`")
     bread = inverse_hessian(evidence)
@@ -139,10 +140,8 @@ def _cluster_meat(evidence: Evidence, cluster: str) -> np.ndarray:
 
 
 def count_clusters(evidence: Evidence, cluster: str) -> int:
-    """Number of clusters; a row without one counts by itself."""
-    codes = evidence.clusters[cluster]
-    known = codes >= 0
-    groups = len(np.unique(codes[known])) + int(np.count_nonzero(~known))
+    """Number of clusters, two at least; a row without one counts by itself."""
+    groups = evidence.cluster_count(cluster)
     if groups < 2:
         raise InputError(f"errors clustered by {cluster} need at least two clusters; the votes have {groups}")
     return groups

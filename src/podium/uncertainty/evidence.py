@@ -10,8 +10,10 @@ from podium.errors import InputError
 
 __all__ = ["KINDS", "Evidence"]
 
-# How the spread of the scores may be estimated; `Evidence.require` says what each needs.
-KINDS = ("hessian", "sandwich", "cluster", "bootstrap")
+# How the spread of the scores may be estimated; `Evidence.require` says what each needs, `Evidence.choose` what "auto"
+# stands for.
+KINDS = ("auto", "hessian", "sandwich", "cluster", "bootstrap")
+UNEVEN = 0.01  # share by which Σ w² may differ from Σ w before weights are no longer taken for counts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -89,12 +91,28 @@ class Evidence:
             return True
         return bool(np.all(np.abs(self.border.sum(axis=0)) <= 1e-9 * np.abs(self.border).sum(axis=0)))
 
+    @property
+    def counted(self) -> bool:
+        """Whether weights are counts of votes: Σ w² = Σ w; taken to be so where the votes' weights are not known."""
+        if self.pull_weight is None or self.pull_weight_sq is None:
+            return True
+        off = float(np.abs(self.pull_weight_sq - self.pull_weight).sum())
+        return off <= UNEVEN * float(self.pull_weight.sum())
+
+    def choose(self, kind: str) -> str:
+        """What "auto" stands for: "hessian" when weights are counts, else "sandwich"; other kinds as they are."""
+        if kind != "auto":
+            return kind
+        robust = self.pull is not None and not (self.extras and self.pull_extra is None)
+        return "sandwich" if robust and not self.counted else "hessian"
+
     def require(self, kind: str, cluster: str | None = None) -> str | None:
         """Check that `kind` can be had from this evidence; return the name of the cluster it will use."""
         if kind not in KINDS:
             raise InputError(f"uncertainty {kind!r} is not known; choose one of {', '.join(KINDS)}")
         if cluster is not None and kind not in ("cluster", "bootstrap"):
             raise InputError(f"uncertainty {kind!r} takes no cluster; use 'cluster' or 'bootstrap'")
+        kind = self.choose(kind)
         if kind != "hessian" and self.pull is None:
             raise InputError(
                 f"uncertainty {kind!r} needs every vote's gradient, which this ranker does not give; use 'hessian'"
@@ -110,6 +128,12 @@ class Evidence:
         if cluster is not None and cluster not in self.clusters:
             raise InputError(f"no cluster {cluster!r} in the votes: {self._choices()}")
         return cluster
+
+    def cluster_count(self, cluster: str) -> int:
+        """Number of clusters; a row without one counts by itself."""
+        codes = self.clusters[cluster]
+        known = codes >= 0
+        return len(np.unique(codes[known])) + int(np.count_nonzero(~known))
 
     def _choices(self) -> str:
         if not self.clusters:

@@ -37,6 +37,7 @@ SEED = 1990
 def variances(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
     """Return the variance of each mean-centred score, by `hessian`, `sandwich` or `cluster`."""
     cluster = evidence.require(kind, cluster)
+    kind = evidence.choose(kind)
     graph = Graph(evidence)
     if kind == "hessian":
         found = _hessian_series(graph)

@@ -1,0 +1,85 @@
+"""Text in columns: labels of any script, numbers that may be infinite."""
+
+from __future__ import annotations
+
+import math
+import unicodedata
+from collections.abc import Collection, Sequence
+
+__all__ = ["aligned", "number", "one_line", "width"]
+
+
+def width(text: str) -> int:
+    """Columns that `text` takes on a terminal: two for wide characters, none for combining ones.
+
+    Examples
+    --------
+    >>> width("茶"), width("thé")
+    (2, 3)
+    """
+    if text.isascii():
+        return len(text)
+    return sum(_columns(character) for character in text)
+
+
+def _columns(character: str) -> int:
+    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def one_line(label: object) -> str:
+    """A label as text that stays in its cell: line ends and control characters are written as escapes.
+
+    Examples
+    --------
+    >>> print(one_line("green\\ntea"))
+    green\\ntea
+    """
+    text = str(label)
+    if text.isprintable():
+        return text
+    return "".join(_escaped(character) for character in text)
+
+
+def _escaped(character: str) -> str:
+    hostile = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in DIRECTIONS
+    return character.encode("unicode_escape").decode() if hostile else character
+
+
+# Marks that turn the direction of all that follows, also in other cells.
+DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+
+def number(value: float, digits: int) -> str:
+    """A number with so many decimals; ∞ where it has no end, and no negative zero.
+
+    Examples
+    --------
+    >>> number(-0.001, 2), number(float("-inf"), 2)
+    ('0.00', '-∞')
+    """
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:z.{digits}f}"
+
+
+def aligned(
+    heads: Sequence[str], columns: Sequence[Sequence[object]], *, to_left: Collection[str] = ("item", "")
+) -> str:
+    """Columns of cells below their heads, as lines of text; those named in `to_left` begin at the left.
+
+    Examples
+    --------
+    >>> print(aligned(["rank", "item"], [[1, 2], ["茶", "coffee"]]))
+    rank  item
+       1  茶
+       2  coffee
+    """
+    made = [[one_line(cell) for cell in [head, *cells]] for head, cells in zip(heads, columns, strict=True)]
+    for head, cells in zip(heads, made, strict=True):
+        widths = [width(cell) for cell in cells]
+        for k, own in enumerate(widths):
+            space = " " * (max(widths) - own)
+            cells[k] = cells[k] + space if head in to_left else space + cells[k]
+    return "\n".join("  ".join(line).rstrip() for line in zip(*made, strict=True))
