@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 import podium
 import reference_uncertainty as reference
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 from podium.ranking import Ranking
 
 ELO = 400 / np.log(10)
@@ -19,7 +19,7 @@ def fitted(shift=0.0, unit=1.0, lazily=False, **more):
     truth = np.array([1.0, -1.0, 0.5, 0.0])
     left, right, won = reference.votes(rng, truth, 200)
     u = reference.fit(4, left, right, won, np.ones(200))
-    judge = rng.integers(10, size=200)
+    judge = rng.permutation(200) % 40
     e = reference.evidence(4, left, right, won, np.ones(200), u, clusters={"judge": judge}, **more)
     record = (np.array([1.0, 2, 3, 4]), np.array([4.0, 3, 2, 1]), np.zeros(4))
     return Ranking(
@@ -214,3 +214,152 @@ def test_six_thousand_items_print_without_waiting_and_have_intervals_when_asked(
     assert ((wide_best <= best) & (worst <= wide_worst)).all()
     assert ranking.tiers()[0][0] == ranking.order[0]
     assert ranking.probability_best().sum() == pytest.approx(1)
+
+
+def five_and_a_newcomer(wins=3, l2=1e-3, **more):
+    """Three hundred votes on five items, and `new`, who won every one of a few more; the same without `new`."""
+    rng = np.random.default_rng(4)
+    left, right, won = reference.votes(rng, np.array([1.2, 0.4, 0.3, -0.6, -1.3]), 300)
+    known = reference.fit(5, left, right, won, np.ones(300), l2=l2)
+    before = Ranking("abcde", known, evidence=reference.evidence(5, left, right, won, np.ones(300), known, l2=l2))
+    left = np.concatenate([left, np.full(wins, 5)])
+    right, won = np.concatenate([right, np.arange(wins) % 3]), np.concatenate([won, np.ones(wins)])
+    u = reference.fit(6, left, right, won, np.ones(len(won)), l2=l2)
+    ends = {"open_above": np.arange(6) == 5, "open_below": np.zeros(6, dtype=bool)}
+    e = reference.evidence(6, left, right, won, np.ones(len(won)), u, l2=l2, **ends)
+    return before, Ranking([*"abcde", "new"], u, evidence=e, **more)
+
+
+@pytest.mark.parametrize("l2", [1e-3, 1e-6])
+@pytest.mark.parametrize("kind", ["hessian", "sandwich", "bootstrap"])
+def test_an_undefeated_newcomer_leaves_the_intervals_of_the_others_alone(kind, l2):
+    before, after = five_and_a_newcomer(l2=l2)
+    plain = before.with_uncertainty(kind, seed=1).std_errors
+    assert_allclose(
+        after.with_uncertainty(kind, seed=1).std_errors[:5], plain, rtol=0.08 if kind == "bootstrap" else 0.02
+    )
+    assert "mean of the 5 bounded items held fixed" in repr(after)
+
+
+@pytest.mark.parametrize("l2", [1e-3, 1e-6])
+def test_the_finite_end_of_an_undefeated_item_is_where_its_wins_become_improbable(l2):
+    ranking = five_and_a_newcomer(l2=l2)[1]
+    lower, upper = ranking.intervals()
+    chances = reference.sigmoid(lower[5] - ranking.scores[:3])
+    assert np.prod(chances) == pytest.approx(0.025, rel=1e-6)  # Clopper & Pearson for three opponents
+    assert upper[5] == np.inf
+
+
+def test_a_newcomer_drags_nobody_into_its_tier_and_has_no_confidence():
+    before, ranking = five_and_a_newcomer()
+    tiers = before.tiers()
+    assert ranking.tiers() == [("new", *tiers[0]), *tiers[1:]]
+    assert ranking.rank_intervals()[0][5] == 1
+    assert "new" in ranking.top_set(1)
+    assert np.isnan(ranking.probability_above("new", "a"))
+    best = ranking.probability_best()
+    assert np.isnan(best[5])
+    assert best[:5].sum() == pytest.approx(1)
+
+
+def test_a_champion_with_many_wins_has_a_tier_of_its_own():
+    before, ranking = five_and_a_newcomer(wins=90)
+    assert ranking.tiers() == [("new",), *before.tiers()]
+    assert ranking.rank_intervals()[1][5] == 1
+
+
+def test_against_an_open_ended_item_all_others_are_open_below():
+    ranking = five_and_a_newcomer()[1]
+    lower, upper = ranking.intervals(reference="new")
+    assert (lower[:5] == -np.inf).all()
+    assert np.isfinite(upper[:5]).all()
+    assert lower[5] == upper[5] == ranking.score("new")
+
+
+def weighted(**more):
+    rng = np.random.default_rng(9)
+    left, right, won = reference.votes(rng, np.zeros(4), 200)
+    weight = rng.exponential(size=200)
+    u = reference.fit(4, left, right, won, weight)
+    return Ranking("abcd", u, evidence=reference.evidence(4, left, right, won, weight, u), **more)
+
+
+def test_weights_that_are_not_counts_get_the_sandwich_and_say_so():
+    ranking = weighted()
+    assert_allclose(ranking.std_errors, ranking.with_uncertainty("sandwich").std_errors)
+    assert "sandwich, as weights are not counts" in repr(ranking)
+    assert not np.allclose(ranking.std_errors, weighted(uncertainty="hessian").std_errors)
+    assert_allclose(fitted().std_errors, fitted().with_uncertainty("hessian").std_errors)
+
+
+def clustered(count):
+    rng = np.random.default_rng(9)
+    left, right, won = reference.votes(rng, np.zeros(4), 200)
+    u = reference.fit(4, left, right, won, np.ones(200))
+    e = reference.evidence(4, left, right, won, np.ones(200), u, clusters={"ranking": rng.permutation(200) % count})
+    return Ranking("abcd", u, evidence=e, uncertainty="cluster", cluster="ranking")
+
+
+def test_few_clusters_are_warned_of_and_named_below_the_table():
+    with pytest.warns(DataWarning, match="rest on 7 clusters only"):
+        assert clustered(7).std_errors is not None
+    assert "rest on 7 clusters only" in repr(clustered(7))
+    assert clustered(30).std_errors is not None
+
+
+def test_a_single_cluster_falls_back_and_says_so():
+    alone = clustered(1)
+    with pytest.warns(DataWarning, match="all votes are of one ranking"):
+        assert_allclose(alone.std_errors, clustered(40).with_uncertainty("hessian").std_errors)
+    assert "all votes are of one ranking" in repr(clustered(1))
+    with pytest.raises(InputError, match="all votes are of one ranking"):
+        alone.with_uncertainty("cluster")
+
+
+def test_printing_never_fails():
+    def broken():
+        raise ArithmeticError("the votes are on fire")
+
+    for text in (repr(Ranking("ab", [1, 2], evidence=broken)), Ranking("ab", [1, 2], evidence=broken)._repr_html_()):
+        assert "2.00" in text
+        assert "no intervals: the votes are on fire" in text
+
+
+def test_an_item_called_mean_is_not_mistaken_for_the_mean():
+    ranking = Ranking(["mean", "median", "mode", "sum"], fitted().scores, evidence=fitted().evidence)
+    with pytest.raises(InputError, match=r"give reference=\('item', 'mean'\)"):
+        ranking.intervals(reference="mean")
+    assert_allclose(ranking.intervals(reference=("item", "mean")), fitted().intervals(reference="ale"))
+    assert_allclose(ranking.intervals(), fitted().intervals(reference="mean"))
+
+
+def test_equal_labels_and_unknown_kinds_are_refused():
+    with pytest.raises(InputError, match="'a' stands twice"):
+        Ranking(["a", "b", "a"], [1, 2, 3])
+    with pytest.raises(InputError, match="'zzz' is not known"):
+        Ranking("ab", [1, 2], uncertainty="zzz")
+
+
+@pytest.mark.parametrize("level", ["x", None, 0, 1, -0.5, 95])
+def test_a_level_that_is_none_is_refused(level):
+    for ask in (fitted().intervals, fitted().rank_intervals, fitted().tiers):
+        with pytest.raises(InputError, match="level must lie between 0 and 1"):
+            ask(level)
+
+
+def test_a_table_without_a_level_computes_nothing():
+    def never():
+        raise AssertionError("not asked for")
+
+    frame = Ranking("ab", [1, 2], evidence=never).to_frame(level=None)
+    assert frame["item"].to_list() == ["b", "a"]
+    for name in ("std_error", "lower", "upper", "rank_lower", "rank_upper", "tier"):
+        assert frame[name].null_count() == 2
+    assert frame.schema == fitted().to_frame().schema
+
+
+def test_labels_of_any_script_stay_in_their_cell():
+    lines = repr(Ranking(["茶", "two\nlines", "e\u0301"], [3, 2, 1])).splitlines()
+    assert lines[1].endswith("茶           3.00")
+    assert lines[2].endswith("two\\nlines   2.00")
+    assert lines[3].endswith("e\u0301            1.00")

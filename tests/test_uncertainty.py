@@ -141,7 +141,7 @@ def test_what_a_kind_needs_is_said(season):
     bare = Evidence(2, np.array([0]), np.array([1]), np.array([1.0]))
     with pytest.raises(InputError, match="'sandwich' needs every vote's gradient"):
         covariance(bare, "sandwich")
-    with pytest.raises(InputError, match="'jackknife' is not known; choose one of hessian"):
+    with pytest.raises(InputError, match="'jackknife' is not known; choose one of auto, hessian"):
         covariance(season, "jackknife")
     with pytest.raises(InputError, match="no cluster 'group' in the votes: the votes have 'judge'"):
         covariance(season, "cluster", "group")
