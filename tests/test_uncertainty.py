@@ -516,3 +516,37 @@ def test_confidence_to_be_best_leaves_out_the_hopeless_only():
     expected = np.bincount(draws, minlength=4) / 40_000
     assert_allclose(probability_best(u, Spread(covariance=c)), expected, atol=0.02)
     assert_allclose(probability_best(u, Spread(variances=np.diag(c))), expected, atol=0.02)
+
+
+@pytest.mark.parametrize("kind", ["hessian", "sandwich", "cluster"])
+@pytest.mark.parametrize("limit", [5000, 100])
+def test_open_ended_items_leave_the_rest_as_it_was(kind, limit, monkeypatch):
+    """Three items that met only each other, and one that beat a core item; dense and large n."""
+    core = robust_evidence("random", np.random.default_rng(23), n=150)
+    outside = np.isin(np.arange(154), [150, 151, 152])
+    more = {"left": [150, 151, 153], "right": [151, 152, 0], "curvature": [0.2, 0.2, 1e-3]}
+    more |= {"pull_left": more["left"], "pull_right": more["right"], "pull": [-0.3, -0.3, -0.01]}
+    more |= {"pull_weight": [1.0] * 3, "pull_weight_sq": [1.0] * 3}
+    joined = {name: np.concatenate([getattr(core, name), values]) for name, values in more.items()}
+    clusters = {"judge": np.concatenate([core.clusters["judge"], [0, 1, 2]])}
+    ends = {"open_above": outside | (np.arange(154) == 153), "open_below": outside}
+    e = dataclasses.replace(core, n=154, clusters=clusters, **joined, **ends)
+    expected = covariance(core, kind).diagonal()
+    monkeypatch.setattr("podium.uncertainty.estimate.DENSE_LIMIT", limit)
+    found = spread(e, kind)
+    assert (found.covariance is None) is (limit == 100)
+    assert_allclose(found.variance[:150], expected, rtol=1e-9 if limit == 5000 else 0.05)
+    assert np.isinf(found.variance[150:]).all()
+    lower, upper = found.bounds(np.zeros(154), 1.959963984540054)
+    assert np.isinf(lower[150:153]).all()
+    assert np.isinf(upper[150:]).all()
+    # One vote with margin log(0.99/0.01) is lost with chance 0.975 when the item lies log(0.99/0.01) + log(39) lower.
+    assert lower[153] == pytest.approx(-np.log(99) - np.log(39))
+
+
+def test_auto_is_the_sandwich_only_when_weights_are_not_counts(season):
+    assert season.choose("auto") == "sandwich"
+    assert_allclose(covariance(season, "auto"), covariance(season, "sandwich"))
+    counted = dataclasses.replace(season, pull_weight=np.ones(600), pull_weight_sq=np.ones(600))
+    assert counted.choose("auto") == "hessian"
+    assert dataclasses.replace(season, pull=None).choose("auto") == "hessian"
