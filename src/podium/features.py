@@ -322,6 +322,8 @@ def _numbers(values: Any, name: str, labels: Sequence[Hashable] | None) -> Float
             import polars as pl
 
             column = values.cast(pl.Float64).to_numpy()
+        elif isinstance(values, np.ndarray):
+            column = values
         else:
             column = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     except (TypeError, ValueError, ArithmeticError) as problem:
