@@ -25,7 +25,14 @@ def test_a_saved_model_answers_as_before(name, tmp_path):
 
 
 def test_every_estimator_is_in_the_suite():
-    values = {"Evidence", "FeatureSpec", "Ranking", "Spread", "Stream"}  # parts of models, tested with them
+    values = {
+        "Evidence",
+        "FeatureSpec",
+        "Ranking",
+        "RunningScale",
+        "Spread",
+        "Stream",
+    }  # parts of models, tested with them
     missing = set(KNOWN) - values - {name.partition(",")[0] for name in MODELS}
     assert not missing, f"add to tests/suites/models.py: {missing}"
 

@@ -216,7 +216,8 @@ def _meaning(ranking: Ranking, level: float) -> list[str]:
     share = f"{100 * level:g}"
     told = [
         f"Bars are {share} % intervals: were the votes collected anew, again and again, {share} of 100 such intervals "
-        "would hold the true score, the mean of all scores held fixed. Ranks are those an item may have, as surely. "
+        "would hold the true score, the mean of all bounded scores held fixed. Ranks are those an item may have, as "
+        "surely. "
         "Items of one tier (shaded in turn) are not told apart from the first of it.",
     ]
     if not np.isfinite(ranking.std_errors).all():

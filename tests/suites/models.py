@@ -5,6 +5,8 @@ import numpy as np
 
 from helpers import as_comparisons, sided
 from podium.multilabel import LabelRanker, OnlineLabelRanker
+from podium.ordinal import CumulativeLogit, MedianBaseline, OrdinalPerceptron, PassiveAggressiveOrdinal, PRank
+from podium.ordinal.stream import Grader
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.counting import Borda, Copeland, WinRate
 from podium.pairwise.crowd import CrowdBradleyTerry
@@ -23,7 +25,7 @@ def bradley_terry():
 
 def bradley_terry_with_all():
     model = BradleyTerry(l2=0.1, ties="davidson", side_effect=True, scale="elo", anchor=(1, 1500.0))
-    return model.fit(sided(3, ROWS))
+    return model.fit(sided(3, [*ROWS, (0, 1, 0.0, 1.0), (1, 2, 0.0, 1.0)]))  # the left side does not always win
 
 
 def rabf():
@@ -70,6 +72,23 @@ def online():
     return OnlineRABF(average=True).add({"a": [1.0], "b": [2.0]}).update("b", "a").update("a", "b")
 
 
+GRADED = (np.arange(24.0).reshape(12, 2) % 5, np.arange(12) % 3)
+
+
+def graded(estimator):
+    return estimator.fit(*GRADED)
+
+
+def answers_about_grades(model):
+    return [model.predict(GRADED[0])]
+
+
+def grader():
+    model = Grader.empty(["a", "b"], PassiveAggressiveOrdinal(classes=[0, 1, 2]))
+    model.learn(*GRADED)
+    return model
+
+
 def scores(model):
     return [model.ranking_.scores]
 
@@ -84,6 +103,12 @@ MODELS = {
     "RankCentrality": (lambda: RankCentrality().fit(as_comparisons(3, ROWS)), scores),
     "BradleyTerry": (bradley_terry, answers_of_bradley_terry),
     "BradleyTerry, all options": (bradley_terry_with_all, answers_of_bradley_terry),
+    "CumulativeLogit": (lambda: graded(CumulativeLogit()), answers_about_grades),
+    "Grader": (grader, lambda model: [model.classifier.predict(model.scale.apply(GRADED[0]))]),
+    "MedianBaseline": (lambda: graded(MedianBaseline()), answers_about_grades),
+    "OrdinalPerceptron": (lambda: graded(OrdinalPerceptron(random_state=0)), answers_about_grades),
+    "PRank": (lambda: graded(PRank(random_state=0)), answers_about_grades),
+    "PassiveAggressiveOrdinal": (lambda: graded(PassiveAggressiveOrdinal(random_state=0)), answers_about_grades),
     "RABF": (rabf, answers_of_rabf),
     "LabelRanker": (lambda: LabelRanker("sum@1").fit(*LABELLED), answers_of_label_ranker),
     "OnlineLabelRanker": (lambda: OnlineLabelRanker("sum@1").fit(*LABELLED), answers_of_label_ranker),

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from podium.errors import InputError
+from podium.text import aligned, number, one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -64,24 +65,20 @@ def leaderboard(frame: pl.DataFrame, *, digits: int) -> str:
     heads = ["rank", "item", "score"]
     columns: list[list[str]] = [
         [str(value) for value in frame["rank"]],
-        [str(value) for value in frame["item"]],
+        [one_line(value) for value in frame["item"]],
         [f"{value:z.{digits}f}" for value in frame["score"]],
     ]
     if sure:
         heads += ["interval", "", "ranks", "tier"]
         lower, upper = frame["lower"].to_list(), frame["upper"].to_list()
-        columns.append([f"{_number(a, digits)} … {_number(b, digits)}" for a, b in zip(lower, upper, strict=True)])
+        columns.append([f"{number(a, digits)} … {number(b, digits)}" for a, b in zip(lower, upper, strict=True)])
         columns.append(_bars(frame["score"].to_list(), lower, upper))
         columns.append([f"{a}–{b}" for a, b in zip(frame["rank_lower"], frame["rank_upper"], strict=True)])
         columns.append([str(value) for value in frame["tier"]])
     if frame["comparisons"].null_count() < len(frame):
         heads.append("votes")
         columns.append([f"{value:,.10g}" for value in frame["comparisons"]])
-    return _aligned(heads, columns)
-
-
-def _number(value: float, digits: int) -> str:
-    return f"{value:z.{digits}f}" if math.isfinite(value) else ("∞" if value > 0 else "-∞")
+    return aligned(heads, columns)
 
 
 def _bars(scores: list[float], lower: list[float], upper: list[float]) -> list[str]:
@@ -101,17 +98,3 @@ def _bars(scores: list[float], lower: list[float], upper: list[float]) -> list[s
         cells[place(score)] = "●"
         rows.append("".join(cells).rstrip())
     return rows
-
-
-def _aligned(heads: list[str], columns: list[list[Any]]) -> str:
-    widths = [max(len(cell) for cell in [head, *cells]) for head, cells in zip(heads, columns, strict=True)]
-    to_left = [head in ("item", "") for head in heads]
-
-    def line(cells: list[str]) -> str:
-        padded = [
-            cell.ljust(width) if left else cell.rjust(width)
-            for cell, width, left in zip(cells, widths, to_left, strict=True)
-        ]
-        return "  ".join(padded).rstrip()
-
-    return "\n".join([line(heads), *(line(list(row)) for row in zip(*columns, strict=True))])

@@ -30,7 +30,7 @@ PASSED = (
     "l2", "ties", "scale", "loss", "flip_rate", "feature_penalty", "residual_penalty", "missing", "one_hot"
 )  # fmt: skip
 PICTURES = ("intervals", "wins", "history")
-SPREADS = ("none", "hessian", "sandwich", "judge", "group", "ranking", "bootstrap")
+SPREADS = ("auto", "none", "hessian", "sandwich", "judge", "group", "ranking", "bootstrap")
 
 
 @click.command()
@@ -177,10 +177,8 @@ def _spread(ranking: Ranking, given: dict[str, Any]) -> Ranking:
 def _table(ranking: Ranking, given: dict[str, Any]) -> pl.DataFrame:
     import polars as pl
 
-    frame = ranking.to_frame(level=given["level"], simultaneous=given["simultaneous"])
-    if given["ci"] == "none":
-        unknown = ["std_error", "lower", "upper", "rank_lower", "rank_upper", "tier"]
-        frame = frame.with_columns(pl.lit(None).cast(frame.schema[name]).alias(name) for name in unknown)
+    level = None if given["ci"] == "none" else given["level"]
+    frame = ranking.to_frame(level=level, simultaneous=given["simultaneous"])
     if given["min_votes"]:
         frame = frame.filter(pl.col("comparisons") >= given["min_votes"])
     return frame.head(given["top"]) if given["top"] else frame

@@ -112,8 +112,8 @@ class BradleyTerry:
         if self.anchor is not None:
             item, score = _anchor(self.anchor, comparisons.items)
             scores += score - scores[comparisons.items.index(item)]
-            note = f"{item!r} is set to {score:g}; intervals hold the mean of all scores fixed"
-        clusters = ("cluster", "ranking") if comparisons.group_is == "ranking" else ("hessian", None)
+            note = f"{item!r} is set to {score:g}; intervals hold the mean of the bounded scores fixed"
+        clusters = ("cluster", "ranking") if comparisons.group_is == "ranking" else ("auto", None)
         self.ranking_ = Ranking(
             comparisons.items,
             scores,

@@ -147,7 +147,7 @@ class RABF:
         self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
         self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))
         self.covariate_names_, self.covariate_coef_ = c.covariate_names, place.extras
-        robust = "sandwich" if self.flip_rate and self.loss == "logistic" else "hessian"
+        robust = "sandwich" if self.flip_rate and self.loss == "logistic" else "auto"
         clustered = c.group_is == "ranking" and c.group is not None
         self.ranking_ = Ranking(
             labels,
