@@ -126,7 +126,9 @@ def fit(
 @click.option("--model", required=True, type=click.Path(dir_okay=False), help="Model file of `podium grade fit`.")
 @click.option("--id", "ids", multiple=True, help="Column to copy to the output; may be repeated.")
 @click.option("--margin", type=float, help="Add lower and upper: the grades within this distance of the score.")
-@click.option("--out", type=click.Path(dir_okay=False), help="CSV file to write instead of standard output.")
+@click.option(
+    "-o", "--output", "out", type=click.Path(dir_okay=False), help="CSV file to write instead of standard output."
+)
 def predict(tables: tuple[str, ...], model: str, ids: tuple[str, ...], margin: float | None, out: str | None) -> None:
     """Grade the rows of TABLES: a CSV table with the columns of --id, grade and score."""
     import sys
