@@ -404,7 +404,7 @@ class Comparisons:
         if unbounded and l2 == 0:
             raise InputError(f"{unbounded}, so no finite scores exist; set l2 > 0")
         if unbounded:
-            text = f"{unbounded}; their distance is set by l2 = {l2:g} alone, and their intervals are open-ended"
+            text = f"{unbounded}; the distance to the rest is set by l2 = {l2:g} alone, and intervals are open-ended"
             warnings.warn(text, SeparationWarning, stacklevel=3)
 
     def _unbounded(self) -> str:
