@@ -15,8 +15,8 @@ import sys
 import time
 
 import numpy as np
-from benchmarks.peers import sorts, trueskill_driven, uniform_bradley_terry
 
+from benchmarks.peers import sorts, trueskill_driven, uniform_bradley_terry
 from podium.active import kemeny, rank_with
 from podium.active.oracles import Simulated
 from podium.active.order import iterated_search, mfast_cost

@@ -8,6 +8,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+
 from benchmarks.harness import Data, Scenario, Way
 from benchmarks.peers import arena_rank, choix, crowdkit, elote, evalica, fastchat, openskill, sklearn, trueskill
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+
 from benchmarks.harness import Data, Scenario, Way
 from benchmarks.peers import choix, crowdkit, elote, literal, openskill, scipy, sklearn
 

@@ -17,8 +17,8 @@ from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
-from papers import ordinal_printed as printed
 
+from papers import ordinal_printed as printed
 from podium.datasets import load_graded
 from podium.errors import InputError
 from podium.ordinal import MedianBaseline, OrdinalPerceptron, PassiveAggressiveOrdinal, PRank

@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from helpers import simulate, thin_data
 from podium import BradleyTerry, Comparisons, Ranking
 from podium.assessment import assess, calibration, known_methods
 from podium.differences import Standing, compare_rankings, holm
 from podium.errors import InputError
 from podium.splits import deal, share
+
+from helpers import simulate, thin_data
 
 
 class Fixed:

@@ -5,6 +5,7 @@ import os
 import time
 
 import pytest
+
 from benchmarks import harness, run
 from benchmarks.harness import Result, Scenario, Way, run_scenario
 

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from helpers import as_comparisons, sided
 from podium import Comparisons
 from podium.errors import InputError
+
+from helpers import as_comparisons, sided
 from reference import pair_table, strong_components
 from strategies import votes
 

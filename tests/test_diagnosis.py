@@ -8,11 +8,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from helpers import as_comparisons, simulate, thin_data
 from podium import BradleyTerry, Comparisons
 from podium.diagnosis import Reliability, diagnose, score_history
 from podium.errors import InputError
 from podium.splits import deal, share, take
+
+from helpers import as_comparisons, simulate, thin_data
 from strategies import votes
 
 

@@ -10,6 +10,7 @@ from numpy.testing import assert_array_equal
 import podium
 from podium.errors import InputError
 from podium.models import KNOWN
+
 from suites.models import MODELS
 
 

@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from numpy.testing import assert_allclose
 
-from helpers import as_comparisons, simulate, thin_data
 from podium import BradleyTerry, Comparisons, Ranking, WinRate, plots
 from podium.errors import DataWarning, InputError
+
+from helpers import as_comparisons, simulate, thin_data
 from strategies import votes
 
 

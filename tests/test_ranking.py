@@ -7,9 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 import podium
-import reference_uncertainty as reference
 from podium.errors import DataWarning, InputError
 from podium.ranking import Ranking
+
+import reference_uncertainty as reference
 
 ELO = 400 / np.log(10)
 

@@ -10,11 +10,12 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
-from helpers import simulate, thin_data
 from podium import BradleyTerry, Comparisons, WinRate
 from podium.diagnosis import diagnose, score_history
 from podium.errors import InputError
 from podium.report import Report, check_path, summary
+
+from helpers import simulate, thin_data
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 

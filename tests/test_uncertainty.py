@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-import reference_uncertainty as reference
 from podium.errors import InputError
 from podium.uncertainty import (
     Evidence,
@@ -26,6 +25,8 @@ from podium.uncertainty import (
     tiers,
     top_set,
 )
+
+import reference_uncertainty as reference
 
 
 @pytest.fixture

@@ -10,11 +10,12 @@ import pytest
 from click.testing import CliRunner
 
 import podium
-from helpers import simulate
 from podium.active import ActiveRanker
 from podium.active.log import parse_log
 from podium.cli import main
 from podium.multilabel import LabelRanker
+
+from helpers import simulate
 
 PNG = b"\x89PNG"
 

@@ -1,6 +1,7 @@
 """The way of the FastChat leaderboard, written from its description: pandas counts, scikit-learn or L-BFGS solves."""
 
 import numpy as np
+
 from benchmarks.harness import Data
 
 LN10 = np.log(10.0)

@@ -1,8 +1,9 @@
 """ir_measures: one door to several evaluators; end to end from arrays."""
 
 import ir_measures
-from benchmarks.peers.pytrec_eval_metrics import dictionaries
 from ir_measures import AP, RR, nDCG
+
+from benchmarks.peers.pytrec_eval_metrics import dictionaries
 
 
 def evaluate(y, s, sizes):

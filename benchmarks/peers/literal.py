@@ -1,6 +1,7 @@
 """Rule (19) of the RABF paper as one would write it with NumPy."""
 
 import numpy as np
+
 from benchmarks.harness import Data
 
 

@@ -1,8 +1,9 @@
 """ranx: Qrels and Run objects, compiled on first use; end to end from arrays."""
 
-from benchmarks.peers.pytrec_eval_metrics import dictionaries
 from ranx import Qrels, Run
 from ranx import evaluate as measure
+
+from benchmarks.peers.pytrec_eval_metrics import dictionaries
 
 
 def evaluate(y, s, sizes):

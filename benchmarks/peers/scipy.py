@@ -1,6 +1,7 @@
 """SciPy: least squares on votes by its sparse solvers."""
 
 import numpy as np
+
 from benchmarks.harness import Data
 
 

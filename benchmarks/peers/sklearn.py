@@ -4,6 +4,7 @@ The penalty is the same as ours (C = 1 / (2·l2)), the tolerance as tight as its
 """
 
 import numpy as np
+
 from benchmarks.harness import Data
 
 

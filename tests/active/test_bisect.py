@@ -12,6 +12,7 @@ from podium.active.order import SparseWins
 from podium.active.posterior import BLUR, RATIO, SIDE, TEMPER, UNIT, Posterior, rater_weights
 from podium.active.quicksort import quicksort
 from podium.errors import InputError
+
 from reference_active import posterior_of, random_tournament
 
 

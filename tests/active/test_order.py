@@ -18,6 +18,7 @@ from podium.active.order import (
     window_search,
 )
 from podium.errors import InputError
+
 from reference_active import cost_of, least_cost, random_tournament
 
 votes = st.integers(2, 6).flatmap(

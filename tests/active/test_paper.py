@@ -18,6 +18,7 @@ from podium.active.oracles import MatrixOracle, Simulated
 from podium.active.quicksort import quicksort
 from podium.active.state import State, together
 from podium.errors import InputError
+
 from reference_active import cost_of, least_cost, moved, random_tournament
 from reference_active import cross_block_hinge as listed_hinge
 

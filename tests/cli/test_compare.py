@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from helpers import simulate
 from podium.cli.compare import compare
 from podium.errors import InputError
+
+from helpers import simulate
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from podium.errors import InputError
 from podium.models import load
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
 from podium.ordinal.stream import Grader, RunningScale
+
 from suites.ordinal import graded
 
 

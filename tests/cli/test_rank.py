@@ -11,8 +11,9 @@ import polars as pl
 import pytest
 
 import podium
-from helpers import simulate
 from podium.cli import run
+
+from helpers import simulate
 
 KEYS = [
     "item", "score", "std_error", "lower", "upper", "rank", "rank_lower", "rank_upper", "tier",

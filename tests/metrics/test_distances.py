@@ -8,6 +8,7 @@ from scipy.stats import kendalltau
 
 from podium.errors import InputError
 from podium.metrics import footrule, kendall_distance, kendall_tau, top_k_footrule, top_k_kendall
+
 from reference_metrics import kendall_pairs
 from reference_metrics import top_k_kendall as slow_top_k
 

@@ -7,6 +7,7 @@ import pytest
 
 from podium.errors import InputError
 from podium.metrics import check_family, loss_family
+
 from reference_metrics import loss_of
 
 K = 4

@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from podium import metrics
 from podium.errors import InputError
+
 from reference_metrics import gain_of, loss_of, ranks_by_label
 
 RNG = np.random.default_rng(5)

@@ -10,6 +10,7 @@ from sklearn.metrics import label_ranking_average_precision_score, ndcg_score
 
 from podium.errors import InputError
 from podium.metrics import ranking_report
+
 from reference_metrics import expected_gain, gain_of, loss_of, ranks_by_label, worst_ranks
 
 BINARY = ("recall", "hit", "ap", "auc", "rr")

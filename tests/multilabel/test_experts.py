@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 
 from podium.errors import InputError
 from podium.multilabel import ExpertLabelRanker, ExpertThresholdLearner, Halving
+
 from reference_metrics import loss_of
 from reference_multilabel import every_expert
 

@@ -13,6 +13,7 @@ from podium.errors import InputError
 from podium.metrics import ranking_loss
 from podium.multilabel import AgnosticLabelRanker, LabelRanker, OnlineLabelRanker, binary_relevance
 from podium.multilabel.online import top_chances
+
 from reference_multilabel import adagrad
 
 

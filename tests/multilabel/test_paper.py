@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from papers.multilabel import consistency, expert_regret, falls, online_regret, pac, table_1
 
 

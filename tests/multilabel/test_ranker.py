@@ -15,6 +15,7 @@ from podium import load, save
 from podium.errors import ConvergenceError, InputError
 from podium.metrics import ranking_loss
 from podium.multilabel import LabelRanker
+
 from reference_multilabel import adagrad
 
 

@@ -10,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 
 from podium.errors import ConvergenceWarning, InputError, SeparationWarning
 from podium.ordinal import CumulativeLogit
+
 from suites.ordinal import ThresholdSuite, graded
 
 

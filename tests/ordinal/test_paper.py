@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 from numpy.testing import assert_allclose
+
 from papers import ordinal as study
 from papers import ordinal_printed as printed
 

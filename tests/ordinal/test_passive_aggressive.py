@@ -20,6 +20,7 @@ from podium.ordinal import (
     mistake_bound,
 )
 from podium.ordinal.losses import slacks
+
 from reference_ordinal import online, passive_aggressive_step
 from suites.ordinal import OnlineSuite, OrdinalSuite, ThresholdSuite, graded
 

@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
 from podium.kernels import ordinal, ordinal_perceptron
+
 from reference_ordinal import online, passive_aggressive_step, prank_step
 
 VARIANTS = {"pa": 0, "pa1": 1, "pa2": 2, "prank": 3}

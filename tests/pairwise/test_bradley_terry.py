@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from helpers import as_comparisons, sided, simulate, thin_data
 from podium import BradleyTerry, Comparisons, solvers
 from podium.errors import ConnectivityWarning, ConvergenceError, InputError, NotFittedError, SeparationWarning
+
+from helpers import as_comparisons, sided, simulate, thin_data
 from reference import newton
 from strategies import votes
 

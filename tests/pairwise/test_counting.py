@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from helpers import as_comparisons
 from podium import Borda, Comparisons, Copeland
+
+from helpers import as_comparisons
 from reference import pair_table
 from strategies import votes
 

@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from helpers import as_comparisons
 from podium import Comparisons, Elo
 from podium.errors import InputError, NotFittedError
+
+from helpers import as_comparisons
 from strategies import votes
 
 

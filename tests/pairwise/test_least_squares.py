@@ -5,9 +5,10 @@ import pytest
 from hypothesis import given, settings
 from numpy.testing import assert_allclose
 
-from helpers import as_comparisons, simulate, thin_data
 from podium import Comparisons, LeastSquares
 from podium.errors import ConnectivityWarning, InputError
+
+from helpers import as_comparisons, simulate, thin_data
 from reference_rabf import design
 from strategies import votes
 

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from helpers import simulate
 from podium import RABF, Comparisons, OnlineRABF
 from podium.errors import InputError, NotFittedError
+
+from helpers import simulate
 from reference_rabf import online_loop
 
 

@@ -9,9 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from helpers import as_comparisons, simulate
 from podium import RABF, BradleyTerry, Comparisons, solvers
 from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError
+
+from helpers import as_comparisons, simulate
 from reference_rabf import dense_logistic, design, normal_equations
 from strategies import votes
 

@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from helpers import simulate
 from podium import Comparisons, RankCentrality
 from podium.errors import InputError
 from podium.pairwise import spectral
+
+from helpers import simulate
 
 
 def test_two_items_have_the_odds_of_their_votes():

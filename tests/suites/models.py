@@ -3,7 +3,6 @@ function of the model whose answer must survive the file."""
 
 import numpy as np
 
-from helpers import as_comparisons, sided
 from podium.multilabel import LabelRanker, OnlineLabelRanker
 from podium.ordinal import CumulativeLogit, MedianBaseline, OrdinalPerceptron, PassiveAggressiveOrdinal, PRank
 from podium.ordinal.stream import Grader
@@ -15,6 +14,8 @@ from podium.pairwise.least_squares import LeastSquares
 from podium.pairwise.online import OnlineRABF
 from podium.pairwise.rabf import RABF
 from podium.pairwise.spectral import RankCentrality
+
+from helpers import as_comparisons, sided
 
 ROWS = [(0, 1, 1.0, 1.0), (1, 2, 1.0, 2.0), (2, 0, 0.5, 1.0), (0, 2, 1.0, 1.5), (1, 0, 1.0, 1.0), (2, 1, 1.0, 1.0)]
 

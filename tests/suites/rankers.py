@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from helpers import simulate, thin_data
 from podium.comparisons import Comparisons
 from podium.pairwise import METHODS, ranker
+
+from helpers import simulate, thin_data
 
 
 @dataclass(frozen=True)
