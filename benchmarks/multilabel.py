@@ -2,7 +2,8 @@
 
     python -m benchmarks.multilabel                  streaming on generated data
     python -m benchmarks.multilabel --data DIR       and fits on MULAN sets (see podium.datasets.load_multilabel)
-    python -m benchmarks.multilabel --data DIR --compare     the table of docs/multilabel.md; some minutes
+    python -m benchmarks.multilabel --data DIR --compare     the tables of docs/multilabel.md; some minutes
+    python -m benchmarks.multilabel --data DIR --compare delicious     one set of them
 
 Rivals that are not installed are named and left out (benchmarks/requirements.txt lists them). libmultilabel needs
 PyTorch and an environment of its own; it is not run here. Results go to benchmarks/results/multilabel.json.
@@ -29,6 +30,7 @@ from podium.metrics import ranking_report
 from podium.multilabel import LabelRanker, OnlineLabelRanker
 
 HERE = Path(__file__).resolve().parent
+SETS = ("emotions", "scene", "yeast", "bibtex", "delicious")
 results: dict[str, dict] = {}
 
 
@@ -73,36 +75,27 @@ def streaming():
     results["streaming"] = {"ours_s": ours, "river_s": theirs, "ratio": theirs / ours}
 
 
-def compare(data):
-    for name in ("emotions", "scene", "yeast", "bibtex", "delicious"):
+def compare(data, sets):
+    for name in sets:
         X, Y, n = load_multilabel(name, data)
         small = name in ("emotions", "scene", "yeast")
         if small:
             X = X.toarray()
             X = (X - X[:n].mean(axis=0)) / (X[:n].std(axis=0) + 1e-12)
-        learners = {"linear": LabelRanker("sum@3")}
+        hard = Y[:n].toarray().astype(int)
+        learners = {"linear": LabelRanker("sum@3"), "one-vs-rest": OneVsRestClassifier(LogisticRegression())}
         if small:
             learners |= {"pairwise": LabelRanker("sum@3", surrogate="pairwise")}
             learners |= {"softmax": LabelRanker("sum@3", surrogate="softmax-normalised"), "trees": trees()}
-        row = {}
+            learners |= {"chain": ClassifierChain(LogisticRegression())}
+        row = results.setdefault(f"compare {name}", {})
         for kind, learner in learners.items():
-            if learner is not None:
-                seconds, fitted = cpu(partial(learner.fit, X[:n], Y[:n]))
-                row[kind] = quality(Y[n:], fitted.decision_function(X[n:])) | {"seconds": seconds}
-        if name != "delicious":
-            hard = Y[:n].toarray().astype(int)
-            seconds, fitted = cpu(partial(OneVsRestClassifier(LogisticRegression()).fit, X[:n], hard))
-            row["one-vs-rest"] = quality(Y[n:], fitted.decision_function(X[n:])) | {"seconds": seconds}
-        if small:
-            hard = Y[:n].toarray().astype(int)
-            seconds, fitted = cpu(partial(ClassifierChain(LogisticRegression()).fit, X[:n], hard))
-            row["chain"] = quality(Y[n:], fitted.predict_proba(X[n:])) | {"seconds": seconds}
-        for kind, cell in row.items():
-            print(
-                f"{name:10} {kind:12} sum@3 {cell['sum@3']:.3f}  AP {cell['ap']:.4f}  {cell['seconds']:.2f} s",
-                flush=True,
-            )
-        results[f"compare {name}"] = row
+            if learner is None:
+                continue
+            seconds, fitted = cpu(partial(learner.fit, X[:n], Y[:n] if isinstance(learner, LabelRanker) else hard))
+            scores = fitted.predict_proba(X[n:]) if kind == "chain" else fitted.decision_function(X[n:])
+            row[kind] = cell = quality(Y[n:], scores) | {"seconds": seconds}
+            print(f"{name:10} {kind:12} sum@3 {cell['sum@3']:.3f}  AP {cell['ap']:.4f}  {seconds:.2f} s", flush=True)
 
 
 def trees():
@@ -119,15 +112,15 @@ def trees():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data")
-    parser.add_argument("--compare", action="store_true")
+    parser.add_argument("--compare", nargs="*", choices=SETS)
     given = parser.parse_args()
     warnings.simplefilter("ignore")
     with threadpool_limits(1):
         streaming()
         if given.data:
             bibtex(given.data)
-        if given.data and given.compare:
-            compare(given.data)
+        if given.data and given.compare is not None:
+            compare(given.data, given.compare or SETS)
     target = HERE / "results" / "multilabel.json"
     target.parent.mkdir(exist_ok=True)
     known = json.loads(target.read_text()) if target.exists() else {}
