@@ -45,7 +45,7 @@ def test_a_sweep_places_an_item_at_the_mean_of_its_posterior():
     from podium.kernels.bisect import posterior_sweep
 
     steps = np.concatenate([-away[::-1], [0], away]) / max(UNIT, posterior.spread[item] / 4)
-    room = np.empty(len(grid)), np.empty(len(grid))
+    room = np.empty(len(grid)), np.empty(len(grid)), np.empty(len(grid), dtype=np.int32)
     none = np.empty((1, 0))
     posterior_sweep(
         table.start, table.partner, table.pull, np.array([item]), posterior.position, posterior.spread, 1.5, BLUR,

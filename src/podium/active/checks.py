@@ -88,7 +88,7 @@ def summarise(interview: Interview, estimate: Estimate) -> Summary:
     place = np.empty(n, dtype=np.int64)
     place[estimate.order] = np.arange(n)
     value = np.where(place[votes.left] < place[votes.right], 1.0 - votes.value, votes.value)
-    answered = len(np.unique(votes.left.astype(np.int64) * n + votes.right))
+    answered = evidence.distinct - evidence.skipped
     known = float(value.sum()) * answered / max(1, len(votes))  # several raters on a pair count as one
     rest = pairs - answered
     wrong = 1.0 - share[0] if share else estimate.floor

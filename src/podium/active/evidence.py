@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from podium.active.keys import KeyRows
+
 __all__ = ["Evidence", "Votes"]
 
 SKIP = np.nan
@@ -40,7 +42,7 @@ class Evidence:
         self._value = np.zeros(64)
         self._rater = np.zeros(64, dtype=np.int32)
         self._rows_of: dict[int, list[int]] = {}  # pair -> rows, where there is more than one
-        self._first: dict[int, int] = {}  # pair -> first row
+        self._first = KeyRows()  # pair -> first row
 
     def keys(self, pairs: np.ndarray) -> np.ndarray:
         """One number a pair, the same for (u, v) and (v, u)."""
@@ -55,20 +57,20 @@ class Evidence:
         value = np.where(swap, 1.0 - values, values)
         self._reserve(len(pairs))
         low, high = np.where(swap, pairs[:, ::-1].T, pairs.T)
-        first = self._first
-        listed = keys.tolist()
-        if len(set(listed)) == len(listed) and first.keys().isdisjoint(listed):  # all new: the common case, at once
-            rows = slice(self._size, self._size + len(listed))
+        known = self._first.find(keys)
+        if known.max(initial=-1) < 0 and _distinct(keys):  # all new: the common case, at once
+            rows = slice(self._size, self._size + len(keys))
             self._left[rows], self._right[rows], self._value[rows], self._rater[rows] = low, high, value, raters
-            first.update(zip(listed, range(rows.start, rows.stop), strict=True))
+            self._first.add(keys, np.arange(rows.start, rows.stop))
             self._size = rows.stop
             self.version += 1
             return []
         changed = []
-        for k, key in enumerate(listed):
-            row = first.setdefault(key, self._size)
+        new: dict[int, int] = {}
+        for k, (key, old_row) in enumerate(zip(keys.tolist(), known.tolist(), strict=True)):
+            row = old_row if old_row >= 0 else new.setdefault(key, self._size)
             if row != self._size:
-                row = self._row_of(key, int(raters[k]))
+                row = self._row_of(key, row, int(raters[k]))
                 old = self._value[row] if row < self._size else np.nan
                 if not (np.isnan(old) or np.isnan(value[k]) or old == value[k]):
                     changed.append(k)
@@ -77,12 +79,13 @@ class Evidence:
             self._value[row] = value[k]
             self._rater[row] = raters[k]
             self._size += row == self._size
+        self._first.add(np.fromiter(new, dtype=np.int64), np.fromiter(new.values(), dtype=np.int64))
         self.version += 1
         return changed
 
-    def _row_of(self, key: int, rater: int) -> int:
+    def _row_of(self, key: int, first: int, rater: int) -> int:
         """The row of this rater's word on a pair that others, or the same, have answered; a new one if need be."""
-        rows = self._rows_of.get(key, [self._first[key]])
+        rows = self._rows_of.get(key, [first])
         for row in rows:
             if self._rater[row] == rater:
                 return row
@@ -101,14 +104,14 @@ class Evidence:
 
     def closed(self, keys: np.ndarray) -> np.ndarray:
         """Which pairs have an answer or were skipped."""
-        first = self._first
-        return np.fromiter((key in first for key in keys.tolist()), dtype=bool, count=len(keys))
+        closed: np.ndarray = self._first.find(keys) >= 0
+        return closed
 
     def answers(self, pairs: np.ndarray) -> np.ndarray:
         """Mean answer of the raters on each pair, from its left item's side; nan where there is none."""
         keys = self.keys(pairs)
-        first, several = self._first, self._rows_of
-        row = np.fromiter((first.get(key, -1) for key in keys.tolist()), dtype=np.int64, count=len(keys))
+        several = self._rows_of
+        row = self._first.find(keys)
         value = np.where(row >= 0, self._value[row], np.nan)
         if several:
             for k, key in enumerate(keys.tolist()):
@@ -127,11 +130,17 @@ class Evidence:
     @property
     def skipped(self) -> int:
         """Pairs that were skipped and never answered."""
-        silent = np.flatnonzero(np.isnan(self._value[: self._size])).tolist()
-        keys = {int(self._left[row]) * self.n + int(self._right[row]) for row in silent}
-        return sum(bool(np.isnan(self._value[self._rows_of.get(key, [self._first[key]])]).all()) for key in keys)
+        silent = np.flatnonzero(np.isnan(self._value[: self._size]))
+        keys = np.unique(self._left[silent].astype(np.int64) * self.n + self._right[silent])
+        rows = zip(keys.tolist(), self._first.find(keys).tolist(), strict=True)
+        return sum(bool(np.isnan(self._value[self._rows_of.get(key, [row])]).all()) for key, row in rows)
 
     @property
     def distinct(self) -> int:
         """Pairs with an answer or a skip."""
         return len(self._first)
+
+
+def _distinct(keys: np.ndarray) -> bool:
+    ordered = np.sort(keys)
+    return bool((ordered[1:] != ordered[:-1]).all())

@@ -131,7 +131,7 @@ class Interview:
         self.rounds = 0
         self.contradictions = 0
         self._asked: set[int] = set()
-        self._open: dict[int, tuple[int, int]] = {}  # handed out, not answered: by key, as shown
+        self._open: dict[int, int] = {}  # handed out, not answered: by key, left·n + right as shown
         self._flow: Flow = self.start(self.state)
         self._finished = False
         self._batch = self._next(None)
@@ -184,8 +184,8 @@ class Interview:
                 break
             self._batch = self._next(self._batch)
             self._settle()
-        again = np.array(list(self._open.values()), dtype=np.int64).reshape(-1, 2)
-        return again[:max_pairs]
+        again = np.fromiter(self._open.values(), dtype=np.int64)[:max_pairs]
+        return np.column_stack([again // self.n, again % self.n])
 
     def _hand_out(self, batch: _Batch, max_pairs: int | None) -> np.ndarray:
         """The next pairs of the queue that are still without an answer, within the budget."""
@@ -203,7 +203,7 @@ class Interview:
             found.append(pairs)
             count += len(pairs)
             self._asked.update(keys.tolist())
-            self._open.update(zip(keys.tolist(), map(tuple, pairs.tolist()), strict=True))
+            self._open.update(zip(keys.tolist(), (pairs[:, 0] * self.n + pairs[:, 1]).tolist(), strict=True))
         return np.concatenate(found) if found else NO_PAIRS
 
     def _settle(self) -> None:

@@ -84,7 +84,8 @@ class Posterior:
     def sweep(self, table: SparseWins, sweeps: int, quantiles: np.ndarray | None = None) -> np.ndarray:
         """Move every item to its posterior mean, `sweeps` times; return the places at `quantiles` (n, r) at the end."""
         near, far = _loglik(self.floor), _loglik(self._far_floor(table))
-        room = np.empty(len(self._steps)), np.empty(len(self._steps))
+        cells = len(self._steps)
+        room = np.empty(cells), np.empty(cells), np.empty(cells, dtype=np.int32)
         none = np.empty((self.n, 0))
         target = none
         for number in range(sweeps):

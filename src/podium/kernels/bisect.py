@@ -26,6 +26,7 @@ def posterior_sweep(
     target: cython.double[:, ::1],
     grid: cython.double[::1],
     mass: cython.double[::1],
+    cell: cython.int[::1],
 ) -> None:
     """Move every item of `visit` to the mean of its posterior over positions; write its spread and quantiles.
 
@@ -34,7 +35,8 @@ def posterior_sweep(
     s_j**2 = scale**2 + (blur * spread[j])**2; the table covers -reach..reach. Beyond `far` places from j the answer has
     far_table(z) instead. The grid is position[v] + spread-sized
     units times `steps`, clipped to 0..n-1; `unit` is its least unit. A normal
-    prior around prior[v] has the given precision (0: none). Items move at once, so later ones see them.
+    prior around prior[v] has the given precision (0: none). Items move at once, so later ones see them. `grid`, `mass`
+    and `cell` are room for one number a step.
     """
     n: cython.Py_ssize_t = position.shape[0]
     cells: cython.Py_ssize_t = steps.shape[0]
@@ -61,6 +63,7 @@ def posterior_sweep(
     right: cython.double
     goal: cython.double
     run: cython.double
+    near: cython.bint
     with cython.nogil:
         for i in range(visit.shape[0]):
             v = visit[i]
@@ -79,11 +82,27 @@ def posterior_sweep(
                 if weight < 0.0:
                     sharp = -sharp
                     weight = -weight
-                if weight > 0.0 and where - grid[0] <= far and grid[cells - 1] - where <= far:
+                near = where - grid[0] <= far and grid[cells - 1] - where <= far
+                if weight > 0.0 and (near or where - grid[cells - 1] > far or grid[0] - where > far):
+                    z = (where - grid[0]) * sharp + 0.5 * last  # z is monotone in g: its two ends tell
+                    run = (where - grid[cells - 1]) * sharp + 0.5 * last
+                    if (z >= last and run >= last) or (z <= 0.0 and run <= 0.0):
+                        at = last if z >= last else 0
+                        z = weight * (table[at] if near else far_table[at])
+                        for g in range(cells):
+                            mass[g] += z
+                        continue
                     for g in range(cells):
                         z = (where - grid[g]) * sharp + 0.5 * last
-                        z = 0.0 if z < 0.0 else (last if z > last else z)
-                        mass[g] += weight * table[cython.cast(cython.int, z)]
+                        z = z if z > 0.0 else 0.0
+                        z = z if z < last else cython.cast(cython.double, last)
+                        cell[g] = cython.cast(cython.int, z)
+                    if near:
+                        for g in range(cells):
+                            mass[g] += weight * table[cell[g]]
+                    else:
+                        for g in range(cells):
+                            mass[g] += weight * far_table[cell[g]]
                 elif weight > 0.0:
                     for g in range(cells):
                         z = (where - grid[g]) * sharp + 0.5 * last
@@ -193,3 +212,44 @@ def choose_partners(
                 head[u] = 2 * made + 1
                 made += 1
     return made
+
+
+def find_keys(
+    keys: cython.const[cython.longlong][::1],
+    slot_key: cython.const[cython.longlong][::1],
+    slot_row: cython.const[cython.longlong][::1],
+    rows: cython.longlong[::1],
+) -> None:
+    """Look up rows[k] of keys[k] in a table with open addressing, its length a power of two; -1 if absent."""
+    mask: cython.ulonglong = slot_key.shape[0] - 1
+    mix: cython.ulonglong = 0x1E3779B97F4A7C15  # odd: spreads the keys over all bits
+    k: cython.Py_ssize_t
+    at: cython.ulonglong
+    with cython.nogil:
+        for k in range(keys.shape[0]):
+            at = cython.cast(cython.ulonglong, keys[k]) * mix
+            at = (at >> 20) & mask
+            while slot_key[at] >= 0 and slot_key[at] != keys[k]:
+                at = (at + 1) & mask
+            rows[k] = slot_row[at] if slot_key[at] >= 0 else -1
+
+
+def add_keys(
+    keys: cython.const[cython.longlong][::1],
+    rows: cython.const[cython.longlong][::1],
+    slot_key: cython.longlong[::1],
+    slot_row: cython.longlong[::1],
+) -> None:
+    """Enter distinct keys, none of them present, into the table of `find_keys`; free slots hold -1."""
+    mask: cython.ulonglong = slot_key.shape[0] - 1
+    mix: cython.ulonglong = 0x1E3779B97F4A7C15  # odd: spreads the keys over all bits
+    k: cython.Py_ssize_t
+    at: cython.ulonglong
+    with cython.nogil:
+        for k in range(keys.shape[0]):
+            at = cython.cast(cython.ulonglong, keys[k]) * mix
+            at = (at >> 20) & mask
+            while slot_key[at] >= 0:
+                at = (at + 1) & mask
+            slot_key[at] = keys[k]
+            slot_row[at] = rows[k]
