@@ -150,3 +150,11 @@ def test_in_a_terminal_one_key_is_an_answer_and_is_on_disk_before_the_next_quest
     read_until("place_upper")
     assert run.wait(timeout=60) == 0
     os.close(parent)
+
+
+def test_keys_may_come_through_a_pipe(table):
+    log = table.parent / "piped.jsonl"
+    command = [sys.executable, "-m", "podium", "ask", str(table), "--log", str(log), "--seed", "1"]
+    done = subprocess.run(command, input="1\n2\nq\n", capture_output=True, text=True, check=True)
+    assert [row["outcome"] for row in rows_of(log) if "outcome" in row] == [1, 0]
+    assert done.stdout.startswith("item,place")

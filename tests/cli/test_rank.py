@@ -187,6 +187,8 @@ def test_stdin_several_files_and_column_names(votes, tmp_path, capfd, monkeypatc
         (["-o", "absent/board.csv"], "cannot write absent/board.csv"),
         (["--by", "language", "--model", "m.podium"], "--model holds one ranking"),
         (["--ci", "group"], "group"),
+        (["--picture", "wins"], "--picture is about --plot"),
+        (["--title", "x"], "--title is about --plot or --report"),
         (["--seed", "3"], "--seed is about the bootstrap only"),
         (["--ci", "none", "--level", "0.9"], "--level is about intervals, and there are none"),
         (["--by", "language", "--anchor", "yak=3"], "language = .*'yak' is not among"),

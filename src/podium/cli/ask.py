@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import json
 import os
+import sys
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
@@ -183,9 +184,13 @@ class _Session:
 
     def _key(self) -> str:
         while True:
-            key = click.getchar()
+            key = (
+                click.getchar() if sys.stdin.isatty() else sys.stdin.read(1)
+            )  # a pipe, or a script, has no keys to wait for
             if key in ("\x03", "\x04", ""):
                 return "q"
+            if key == "\n" and not sys.stdin.isatty():
+                continue
             if key in ANSWERS or key in ("u", "r", "q"):
                 return key
             self.console.print(f"no answer on that key: {HELP}")

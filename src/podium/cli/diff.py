@@ -119,7 +119,9 @@ def _table(frame: pl.DataFrame) -> str:
 
 
 def _remark(found: Differences, frame: pl.DataFrame) -> None:
-    say(f"{len(found.items):,} items in both; {100 * found.agreement:.1f} % of their pairs stand in the same order")
+    same = "no pair is ordered in both" if found.agreement != found.agreement else ""
+    same = same or f"{100 * found.agreement:.1f} % of their pairs stand in the same order"
+    say(f"{len(found.items):,} items in both; {same}")
     for which, items in zip(("first", "second"), found.only, strict=True):
         if items:
             some = ", ".join(str(item) for item in items[:5]) + (", …" if len(items) > 5 else "")

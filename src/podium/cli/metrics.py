@@ -8,6 +8,7 @@ import click
 
 from podium.cli.options import output_options
 from podium.cli.output import emit, say, style_of
+from podium.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -51,6 +52,9 @@ def metrics(qrels: str, runs: tuple[str, ...], **given: Any) -> None:
     from podium.metrics.trec import read_judgements, read_run, run_report
 
     style = style_of(given["style"], given["output"])
+    twice = [path for path in dict.fromkeys(runs) if runs.count(path) > 1]
+    if twice:
+        raise InputError(f"run {twice[0]} is given twice; name each once")
     judged = read_judgements(qrels)
     options = {name: given[name] for name in ("ties", "empty", "gain", "relevant_from")}
     options |= {"kind": "gain", "metrics": [name.strip() for name in given["names"].split(",")]}
@@ -81,7 +85,11 @@ def _means(reports: dict[str, Any]) -> pl.DataFrame:
             line: dict[str, Any] = {"run": path, "metric": name, "mean": report[name]}
             if len(reports) > 1:
                 gap, p = paired_test(first.per_row[name], report.per_row[name])
-                line |= {"difference": None, "p": None} if report is first else {"difference": gap, "p": p}
+                line |= (
+                    {"difference": None, "p": None}
+                    if report is first
+                    else {"difference": gap, "p": None if p != p else p}
+                )
             rows.append(line)
     return pl.DataFrame(rows, infer_schema_length=None)
 

@@ -74,6 +74,7 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
     for option in ("model", "plot", "report"):
         if given["by"] and given[option]:
             raise InputError(f"--{option} holds one ranking; leave --by out, or rank the parts one by one")
+    _refuse_idle_pictures(given)
     show = Show(given)
     sets = _read(votes, columns, given, show.in_order)
     frames, texts = [], []
@@ -101,6 +102,19 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
     import polars as pl
 
     emit(pl.concat(frames, how="vertical_relaxed"), style, given["output"], "\n".join(texts))
+
+
+def _refuse_idle_pictures(given: dict[str, Any]) -> None:
+    """An option that would do nothing is a mistake worth telling."""
+    if _typed("picture") and not given["plot"]:
+        raise click.UsageError("--picture is about --plot, which is not given")
+    if given["title"] and not (given["plot"] or given["report"]):
+        raise click.UsageError("--title is about --plot or --report; neither is given")
+
+
+def _typed(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 @contextmanager
@@ -161,10 +175,9 @@ def _maker(given: dict[str, Any]) -> Any:
 
 def _spread(ranking: Ranking, given: dict[str, Any]) -> Ranking:
     kind = given["ci"]
-    context = click.get_current_context()
     idle = ["level", "simultaneous"] if kind == "none" or ranking.evidence is None else []
     for name in idle + ([] if kind == "bootstrap" else ["seed"]):
-        if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+        if _typed(name):
             why = "the bootstrap only" if name == "seed" else "intervals, and there are none"
             raise click.UsageError(f"--{name} is about {why}")
     if kind in (None, "none"):

@@ -67,13 +67,16 @@ def run_report(judgements: pl.DataFrame, run: pl.DataFrame, **options: Any) -> t
 def paired_test(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
     """Mean difference second − first over queries both have, and the two-sided p of Student's paired test.
 
+    With fewer than two queries, or the same difference in all of them, there is nothing to test by: p is NaN,
+    unless there is no difference at all.
+
     >>> paired_test(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
     (0.0, 1.0)
     """
     gap = second - first
     gap = gap[~np.isnan(gap)]
     if len(gap) < 2 or np.ptp(gap) == 0:
-        return (float(gap.mean()) if len(gap) else 0.0), 1.0 if not gap.any() else 0.0
+        return (float(gap.mean()) if len(gap) else 0.0), float("nan") if gap.any() else 1.0
     from scipy.stats import t
 
     spread = gap.std(ddof=1) / np.sqrt(len(gap))
