@@ -79,6 +79,45 @@ def test_other_keys_explain_themselves_and_the_ranking_can_be_seen(table):
     assert "may be" in result.stderr
 
 
+def test_a_long_text_is_read_page_by_page_and_the_short_one_stays_in_view(table):
+    words = [f"word{k}" for k in range(900)]
+    table.write_text(f"id,text\nlong,{' '.join(words)}\nshort,[a] brief one\n")
+    result, _ = asked(table, "q")
+    pages = int(result.stderr.split("next of ")[1].split()[0])
+    assert pages > 2
+    assert words[0] in result.stderr
+    assert words[-1] not in result.stderr
+    result, log = asked(table, " " * (pages - 1) + "1")
+    shown = set(result.stderr.replace("│", " ").split())
+    assert set(words) <= shown
+    assert result.stderr.count("[a] brief one") == pages
+    assert sum("outcome" in row for row in rows_of(log)) == 1
+
+
+def test_space_is_no_answer_where_there_is_one_page(table):
+    result, log = asked(table, " q")
+    assert "no answer on that key" in result.stderr
+    assert not any("outcome" in row for row in rows_of(log))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--preset", "quick"), "was begun with --preset standard; leave --preset out to go on, or begin another log"),
+        (("--budget", "9"), "was begun without --budget"),
+        (("--top", "2"), "was begun without --top"),
+        (("--random-share", "0.3"), "was begun with --random-share 0.1"),
+    ],
+)
+def test_a_log_goes_on_as_it_was_begun(table, options, message):
+    asked(table, "1q")
+    result, _ = asked(table, "1q", *options)
+    assert result.exit_code != 0
+    assert message in str(result.exception)
+    again, _ = asked(table, "q", "--preset", "standard")  # the same is no contradiction
+    assert again.exit_code == 0
+
+
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [

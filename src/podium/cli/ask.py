@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.question import Question, plain
 from podium.errors import InputError
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ __all__ = ["ask"]
 ANSWERS = {"1": 1, "a": 1, "\x1b[D": 1, "2": 0, "b": 0, "\x1b[C": 0, "=": 0.5, "t": 0.5, "s": None}
 HELP = "[b]1[/b]/← left  [b]2[/b]/→ right  [b]=[/b] tie  [b]s[/b] skip  [b]u[/b] undo  [b]r[/b] ranking  [b]q[/b] quit"
 AT_ONCE = 150  # items whose order is searched anew after every answer, in a tenth of a second
-LINES = 12  # of a text shown before it is paged
 
 
 @click.command()
@@ -60,6 +60,7 @@ def ask(
     if path.exists() and path.stat().st_size:
         rows = parse_log(path.read_text(encoding="utf-8").splitlines(), path.name)
         ranker = ActiveRanker.replay(list(texts), rows)
+        _same_options(log, ranker)
         click.echo(f"resumed {log}: {ranker.interview.evidence.distinct} pairs answered", err=True)
     else:
         goal = "order" if top is None else ("top", top)
@@ -72,6 +73,27 @@ def ask(
     except OSError as problem:
         raise InputError(f"cannot write {log}: {problem.strerror}; choose another path") from problem
     click.echo(ranker.places().write_csv(), nl=False)
+
+
+def _same_options(log: str, ranker: ActiveRanker) -> None:
+    """Refuse options that the log, which decides when it is resumed, does not have."""
+    top = None if isinstance(ranker.goal, str) else ranker.goal[1]
+    begun = {
+        "preset": ranker.preset,
+        "top": top,
+        "budget": ranker.budget,
+        "random_share": ranker.random_share,
+        "seed": ranker.seed,
+    }
+    context = click.get_current_context()
+    for name, value in begun.items():
+        if (
+            context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE
+            and context.params[name] != value
+        ):
+            option = "--" + name.replace("_", "-")
+            was = f"without {option}" if value is None else f"with {option} {value}"
+            raise InputError(f"{log} was begun {was}; leave {option} out to go on, or begin another log")
 
 
 def _read_items(path: str, id_column: str | None, text_column: str | None) -> dict[str, str]:
@@ -166,8 +188,7 @@ class _Session:
     def run(self) -> None:
         while self.again or not self.ranker.done:
             pair = self.again.pop() if self.again else self.ranker.ask(1)[0]
-            self._show(pair)
-            key = self._key()
+            key = self._put(pair)
             if key == "q":
                 return
             if key == "u":
@@ -182,18 +203,35 @@ class _Session:
                 self._signal()
         self.console.print("[b]Done.[/b] " + str(self.ranker.summary()).replace("\n", "; "))
 
-    def _key(self) -> str:
+    def _put(self, pair: tuple[str, str]) -> str:
+        """Show the question, page by page if need be, until a key is pressed that means something else."""
+        question = Question(pair, self.texts, self.console)
+        asked = self.ranker.interview.evidence.distinct
+        keys = HELP
+        if question.pages > 1:
+            keys += f"  [b]space[/b] next of {question.pages} pages"
         while True:
-            key = (
-                click.getchar() if sys.stdin.isatty() else sys.stdin.read(1)
-            )  # a pipe, or a script, has no keys to wait for
+            self.console.rule(f"question {asked + 1}: which goes first?")
+            self.console.print(question.shown())
+            self.console.print(keys)
+            if first := self._leaders():
+                self.console.print(f"[dim]so far: {' › '.join(map(plain, first))} …[/dim]")
+            key = self._key(keys, turns=question.pages > 1)
+            if key != " ":
+                return key
+            question.turn()
+
+    def _key(self, keys: str, *, turns: bool) -> str:
+        piped = not sys.stdin.isatty()  # a pipe, or a script, has no keys to wait for
+        while True:
+            key = sys.stdin.read(1) if piped else click.getchar()
             if key in ("\x03", "\x04", ""):
                 return "q"
-            if key == "\n" and not sys.stdin.isatty():
+            if key == "\n" and piped:
                 continue
-            if key in ANSWERS or key in ("u", "r", "q"):
+            if key in ANSWERS or key in ("u", "r", "q") or (turns and key == " "):
                 return key
-            self.console.print(f"no answer on that key: {HELP}")
+            self.console.print(f"no answer on that key: {keys}")
 
     def _undo(self, pair: tuple[str, str]) -> None:
         undone = self.ranker.undo(self.rater)
@@ -205,26 +243,6 @@ class _Session:
         self.again.append(undone)
         self.told_stable = False
         self.console.print(f"took back {undone[0]} against {undone[1]}")
-
-    def _show(self, pair: tuple[str, str]) -> None:
-        from rich.columns import Columns
-        from rich.panel import Panel
-
-        half = max(20, (self.console.width - 2) // 2)
-        bodies = [self.texts[label].splitlines() or [""] for label in pair]
-        if max(map(len, bodies)) > LINES:
-            self.console.rule("the whole texts")
-            click.echo_via_pager("\n\n".join(f"[{k}] {label}\n{self.texts[label]}" for k, label in enumerate(pair, 1)))
-        panels = []
-        for number, (label, lines) in enumerate(zip(pair, bodies, strict=True), start=1):
-            text = "\n".join(lines[:LINES]) + ("\n…" if len(lines) > LINES else "")
-            panels.append(Panel(_plain(text), title=f"[b]{number}[/b] {_plain(label)}", width=half, padding=(1, 2)))
-        asked = self.ranker.interview.evidence.distinct
-        self.console.rule(f"question {asked + 1}: which goes first?")
-        self.console.print(Columns(panels, padding=0))
-        self.console.print(HELP)
-        if first := self._leaders():
-            self.console.print(f"[dim]so far: {' › '.join(map(_plain, first))} …[/dim]")
 
     def _leaders(self) -> list[str]:
         """The first three, where they can be had without a wait."""
@@ -242,7 +260,7 @@ class _Session:
         table = Table("place", "item", "may be", "tier", "answers")
         for row in self.ranker.places().head(20).iter_rows(named=True):
             may = f"{row['place_lower']}–{row['place_upper']}"
-            table.add_row(str(row["place"]), _plain(row["item"]), may, str(row["tier"]), str(row["answers"]))
+            table.add_row(str(row["place"]), plain(row["item"]), may, str(row["tier"]), str(row["answers"]))
         self.console.print(table)
         self.console.print(str(self.ranker.summary()))
 
@@ -253,9 +271,3 @@ class _Session:
         if posterior is not None and not self.told_stable and is_stable(posterior):
             self.told_stable = True
             self.console.print("[b]The order looks stable:[/b] more questions would change little. q to stop here.")
-
-
-def _plain(text: str) -> str:
-    from rich.markup import escape
-
-    return escape(text)
