@@ -280,7 +280,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How often the intervals hold the truth.")
     parser.add_argument("--sets", type=int, default=2000, help="simulated data sets per design")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("-o", "--output", type=Path, default=HERE / "results", help="folder for JSON and figure")
+    parser.add_argument("-o", "--output", type=Path, default=HERE / "calibration", help="folder for JSON and figure")
     given = parser.parse_args()
     found = {}
     print(f"{'design':<36}{'standard errors':<30}{'scores':>8}{'ranks':>8}{'all':>8}{'simult.':>8}")
