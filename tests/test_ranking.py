@@ -4,11 +4,13 @@ import pickle
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import podium
 from podium.errors import DataWarning, InputError
-from podium.ranking import Ranking
+from podium.ranking import Ranking, settled
 
 import reference_uncertainty as reference
 
@@ -364,3 +366,20 @@ def test_labels_of_any_script_stay_in_their_cell():
     assert lines[1].endswith("茶           3.00")
     assert lines[2].endswith("two\\nlines   2.00")
     assert lines[3].endswith("e\u0301            1.00")
+
+
+@given(st.lists(st.floats(-50, 50), max_size=30), st.sampled_from([0.0, 1e-9, 1e-6, 0.5]))
+def test_settling_moves_no_score_far_and_keeps_the_order(values, within):
+    before = np.array(values, dtype=float)
+    after = settled(before, within)
+    assert np.all(np.abs(after - before) <= 10 * within)
+    assert np.all(np.diff(after[np.argsort(before, kind="stable")]) >= 0)
+    assert set(after.tolist()) <= set(before.tolist())
+
+
+def test_neighbours_within_the_accuracy_share_a_score_and_a_crowd_stays_apart():
+    near = settled(np.array([3.0, 1.0, 1.0 + 0.9e-6, 1.0 + 1.8e-6, 2.0]), 1e-6)
+    assert len(set(near[1:4])) == 1
+    assert Ranking("abcde", near).ranks.tolist() == [1, 3, 3, 3, 2]
+    crowd = np.arange(20) * 0.9e-6
+    assert settled(crowd, 1e-6).tolist() == crowd.tolist()

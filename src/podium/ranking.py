@@ -19,7 +19,7 @@ from podium.uncertainty import Evidence, Spread
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Ranking"]
+__all__ = ["Ranking", "settled"]
 
 SHOWN = 20  # rows of a printed ranking
 QUICK = 1000  # up to so many items printing may compute the intervals
@@ -33,6 +33,32 @@ COLUMNS = {
 }
 
 Record: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+def settled(scores: np.ndarray, within: float) -> np.ndarray:
+    """Return the scores with those that lie `within` of their neighbour made equal, at the middle one of the group.
+
+    A solver finds scores to its tolerance only. Two items whose votes mirror each other have equal scores at the
+    optimum, and must not get different ranks from what is left of the way there: rankers pass what they found, with
+    the accuracy they found it to, before they make a `Ranking`. Where scores are so dense that neighbour after
+    neighbour would join (a group ten times as wide), that group is a crowd and no tie, and stays as it is.
+
+    Examples
+    --------
+    >>> settled(np.array([0.5, -1.0, 0.5 + 3e-8, 0.6]), within=1e-6).tolist()
+    [0.5, -1.0, 0.5, 0.6]
+    """
+    places = np.argsort(scores, kind="stable")
+    rising = scores[places]
+    first = np.flatnonzero(np.diff(rising, prepend=-np.inf) > within)
+    last = np.append(first[1:], len(scores)) - 1
+    if len(first) == len(scores) or len(scores) == 0:
+        return scores
+    tie = rising[last] - rising[first] <= 10 * within
+    middle = np.repeat(rising[(first + last) // 2], last - first + 1)
+    made = np.empty_like(rising)
+    made[places] = np.where(np.repeat(tie, last - first + 1), middle, rising)
+    return made
 
 
 class Ranking:

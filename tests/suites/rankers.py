@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from podium.comparisons import Comparisons
@@ -61,6 +63,23 @@ def rebuilt(c, left=None, right=None, rows=slice(None), items=None, **more):
     left, right = c.left if left is None else left, c.right if right is None else right
     items = c.items if items is None else items
     return Comparisons.from_arrays(left[rows], right[rows], tie=c.outcome[rows] == 0, items=items, **more)
+
+
+@st.composite
+def with_twins(draw):
+    """Votes in which `item 0` and `item 10`, and so on, did the same: whatever one did the other did too, and between
+    the two all is even. Both labels end alike, so that they also have the same (made-up) judges."""
+    n = draw(st.integers(2, 6))
+    pair = st.tuples(st.integers(0, n - 1), st.integers(0, n - 1)).filter(lambda ij: ij[0] != ij[1])
+    weight = st.sampled_from([1.0, 1.0, 0.1, 0.2, 0.3, 7.0])
+    rows = draw(st.lists(st.tuples(pair, st.booleans(), weight), min_size=n, max_size=40))
+    rows += [((k, k + 1), False, 1.0) for k in range(n - 1)] + [((k + 1, k), False, 1.0) for k in range(n - 1)]
+    even = draw(st.sampled_from([0.0, 0.3, 2.0]))
+    votes = [(i + a * n, j + b * n, tie, w) for (i, j), tie, w in rows for a in (0, 1) for b in (0, 1)]
+    votes += [(k + a * n, k + (1 - a) * n, False, even) for k in range(n) for a in (0, 1) if even]
+    left, right, tie, heavy = (np.array(column) for column in zip(*draw(st.permutations(votes)), strict=True))
+    labels = [f"item {k}" for k in range(n)] + [f"item 1{k}" for k in range(n)]
+    return Comparisons.from_arrays(left, right, tie=tie, weight=heavy, items=labels)
 
 
 def scores(make, comparisons):
@@ -128,6 +147,24 @@ class RankerSuite:
         assert max(found, key=found.get) == c.items[3]
         assert (c.left == before[0]).all()
         assert (c.right == before[1]).all()
+
+    def test_items_with_mirrored_votes_share_score_and_rank(self, case):
+        if case.sequential:
+            pytest.skip("reads votes in order")
+
+        @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+        @given(with_twins())
+        def holds(c):
+            with thin_data():
+                ranking = case.make().fit(c).ranking_
+            half = len(c.items) // 2
+            frame = ranking.to_frame(level=None)
+            rank = dict(zip(frame["item"].to_list(), frame["rank"].to_list(), strict=True))
+            for one, other in zip(c.items[:half], c.items[half:], strict=True):
+                assert ranking.score(one) == ranking.score(other)
+                assert rank[one] == rank[other]
+
+        holds()
 
     def test_the_table_has_a_row_an_item_best_first(self, case):
         with thin_data():

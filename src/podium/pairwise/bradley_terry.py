@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from podium.comparisons import Comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError, SeparationWarning
 from podium.likelihoods import DavidsonRows, LogisticRows
-from podium.ranking import Ranking
+from podium.ranking import Ranking, settled
 from podium.rows import pull_rows, vote_rows
 from podium.solvers import Rows, Solution, coordinate_newton, evaluate, newton
 from podium.uncertainty import Evidence, extra_std_errors
@@ -107,7 +107,7 @@ class BradleyTerry:
         self._extras = found.extras
         self._columns = model.columns
         unit, origin = SCALES[self.scale]
-        scores = origin + unit * found.scores
+        scores = origin + unit * settled(found.scores, self.tol)
         note = None
         if self.anchor is not None:
             item, score = _anchor(self.anchor, comparisons.items)

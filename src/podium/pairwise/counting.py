@@ -7,9 +7,11 @@ from typing import Self
 import numpy as np
 
 from podium.comparisons import Comparisons
-from podium.ranking import Ranking
+from podium.ranking import Ranking, settled
 
 __all__ = ["Borda", "Copeland", "WinRate"]
+
+ROUNDING = 1e-12  # shares that differ by less differ by the order in which weights were added
 
 
 class WinRate:
@@ -43,7 +45,7 @@ class WinRate:
         points, votes = comparisons.adjacency.sums
         with np.errstate(invalid="ignore"):
             rate = np.where(votes + self.prior > 0, (points + 0.5 * self.prior) / (votes + self.prior), 0.5)
-        self.ranking_ = Ranking(comparisons.items, rate, record=comparisons.record)
+        self.ranking_ = Ranking(comparisons.items, settled(rate, ROUNDING), record=comparisons.record)
         return self
 
 
@@ -71,7 +73,7 @@ class Borda:
         owner = np.repeat(np.arange(len(met)), met)
         total = np.bincount(owner, share, len(met))
         scores = np.where(met > 0, total / np.maximum(met, 1), 0.5)
-        self.ranking_ = Ranking(comparisons.items, scores, record=comparisons.record)
+        self.ranking_ = Ranking(comparisons.items, settled(scores, ROUNDING), record=comparisons.record)
         return self
 
 
@@ -97,7 +99,7 @@ class Copeland:
         """Count."""
         share, met = _by_opponent(comparisons)
         owner = np.repeat(np.arange(len(met)), met)
-        scores = np.bincount(owner, np.sign(share - 0.5), len(met))
+        scores = np.bincount(owner, np.sign(np.where(np.abs(share - 0.5) > ROUNDING, share - 0.5, 0.0)), len(met))
         self.ranking_ = Ranking(comparisons.items, scores, record=comparisons.record)
         return self
 

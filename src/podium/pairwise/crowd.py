@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium.comparisons import Comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError
 from podium.kernels.crowd import crowd_loss
-from podium.ranking import Ranking
+from podium.ranking import Ranking, settled
 from podium.rows import vote_rows
 from podium.solvers import coordinate_newton
 from podium.uncertainty import Evidence
@@ -26,6 +26,7 @@ __all__ = ["CrowdBradleyTerry"]
 Floats = NDArray[np.float64]
 
 FULL = 500  # judges up to whom intervals of the scores allow for the judges' own uncertainty
+ACCURACY = 1e-6  # of a score: closer to the optimum L-BFGS sees only the rounding of the objective
 ODDS = math.log(10.0)  # how much likelier coin flips must make a judge's votes before the judge is flagged
 
 
@@ -91,7 +92,10 @@ class CrowdBradleyTerry:
         self._votes = np.bincount(c.judge, rows.weight, len(c.judges))
         self._gain = rows.gain(scores, float(np.median(slopes)))
         self.ranking_ = Ranking(
-            c.items, scores, evidence=partial(rows.evidence, scores, slopes, self.l2, self.spread), record=c.record
+            c.items,
+            settled(scores, max(self.tol, ACCURACY)),
+            evidence=partial(rows.evidence, scores, slopes, self.l2, self.spread),
+            record=c.record,
         )
         return self
 

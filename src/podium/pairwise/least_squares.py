@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium.comparisons import Comparisons
 from podium.errors import ConnectivityWarning, InputError
 from podium.kernels.bradley_terry import scatter_difference
-from podium.ranking import Ranking
+from podium.ranking import Ranking, settled
 from podium.rows import pull_rows, squared_loss, vote_targets
 from podium.solvers import LinearSolver, Rows
 from podium.uncertainty import Evidence
@@ -82,7 +82,7 @@ class LeastSquares:
         sure = self.noise_ > 0  # without noise, or with as many scores as votes, there is nothing to estimate it from
         self.ranking_ = Ranking(
             c.items,
-            scores,
+            settled(scores, 1e-9 * np.ptp(scores)),
             evidence=partial(_evidence, c, rows, loss.total, scores, self.noise_, self.l2) if sure else None,
             record=c.record,
         )

@@ -16,7 +16,7 @@ from podium.feature_solver import FeatureProblem, FeatureSolution, Place
 from podium.features import FeatureSpec, read_features, warn_of_columns
 from podium.likelihoods import LogisticRows
 from podium.penalties import choose_penalties
-from podium.ranking import Ranking
+from podium.ranking import Ranking, settled
 from podium.rows import logistic_loss, pull_rows, squared_loss, vote_targets
 from podium.solvers import Rows
 from podium.uncertainty import Evidence, extra_covariance
@@ -149,9 +149,10 @@ class RABF:
         self.covariate_names_, self.covariate_coef_ = c.covariate_names, place.extras
         robust = "sandwich" if self.flip_rate and self.loss == "logistic" else "auto"
         clustered = c.group_is == "ranking" and c.group is not None
+        scores = explained + residuals
         self.ranking_ = Ranking(
             labels,
-            explained + residuals,
+            settled(scores, self.tol if self.loss == "logistic" else 1e-9 * np.ptp(scores)),
             evidence=partial(model.evidence, found, penalties, self.noise_),
             record=partial(_record, c, len(labels)),
             uncertainty="cluster" if clustered else robust,

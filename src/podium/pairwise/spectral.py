@@ -9,13 +9,14 @@ from numpy.typing import NDArray
 
 from podium.comparisons import Comparisons
 from podium.errors import InputError
-from podium.ranking import Ranking
+from podium.ranking import Ranking, settled
 
 __all__ = ["RankCentrality"]
 
 Floats = NDArray[np.float64]
 
 DENSE = 600  # items up to which a dense solve is cheapest
+ACCURACY = 1e-7  # of a score: the logarithm of a time that is found to 1e-12 of the longest
 STEPS = 2000  # of the walk, before a sparse factorisation takes over
 
 
@@ -68,7 +69,7 @@ class RankCentrality:
         rate /= np.diff(a.start).mean()  # a walk in its own time: the stationary distribution does not feel the unit
         time = self._dense(a, rate) if len(a) <= DENSE else self._walk(a, rate)
         scores = np.log(np.maximum(time, 1e-300))
-        self.ranking_ = Ranking(c.items, scores - scores.mean(), record=c.record)
+        self.ranking_ = Ranking(c.items, settled(scores - scores.mean(), ACCURACY), record=c.record)
         return self
 
     def _dense(self, a: Any, rate: Floats) -> Floats:
