@@ -18,6 +18,13 @@ def alphabetical(pairs):
     return [1 if left < right else 0 for left, right in pairs]
 
 
+class Says:
+    """An oracle of arrays that answers m pairs with say(m)."""
+
+    def __init__(self, say):
+        self.answer = lambda pairs: say(len(pairs))
+
+
 @pytest.mark.parametrize("preset", ["quick", "standard", "thorough", "few_rounds", "exact", "paper"])
 def test_every_preset_sorts_clean_answers(preset):
     items = [f"{k:02d}" for k in np.random.default_rng(0).permutation(16)]
@@ -65,6 +72,23 @@ def test_replay_of_ten_thousand_items_gives_the_same_order():
     order = ranker.interview.order.copy()
     ranker.interview.replay(list(events))
     assert np.array_equal(ranker.interview.order, order)
+
+
+@pytest.mark.parametrize("items", [np.arange(6), [(0, "a"), (1, "b"), (2, "c")], [1.5, 2.5, 3.5]])
+def test_labels_of_any_kind_come_back_from_a_log_of_json_lines(items):
+    ranker = ActiveRanker(items, seed=2)
+    pairs = ranker.ask()
+    ranker.tell(pairs, alphabetical(pairs))
+    again = ActiveRanker.replay(items, json.loads(json.dumps(ranker.log)))
+    assert again.ranking_.order == ranker.ranking_.order
+    assert again.log == ranker.log
+
+
+def test_a_judge_who_always_skips_ends_without_an_order_to_speak_of():
+    ranker = rank_with(lambda a, b: None, FRUIT, seed=0)
+    assert ranker.done
+    assert sorted(ranker.ranking_.order) == sorted(FRUIT)
+    assert ranker.summary().skipped == ranker.summary().questions
 
 
 def test_undo_gives_the_pair_back_and_forgets_the_answer():
@@ -144,7 +168,7 @@ def test_places_hold_each_item_once_within_its_band():
         (lambda: ActiveRanker(FRUIT, random_share=1.0), "random_share is 1"),
         (lambda: ActiveRanker(FRUIT, budget=0), "budget is 0"),
         (lambda: ActiveRanker(range(30), preset="exact"), "up to 20 items; these are 30"),
-        (lambda: ActiveRanker(FRUIT).ask(0), "at least one pair"),
+        (lambda: ActiveRanker(FRUIT).ask(0), "max_pairs is 0; it is a whole number, at least 1"),
         (lambda: ActiveRanker(FRUIT).tell([("fig", "leek")], [1]), "pair 1: no item 'leek'"),
         (lambda: ActiveRanker(FRUIT).tell([("fig", "fig")], [1]), "'fig' is compared with itself"),
         (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [2]), "answer 1 is 2; it is 1"),
@@ -152,6 +176,59 @@ def test_places_hold_each_item_once_within_its_band():
         (lambda: ActiveRanker(FRUIT).tell(["fig"], [1]), r"pair 1 is 'fig'; a pair is \(left, right\)"),
         (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], ["a", "b"]), "2 raters for 1 pairs"),
         (lambda: ActiveRanker(FRUIT, features=np.zeros((3, 2))), "one row for each of the 8 items"),
+        (lambda: ActiveRanker(None), "items is None; give a list of labels"),
+        (lambda: ActiveRanker(7), "items is 7; give a list of labels"),
+        (lambda: ActiveRanker({"a", "b"}), "a set, which has no order"),
+        (lambda: ActiveRanker([["a"], ["b"]]), r"item 1 is \['a'\]; a label is text, a number"),
+        (lambda: ActiveRanker(["a", ("b", ["c"])]), r"item 2 is \('b', \['c'\]\); a label"),
+        (lambda: ActiveRanker([1.0, float("nan")]), "item 2 is nan; give every item a name"),
+        (lambda: ActiveRanker(FRUIT, seed="x"), "seed is 'x'; it is a whole number, at least 0"),
+        (lambda: ActiveRanker(FRUIT, seed=1.5), "seed is 1.5; it is a whole number"),
+        (lambda: ActiveRanker(FRUIT, seed=-1), "seed is -1; it is a whole number, at least 0"),
+        (lambda: ActiveRanker(FRUIT, budget=9.5), "budget is 9.5; it is a whole number, at least 1"),
+        (lambda: ActiveRanker(FRUIT, budget=True), "budget is True"),
+        (lambda: ActiveRanker(FRUIT, random_share="most"), "random_share is 'most'; it is a number"),
+        (lambda: ActiveRanker(FRUIT, random_share=np.nan), "random_share is nan"),
+        (lambda: ActiveRanker(FRUIT, goal=("top", "k")), "k is a whole number from 1 to 7"),
+        (lambda: ActiveRanker(FRUIT, goal=("top", 2.5)), "k is a whole number from 1 to 7"),
+        (lambda: ActiveRanker(FRUIT, goal=np.zeros(2)), r"'order' or \('top', k\)"),
+        (lambda: ActiveRanker(FRUIT, goal=3), r"goal is 3; it is 'order' or \('top', k\)"),
+        (lambda: ActiveRanker(FRUIT, goal=("top", 2), preset="exact"), "preset 'exact' has no use for goal"),
+        (lambda: ActiveRanker(FRUIT, features=np.eye(8), preset="paper"), "preset 'paper' has no use for features"),
+        (lambda: ActiveRanker(FRUIT, preset="paper", paper=0.5), r"paper is 0.5; give PaperOptions"),
+        (lambda: ActiveRanker(FRUIT, preset=None), "no preset None"),
+        (lambda: ActiveRanker(FRUIT, features=[["x"]] * 8), "features of 'fig', column 1: 'x' is not a number"),
+        (
+            lambda: ActiveRanker(FRUIT, features=[[1]] * 7 + [[1, 2]]),
+            "features of 'apple': 2 numbers where 'fig' has 1",
+        ),
+        (lambda: ActiveRanker(FRUIT, features=object()), "features is <object"),
+        (lambda: ActiveRanker(FRUIT, features=[1, 2]), r"shape \(2,\); one row for each of the 8 items"),
+        (lambda: ActiveRanker(FRUIT, features=[0.0] * 7 + [np.nan]), "features: row 8, column 1 is nan"),
+        (lambda: ActiveRanker(FRUIT).ask("two"), "max_pairs is 'two'; it is a whole number"),
+        (lambda: ActiveRanker(FRUIT).tell(None, [1]), r"pairs is None; give a list of \(left, right\)"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], None), "answers is None; give one for each pair"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [np.nan]), "answer 1 is nan; it is 1"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [[1]]), r"answer 1 is \[1\]; it is 1"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", ["kiwi"])], [1]), r"pair 1: no item \['kiwi'\]"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], [["ann"]]), r"rater 1 is \['ann'\]; a name is"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], {"ann": 1}), "rater 1 is {'ann': 1}; a name is"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], times=[1, 2]), "2 times for 1 pairs"),
+        (lambda: rank_with(lambda a, b: "x", FRUIT), "answer to '.*' against '.*' was 'x'; it is 1"),
+        (lambda: rank_with(lambda a, b: np.nan, FRUIT), "answer to '.*' against '.*' was nan; it is 1"),
+        (lambda: rank_with(lambda a, b: [1], FRUIT), r"answer to '.*' against '.*' was \[1\]"),
+        (lambda: rank_with(None, FRUIT), "the oracle is None; give a function of two items"),
+        (lambda: rank_with(Says(lambda m: np.ones(m + 1)), FRUIT), r"of shape \(\d+,\) for \d+ pairs; it gives one"),
+        (lambda: rank_with(Says(lambda m: ["x"] * m), FRUIT), "for .* pairs; it gives one number a pair"),
+        (
+            lambda: rank_with(Says(lambda m: np.full(m, 0.7)), FRUIT),
+            "the oracle said 0.7 of '.*' against '.*'; it is 1",
+        ),
+        (lambda: rank_with(Says(lambda m: None), FRUIT), "it gives one number a pair"),
+        (lambda: rank_with(MatrixOracle(np.zeros((3, 3))), FRUIT), "knows 3 items and there are 8"),
+        (lambda: rank_with(Simulated(5), FRUIT), "knows 5 items and there are 8"),
+        (lambda: rank_with(Simulated(8), FRUIT, max_pairs=0), "max_pairs is 0"),
+        (lambda: MatrixOracle(np.full((2, 2), "x")), "numbers are needed: 1, 0, 0.5 or nan"),
         (lambda: Simulated(5, "drunk"), "no noise model 'drunk'"),
         (lambda: Simulated(5, "flips", 2.0), "level is 2"),
         (lambda: MatrixOracle(np.zeros(3)), "square"),
@@ -191,6 +268,10 @@ def test_a_log_of_other_items_or_a_newer_format_is_refused():
         ActiveRanker.replay(FRUIT, [])
     with pytest.raises(InputError, match="header lacks seed"):
         ActiveRanker.replay(FRUIT, [{k: v for k, v in log[0].items() if k != "seed"}])
+    with pytest.raises(InputError, match="header lacks options"):
+        ActiveRanker.replay(FRUIT, [log[0] | {"options": None}])
+    with pytest.raises(InputError, match="log, row 3: neither an event nor an answer"):
+        ActiveRanker.replay(FRUIT, [*log, {"podium": "ask"}, {"left": "fig"}])
     with pytest.raises(InputError, match="other features"):
         ActiveRanker.replay(FRUIT, log, features=np.arange(8.0))
     with pytest.warns(DataWarning, match="written by podium 0.0.1"):

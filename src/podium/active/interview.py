@@ -13,6 +13,7 @@ from podium.active.state import NO_PAIRS, Flow, Start, State
 __all__ = ["Asked", "Interview", "Told"]
 
 TAIL = 0.25  # share of a batch that may still be open when the algorithm goes on without it
+IDLE = 50  # times in a row that an algorithm may ask for nothing but skipped pairs before it is ended
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,7 @@ class Interview:
         self._open: dict[int, int] = {}  # handed out, not answered: by key, left·n + right as shown
         self._flow: Flow = self.start(self.state)
         self._finished = False
+        self._idle = 0
         self._batch = self._next(None)
         self._settle()
 
@@ -221,12 +223,14 @@ class Interview:
             if batch is None:
                 pairs = next(self._flow)
             else:
-                self.rounds += 1
-                pairs = self._flow.send(self.evidence.answers(batch.pairs))
+                answers = self.evidence.answers(batch.pairs)
+                self._idle = 0 if len(batch.queue) or not np.isnan(answers).any() else self._idle + 1
+                if self._idle > IDLE:
+                    return self._end(self.state.order)
+                self.rounds += len(batch.queue) > 0
+                pairs = self._flow.send(answers)
         except StopIteration as end:
-            self.state.order = np.asarray(end.value, dtype=np.int64)
-            self._finished = True
-            return _Batch(NO_PAIRS, np.zeros(0, dtype=np.int64), NO_PAIRS, self.evidence.version)
+            return self._end(np.asarray(end.value, dtype=np.int64))
         keys, first = np.unique(self.evidence.keys(pairs), return_index=True)
         new = ~self.evidence.closed(keys)
         if self._open:
@@ -240,6 +244,11 @@ class Interview:
         turned = self.checks.rng.random(len(queue)) < 0.5  # neither side may have the better seat
         queue = np.where(turned[:, None], queue[:, ::-1], queue)
         return _Batch(pairs, self.evidence.keys(pairs), queue, self.evidence.version)
+
+    def _end(self, order: np.ndarray) -> _Batch:
+        self.state.order = order
+        self._finished = True
+        return _Batch(NO_PAIRS, np.zeros(0, dtype=np.int64), NO_PAIRS, self.evidence.version)
 
     def tell(
         self,

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import warnings
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Any
 
 from podium._version import __version__
+from podium.active.interview import Asked, Told
 from podium.errors import DataWarning, InputError
 
-__all__ = ["FORMAT", "check_header", "fingerprint", "header", "parse_log"]
+__all__ = ["FORMAT", "check_header", "event_rows", "fingerprint", "header", "parse_log", "steps"]
 
 FORMAT = 1
 OUTCOMES = (1, 0, 0.5)
@@ -44,6 +46,43 @@ def header(items: Sequence[Hashable], seed: int, preset: str, options: dict[str,
         "preset": preset,
         "options": options,
     }
+
+
+def event_rows(event: Asked | Told, items: Sequence[Any], raters: Sequence[Any]) -> list[dict[str, Any]]:
+    """One event of an interview as rows of the log, in the labels of items and raters."""
+    if isinstance(event, Asked):
+        return [{"podium": "ask", "max_pairs": event.max_pairs}]
+    rows = []
+    for k, ((u, v), value) in enumerate(zip(event.pairs.tolist(), event.values.tolist(), strict=True)):
+        row: dict[str, Any] = {"podium": "skip"} if math.isnan(value) else {}
+        row |= {"left": items[u], "right": items[v]}
+        if not math.isnan(value):
+            row["outcome"] = value if value == 0.5 else int(value)
+        row["judge"] = raters[int(event.raters[k])]
+        row["time"] = None if event.times is None else event.times[k]
+        if k + 1 < len(event.pairs):
+            row["more"] = True  # the next row was told in the same breath
+        rows.append(row)
+    return rows
+
+
+def steps(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any] | list[dict[str, Any]]]:
+    """Take the rows of a log apart: an ask by itself, answers in the groups in which they were told."""
+    group: list[dict[str, Any]] = []
+    for number, row in enumerate(rows, start=2):
+        if problem := _problem(row):
+            raise InputError(
+                f"log, row {number}: {problem}; mend it, or read the file with parse_log, which leaves it out"
+            )
+        if row.get("podium") == "ask":
+            yield row
+        elif row.get("podium") != "interview":
+            group.append({key: tuple(cell) if isinstance(cell, list) else cell for key, cell in row.items()})
+            if not row.get("more"):
+                yield group
+                group = []
+    if group:
+        yield group
 
 
 def parse_log(lines: Iterable[str], name: str = "log") -> list[dict[str, Any]]:
@@ -80,13 +119,14 @@ def _problem(row: Any) -> str | None:
 
 def check_header(rows: Sequence[dict[str, Any]], items: Sequence[Hashable]) -> dict[str, Any]:
     """Return the header of a log after making sure that it belongs to `items` and that this version reads it."""
-    if not rows or rows[0].get("podium") != "interview":
+    if not rows or not isinstance(rows[0], dict) or rows[0].get("podium") != "interview":
         raise InputError("the log has no header; its first line is {'podium': 'interview', …}: give the whole log")
     head = rows[0]
     if head.get("format", 0) > FORMAT:
         raise InputError(f"the log is of the newer podium {head.get('version')}; this is {__version__}: upgrade")
     missing = {"items", "n", "seed", "preset", "options"} - set(head)
-    if missing:
+    if missing or not isinstance(head["options"], dict):
+        missing = missing or {"options"}
         raise InputError(f"the log's header lacks {', '.join(sorted(missing))}; it was damaged, or is no podium log")
     if head["items"] != fingerprint(items):
         raise InputError(

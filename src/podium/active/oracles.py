@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from podium.active.door import ANSWERS, MEANING
 from podium.errors import InputError
 
-__all__ = ["MODELS", "FunctionOracle", "MatrixOracle", "Oracle", "Simulated"]
+__all__ = ["MODELS", "FunctionOracle", "MatrixOracle", "Oracle", "Simulated", "asker"]
 
 MODELS = ("flips", "bradley-terry", "cyclic", "chaos", "long-range")
 
@@ -33,8 +34,44 @@ class FunctionOracle:
         self.items = tuple(items)
 
     def answer(self, pairs: np.ndarray) -> np.ndarray:
-        said = [self.function(self.items[u], self.items[v]) for u, v in pairs.tolist()]
-        return np.array([np.nan if each is None else float(each) for each in said])
+        return np.array([self._one(self.items[u], self.items[v]) for u, v in pairs.tolist()], dtype=np.float64)
+
+    def _one(self, left: Any, right: Any) -> float:
+        said = self.function(left, right)
+        try:
+            return ANSWERS[said]
+        except (KeyError, TypeError):
+            raise InputError(f"the answer to {left!r} against {right!r} was {said!r}; {MEANING}") from None
+
+
+def asker(oracle: Any, items: Sequence[Any]) -> Callable[[np.ndarray], np.ndarray]:
+    """How to put pairs of codes to `oracle`, a function of two labels or an `Oracle`; what it says is checked."""
+    if not hasattr(oracle, "answer"):
+        if not callable(oracle):
+            raise InputError(f"the oracle is {oracle!r}; give a function of two items, or an object with answer(pairs)")
+        return FunctionOracle(oracle, items).answer
+    known = getattr(oracle, "n", len(items))
+    if known != len(items):
+        raise InputError(f"the oracle knows {known} items and there are {len(items)}; give it the same ones")
+
+    def answer(pairs: np.ndarray) -> np.ndarray:
+        said = np.asarray(oracle.answer(pairs))
+        if said.shape != (len(pairs),) or said.dtype.kind not in "biuf":
+            raise InputError(
+                f"the oracle gave an array of {said.dtype} of shape {said.shape} for {len(pairs)} pairs; it gives one "
+                "number a pair"
+            )
+        values: np.ndarray = said.astype(np.float64)
+        bad = np.flatnonzero(~(np.isnan(values) | (values == 0.0) | (values == 1.0) | (values == 0.5)))
+        if len(bad):
+            left, right = (items[u] for u in pairs[bad[0]])
+            raise InputError(
+                f"the oracle said {said[bad[0]]} of {left!r} against {right!r}; it is 1 (left first), 0 (right first), "
+                "0.5 (tie) or nan (skip)"
+            )
+        return values
+
+    return answer
 
 
 class MatrixOracle:
@@ -44,6 +81,9 @@ class MatrixOracle:
         self.wins = np.asarray(wins)
         if self.wins.ndim != 2 or self.wins.shape[0] != self.wins.shape[1]:
             raise InputError(f"the answers have shape {self.wins.shape}; a square array is needed")
+        if self.wins.dtype.kind not in "biuf":
+            raise InputError(f"the answers are of type {self.wins.dtype}; numbers are needed: 1, 0, 0.5 or nan")
+        self.n = len(self.wins)
 
     def answer(self, pairs: np.ndarray) -> np.ndarray:
         answers: np.ndarray = self.wins[pairs[:, 0], pairs[:, 1]].astype(np.float64)

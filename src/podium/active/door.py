@@ -1,0 +1,194 @@
+"""What comes in from outside, checked once: items, options, pairs and answers, each refused in the caller's words."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from podium.errors import InputError
+
+__all__ = [
+    "answer_values",
+    "feature_table",
+    "item_labels",
+    "listed",
+    "pair_codes",
+    "per_pair",
+    "rater_names",
+    "seed_of",
+    "share_of",
+    "top_of",
+    "whole_number",
+]
+
+ANSWERS = {1: 1.0, 0: 0.0, 0.5: 0.5, None: np.nan}
+MEANING = "it is 1 (left first), 0 (right first), 0.5 (tie) or None (skip)"
+
+
+# Items and options
+
+
+def item_labels(items: Any) -> tuple[Any, ...]:
+    """The labels as a tuple: at least two, all different, all hashable; numbers of numpy become plain ones."""
+    if isinstance(items, str | bytes):
+        raise InputError(f"items is the text {items!r}; give a list of labels")
+    if isinstance(items, set | frozenset):
+        raise InputError("items is a set, which has no order to number them by; give a list of labels")
+    given = tuple(listed("items", items.tolist() if isinstance(items, np.ndarray) else items, "a list of labels"))
+    if len(given) < 2:
+        raise InputError(f"{len(given)} items; an order needs at least two")
+    labels = tuple(item.item() if isinstance(item, np.generic) else item for item in given)
+    seen: dict[Any, int] = {}
+    for number, label in enumerate(labels, start=1):
+        if not _hashable(label):
+            raise InputError(f"item {number} is {label!r}; a label is text, a number or a tuple of these")
+        if label != label:  # nan is not even itself
+            raise InputError(f"item {number} is {label!r}; give every item a name")
+        if label in seen:
+            raise InputError(f"items {seen[label]} and {number} are both {label!r}; labels must differ")
+        seen[label] = number
+    return labels
+
+
+def top_of(goal: Any, n: int) -> int | None:
+    """The k of goal ("top", k); None for goal "order"."""
+    if isinstance(goal, str) and goal == "order":
+        return None
+    if isinstance(goal, tuple | list) and len(goal) == 2 and isinstance(goal[0], str) and goal[0] == "top":
+        try:
+            k = whole_number("k", goal[1], 1)
+        except InputError:
+            k = n
+        if k < n:
+            return k
+        raise InputError(f"goal is {goal!r}; k is a whole number from 1 to {n - 1}")
+    raise InputError(f"goal is {goal!r}; it is 'order' or ('top', k)")
+
+
+def whole_number(name: str, value: Any, least: int) -> int:
+    """`value` as an int, numpy's integers among them; texts, fractions and bools are refused."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = least - 1
+    if isinstance(value, bool | np.bool_) or number < least:
+        raise InputError(f"{name} is {value!r}; it is a whole number, at least {least}")
+    return number
+
+
+def seed_of(seed: Any) -> int:
+    """The seed given, or a drawn one."""
+    if seed is None:
+        return int(np.random.SeedSequence().generate_state(1)[0])
+    return whole_number("seed", seed, 0)
+
+
+def share_of(random_share: Any) -> float:
+    """The share of check pairs as a float in [0, 1)."""
+    try:
+        share = float(random_share)
+    except (TypeError, ValueError):
+        share = np.nan
+    if not 0 <= share < 1:
+        raise InputError(f"random_share is {random_share!r}; it is a number, at least 0 and less than 1")
+    return share
+
+
+def feature_table(features: Any, items: Sequence[Any]) -> np.ndarray | None:
+    """Features as an array of floats, one row an item; None for none."""
+    if features is None:
+        return None
+    try:
+        table = np.ascontiguousarray(features, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(_bad_feature(features, items)) from None
+    if table.ndim not in (1, 2) or len(table) != len(items):
+        raise InputError(f"features have shape {table.shape}; one row for each of the {len(items)} items is needed")
+    return table
+
+
+def _bad_feature(features: Any, items: Sequence[Any]) -> str:
+    rows = listed("features", features, "one row of numbers an item")
+    width = None
+    for label, row in zip(items, rows, strict=False):
+        cells = list(row) if isinstance(row, Iterable) and not isinstance(row, str | bytes) else [row]
+        for column, cell in enumerate(cells, start=1):
+            try:
+                float(cell)
+            except (TypeError, ValueError):
+                return f"features of {label!r}, column {column}: {cell!r} is not a number"
+        if width is not None and len(cells) != width:
+            return f"features of {label!r}: {len(cells)} numbers where {items[0]!r} has {width}; give all items alike"
+        width = len(cells)
+    return "features are no table of numbers; give one row of numbers an item"
+
+
+# Pairs and answers
+
+
+def pair_codes(pairs: list[Any], codes: Mapping[Any, int], items: Sequence[Any]) -> np.ndarray:
+    """Item numbers (m, 2) of pairs of labels."""
+    try:
+        table = np.array([(codes[left], codes[right]) for left, right in pairs], dtype=np.int64).reshape(-1, 2)
+    except (KeyError, TypeError, ValueError):
+        raise InputError(_bad_pair(pairs, codes, items)) from None
+    same = np.flatnonzero(table[:, 0] == table[:, 1])
+    if len(same):
+        raise InputError(f"pair {same[0] + 1}: {pairs[same[0]][0]!r} is compared with itself; leave it out")
+    return table
+
+
+def _bad_pair(pairs: list[Any], codes: Mapping[Any, int], items: Sequence[Any]) -> str:
+    for number, pair in enumerate(pairs, start=1):
+        if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str) or len(pair) != 2:
+            return f"pair {number} is {pair!r}; a pair is (left, right)"
+        for item in pair:
+            if not _hashable(item) or item not in codes:
+                return f"pair {number}: no item {item!r}; there are {len(items)}, such as {items[0]!r}"
+    raise AssertionError("every pair is good")
+
+
+def answer_values(answers: Any, count: int) -> np.ndarray:
+    """Answers as floats: 1, 0, 0.5, nan for None."""
+    said = per_pair("answers", answers, count)
+    try:
+        return np.array([ANSWERS[answer] for answer in said], dtype=np.float64)
+    except (KeyError, TypeError):
+        bad = next(k for k, answer in enumerate(said) if not _hashable(answer) or answer not in ANSWERS)
+        raise InputError(f"answer {bad + 1} is {said[bad]!r}; {MEANING}") from None
+
+
+def rater_names(raters: Any, count: int) -> list[Any]:
+    """The rater of each pair: one name for all (None for nobody in particular), or one each in a list."""
+    one = not isinstance(raters, list | tuple | np.ndarray)
+    names = [raters] * count if one else per_pair("raters", raters, count)
+    for number, name in enumerate(names, start=1):
+        if not _hashable(name):
+            raise InputError(f"rater {number} is {name!r}; a name is text or a number")
+    return names
+
+
+def per_pair(what: str, given: Any, count: int) -> list[Any]:
+    """`given` as a list, one for each pair."""
+    values = listed(what, given, "one for each pair")
+    if len(values) != count:
+        raise InputError(f"{len(values)} {what} for {count} pairs; give one for each pair")
+    return values
+
+
+def listed(what: str, given: Any, wanted: str) -> list[Any]:
+    """`given` as a list."""
+    if not isinstance(given, Iterable):
+        raise InputError(f"{what} is {given!r}; give {wanted}")
+    return list(given)
+
+
+def _hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:  # a tuple that holds a list claims to be Hashable
+        return False
+    return isinstance(value, Hashable)
