@@ -32,7 +32,7 @@ def test_votes(tmp_path):
     votes = tmp_path / "votes.csv"
     pl.DataFrame({"winner": names[winner], "loser": names[loser]}).write_csv(votes)
     model, picture, page = tmp_path / "m.podium", tmp_path / "board.png", tmp_path / "board.html"
-    out = shell("rank", votes, "--model", model, "--plot", picture, "--report", page, "--format", "json")
+    out = shell("rank", votes, "--save", model, "--plot", picture, "--report", page, "--format", "json")
     rows = {row["item"]: row for row in json.loads(out)}
     ours = podium.BradleyTerry().fit(podium.read_comparisons(votes)).ranking_
     saved = podium.load(model).ranking_
@@ -53,12 +53,12 @@ def test_votes_with_features_of_items_nobody_voted_on(tmp_path):
     pl.DataFrame({"winner": names[winner], "loser": names[loser]}).write_parquet(votes)
     size = truth + rng.normal(0, 0.3, 30)
     pl.DataFrame({"item": [*names, "newcomer"], "size": [*size, 9.0]}).write_csv(items)
-    rows = json.loads(shell("rank", votes, "--features", items, "--model", model, "--format", "json"))
+    rows = json.loads(shell("rank", votes, "--features", items, "--save", model, "--format", "json"))
     assert rows[0]["item"] == "newcomer"  # its size promises much
     ours = podium.RABF(standardize=True).fit(podium.read_comparisons(votes), features=pl.read_csv(items))
     scores = {row["item"]: row["score"] for row in rows}
     assert scores == pytest.approx({item: ours.ranking_.score(item) for item in ours.ranking_.items}, abs=1e-5)
-    predicted = pl.read_csv(io.StringIO(shell("predict", model, items, "--format", "csv")))
+    predicted = pl.read_csv(io.StringIO(shell("predict", items, "--model", model)))
     by_name = dict(zip(predicted["item"], predicted["score"], strict=True))
     assert by_name["newcomer"] == pytest.approx(scores["newcomer"], abs=1e-5)
 
@@ -67,8 +67,8 @@ def test_asking(tmp_path):
     table, log = tmp_path / "drinks.csv", tmp_path / "answers.jsonl"
     drinks = ["tea", "milk", "coffee", "juice", "water"]
     pl.DataFrame({"id": drinks, "text": [f"a glass of {drink}" for drink in drinks]}).write_csv(table)
-    first = shell("ask", table, "--log", log, "--rater", "ann", "--seed", 1, keys="1" * 12)
-    again = shell("ask", table, "--log", log, "--rater", "ann", "--seed", 1)
+    first = shell("ask", table, "--log", log, "--rater", "ann", "--seed", 1, "--format", "csv", keys="1" * 12)
+    again = shell("ask", table, "--log", log, "--rater", "ann", "--seed", 1, "--format", "csv")
     order = pl.read_csv(io.StringIO(first))["item"].to_list()
     assert pl.read_csv(io.StringIO(again))["item"].to_list() == order
     replayed = ActiveRanker.replay(drinks, parse_log(log.read_text().splitlines()))
@@ -98,7 +98,7 @@ def test_grades(tmp_path):
         "high",
         "--classes",
         "1..4",
-        "--model",
+        "--save",
         model,
         "--plot",
         tmp_path / "learn.png",
@@ -119,8 +119,8 @@ def test_labels(tmp_path):
     columns = {f"f{j}": X[:, j] for j in range(4)} | {f"tag_{j}": Y[:, j] for j in range(5)}
     table, model = tmp_path / "articles.parquet", tmp_path / "m.podium"
     pl.DataFrame(columns).write_parquet(table)
-    shell("label", "fit", table, "--labels", "tag_*", "--loss", "sum@2", "--no-standardize", "--model", model)
-    out = shell("label", "predict", table, "--labels", "tag_*", "--model", model, "--top", 1, "--format", "csv")
+    shell("label", "fit", table, "--labels", "tag_*", "--loss", "sum@2", "--no-standardize", "--save", model)
+    out = shell("label", "predict", table, "--labels", "tag_*", "--model", model, "--top", 1)
     best = pl.read_csv(io.StringIO(out))["label"].to_list()
     ours = LabelRanker(loss="sum@2").fit(X, Y)
     assert best == [f"tag_{j}" for j in ours.rank(X, top=1)[:, 0]]

@@ -84,7 +84,7 @@ def learning_curve(
     sizes: Sequence[float] = (0.05, 0.1, 0.2, 0.4, 0.8),
     splits: int = 5,
     seed: int = 0,
-    key: str | None = None,
+    id: str | None = None,
     **options: Any,
 ) -> LearningCurve:
     """Learn from growing shares of the votes, with features and without, and predict a held-out fifth of them.
@@ -107,7 +107,7 @@ def learning_curve(
         for place, count in enumerate(counts):
             part = take(comparisons, order[:count])
             for kind, table in enumerate((features, None)):
-                model = RABF(**options).fit(part, table, key=key if table is not None else None)
+                model = RABF(**options).fit(part, table, id=id if table is not None else None)
                 losses[kind, place, split] = _log_loss(model, held)
     return LearningCurve(counts, losses[0], losses[1])
 

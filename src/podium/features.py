@@ -78,7 +78,7 @@ def read_features(
     source: Any,
     items: Sequence[Hashable],
     *,
-    key: str | None = None,
+    id: str | None = None,
     missing: str = "error",
     one_hot: bool = False,
 ) -> tuple[tuple[Hashable, ...], Floats, FeatureSpec]:
@@ -87,9 +87,9 @@ def read_features(
     Parameters
     ----------
     source : array, frame or mapping
-        An array has a row for each of `items`, in their order. A frame has a column of labels, `key`; a mapping is from
+        An array has a row for each of `items`, in their order. A frame has a column of labels, `id`; a mapping is from
         label to a row, itself a sequence or a mapping from column to value.
-    key : str, optional
+    id : str, optional
         By default the one column that holds every compared item.
     missing : "error" or "mean"
         What to do with missing values and with compared items that have no row.
@@ -102,7 +102,7 @@ def read_features(
     """
     if missing not in ("error", "mean"):
         raise InputError(f"missing={missing!r} is not known; use 'error' or 'mean'")
-    found, table = _table(source, key, items)
+    found, table = _table(source, id, items)
     if not table:
         raise InputError("features: there is no column beside the labels; give at least one feature")
     size = len(next(iter(table.values())))
@@ -193,7 +193,7 @@ def _dependent(standard: Floats) -> list[int]:
 
 
 def _table(
-    source: Any, key: str | None, items: Sequence[Hashable] = ()
+    source: Any, id: str | None, items: Sequence[Hashable] = ()
 ) -> tuple[tuple[Hashable, ...] | None, dict[str, Any]]:
     """Labels, if there are any, and the columns by name."""
     if isinstance(source, Mapping):
@@ -206,9 +206,9 @@ def _table(
     if isinstance(frame, pl.LazyFrame):
         frame = frame.collect()
     columns = {name: frame[name] for name in frame.columns}
-    if items or key is not None:
-        key = _key(columns, key, items)
-        return tuple(_labels(columns.pop(key), items)), columns
+    if items or id is not None:
+        id = _label_column(columns, id, items)
+        return tuple(_labels(columns.pop(id), items)), columns
     return None, columns
 
 
@@ -239,11 +239,11 @@ def _from_mapping(source: Mapping[Hashable, Any]) -> tuple[tuple[Hashable, ...],
     return labels, {name: [row.get(name) for row in rows] for name in names}
 
 
-def _key(columns: Mapping[str, pl.Series], key: str | None, items: Sequence[Hashable]) -> str:
-    if key is not None:
-        if key not in columns:
-            raise InputError(f"features: no column {key!r} to find the items by; there are {few(list(columns))}")
-        return key
+def _label_column(columns: Mapping[str, pl.Series], id: str | None, items: Sequence[Hashable]) -> str:
+    if id is not None:
+        if id not in columns:
+            raise InputError(f"features: no column {id!r} to find the items by; there are {few(list(columns))}")
+        return id
     wanted = set(items)
     fit = [
         name
@@ -254,7 +254,7 @@ def _key(columns: Mapping[str, pl.Series], key: str | None, items: Sequence[Hash
         return "item"
     if len(fit) != 1:
         what = "no column holds every compared item" if not fit else f"columns {few(fit)} all hold the compared items"
-        raise InputError(f"features: {what}; name the column of labels: key=… (there are {few(list(columns))})")
+        raise InputError(f"features: {what}; name the column of labels: id=… (there are {few(list(columns))})")
     return fit[0]
 
 

@@ -9,7 +9,7 @@ import os
 import re
 import sys
 import tempfile
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,16 @@ from podium.tables.sources import Source, find_sources
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["read_comparisons", "read_comparisons_by", "read_table", "replacing", "scan_table", "write_table"]
+__all__ = [
+    "feature_columns",
+    "is_number",
+    "read_comparisons",
+    "read_comparisons_by",
+    "read_table",
+    "replacing",
+    "scan_table",
+    "write_table",
+]
 
 TABLES = ("csv", "json", "jsonl", "parquet")
 
@@ -42,6 +51,7 @@ def read_comparisons(
     right_wins: Option = None,
     ties: Option = None,
     margin: Option = None,
+    ranking: Option = None,
     weight: Option = None,
     count: Option = None,
     judge: Option = None,
@@ -59,10 +69,12 @@ def read_comparisons(
         CSV (any delimiter), JSON Lines, a JSON array, Parquet or Arrow IPC; `.gz` too. A folder is read with all the
         files below it, `key=value` folders as columns.
     winner, loser : str, optional
-        Columns of votes without ties. A column `ranking` may stand for both: lists of items, best first.
+        Columns of votes without ties.
     left, right : str, optional
         Columns of the two sides, with one way to tell who won: `outcome` (1, 0 or 0.5, words such as left, model_a or
         tie, or the winner's label), counts `left_wins, right_wins, ties`, or a `margin` of left over right.
+    ranking : str, optional
+        Column of whole orders instead: lists of items, best first, or text such as "a > b > c".
     weight, count, judge, group : str, optional
         Columns beside those: what each vote weighs, how many equal votes a row is, who gave it, what it belongs to.
     covariates : list of str, optional
@@ -86,6 +98,7 @@ def read_comparisons(
     """
     sides = {"winner": winner, "loser": loser, "left": left, "right": right}
     result = {"outcome": outcome, "left_wins": left_wins, "right_wins": right_wins, "ties": ties, "margin": margin}
+    result["ranking"] = ranking
     beside = {"weight": weight, "count": count, "judge": judge, "group": group, "covariates": covariates}
     collector = _collect(source, keep, format, delimiter, sides | result | beside)
     return Comparisons(**collector.result())
@@ -204,6 +217,27 @@ def _kind(column: pl.Series) -> Any:
             if column.cast(kind, strict=False).null_count() == column.null_count():
                 return kind
     return pl.String
+
+
+def feature_columns(frame: pl.DataFrame, others: Collection[str]) -> list[str]:
+    """Every column but `others`; text among them is refused, as no one says what number it is.
+
+    >>> import polars as pl
+    >>> feature_columns(pl.DataFrame({"name": ["a"], "size": [2], "grade": [1]}), {"name", "grade"})
+    ['size']
+    """
+    names = [name for name in frame.columns if name not in others]
+    for name in names:
+        if not is_number(frame.schema[name]):
+            raise InputError(f"column {name!r} is not numeric; leave it out by id={name!r}, or turn it into numbers")
+    if not names:
+        raise InputError(f"no column is left for features; found {listed(frame.columns)}")
+    return names
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a column of this type holds numbers, or true and false."""
+    return bool(kind.is_numeric() or str(kind) == "Boolean")
 
 
 def write_table(frame: pl.DataFrame, target: Any = "-", format: str | None = None) -> None:

@@ -34,7 +34,7 @@ def rows_of(log):
 
 
 def test_a_whole_interview_ends_with_the_ranking_on_stdout(table):
-    result, log = asked(table, "1" * 10, "--rater", "ann")
+    result, log = asked(table, "1" * 10, "--rater", "ann", "--format", "csv")
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[0] == "item,place,place_lower,place_upper,tier,answers"
     assert {line.split(",")[0] for line in result.stdout.splitlines()[1:]} == {"tea", "milk", "coffee", "juice"}
@@ -124,7 +124,7 @@ def test_a_log_goes_on_as_it_was_begun(table, options, message):
         ("id\na\n", (), "1 items; an order needs at least two"),
         ("id\na\nb\na\n", (), "row 3: 'a' is there twice"),
         ("id,text\na,x\nb,y\n", ("--text", "body"), "no column 'body'; there are id, text"),
-        ("id\na\nb\n", ("--preset", "fast"), "no preset 'fast'"),
+        ("id\na\nb\n", ("--preset", "fast"), "'fast' is not one of"),
     ],
 )
 def test_bad_tables_and_options_are_one_line(tmp_path, text, options, message):
@@ -196,4 +196,4 @@ def test_keys_may_come_through_a_pipe(table):
     command = [sys.executable, "-m", "podium", "ask", str(table), "--log", str(log), "--seed", "1"]
     done = subprocess.run(command, input="1\n2\nq\n", capture_output=True, text=True, check=True)
     assert [row["outcome"] for row in rows_of(log) if "outcome" in row] == [1, 0]
-    assert done.stdout.startswith("item,place")
+    assert done.stdout.split()[:2] == ["item", "place"]

@@ -41,7 +41,7 @@ def call(capfd, *args):
 def test_features_rank_all_items_and_the_model_predicts(folder, capfd):
     code, out, err = call(
         capfd, "rank", folder / "votes.csv", "--features", folder / "sizes.csv", "--format", "csv",
-        "--model", folder / "m.podium",
+        "--save", folder / "m.podium",
     )  # fmt: skip
     assert code == 0, err
     frame = pl.read_csv(io.StringIO(out))
@@ -51,14 +51,14 @@ def test_features_rank_all_items_and_the_model_predicts(folder, capfd):
     assert_allclose(frame["score"], np.sort(model.ranking_.scores)[::-1], atol=1e-6)
     assert f"{model.coef_[0]:+.4g}" in err
     assert "without votes: 2" in err
-    code, out, err = call(capfd, "predict", folder / "m.podium", folder / "sizes.csv", "--format", "csv")
+    code, out, err = call(capfd, "predict", folder / "sizes.csv", "--model", folder / "m.podium")
     assert code == 0, err
     scored = {row["item"]: row["score"] for row in pl.read_csv(io.StringIO(out)).rows(named=True)}
     expected = model.predict(pl.read_csv(folder / "sizes.csv"))
     assert_allclose([scored[f"item {k:02}"] for k in range(14)], expected, atol=1e-6)
-    code, out, _ = call(capfd, "predict", folder / "m.podium", folder / "sizes.csv")
+    code, out, _ = call(capfd, "predict", folder / "sizes.csv", "--model", folder / "m.podium", "--format", "table")
     assert code == 0
-    assert "±" in out
+    assert out.splitlines()[0].split() == ["item", "score", "std_error", "rank"]
 
 
 def test_text_is_one_hot_on_request(folder, capfd):
@@ -87,10 +87,10 @@ def test_judges_are_weighed_and_the_spammer_named(folder, capfd):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--features", "items.csv", "--key", "label"], "no column 'label'"),
+        (["--features", "items.csv", "--id", "label"], "no column 'label'"),
         (["--features", "none.csv"], "no such file"),
         (["--features", "items.csv", "--method", "borda"], "--features does not apply to --method borda"),
-        (["--key", "name"], "--key names a column of --features"),
+        (["--id", "name"], "--id names a column of --features"),
         (["--loss", "squared", "--method", "win-rate"], "--loss does not apply to --method win-rate"),
         (["--covariates", "mood"], "no column for covariate 'mood'"),
     ],
@@ -105,14 +105,14 @@ def test_bad_use_is_one_line(folder, capfd, monkeypatch, args, message):
 
 def test_predict_refuses_other_models_and_tables(folder, capfd, monkeypatch):
     monkeypatch.chdir(folder)
-    call(capfd, "rank", "votes.csv", "--model", "plain.podium")
-    code, _, err = call(capfd, "predict", "plain.podium", "sizes.csv")
+    call(capfd, "rank", "votes.csv", "--save", "plain.podium")
+    code, _, err = call(capfd, "predict", "sizes.csv", "--model", "plain.podium")
     assert code == 2
     assert "a BradleyTerry without features" in err
-    call(capfd, "rank", "votes.csv", "--features", "sizes.csv", "--model", "m.podium")
-    code, _, err = call(capfd, "predict", "m.podium", "items.csv")
+    call(capfd, "rank", "votes.csv", "--features", "sizes.csv", "--save", "m.podium")
+    code, _, err = call(capfd, "predict", "items.csv", "--model", "m.podium")
     assert code == 2
-    assert "say which names the items: --key" in err
-    code, _, err = call(capfd, "predict", "m.podium", "votes.csv", "--key", "left")
+    assert "say which names the items: --id COLUMN" in err
+    code, _, err = call(capfd, "predict", "votes.csv", "--model", "m.podium", "--id", "left")
     assert code == 2
     assert "no column 'size'" in err

@@ -36,14 +36,15 @@ def podium(*arguments, **more):
     return CliRunner().invoke(main, ["grade", *map(str, arguments)], **more)
 
 
-IDS = ["--id", "number", "--id", "low", "--id", "high"]
+IDS = ["--id", "name", "--id", "number", "--id", "low", "--id", "high"]
 
 
 def test_fit_predict_and_evaluate_agree_with_one_another(table, tmp_path):
     model = tmp_path / "m.podium"
-    fitted = podium("fit", table, "--label", "grade", *IDS, "--model", model, "--passes", 3)
+    fitted = podium("fit", table, "--label", "grade", *IDS, "--save", model, "--passes", 3)
     assert fitted.exit_code == 0, fitted.output
-    assert "5 grades from 400 rows and 4 features" in fitted.stderr
+    assert fitted.stdout.splitlines()[0].split() == ["rows", "features", "grades", "error"]
+    assert fitted.stdout.splitlines()[1].split()[:3] == ["400", "4", "5"]
     got = podium("predict", table, "--model", model, "--id", "name", "--margin", 1)
     frame = pl.read_csv(io.StringIO(got.stdout))
     assert frame.columns == ["name", "grade", "score", "lower", "upper"]
@@ -51,7 +52,7 @@ def test_fit_predict_and_evaluate_agree_with_one_another(table, tmp_path):
     truth = pl.read_csv(table)["grade"]
     error = (frame["grade"] - truth).abs().mean()
     assert error < 0.4
-    told = podium("evaluate", table, "--label", "grade", "--model", model)
+    told = podium("evaluate", table, "--label", "grade", "--model", model, "--format", "csv")
     assert f"mean absolute error {error:.3f}, right {(frame['grade'] == truth).mean():.1%}" in told.stderr
     confusion = pl.read_csv(io.StringIO(told.stdout))
     assert confusion["rows"].sum() == 400
@@ -60,8 +61,8 @@ def test_fit_predict_and_evaluate_agree_with_one_another(table, tmp_path):
 
 def test_ranges_with_open_ends_are_learned_in_one_pass_from_standard_input(table, tmp_path):
     model = tmp_path / "m.podium"
-    columns = ["--low", "low", "--high", "high", "--id", "number", "--id", "grade"]
-    done = podium("fit", "-", *columns, "--classes", "1..5", "--model", model, input=table.read_text())
+    columns = ["--low", "low", "--high", "high", "--id", "name", "--id", "number", "--id", "grade"]
+    done = podium("fit", "-", *columns, "--classes", "1..5", "--save", model, input=table.read_text())
     assert done.exit_code == 0, done.output
     error = podium("evaluate", table, "--low", "low", "--high", "high", "--model", model).stderr
     assert float(error.split("error ")[1].split(",")[0]) < 0.4
@@ -69,7 +70,7 @@ def test_ranges_with_open_ends_are_learned_in_one_pass_from_standard_input(table
 
 def test_the_scale_is_that_of_the_whole_table_and_is_in_the_model(table, tmp_path):
     for more in ([], ["--classes", "1,2,3,4,5"]):
-        podium("fit", table, "--label", "grade", *IDS, "--model", tmp_path / "m", *more)
+        podium("fit", table, "--label", "grade", *IDS, "--save", tmp_path / "m", *more)
         scale = load(tmp_path / "m").scale
         values = pl.read_csv(table).select("x0", "x1", "x2", "x3").to_numpy()
         assert_allclose(scale.mean, values.mean(axis=0))
@@ -101,7 +102,7 @@ def test_a_settled_scale_makes_pieces_as_good_as_the_whole():
 
 def test_pictures_are_drawn(table, tmp_path):
     model = tmp_path / "m"
-    assert podium("fit", table, "--label", "grade", *IDS, "--model", model, "--plot", tmp_path / "a.svg").exit_code == 0
+    assert podium("fit", table, "--label", "grade", *IDS, "--save", model, "--plot", tmp_path / "a.svg").exit_code == 0
     assert podium("evaluate", table, "--label", "grade", "--model", model, "--plot", tmp_path / "b.png").exit_code == 0
     assert b"<svg" in (tmp_path / "a.svg").read_bytes()
     assert (tmp_path / "b.png").read_bytes().startswith(b"\x89PNG")
@@ -112,12 +113,13 @@ def test_pictures_are_drawn(table, tmp_path):
     [
         ("", ["--label", "mark"], "no column 'mark'; found"),
         ("", [], "say where the grades are"),
-        ("", ["--label", "g", "--low", "g"], "say where the grades are"),
+        ("", ["--label", "g", "--low", "g"], "give one or the other"),
+        ("", ["--high", "g"], "name the other by --low"),
         ("", ["--label", "g", "--classes", "1..2"], "row 3: 3 is not one of the grades 1, 2"),
         ("", ["--label", "g", "--classes", "5..1"], "last grade must be above"),
         ("", ["--label", "g", "--classes", "a..c"], "give whole numbers"),
         ("", ["--label", "g", "--C", "0"], "C is 0"),
-        ("", ["--label", "g", "--plot", "p.gif"], "pictures end in"),
+        ("", ["--label", "g", "--plot", "p.gif"], "use .png, .svg or .pdf"),
         ("1.5,,2\n", ["--label", "g"], "row 4: 'y' is missing"),
         ("inf,1,2\n", ["--label", "g"], "row 4: 'x' is infinite"),
         ("1,1,\n", ["--label", "g"], "row 4: no grade"),
@@ -127,7 +129,7 @@ def test_pictures_are_drawn(table, tmp_path):
 def test_bad_input_is_refused_in_words(change, arguments, message, tmp_path):
     table = tmp_path / "t.csv"
     table.write_text("x,y,g\n0.5,1,1\n1.5,2,2\n2.5,4,3\n" + change)
-    done = podium("fit", table, "--model", tmp_path / "m", *arguments)
+    done = podium("fit", table, "--save", tmp_path / "m", *arguments)
     assert isinstance(done.exception, InputError)
     assert message in str(done.exception)
     assert not (tmp_path / "m").exists()
@@ -136,13 +138,13 @@ def test_bad_input_is_refused_in_words(change, arguments, message, tmp_path):
 @pytest.mark.parametrize(("more", "message"), [([], "no row has a grade"), (["--classes", "1..3"], "no rows")])
 def test_a_table_without_rows_teaches_nothing(more, message, tmp_path):
     (tmp_path / "t.csv").write_text("x,g\n")
-    done = podium("fit", tmp_path / "t.csv", "--label", "g", "--model", tmp_path / "m", *more)
+    done = podium("fit", tmp_path / "t.csv", "--label", "g", "--save", tmp_path / "m", *more)
     assert isinstance(done.exception, InputError)
     assert message in str(done.exception)
 
 
 def test_a_table_without_a_feature_of_the_model_or_another_model_is_refused(table, tmp_path):
-    podium("fit", table, "--label", "grade", *IDS, "--model", tmp_path / "m")
+    podium("fit", table, "--label", "grade", *IDS, "--save", tmp_path / "m")
     (tmp_path / "other.csv").write_text("x0,x1,x2\n1,2,3\n")
     assert "no column 'x3'" in str(podium("predict", tmp_path / "other.csv", "--model", tmp_path / "m").exception)
     (tmp_path / "text.csv").write_text("x0,x1,x2,x3\n1,2,3,much\n")
@@ -156,7 +158,7 @@ def test_several_files_are_one_table(table, tmp_path):
     frame[:150].write_csv(tmp_path / "a.csv")
     frame[150:].write_csv(tmp_path / "b.csv")
     for name, files in (("one", [table]), ("two", [tmp_path / "a.csv", tmp_path / "b.csv"])):
-        podium("fit", *files, "--label", "grade", *IDS, "--model", tmp_path / name)
+        podium("fit", *files, "--label", "grade", *IDS, "--save", tmp_path / name)
     assert_allclose(load(tmp_path / "one").classifier.coef_, load(tmp_path / "two").classifier.coef_)
 
 

@@ -1,4 +1,4 @@
-"""`podium label`: fit on a table, predict, report; the same numbers as the library."""
+"""`podium label`: fit on a table, predict, evaluate; the same numbers as the library."""
 
 import json
 
@@ -41,13 +41,13 @@ def ok(capfd, *args):
     return out, err
 
 
-def test_fit_predict_and_report_are_the_librarys_numbers(table, capfd):
+def test_fit_predict_and_evaluate_are_the_librarys_numbers(table, capfd):
     folder, X, Y = table
     for name in ("t.csv", "t.parquet"):
-        _, err = ok(
-            capfd, "fit", folder / name, "--labels", "tag_*", "--id", "name", "--model", folder / "m", "--loss", "sum@2"
+        out, _ = ok(
+            capfd, "fit", folder / name, "--labels", "tag_*", "--id", "name", "--save", folder / "m", "--loss", "sum@2"
         )
-        assert "150 examples, 3 features, 4 labels" in err
+        assert out.splitlines()[1].split() == ["150", "3", "4", "sum@2", "True"]
     ranker = LabelRanker("sum@2", standardize=True).fit(X, Y)
     out, _ = ok(
         capfd, "predict", folder / "t.csv", "--id", "name", "--model", folder / "m", "--top", 2, "--format", "json"
@@ -56,17 +56,17 @@ def test_fit_predict_and_report_are_the_librarys_numbers(table, capfd):
     assert [row["label"] for row in rows[:2]] == [f"tag_{'abcd'[j]}" for j in ranker.rank(X)[0, :2]]
     assert rows[0]["name"] == "n0"
     assert rows[0]["score"] == pytest.approx(ranker.decision_function(X)[0].max())
-    out, _ = ok(capfd, "report", folder / "t.csv", "--labels", "tag_*", "--model", folder / "m", "--format", "json")
+    out, _ = ok(capfd, "evaluate", folder / "t.csv", "--labels", "tag_*", "--model", folder / "m", "--format", "json")
     truth = ranking_report(Y, ranker.decision_function(X), at=(1, 3))
     assert {row["metric"]: row["loss"] for row in json.loads(out)} == pytest.approx(dict(truth))
 
 
 def test_svmlight_lines_are_sparse_examples(table, capfd):
     folder, _, Y = table
-    ok(capfd, "fit", folder / "t.svm", "--model", folder / "m", "--no-standardize")
+    ok(capfd, "fit", folder / "t.svm", "--save", folder / "m", "--no-standardize")
     out, _ = ok(capfd, "predict", folder / "t.svm", "--model", folder / "m", "--top", 1)
     assert len(out.splitlines()) == 151
-    out, err = ok(capfd, "report", folder / "t.svm", "--model", folder / "m", "--at", "1,2")
+    out, err = ok(capfd, "evaluate", folder / "t.svm", "--model", folder / "m", "--at", "1,2")
     assert out.splitlines()[0].split() == ["metric", "loss", "gain"]
     assert "150 examples, 4 labels" in err
     assert Y.shape == (150, 4)
@@ -74,33 +74,33 @@ def test_svmlight_lines_are_sparse_examples(table, capfd):
 
 def test_losses_without_an_exact_target_say_so(table, capfd):
     folder, _, _ = table
-    _, err = ok(capfd, "fit", folder / "t.svm", "--model", folder / "m", "--loss", "ap")
+    _, err = ok(capfd, "fit", folder / "t.svm", "--save", folder / "m", "--loss", "ap")
     assert "no target makes the ranking best for ap" in err
 
 
 @pytest.mark.parametrize(
     ("args", "says"),
     [
-        (["fit", "t.csv", "--model", "m"], "name the label columns with --labels"),
-        (["fit", "t.csv", "--labels", "tag_*", "--model", "m"], "column 'name' is not numeric"),
-        (["fit", "t.csv", "--labels", "tag_*", "--id", "nome", "--model", "m"], "has no column 'nome'"),
-        (["fit", "t.csv", "--labels", "*", "--model", "m"], "holds text|no column is left"),
-        (["fit", "t.svm", "--labels", "a", "--model", "m"], "svmlight files have no columns"),
-        (["fit", "bad.svm", "--model", "m"], "row 2 is not 'label,label feature:value"),
-        (["fit", "t.svm", "--loss", "best", "--model", "m"], "'best' is no metric"),
-        (["fit", "t.svm", "--C", "-1", "--model", "m"], "above 0"),
-        (["fit", "nothing.csv", "--labels", "a", "--model", "m"], "nothing.csv"),
+        (["fit", "t.csv", "--save", "m"], "name the label columns with --labels"),
+        (["fit", "t.csv", "--labels", "tag_*", "--save", "m"], "column 'name' is not numeric"),
+        (["fit", "t.csv", "--labels", "tag_*", "--id", "nome", "--save", "m"], "has no column 'nome'"),
+        (["fit", "t.csv", "--labels", "*", "--save", "m"], "holds text|no column is left"),
+        (["fit", "t.svm", "--labels", "a", "--save", "m"], "svmlight files have no columns"),
+        (["fit", "bad.svm", "--save", "m"], "row 2 is not 'label,label feature:value"),
+        (["fit", "t.svm", "--loss", "best", "--save", "m"], "'best' is no metric"),
+        (["fit", "t.svm", "--C", "-1", "--save", "m"], "above 0"),
+        (["fit", "nothing.csv", "--labels", "a", "--save", "m"], "nothing.csv"),
         (["predict", "t.csv", "--model", "nothing"], "no such file"),
         (["predict", "holes.csv", "--model", "ok"], "row 2: 'f1' is empty"),
         (["predict", "bad.csv", "--model", "ok"], "trained with column 'f0'"),
-        (["report", "t.csv", "--labels", "tag_a", "--model", "ok"], "ranks label 'tag_b'"),
-        (["report", "t.csv", "--labels", "tag_*", "--model", "ok", "--at", "x"], "whole numbers separated"),
+        (["evaluate", "t.csv", "--labels", "tag_a", "--model", "ok"], "ranks label 'tag_b'"),
+        (["evaluate", "t.csv", "--labels", "tag_*", "--model", "ok", "--at", "x"], "whole numbers separated"),
     ],
 )
 def test_bad_calls_are_named(table, capfd, args, says, monkeypatch):
     folder, _, _ = table
     monkeypatch.chdir(folder)
-    ok(capfd, "fit", "t.csv", "--labels", "tag_*", "--id", "name", "--model", "ok")
+    ok(capfd, "fit", "t.csv", "--labels", "tag_*", "--id", "name", "--save", "ok")
     (folder / "bad.svm").write_text("0 1:2\n0 one\n")
     (folder / "bad.csv").write_text("a,b\n1,2\n")
     (folder / "holes.csv").write_text("f0,f1,f2\n1,2,3\n1,,3\n")

@@ -103,7 +103,7 @@ def test_bad_runs_are_named(files, capfd, content, says):
         (["nothing", "run"], "nothing: no such file"),
         (["qrels", "run", "-m", "map"], "'map' is no metric"),
         (["qrels", "run", "-m", "prec"], "needs a cut-off"),
-        (["qrels"], "Missing argument"),
+        (["qrels"], "missing argument"),
         (["qrels", "table.csv"], "has no column 'query'"),
         (["words.csv", "run"], "relevance 'high' is not a number"),
         (["none", "run"], "none of the 1 rows has a relevant label"),

@@ -149,7 +149,7 @@ def test_elo_and_anchor(votes, capfd):
 
 
 def test_the_saved_model_is_the_ranking(votes, tmp_path, capfd):
-    rows = json.loads(ok(capfd, votes, "--format", "json", "--model", tmp_path / "m.podium")[0])
+    rows = json.loads(ok(capfd, votes, "--format", "json", "--save", tmp_path / "m.podium")[0])
     model = podium.load(tmp_path / "m.podium")
     assert list(model.ranking_.order) == [row["item"] for row in rows]
 
@@ -185,7 +185,7 @@ def test_stdin_several_files_and_column_names(votes, tmp_path, capfd, monkeypatc
         (["--by", "nothing"], "nothing"),
         (["-o", "board.xyz"], "the suffix names no format"),
         (["-o", "absent/board.csv"], "cannot write absent/board.csv"),
-        (["--by", "language", "--model", "m.podium"], "--model holds one ranking"),
+        (["--by", "language", "--save", "m.podium"], "--save holds one ranking"),
         (["--ci", "group"], "group"),
         (["--picture", "wins"], "--picture is about --plot"),
         (["--title", "x"], "--title is about --plot or --report"),

@@ -2,18 +2,23 @@
 
 import csv
 import io
+import json
 
 from click.testing import CliRunner
 
+from podium.active import presets
+from podium.active.oracles import MODELS
 from podium.cli import main
+from podium.cli.ask import PRESETS
+from podium.cli.simulate import NOISES, USUAL
 
 
 def simulated(*options):
-    return CliRunner().invoke(main, ["simulate", "-n", "25", "--runs", "1", *options])
+    return CliRunner().invoke(main, ["simulate", "-n", "25", "--runs", "1", "--format", "csv", *options])
 
 
 def test_the_table_has_a_row_for_each_preset_and_clean_answers_cost_nothing():
-    result = simulated("--level", "0", "--preset", "quick", "--preset", "few_rounds")
+    result = simulated("--noise-level", "0", "--preset", "quick", "--preset", "few_rounds")
     assert result.exit_code == 0, result.output
     rows = list(csv.DictReader(io.StringIO(result.stdout)))
     assert [row["preset"] for row in rows] == ["quick", "few_rounds"]
@@ -24,7 +29,7 @@ def test_the_table_has_a_row_for_each_preset_and_clean_answers_cost_nothing():
 
 def test_more_noise_costs_more_questions_or_places():
     quiet, loud = (
-        next(csv.DictReader(io.StringIO(simulated("--level", level, "--preset", "standard").stdout)))
+        next(csv.DictReader(io.StringIO(simulated("--noise-level", level, "--preset", "standard").stdout)))
         for level in ("0.0", "0.35")
     )
     assert float(loud["places_off"]) > float(quiet["places_off"])
@@ -35,8 +40,14 @@ def test_a_picture_is_written_and_other_endings_are_refused(tmp_path):
     result = simulated("--preset", "quick", "--plot", str(picture))
     assert result.exit_code == 0, result.output
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert "pictures end in" in str(simulated("--plot", "x.txt").exception)
+    assert "use .png, .svg or .pdf" in str(simulated("--plot", "x.txt").exception)
 
 
-def test_an_unknown_model_is_named():
-    assert "no noise model 'drunk'" in str(simulated("--model", "drunk").exception)
+def test_presets_and_noises_are_those_of_the_library():
+    assert (presets.PRESETS, MODELS, tuple(presets.APPETITE)) == (PRESETS, NOISES, USUAL)
+    assert "'drunk' is not one of 'flips'" in simulated("--noise", "drunk").output
+
+
+def test_a_small_set_may_be_asked_about_in_full():
+    result = CliRunner().invoke(main, ["simulate", "-n", "12", "--runs", "1", "--preset", "exact", "--format", "json"])
+    assert [(row["preset"], row["questions_per_item"]) for row in json.loads(result.stdout)] == [("exact", 5.5)]

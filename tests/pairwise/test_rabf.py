@@ -260,8 +260,8 @@ def test_the_stochastic_determinant_is_near_the_exact_one(monkeypatch):
 def fitted(features, **options):
     data = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a"), ("a", "c")])
     options = {"feature_penalty": 1.0, "residual_penalty": 1.0} | options
-    key = options.pop("key", None)
-    return RABF(**options).fit(data, features, key=key)
+    id = options.pop("id", None)
+    return RABF(**options).fit(data, features, id=id)
 
 
 def test_array_frame_and_mapping_say_the_same():

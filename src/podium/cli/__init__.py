@@ -56,6 +56,14 @@ def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, *
     click.echo(f"warning: {kind}{message}", err=True)
 
 
+def _one_line(problem: click.ClickException) -> str:
+    """What is wrong with the call, and where to read how it should be."""
+    what = problem.format_message().rstrip(".")
+    context = getattr(problem, "ctx", None)
+    where = context.command_path if context is not None else "podium"
+    return f"{what[:1].lower()}{what[1:]}; see {where} --help"
+
+
 def run(args: list[str] | None = None) -> None:
     """Run the command line; our own errors leave as one line and exit code 2, never as a traceback."""
     with warnings.catch_warnings():
@@ -64,8 +72,11 @@ def run(args: list[str] | None = None) -> None:
         try:
             code = main.main(args=args, prog_name="podium", standalone_mode=False)
             sys.exit(code if isinstance(code, int) else 0)
-        except click.ClickException as problem:
+        except click.exceptions.NoArgsIsHelpError as problem:
             problem.show()
+            sys.exit(2)
+        except click.ClickException as problem:
+            click.echo(f"podium: {_one_line(problem)}", err=True)
             sys.exit(2)
         except PodiumError as problem:
             click.echo(f"podium: {problem}", err=True)

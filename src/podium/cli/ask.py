@@ -11,6 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.options import id_option, output_options
+from podium.cli.output import Output
 from podium.cli.question import Question, plain
 from podium.errors import InputError
 
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ask"]
 
+PRESETS = ("quick", "standard", "thorough", "few_rounds", "exact", "paper")
 ANSWERS = {"1": 1, "a": 1, "\x1b[D": 1, "2": 0, "b": 0, "\x1b[C": 0, "=": 0.5, "t": 0.5, "s": None}
 HELP = "[b]1[/b]/← left  [b]2[/b]/→ right  [b]=[/b] tie  [b]s[/b] skip  [b]u[/b] undo  [b]r[/b] ranking  [b]q[/b] quit"
 AT_ONCE = 150  # items whose order is searched anew after every answer, in a tenth of a second
@@ -26,36 +29,58 @@ AT_ONCE = 150  # items whose order is searched anew after every answer, in a ten
 
 @click.command()
 @click.argument("items", type=click.Path(dir_okay=False))
-@click.option("--log", required=True, type=click.Path(dir_okay=False), help="Answers, one JSON object a line; resumed.")
+@click.option(
+    "--log",
+    required=True,
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Answers, one JSON object a line; resumed where there are some.",
+)
 @click.option("--rater", help="Your name, kept with each answer.")
-@click.option("--id", "id_column", help="Column that names the items; 'id', or the first one.")
-@click.option("--text", "text_column", help="Column shown for each item; 'text', or the name.")
-@click.option("--preset", default="standard", show_default=True, help="quick, standard, thorough, few_rounds, exact.")
+@id_option("id, else the first")
+@click.option(
+    "--text", "text_column", metavar="COLUMN", help="Column shown for each item.  [default: text, else the label]"
+)
+@click.option(
+    "--preset",
+    type=click.Choice(PRESETS),
+    default="standard",
+    show_default=True,
+    help="How many questions, how chosen.",
+)
 @click.option("--top", type=click.IntRange(1), help="Care for the first K places only.")
 @click.option("--budget", type=click.IntRange(1), help="Most questions to ask.")
-@click.option("--random-share", default=0.1, show_default=True, help="Share of random check questions.")
-@click.option("--seed", type=int, help="Of the choice of questions; drawn and logged if not given.")
+@click.option(
+    "--random-share",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="Share of random check questions.",
+)
+@click.option("--seed", type=int, help="Of the choice of questions.  [default: drawn, and kept in the log]")
+@output_options()
 def ask(
     items: str,
     log: str,
     rater: str | None,
-    id_column: str | None,
+    id: str | None,
     text_column: str | None,
     preset: str,
     top: int | None,
     budget: int | None,
     random_share: float,
     seed: int | None,
+    out: Output,
 ) -> None:
     """Order the ITEMS of a table by asking you, two at a time.
 
     Each answer is on disk before the next question. Call again with the same log to go on. At the end, or when you
-    quit, the ranking so far goes to standard output as CSV. `podium rank LOG…` reads the logs of several raters.
+    quit, the ranking so far goes to standard output. `podium rank LOG…` reads the logs of several raters.
     """
     from podium.active import ActiveRanker
     from podium.active.log import parse_log
 
-    texts = _read_items(items, id_column, text_column)
+    texts = _read_items(items, id, text_column)
     path = Path(log)
     if path.exists() and path.stat().st_size:
         rows = parse_log(path.read_text(encoding="utf-8").splitlines(), path.name)
@@ -72,7 +97,7 @@ def ask(
             _Session(ranker, texts, rater, written).run()
     except OSError as problem:
         raise InputError(f"cannot write {log}: {problem.strerror}; choose another path") from problem
-    click.echo(ranker.places().write_csv(), nl=False)
+    out.write(ranker.places())
 
 
 def _same_options(log: str, ranker: ActiveRanker) -> None:

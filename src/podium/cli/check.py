@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from podium.cli.options import chosen_columns, column_options, output_options, votes_argument
-from podium.cli.output import say, style_of
+from podium.cli.options import chosen_columns, column_options, output_options, seed_option, votes_argument
+from podium.cli.output import Output, say
 
 __all__ = ["check"]
 
@@ -22,24 +22,23 @@ __all__ = ["check"]
 @click.option(
     "--pairs", type=click.IntRange(0), default=5, show_default=True, help="Pairs that fit least, to be listed."
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the simulations and the random halves.")
+@seed_option("the simulations and the random halves")
 @click.option("--strict", is_flag=True, help="Exit with 1 when something deserves a look.")
 @output_options("table", "json")
 @column_options
-def check(votes: tuple[str, ...], **given: Any) -> None:
+def check(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     """Check the fit of VOTES: pairs that fit least, over-dispersion, circles, reliability, influence.
 
     P-values come from votes simulated on the same pairs. What is marked ! deserves a look before a ranking is shown.
     """
     columns = chosen_columns(given)
-    style = style_of(given["style"], given["output"])
     from podium.diagnosis import diagnose
-    from podium.io import read_comparisons, replacing
+    from podium.io import read_comparisons
 
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     comparisons = read_comparisons(source, **columns, keep="counts")
     found = diagnose(comparisons, replicates=given["replicates"], seed=given["seed"])
-    if style == "json":
+    if out.form == "json":
         text = json.dumps(found.to_dict(), indent=1, ensure_ascii=False)
     else:
         text = "\n".join(f"{'!' if each.concern else ' '} {each.name}: {each.text}" for each in found.findings())
@@ -50,11 +49,7 @@ def check(votes: tuple[str, ...], **given: Any) -> None:
                 f"\n  {row['item']} won {row['won']:,.4g} of {row['votes']:,.4g} against {row['against']}, "
                 f"expected {row['expected']:,.3g} ({row['residual']:.1f} sd)"
             )
-    if given["output"] is None:
-        click.echo(text)
-    else:
-        with replacing(given["output"]) as file:
-            file.write(f"{text}\n".encode())
+    out.write_text(text)
     say(f"{len(comparisons):,} votes on {len(comparisons.items):,} items, {given['replicates']} simulations")
     if given["strict"] and found.concerns:
         sys.exit(1)

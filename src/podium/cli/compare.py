@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.options import chosen_columns, column_options, output_options, votes_argument
-from podium.cli.output import emit, say, style_of
+from podium.cli.options import (
+    chosen_columns,
+    column_options,
+    output_options,
+    plot_option,
+    seed_option,
+    votes_argument,
+)
+from podium.cli.output import Output, say
 from podium.pairwise import METHODS
+from podium.text import aligned
 
 if TYPE_CHECKING:
     import polars as pl
@@ -23,13 +30,11 @@ __all__ = ["compare"]
     "--method", "methods", multiple=True, type=click.Choice(list(METHODS)), help="Only these; may be given again."
 )
 @click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Parts the votes are dealt into.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the deal.")
-@click.option(
-    "--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw the calibration: .png, .svg or .pdf."
-)
-@output_options("table", "csv", "json", "jsonl", "parquet")
+@seed_option("the deal")
+@plot_option("the calibration")
+@output_options()
 @column_options
-def compare(votes: tuple[str, ...], **given: Any) -> None:
+def compare(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     """Compare methods on VOTES by how well they predict held-out ones.
 
     Log loss and Brier score are better when smaller, accuracy when larger; ± is half a 95 % interval over the folds.
@@ -37,19 +42,16 @@ def compare(votes: tuple[str, ...], **given: Any) -> None:
     and observed chances.
     """
     columns = chosen_columns(given)
-    style = style_of(given["style"], given["output"])
     from podium import plots
     from podium.assessment import assess, known_methods
     from podium.io import read_comparisons
 
-    if given["plot"]:
-        plots.check_path(given["plot"])
     methods = list(given["methods"]) or known_methods()
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     comparisons = read_comparisons(source, **columns, keep="rows")
     found = assess(comparisons, methods, folds=given["folds"], seed=given["seed"])
     frame = found.to_frame()
-    emit(frame, style, given["output"], table(frame))
+    out.write(frame, lambda: _table(frame))
     if given["plot"]:
         best = frame["method"].head(6).to_list()
         plots.save(plots.calibration({name: found.curves[name] for name in best}), given["plot"])
@@ -58,7 +60,7 @@ def compare(votes: tuple[str, ...], **given: Any) -> None:
         say(f"{name} was left out: {problem}")
 
 
-def table(frame: pl.DataFrame) -> str:
+def _table(frame: pl.DataFrame) -> str:
     """The measures with their half-widths, aligned."""
     heads = ["method", "log loss", "worse", "Brier", "accuracy", "calibration"]
     rows = [
@@ -72,11 +74,4 @@ def table(frame: pl.DataFrame) -> str:
         ]
         for row in frame.to_dicts()
     ]
-    widths = [max(len(line[k]) for line in [heads, *rows]) for k in range(len(heads))]
-    return "\n".join(
-        "  ".join(
-            cell.rjust(width) if k else cell.ljust(width)
-            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in [heads, *rows]
-    )
+    return aligned(heads, list(zip(*rows, strict=True)), to_left=["method"])

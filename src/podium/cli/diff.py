@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.options import output_options
-from podium.cli.output import emit, say, style_of
+from podium.cli.options import chosen_columns, column_options, level_option, output_options
+from podium.cli.output import Output, say
 from podium.errors import InputError, PodiumWarning
+from podium.text import aligned
 
 if TYPE_CHECKING:
     import polars as pl
@@ -24,28 +25,34 @@ SHOWN = 30
 @click.command()
 @click.argument("first")
 @click.argument("second")
-@click.option("--level", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.9999), help="Of significance.")
-@output_options("table", "csv", "json", "jsonl", "parquet")
-def diff(first: str, second: str, **given: Any) -> None:
+@level_option("intervals, and of significance")
+@output_options()
+@column_options
+def diff(first: str, second: str, out: Output, level: float, **given: Any) -> None:
     """Compare the leaderboards FIRST and SECOND: who moved, and what is more than chance.
 
     Each is a leaderboard written by `podium rank` (with the columns item and score), a saved model, or a file of votes,
-    which is then ranked. Scores are compared with the mean of the common items held fixed. A change marked * is
-    significant for all items at once (Holm), if the two come from different votes.
+    which is then ranked by bradley-terry; its columns may be named by option. Scores are compared with the mean of the
+    common items held fixed. A change marked * is significant for all items at once (Holm), if the two come from
+    different votes.
     """
-    style = style_of(given["style"], given["output"])
+    columns = chosen_columns(given)
     from podium.differences import compare_rankings
 
-    found = compare_rankings(_standing(first), _standing(second))
-    frame = found.to_frame(given["level"])
-    emit(frame, style, given["output"], _table(frame))
+    sides = [_standing(path) for path in (first, second)]
+    if columns and not any(side is None for side in sides):
+        raise click.UsageError("options about columns are for files of votes; both are leaderboards")
+    found = compare_rankings(
+        *(side or _ranked(path, columns) for side, path in zip(sides, (first, second), strict=True))
+    )
+    frame = found.to_frame(level)
+    out.write(frame, lambda: _table(frame))
     _remark(found, frame)
 
 
-def _standing(path: str) -> Standing:
-    """A leaderboard from a table with item and score, a model file, or votes."""
+def _standing(path: str) -> Standing | None:
+    """A leaderboard from a table with item and score, or a model file; None where it is votes."""
     from podium.differences import Standing, standing
-    from podium.io import read_comparisons
     from podium.models import load
     from podium.ranking import Ranking
 
@@ -53,19 +60,23 @@ def _standing(path: str) -> Standing:
         model = load(path)
         ranking = model if isinstance(model, Ranking) else getattr(model, "ranking_", None)
         if ranking is None:
-            raise InputError(
-                f"{path}: a {type(model).__name__} holds no leaderboard; save one with podium rank --model"
-            )
+            raise InputError(f"{path}: a {type(model).__name__} holds no leaderboard; save one with podium rank --save")
         return standing(ranking)
     columns = _leaderboard_columns(path)
-    if columns is None:
-        from podium.pairwise.bradley_terry import BradleyTerry
+    return None if columns is None else Standing(*columns)
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", PodiumWarning)  # `podium rank` is where they are told
-            return standing(BradleyTerry().fit(read_comparisons(path, judge=False, group=False)).ranking_)
-    items, scores, errors = columns
-    return Standing(items, scores, errors)
+
+def _ranked(path: str, columns: dict[str, Any]) -> Standing:
+    """The leaderboard of a file of votes."""
+    from podium.differences import standing
+    from podium.io import read_comparisons
+    from podium.pairwise.bradley_terry import BradleyTerry
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)  # `podium rank` is where they are told
+        return standing(
+            BradleyTerry().fit(read_comparisons(path, **{"judge": False, "group": False} | columns)).ranking_
+        )
 
 
 def _leaderboard_columns(path: str) -> tuple[Any, Any, Any] | None:
@@ -108,11 +119,7 @@ def _table(frame: pl.DataFrame) -> str:
         change = f"{row['change']:+.2f}" + (f" ({row['lower']:+.2f} … {row['upper']:+.2f})" if tested else "")
         mark = "*" if tested and row["significant"] else ""
         rows.append([row["item"], f"{row['rank_a']} → {row['rank_b']} {arrow}", change, mark])
-    widths = [max(len(line[k]) for line in [heads, *rows]) for k in range(4)]
-    lines = [
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in [heads, *rows]
-    ]
+    lines = [aligned(heads, list(zip(*rows, strict=True)), to_left=heads)]
     if len(frame) > SHOWN:
         lines.append(f"… and {len(frame) - SHOWN:,} more that changed less")
     return "\n".join(lines)

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from podium.cli.options import Command, Decorator, id_option
 
 if TYPE_CHECKING:
     import numpy as np
 
 __all__ = ["feature_options", "given_features", "words_about"]
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 SHOWN = 12  # coefficients, outliers and judges put into words
 
 
-def feature_options(command: F) -> F:
+def feature_options(command: Command) -> Command:
     """Add the options about features and covariates."""
-    options = [
+    options: list[Decorator] = [
         click.option("--features", metavar="FILE", help="Table of item features; ranks by --method rabf."),
-        click.option("--key", metavar="COLUMN", help="Column of item labels in the table of features."),
+        id_option("the column of --features that holds every compared item"),
         click.option("--loss", type=click.Choice(["logistic", "squared"]), help="Of rabf: who won, or by how much."),
         click.option("--flip-rate", type=float, help="Share of votes known to be the wrong way round."),
         click.option("--feature-penalty", type=float, help="Of rabf; else chosen from the votes."),
@@ -38,12 +37,12 @@ def feature_options(command: F) -> F:
 def given_features(given: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `fit`: the table of features, if there is one."""
     if given["features"] is None:
-        if given["key"] is not None:
-            raise click.UsageError("--key names a column of --features, which is not given")
+        if given["id"] is not None:
+            raise click.UsageError("--id names a column of --features, which is not given")
         return {}
     from podium.io import read_table
 
-    return {"features": read_table(given["features"]), "key": given["key"]}
+    return {"features": read_table(given["features"]), "id": given["id"]}
 
 
 def words_about(model: Any) -> list[str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
+from podium.cli.options import ids_option, model_option, output_options, plot_option, save_option
+from podium.cli.output import Output, counting, say
 from podium.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 __all__ = ["grade"]
 
-PICTURE = click.Path(dir_okay=False)
 SAMPLE = 50_000  # rows whose scores `evaluate --plot` draws
 
 
@@ -32,18 +32,11 @@ def grade() -> None:
     """
 
 
-def _picture(ctx: click.Context, parameter: click.Parameter, path: str | None) -> str | None:
-    """Refuse a name that is no picture before the work, not after it."""
-    if path is not None and Path(path).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InputError(f"{path}: pictures end in .png, .svg or .pdf")
-    return path
-
-
 def _labels(command: Callable[..., None]) -> Callable[..., None]:
     for option in (
-        click.option("--high", help="Column of the highest grade possible; an empty cell is open."),
-        click.option("--low", help="Column of the lowest grade possible; an empty cell is open."),
-        click.option("--label", help="Column of the grade, where one is given."),
+        click.option("--high", metavar="COLUMN", help="Column of the highest grade possible; an empty cell is open."),
+        click.option("--low", metavar="COLUMN", help="Column of the lowest grade possible; an empty cell is open."),
+        click.option("--label", metavar="COLUMN", help="Column of the grade, where one is given."),
     ):
         command = option(command)
     return command
@@ -52,36 +45,42 @@ def _labels(command: Callable[..., None]) -> Callable[..., None]:
 @grade.command()
 @click.argument("tables", nargs=-1, required=True)
 @_labels
-@click.option("--model", required=True, type=click.Path(dir_okay=False), help="Model file to write.")
-@click.option("--id", "ids", multiple=True, help="Column that is no feature; may be repeated.")
-@click.option("--classes", help="Grades from lowest to highest: 1..5, or poor,fair,good. Without it, one more pass.")
+@save_option(required=True)
+@ids_option
+@click.option(
+    "--classes",
+    metavar="GRADES",
+    help="From lowest to highest: 1..5, or poor,fair,good.  [default: those that occur, found by one more pass]",
+)
 @click.option(
     "--variant", type=click.Choice(["pa", "pa1", "pa2"]), default="pa1", show_default=True, help="Update rule."
 )
 @click.option("--C", "C", type=float, default=0.01, show_default=True, help="Aggressiveness of pa1 and pa2.")
 @click.option("--passes", type=click.IntRange(1), default=1, show_default=True, help="How often to go over the table.")
-@click.option(
-    "--plot", type=click.Path(dir_okay=False), callback=_picture, help="Draw the error while learning (png, svg, pdf)."
-)
+@plot_option("the error while learning")
+@output_options()
 def fit(
     tables: tuple[str, ...],
     label: str | None,
     low: str | None,
     high: str | None,
-    model: str,
+    save: Path,
     ids: tuple[str, ...],
     classes: str | None,
     variant: str,
     C: float,
     passes: int,
-    plot: str | None,
+    plot: Path | None,
+    out: Output,
 ) -> None:
-    """Learn from TABLES and write a model file.
+    """Learn from TABLES and save a model.
 
-    Features are all numeric columns but the labels and --id. They are standardised on the way; mean and deviation are
-    kept in the model.
+    Features are all columns but the grades and --id; they must hold numbers. They are standardised on the way; mean and
+    deviation are kept in the model. Prints how much was learned from, and the mean absolute error while learning.
     """
-    from podium.models import save
+    import polars as pl
+
+    from podium import models
     from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
     from podium.ordinal.stream import Grader, RunningScale
 
@@ -94,12 +93,12 @@ def fit(
     if known is None:
         known, scale = _survey(tables, ends, ids)
     for number in range(1, passes + 1):
-        with _progress(f"pass {number} of {passes}") as advance:
+        with counting(f"pass {number} of {passes}") as advance:
             for row, frame in _pieces(tables):
                 if grader is None:
                     classifier = PassiveAggressiveOrdinal(variant, C=C, classes=known)
                     classifier._check_parameters()
-                    grader = Grader.empty(_features(frame, ends, ids, tell=True), classifier)
+                    grader = Grader.empty(_features(frame, ends, ids), classifier)
                     if scale is not None:
                         grader.scale, grader.settled = scale, True
                 grader.learn(_values(frame, grader.features), *_columns(frame, ends, known), row=row)
@@ -108,70 +107,72 @@ def fit(
             grader.settled = True
     if grader is None or not grader.classifier.n_seen_:
         raise InputError("the table has no rows, so there is nothing to learn from")
-    save(grader, model)
+    learner = grader.classifier
+    if not learner.n_updates_:
+        raise InputError("every range is open at both ends, so there is nothing to learn from")
+    models.save(grader, save)
     if plot:
         from podium.grade_plots import progress
 
-        _save(plot, lambda axes: progress(grader.curve, ax=axes[0]), 1)
-    learner = grader.classifier
-    click.echo(
-        f"learned {len(known)} grades from {learner.n_seen_ // passes:,} rows and {len(grader.features)} features; "
-        f"mean absolute error while learning {learner.mae_:.3f}; wrote {model}",
-        err=True,
-    )
+        _draw(plot, lambda axes: progress(grader.curve, ax=axes[0]), 1)
+    found = {"rows": learner.n_seen_ // passes, "features": len(grader.features), "grades": len(known)}
+    out.write(pl.DataFrame({name: [value] for name, value in (found | {"error": learner.mae_}).items()}))
+    say(f"error: grades off on average, before each row was learned; saved {save}")
 
 
 @grade.command()
 @click.argument("tables", nargs=-1, required=True)
-@click.option("--model", required=True, type=click.Path(dir_okay=False), help="Model file of `podium grade fit`.")
-@click.option("--id", "ids", multiple=True, help="Column to copy to the output; may be repeated.")
-@click.option("--margin", type=float, help="Add lower and upper: the grades within this distance of the score.")
+@model_option("podium grade fit")
+@ids_option
 @click.option(
-    "-o", "--output", "out", type=click.Path(dir_okay=False), help="CSV file to write instead of standard output."
+    "--margin", type=click.FloatRange(0), help="Add lower and upper: the grades within this distance of the score."
 )
-def predict(tables: tuple[str, ...], model: str, ids: tuple[str, ...], margin: float | None, out: str | None) -> None:
-    """Grade the rows of TABLES: a CSV table with the columns of --id, grade and score."""
-    import sys
+@output_options(default="csv")
+def predict(tables: tuple[str, ...], model: Path, ids: tuple[str, ...], margin: float | None, out: Output) -> None:
+    """Grade the rows of TABLES: the columns of --id, grade and score.
 
+    Columns that are no features of the model are not read. CSV and JSON Lines are written as rows are graded.
+    """
+    grader = _load(model)
+    out.write_pieces(_graded(grader, tables, ids, margin))
+
+
+def _graded(
+    grader: Grader, tables: tuple[str, ...], ids: tuple[str, ...], margin: float | None
+) -> Iterator[pl.DataFrame]:
     import polars as pl
 
-    from podium.io import replacing
-
-    grader = _load(model)
-
-    def write(target: Any) -> None:
-        with _progress("grading") as advance:
-            for row, frame in _pieces(tables):
-                X = _values(frame, grader.features)
-                columns = [_column(frame, name) for name in ids]
-                columns += [pl.Series("grade", grader.predict(X, row=row))]
-                columns += [pl.Series("score", grader.scores(X, row=row))]
-                if margin is not None:
-                    ends = grader.interval(X, margin=margin, row=row)
-                    columns += [pl.Series("lower", ends[:, 0]), pl.Series("upper", ends[:, 1])]
-                pl.DataFrame(columns).write_csv(target, include_header=row == 0, float_precision=6)
-                advance(len(frame))
-
-    if out is None:
-        sys.stdout.flush()
-        write(sys.stdout.buffer)
-    else:
-        with replacing(out) as target:
-            write(target)
+    row = 0
+    with counting("grading") as advance:
+        for row, frame in _pieces(tables):
+            X = _values(frame, grader.features)
+            columns = [_column(frame, name) for name in ids]
+            columns += [pl.Series("grade", grader.predict(X, row=row))]
+            columns += [pl.Series("score", grader.scores(X, row=row)).round(6)]
+            if margin is not None:
+                ends = grader.interval(X, margin=margin, row=row)
+                columns += [pl.Series("lower", ends[:, 0]), pl.Series("upper", ends[:, 1])]
+            yield pl.DataFrame(columns)
+            row += len(frame)
+            advance(len(frame))
+    if not row:
+        raise InputError("the table has no rows, so there is nothing to grade")
 
 
 @grade.command()
 @click.argument("tables", nargs=-1, required=True)
 @_labels
-@click.option("--model", required=True, type=click.Path(dir_okay=False), help="Model file of `podium grade fit`.")
-@click.option(
-    "--plot",
-    type=click.Path(dir_okay=False),
-    callback=_picture,
-    help="Draw scores, thresholds and confusion (png, svg, pdf).",
-)
+@model_option("podium grade fit")
+@plot_option("scores, thresholds and confusion")
+@output_options()
 def evaluate(
-    tables: tuple[str, ...], label: str | None, low: str | None, high: str | None, model: str, plot: str | None
+    tables: tuple[str, ...],
+    label: str | None,
+    low: str | None,
+    high: str | None,
+    model: Path,
+    plot: Path | None,
+    out: Output,
 ) -> None:
     """Compare the model's grades with those of TABLES, grade by grade.
 
@@ -179,7 +180,6 @@ def evaluate(
     """
     import polars as pl
 
-    from podium.io import write_table
     from podium.ordinal.labels import read_labels
 
     grader, ends = _load(model), _ends(label, low, high)
@@ -187,7 +187,7 @@ def evaluate(
     counts = np.zeros((K, K), dtype=np.int64)
     kept: list[np.ndarray[Any, Any]] = []
     drawn = 0
-    with _progress("evaluating") as advance:
+    with counting("evaluating") as advance:
         for row, frame in _pieces(tables):
             X = _values(frame, grader.features)
             given = _columns(frame, ends, grades)
@@ -205,17 +205,13 @@ def evaluate(
     if not total:
         raise InputError("the table has no rows, so there is nothing to evaluate")
     away = np.abs(np.arange(K)[:, None] - np.arange(K))
-    write_table(
-        pl.DataFrame(
-            {
-                "grade": grades,
-                "rows": counts.sum(axis=1),
-                "right": counts.diagonal(),
-                "error": ((counts * away).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)).round(4),
-                **{f"as {each}": counts[:, k] for k, each in enumerate(grades.tolist())},
-            }
-        )
-    )
+    found = {
+        "grade": grades,
+        "rows": counts.sum(axis=1),
+        "right": counts.diagonal(),
+        "error": ((counts * away).sum(axis=1) / np.maximum(counts.sum(axis=1), 1)).round(4),
+    }
+    out.write(pl.DataFrame(found | {f"as {each}": counts[:, k] for k, each in enumerate(grades.tolist())}))
     if plot:
         from podium.grade_plots import confusion, score_axis
 
@@ -225,11 +221,10 @@ def evaluate(
             score_axis(scores, truth, grader.classifier.thresholds_, grades.tolist(), ax=axes[0])
             confusion(counts, grades.tolist(), ax=axes[1])
 
-        _save(plot, draw, 2)
-    click.echo(
+        _draw(plot, draw, 2)
+    say(
         f"{total:,} rows: mean absolute error {(counts * away).sum() / total:.3f}, "
-        f"right {counts.diagonal().sum() / total:.1%}",
-        err=True,
+        f"right {counts.diagonal().sum() / total:.1%}"
     )
 
 
@@ -239,6 +234,11 @@ def _ends(label: str | None, low: str | None, high: str | None) -> list[str]:
         return [label]
     if label is None and low is not None and high is not None:
         return [low, high]
+    if label is not None:
+        raise InputError("--label is an exact grade, --low and --high are the ends of a range; give one or the other")
+    if low is not None or high is not None:
+        given, lacking = ("--low", "--high") if high is None else ("--high", "--low")
+        raise InputError(f"{given} is one end of a range; name the other by {lacking} (an empty cell is an open end)")
     raise InputError("say where the grades are: --label COLUMN, or --low COLUMN and --high COLUMN for ranges")
 
 
@@ -281,7 +281,7 @@ def _survey(tables: tuple[str, ...], ends: list[str], ids: tuple[str, ...]) -> t
 
     seen: list[Any] = []
     scale, names = None, []
-    with _progress("looking for grades") as advance:
+    with counting("looking for grades") as advance:
         for _, frame in _pieces(tables):
             if scale is None:
                 names = _features(frame, ends, ids)
@@ -304,17 +304,12 @@ def _survey(tables: tuple[str, ...], ends: list[str], ids: tuple[str, ...]) -> t
     return grades, scale
 
 
-def _features(frame: pl.DataFrame, ends: list[str], ids: tuple[str, ...], *, tell: bool = False) -> list[str]:
+def _features(frame: pl.DataFrame, ends: list[str], ids: tuple[str, ...]) -> list[str]:
+    from podium.io import feature_columns
+
     for name in (*ends, *ids):
         _column(frame, name)
-    other = {*ends, *ids}
-    names = [name for name, kind in frame.schema.items() if kind.is_numeric() and name not in other]
-    left_out = [name for name in frame.columns if name not in other and name not in names]
-    if not names:
-        raise InputError(f"no numeric column is left for features; found {', '.join(frame.columns)}")
-    if left_out and tell:
-        click.echo(f"not numeric, so no features: {', '.join(left_out)}", err=True)
-    return names
+    return feature_columns(frame, {*ends, *ids})
 
 
 def _column(frame: pl.DataFrame, name: str) -> pl.Series:
@@ -327,8 +322,10 @@ def _values(frame: pl.DataFrame, names: list[str]) -> Any:
     """The features as doubles; a missing value is NaN, refused with its row when it is used."""
     import polars as pl
 
+    from podium.io import is_number
+
     for name in names:
-        if not _column(frame, name).dtype.is_numeric():
+        if not is_number(_column(frame, name).dtype):
             raise InputError(f"column {name!r} is not numeric here, but the model was fitted on numbers")
     values = frame.select(pl.col(name).cast(pl.Float64) for name in names).to_numpy()
     return np.ascontiguousarray(values)
@@ -348,7 +345,7 @@ def _columns(frame: pl.DataFrame, ends: list[str], grades: Any) -> list[Any]:
     return columns
 
 
-def _load(model: str) -> Grader:
+def _load(model: Path) -> Grader:
     from podium.models import load
     from podium.ordinal.stream import Grader
 
@@ -358,25 +355,11 @@ def _load(model: str) -> Grader:
     return loaded
 
 
-def _save(path: str, draw: Callable[[Any], object], panels: int) -> None:
+def _draw(path: Path, draw: Callable[[Any], object], panels: int) -> None:
     from matplotlib.figure import Figure
 
-    from podium.io import replacing
+    from podium.plots import save
 
     figure = Figure(figsize=(6 * panels, 4), layout="constrained")
     draw(figure.subplots(1, panels, squeeze=False)[0])
-    with replacing(path) as target:
-        figure.savefig(target, format=Path(path).suffix.lstrip(".").lower(), dpi=110)
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int], None]]:
-    """Rows done and rows a second, on stderr when that is a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    console = Console(stderr=True)
-    columns = (SpinnerColumn(), TextColumn("{task.description}: {task.completed:,.0f} rows"), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda rows: progress.advance(task, rows)
+    save(figure, path, dpi=110)

@@ -1,13 +1,14 @@
-"""`podium label`: train a label ranker on a table, rank the labels of new rows, report on it."""
+"""`podium label`: train a label ranker on a table, rank the labels of new rows, evaluate it."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
 
-from podium.cli.options import output_options
-from podium.cli.output import emit, say, style_of
+from podium.cli.options import ids_option, model_option, output_options, save_option
+from podium.cli.output import Output, say
 from podium.errors import InputError
 
 __all__ = ["label"]
@@ -15,19 +16,19 @@ __all__ = ["label"]
 
 @click.group()
 def label() -> None:
-    """Rank labels: fit a model on examples with relevant labels, predict, report.
+    """Rank labels: fit a model on examples with relevant labels, predict, evaluate.
 
-    A table (CSV, Parquet, JSON Lines, …) has one row per example: numeric columns are features, label columns hold
-    their relevance (0 or empty: irrelevant). Files ending in .svm, .svmlight or .libsvm hold lines
-    "label,label feature:value …" with whole numbers from 0.
+    A table (CSV, Parquet, JSON Lines, …) has one row per example: label columns hold relevance (0 or empty:
+    irrelevant), --id columns name the example, all others are features and hold numbers. Files ending in .svm,
+    .svmlight or .libsvm hold lines "label,label feature:value …" with whole numbers from 0.
     """
 
 
 def _examples(command: Any) -> Any:
     for option in (
-        click.option("--id", "ids", multiple=True, metavar="COLUMN", help="No feature; may be repeated."),
+        ids_option,
         click.option(
-            "--labels", multiple=True, metavar="PATTERN", help="Label columns, as in 'tag_*'; may be repeated."
+            "--labels", multiple=True, metavar="PATTERN", help="Label columns, as in 'tag_*'; may be given again."
         ),
         click.argument("table"),
     ):
@@ -37,10 +38,8 @@ def _examples(command: Any) -> Any:
 
 @label.command()
 @_examples
-@click.option("--model", required=True, type=click.Path(dir_okay=False), help="Model file to write.")
-@click.option(
-    "--loss", default="sum@3", show_default=True, help="Ranking loss to train for, such as prec@5 or ndcg@10."
-)
+@save_option(required=True)
+@click.option("--loss", help="Ranking loss to train for, such as prec@5 or ndcg@10.  [default: sum@3]")
 @click.option("--C", "C", type=float, default=1.0, show_default=True, help="Inverse strength of the penalty.")
 @click.option(
     "--surrogate",
@@ -50,37 +49,54 @@ def _examples(command: Any) -> Any:
     help="The other ones couple labels; pairwise can be better on small data.",
 )
 @click.option("--standardize/--no-standardize", default=True, show_default=True, help="Features to equal size.")
-def fit(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: str, **options: Any) -> None:
-    """Train a linear label ranker on TABLE and write a model file."""
-    from podium.models import save
+@output_options()
+def fit(
+    table: str, labels: tuple[str, ...], ids: tuple[str, ...], save: Path, loss: str | None, out: Output, **options: Any
+) -> None:
+    """Train a linear label ranker on TABLE and save it. Prints how much it was trained on."""
+    import polars as pl
+
+    from podium import models
     from podium.multilabel import LabelRanker
     from podium.multilabel.tables import read_examples
 
     examples = read_examples(table, labels=labels, ids=ids)
-    ranker = LabelRanker(options.pop("loss"), **options).fit(examples.X, examples.Y)
-    ranker.labels_, ranker.columns_ = examples.labels, examples.features
-    save(ranker, model)
     n, k = examples.Y.shape
-    say(f"{n:,} examples, {examples.X.shape[1]:,} features, {k:,} labels; trained for {ranker.loss}, saved to {model}")
+    loss = _loss(loss, k)
+    ranker = LabelRanker(loss, **options).fit(examples.X, examples.Y)
+    ranker.labels_, ranker.columns_ = examples.labels, examples.features
+    models.save(ranker, save)
+    found = {"examples": n, "features": examples.X.shape[1], "labels": k, "loss": loss, "exact": ranker.exact_}
+    out.write(pl.DataFrame({name: [value] for name, value in found.items()}))
+    say(f"trained for {loss}, saved {save}")
     if not ranker.exact_:
-        say(f"no target makes the ranking best for {ranker.loss} with this surrogate; take it as a good guess")
+        say(f"no target makes the ranking best for {loss} with this surrogate; take it as a good guess")
+
+
+def _loss(given: str | None, labels: int) -> str:
+    """The loss to train for; one that looks farther than there are labels is a mistake."""
+    from podium.metrics.names import parse
+
+    if given is None:
+        return f"sum@{min(3, labels)}"
+    metric = parse(given)
+    if metric.p is not None and metric.p > labels:
+        raise InputError(f"--loss {given}: there are only {labels} labels; use a cut-off up to {labels}")
+    return given
 
 
 @label.command()
 @_examples
-@click.option("--model", required=True, type=click.Path(), help="Model file of `podium label fit`.")
+@model_option("podium label fit")
 @click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Labels per example.")
-@output_options("table", "csv", "json", "jsonl", "parquet")
-def predict(
-    table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: str, top: int, style: str | None, output: Any
-) -> None:
+@output_options(default="csv")
+def predict(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: Path, top: int, out: Output) -> None:
     """Rank the labels of each row of TABLE; one line for each of the best labels."""
     import numpy as np
     import polars as pl
 
     from podium.multilabel.tables import read_examples
 
-    form = style_of(style or (None if output else "csv"), output)
     ranker = _load(model)
     examples = read_examples(table, labels=labels, ids=ids, features=ranker.columns_, labelled=False)
     scores = ranker.decision_function(examples.X)
@@ -94,28 +110,26 @@ def predict(
         "label": np.asarray(ranker.labels_).astype(str)[order].reshape(-1),
         "score": np.take_along_axis(scores, order, axis=1).reshape(-1),
     }
-    frame = pl.DataFrame(columns)
-    emit(frame, form, output, str(frame))
+    out.write(pl.DataFrame(columns))
     say(f"{n:,} examples, {keep} of {scores.shape[1]:,} labels each")
 
 
 @label.command()
 @_examples
-@click.option("--model", required=True, type=click.Path(), help="Model file of `podium label fit`.")
+@model_option("podium label fit")
 @click.option("--at", default="1,3,5", show_default=True, help="Cut-offs; those beyond the labels are left out.")
 @click.option("--ties", type=click.Choice(["label", "average", "worst"]), default="label", show_default=True)
 @click.option("--empty", type=click.Choice(["zero_loss", "skip", "one"]), default="zero_loss", show_default=True)
-@output_options("table", "csv", "json", "jsonl", "parquet")
-def report(
+@output_options()
+def evaluate(
     table: str,
     labels: tuple[str, ...],
     ids: tuple[str, ...],
-    model: str,
+    model: Path,
     at: str,
     ties: Any,
     empty: Any,
-    style: str | None,
-    output: Any,
+    out: Output,
 ) -> None:
     """Rank the labels of each row of TABLE, whose relevance is known, and print every loss and gain."""
     import polars as pl
@@ -123,7 +137,6 @@ def report(
     from podium.metrics import ranking_report
     from podium.multilabel.tables import read_examples
 
-    form = style_of(style, output)
     ranker = _load(model)
     examples = read_examples(table, labels=labels, ids=ids, features=ranker.columns_, known=ranker.labels_)
     scores = ranker.decision_function(examples.X)
@@ -137,13 +150,11 @@ def report(
     }
     names = list(found["loss"])
     frame = pl.DataFrame({"metric": names} | {kind: [each[name] for name in names] for kind, each in found.items()})
-    lines = [f"{'metric':<10}{'loss':>10}{'gain':>10}"]
-    lines += [f"{name:<10}{a:>10.4f}{b:>10.4f}" for name, a, b in frame.iter_rows()]
-    emit(frame, form, output, "\n".join(lines))
+    out.write(frame)
     say(f"{examples.Y.shape[0]:,} examples, {examples.Y.shape[1]:,} labels; trained for {ranker.loss}")
 
 
-def _load(path: str) -> Any:
+def _load(path: Path) -> Any:
     from podium.models import load
 
     model = load(path)

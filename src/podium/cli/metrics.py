@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.options import output_options
-from podium.cli.output import emit, say, style_of
+from podium.cli.output import Output, say
 from podium.errors import InputError
 
 if TYPE_CHECKING:
@@ -39,8 +39,8 @@ DEFAULT = "ap,rr,ndcg@10,prec@10,recall@100"
     help="Queries without relevant documents: left out, gain 1, or gain 0.",
 )
 @click.option("--per-query", is_flag=True, help="One line for each run and query.")
-@output_options("table", "csv", "json", "jsonl", "parquet")
-def metrics(qrels: str, runs: tuple[str, ...], **given: Any) -> None:
+@output_options()
+def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> None:
     """Measure RUNS against the judgements QRELS.
 
     QRELS is a TREC file (query 0 document relevance) or a table with columns query, doc, relevance; a run is a TREC
@@ -51,7 +51,6 @@ def metrics(qrels: str, runs: tuple[str, ...], **given: Any) -> None:
 
     from podium.metrics.trec import read_judgements, read_run, run_report
 
-    style = style_of(given["style"], given["output"])
     twice = [path for path in dict.fromkeys(runs) if runs.count(path) > 1]
     if twice:
         raise InputError(f"run {twice[0]} is given twice; name each once")
@@ -69,7 +68,7 @@ def metrics(qrels: str, runs: tuple[str, ...], **given: Any) -> None:
         notes += [f"{extra} queries of the run not judged, left out"] if extra else []
         say(f"{path}: {', '.join(notes)}")
     frame = _per_query(queries, reports) if given["per_query"] else _means(reports)
-    emit(frame, style, given["output"], _text(frame))
+    out.write(frame)
 
 
 def _means(reports: dict[str, Any]) -> pl.DataFrame:
@@ -103,22 +102,3 @@ def _per_query(queries: list[str], reports: dict[str, Any]) -> pl.DataFrame:
         parts.append(pl.concat([known, report.to_frame().fill_nan(None)], how="horizontal"))
     made: pl.DataFrame = pl.concat(parts)
     return made
-
-
-def _text(frame: pl.DataFrame) -> str:
-    """An aligned table: text to the left, numbers with four decimals to the right."""
-    cells = [[_cell(value) for value in column.to_list()] for column in frame]
-    widths = [max(map(len, [name, *column])) for name, column in zip(frame.columns, cells, strict=True)]
-    left = [not frame[name].dtype.is_numeric() for name in frame.columns]
-
-    def line(row: tuple[str, ...]) -> str:
-        parts = zip(row, widths, left, strict=True)
-        return "  ".join(text.ljust(width) if to_left else text.rjust(width) for text, width, to_left in parts).rstrip()
-
-    return "\n".join([line(tuple(frame.columns)), *(line(row) for row in zip(*cells, strict=True))])
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:.4f}" if isinstance(value, float) else str(value)

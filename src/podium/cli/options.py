@@ -1,28 +1,50 @@
-"""Options that several commands share: which column is which, and where output goes."""
+"""Options that several commands share, each worded once: columns, labels, models, pictures, seeds, output."""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeAlias
 
 import click
 
-__all__ = ["chosen_columns", "column_options", "output_options", "votes_argument"]
+from podium.cli.output import FORMATS, Output
+from podium.errors import InputError
 
-F = TypeVar("F", bound=Callable[..., Any])
+__all__ = [
+    "Command",
+    "Decorator",
+    "chosen_columns",
+    "column_options",
+    "id_option",
+    "ids_option",
+    "level_option",
+    "model_option",
+    "new_file",
+    "output_options",
+    "plot_option",
+    "save_option",
+    "seed_option",
+    "votes_argument",
+]
+
+Command: TypeAlias = Callable[..., Any]
+Decorator: TypeAlias = Callable[[Command], Command]
 
 COLUMNS = {
     "winner": "column of the winner",
     "loser": "column of the loser",
     "left": "column of the left (first) item",
     "right": "column of the right (second) item",
-    "outcome": "column of the outcome: 1, 0 or 0.5 for the left item, or the winner's name",
+    "outcome": "column of the outcome: 1, 0 or 0.5 for the left item, or the winner's label",
     "left_wins": "column that counts the wins of the left item",
     "right_wins": "column that counts the wins of the right item",
     "tie_count": "column that counts ties",
     "margin": "column of the margin, left over right",
-    "weight": "column of the vote's weight",
+    "ranking": "column of whole orders, best first",
+    "weight": "column of what each vote weighs",
+    "count": "column of how many equal votes a row stands for",
     "judge": "column of the judge",
     "group": "column of a group of votes that go together",
 }
@@ -30,10 +52,10 @@ COLUMNS = {
 votes_argument = click.argument("votes", nargs=-1, required=True)
 
 
-def column_options(command: F) -> F:
+def column_options(command: Command) -> Command:
     """Add an option for each column of a vote file; what is not given is recognised by name."""
     for name, words in reversed(COLUMNS.items()):
-        command = click.option(f"--{name.replace('_', '-')}", metavar="COLUMN", help=f"{words.capitalize()}.")(command)
+        command = click.option(_dashed(name), metavar="COLUMN", help=f"{words.capitalize()}.")(command)
     command = click.option("--delimiter", metavar="CHAR", help="What separates cells of a CSV file.")(command)
     return click.option(
         "--input-format",
@@ -43,22 +65,98 @@ def column_options(command: F) -> F:
 
 
 def chosen_columns(given: dict[str, Any]) -> dict[str, Any]:
-    """The column options out of a command's options, under the names that `read_comparisons` takes."""
+    """The column options out of a command's options, as `read_comparisons` takes them; an empty name says: none."""
     picked = {name: given.pop(name) for name in COLUMNS}
     picked["ties"] = picked.pop("tie_count")
+    picked = {name: False if value == "" else value for name, value in picked.items()}
     picked["delimiter"], picked["format"] = given.pop("delimiter"), given.pop("input_format")
     return {name: value for name, value in picked.items() if value is not None}
 
 
-def output_options(*formats: str) -> Callable[[F], F]:
-    """Add `--format` and `--output`; without a format the output file's suffix decides."""
+def id_option(otherwise: str) -> Decorator:
+    """The one column of labels."""
+    return click.option("--id", "id", metavar="COLUMN", help=f"Column of the items' labels.  [default: {otherwise}]")
 
-    def add(command: F) -> F:
-        command = click.option(
-            "--format", "style", type=click.Choice(formats), help="Form of the output; else by its suffix."
-        )(command)
+
+def ids_option(command: Command) -> Command:
+    """Columns of labels in a table of examples."""
+    words = "Column of labels: no feature, carried into predictions; may be given again."
+    return click.option("--id", "ids", multiple=True, metavar="COLUMN", help=words)(command)
+
+
+def save_option(*, required: bool = False) -> Decorator:
+    """Where to write a model."""
+    return click.option(
+        "--save", type=_FILE, metavar="FILE", required=required, callback=new_file, help="Write the fitted model here."
+    )
+
+
+def model_option(written_by: str) -> Decorator:
+    """Where to read one from."""
+    return click.option(
+        "--model", type=_FILE, metavar="FILE", required=True, help=f"Model written by `{written_by} --save`."
+    )
+
+
+def plot_option(what: str) -> Decorator:
+    """Where to draw."""
+    return click.option(
+        "--plot", type=_FILE, metavar="FILE", callback=_picture, help=f"Draw {what}: .png, .svg or .pdf."
+    )
+
+
+def seed_option(of: str) -> Decorator:
+    """Where randomness begins."""
+    return click.option("--seed", type=int, default=0, show_default=True, help=f"Of {of}.")
+
+
+def level_option(of: str) -> Decorator:
+    """How sure an interval is to be."""
+    return click.option(
+        "--level", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.9999), help=f"Of {of}."
+    )
+
+
+def output_options(*forms: str, default: str = "table") -> Decorator:
+    """Add `--format` and `--output`; the command is called with `out`, an `Output`, in their place."""
+    offered = forms or FORMATS
+    words = f"Form of the output.  [default: by the suffix of --output; else {default}]"
+
+    def add(command: Command) -> Command:
+        @functools.wraps(command)
+        def called(*args: Any, style: str | None, output: Path | None, **given: Any) -> Any:
+            return command(*args, out=Output.chosen(style, output, offered, default), **given)
+
+        made = click.option("--format", "style", type=click.Choice(offered), help=words)(called)
         return click.option(
-            "-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write here instead of to stdout."
-        )(command)
+            "-o",
+            "--output",
+            type=_FILE,
+            metavar="FILE",
+            callback=new_file,
+            help="Write here instead of to standard output.",
+        )(made)
 
     return add
+
+
+def new_file(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a place where nothing can be written before the work, not after it."""
+    if path is not None and not path.parent.is_dir():
+        raise InputError(f"cannot write {path}: there is no folder {str(path.parent)!r}; make it, or choose another")
+    return path
+
+
+def _picture(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
+    if path is not None:
+        from podium.plots import check_path
+
+        check_path(path)
+    return path
+
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def _dashed(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import click
 
@@ -15,8 +19,9 @@ from podium.text import aligned, number, one_line
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["emit", "leaderboard", "say", "style_of"]
+__all__ = ["FORMATS", "Output", "counting", "leaderboard", "say", "table"]
 
+FORMATS = ("table", "csv", "json", "jsonl", "parquet")
 SUFFIXES = {
     ".csv": "csv",
     ".json": "json",
@@ -33,30 +38,99 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
-def style_of(style: str | None, output: Path | None) -> str:
-    """The form asked for, or the one the suffix of `output` means, or a table."""
-    if style is not None or output is None:
-        return style or "table"
-    if output.suffix.lower() not in SUFFIXES:
-        raise InputError(f"{output}: the suffix names no format ({', '.join(SUFFIXES)}); add --format")
-    return SUFFIXES[output.suffix.lower()]
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a command's data goes, and in which form; None is standard output."""
 
+    form: str
+    path: Path | None
 
-def emit(frame: pl.DataFrame, style: str, output: Path | None, text: str | None = None) -> None:
-    """Write `frame` in a machine's form, or `text` (a table for people)."""
-    from podium.io import replacing, write_table
+    @classmethod
+    def chosen(cls, form: str | None, path: Path | None, offered: Sequence[str], default: str) -> Output:
+        """The form asked for, else the one the suffix of `path` means, else the default."""
+        if form is not None or path is None:
+            return cls(form or default, path)
+        suffix = path.suffix.lower()
+        known = [ending for ending, meant in SUFFIXES.items() if meant in offered]
+        if suffix not in SUFFIXES:
+            raise InputError(f"{path}: the suffix names no format ({', '.join(known)}); add --format")
+        if SUFFIXES[suffix] not in offered:
+            raise InputError(f"{path}: this command does not write {SUFFIXES[suffix]}; use {' or '.join(known)}")
+        return cls(SUFFIXES[suffix], path)
 
-    if style != "table" and output is not None:
-        write_table(frame, output, style)
-    elif style != "table":
-        made = BytesIO()  # whole first: polars has its own idea of what a closed pipe is
-        write_table(frame, made, style)
-        click.echo(made.getvalue(), nl=False)
-    elif output is None:
-        click.echo(text)
-    else:
-        with replacing(output) as file:
+    def write(self, frame: pl.DataFrame, text: Callable[[], str] | None = None) -> None:
+        """Write `frame` in a machine's form, or for people as `text` says, else as a plain table."""
+        if self.form == "table":
+            self.write_text(table(frame) if text is None else text())
+        else:
+            self.write_pieces([frame])
+
+    def write_pieces(self, pieces: Iterable[pl.DataFrame]) -> None:
+        """Write frames as they come where the form allows it (csv, jsonl), else when all are there."""
+        import polars as pl
+
+        from podium.io import write_table
+
+        if self.form == "table":
+            self.write(pl.concat(list(pieces)))
+            return
+        whole = self.form in ("json", "parquet")
+        with self._opened() as file:
+            for place, frame in enumerate([pl.concat(list(pieces))] if whole else pieces):
+                made = BytesIO()  # whole first: polars has its own idea of what a closed pipe is
+                if self.form == "csv":
+                    frame.write_csv(made, include_header=place == 0)
+                else:
+                    write_table(frame, made, self.form)
+                file.write(made.getvalue())
+
+    def write_text(self, text: str) -> None:
+        """Write text as it is, on a terminal in its own encoding."""
+        if self.path is None:
+            click.echo(text)
+            return
+        with self._opened() as file:
             file.write(f"{text}\n".encode())
+
+    @contextmanager
+    def _opened(self) -> Iterator[IO[bytes]]:
+        from podium.io import replacing
+
+        if self.path is not None:
+            with replacing(self.path) as file:
+                yield file
+            return
+        sys.stdout.flush()
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+
+
+def table(frame: pl.DataFrame, *, digits: int = 4) -> str:
+    """A frame as aligned text: words to the left, numbers to the right, so many decimals, nothing for null."""
+    columns = [[_cell(value, digits) for value in column] for column in frame]
+    words = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
+    return aligned(frame.columns, columns, to_left=words)
+
+
+def _cell(value: Any, digits: int) -> str:
+    if value is None:
+        return ""
+    return number(value, digits) if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def counting(what: str, unit: str = "rows") -> Iterator[Callable[[int], None]]:
+    """How many are done, on stderr when that is a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    words = TextColumn(f"{{task.description}}: {{task.completed:,.0f}} {unit}")
+    with Progress(
+        SpinnerColumn(), words, TimeElapsedColumn(), console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda more: progress.advance(task, more)
 
 
 def leaderboard(frame: pl.DataFrame, *, digits: int) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from podium.cli.options import output_options
-from podium.cli.output import emit, say, style_of
+from podium.cli.options import id_option, model_option, output_options
+from podium.cli.output import Output, say
 from podium.errors import InputError
 
 if TYPE_CHECKING:
@@ -19,47 +20,44 @@ __all__ = ["predict"]
 
 
 @click.command()
-@click.argument("model", type=click.Path(dir_okay=False))
 @click.argument("items")
-@click.option("--key", metavar="COLUMN", help="Column of item labels; else the one column that is no feature.")
-@output_options("table", "csv", "json", "jsonl", "parquet")
-def predict(model: str, items: str, **given: Any) -> None:
-    """Score the ITEMS, a table of features, by a MODEL saved with `podium rank --features … --model MODEL`."""
+@model_option("podium rank --features")
+@id_option("the one column that is no feature")
+@output_options(default="csv")
+def predict(items: str, model: Path, id: str | None, out: Output) -> None:
+    """Score the ITEMS, a table of features, by a saved model, best first.
+
+    Writes item, score, its standard error and rank. The error includes what features cannot know of an item.
+    """
     from podium.io import read_table
     from podium.models import load
     from podium.pairwise.rabf import RABF
 
-    style = style_of(given["style"], given["output"])
     fitted = load(model)
     if not isinstance(fitted, RABF) or not fitted.feature_names_:
         raise InputError(
             f"{model}: a {type(fitted).__name__} without features; predict needs one fitted with --features"
         )
     table = read_table(items)
-    frame = _scored(fitted, table, _key(fitted, table, given["key"]))
-    text = "\n".join(["rank  score         item", *(_line(row) for row in frame.rows(named=True))])
-    emit(frame, style, given["output"], text)
-    say(f"{len(frame)} items scored by {len(fitted.feature_names_)} features; ± is 95 %, residual included")
+    frame = _scored(fitted, table, _label_column(fitted, table, id))
+    out.write(frame)
+    say(f"{len(frame):,} items scored by {len(fitted.feature_names_)} features")
 
 
-def _key(model: RABF, table: pl.DataFrame, key: str | None) -> str | None:
-    if key is not None and key not in table.columns:
-        raise InputError(f"no column {key!r}; there are {', '.join(table.columns)}")
+def _label_column(model: RABF, table: pl.DataFrame, given: str | None) -> str | None:
+    if given is not None and given not in table.columns:
+        raise InputError(f"no column {given!r}; there are {', '.join(table.columns)}")
     others = [name for name in table.columns if name not in model.feature_columns_]
-    if key is None and len(others) > 1:
-        raise InputError(f"columns {', '.join(others)} are no features; say which names the items: --key")
-    return key or (others[0] if others else None)
+    if given is None and len(others) > 1:
+        raise InputError(f"columns {', '.join(others)} are no features; say which names the items: --id COLUMN")
+    return given or (others[0] if others else None)
 
 
-def _scored(model: RABF, table: pl.DataFrame, key: str | None) -> pl.DataFrame:
+def _scored(model: RABF, table: pl.DataFrame, labels: str | None) -> pl.DataFrame:
     import polars as pl
 
     scores, errors = model.predict(table, return_std=True)
-    labels = table[key].to_list() if key else list(range(1, len(table) + 1))
-    made = pl.DataFrame({"item": labels, "score": scores, "std_error": errors})
+    items = table[labels].to_list() if labels else list(range(1, len(table) + 1))
+    made = pl.DataFrame({"item": items, "score": scores, "std_error": errors})
     made = made.sort("score", descending=True, maintain_order=True)
     return made.with_columns(pl.col("score").rank("min", descending=True).cast(pl.Int64).alias("rank"))
-
-
-def _line(row: dict[str, Any]) -> str:
-    return f"{row['rank']:>4}  {row['score']:6.2f} ± {1.96 * row['std_error']:4.2f}  {row['item']}"

@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from podium.cli.features import feature_options, given_features, words_about
-from podium.cli.options import chosen_columns, column_options, output_options, votes_argument
-from podium.cli.output import emit, leaderboard, say, style_of
+from podium.cli.options import (
+    chosen_columns,
+    column_options,
+    level_option,
+    output_options,
+    plot_option,
+    save_option,
+    seed_option,
+    votes_argument,
+)
+from podium.cli.output import Output, leaderboard, say
 from podium.cli.show import Show
 from podium.errors import InputError, PodiumError
 from podium.pairwise import METHODS, ranker
@@ -45,22 +55,22 @@ SPREADS = ("auto", "none", "hessian", "sandwich", "judge", "group", "ranking", "
 @click.option("--anchor", metavar="ITEM=SCORE", help="Shift all scores so that ITEM has SCORE.")
 @feature_options
 @click.option("--ci", type=click.Choice(SPREADS), help="Where intervals come from; judge, group, ranking: clusters.")
-@click.option("--level", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.9999), help="Of the intervals.")
+@level_option("the intervals")
 @click.option("--simultaneous", is_flag=True, help="Rank intervals that hold for all items at once.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the bootstrap.")
+@seed_option("the bootstrap")
 @click.option("--top", type=click.IntRange(1), help="Show only the first N items.")
 @click.option("--min-votes", type=click.FloatRange(0), default=0, help="Leave items with fewer votes out of the table.")
 @click.option("--by", metavar="COLUMN", help="One ranking for each value of COLUMN.")
-@click.option("--model", type=click.Path(dir_okay=False, path_type=Path), help="Save the fitted model here.")
-@click.option("--plot", type=click.Path(dir_okay=False, path_type=Path), help="Draw a picture: .png, .svg or .pdf.")
+@save_option()
+@plot_option("the leaderboard")
 @click.option(
     "--picture", type=click.Choice(PICTURES), default="intervals", show_default=True, help="What --plot draws."
 )
 @click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write a page to show: .html.")
 @click.option("--title", help="Headline of the page or the picture.")
-@output_options("table", "csv", "json", "jsonl", "parquet")
+@output_options()
 @column_options
-def rank(votes: tuple[str, ...], **given: Any) -> None:
+def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     """Rank the items of VOTES: files of comparisons, globs, or - for stdin.
 
     CSV, Parquet, JSONL, JSON and Arrow files are read, plain or gzipped, in the forms "winner,loser",
@@ -68,16 +78,16 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
     recognised by name, or named by options. Several files are taken together.
     """
     columns = chosen_columns(given)
-    style = style_of(given["style"], given["output"])
     given["method"] = given["method"] or ("rabf" if given["features"] else "bradley-terry")
     make, features = _maker(given), given_features(given)
-    for option in ("model", "plot", "report"):
+    for option in ("save", "plot", "report"):
         if given["by"] and given[option]:
             raise InputError(f"--{option} holds one ranking; leave --by out, or rank the parts one by one")
     _refuse_idle_pictures(given)
     show = Show(given)
     sets = _read(votes, columns, given, show.in_order)
-    frames, texts = [], []
+    frames: list[pl.DataFrame] = []
+    texts: list[Callable[[], str]] = []
     for value, comparisons in sets.items():
         if given["by"]:
             say(f"{given['by']} = {value}")
@@ -86,22 +96,28 @@ def rank(votes: tuple[str, ...], **given: Any) -> None:
             ranking = _spread(model.ranking_, given)
             frame = _table(ranking, given)
         if given["by"]:
-            texts.append(f"{given['by']} = {value}")
             name = given["by"] if given["by"] not in frame.columns else f"by {given['by']}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
-        texts.append(leaderboard(frame, digits=2 if ranking.unit < 10 else 0))
+        texts.append(
+            partial(_shown, frame, 2 if ranking.unit < 10 else 0, f"{given['by']} = {value}" if given["by"] else None)
+        )
         frames.append(frame)
         _remark(comparisons, ranking, given)
         for line in words_about(model):
             say(line)
         show.write(ranking, comparisons, model)
-        if given["model"]:
+        if given["save"]:
             from podium.models import save
 
-            save(model, given["model"])
+            save(model, given["save"])
     import polars as pl
 
-    emit(pl.concat(frames, how="vertical_relaxed"), style, given["output"], "\n".join(texts))
+    out.write(pl.concat(frames, how="vertical_relaxed"), lambda: "\n".join(text() for text in texts))
+
+
+def _shown(frame: pl.DataFrame, digits: int, title: str | None) -> str:
+    text = leaderboard(frame, digits=digits)
+    return text if title is None else f"{title}\n{text}"
 
 
 def _refuse_idle_pictures(given: dict[str, Any]) -> None:

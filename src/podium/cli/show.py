@@ -17,15 +17,11 @@ __all__ = ["Show"]
 
 
 class Show:
-    """What the user asked to be shown. Paths are checked at once, before any vote is read."""
+    """What the user asked to be shown. The page's name is checked at once, before any vote is read."""
 
     def __init__(self, given: dict[str, Any]) -> None:
         self.given = given
         self.warnings: list[str] = []
-        if given["plot"]:
-            from podium import plots
-
-            plots.check_path(given["plot"])
         if given["report"]:
             from podium import report
 

@@ -3,67 +3,85 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
-from podium.errors import InputError
+from podium.cli.ask import PRESETS
+from podium.cli.options import output_options, plot_option, seed_option
+from podium.cli.output import Output, counting, say, table
 
 __all__ = ["simulate"]
 
+NOISES = ("flips", "bradley-terry", "cyclic", "chaos", "long-range")
+USUAL = ("quick", "standard", "thorough", "few_rounds")  # presets for any number of items
 SHARES = (0.9, 1.3, 1.8, 2.4, 3.2, 4.2)  # budgets of the curve, in log2(n) questions per item
+MEASURES = ("questions_per_item", "rounds", "cost_ratio", "places_off", "stated_spread", "stable")
 
 
 @click.command()
 @click.option("-n", "n", type=click.IntRange(3, 20_000), default=200, show_default=True, help="Items.")
-@click.option("--model", default="flips", show_default=True, help="flips, bradley-terry, cyclic, chaos or long-range.")
-@click.option("--level", type=float, default=0.1, show_default=True, help="How noisy: a share of flips, a width.")
-@click.option("--preset", "presets", multiple=True, help="May be repeated; quick, standard, thorough, few_rounds.")
+@click.option("--noise", type=click.Choice(NOISES), default="flips", show_default=True, help="How the judge errs.")
+@click.option(
+    "--noise-level",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="How much: the share of flips; for bradley-terry the zone of close calls, as a share of the items.",
+)
+@click.option(
+    "--preset",
+    "presets",
+    type=click.Choice(PRESETS),
+    multiple=True,
+    help=f"May be given again.  [default: {', '.join(USUAL)}]",
+)
 @click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Simulated interviews of each kind.")
-@click.option("--random-share", default=0.1, show_default=True, help="Share of random check questions.")
-@click.option("--seed", default=0, show_default=True, help="Of judges and interviews.")
-@click.option("--plot", type=click.Path(dir_okay=False), help="Draw cost against questions (png, svg, pdf).")
+@click.option(
+    "--random-share",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.1,
+    show_default=True,
+    help="Share of random check questions.",
+)
+@seed_option("judges and interviews")
+@plot_option("cost against questions")
+@output_options()
 def simulate(
     n: int,
-    model: str,
-    level: float,
+    noise: str,
+    noise_level: float,
     presets: tuple[str, ...],
     runs: int,
     random_share: float,
     seed: int,
-    plot: str | None,
+    plot: Path | None,
+    out: Output,
 ) -> None:
     """Simulate interviews with a judge of known mistakes, before you ask people.
 
-    Prints CSV: questions per item, rounds, cost (answers that contradict the order) over that of the hidden order, the
-    places by which nine in ten items are off, and what the summary said about that.
+    For each preset: questions per item, rounds, cost (answers that contradict the order) over that of the hidden order,
+    the places by which nine in ten items are off, what the summary said about that, and the share of stable runs.
     """
-    from rich.console import Console
-    from rich.progress import track
+    import polars as pl
 
-    from podium.active.presets import APPETITE
-
-    if plot is not None and Path(plot).suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise InputError(f"{plot}: pictures end in .png, .svg or .pdf")
-    chosen = presets or tuple(APPETITE)
-    jobs: list[tuple[str, float | None]] = [(preset, None) for preset in chosen]
+    jobs: list[tuple[str, float | None]] = [(preset, None) for preset in presets or USUAL]
     if plot is not None:
         jobs += [("standard", share) for share in SHARES]
-    console = Console(stderr=True)
     rows = []
-    for preset, share in track(jobs, description="asking", console=console, transient=True):
-        rows.append(_average(n, model, level, preset, share, runs, random_share, seed))
-    click.echo("preset,questions_per_item,rounds,cost_ratio,places_off,stated_spread,stable")
-    for row, (preset, share) in zip(rows, jobs, strict=True):
-        if share is None:
-            click.echo(f"{preset}," + ",".join(f"{value:.4g}" for value in row))
+    with counting("asking", "interviews") as advance:
+        for preset, share in jobs:
+            rows.append(_average(n, noise, noise_level, preset, share, runs, random_share, seed))
+            advance(runs)
+    shown = [(preset, *row) for row, (preset, share) in zip(rows, jobs, strict=True) if share is None]
+    frame = pl.DataFrame(shown, schema=["preset", *MEASURES], orient="row")
+    out.write(frame, lambda: table(frame, digits=2))
     if plot is not None:
-        _draw(plot, f"{n} items, {model} {level:g}", jobs, rows)
-        click.echo(f"wrote {plot}", err=True)
+        _draw(plot, f"{n} items, {noise} {noise_level:g}", jobs, rows)
+        say(f"wrote {plot}")
 
 
 def _average(
-    n: int, model: str, level: float, preset: str, share: float | None, runs: int, random_share: float, seed: int
+    n: int, noise: str, level: float, preset: str, share: float | None, runs: int, random_share: float, seed: int
 ) -> list[float]:
     """Mean over the runs of what the table shows."""
     import numpy as np
@@ -73,7 +91,7 @@ def _average(
 
     results = []
     for run in range(runs):
-        judge = Simulated(n, model, level, seed=seed + run)
+        judge = Simulated(n, noise, level, seed=seed + run)
         budget = None if share is None else min(int(share * n * np.log2(n)), n * (n - 1) // 2)
         ranker = rank_with(judge, range(n), preset=preset, budget=budget, random_share=random_share, seed=seed + run)
         found = ranker.summary()
@@ -84,20 +102,17 @@ def _average(
     return [float(value) for value in np.mean(results, axis=0)]
 
 
-def _draw(plot: str, title: str, jobs: list[tuple[str, float | None]], rows: list[list[float]]) -> None:
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+def _draw(plot: Path, title: str, jobs: list[tuple[str, float | None]], rows: list[list[float]]) -> None:
+    from matplotlib.figure import Figure
 
     from podium.active_plots import cost_by_questions
-    from podium.io import replacing
+    from podium.plots import save
 
     curves: dict[str, list[tuple[float, float]]] = {}
     for (preset, share), row in zip(jobs, rows, strict=True):
         curves.setdefault(preset if share is None else "standard, by budget", []).append((row[0], row[2]))
-    ax: Any = cost_by_questions(curves, title=title, log=False)
-    ax.set_ylabel("cost ÷ cost of the hidden order")
-    with replacing(plot) as target:
-        ax.figure.savefig(target, format=Path(plot).suffix[1:].lower(), dpi=150)
-    plt.close(ax.figure)
+    figure = Figure(figsize=(6.4, 4.0), layout="constrained")
+    cost_by_questions(curves, title=title, log=False, ax=figure.subplots()).set_ylabel(
+        "cost ÷ cost of the hidden order"
+    )
+    save(figure, plot)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.errors import InputError
-from podium.io import read_table
+from podium.io import feature_columns, is_number, read_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,12 +74,7 @@ def _features(
     path: Any, frame: pl.DataFrame, others: set[str], wanted: np.ndarray | None
 ) -> tuple[np.ndarray, np.ndarray]:
     if wanted is None:
-        names = [name for name in frame.columns if name not in others]
-        text = [name for name in names if not frame.schema[name].is_numeric()]
-        if text:
-            raise InputError(f"{path}: column {text[0]!r} is not numeric; name it with --id, or turn it into numbers")
-        if not names:
-            raise InputError(f"{path}: no column is left for features")
+        names = feature_columns(frame, others)
     else:
         names = [str(name) for name in wanted]
         lacking = [name for name in names if name not in frame.columns]
@@ -94,7 +89,7 @@ def _features(
 
 def _numbers(path: Any, frame: pl.DataFrame) -> np.ndarray:
     for name in frame.columns:
-        if not (frame.schema[name].is_numeric() or str(frame.schema[name]) == "Boolean"):
+        if not is_number(frame.schema[name]):
             raise InputError(f"{path}: column {name!r} holds text; numbers are needed")
     return np.column_stack([column.to_numpy().astype(np.float64) for column in frame])
 

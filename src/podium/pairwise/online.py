@@ -79,17 +79,17 @@ class OnlineRABF:
 
     # ---- learning -------------------------------------------------------------------------------------------
 
-    def fit(self, comparisons: Comparisons, features: Any = None, *, key: str | None = None) -> Self:
+    def fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None) -> Self:
         """Forget everything and learn from these votes, in their order."""
         vars(self).pop("_index", None)
-        return self.partial_fit(comparisons, features, key=key)
+        return self.partial_fit(comparisons, features, id=id)
 
-    def partial_fit(self, comparisons: Comparisons, features: Any = None, *, key: str | None = None) -> Self:
+    def partial_fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None) -> Self:
         """Go on with these votes. `features` is as in `RABF.fit`, and needed for items not known yet."""
         if not comparisons.ordered or comparisons.count is not None:
             raise InputError("these votes were counted and have lost their order; read them as rows")
         if features is not None:
-            labels, matrix, spec = read_features(features, comparisons.items, key=key)
+            labels, matrix, spec = read_features(features, comparisons.items, id=id)
             self._begin(spec)
             self._add(labels, matrix)
         places = self._places(comparisons.items)

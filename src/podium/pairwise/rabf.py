@@ -107,15 +107,15 @@ class RABF:
         self.max_iter = max_iter
         self.tol = tol
 
-    def fit(self, comparisons: Comparisons, features: Any = None, *, key: str | None = None) -> Self:
+    def fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None) -> Self:
         """Find weights and residuals.
 
-        `features` is an array with a row for each of `comparisons.items`; or a frame with a column of labels (`key`;
+        `features` is an array with a row for each of `comparisons.items`; or a frame with a column of labels (`id`;
         by default the one that holds every compared item) or a mapping from label to features, either of which may
         hold more items. Without features this is Bradley-Terry, or least squares, with a penalty from the data.
         """
         self._check(comparisons)
-        labels, matrix, self._spec = self._read(comparisons, features, key)
+        labels, matrix, self._spec = self._read(comparisons, features, id)
         model = _Model(comparisons, matrix, self.loss, self.flip_rate, self.standardize)
         if self._spec.names:
             self.idle_features_ = warn_of_columns(matrix[model.seen], self._spec.names, len(comparisons))
@@ -178,10 +178,10 @@ class RABF:
                 "the corrected loss is not a likelihood, and without a penalty it has no lower bound"
             )
 
-    def _read(self, c: Comparisons, features: Any, key: str | None) -> tuple[tuple[Hashable, ...], Floats, FeatureSpec]:
+    def _read(self, c: Comparisons, features: Any, id: str | None) -> tuple[tuple[Hashable, ...], Floats, FeatureSpec]:
         if features is None:
             return tuple(c.items), np.empty((len(c.items), 0)), FeatureSpec((), ())
-        return read_features(features, c.items, key=key, missing=self.missing, one_hot=self.one_hot)
+        return read_features(features, c.items, id=id, missing=self.missing, one_hot=self.one_hot)
 
     # ---- what was learned -----------------------------------------------------------------------------------
 

@@ -60,12 +60,13 @@ NAMES: dict[str, tuple[str, ...]] = {
     "outcome": ("outcome", "result", "winner", "preference", "vote"),
     "ties": ("ties", "draws", "tie", "wins_tie"),
     "margin": ("margin",),
+    "ranking": ("ranking",),
     "weight": ("weight", "weights"),
     "count": ("count",),
     "judge": ("judge", "judge_id", "voter", "annotator", "annotator_id", "rater", "rater_id"),
     "group": ("group", "group_id", "cluster"),
 }
-ROLES = ("winner", "loser", "left", "right", "outcome", "left_wins", "right_wins", "ties", "margin")
+ROLES = ("winner", "loser", "left", "right", "outcome", "left_wins", "right_wins", "ties", "margin", "ranking")
 BESIDE = ("weight", "count", "judge", "group")
 EXPECTED = (
     "expected winner and loser; or left and right (or model_a and model_b, a and b) with outcome, margin, "
@@ -148,8 +149,8 @@ def _refuse_unusable(options: Mapping[str, Any]) -> None:
 def _refuse_unused(names: _Names, layout: Layout) -> None:
     """An option that names a column which is then not read is a mistake of the user's."""
     form = layout.form
-    sides = ("winner", "loser") if form == "winner" else ("left", "right") if form != "ranking" else ()
-    read = {*sides, *(role for role in ROLES[4:] if getattr(layout, role))}
+    sides = {"winner": ("winner", "loser"), "ranking": ("ranking",)}.get(form, ("left", "right"))
+    read = {*sides, *(role for role in ROLES[4:-1] if getattr(layout, role))}
     read |= {"winner"} if form == "outcome" and layout.outcome == names.given("winner") else set()
     for role in ROLES:
         if names.given(role) and role not in read:
@@ -216,12 +217,14 @@ class _Names:
 
 def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
     """How rows tell who won, and the columns that do."""
+    if ranking := names.given("ranking"):
+        return "ranking", {"left": ranking, "right": ranking}
     pair = _winner_loser(names)
     sides = None if pair and names.given("loser") else names.together(("left", "right"), SIDES)
     if pair and not sides:
         return "winner", dict(zip(("left", "right"), pair, strict=True)) | _margin(names)
     if not sides:
-        ranking = names.one("ranking")
+        ranking = names.recognised("ranking")
         if ranking and not names.given("winner"):
             return "ranking", {"left": ranking, "right": ranking}
         raise InputError(f"cannot tell who met whom: found columns {listed(names.found)}; {EXPECTED}")
