@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["cost_by_questions"]
+from podium.canvas import LINES, MARKERS, panel
 
-# Okabe and Ito's colours, told apart by the colour-blind; a marker each, for grey prints.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+__all__ = ["cost_by_questions"]
 
 
 def cost_by_questions(
@@ -19,15 +17,12 @@ def cost_by_questions(
 
     `curves` maps a name to (questions per item, cost ratio) points. With `log` the axis shows the excess over 1.
     """
-    if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(6.4, 4.0), layout="constrained")
+    ax = panel(6.4, 4.0)[1] if ax is None else ax
     floor = 1e-4
     for number, (name, points) in enumerate(curves.items()):
         questions, ratio = zip(*sorted(points), strict=True)
         excess = [max(each - 1.0, floor) if log else each for each in ratio]
-        style = {"color": COLOURS[number % 7], "marker": MARKERS[number % 7], "label": name, "markersize": 5}
+        style = {"color": LINES[number % 8], "marker": MARKERS[number % 8], "label": name, "markersize": 5}
         ax.plot(questions, excess, linewidth=1.4 if len(points) > 1 else 0, **style)
     if log:
         ax.set_yscale("log")

@@ -10,17 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from podium.canvas import BLUE, SOFT, VERMILLION, panel, short
 from podium.feature_diagnosis import LearningCurve, residual_outliers
 from podium.pairwise.rabf import RABF
 from podium.uncertainty import quantile
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 __all__ = ["coefficients", "learning_curves", "outliers"]
 
-INK, SOFT, BLUE, VERMILLION = "#1a1a1a", "#767676", "#0072b2", "#d55e00"
 MOST = 40  # coefficients drawn, the surest first; the rest are counted in words
 NAMED = 12  # outliers named beside their points
 
@@ -35,7 +34,7 @@ def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> 
     unit = model.feature_spread_ if standard else np.ones(len(names))
     effects, errors = effects * unit, errors * unit
     order = np.argsort(-np.abs(effects) / np.maximum(errors, 1e-300), kind="stable")[:MOST]
-    figure, axes = _figure(6.4, 1.3 + 0.27 * len(order))
+    figure, axes = panel(6.4, 1.3 + 0.27 * len(order))
     place = -np.arange(len(order))
     half = quantile(level) * errors[order]
     sure = np.abs(effects[order]) > half
@@ -46,7 +45,7 @@ def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> 
                 markersize=5, linewidth=1.2, label=label,
             )  # fmt: skip
     axes.axvline(0.0, color=SOFT, linewidth=0.8)
-    axes.set_yticks(place, [_short(names[k]) for k in order])
+    axes.set_yticks(place, [short(names[k]) for k in order])
     axes.set_ylim(-len(order) + 0.4, 0.6)
     what = "one standard deviation" if standard else "one unit"
     axes.set_xlabel(f"change of score by {what} of the feature, {100 * level:g} % interval")
@@ -60,7 +59,7 @@ def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> 
 
 def learning_curves(curve: LearningCurve) -> Figure:
     """Held-out log loss against votes, with features and without; bands are one standard error over the splits."""
-    figure, axes = _figure(6.0, 3.8)
+    figure, axes = panel(6.0, 3.8)
     for values, label, color, style in (
         (curve.without_features, "votes alone", VERMILLION, "s--"),
         (curve.with_features, "votes and features", BLUE, "o-"),
@@ -88,7 +87,7 @@ def outliers(model: RABF, *, level: float = 0.95) -> Figure:
     far = residual_outliers(model, level=level)
     named = set(far["item"].to_list())
     odd = np.array([str(item) in named for item in model.ranking_.items])
-    figure, axes = _figure(5.6, 5.0)
+    figure, axes = panel(5.6, 5.0)
     low, high = float(min(said.min(), scores.min())), float(max(said.max(), scores.max()))
     axes.plot([low, high], [low, high], color=SOFT, linewidth=0.8)
     axes.scatter(said[seen & ~odd], scores[seen & ~odd], s=14, color=SOFT, label="as features say", linewidths=0)
@@ -96,27 +95,8 @@ def outliers(model: RABF, *, level: float = 0.95) -> Figure:
         axes.scatter(said[odd], scores[odd], s=26, color=VERMILLION, marker="D", label="better or worse")
     for name in far["item"].to_list()[:NAMED]:
         k = [str(item) for item in model.ranking_.items].index(name)
-        axes.annotate(_short(name, 24), (said[k], scores[k]), xytext=(5, 3), textcoords="offset points", fontsize=8)
+        axes.annotate(short(name, 24), (said[k], scores[k]), xytext=(5, 3), textcoords="offset points", fontsize=8)
     axes.set_xlabel("score that features alone give")
     axes.set_ylabel("score with the votes")
     axes.legend(frameon=False, fontsize=8, loc="upper left")
     return figure
-
-
-def _figure(width: float, height: float) -> tuple[Figure, Axes]:
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(SOFT)
-    axes.tick_params(labelsize=8, color=SOFT, labelcolor=INK)
-    return figure, axes
-
-
-def _short(name: str, most: int = 34) -> str:
-    return name if len(name) <= most else name[: most - 1] + "…"

@@ -7,15 +7,14 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["confusion", "progress", "score_axis"]
+from podium.canvas import BLUE, SOFT, VERMILLION, panel
 
-# Okabe and Ito's colours, told apart by the colour-blind.
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#666666"
+__all__ = ["confusion", "progress", "score_axis"]
 
 
 def progress(curve: Sequence[tuple[int, float]], *, ax: Any = None) -> Any:
     """Progressive mean absolute error against examples seen; returns the axes."""
-    ax = _axes(ax)
+    ax = panel(6, 4)[1] if ax is None else ax
     seen, error = np.array(curve, dtype=float).T
     ax.plot(seen, error, color=BLUE, marker="o" if len(seen) < 30 else None, markersize=3)
     ax.set(
@@ -31,19 +30,19 @@ def score_axis(scores: Any, labels: Any, thresholds: Any, grades: Sequence[Any],
 
     `labels` are codes from 0. A box spans the middle half of a grade's scores, whiskers 90 % of them.
     """
-    ax = _axes(ax)
+    ax = panel(6, 4)[1] if ax is None else ax
     scores, labels = np.asarray(scores), np.asarray(labels)
     rows = [scores[labels == k] for k in range(len(grades))]
     for k, row in enumerate(rows):
         if not len(row):
             continue
         low, first, middle, third, high = np.quantile(row, [0.05, 0.25, 0.5, 0.75, 0.95])
-        ax.plot([low, high], [k, k], color=GREY, linewidth=1)
+        ax.plot([low, high], [k, k], color=SOFT, linewidth=1)
         ax.barh(k, third - first, left=first, height=0.5, color=BLUE, alpha=0.35, edgecolor=BLUE)
         ax.plot([middle, middle], [k - 0.25, k + 0.25], color=BLUE, linewidth=2)
     finite = [t for t in np.asarray(thresholds, dtype=float) if np.isfinite(t)]
     for i, threshold in enumerate(finite):
-        ax.axvline(threshold, color=ORANGE, linestyle="--", linewidth=1, label=None if i else "thresholds")
+        ax.axvline(threshold, color=VERMILLION, linestyle="--", linewidth=1, label=None if i else "thresholds")
     ax.set_yticks(range(len(grades)), [f"{grade} ({len(row):,})" for grade, row in zip(grades, rows, strict=True)])
     ax.set(xlabel="score", ylabel="grade given (examples)", title="Scores and thresholds")
     ax.legend(loc="lower right", frameon=False)
@@ -52,7 +51,7 @@ def score_axis(scores: Any, labels: Any, thresholds: Any, grades: Sequence[Any],
 
 def confusion(counts: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
     """Share of each given grade (rows) that got each predicted grade (columns)."""
-    ax = _axes(ax)
+    ax = panel(6, 4)[1] if ax is None else ax
     counts = np.asarray(counts, dtype=float)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     ax.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
@@ -66,11 +65,3 @@ def confusion(counts: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
     ax.set_yticks(ticks, [str(grades[k]) for k in ticks])
     ax.set(xlabel="grade predicted", ylabel="grade given", title="Which grades are mistaken for which")
     return ax
-
-
-def _axes(ax: Any) -> Any:
-    if ax is not None:
-        return ax
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(6, 4), layout="constrained").subplots()

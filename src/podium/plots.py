@@ -7,22 +7,35 @@ hangs on colour alone.
 
 from __future__ import annotations
 
-import functools
-import os
-import re
-import unicodedata
-import warnings
-from collections.abc import Callable, Hashable, Sequence
-from io import BytesIO
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ParamSpec
+from collections.abc import Hashable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.canvas import (
+    BAND,
+    BLUE,
+    FORMATS,
+    INK,
+    LINES,
+    MARKERS,
+    ON_LIGHT,
+    SOFT,
+    VERMILLION,
+    axes_at,
+    check_path,
+    headline,
+    label_width,
+    save,
+    sheet,
+    short,
+    span,
+    styled,
+    svg,
+)
 from podium.comparisons import Comparisons
-from podium.errors import DataWarning, InputError
-from podium.io import replacing
+from podium.errors import InputError
 from podium.ranking import Ranking
 
 if TYPE_CHECKING:
@@ -33,43 +46,15 @@ __all__ = ["FORMATS", "calibration", "check_path", "history", "intervals", "save
 
 Floats = NDArray[np.float64]
 
-FORMATS = (".png", ".svg", ".pdf")
-INK, SOFT, BAND = "#1a1a1a", "#767676", "#f0f2f5"
-ON_LIGHT = "#1b1b1b"  # letters on a coloured cell, which stays light on a dark page
-BLUE, VERMILLION = "#0072b2", "#d55e00"
-LINES = (BLUE, VERMILLION, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f5539", "#444444")
 COLUMN = 60  # items in one column of the interval plot
 MOST = 600  # items drawn; the rest are counted in words
 NAMED = 40  # cells of the heat map carry numbers up to so many items
-STYLE = {
-    "text.color": INK, "axes.edgecolor": SOFT, "axes.labelcolor": INK, "axes.labelsize": 9, "figure.titlesize": 10,
-    "xtick.color": SOFT, "ytick.color": SOFT, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
-    "xtick.labelsize": 8, "ytick.labelsize": 8, "axes.spines.top": False, "axes.spines.right": False,
-}  # fmt: skip
-# Tried in this order for letters that the first lacks, where they are installed.
-FONTS = ("DejaVu Sans", "Noto Sans", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Arial Unicode MS", "Noto Emoji")
-
-
-P = ParamSpec("P")
-
-
-def _drawn(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Run `draw` with our ink and fonts, and leave matplotlib's own settings as they were."""
-
-    @functools.wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
-        import matplotlib
-
-        with matplotlib.rc_context(STYLE | {"font.family": _fonts()}):
-            return draw(*args, **kwargs)
-
-    return drawn
 
 
 # ---- intervals ------------------------------------------------------------------------------------------------------
 
 
-@_drawn
+@styled
 def intervals(ranking: Ranking, *, level: float = 0.95, top: int | None = None, title: str | None = None) -> Figure:
     """Draw the scores, best first, with their intervals; tiers are shaded in turn and numbered on the right.
 
@@ -87,18 +72,18 @@ def intervals(ranking: Ranking, *, level: float = 0.95, top: int | None = None, 
     if shown < 1:
         raise InputError(f"top is {top}; at least one item must be shown")
     table = {name: frame[name].head(shown).to_numpy() for name in ("score", "lower", "upper", "rank", "tier")}
-    names = [f"{rank}  {_short(item)}" for rank, item in zip(table["rank"], frame["item"].head(shown), strict=True)]
+    names = [f"{rank}  {short(item)}" for rank, item in zip(table["rank"], frame["item"].head(shown), strict=True)]
     sure = ranking.std_errors is not None
     columns = -(-shown // COLUMN)
     rows = -(-shown // columns)
-    left, width, height = 0.25 + _width(names, 8), 3.0, 0.19 * max(rows, 2)
-    figure = _figure(columns * (left + width + 0.35), height + 1.0)
-    limits = _limits(table["score"], table["lower"], table["upper"])
+    left, width, height = 0.25 + label_width(names, 8), 3.0, 0.19 * max(rows, 2)
+    figure = sheet(columns * (left + width + 0.35), height + 1.0)
+    limits = span(table["score"], table["lower"], table["upper"])
     for number in range(columns):
-        ax = _axes(figure, left + number * (left + width + 0.35), 0.6, width, height)
+        ax = axes_at(figure, left + number * (left + width + 0.35), 0.6, width, height)
         part = slice(number * rows, min((number + 1) * rows, shown))
         _interval_column(ax, {k: v[part] for k, v in table.items()}, names[part], limits, rows, sure)
-    _title(figure, title or "Scores" + (f" with {100 * level:g} % intervals" if sure else ""))
+    headline(figure, title or "Scores" + (f" with {100 * level:g} % intervals" if sure else ""))
     notes = [_unit(ranking)]
     notes += ["items of one tier (shaded, numbered) are not told apart from its first"] if sure else []
     notes += [f"{len(frame) - shown:,} more items are below"] if shown < len(frame) else []
@@ -133,14 +118,6 @@ def _interval_column(
         ):
             ax.plot(np.full(open_ended.sum(), end), places[open_ended], marker, color=BLUE, markersize=5, clip_on=False)
     ax.plot(table["score"], places, "o", color=BLUE if sure else INK, markersize=4)
-
-
-def _limits(*values: Floats) -> tuple[float, float]:
-    flat = np.concatenate([np.asarray(v, dtype=np.float64) for v in values])
-    flat = flat[np.isfinite(flat)]
-    low, high = float(flat.min()), float(flat.max())
-    room = 0.05 * (high - low) or 0.5
-    return low - room, high + room
 
 
 def _unit(ranking: Ranking) -> str:
@@ -178,7 +155,7 @@ def win_rates(comparisons: Comparisons, order: Sequence[Hashable] | None = None)
         return points / votes, votes
 
 
-@_drawn
+@styled
 def wins(comparisons: Comparisons, ranking: Ranking, *, top: int | None = None, title: str | None = None) -> Figure:
     """Draw how often the row's item beat the column's, both best first; what never met stays empty.
 
@@ -190,11 +167,11 @@ def wins(comparisons: Comparisons, ranking: Ranking, *, top: int | None = None, 
     order = tuple(item for item in ranking.order if item in met)[: MOST if top is None else top]
     n = len(order)
     rate, _ = win_rates(comparisons, order)
-    names = [_short(item) for item in order]
+    names = [short(item) for item in order]
     letters = 8 if n <= NAMED else 6
-    side, margin = float(np.clip(0.34 * n, 2.4, 11.0)), 0.2 + _width(names, letters)
-    figure = _figure(margin + side + 1.4, margin + side + 0.45)
-    ax = _axes(figure, margin, 0.1, side, side)
+    side, margin = float(np.clip(0.34 * n, 2.4, 11.0)), 0.2 + label_width(names, letters)
+    figure = sheet(margin + side + 1.4, margin + side + 0.45)
+    ax = axes_at(figure, margin, 0.1, side, side)
     colours = LinearSegmentedColormap.from_list("wins", [VERMILLION, "#f7f7f7", BLUE])
     drawn = ax.imshow(rate, vmin=0, vmax=1, cmap=colours, interpolation="nearest")
     step = max(1, -(-n // 80))
@@ -209,20 +186,20 @@ def wins(comparisons: Comparisons, ranking: Ranking, *, top: int | None = None, 
             colour = "white" if abs(rate[i, j] - 0.5) > 0.36 else ON_LIGHT
             ax.text(j, i, f"{100 * rate[i, j]:.0f}", ha="center", va="center", fontsize=size, color=colour)
     high = min(side, 3.0)
-    bar = figure.colorbar(drawn, cax=_axes(figure, margin + side + 0.15, 0.1 + (side - high) / 2, 0.14, high))
+    bar = figure.colorbar(drawn, cax=axes_at(figure, margin + side + 0.15, 0.1 + (side - high) / 2, 0.14, high))
     bar.set_ticks([0, 0.5, 1], labels=["always lost", "even", "always won"], fontsize=7)
     bar.outline.set_visible(False)
     notes = [f"the first {n:,} of {len(met):,}"] if n < len(met) else []
     notes += [f"one in {step} is named"] if step > 1 else []
     said = title or "Share of its votes that the row's item took, %"
-    _title(figure, f"{said} ({', '.join(notes)})" if notes else said)
+    headline(figure, f"{said} ({', '.join(notes)})" if notes else said)
     return figure
 
 
 # ---- scores as votes came in ----------------------------------------------------------------------------------------
 
 
-@_drawn
+@styled
 def history(
     votes: Sequence[int], items: Sequence[Hashable], scores: Floats, *, top: int = 8, title: str | None = None
 ) -> Figure:
@@ -235,16 +212,16 @@ def history(
         raise InputError(f"scores must be {len(votes)} times × {len(items)} items; got shape {scores.shape}")
     last = np.where(np.isfinite(scores[-1]), scores[-1], -np.inf)
     best = np.argsort(-last, kind="stable")[: min(top, len(LINES))]
-    names = [_short(items[i]) for i in best]
-    figure = _figure(0.75 + 5.0 + 0.4 + _width(names, 8), 4.2)
-    ax = _axes(figure, 0.75, 0.55, 5.0, 3.2)
+    names = [short(items[i]) for i in best]
+    figure = sheet(0.75 + 5.0 + 0.4 + label_width(names, 8), 4.2)
+    ax = axes_at(figure, 0.75, 0.55, 5.0, 3.2)
     others = [i for i in range(len(items)) if i not in set(best.tolist())]
     if others:
         ax.plot(votes, scores[:, others], color="#b0b0b0", linewidth=0.7, alpha=max(0.25, min(1.0, 20 / len(others))))
     for i, colour in zip(best, LINES, strict=False):
         ax.plot(votes, scores[:, i], color=colour, linewidth=1.8)
     settled = scores[np.asarray(votes) >= 0.2 * votes[-1]]  # the first few votes say wild things
-    ax.set_ylim(_limits(settled.ravel()))
+    ax.set_ylim(span(settled.ravel()))
     heights = _apart(scores[-1, best], 0.055 * float(np.ptp(ax.get_ylim())))
     for i, name, colour, height in zip(best, names, LINES, heights, strict=False):
         ax.annotate(
@@ -255,7 +232,7 @@ def history(
     ax.set(xlabel="votes", ylabel="score", xlim=(0, votes[-1]))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.grid(color="#dddddd", linewidth=0.6)
-    _title(figure, title or "Scores as votes came in")
+    headline(figure, title or "Scores as votes came in")
     return figure
 
 
@@ -275,7 +252,7 @@ def _apart(wanted: Floats, gap: float) -> Floats:
 # ---- calibration ----------------------------------------------------------------------------------------------------
 
 
-@_drawn
+@styled
 def calibration(curves: dict[str, tuple[Floats, Floats, Floats, Floats]], *, title: str | None = None) -> Figure:
     """Draw predicted against observed chances of the higher-ranked item, one curve per method.
 
@@ -284,13 +261,12 @@ def calibration(curves: dict[str, tuple[Floats, Floats, Floats, Floats]], *, tit
     """
     if not curves:
         raise InputError("there is no calibration curve to draw")
-    figure = _figure(5.6, 5.5)
-    ax = _axes(figure, 0.75, 0.6, 4.5, 4.5)
+    figure = sheet(5.6, 5.5)
+    ax = axes_at(figure, 0.75, 0.6, 4.5, 4.5)
     ax.plot([0, 1], [0, 1], color=SOFT, linewidth=0.8, linestyle=(0, (4, 3)))
-    markers = "osD^vPX*"
     lowest = 0.5
     for number, (name, (predicted, observed, lower, upper)) in enumerate(curves.items()):
-        colour, marker = LINES[number % len(LINES)], markers[number % len(markers)]
+        colour, marker = LINES[number % len(LINES)], MARKERS[number % len(MARKERS)]
         nudge = 0.003 * (number - (len(curves) - 1) / 2)
         ax.vlines(np.asarray(predicted) + nudge, lower, upper, color=colour, linewidth=1.0, alpha=0.6)
         ax.plot(
@@ -300,105 +276,12 @@ def calibration(curves: dict[str, tuple[Floats, Floats, Floats, Floats]], *, tit
             color=colour,
             markersize=4.5,
             linewidth=1.2,
-            label=_short(name),
+            label=short(name),
         )
         lowest = min(lowest, float(np.min(lower, initial=0.5)), float(np.min(predicted, initial=0.5)))
     ax.set(xlim=(lowest - 0.02, 1.02), ylim=(lowest - 0.02, 1.02), xlabel="predicted chance", ylabel="observed share")
     ax.set_aspect("equal")
     ax.grid(color="#dddddd", linewidth=0.6)
     ax.legend(fontsize=8, frameon=False, loc="upper left")
-    _title(figure, title or "Calibration on held-out votes")
+    headline(figure, title or "Calibration on held-out votes")
     return figure
-
-
-# ---- paper and ink --------------------------------------------------------------------------------------------------
-
-
-def check_path(path: str | os.PathLike[str]) -> Path:
-    """Return `path` if a picture can be written there; else say why not, before any work is done."""
-    target = Path(path)
-    if target.suffix.lower() not in FORMATS:
-        what = f"{target.suffix!r} is not a picture format" if target.suffix else "the name has no ending"
-        raise InputError(f"cannot draw {target}: {what}; use {', '.join(FORMATS[:-1])} or {FORMATS[-1]}")
-    if not target.parent.is_dir():
-        raise InputError(
-            f"cannot write {target}: there is no folder {str(target.parent)!r}; make it, or choose another"
-        )
-    return target
-
-
-def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> None:
-    """Write a figure in the format its name ends in; the same figure always gives the same bytes."""
-    target = check_path(path)
-    with replacing(target) as file:
-        _write(figure, file, target.suffix.lower()[1:], dpi)
-
-
-def svg(figure: Figure, name: str) -> str:
-    """Return the figure as an `<svg>` element for a page, in the page's colours: --ink, --soft, --line and --band.
-
-    `name` tells the figures of one page apart.
-    """
-    made = BytesIO()
-    figure.patch.set_alpha(0.0)
-    for ax in figure.axes:
-        ax.patch.set_alpha(0.0)
-    _write(figure, made, "svg", salt=name)
-    text = made.getvalue().decode()
-    text = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    for colour, variable in ((INK, "ink"), (SOFT, "soft"), ("#dddddd", "line"), (BAND, "band")):
-        text = text.replace(colour, f"var(--{variable})")
-    return text
-
-
-def _write(figure: Figure, file: Any, kind: str, dpi: int = 150, salt: str = "podium") -> None:
-    import matplotlib
-
-    quiet = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {"Software": None})
-    # Text stays text in SVG: light, searchable, and any letter the reader's fonts have.
-    settings = {"svg.fonttype": "none", "svg.hashsalt": salt, "font.family": _fonts(), "axes.unicode_minus": True}
-    with matplotlib.rc_context(settings), warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        figure.savefig(file, format=kind, dpi=dpi, metadata=quiet)
-    for each in caught:
-        if "missing from" in str(each.message):
-            if kind != "svg":
-                text = "some letters of the labels are in no installed font and are drawn as boxes; write .svg instead"
-                warnings.warn(text, DataWarning, stacklevel=3)
-            break
-
-
-def _fonts() -> list[str]:
-    from matplotlib.font_manager import fontManager
-
-    known = {entry.name for entry in fontManager.ttflist}
-    return [name for name in FONTS if name in known] or ["sans-serif"]
-
-
-def _figure(width: float, height: float) -> Figure:
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height))
-
-
-def _axes(figure: Figure, left: float, bottom: float, width: float, height: float) -> Axes:
-    """Axes placed in inches: labels are given their room rather than a solver that may fail with many of them."""
-    across, up = figure.get_size_inches()
-    return figure.add_axes((left / across, bottom / up, width / across, height / up))
-
-
-def _title(figure: Figure, text: str) -> None:
-    across, up = figure.get_size_inches()
-    figure.text(0.12 / across, 1 - 0.12 / up, text, fontsize=10, va="top", parse_math=False)
-
-
-def _width(names: Sequence[str], points: float) -> float:
-    """Room in inches for the longest of the names; East Asian letters are twice as wide."""
-    letters = max(sum(1.7 if unicodedata.east_asian_width(c) in "WF" else 1.0 for c in name) for name in names)
-    return letters * 0.62 * points / 72
-
-
-def _short(item: Hashable, most: int = 34) -> str:
-    """A label on one line, cut in the middle where it is too long."""
-    text = " ".join(str(item).split())
-    return text if len(text) <= most else f"{text[: most - 12]}…{text[-11:]}"

@@ -1,0 +1,135 @@
+"""What a diagnosis found, as values and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.diagnosis.misfit import Test
+from podium.diagnosis.steadiness import Reliability
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Diagnosis", "Finding"]
+
+ALARM = 0.05  # a p-value below is a concern
+RELIABLE = 0.7  # a reliability below is a concern
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One result in words; `concern` when it deserves a look before the ranking is shown."""
+
+    name: str
+    text: str
+    concern: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What `diagnose` found.
+
+    Attributes
+    ----------
+    residuals : frame with item, against, votes, won, expected, residual (in standard deviations); the largest first
+    largest : Test of the largest residual
+    dispersion : Test of Σ residual² / degrees of freedom; 1 when votes vary as the model expects
+    cyclic : Test of the share of the evidence that no scores could explain (the HodgeRank residual)
+    reliability : Reliability, or None with too few votes
+    influence : frame with kind, dropped, votes, leader, moved, rank_before, rank_after, shift, swaps; strongest first
+    replicates : how many times votes were simulated
+    """
+
+    residuals: pl.DataFrame
+    largest: Test
+    dispersion: Test
+    cyclic: Test
+    reliability: Reliability | None
+    influence: pl.DataFrame
+    replicates: int
+    leader: Hashable
+
+    def findings(self) -> list[Finding]:
+        """The results in words, for the report and the command line."""
+        return [*self._fit(), *self._steadiness()]
+
+    @property
+    def concerns(self) -> list[Finding]:
+        """The findings that deserve a look."""
+        return [finding for finding in self.findings() if finding.concern]
+
+    def _fit(self) -> Iterator[Finding]:
+        if np.isnan(self.dispersion.value):
+            text = "The pairs form no circle, so that scores fit them all exactly: there is nothing to test."
+            yield Finding("Fit", text, concern=False)
+            return
+        worst = self.residuals.row(0, named=True)
+        text = (
+            f"{worst['item']} won {worst['won']:,.4g} of {worst['votes']:,.4g} against {worst['against']}, expected "
+            f"{worst['expected']:,.3g}: {_chance(self.largest)}."
+        )
+        yield Finding("Largest residual", text, self.largest.p_value < ALARM)
+        text = f"Votes vary {self.dispersion.value:.3g} times as much as the model expects: {_chance(self.dispersion)}."
+        if concern := self.dispersion.p_value < ALARM:
+            text += " Intervals are too narrow; errors clustered by judge, or a bootstrap of judges, may mend them."
+        yield Finding("Over-dispersion", text, concern)
+        text = (
+            f"{100 * self.cyclic.value:.3g} % of the evidence goes in circles, {100 * self.cyclic.expected:.3g} % is "
+            f"expected: {_chance(self.cyclic)}."
+        )
+        if concern := self.cyclic.p_value < ALARM:
+            text += " No single ranking can explain these votes; there may be several kinds of judges or questions."
+        yield Finding("Transitivity", text, concern)
+
+    def _steadiness(self) -> Iterator[Finding]:
+        r = self.reliability
+        if r is not None:
+            text = (
+                f"Scores from two halves of the votes correlate {r.correlation:.2f} ({r.low:.2f} to {r.high:.2f}), "
+                f"which means {r.full:.2f} for all votes; they order {100 * r.agreement:.0f} % of the pairs alike."
+            )
+            yield Finding("Split-half reliability", text, r.full < RELIABLE)
+        for kind in ("judge", "item"):
+            found = self.influence.filter(self.influence["kind"] == kind)
+            if len(found) == 0:
+                continue
+            first = found.row(0, named=True)
+            text = f"No pair changes order when any one {kind} is left out."
+            if first["swaps"]:
+                text = (
+                    f"The most influential {kind} is {first['dropped']}: without it, {first['moved']} goes from rank "
+                    f"{first['rank_before']} to {first['rank_after']}, and {first['swaps']:,} "
+                    f"{'pair changes' if first['swaps'] == 1 else 'pairs change'} order."
+                )
+            others = found.filter((found["leader"] != str(self.leader)) & (found["dropped"] != str(self.leader)))
+            if len(others):
+                row = others.row(0, named=True)
+                text += f" Without {row['dropped']}, {row['leader']} would lead instead of {self.leader}."
+            yield Finding(
+                f"Influence of a {kind}" if kind == "judge" else "Influence of an item", text, len(others) > 0
+            )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; a test that could not be made is None."""
+        r = self.reliability
+        return {
+            "findings": [vars(finding) for finding in self.findings()],
+            "tests": {
+                name: None if np.isnan(test.value) else vars(test)
+                for name, test in (("largest", self.largest), ("dispersion", self.dispersion), ("cyclic", self.cyclic))
+            },
+            "reliability": None if r is None else vars(r) | {"full": r.full},
+            "residuals": self.residuals.to_dicts(),
+            "influence": self.influence.to_dicts(),
+            "replicates": self.replicates,
+        }
+
+
+def _chance(test: Test) -> str:
+    if test.p_value < ALARM:
+        return f"chance would give as much in {test.p_value:.1%} of cases"
+    return f"no more than chance gives (p = {test.p_value:.2f})"
