@@ -10,7 +10,8 @@ from numpy.testing import assert_allclose
 
 import podium
 from podium.errors import DataWarning, InputError
-from podium.ranking import Ranking, settled
+from podium.places import settled
+from podium.ranking import Ranking
 
 import reference_uncertainty as reference
 

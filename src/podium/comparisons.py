@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 from functools import cached_property
@@ -19,7 +18,8 @@ from podium.checks import (
     number_column,
     union_of_labels,
 )
-from podium.errors import ConnectivityWarning, InputError, SeparationWarning
+from podium.connectivity import check_connected, groups_of
+from podium.errors import InputError
 from podium.kernels.counts import first_bad_row, histogram, histogram_outcomes
 from podium.pairs import Adjacency, Pairs, count_rows, count_table
 from podium.tables.forms import read_frame
@@ -382,48 +382,8 @@ class Comparisons:
         With `strong`, groups within which everyone can be reached from everyone over wins and ties. A finite
         Bradley-Terry optimum exists iff both are the same, and is unique up to a shift iff there is one group.
         """
-        labels = self.adjacency.strong_components if strong else self.adjacency.components
-        members: list[list[Hashable]] = [[] for _ in range(int(labels.max()) + 1)]
-        for item, label in zip(self.items, labels.tolist(), strict=True):
-            members[label].append(item)
-        return sorted((tuple(group) for group in members), key=len, reverse=True)
+        return groups_of(self.items, self.adjacency.strong_components if strong else self.adjacency.components)
 
     def check_connected(self, l2: float) -> None:
         """Say which items the votes cannot place: an `InputError` without a penalty (`l2` = 0), else a warning."""
-        a = self.adjacency
-        if a.is_strongly_connected:
-            return
-        groups = int(a.components.max()) + 1
-        if groups > 1:
-            named = ", ".join(_some(group) for group in self.components()[:3]) + (", …" if groups > 3 else "")
-            text = f"items fall into {groups:,} groups never compared with each other: {named}"
-            if l2 == 0:
-                raise InputError(f"{text}; compare across groups, or set l2 > 0")
-            warnings.warn(f"{text}; scores compare only within a group", ConnectivityWarning, stacklevel=3)
-        unbounded = self._unbounded()
-        if unbounded and l2 == 0:
-            raise InputError(f"{unbounded}, so no finite scores exist; set l2 > 0")
-        if unbounded:
-            text = f"{unbounded}; the distance to the rest is set by l2 = {l2:g} alone, and intervals are open-ended"
-            warnings.warn(text, SeparationWarning, stacklevel=3)
-
-    def _unbounded(self) -> str:
-        """Which items or groups only win or only lose, in words; empty when none do."""
-        a = self.adjacency
-        words = []
-        for mask, one, many in zip(
-            a.one_sided, ("never loses", "never wins"), ("never lose", "never win"), strict=True
-        ):
-            found = [self.items[i] for i in np.flatnonzero(mask).tolist()]
-            if found:
-                words.append(f"{found[0]!r} {one}" if len(found) == 1 else f"{_some(found)} {many}")
-        if words or len(self.components()) == len(self.components(strong=True)):
-            return " and ".join(words)
-        labels = a.strong_components  # no single item, but a group of them
-        top = [self.items[i] for i in np.flatnonzero(labels == labels.max()).tolist()]
-        return f"the group {_some(top)} never loses to the rest"
-
-
-def _some(items: Sequence[Hashable], most: int = 4) -> str:
-    """The first few labels in brackets."""
-    return "[" + ", ".join(repr(item) for item in items[:most]) + (", …]" if len(items) > most else "]")
+        check_connected(self.items, self.adjacency, l2)

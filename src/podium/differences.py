@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from podium.errors import InputError
 from podium.metrics.distances import kendall_tau
+from podium.places import ranks as ranks_of
 from podium.ranking import Ranking
+from podium.text import some
 from podium.uncertainty import quantile
 
 if TYPE_CHECKING:
@@ -105,13 +107,14 @@ def compare_rankings(first: Standing | Ranking, second: Standing | Ranking) -> D
     common = [(k, place[item]) for k, item in enumerate(a.items) if item in place]
     if not common:
         raise InputError(
-            f"the two leaderboards have no item in common: {_some(a.items)} and {_some(b.items)}; spell labels alike"
+            f"the two leaderboards have no item in common: {some(a.items, 3)} and {some(b.items, 3)}; "
+            "spell labels alike"
         )
     if len(common) == 1:
         raise InputError(f"the two leaderboards share only {a.items[common[0][0]]!r}; at least two items are needed")
     rows = np.array(common).T
     scores = np.array([a.scores[rows[0]], b.scores[rows[1]]])
-    ranks = np.array([1 + len(x) - np.searchsorted(np.sort(x), x, side="right") for x in scores], dtype=np.int64)
+    ranks = np.array([ranks_of(x) for x in scores], dtype=np.int64)
     scores -= scores.mean(axis=1, keepdims=True)
     errors = p_values = adjusted = None
     if a.std_errors is not None and b.std_errors is not None:
@@ -147,7 +150,3 @@ def _p_values(change: Floats, errors: Floats) -> Floats:
         return 2 * normal.cdf(-abs(delta) / error)
 
     return np.array([one(delta, error) for delta, error in zip(change.tolist(), errors.tolist(), strict=True)])
-
-
-def _some(items: tuple[Hashable, ...]) -> str:
-    return "[" + ", ".join(repr(item) for item in items[:3]) + (", …]" if len(items) > 3 else "]")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import html
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -11,54 +10,22 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 import podium.uncertainty as how_sure
+from podium import leaderboard
 from podium.checks import distinct_labels
 from podium.errors import DataWarning, InputError
-from podium.text import aligned, number, one_line
+from podium.places import ranks
+from podium.text import aligned, html_table, number
 from podium.uncertainty import Evidence, Spread
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Ranking", "settled"]
+__all__ = ["Ranking"]
 
 SHOWN = 20  # rows of a printed ranking
 QUICK = 1000  # up to so many items printing may compute the intervals
 
-# Columns of the table, with their polars types.
-COLUMNS = {
-    "item": None,
-    **dict.fromkeys(("score", "std_error", "lower", "upper"), "Float64"),
-    **dict.fromkeys(("rank", "rank_lower", "rank_upper", "tier"), "Int64"),
-    **dict.fromkeys(("wins", "losses", "ties", "comparisons"), "Float64"),
-}
-
 Record: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-def settled(scores: np.ndarray, within: float) -> np.ndarray:
-    """Return the scores with those that lie `within` of their neighbour made equal, at the middle one of the group.
-
-    A solver finds scores to its tolerance only. Two items whose votes mirror each other have equal scores at the
-    optimum, and must not get different ranks from what is left of the way there: rankers pass what they found, with
-    the accuracy they found it to, before they make a `Ranking`. Where scores are so dense that neighbour after
-    neighbour would join (a group ten times as wide), that group is a crowd and no tie, and stays as it is.
-
-    Examples
-    --------
-    >>> settled(np.array([0.5, -1.0, 0.5 + 3e-8, 0.6]), within=1e-6).tolist()
-    [0.5, -1.0, 0.5, 0.6]
-    """
-    places = np.argsort(scores, kind="stable")
-    rising = scores[places]
-    first = np.flatnonzero(np.diff(rising, prepend=-np.inf) > within)
-    last = np.append(first[1:], len(scores)) - 1
-    if len(first) == len(scores) or len(scores) == 0:
-        return scores
-    tie = rising[last] - rising[first] <= 10 * within
-    middle = np.repeat(rising[(first + last) // 2], last - first + 1)
-    made = np.empty_like(rising)
-    made[places] = np.where(np.repeat(tie, last - first + 1), middle, rising)
-    return made
 
 
 class Ranking:
@@ -141,9 +108,7 @@ class Ranking:
     @property
     def ranks(self) -> np.ndarray:
         """Rank of each item, from 1; equal scores share the better rank."""
-        rising = np.sort(self.scores)
-        ranks: np.ndarray = 1 + len(self) - np.searchsorted(rising, self.scores, side="right")
-        return ranks
+        return ranks(self.scores)
 
     def score(self, item: Hashable) -> float:
         """Return the score of one item."""
@@ -198,24 +163,8 @@ class Ranking:
         """
         width = how_sure.quantile(level)
         spread = self._known_spread()
-        half = spread.halves(width)
-        place = self._reference(reference)
-        if place is None:
-            return spread.opened(self.scores - self.unit * half, self.scores + self.unit * half)
-        ends = spread.open_ended
-        if ends is None:
-            half = width * np.sqrt(spread.differences(place))
-        elif ends[place]:
-            half = half + half[place]
-        else:
-            half = np.where(ends, half, width * np.sqrt(spread.differences(place)))
-        lower, upper = spread.opened(self.scores - self.unit * half, self.scores + self.unit * half)
-        if spread.open_above is not None and spread.open_above[place]:
-            lower = np.full_like(lower, -np.inf)
-        if spread.open_below is not None and spread.open_below[place]:
-            upper = np.full_like(upper, np.inf)
-        lower[place] = upper[place] = self.scores[place]
-        return lower, upper
+        lower, upper = spread.bounds(self._plain_scores(), width, self._reference(reference))
+        return self.unit * lower, self.unit * upper
 
     def rank_intervals(self, level: float = 0.95, simultaneous: bool = False) -> tuple[np.ndarray, np.ndarray]:
         """Return the best and worst rank each item may have, from 1.
@@ -300,19 +249,9 @@ class Ranking:
         With `level=None` no uncertainty is computed and its columns are null. `simultaneous` is about the rank
         intervals. An item with an open-ended score has an infinite bound.
         """
-        import polars as pl
-
         rows = self._best_first()
-        made: dict[str, pl.Series] = {}
-        known = self._columns(level, simultaneous)
-        for name, kind in COLUMNS.items():
-            if kind is None:
-                made[name] = _labels([self.items[i] for i in rows])
-            elif name in known:
-                made[name] = pl.Series(name, known[name][rows], dtype=getattr(pl, kind))
-            else:
-                made[name] = pl.Series(name, [None] * len(rows), dtype=getattr(pl, kind))
-        return pl.DataFrame(made)
+        known = {name: values[rows] for name, values in self._columns(level, simultaneous).items()}
+        return leaderboard.frame([self.items[i] for i in rows], known)
 
     def _columns(self, level: float | None, simultaneous: bool) -> dict[str, np.ndarray]:
         known: dict[str, np.ndarray] = {"score": self.scores, "rank": self.ranks}
@@ -333,21 +272,16 @@ class Ranking:
         return "\n".join([aligned(heads, columns), *notes])
 
     def _repr_html_(self) -> str:
-        heads, columns, notes = self._shown()
-        rows = [[one_line(cell) for cell in row] for row in zip(*columns, strict=True)]
-        head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-        below = "<br>".join(html.escape(note) for note in notes)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{below}</p>"
+        return html_table(*self._shown())
 
     def _shown(self) -> tuple[list[str], list[list[str]], list[str]]:
         """Heads, columns and remarks of the printed table. Printing never fails: what went wrong becomes a remark."""
         places = self._best_first()[:SHOWN]
         digits = 2 if self.unit < 10 else 0
-        ranks = self.ranks
+        rank = self.ranks
         heads = ["rank", "item", "score"]
         columns = [
-            [str(ranks[i]) for i in places],
+            [str(rank[i]) for i in places],
             [str(self.items[i]) for i in places],
             [number(self.scores[i], digits) for i in places],
         ]
@@ -355,54 +289,33 @@ class Ranking:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # the remarks say it
-                columns += self._sure_columns(places, digits)
-                heads += ["interval", "ranks", "tier"][: len(columns) - 3]
-                notes += self._remarks(len(columns) > 3)
+                more = self._sure_columns(places, digits)
+                notes += self._remarks()
+                heads, columns = heads + ["interval", "ranks", "tier"][: len(more)], columns + more
         except Exception as problem:
-            heads, columns = heads[:3], columns[:3]
             notes.append(f"no intervals: {problem}")
         return heads, columns, notes + ([self.note] if self.note else [])
 
     def _sure_columns(self, places: np.ndarray, digits: int) -> list[list[str]]:
         """Intervals, ranks and tiers in words; nothing when they are not known or would take long."""
-        if self.evidence is None or (self._spread is None and len(self) > QUICK):
+        if self.evidence is None or not self._quick:
             return []
-        (lower, upper), (best, worst), tier = self.intervals(), self.rank_intervals(), self.tier_numbers()
-        return [
-            [f"{number(lower[i], digits)} … {number(upper[i], digits)}" for i in places],
-            [f"{best[i]}–{worst[i]}" for i in places],
-            [str(tier[i]) for i in places],
-        ]
+        values = (*self.intervals(), *self.rank_intervals(), self.tier_numbers())
+        return leaderboard.sure_cells(*(each[places] for each in values), digits=digits)
 
-    def _remarks(self, sure: bool) -> list[str]:
+    def _remarks(self) -> list[str]:
         if self.evidence is None:
             return ["no intervals: this ranking has scores only"]
-        if not sure:
+        if not self._quick:
             return ["intervals are computed when asked for: .intervals(), .rank_intervals(), .to_frame()"]
-        ends, fixed = self._known_spread().open_ended, "mean score held fixed"
+        ends = self._known_spread().open_ended
         bounded = len(self) if ends is None else int(np.count_nonzero(~ends))
-        if 0 < bounded < len(self):
-            fixed = f"mean of the {bounded} bounded items held fixed"
-        kind, cluster = self._source()
-        told = [f"95 % intervals, {fixed} ({self._way(kind, cluster)})"]
-        if cluster is not None and self.evidence.cluster_count(cluster) < how_sure.FEW:
-            told.append(how_sure.few_clusters(self.evidence, cluster))
-        if kind == "hessian" and self.uncertainty != "hessian" and not self.evidence.counted:
-            told.append("weights are not counts, but this ranker gives no other errors: they may be too small")
-        return told
+        return leaderboard.remarks(self.evidence, (self.uncertainty, self.cluster), self._source(), bounded, len(self))
 
-    def _way(self, kind: str, cluster: str | None) -> str:
-        by = f" by {cluster}" if cluster else ""
-        if self.uncertainty == "cluster" and kind != "cluster":
-            by = f"; all votes are of one {self.cluster}"
-        elif self.uncertainty == "auto" and kind == "sandwich":
-            by = ", as weights are not counts"
-        return {
-            "hessian": f"from the likelihood's curvature{by}",
-            "sandwich": f"sandwich{by}",
-            "cluster": f"clustered{by}",
-            "bootstrap": f"bootstrap{by}",
-        }[kind]
+    @property
+    def _quick(self) -> bool:
+        """Whether printing may tell how sure the scores are: it is known, or soon found."""
+        return self._spread is not None or len(self) <= QUICK
 
     # Underneath
 
@@ -492,13 +405,3 @@ class Ranking:
         if isinstance(reference, tuple) and len(reference) == 2 and reference[0] == "item":
             return self._place(reference if reference in self.items else reference[1])
         return None if reference is None else self._place(reference)
-
-
-def _labels(items: list[Hashable]) -> pl.Series:
-    """Labels as a column: as they are when of one plain type, else as text."""
-    import polars as pl
-
-    kinds = {type(item) for item in items}
-    if len(kinds) == 1 and kinds <= {str, int, float, bool}:
-        return pl.Series("item", items)
-    return pl.Series("item", [str(item) for item in items], dtype=pl.String)

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.conjugate import conjugate_gradients
 from podium.kernels.bradley_terry import (
     coordinate_sweep,
     item_slopes,
@@ -331,25 +332,5 @@ class LinearSolver:
             laplacian_product(rows.left, rows.right, curvature, vector, out)
             return out
 
-        return lambda rhs: _pcg(product, diagonal, rhs, accuracy)
-
-
-def _pcg(product: Callable[[Floats], Floats], diagonal: Floats, rhs: Floats, accuracy: float) -> Floats:
-    """Conjugate gradients with the diagonal as preconditioner."""
-    x = np.zeros_like(rhs)
-    residual = rhs.copy()
-    z = residual / diagonal
-    search = z.copy()
-    rho = float(residual @ z)
-    enough = max(accuracy, 1e-13) ** 2 * rho
-    for _ in range(10 * len(rhs)):
-        if rho <= enough:
-            break
-        image = product(search)
-        length = rho / float(search @ image)
-        x += length * search
-        residual -= length * image
-        z = residual / diagonal
-        rho, old = float(residual @ z), rho
-        search = z + (rho / old) * search
-    return x
+        most = 10 * rows.n
+        return lambda rhs: conjugate_gradients(product, diagonal, rhs, accuracy=accuracy, most=most)[0]

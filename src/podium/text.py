@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import math
 import unicodedata
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
 
-__all__ = ["aligned", "number", "one_line", "width"]
+__all__ = ["aligned", "html_table", "number", "one_line", "some", "width"]
 
 
 def width(text: str) -> int:
@@ -83,3 +84,29 @@ def aligned(
             space = " " * (max(widths) - own)
             cells[k] = cells[k] + space if head in to_left else space + cells[k]
     return "\n".join("  ".join(line).rstrip() for line in zip(*made, strict=True))
+
+
+def html_table(heads: Sequence[str], columns: Sequence[Sequence[object]], notes: Sequence[str]) -> str:
+    """The same as an HTML table, with the notes in a paragraph below it.
+
+    Examples
+    --------
+    >>> html_table(["item"], [["<tea>"]], [])
+    '<table><thead><tr><th>item</th></tr></thead><tbody><tr><td>&lt;tea&gt;</td></tr></tbody></table><p></p>'
+    """
+    rows = [[one_line(cell) for cell in row] for row in zip(*columns, strict=True)]
+    head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
+    body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    below = "<br>".join(html.escape(note) for note in notes)
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{below}</p>"
+
+
+def some(items: Sequence[Hashable], most: int = 4) -> str:
+    """The first few labels in brackets.
+
+    Examples
+    --------
+    >>> some(["tea", "milk", "cola"], most=2)
+    "['tea', 'milk', …]"
+    """
+    return "[" + ", ".join(repr(item) for item in items[:most]) + (", …]" if len(items) > most else "]")

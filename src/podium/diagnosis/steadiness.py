@@ -13,6 +13,7 @@ from podium.comparisons import Comparisons
 from podium.diagnosis.table import Table, solve
 from podium.errors import InputError
 from podium.metrics.distances import kendall_tau
+from podium.places import ranks
 from podium.splits import deal, share, take
 
 if TYPE_CHECKING:
@@ -93,13 +94,13 @@ def _moves(
     """Leader afterwards, who moved most, from and to which rank, the largest shift, and how many pairs change order."""
     places = np.flatnonzero(kept)
     one, other = before[places], after[places]
-    ranks = [1 + len(x) - np.searchsorted(np.sort(x), x, side="right") for x in (one, other)]
+    rank = ranks(one), ranks(other)
     shift = np.abs((other - other.mean()) - (one - one.mean()))
-    far = int(np.lexsort((shift, np.abs(ranks[1] - ranks[0])))[-1])
+    far = int(np.lexsort((shift, np.abs(rank[1] - rank[0])))[-1])
     pairs = len(places) * (len(places) - 1) / 2
     swaps = round(pairs * (1 - kendall_tau(one, other, variant="a")) / 2) if len(places) > 1 else 0
     leader, moved = votes.items[places[int(other.argmax())]], votes.items[places[far]]
-    return leader, moved, int(ranks[0][far]), int(ranks[1][far]), float(shift.max()), swaps
+    return leader, moved, int(rank[0][far]), int(rank[1][far]), float(shift.max()), swaps
 
 
 def influence_frame(rows: list[tuple[Any, ...]]) -> pl.DataFrame:

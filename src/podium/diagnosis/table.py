@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from podium.likelihoods import LogisticRows
 from podium.pairs import Adjacency, Pairs
+from podium.places import settled
 from podium.solvers import Rows, coordinate_newton, newton
 
 __all__ = ["Table", "solve"]
@@ -33,6 +34,7 @@ class Table:
 
     @classmethod
     def of(cls, p: Pairs, n: int) -> Table:
+        """The pairs of `n` items in a form that can be redrawn and thinned out."""
         squares = p.left_wins_sq + p.right_wins_sq + p.ties_sq
         wins, losses, ties, squares = (
             np.asarray(v, dtype=np.float64) for v in (p.left_wins, p.right_wins, p.ties, squares)
@@ -41,10 +43,12 @@ class Table:
 
     @property
     def total(self) -> Floats:
+        """Weight of the votes of each pair."""
         return self.wins + self.losses + self.ties
 
     @property
     def points(self) -> Floats:
+        """What the left item took, a tie counting half."""
         return self.wins + 0.5 * self.ties
 
     @property
@@ -55,12 +59,14 @@ class Table:
         return mask
 
     def adjacency(self) -> Adjacency:
+        """The same laid out by item, as solvers want it."""
         none = np.zeros(len(self.left))
         return Adjacency.of_pairs(
             Pairs(self.left, self.right, self.wins, self.losses, self.ties, none, none, none), self.n
         )
 
     def without(self, item: int) -> Table:
+        """All pairs but those of one item."""
         kept = (self.left != item) & (self.right != item)
         return replace(self, **{name: getattr(self, name)[kept] for name in COLUMNS})
 
@@ -72,4 +78,4 @@ def solve(table: Table, tol: float = 1e-5) -> Floats:
     if not found.converged:
         rows, loss = Rows(table.n, table.left, table.right), LogisticRows(table.points, table.total)
         found = newton(rows, loss, L2, tol, 300, votes=a.sums[1], scores=found.scores)
-    return found.scores
+    return settled(found.scores, tol)

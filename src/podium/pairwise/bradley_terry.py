@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from podium.comparisons import Comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError, SeparationWarning
 from podium.likelihoods import DavidsonRows, LogisticRows
-from podium.ranking import Ranking, settled
+from podium.places import settled
+from podium.ranking import Ranking
 from podium.rows import pull_rows, vote_rows
 from podium.solvers import Rows, Solution, coordinate_newton, evaluate, newton
 from podium.uncertainty import Evidence, extra_std_errors

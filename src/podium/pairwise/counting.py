@@ -7,7 +7,8 @@ from typing import Self
 import numpy as np
 
 from podium.comparisons import Comparisons
-from podium.ranking import Ranking, settled
+from podium.places import settled
+from podium.ranking import Ranking
 
 __all__ = ["Borda", "Copeland", "WinRate"]
 

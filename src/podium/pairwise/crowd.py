@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from podium.comparisons import Comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError
 from podium.kernels.crowd import crowd_loss
-from podium.ranking import Ranking, settled
+from podium.places import settled
+from podium.ranking import Ranking
 from podium.rows import vote_rows
 from podium.solvers import coordinate_newton
 from podium.uncertainty import Evidence

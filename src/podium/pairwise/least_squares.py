@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from podium.comparisons import Comparisons
 from podium.errors import ConnectivityWarning, InputError
 from podium.kernels.bradley_terry import scatter_difference
-from podium.ranking import Ranking, settled
+from podium.places import settled
+from podium.ranking import Ranking
 from podium.rows import pull_rows, squared_loss, vote_targets
 from podium.solvers import LinearSolver, Rows
 from podium.uncertainty import Evidence

@@ -16,7 +16,8 @@ from podium.feature_solver import FeatureProblem, FeatureSolution, Place
 from podium.features import FeatureSpec, read_features, warn_of_columns
 from podium.likelihoods import LogisticRows
 from podium.penalties import choose_penalties
-from podium.ranking import Ranking, settled
+from podium.places import settled
+from podium.ranking import Ranking
 from podium.rows import logistic_loss, pull_rows, squared_loss, vote_targets
 from podium.solvers import Rows
 from podium.uncertainty import Evidence, extra_covariance

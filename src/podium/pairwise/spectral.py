@@ -9,7 +9,8 @@ from numpy.typing import NDArray
 
 from podium.comparisons import Comparisons
 from podium.errors import InputError
-from podium.ranking import Ranking, settled
+from podium.places import settled
+from podium.ranking import Ranking
 
 __all__ = ["RankCentrality"]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.conjugate import conjugate_gradients
 from podium.errors import ConvergenceError, InputError
 from podium.kernels.uncertainty import fill, inverse_diagonal
 from podium.uncertainty.dense import UNDETERMINED
@@ -18,7 +19,6 @@ MOST = 3e9  # operations, and entries, that a sparse factor may cost
 EXACT = 1e-6  # relative residual of an iterative solve
 SHORT, LONG = 300, 10_000  # steps of conjugate gradients: on a graph that mixes well, and on any
 LOOSE = 1e-12  # curvature of the shift, relative to an item's, that is worth a correction
-TINY = np.finfo(float).tiny
 
 
 class Graph:
@@ -37,28 +37,12 @@ class Graph:
         self.matrix = (diags_array(self.diagonal) - self.across).tocsr()
 
     def solve(self, force: np.ndarray, most: int) -> np.ndarray | None:
-        """Return the centred x with A x = force − mean, column by column, or None when `most` steps do not suffice.
-
-        Conjugate gradients with the diagonal as preconditioner, all columns side by side.
-        """
-        residual = force - force.mean(axis=0)
-        goal = EXACT * np.sqrt((residual**2).sum(axis=0))
-        x = np.zeros_like(residual)
-        ahead = residual / self.diagonal[:, None]
-        way, power = ahead.copy(), (residual * ahead).sum(axis=0)
-        for _ in range(most):
-            if np.all(np.sqrt((residual**2).sum(axis=0)) <= goal):
-                centred: np.ndarray = x - x.mean(axis=0)
-                return centred
-            push = self.matrix @ way
-            length = power / np.maximum((way * push).sum(axis=0), TINY)
-            x += length * way
-            residual -= length * push
-            np.divide(residual, self.diagonal[:, None], out=ahead)
-            before, power = power, (residual * ahead).sum(axis=0)
-            way *= power / np.maximum(before, TINY)
-            way += ahead
-        return None
+        """Return the centred x with A x = force − mean, column by column, or None when `most` steps do not suffice."""
+        x, enough = conjugate_gradients(
+            self.matrix.__matmul__, self.diagonal, force - force.mean(axis=0), accuracy=EXACT, most=most
+        )
+        centred: np.ndarray = x - x.mean(axis=0)
+        return centred if enough else None
 
     def must_solve(self, force: np.ndarray) -> np.ndarray:
         """Solve with as many steps as a hard graph may need; ConvergenceError when even those do not suffice."""

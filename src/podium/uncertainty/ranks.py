@@ -86,10 +86,28 @@ class Spread:
         ends = reach(len(half), self.end_item, self.end_margin, self.end_votes, NormalDist().cdf(-width))
         return np.where(self.open_ended, ends, half)
 
-    def bounds(self, scores: np.ndarray, width: float) -> tuple[np.ndarray, np.ndarray]:
-        """Lower and upper bounds of the scores, infinite where they are open."""
+    def bounds(self, scores: np.ndarray, width: float, fixed: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Lower and upper bounds of the scores, infinite where they are open.
+
+        With `fixed`, those of the difference to that item, laid around the scores; the item itself has no width.
+        """
         half = self.halves(width)
-        return self.opened(scores - half, scores + half)
+        if fixed is None:
+            return self.opened(scores - half, scores + half)
+        ends = self.open_ended
+        if ends is None:
+            half = width * np.sqrt(self.differences(fixed))
+        elif ends[fixed]:
+            half = half + half[fixed]
+        else:
+            half = np.where(ends, half, width * np.sqrt(self.differences(fixed)))
+        lower, upper = self.opened(scores - half, scores + half)
+        if self.open_above is not None and self.open_above[fixed]:
+            lower = np.full_like(lower, -np.inf)
+        if self.open_below is not None and self.open_below[fixed]:
+            upper = np.full_like(upper, np.inf)
+        lower[fixed] = upper[fixed] = scores[fixed]
+        return lower, upper
 
     def opened(self, lower: np.ndarray, upper: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Open the bounds of items that only win or only lose."""
