@@ -287,7 +287,7 @@ BAD = {
     "blank file": (b"\n\n", r"v.csv is empty; expected a header and rows"),
     "header only": (b"left,right,outcome\n", r"v.csv has a header and no rows"),
     "binary": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", r"v.csv is not a CSV file: it holds binary data"),
-    "parquet inside": (b"PAR1....", r"v.csv is Parquet by its content; rename it or say so by format="),
+    "parquet inside": (b"PAR1....", r"v.csv is Parquet by its content; rename it, or name its format"),
     "latin-1": (HEAD + "café,tea,left\n".encode("latin-1"), r"v.csv, row 2: byte 0xe9 is not UTF-8 text \(near .*caf"),
     "latin-1 header": ("modèle,x\n1,2\n".encode("latin-1"), r"v.csv, the header: byte 0xe8 is not UTF-8"),
     "utf-16": ("left,right\n".encode("utf-16"), r"v.csv is UTF-16 text; save it as UTF-8"),

@@ -11,6 +11,7 @@ import math
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +33,7 @@ Floats = NDArray[np.float64]
 
 BINS = 10
 LEAST = 1e-9  # a chance is never taken to be nearer to 0 or 1: one upset would cost infinitely much
-SKIPPED = {"rabf"}  # needs features of the items
+SKIPPED = {"rabf"}  # is for features of the items
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,19 +82,21 @@ class Assessment:
         return float(np.mean(np.abs(predicted - observed)))
 
 
-def known_methods() -> list[str]:
-    """Names of the methods that can be assessed on any votes.
+def known_methods(*, features: bool = False) -> list[str]:
+    """Names of the methods that can be assessed on any votes, or on votes between items with features.
 
-    >>> "bradley-terry" in known_methods()
-    True
+    >>> "bradley-terry" in known_methods(), "rabf" in known_methods(), "rabf" in known_methods(features=True)
+    (True, False, True)
     """
-    return [name for name in METHODS if name not in SKIPPED]
+    return [name for name in METHODS if features or name not in SKIPPED]
 
 
 def assess(
     comparisons: Comparisons,
     methods: Sequence[str] | Mapping[str, Callable[[], Any]] | None = None,
     *,
+    features: Any = None,
+    id: str | None = None,
     folds: int = 10,
     seed: int = 0,
 ) -> Assessment:
@@ -102,7 +105,9 @@ def assess(
     Parameters
     ----------
     comparisons : Comparisons
-    methods : names, or a dict of name to a function that makes the ranker; default all that need no features
+    methods : names, or a dict of name to a function that makes the ranker; default all
+    features, id
+        Of the items, as in `RABF.fit`; for the methods that use them. By name, these scale their columns.
     folds : int
     seed : int
         Of the deal. Full rankings are dealt whole, counts are split without unrolling them.
@@ -116,7 +121,8 @@ def assess(
     """
     if folds < 2:
         raise InputError(f"folds is {folds}; at least two are needed")
-    makers = _makers(methods)
+    makers = _makers(methods, features is not None)
+    about = {"features": features, "id": id}
     hands = deal(comparisons, folds, np.random.default_rng(seed))
     whole = hands.sum(axis=1)
     scores: dict[str, list[tuple[float, float, float]]] = {name: [] for name in makers}
@@ -128,7 +134,7 @@ def assess(
             if name in problems:
                 continue
             try:
-                chance, outcome, weight = _predicted(make(), train, test)
+                chance, outcome, weight = _predicted(make(), train, test, about)
             except PodiumError as problem:
                 problems[name] = str(problem)
                 continue
@@ -168,21 +174,31 @@ def calibration(chance: Floats, outcome: Floats, weight: Floats) -> tuple[Floats
     return predicted, observed, centre - half, centre + half
 
 
-def _makers(methods: Sequence[str] | Mapping[str, Callable[[], Any]] | None) -> dict[str, Callable[[], Any]]:
+def _makers(
+    methods: Sequence[str] | Mapping[str, Callable[[], Any]] | None, features: bool
+) -> dict[str, Callable[[], Any]]:
     if isinstance(methods, Mapping):
         made = dict(methods)
     else:
-        made = {name: ranker(name) for name in (known_methods() if methods is None else methods)}
+        names = known_methods(features=features) if methods is None else methods
+        made = {name: _maker(name, features) for name in names}
     if not made:
         raise InputError("name at least one method")
     return made
 
 
-def _predicted(model: Any, train: Comparisons, test: Comparisons) -> tuple[Floats, Floats, Floats]:
+def _maker(name: str, features: bool) -> Callable[[], Any]:
+    cls: Callable[..., Any] = ranker(name)
+    return partial(cls, standardize=True) if features and hasattr(cls, "with_features") else cls
+
+
+def _predicted(
+    model: Any, train: Comparisons, test: Comparisons, about: Mapping[str, Any]
+) -> tuple[Floats, Floats, Floats]:
     """Fit on `train`; the chance, the outcome (1, ½, 0) and the weight of every row of `test`, for its left item."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # a fold may be thin where the whole is not
-        model.fit(train)
+        model.fit(train, **(about if hasattr(model, "with_features") else {}))
     left, right, outcome, weight = vote_rows(test)
     scores = _scores(model.ranking_, test.items)
     margin = scores[left] - scores[right]
@@ -193,8 +209,8 @@ def _predicted(model: Any, train: Comparisons, test: Comparisons) -> tuple[Float
         margin = margin * np.array([known.get(judge, 1.0) for judge in test.judges])[test.judge]
     if getattr(model, "side_effect", False) and test.sided:
         margin = margin + model.side_effect_
-    if test.covariates is not None and len(getattr(model, "coef_", ())) == test.covariates.shape[1]:
-        margin = margin + test.covariates @ model.coef_
+    if test.covariates is not None and hasattr(model, "with_covariates"):
+        margin = margin + test.covariates @ getattr(model, "covariate_coef_", model.coef_)
     ties = getattr(model, "tie_strength_", None) or 0.0
     if ties:  # Davidson's expected points: the chance of a win and half that of a tie
         top = np.maximum(np.abs(margin) / 2, 0.0)

@@ -93,7 +93,7 @@ def learning_curve(
     """
     rows = len(comparisons.left)
     if comparisons.count is not None:
-        raise InputError("a learning curve takes votes apart: read them as rows, not as counts")
+        raise InputError("a learning curve takes votes apart; keep each vote a row (keep=)")
     if any(not 0 < size <= 0.8 for size in sizes):
         raise InputError(f"sizes are shares of the votes up to 0.8 (a fifth is held out); got {tuple(sizes)}")
     counts = tuple(max(2, round(size * rows)) for size in sizes)

@@ -254,7 +254,7 @@ def _label_column(columns: Mapping[str, pl.Series], id: str | None, items: Seque
         return "item"
     if len(fit) != 1:
         what = "no column holds every compared item" if not fit else f"columns {few(fit)} all hold the compared items"
-        raise InputError(f"features: {what}; name the column of labels: id=… (there are {few(list(columns))})")
+        raise InputError(f"features: {what}; name the column of labels by id= (there are {few(list(columns))})")
     return fit[0]
 
 

@@ -66,14 +66,13 @@ def sure_cells(
     ]
 
 
-def remarks(evidence: Evidence, asked: Source, used: Source, bounded: int, n: int) -> list[str]:
+def remarks(evidence: Evidence, asked: Source, used: Source, fixed: str) -> list[str]:
     """What stands below a table: what is held fixed, where the errors come from, and when not to trust them.
 
-    `asked` is what the user chose, `used` what it came to; `bounded` of the `n` scores have both ends.
+    `asked` is what the user chose, `used` what it came to; `fixed` is what intervals hold fixed, in words.
     """
     kind, cluster = used
-    fixed = f"mean of the {bounded} bounded items held fixed" if 0 < bounded < n else "mean score held fixed"
-    told = [f"95 % intervals, {fixed} ({_way(asked, used)})"]
+    told = [f"95 % intervals, {fixed} held fixed ({_way(asked, used)})"]
     if cluster is not None and evidence.cluster_count(cluster) < FEW:
         told.append(few_clusters(evidence, cluster))
     if kind == "hessian" and asked[0] != "hessian" and not evidence.counted:

@@ -308,9 +308,14 @@ class Ranking:
             return ["no intervals: this ranking has scores only"]
         if not self._quick:
             return ["intervals are computed when asked for: .intervals(), .rank_intervals(), .to_frame()"]
+        return leaderboard.remarks(self.evidence, (self.uncertainty, self.cluster), self._source(), self.held_fixed)
+
+    @property
+    def held_fixed(self) -> str:
+        """What intervals hold fixed, in words: the mean score, or that of the items whose score has both ends."""
         ends = self._known_spread().open_ended
         bounded = len(self) if ends is None else int(np.count_nonzero(~ends))
-        return leaderboard.remarks(self.evidence, (self.uncertainty, self.cluster), self._source(), bounded, len(self))
+        return f"mean of the {bounded} bounded items" if 0 < bounded < len(self) else "mean score"
 
     @property
     def _quick(self) -> bool:
@@ -369,7 +374,7 @@ class Ranking:
         known = self.evidence
         if known is None:
             raise InputError(
-                "this ranking has scores only, so no intervals exist; use a ranker with a likelihood, as BradleyTerry"
+                "this ranking has scores only, so no intervals exist; use a ranker with a likelihood, as Bradley-Terry"
             )
         return known
 

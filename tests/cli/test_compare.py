@@ -40,3 +40,18 @@ def test_bad_options_stop_before_any_work(run):
     assert isinstance(run("votes.csv", "--plot", "curve.gif").exception, InputError)
     assert "not one of" in run("votes.csv", "--method", "guess").output
     assert isinstance(run("votes.csv", "--folds", "400").exception, InputError)
+
+
+def test_features_are_given_to_the_methods_that_use_them(run, tmp_path):
+    (tmp_path / "items.csv").write_text("item,size\n" + "".join(f"item {k},{-k}\n" for k in range(5)))
+    chosen = ["--method", "rabf", "--method", "bradley-terry", "--folds", "20"]
+    scores = {}
+    for more in ([], ["--features", "items.csv"]):
+        done = run("votes.csv", *chosen[: 2 if more else 4], "--folds", "20", "--format", "json", *more)
+        assert done.exit_code == 0, done.output
+        assert ("without --features" in done.stderr) is (not more)
+        scores[bool(more)] = {row["method"]: row["log_loss"] for row in json.loads(done.stdout)}
+    assert scores[True]["rabf"] != scores[False]["rabf"]
+    every = run("votes.csv", "--features", "items.csv", "--folds", "3", "--format", "json")
+    assert {"rabf", "bradley-terry", "elo"} <= {row["method"] for row in json.loads(every.stdout)}
+    assert "use rabf" in run("votes.csv", "--method", "elo", "--features", "items.csv").output

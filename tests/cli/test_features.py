@@ -90,7 +90,7 @@ def test_judges_are_weighed_and_the_spammer_named(folder, capfd):
         (["--features", "items.csv", "--id", "label"], "no column 'label'"),
         (["--features", "none.csv"], "no such file"),
         (["--features", "items.csv", "--method", "borda"], "--features does not apply to --method borda"),
-        (["--id", "name"], "--id names a column of --features"),
+        (["--id", "name"], "--id is about --features"),
         (["--loss", "squared", "--method", "win-rate"], "--loss does not apply to --method win-rate"),
         (["--covariates", "mood"], "no column for covariate 'mood'"),
     ],
@@ -116,3 +116,31 @@ def test_predict_refuses_other_models_and_tables(folder, capfd, monkeypatch):
     code, _, err = call(capfd, "predict", "votes.csv", "--model", "m.podium", "--id", "left")
     assert code == 2
     assert "no column 'size'" in err
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--method", "online-rabf", "--features", "sizes.csv"], "cannot scale the columns beforehand; use rabf"),
+        (["--method", "elo", "--covariates", "length"], "--covariates do not apply to --method elo"),
+        (["--one-hot"], "--one-hot is about --features, which is not given"),
+        (["--features", "items.csv"], "or set --one-hot for a column per value"),
+        (
+            ["--features", "sizes.csv", "--flip-rate", "0.2"],
+            "--flip-rate with the logistic loss needs --feature-penalty",
+        ),
+        (["--method", "crowd", "--judge="], "name the column of the judge by --judge"),
+    ],
+)
+def test_the_way_out_is_told_in_options(folder, capfd, monkeypatch, args, message):
+    monkeypatch.chdir(folder)
+    code, _, err = call(capfd, "rank", "votes.csv", *args)
+    assert code == 2
+    assert message in err
+    assert len(err.splitlines()) == 1
+
+
+def test_rabf_without_features_says_what_it_is(folder, capfd):
+    code, _, err = call(capfd, "rank", folder / "votes.csv", "--method", "rabf")
+    assert code == 0
+    assert "rabf without --features: bradley-terry with a penalty chosen from the votes" in err

@@ -118,7 +118,7 @@ def test_pictures_are_drawn(table, tmp_path):
         ("", ["--label", "g", "--classes", "1..2"], "row 3: 3 is not one of the grades 1, 2"),
         ("", ["--label", "g", "--classes", "5..1"], "last grade must be above"),
         ("", ["--label", "g", "--classes", "a..c"], "give whole numbers"),
-        ("", ["--label", "g", "--C", "0"], "C is 0"),
+        ("", ["--label", "g", "--C", "0"], "C=0"),
         ("", ["--label", "g", "--plot", "p.gif"], "use .png, .svg or .pdf"),
         ("1.5,,2\n", ["--label", "g"], "row 4: 'y' is missing"),
         ("inf,1,2\n", ["--label", "g"], "row 4: 'x' is infinite"),

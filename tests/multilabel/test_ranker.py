@@ -205,5 +205,5 @@ def test_bad_input_is_named(make, says):
 
 def test_no_optimum_in_time_says_what_to_change():
     X, Y = problem()
-    with pytest.raises(ConvergenceError, match="raise max_iter"):
+    with pytest.raises(ConvergenceError, match="max_iter="):
         LabelRanker(max_iter=1, tol=1e-12).fit(1e4 * X, Y)

@@ -129,8 +129,8 @@ def test_weights_are_refused_where_they_mean_nothing():
     ("parameters", "message"),
     [
         ({"variant": "pa3"}, "variant is 'pa3'"),
-        ({"C": 0}, "C is 0"),
-        ({"C": float("nan")}, "C is nan"),
+        ({"C": 0}, "C=0"),
+        ({"C": float("nan")}, "C=nan"),
         ({"max_iter": 0}, "max_iter is 0"),
         ({"tol": -1}, "tol is -1"),
         ({"classes": [1]}, "at least two grades"),

@@ -187,18 +187,18 @@ def test_without_penalty_separate_groups_each_have_their_optimum_centred():
 
 def test_too_few_steps_are_an_error_that_says_what_to_do():
     winner, loser, _ = simulate(20, 2000, np.random.default_rng(6))
-    with pytest.raises(ConvergenceError, match="raise max_iter"):
+    with pytest.raises(ConvergenceError, match="raise l2="):
         BradleyTerry(max_iter=1).fit(Comparisons.from_arrays(winner, loser, items=range(20)))
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"l2": -1}, "l2 is -1"),
-        ({"l2": float("nan")}, "l2 is nan"),
-        ({"l2": "much"}, "l2 is 'much'"),
-        ({"tol": 0}, "tol is 0; it must be a finite number above 0"),
-        ({"max_iter": -5}, "max_iter is -5; it must be a finite number of at least 1"),
+        ({"l2": -1}, "l2=-1"),
+        ({"l2": float("nan")}, "l2=nan"),
+        ({"l2": "much"}, "l2='much'"),
+        ({"tol": 0}, "tol=0: it must be a finite number above 0"),
+        ({"max_iter": -5}, "max_iter=-5: it must be a finite number of at least 1"),
         ({"anchor": ("a", "x")}, "the score of 'a' is x"),
         ({"ties": "ignore"}, "ties='ignore' is not known; use 'half' or 'davidson'"),
         ({"scale": "points"}, "scale='points' is not known"),

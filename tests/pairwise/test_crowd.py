@@ -98,10 +98,10 @@ def test_what_it_cannot_do_is_said():
     with pytest.raises(InputError, match="the only judge is 'ann'"):
         CrowdBradleyTerry().fit(alone)
     two = Comparisons.from_arrays(["a", "b", "a"], ["b", "c", "c"], judge=["ann", "bob", "bob"])
-    for options, message in (({"l2": 0}, "l2 is 0"), ({"spread": 0}, "spread is 0")):
+    for options, message in (({"l2": 0}, "l2=0"), ({"spread": 0}, "spread=0")):
         with pytest.raises(InputError, match=message):
             CrowdBradleyTerry(**options).fit(two)
-    with pytest.raises(ConvergenceError, match="raise max_iter"):
+    with pytest.raises(ConvergenceError, match="raise l2="):
         CrowdBradleyTerry(max_iter=1).fit(two)
     with pytest.raises(InputError, match="'eve' is not among the 2 judges"):
         CrowdBradleyTerry().fit(two).win_probability("a", "b", judge="eve")

@@ -41,7 +41,7 @@ def test_one_by_one_in_parts_or_at_once_is_the_same_and_newcomers_may_appear():
 
 def test_counted_votes_and_bad_options_are_refused():
     counted = Comparisons("ab", np.array([0]), np.array([1]), count=np.array([5]), ordered=False)
-    with pytest.raises(InputError, match="lost their order"):
+    with pytest.raises(InputError, match="have no order"):
         Elo().fit(counted)
     with pytest.raises(InputError, match="k is 0"):
         Elo(k=0).fit(Comparisons.from_pairs([("a", "b")]))

@@ -90,7 +90,7 @@ def test_groups_never_compared_are_said_and_centred_each():
 
 
 def test_bad_options_are_named():
-    with pytest.raises(InputError, match="l2 is -1"):
+    with pytest.raises(InputError, match="l2=-1"):
         LeastSquares(l2=-1).fit(Comparisons.from_pairs([("a", "b")]))
     with pytest.raises(InputError, match="fit takes Comparisons, not list"):
         LeastSquares().fit([("a", "b")])

@@ -115,8 +115,8 @@ def test_ties_margins_and_weights_enter_the_step():
     [
         ({"loss": "hinge"}, "loss='hinge' is not known"),
         ({"schedule": "fast"}, "schedule='fast' is not known"),
-        ({"step": 0}, "step is 0"),
-        ({"residual_penalty": -1}, "residual_penalty is -1"),
+        ({"step": 0}, "step=0"),
+        ({"residual_penalty": -1}, "residual_penalty=-1"),
         ({"schedule": "strong", "feature_penalty": 0}, "schedule='strong' needs"),
         ({"step": 2.0, "residual_penalty": 0.5}, "step · penalty is 1"),
     ],
@@ -133,7 +133,7 @@ def test_what_cannot_be_learned_from_is_refused():
         OnlineRABF().update("a", "a")
     with pytest.raises(InputError, match="margin is for loss='squared'"):
         OnlineRABF().update("a", "b", margin=1.0)
-    with pytest.raises(InputError, match="lost their order"):
+    with pytest.raises(InputError, match="have no order"):
         OnlineRABF().fit(Comparisons("ab", np.array([0]), np.array([1]), count=np.array([5]), ordered=False))
     with pytest.raises(NotFittedError, match="seen no item"):
         _ = OnlineRABF().ranking_

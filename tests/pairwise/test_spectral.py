@@ -61,6 +61,6 @@ def test_walks_that_end_are_refused_with_the_reason():
         RankCentrality(prior=0).fit(Comparisons.from_pairs([("a", "b"), ("b", "c")]))
     with pytest.raises(InputError, match="2 groups never compared"):
         RankCentrality().fit(Comparisons.from_pairs([("a", "b"), ("x", "y")]))
-    with pytest.raises(InputError, match="prior is -1"):
+    with pytest.raises(InputError, match="prior=-1"):
         RankCentrality(prior=-1).fit(Comparisons.from_pairs([("a", "b")]))
     assert RankCentrality().fit(Comparisons.from_pairs([("a", "b"), ("b", "c")])).ranking_.order == ("a", "b", "c")

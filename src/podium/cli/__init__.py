@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from podium._version import __version__
+from podium.cli.words import spoken
 from podium.errors import PodiumError, PodiumWarning
 
 __all__ = ["main", "run"]
@@ -53,15 +54,17 @@ def main() -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
     kind = "" if issubclass(category, PodiumWarning) else f"{category.__name__}: "
-    click.echo(f"warning: {kind}{message}", err=True)
+    click.echo(f"warning: {kind}{spoken(str(message))}", err=True)
 
 
 def _one_line(problem: click.ClickException) -> str:
     """What is wrong with the call, and where to read how it should be."""
     what = problem.format_message().rstrip(".")
+    what = what[:1].lower() + what[1:]
+    if ";" in what:  # it says itself what to do
+        return what
     context = getattr(problem, "ctx", None)
-    where = context.command_path if context is not None else "podium"
-    return f"{what[:1].lower()}{what[1:]}; see {where} --help"
+    return f"{what}; see {context.command_path if context is not None else 'podium'} --help"
 
 
 def run(args: list[str] | None = None) -> None:
@@ -79,7 +82,7 @@ def run(args: list[str] | None = None) -> None:
             click.echo(f"podium: {_one_line(problem)}", err=True)
             sys.exit(2)
         except PodiumError as problem:
-            click.echo(f"podium: {problem}", err=True)
+            click.echo(f"podium: {spoken(str(problem))}", err=True)
             sys.exit(2)
         except (click.exceptions.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.features import given_features, maker, refuse_unused, table_options, words_without
 from podium.cli.options import (
     chosen_columns,
     column_options,
@@ -15,6 +16,7 @@ from podium.cli.options import (
     votes_argument,
 )
 from podium.cli.output import Output, say
+from podium.cli.words import spoken
 from podium.pairwise import METHODS
 from podium.text import aligned
 
@@ -30,6 +32,7 @@ __all__ = ["compare"]
     "--method", "methods", multiple=True, type=click.Choice(list(METHODS)), help="Only these; may be given again."
 )
 @click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Parts the votes are dealt into.")
+@table_options
 @seed_option("the deal")
 @plot_option("the calibration")
 @output_options()
@@ -39,25 +42,35 @@ def compare(votes: tuple[str, ...], out: Output, **given: Any) -> None:
 
     Log loss and Brier score are better when smaller, accuracy when larger; ± is half a 95 % interval over the folds.
     "Worse" is the log loss above the best method's, fold by fold. "Calibration" is the mean distance between predicted
-    and observed chances.
+    and observed chances. Methods that use --features or --covariates are given them, the others do without.
     """
     columns = chosen_columns(given)
     from podium import plots
     from podium.assessment import assess, known_methods
     from podium.io import read_comparisons
 
-    methods = list(given["methods"]) or known_methods()
+    features = given_features(given)
+    methods = list(given["methods"]) or known_methods(features=bool(features))
+    if given["methods"]:
+        for method in methods:
+            refuse_unused(method, given)
+    options = {name: given[name] for name in ("missing", "one_hot") if given[name] is not None}
+    makers = {name: maker(name, given, options if name == "rabf" else {}) for name in methods}
+    if given["covariates"]:
+        columns["covariates"] = [name.strip() for name in given["covariates"].split(",")]
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     comparisons = read_comparisons(source, **columns, keep="rows")
-    found = assess(comparisons, methods, folds=given["folds"], seed=given["seed"])
+    found = assess(comparisons, makers, **features, folds=given["folds"], seed=given["seed"])
     frame = found.to_frame()
     out.write(frame, lambda: _table(frame))
     if given["plot"]:
         best = frame["method"].head(6).to_list()
         plots.save(plots.calibration({name: found.curves[name] for name in best}), given["plot"])
     say(f"{found.votes:,} votes in {found.folds} folds")
+    for line in (line for name in methods for line in words_without(name, given)):
+        say(line)
     for name, problem in found.problems.items():
-        say(f"{name} was left out: {problem}")
+        say(f"{name} was left out: {spoken(problem)}")
 
 
 def _table(frame: pl.DataFrame) -> str:

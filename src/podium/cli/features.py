@@ -1,30 +1,38 @@
-"""What `podium rank` does with features, covariates and judges: options, and words about what was learned."""
+"""Features, covariates and judges on the command line: options, rankers that use them, words about what was learned."""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from podium.cli.options import Command, Decorator, id_option
+from podium.pairwise import ranker
 
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["feature_options", "given_features", "words_about"]
+__all__ = [
+    "given_features",
+    "maker",
+    "penalty_options",
+    "refuse_unused",
+    "table_options",
+    "words_about",
+    "words_without",
+]
 
 SHOWN = 12  # coefficients, outliers and judges put into words
 
 
-def feature_options(command: Command) -> Command:
-    """Add the options about features and covariates."""
+def table_options(command: Command) -> Command:
+    """Add the options about what is known of items and votes: a table of features, covariates."""
     options: list[Decorator] = [
-        click.option("--features", metavar="FILE", help="Table of item features; ranks by --method rabf."),
+        click.option("--features", metavar="FILE", help="Table of item features, for --method rabf."),
         id_option("the column of --features that holds every compared item"),
-        click.option("--loss", type=click.Choice(["logistic", "squared"]), help="Of rabf: who won, or by how much."),
-        click.option("--flip-rate", type=float, help="Share of votes known to be the wrong way round."),
-        click.option("--feature-penalty", type=float, help="Of rabf; else chosen from the votes."),
-        click.option("--residual-penalty", type=float, help="Of rabf; else chosen from the votes."),
         click.option("--missing", type=click.Choice(["error", "mean"]), help="What to do about missing features."),
         click.option("--one-hot", is_flag=True, default=None, help="A column per value of text features."),
         click.option("--covariates", metavar="NAMES", help="Columns of votes, comma-separated, to control for."),
@@ -34,15 +42,59 @@ def feature_options(command: Command) -> Command:
     return command
 
 
+def penalty_options(command: Command) -> Command:
+    """Add the options of a fit with features."""
+    options: list[Decorator] = [
+        click.option("--loss", type=click.Choice(["logistic", "squared"]), help="Of rabf: who won, or by how much."),
+        click.option("--flip-rate", type=float, help="Share of votes known to be the wrong way round."),
+        click.option("--feature-penalty", type=float, help="Of rabf; else chosen from the votes."),
+        click.option("--residual-penalty", type=float, help="Of rabf; else chosen from the votes."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
 def given_features(given: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `fit`: the table of features, if there is one."""
-    if given["features"] is None:
-        if given["id"] is not None:
-            raise click.UsageError("--id names a column of --features, which is not given")
-        return {}
-    from podium.io import read_table
+    if given["features"] is not None:
+        from podium.io import read_table
 
-    return {"features": read_table(given["features"]), "id": given["id"]}
+        return {"features": read_table(given["features"]), "id": given["id"]}
+    for name in ("id", "missing", "one_hot"):
+        if given[name] is not None:
+            raise click.UsageError(f"--{name.replace('_', '-')} is about --features, which is not given")
+    return {}
+
+
+def maker(method: str, given: dict[str, Any], options: dict[str, Any]) -> Callable[[], Any]:
+    """A function that makes the ranker; an option it does not know is refused, not ignored."""
+    cls = ranker(method)
+    chosen = dict(options)
+    if given["features"] is not None and hasattr(cls, "with_features"):
+        chosen["standardize"] = True  # penalties then mean the same for every column; coefficients keep their units
+    known = inspect.signature(cls).parameters
+    for name in chosen:
+        if name not in known:
+            raise click.UsageError(f"--{name.replace('_', '-')} does not apply to --method {method}")
+    return partial(cls, **chosen)
+
+
+def refuse_unused(method: str, given: dict[str, Any]) -> None:
+    """A table or covariates that the method would not look at are a mistake worth telling."""
+    cls = ranker(method)
+    if given["features"] is not None and not hasattr(cls, "with_features"):
+        why = ", which learns vote by vote and cannot scale the columns beforehand" if method == "online-rabf" else ""
+        raise click.UsageError(f"--features does not apply to --method {method}{why}; use rabf")
+    if given["covariates"] is not None and not hasattr(cls, "with_covariates"):
+        raise click.UsageError(f"--covariates do not apply to --method {method}; use bradley-terry or rabf")
+
+
+def words_without(method: str, given: dict[str, Any]) -> list[str]:
+    """What a method made for features does without them."""
+    if given["features"] is not None or not hasattr(ranker(method), "with_features"):
+        return []
+    return [f"{method} without --features: bradley-terry with a penalty chosen from the votes"]
 
 
 def words_about(model: Any) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -11,7 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.features import feature_options, given_features, words_about
+from podium.cli.features import (
+    given_features,
+    maker,
+    penalty_options,
+    refuse_unused,
+    table_options,
+    words_about,
+    words_without,
+)
 from podium.cli.options import (
     chosen_columns,
     column_options,
@@ -53,7 +60,8 @@ SPREADS = ("auto", "none", "hessian", "sandwich", "judge", "group", "ranking", "
 @click.option("--side-effect", is_flag=True, help="Estimate the advantage of the left side.")
 @click.option("--scale", type=click.Choice(["log-odds", "elo"]), help="Unit of the scores.")
 @click.option("--anchor", metavar="ITEM=SCORE", help="Shift all scores so that ITEM has SCORE.")
-@feature_options
+@table_options
+@penalty_options
 @click.option("--ci", type=click.Choice(SPREADS), help="Where intervals come from; judge, group, ranking: clusters.")
 @level_option("the intervals")
 @click.option("--simultaneous", is_flag=True, help="Rank intervals that hold for all items at once.")
@@ -79,7 +87,8 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     """
     columns = chosen_columns(given)
     given["method"] = given["method"] or ("rabf" if given["features"] else "bradley-terry")
-    make, features = _maker(given), given_features(given)
+    refuse_unused(given["method"], given)
+    features, make = given_features(given), maker(given["method"], given, _options(given))
     for option in ("save", "plot", "report"):
         if given["by"] and given[option]:
             raise InputError(f"--{option} holds one ranking; leave --by out, or rank the parts one by one")
@@ -103,7 +112,7 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
         )
         frames.append(frame)
         _remark(comparisons, ranking, given)
-        for line in words_about(model):
+        for line in words_without(given["method"], given) + words_about(model):
             say(line)
         show.write(ranking, comparisons, model)
         if given["save"]:
@@ -164,14 +173,9 @@ def _read(
     return read_comparisons_by(source, given["by"], **columns)
 
 
-def _maker(given: dict[str, Any]) -> Any:
-    """A function that makes the ranker; an option it does not know is refused, not ignored."""
-    cls = ranker(given["method"])
+def _options(given: dict[str, Any]) -> dict[str, Any]:
+    """The options of the ranker itself."""
     chosen: dict[str, Any] = {name: given[name] for name in PASSED if given[name] is not None}
-    if given["features"] is not None and given["method"] != "rabf":
-        raise click.UsageError(f"--features does not apply to --method {given['method']}; use rabf")
-    if given["features"] is not None:
-        chosen["standardize"] = True  # penalties then mean the same for every column; coefficients keep their units
     if given["side_effect"]:
         chosen["side_effect"] = True
     if given["anchor"] is not None:
@@ -182,11 +186,7 @@ def _maker(given: dict[str, Any]) -> Any:
             equals = ""
         if not equals or not item:
             raise click.BadParameter(f"{given['anchor']!r} is not ITEM=SCORE", param_hint="--anchor")
-    known = inspect.signature(cls).parameters
-    for name in chosen:
-        if name not in known:
-            raise click.UsageError(f"--{name.replace('_', '-')} does not apply to --method {given['method']}")
-    return lambda: cls(**chosen)
+    return chosen
 
 
 def _spread(ranking: Ranking, given: dict[str, Any]) -> Ranking:
@@ -223,7 +223,7 @@ def _remark(comparisons: Comparisons, ranking: Ranking, given: dict[str, Any]) -
     votes = "1 vote" if len(comparisons) == 1 else f"{len(comparisons):,} votes"
     words = [f"{votes} on {len(comparisons.items):,} items, {given['method']}"]
     if ranking.evidence is not None and given["ci"] != "none":
-        words.append(f"{100 * given['level']:.4g} % intervals hold the mean score fixed")
+        words.append(f"{100 * given['level']:.4g} % intervals hold the {ranking.held_fixed} fixed")
     say("; ".join(words))
     if ranking.note:
         say(ranking.note)

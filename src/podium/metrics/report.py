@@ -197,7 +197,7 @@ def _fitting(chosen: Sequence[Metric], rows: Rows, clip: bool) -> list[Metric]:
         if rows.width is not None and metric.p is not None and metric.p > rows.width:
             if not clip:
                 raise InputError(
-                    f"{metric}: there are only {rows.width} labels; use a cut-off up to {rows.width}, or pass clip=True"
+                    f"{metric}: there are only {rows.width} labels; use a cut-off up to {rows.width} (or clip=)"
                 )
             metric = Metric(metric.kind, rows.width)
         fitting.append(metric)
@@ -241,7 +241,7 @@ def _check_exponents(rows: Rows) -> None:
     row = int(np.searchsorted(rows.starts, at, side="right"))
     raise InputError(
         f"row {row}: relevance {rows.value[at]:g}, but 2^y - 1 in DCG needs whole grades up to 1000; "
-        "pass gain='linear', or leave dcg and ndcg out of `metrics`"
+        "use gain='linear', or leave dcg and ndcg out"
     )
 
 

@@ -175,7 +175,7 @@ def _fit_block(
         )
     raise ConvergenceError(
         f"{int(open_.sum())} labels have not converged in {max_iter} Newton steps; "
-        "scale the features to similar sizes, or raise max_iter or tol, or lower C"
+        "scale the features to similar sizes, or lower C= (or max_iter=, tol=)"
     )
 
 

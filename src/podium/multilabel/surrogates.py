@@ -74,6 +74,6 @@ def fit_coupled(
     )  # fmt: skip
     if not found.success:
         raise ConvergenceError(
-            f"{surrogate}: no optimum in {max_iter * 10} steps; scale the features, raise max_iter or tol, or lower C"
+            f"{surrogate}: no optimum in {max_iter * 10} steps; scale the features, or lower C= (or max_iter=, tol=)"
         )
     return np.asarray(found.x.reshape(shape))

@@ -74,7 +74,9 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
 
     def _set_classes(self, classes: Array) -> None:
         if len(classes) < 2:
-            raise InputError(f"there is only one class, {classes[0]!r}; a grade can be learned from two classes on")
+            raise InputError(
+                f"there is only one class, {classes.tolist()[0]!r}; a grade can be learned from two classes on"
+            )
         self.classes_ = classes
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -155,8 +157,9 @@ class ThresholdClassifier(OrdinalClassifier):
 def _checked(classes: Any) -> Array:
     """Grades from lowest to highest as an array without repeats."""
     grades = np.asarray(list(classes) if isinstance(classes, range) else classes)
+    shown = ",".join(map(str, grades.ravel().tolist()))
     if grades.ndim != 1 or len(grades) < 2:
-        raise InputError(f"classes is {classes!r}; give at least two grades, from lowest to highest")
+        raise InputError(f"classes={shown}: give at least two grades, from lowest to highest")
     if len(set(grades.tolist())) < len(grades):
-        raise InputError(f"classes is {classes!r}; each grade may appear once")
+        raise InputError(f"classes={shown}: each grade may appear once")
     return grades

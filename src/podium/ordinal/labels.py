@@ -40,7 +40,7 @@ def read_labels(
     if same:
         if open_low.any():
             raise InputError(
-                f"row {_first(open_low, first)}: no grade; drop the row, or pass ranges, where a missing end is open"
+                f"row {_first(open_low, first)}: no grade; drop the row, or give ranges, where a missing end is open"
             )
         return low, low, classes
     open_high = _missing(upper)
@@ -62,7 +62,7 @@ def grades_of(*columns: Array) -> Array:
         grades = np.unique(joined)
     except TypeError as problem:
         raise InputError(
-            f"the grades cannot be sorted ({problem}); pass them from lowest to highest as classes"
+            f"the grades cannot be sorted ({problem}); name them from lowest to highest by classes="
         ) from None
     if not len(grades):
         raise InputError("no row has a grade at either end, so there is nothing to learn from")

@@ -253,7 +253,7 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
         if self.variant not in VARIANTS:
             raise InputError(f"variant is {self.variant!r}; it must be 'pa', 'pa1' or 'pa2'")
         if not 0 < self.C < np.inf:
-            raise InputError(f"C is {self.C!r}; it must be a positive number")
+            raise InputError(f"C={self.C!r}: it must be a positive number")
 
 
 def _without_probability() -> bool:

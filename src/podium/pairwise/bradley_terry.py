@@ -73,6 +73,8 @@ class BradleyTerry:
     0.75
     """
 
+    with_covariates = True  # uses what is known of the votes
+
     def __init__(
         self,
         *,
@@ -102,7 +104,7 @@ class BradleyTerry:
         if not found.converged:
             raise ConvergenceError(
                 f"no optimum in {self.max_iter} steps of {found.solver}: expected and observed wins still differ by "
-                f"{found.gap:.1e} of an item's votes; raise max_iter or l2 (now {self.l2:g}), or tol (now {self.tol:g})"
+                f"{found.gap:.1e} of an item's votes; raise l2=, now {self.l2:g} (or max_iter=, tol=)"
             )
         self.n_iter_, self.solver_, self.converged_ = found.n_iter, found.solver, True
         self._extras = found.extras
@@ -113,7 +115,7 @@ class BradleyTerry:
         if self.anchor is not None:
             item, score = _anchor(self.anchor, comparisons.items)
             scores += score - scores[comparisons.items.index(item)]
-            note = f"{item!r} is set to {score:g}; intervals hold the mean of the bounded scores fixed"
+            note = f"{item!r} is set to {score:g}, and all scores are shifted alike"
         clusters = ("cluster", "ranking") if comparisons.group_is == "ranking" else ("auto", None)
         self.ranking_ = Ranking(
             comparisons.items,
@@ -134,7 +136,7 @@ class BradleyTerry:
         for name, low in (("l2", 0.0), ("tol", np.nextafter(0.0, 1.0)), ("max_iter", 1)):
             value = getattr(self, name)
             if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= low):
-                raise InputError(f"{name} is {value!r}; it must be a finite number {_LOW[name]}")
+                raise InputError(f"{name}={value!r}: it must be a finite number {_LOW[name]}")
         if self.ties not in ("half", "davidson"):
             raise InputError(f"ties={self.ties!r} is not known; use 'half' or 'davidson'")
         if self.scale not in SCALES:

@@ -104,13 +104,13 @@ class CrowdBradleyTerry:
         if not isinstance(c, Comparisons):
             raise InputError(f"fit takes Comparisons, not {type(c).__name__}; see Comparisons.from_pairs")
         if not (np.isfinite(self.l2) and self.l2 > 0):
-            raise InputError(f"l2 is {self.l2}; it must be a positive number, or all could be scaled up for ever")
+            raise InputError(f"l2={self.l2}: it must be a positive number, or all could be scaled up for ever")
         if not (np.isfinite(self.spread) and self.spread > 0):
-            raise InputError(f"spread is {self.spread}; it must be a positive number")
+            raise InputError(f"spread={self.spread}: it must be a positive number")
         if c.judge is None:
-            raise InputError("the votes name no judge; give a judge column, or use BradleyTerry")
+            raise InputError("the votes name no judge; name the column of the judge by judge=, or use Bradley-Terry")
         if len(c.judges) == 1:
-            raise InputError(f"the only judge is {c.judges[0]!r}: there is no one to compare with; use BradleyTerry")
+            raise InputError(f"the only judge is {c.judges[0]!r}: there is no one to compare with; use Bradley-Terry")
 
     # ---- what was learned -----------------------------------------------------------------------------------
 
@@ -217,7 +217,7 @@ class _Rows:
         if gap > tol:
             raise ConvergenceError(
                 f"no optimum in {max_iter} steps: expected and observed wins still differ by {gap:.1e} of an item's "
-                f"or a judge's votes; raise max_iter, l2 (now {l2:g}) or tol (now {tol:g})"
+                f"or a judge's votes; raise l2=, now {l2:g} (or max_iter=, tol=)"
             )
         theta = unit * found.x
         return theta[:n], 1.0 + theta[n:] - theta[n:].mean(), int(found.nit)

@@ -59,7 +59,7 @@ class Elo:
         if not (np.isfinite(self.k) and self.k > 0):
             raise InputError(f"k is {self.k}; it must be a positive number")
         if not comparisons.ordered or comparisons.count is not None:
-            raise InputError("these votes were counted and have lost their order, which Elo needs; read them as rows")
+            raise InputError("these votes are counted and have no order, which Elo needs; keep each vote a row (keep=)")
         places = self._places(comparisons.items)
         left, right, outcome, weight = vote_rows(comparisons)
         self._play(places[left], places[right], outcome, weight)

@@ -61,7 +61,7 @@ class LeastSquares:
         if not isinstance(c, Comparisons):
             raise InputError(f"fit takes Comparisons, not {type(c).__name__}; see Comparisons.from_pairs")
         if not (np.isfinite(self.l2) and self.l2 >= 0):
-            raise InputError(f"l2 is {self.l2}; it must be a finite number of at least 0")
+            raise InputError(f"l2={self.l2}: it must be a finite number of at least 0")
         left, right, loss = squared_loss(c)
         rows = Rows(len(c.items), left, right)
         plain = _solve(rows, loss.total, loss.target, 0.0, c)

@@ -87,7 +87,9 @@ class OnlineRABF:
     def partial_fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None) -> Self:
         """Go on with these votes. `features` is as in `RABF.fit`, and needed for items not known yet."""
         if not comparisons.ordered or comparisons.count is not None:
-            raise InputError("these votes were counted and have lost their order; read them as rows")
+            raise InputError(
+                "these votes are counted and have no order, which OnlineRABF needs; keep each vote a row (keep=)"
+            )
         if features is not None:
             labels, matrix, spec = read_features(features, comparisons.items, id=id)
             self._begin(spec)
@@ -142,7 +144,7 @@ class OnlineRABF:
         for name in ("feature_penalty", "residual_penalty", "step"):
             value = getattr(self, name)
             if not (np.isfinite(value) and value >= 0) or (name == "step" and value == 0):
-                raise InputError(f"{name} is {value}; it must be a finite number, not negative, and a step above 0")
+                raise InputError(f"{name}={value}: it must be a finite number, not negative, and a step above 0")
         if self.schedule == "strong" and min(self.feature_penalty, self.residual_penalty) == 0:
             raise InputError("schedule='strong' needs feature_penalty and residual_penalty above 0")
         largest = self.step * max(self.feature_penalty, self.residual_penalty)

@@ -85,6 +85,9 @@ class RABF:
     ('huge',)
     """
 
+    with_features = True  # uses what is known of the items
+    with_covariates = True  # and of the votes
+
     def __init__(
         self,
         *,
@@ -126,7 +129,8 @@ class RABF:
         if not found.solution.converged:
             raise ConvergenceError(
                 f"no optimum in {self.max_iter} steps: expected and observed wins still differ by "
-                f"{found.solution.gap:.1e} of an item's votes; raise max_iter, the penalties or tol (now {self.tol:g})"
+                f"{found.solution.gap:.1e} of an item's votes; "
+                "raise feature_penalty= or residual_penalty= (or max_iter=, tol=)"
             )
         self.n_iter_, self.solver_, self.converged_ = found.solution.n_iter, found.solution.solver, True
         self.feature_penalty_, self.residual_penalty_, self.boundary_ = found.feature, found.residual, found.boundary
@@ -170,12 +174,12 @@ class RABF:
             if value != "auto" and not (
                 isinstance(value, int | float | np.number) and np.isfinite(value) and value > 0
             ):
-                raise InputError(f"{name} is {value!r}; it must be a positive number or 'auto'")
+                raise InputError(f"{name}={value!r}: it must be a positive number or 'auto'")
         if not 0.0 <= self.flip_rate < 0.5:
-            raise InputError(f"flip_rate is {self.flip_rate!r}; a share of wrong votes lies in [0, 0.5)")
+            raise InputError(f"flip_rate={self.flip_rate!r}: a share of wrong votes lies in [0, 0.5)")
         if self.flip_rate and self.loss == "logistic" and "auto" in (self.feature_penalty, self.residual_penalty):
             raise InputError(
-                "flip_rate with the logistic loss needs feature_penalty and residual_penalty as positive numbers: "
+                "flip_rate= with the logistic loss needs feature_penalty= and residual_penalty= as positive numbers: "
                 "the corrected loss is not a likelihood, and without a penalty it has no lower bound"
             )
 

@@ -55,13 +55,13 @@ class RankCentrality:
         if not isinstance(c, Comparisons):
             raise InputError(f"fit takes Comparisons, not {type(c).__name__}; see Comparisons.from_pairs")
         if not (np.isfinite(self.prior) and self.prior >= 0):
-            raise InputError(f"prior is {self.prior}; it must be a finite number of at least 0")
+            raise InputError(f"prior={self.prior}: it must be a finite number of at least 0")
         a = c.adjacency
         groups = int(a.components.max()) + 1
         if groups > 1:
             raise InputError(
                 f"items fall into {groups:,} groups never compared with each other, and a walk never leaves its own; "
-                "rank each group, or use BradleyTerry"
+                "rank each group, or use Bradley-Terry"
             )
         if self.prior == 0 and not a.is_strongly_connected:
             raise InputError("some items never lose to the rest, so the walk ends with them; set prior > 0")

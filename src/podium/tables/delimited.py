@@ -68,7 +68,7 @@ def _refuse_other_text(data: bytes, where: str) -> None:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{where} is UTF-16 text; save it as UTF-8")
     if b"\0" in data[: 1 << 16]:
-        raise InputError(f"{where} is not a CSV file: it holds binary data; give its format by format=")
+        raise InputError(f"{where} is not a CSV file: it holds binary data; rename it, or name its format")
     if b"\n" not in data and b"\r" in data.strip():
         raise InputError(f"{where} ends its lines with carriage returns (CR) alone; save it with LF or CRLF line ends")
 

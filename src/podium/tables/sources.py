@@ -192,5 +192,5 @@ def _settle(source: Source, head: bytes) -> Format:
         return guess  # both endings are used for both
     if magic != (named if named in ("parquet", "ipc") else None):
         what = f"is {TITLES[magic]}" if magic else f"is not {TITLES[named]}"
-        raise InputError(f"{source.name} {what} by its content; rename it or say so by format=")
+        raise InputError(f"{source.name} {what} by its content; rename it, or name its format")
     return named
