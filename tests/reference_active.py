@@ -41,14 +41,21 @@ def random_tournament(n, flip, rng):
     return wins + np.tril(1.0 - wins.T, -1)
 
 
-def posterior_of(item, partners, answers, position, spread, floor, scale, blur, temper, grid):
-    """Posterior mean and spread of one item's place over a grid, by the formula of `podium.active.posterior`."""
+def posterior_of(
+    item, partners, answers, position, spread, floor, scale, blur, temper, grid, far=np.inf, far_floor=None
+):
+    """Posterior mean and spread of one item's place over a grid, by the formula of `podium.active.posterior`.
+
+    Beyond `far` places from the partner, mistakes have the chance far_floor.
+    """
+    near_floor = floor
     logs = []
     for t in grid:
         total = 0.0
         for j, answer in zip(partners, answers, strict=True):
             width = np.hypot(scale, blur * spread[j])
             z = np.clip((position[j] - t) / width, -12, 12)
+            floor = far_floor if abs(position[j] - t) > far and answer != 0.5 else near_floor
             first = floor + (1 - 2 * floor) / (1 + np.exp(-z))
             last = floor + (1 - 2 * floor) / (1 + np.exp(z))
             total += answer * np.log(first) + (1 - answer) * np.log(last)

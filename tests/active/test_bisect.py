@@ -9,7 +9,7 @@ from podium.active.features import Features
 from podium.active.interview import Interview
 from podium.active.oracles import Simulated
 from podium.active.order import SparseWins
-from podium.active.posterior import BLUR, RATIO, SIDE, TEMPER, UNIT, Posterior, rater_weights
+from podium.active.posterior import BLUR, FAR, TEMPER, UNIT, Posterior, _loglik, rater_weights
 from podium.active.quicksort import quicksort
 from podium.errors import InputError
 
@@ -25,35 +25,32 @@ def interviewed(n, oracle, seed=0, start=None, **options):
     return interview
 
 
-def test_a_sweep_places_an_item_at_the_mean_of_its_posterior():
+@pytest.mark.parametrize("least", [0.2, 2.0, 30.0])  # spreads: sure items, middling ones, and some that stand anywhere
+@pytest.mark.parametrize("floors", [(0.1, 0.1), (0.003, 0.3), (0.3, 0.35)])
+def test_a_sweep_places_an_item_at_the_mean_of_its_posterior(least, floors):
     rng = np.random.default_rng(1)
-    n, item = 30, 11
-    posterior = Posterior(n)
-    posterior.position = np.arange(n, dtype=float)
-    posterior.spread = rng.uniform(0.5, 3.0, n)
-    posterior.floor, posterior.scale = 0.1, 1.5
-    partners = np.array([4, 8, 10, 13, 19, 16])
-    answers = np.array([0.0, 0.0, 1.0, 1.0, 1.0, 0.5])
-    away = (RATIO ** np.arange(1, SIDE + 1) - 1) / (RATIO - 1) * max(UNIT, posterior.spread[item] / 4)
-    grid = np.clip(item + np.concatenate([-away[::-1], [0], away]), 0, n - 1)
-    mean, spread = posterior_of(
-        item, partners, answers, posterior.position, posterior.spread, 0.1, 1.5, BLUR, TEMPER, grid
-    )
-    table = SparseWins(n, np.full(6, item), partners, 2 * answers - 1)
-    before = posterior.position.copy()
-    from podium.active.posterior import REACH, _loglik
-    from podium.kernels.bisect import posterior_sweep
-
-    steps = np.concatenate([-away[::-1], [0], away]) / max(UNIT, posterior.spread[item] / 4)
-    room = np.empty(len(grid)), np.empty(len(grid)), np.empty(len(grid), dtype=np.int32)
-    none = np.empty((1, 0))
-    posterior_sweep(
-        table.start, table.partner, table.pull, np.array([item]), posterior.position, posterior.spread, 1.5, BLUR,
-        TEMPER, _loglik(0.1), _loglik(0.1), float(n), REACH, steps, UNIT, np.zeros(n), 0.0, none, none.copy(), *room,
-    )  # fmt: skip
-    assert posterior.position[item] == pytest.approx(mean, abs=0.05)
-    assert posterior.spread[item] == pytest.approx(spread, rel=0.05)
-    assert_allclose(np.delete(posterior.position, item), np.delete(before, item))
+    n = 200
+    for item in (0, 3, 60, 111, 199):
+        posterior = Posterior(n)
+        posterior.position = np.arange(n, dtype=float)
+        posterior.spread = rng.uniform(least, 4 * least, n)
+        posterior.floor, posterior.scale = floors[0], 1.5
+        partners = rng.permutation(np.delete(np.arange(n), item))[:25]
+        answers = np.where(rng.random(25) < 0.15, partners < item, partners > item).astype(float)
+        answers[:2] = 0.5
+        steps = posterior._steps * max(UNIT, posterior.spread[item] / 4)
+        mean, spread = posterior_of(
+            item, partners, answers, posterior.position, posterior.spread, floors[0], 1.5, BLUR, TEMPER,
+            np.clip(item + steps, 0, n - 1), far=FAR * n, far_floor=floors[1],
+        )  # fmt: skip
+        table = SparseWins(n, np.full(25, item), partners, 2 * answers - 1)
+        before, found = posterior.position.copy(), np.empty((1, 2))
+        posterior._visit(table, tuple(map(_loglik, floors)), np.array([item]), np.array([[0.0, 0.5]]), found)
+        assert posterior.position[item] == pytest.approx(mean, abs=0.03 * max(spread, 1.0))
+        assert posterior.spread[item] == pytest.approx(max(spread, 0.2), rel=0.05)
+        assert_allclose(np.delete(posterior.position, item), np.delete(before, item))
+        assert 0 <= found[0, 0] <= found[0, 1] <= n - 1
+        assert abs(found[0, 1] - mean) <= 1.5 * max(spread, 1.0)
 
 
 def test_clean_answers_give_the_hidden_order_with_about_the_questions_of_quicksort():

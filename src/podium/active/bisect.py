@@ -86,7 +86,9 @@ def bisect(state: State, options: BisectOptions, features: Features | None = Non
         rounds += 1
     if options.until is not None:
         yield from _ask_neighbours(state)
-    return estimate(state).order
+    found = estimate(state)
+    state.found = state.evidence.version, found
+    return found.order
 
 
 def _ask_neighbours(state: State) -> Generator[np.ndarray, np.ndarray, None]:

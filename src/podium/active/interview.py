@@ -61,8 +61,8 @@ class CheckPairs:
     known: list[int] = field(default_factory=list)
     predicted: list[int] = field(default_factory=list)  # places from the lower to the higher code, before the answer
 
-    def draw(self, count: int, state: State, taken: set[int]) -> np.ndarray:
-        """Pairs to go with `count` questions, in the share asked for."""
+    def draw(self, count: int, state: State, taken: np.ndarray) -> np.ndarray:
+        """Pairs to go with `count` questions, in the share asked for, none of them among the keys `taken`."""
         self.owed += count * self.share / (1.0 - self.share)
         wanted = int(self.owed)
         self.owed -= wanted
@@ -78,10 +78,10 @@ class CheckPairs:
             keys = state.evidence.keys(tries)
             closed = state.evidence.closed(keys)
             self.known.extend(keys[closed].tolist())
-            new = ~closed & ~np.fromiter((k in taken for k in keys.tolist()), bool, len(keys))
+            new = ~closed & ~np.isin(keys, taken)
             new &= np.isin(np.arange(len(keys)), np.unique(keys, return_index=True)[1])
             some = np.flatnonzero(new)[: wanted - len(found)]
-            taken.update(keys[some].tolist())
+            taken = np.concatenate([taken, keys[some]])
             found = np.concatenate([found, tries[some]])
             self.keys.extend(keys[some].tolist())
             self.predicted.extend((place[keys[some] % n] - place[keys[some] // n]).tolist())
@@ -131,8 +131,9 @@ class Interview:
         self.events: list[Asked | Told] = []
         self.rounds = 0
         self.contradictions = 0
-        self._asked: set[int] = set()
-        self._open: dict[int, int] = {}  # handed out, not answered: by key, left·n + right as shown
+        self._asked: list[np.ndarray] = []  # keys handed out, never one of them twice
+        self.asked = 0  # distinct pairs handed out
+        self._open = NO_PAIRS  # handed out, not answered: key, and left·n + right as shown
         self._flow: Flow = self.start(self.state)
         self._finished = False
         self._idle = 0
@@ -149,14 +150,9 @@ class Interview:
         return self.state.order
 
     @property
-    def asked(self) -> int:
-        """Distinct pairs handed out."""
-        return len(self._asked)
-
-    @property
     def unasked_answers(self) -> int:
         """Distinct pairs that were answered without having been asked."""
-        return self.evidence.distinct - int(self.evidence.closed(np.fromiter(self._asked, dtype=np.int64)).sum())
+        return self.evidence.distinct - sum(int(self.evidence.closed(keys).sum()) for keys in self._asked)
 
     @property
     def finished(self) -> bool:
@@ -166,9 +162,9 @@ class Interview:
     @property
     def done(self) -> bool:
         """No question is left: the algorithm has its order, or the budget is spent and answered."""
-        if self._open:
+        if len(self._open):
             return False
-        return self._finished or len(self._asked) >= self.budget
+        return self._finished or self.asked >= self.budget
 
     def ask(self, max_pairs: int | None = None) -> np.ndarray:
         """Return up to `max_pairs` pairs (all that can be put at once if omitted) to show, left and right.
@@ -177,21 +173,21 @@ class Interview:
         quarter of a batch, and answers that come later are still used.
         """
         self.events.append(Asked(max_pairs))
-        while not self._finished and len(self._asked) < self.budget:
+        while not self._finished and self.asked < self.budget:
             found = self._hand_out(self._batch, max_pairs)
             if len(found):
                 return found
-            waiting = sum(key in self._open for key in self._batch.keys.tolist())
+            waiting = np.count_nonzero(np.isin(self._batch.keys, self._open[:, 0]))
             if waiting > TAIL * len(self._batch.pairs):
                 break
             self._batch = self._next(self._batch)
             self._settle()
-        again = np.fromiter(self._open.values(), dtype=np.int64)[:max_pairs]
+        again = self._open[:max_pairs, 1]
         return np.column_stack([again // self.n, again % self.n])
 
     def _hand_out(self, batch: _Batch, max_pairs: int | None) -> np.ndarray:
         """The next pairs of the queue that are still without an answer, within the budget."""
-        room = self.budget - len(self._asked)
+        room = self.budget - self.asked
         most = room if max_pairs is None else min(room, max_pairs)
         found: list[np.ndarray] = []
         count = 0
@@ -204,13 +200,14 @@ class Interview:
                 pairs, keys = pairs[fresh], keys[fresh]
             found.append(pairs)
             count += len(pairs)
-            self._asked.update(keys.tolist())
-            self._open.update(zip(keys.tolist(), (pairs[:, 0] * self.n + pairs[:, 1]).tolist(), strict=True))
+            self._asked.append(keys)
+            self._open = np.concatenate([self._open, np.column_stack([keys, pairs[:, 0] * self.n + pairs[:, 1]])])
+        self.asked += count
         return np.concatenate(found) if found else NO_PAIRS
 
     def _settle(self) -> None:
         """Let the algorithm go on while all it waits for is answered or skipped."""
-        while not self._finished and not self._open:
+        while not self._finished and not len(self._open):
             batch = self._batch
             rest = batch.queue[batch.handed :]
             if not self.evidence.closed(self.evidence.keys(rest)).all():
@@ -233,11 +230,11 @@ class Interview:
             return self._end(np.asarray(end.value, dtype=np.int64))
         keys, first = np.unique(self.evidence.keys(pairs), return_index=True)
         new = ~self.evidence.closed(keys)
-        if self._open:
-            new &= ~np.fromiter((key in self._open for key in keys.tolist()), dtype=bool, count=len(keys))
+        if len(self._open):
+            new &= ~np.isin(keys, self._open[:, 0])
         queue = pairs[np.sort(first[new])]
         if self.checks.share > 0 and len(queue):
-            taken = {*self._open, *self.evidence.keys(queue).tolist()}
+            taken = np.concatenate([self._open[:, 0], self.evidence.keys(queue)])
             checks = self.checks.draw(len(queue), self.state, taken)
             place = self.checks.rng.integers(0, len(queue) + 1, size=len(checks))
             queue = np.insert(queue, place, checks, axis=0)
@@ -264,8 +261,7 @@ class Interview:
         self.events.append(Told(pairs, values, raters, times))
         changed = self.evidence.tell(pairs, values, raters)
         self.contradictions += len(changed)
-        for key in self.evidence.keys(pairs).tolist():
-            self._open.pop(key, None)
+        self._open = self._open[~self.evidence.closed(self._open[:, 0])]
         self._settle()
         return changed
 

@@ -60,6 +60,8 @@ class Posterior:
         self._rng = np.random.default_rng(0)  # only the order in which items are visited
         away = (RATIO ** np.arange(1, SIDE + 1) - 1) / (RATIO - 1)
         self._steps = np.concatenate([-away[::-1], [0.0], away])
+        units = int(away[-1]) + 1
+        self._finder = np.searchsorted(self._steps, np.arange(-units, units + 2)).astype(np.int32)
         if blocks is not None:
             first = 0
             for block in blocks:
@@ -83,36 +85,44 @@ class Posterior:
 
     def sweep(self, table: SparseWins, sweeps: int, quantiles: np.ndarray | None = None) -> np.ndarray:
         """Move every item to its posterior mean, `sweeps` times; return the places at `quantiles` (n, r) at the end."""
-        near, far = _loglik(self.floor), _loglik(self._far_floor(table))
-        cells = len(self._steps)
-        room = np.empty(cells), np.empty(cells), np.empty(cells, dtype=np.int32)
-        none = np.empty((self.n, 0))
-        target = none
+        curves = _loglik(self.floor), _loglik(self._far_floor(table))
+        target = none = np.empty((self.n, 0))
         for number in range(sweeps):
             visit = self._rng.permutation(self.n)
             wanted = none if quantiles is None or number + 1 < sweeps else quantiles[visit]
             found = np.empty(wanted.shape)
-            kernel.posterior_sweep(
-                table.start, table.partner, table.pull, visit, self.position, self.spread, self.scale, BLUR, TEMPER,
-                near, far, FAR * self.n, REACH, self._steps, UNIT,
-                self.prior, self.precision, wanted, found, *room,
-            )  # fmt: skip
+            self._visit(table, curves, visit, wanted, found)
             self.position[self.order] = np.arange(self.n)  # places are ranks again
             if wanted.shape[1]:
                 target = np.empty(found.shape)
                 target[visit] = found
         return target
 
+    def _visit(
+        self,
+        table: SparseWins,
+        curves: tuple[np.ndarray, np.ndarray],
+        visit: np.ndarray,
+        quantiles: np.ndarray,
+        target: np.ndarray,
+    ) -> None:
+        """Move the items of `visit` one by one; `target` takes the places at their quantiles."""
+        kernel.posterior_sweep(
+            table.start, table.partner, table.pull, visit, self.position, self.spread, self.scale, BLUR, TEMPER,
+            *curves, FAR * self.n, REACH, self._steps, self._finder, UNIT,
+            self.prior, self.precision, quantiles, target, np.empty(self.n), np.empty((3, len(self._steps) + 1)),
+        )  # fmt: skip
+
     def _far_floor(self, table: SparseWins) -> float:
         """Share of mistakes among answers on pairs that stand more than a third of all places apart.
 
         Where far pairs are wrong more often than near ones, as in a cycle, they must not pull items across the order.
         """
-        gap = self.position[table.right] - self.position[table.left]
-        doubt = 2.0 * np.sqrt(self.spread[table.left] ** 2 + self.spread[table.right] ** 2)
-        far = np.abs(gap) > FAR * self.n + np.minimum(doubt, self.n / 6)
-        told = np.count_nonzero(far)
-        wrong = np.count_nonzero(far & (gap * table.edge < 0))
+        told: int
+        wrong: int
+        told, wrong = kernel.far_mistakes(
+            table.left, table.right, table.edge, self.position, self.spread, FAR * self.n, self.n / 6
+        )
         return max(self.floor, min((wrong + 10 * self.floor) / (told + 10), FAR_FLOOR))
 
     def predict(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -132,10 +142,12 @@ class Posterior:
             some = self._rng.permutation(len(agrees))[:SAMPLE]
             agrees, variance = agrees[some], variance[some]
         best = -np.inf
+        at = np.arange(0, len(agrees), 64)  # one logarithm for so many chances: none is under 0.003
         for scale in SCALES * self.n:
             logit = np.clip(agrees / np.sqrt(scale**2 + BLUR**2 * variance), -30, 30)
             right = 1 / (1 + np.exp(-logit))
-            loglik = np.log(FLOORS[:, None] + (1 - 2 * FLOORS[:, None]) * right).sum(axis=1)
+            chance = FLOORS[:, None] + (1 - 2 * FLOORS[:, None]) * right
+            loglik = np.log(np.multiply.reduceat(chance, at, axis=1)).sum(axis=1)
             if loglik.max() > best:
                 best = loglik.max()
                 self.floor, self.scale = float(FLOORS[loglik.argmax()]), float(scale)

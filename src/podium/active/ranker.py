@@ -185,7 +185,8 @@ class ActiveRanker:
     def _estimate(self) -> Estimate:
         version = self.interview.evidence.version
         if self._known is None or self._known[0] != version:
-            found = estimate(self.interview.state)
+            state = self.interview.state
+            found = state.found[1] if state.found and state.found[0] == version else estimate(state)
             if self.preset in ("exact", "paper") and self.interview.done:
                 found = Estimate(self.interview.order, found.spread, found.floor, found.scale)
             self._known = version, found

@@ -10,6 +10,7 @@ import numpy as np
 from podium.active.evidence import Evidence
 
 if TYPE_CHECKING:
+    from podium.active.bisect import Estimate
     from podium.active.posterior import Posterior
 
 __all__ = ["NO_PAIRS", "Flow", "Start", "State", "together"]
@@ -30,7 +31,8 @@ class State:
     `order` is the best order an algorithm has so far and `spread` its own idea of how many places each item may be
     off (infinite before it has one); `blocks` are the tiers of a decomposition, if one was made, `posterior` the places
     of a bisection. `evidence` holds every answer, also those that the algorithm did not ask for; `weights` say how far
-    each rater is to be believed (all alike if None).
+    each rater is to be believed (all alike if None). `found` is what a bisection read off the answers at its end, with
+    the version of the evidence at that time.
     """
 
     def __init__(self, n: int, rng: np.random.Generator, *, order: np.ndarray | None = None) -> None:
@@ -42,6 +44,7 @@ class State:
         self.blocks: list[np.ndarray] | None = None
         self.posterior: Posterior | None = None
         self.weights: np.ndarray | None = None
+        self.found: tuple[int, Estimate] | None = None
 
 
 Start = Callable[[State], Flow]

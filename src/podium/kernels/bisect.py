@@ -3,6 +3,274 @@
 import cython
 from cython.cimports.libc.math import exp, sqrt
 
+SLACK = cython.declare(cython.double, 0.005)  # of a log-likelihood: what is nearer to its limit counts as the limit
+NOTHING = cython.declare(cython.double, -45.0)  # logarithm of a share of the mass that is not worth an exponential
+
+# How likely an answer is by where its item stands: a table over the logit, from sure to be wrong to sure to be right.
+Curve = cython.struct(
+    near=cython.pointer(cython.const[cython.double]),
+    far=cython.pointer(cython.const[cython.double]),  # for partners beyond `bound` places
+    last=cython.Py_ssize_t,
+    middle=cython.double,  # the entry of two items at the same place
+    end=cython.double[2],  # the two limits of the table
+    far_end=cython.double[2],
+    reach=cython.double[2],  # entries from the middle to where the table is flat, downwards and upwards
+    bound=cython.double,
+)
+
+# The places at which the posterior of one item is computed: cells low to high - 1 of the room.
+Grid = cython.struct(
+    cells=cython.Py_ssize_t,
+    low=cython.Py_ssize_t,
+    high=cython.Py_ssize_t,
+    centre=cython.double,
+    per_place=cython.double,  # units a place
+    offset=cython.double,
+    most=cython.int,
+    finder=cython.pointer(cython.const[cython.int]),  # finder[k]: the first cell at least k - offset units from centre
+    place=cython.p_double,
+    mass=cython.p_double,
+    jump=cython.p_double,  # what the logarithm of the mass gains from this cell on
+)
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _flat_ends(curve: cython.pointer(Curve)) -> cython.void:
+    """Find where the table comes near its two limits."""
+    i: cython.Py_ssize_t = 0
+    last: cython.Py_ssize_t = curve.last
+    curve.middle = 0.5 * last
+    curve.end[0], curve.end[1] = curve.near[0], curve.near[last]
+    curve.far_end[0], curve.far_end[1] = curve.far[0], curve.far[last]
+    while i < last and curve.near[i + 1] - curve.near[0] < SLACK:
+        i += 1
+    curve.reach[0] = curve.middle - i if i < curve.middle else 1.0
+    i = last
+    while i > 0 and curve.near[last] - curve.near[i - 1] < SLACK:
+        i -= 1
+    curve.reach[1] = i - curve.middle if i > curve.middle else 1.0
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _lay_out(
+    grid: cython.pointer(Grid),
+    steps: cython.pointer(cython.const[cython.double]),
+    centre: cython.double,
+    size: cython.double,
+    top: cython.double,
+    prior: cython.double,
+    precision: cython.double,
+) -> cython.void:
+    """Set the cells at centre + size * steps that lie within 0..top, and one at each end if the grid goes beyond."""
+    g: cython.Py_ssize_t
+    low: cython.Py_ssize_t = 0
+    high: cython.Py_ssize_t = grid.cells
+    while centre + size * steps[low + 1] <= 0.0:
+        low += 1
+    while centre + size * steps[high - 2] >= top:
+        high -= 1
+    for g in range(low, high):
+        grid.place[g] = centre + size * steps[g]
+    if grid.place[low] < 0.0:
+        grid.place[low] = 0.0
+    if grid.place[high - 1] > top:
+        grid.place[high - 1] = top
+    for g in range(low, high):
+        grid.mass[g] = -0.5 * precision * (grid.place[g] - prior) * (grid.place[g] - prior)
+        grid.jump[g] = 0.0
+    grid.jump[high] = 0.0
+    grid.low, grid.high = low, high
+    grid.centre = centre
+    grid.per_place = 1.0 / size
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _cell_at(grid: cython.pointer(Grid), place: cython.double, more: cython.int) -> cython.Py_ssize_t:
+    """The first cell not before `place`, or one too early (more = 0); or the first beyond it, or one too late (1)."""
+    k: cython.int = cython.cast(cython.int, (place - grid.centre) * grid.per_place + grid.offset)
+    g: cython.Py_ssize_t
+    k = k if k > 0 else 0
+    k = k if k < grid.most else grid.most
+    g = grid.finder[k + more]
+    g = g if g > grid.low else grid.low
+    return g if g < grid.high else grid.high
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _add_far(
+    grid: cython.pointer(Grid), bound: cython.double, where: cython.double, left: cython.double, right: cython.double
+) -> cython.void:
+    """Add `left` to the cells more than `bound` places above a partner, `right` to those as far below."""
+    g: cython.Py_ssize_t
+    if where - grid.place[grid.low] > bound:
+        g = _cell_at(grid, where - bound, 0)
+        while g < grid.high and where - grid.place[g] > bound:
+            g += 1
+        grid.jump[grid.low] += left
+        grid.jump[g] -= left
+    if grid.place[grid.high - 1] - where > bound:
+        g = _cell_at(grid, where + bound, 0)
+        while g < grid.high and grid.place[g] - where <= bound:
+            g += 1
+        grid.jump[g] += right
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _add_vote(
+    grid: cython.pointer(Grid), curve: cython.pointer(Curve), where: cython.double, width: cython.double,
+    pull: cython.double,
+) -> cython.double:  # fmt: skip
+    """Add the log-likelihood of one answer, its partner at `where`, `width` places an entry of the table.
+
+    The table is flat but for a zone round the partner: only cells in the zone look it up, and `jump` has what the
+    cells beyond it gain. Returns what all cells gain.
+    """
+    won: cython.int = pull > 0.0
+    weight: cython.double = pull if won else -pull
+    sharp: cython.double = (2 * won - 1) / width
+    base: cython.double = where * sharp + curve.middle
+    start: cython.double = where - width * curve.reach[won]
+    end: cython.double = where + width * curve.reach[1 - won]
+    left: cython.double = weight * curve.end[won]
+    right: cython.double = weight * curve.end[1 - won]
+    low: cython.Py_ssize_t = _cell_at(grid, start, 0) if start > 0.0 else grid.low
+    high: cython.Py_ssize_t = _cell_at(grid, end, 1) if end < grid.place[grid.high - 1] else grid.high
+    last: cython.int = curve.last
+    place: cython.p_double = grid.place
+    mass: cython.p_double = grid.mass
+    near: cython.pointer(cython.const[cython.double]) = curve.near
+    g: cython.Py_ssize_t
+    at: cython.int
+    grid.jump[low] -= left
+    grid.jump[high] += right
+    for g in range(low, high):
+        at = cython.cast(cython.int, base - place[g] * sharp)
+        at = at if at > 0 else 0
+        at = at if at < last else last
+        mass[g] += weight * near[at]
+    if where - place[grid.low] > curve.bound or place[grid.high - 1] - where > curve.bound:
+        _add_far(
+            grid, curve.bound, where,
+            weight * (curve.far_end[won] - curve.end[won]), weight * (curve.far_end[1 - won] - curve.end[1 - won]),
+        )  # fmt: skip
+    return left
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _add_wide_vote(
+    grid: cython.pointer(Grid), curve: cython.pointer(Curve), where: cython.double, width: cython.double,
+    pull: cython.double,
+) -> cython.void:  # fmt: skip
+    """Like `_add_vote`, cell by cell: for a partner who may stand almost anywhere, and for ties (pull 0)."""
+    g: cython.Py_ssize_t
+    at: cython.Py_ssize_t
+    z: cython.double
+    gap: cython.double
+    most: cython.double = curve.last
+    for g in range(grid.low, grid.high):
+        gap = where - grid.place[g]
+        z = (gap if pull >= 0.0 else -gap) / width + curve.middle
+        at = cython.cast(cython.Py_ssize_t, 0.0 if z < 0.0 else (most if z > most else z))
+        if pull == 0.0:
+            grid.mass[g] += 0.5 * (curve.near[at] + curve.near[curve.last - at])
+        elif -curve.bound <= gap <= curve.bound:
+            grid.mass[g] += (pull if pull > 0.0 else -pull) * curve.near[at]
+        else:
+            grid.mass[g] += (pull if pull > 0.0 else -pull) * curve.far[at]
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _add_votes(
+    grid: cython.pointer(Grid), curve: cython.pointer(Curve), start: cython.longlong, end: cython.longlong,
+    partner: cython.pointer(cython.const[cython.int]), pull: cython.pointer(cython.const[cython.double]),
+    position: cython.p_double, width: cython.p_double, wide: cython.double,
+) -> cython.void:  # fmt: skip
+    """Add the log-likelihood of rows start to end - 1; partners of more than `wide` places an entry are looked up."""
+    k: cython.longlong
+    j: cython.int
+    common: cython.double = 0.0
+    for k in range(start, end):
+        j = partner[k]
+        if pull[k] != 0.0 and width[j] <= wide:
+            common += _add_vote(grid, curve, position[j], width[j], pull[k])
+        else:
+            _add_wide_vote(grid, curve, position[j], width[j], pull[k])
+    grid.jump[grid.low] += common
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _moments(
+    grid: cython.pointer(Grid), temper: cython.double, mean: cython.p_double, spread: cython.p_double
+) -> cython.double:
+    """Turn log-likelihoods into masses; write mean and standard deviation (at least 0.2), return the total."""
+    g: cython.Py_ssize_t
+    low: cython.Py_ssize_t = grid.low
+    high: cython.Py_ssize_t = grid.high
+    run: cython.double = 0.0
+    peak: cython.double = -1e300
+    total: cython.double = 0.0
+    first: cython.double = 0.0
+    second: cython.double = 0.0
+    away: cython.double
+    step: cython.double
+    for g in range(low, high):
+        run += grid.jump[g]
+        grid.mass[g] += run
+        peak = grid.mass[g] if grid.mass[g] > peak else peak
+    for g in range(low, high):
+        step = grid.place[g + 1 if g + 1 < high else g] - grid.place[g - 1 if g > low else g]
+        run = temper * (grid.mass[g] - peak)
+        grid.mass[g] = exp(run) * (0.5 * step + 1e-12) if run > NOTHING else 0.0
+        away = grid.place[g] - grid.centre
+        total += grid.mass[g]
+        first += grid.mass[g] * away
+        second += grid.mass[g] * away * away
+    first /= total
+    second = second / total - first * first
+    mean[0] = grid.centre + first
+    spread[0] = sqrt(second) if second > 0.04 else 0.2
+    return total
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _quantile(grid: cython.pointer(Grid), goal: cython.double) -> cython.double:
+    """The place with mass `goal` before it, the mass of a cell being spread halfway to its neighbours."""
+    g: cython.Py_ssize_t = grid.low
+    run: cython.double = 0.0
+    left: cython.double
+    right: cython.double
+    while g < grid.high - 1 and run + grid.mass[g] < goal:
+        run += grid.mass[g]
+        g += 1
+    left = 0.5 * (grid.place[g - 1] + grid.place[g]) if g > grid.low else grid.place[g]
+    right = 0.5 * (grid.place[g + 1] + grid.place[g]) if g + 1 < grid.high else grid.place[g]
+    return left + (right - left) * (goal - run) / grid.mass[g] if grid.mass[g] > 0.0 else left
+
 
 def posterior_sweep(
     start: cython.const[cython.longlong][::1],
@@ -19,132 +287,84 @@ def posterior_sweep(
     far: cython.double,
     reach: cython.double,
     steps: cython.const[cython.double][::1],
+    finder: cython.const[cython.int][::1],
     unit: cython.double,
     prior: cython.const[cython.double][::1],
     precision: cython.double,
     quantile: cython.const[cython.double][:, ::1],
     target: cython.double[:, ::1],
-    grid: cython.double[::1],
-    mass: cython.double[::1],
-    cell: cython.int[::1],
+    width: cython.double[::1],
+    room: cython.double[:, ::1],
 ) -> None:
     """Move every item of `visit` to the mean of its posterior over positions; write its spread and quantiles.
 
     Row v of start/partner/pull holds v's partners; pull > 0 says v before the partner, weight |pull|; 0 is a tie.
     At position t the answer "v before j" has log-likelihood table(z), z = (position[j] - t) / s_j, with
     s_j**2 = scale**2 + (blur * spread[j])**2; the table covers -reach..reach. Beyond `far` places from j the answer has
-    far_table(z) instead. The grid is position[v] + spread-sized
-    units times `steps`, clipped to 0..n-1; `unit` is its least unit. A normal
-    prior around prior[v] has the given precision (0: none). Items move at once, so later ones see them. `grid`, `mass`
-    and `cell` are room for one number a step.
+    far_table(z) instead. The grid is position[v] + spread-sized units times `steps`, clipped to 0..n-1; `unit` is its
+    least unit; finder[k] counts the steps below k - (len(finder) - 2) / 2. A normal prior around prior[v] has the given
+    precision (0: none). Items move at once, so later ones see them. `width` (n) and `room` (3, steps + 1) are room.
     """
     n: cython.Py_ssize_t = position.shape[0]
-    cells: cython.Py_ssize_t = steps.shape[0]
-    last: cython.Py_ssize_t = table.shape[0] - 1
-    per: cython.double = last / (2.0 * reach)
-    top: cython.double = n - 1.0
     i: cython.Py_ssize_t
-    g: cython.Py_ssize_t
-    k: cython.Py_ssize_t
     r: cython.Py_ssize_t
-    at: cython.Py_ssize_t
     v: cython.longlong
-    j: cython.int
     size: cython.double
-    weight: cython.double
-    sharp: cython.double
-    where: cython.double
-    z: cython.double
-    peak: cython.double
     total: cython.double
-    mean: cython.double
-    square: cython.double
-    left: cython.double
-    right: cython.double
-    goal: cython.double
-    run: cython.double
-    near: cython.bint
+    per: cython.double = 2.0 * reach / (table.shape[0] - 1)
+    wide: cython.double
+    curve: Curve
+    grid: Grid
+    curve.near, curve.far = cython.address(table[0]), cython.address(far_table[0])
+    curve.last, curve.bound = table.shape[0] - 1, far
+    grid.cells, grid.finder, grid.offset = steps.shape[0], cython.address(finder[0]), 0.5 * (finder.shape[0] - 2)
+    grid.place, grid.mass = cython.address(room[0, 0]), cython.address(room[1, 0])
+    grid.jump, grid.most = cython.address(room[2, 0]), finder.shape[0] - 2
     with cython.nogil:
+        _flat_ends(cython.address(curve))
+        wide = far / (curve.reach[0] if curve.reach[0] > curve.reach[1] else curve.reach[1])
+        for v in range(n):
+            width[v] = per * sqrt(scale * scale + blur * blur * spread[v] * spread[v])
         for i in range(visit.shape[0]):
             v = visit[i]
-            size = spread[v] * 0.25
-            if size < unit:
-                size = unit
-            for g in range(cells):
-                where = position[v] + size * steps[g]
-                grid[g] = 0.0 if where < 0.0 else (top if where > top else where)
-                mass[g] = -0.5 * precision * (grid[g] - prior[v]) * (grid[g] - prior[v])
-            for k in range(start[v], start[v + 1]):
-                j = partner[k]
-                weight = pull[k]
-                sharp = per / sqrt(scale * scale + blur * blur * spread[j] * spread[j])
-                where = position[j]
-                if weight < 0.0:
-                    sharp = -sharp
-                    weight = -weight
-                near = where - grid[0] <= far and grid[cells - 1] - where <= far
-                if weight > 0.0 and (near or where - grid[cells - 1] > far or grid[0] - where > far):
-                    z = (where - grid[0]) * sharp + 0.5 * last  # z is monotone in g: its two ends tell
-                    run = (where - grid[cells - 1]) * sharp + 0.5 * last
-                    if (z >= last and run >= last) or (z <= 0.0 and run <= 0.0):
-                        at = last if z >= last else 0
-                        z = weight * (table[at] if near else far_table[at])
-                        for g in range(cells):
-                            mass[g] += z
-                        continue
-                    for g in range(cells):
-                        z = (where - grid[g]) * sharp + 0.5 * last
-                        z = z if z > 0.0 else 0.0
-                        z = z if z < last else cython.cast(cython.double, last)
-                        cell[g] = cython.cast(cython.int, z)
-                    if near:
-                        for g in range(cells):
-                            mass[g] += weight * table[cell[g]]
-                    else:
-                        for g in range(cells):
-                            mass[g] += weight * far_table[cell[g]]
-                elif weight > 0.0:
-                    for g in range(cells):
-                        z = (where - grid[g]) * sharp + 0.5 * last
-                        z = 0.0 if z < 0.0 else (last if z > last else z)
-                        at = cython.cast(cython.int, z)
-                        if where - grid[g] <= far and grid[g] - where <= far:
-                            mass[g] += weight * table[at]
-                        else:
-                            mass[g] += weight * far_table[at]
-                else:
-                    for g in range(cells):
-                        z = (where - grid[g]) * sharp + 0.5 * last
-                        z = 0.0 if z < 0.0 else (last if z > last else z)
-                        at = cython.cast(cython.int, z)
-                        mass[g] += 0.5 * (table[at] + table[last - at])
-            peak = mass[0]
-            for g in range(1, cells):
-                peak = mass[g] if mass[g] > peak else peak
-            total = 0.0
-            mean = 0.0
-            square = 0.0
-            for g in range(cells):
-                left = grid[g - 1] if g > 0 else grid[0]
-                right = grid[g + 1] if g + 1 < cells else grid[g]
-                mass[g] = exp(temper * (mass[g] - peak)) * (0.5 * (right - left) + 1e-12)
-                total += mass[g]
-                mean += mass[g] * grid[g]
-                square += mass[g] * grid[g] * grid[g]
-            mean /= total
-            square = square / total - mean * mean
-            position[v] = mean
-            spread[v] = sqrt(square) if square > 0.04 else 0.2
+            size = spread[v] * 0.25 if spread[v] * 0.25 > unit else unit
+            _lay_out(cython.address(grid), cython.address(steps[0]), position[v], size, n - 1.0, prior[v], precision)
+            _add_votes(
+                cython.address(grid), cython.address(curve), start[v], start[v + 1], cython.address(partner[0]),
+                cython.address(pull[0]), cython.address(position[0]), cython.address(width[0]), wide,
+            )  # fmt: skip
+            total = _moments(cython.address(grid), temper, cython.address(position[v]), cython.address(spread[v]))
+            width[v] = per * sqrt(scale * scale + blur * blur * spread[v] * spread[v])
             for r in range(quantile.shape[1]):
-                goal = quantile[i, r] * total
-                run = 0.0
-                g = 0
-                while g < cells - 1 and run + mass[g] < goal:
-                    run += mass[g]
-                    g += 1
-                left = 0.5 * (grid[g - 1] + grid[g]) if g > 0 else grid[0]
-                right = 0.5 * (grid[g + 1] + grid[g]) if g + 1 < cells else grid[g]
-                target[i, r] = left + (right - left) * (goal - run) / mass[g]
+                target[i, r] = _quantile(cython.address(grid), quantile[i, r] * total)
+
+
+def far_mistakes(
+    left: cython.const[cython.int][::1],
+    right: cython.const[cython.int][::1],
+    edge: cython.const[cython.double][::1],
+    position: cython.const[cython.double][::1],
+    spread: cython.const[cython.double][::1],
+    far: cython.double,
+    most: cython.double,
+) -> tuple:
+    """Count the answers on pairs more than `far` places and two spreads (at most `most`) apart, and the wrong ones."""
+    k: cython.Py_ssize_t
+    told: cython.Py_ssize_t = 0
+    wrong: cython.Py_ssize_t = 0
+    gap: cython.double
+    doubt: cython.double
+    with cython.nogil:
+        for k in range(left.shape[0]):
+            gap = position[right[k]] - position[left[k]]
+            if -far <= gap <= far:
+                continue
+            doubt = 4.0 * (spread[left[k]] * spread[left[k]] + spread[right[k]] * spread[right[k]])
+            doubt = sqrt(doubt) if doubt < most * most else most
+            if gap > far + doubt or -gap > far + doubt:
+                told += 1
+                wrong += gap * edge[k] < 0.0
+    return told, wrong
 
 
 def choose_partners(
