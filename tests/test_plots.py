@@ -194,3 +194,22 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone():
     _, ranking = fitted(3, 30)
     plots.intervals(ranking)
     assert dict(matplotlib.rcParams) == before
+
+
+@pytest.mark.parametrize("n", [2, 5, 130])
+@pytest.mark.parametrize(
+    "title", [None, "A very long headline, of the kind that people write on their own pictures, " * 3]
+)
+def test_what_is_said_above_and_below_a_picture_stays_on_the_sheet(n, title):
+    comparisons, ranking = fitted(n, 40 * n, names=[f"i{k}" for k in range(n)])
+    pictures = [plots.intervals(ranking, title=title), plots.wins(comparisons, ranking, title=title)]
+    for figure in pictures:
+        said = [*figure.texts, *(text for ax in figure.axes for text in ax.get_yticklabels())]
+        width, height = figure.get_size_inches() * figure.dpi
+        for box in boxes(figure, said):
+            assert box.x0 >= 0
+            assert box.x1 <= width
+            assert box.y0 >= 0
+            assert box.y1 <= height
+        for one, other in itertools.combinations(boxes(figure, figure.texts), 2):
+            assert not one.overlaps(other)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import functools
 import os
 import re
+import textwrap
 import unicodedata
 import warnings
 from collections.abc import Callable, Hashable, Sequence
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BAND", "BLUE", "FORMATS", "INK", "LINES", "MARKERS", "ON_LIGHT", "SOFT", "VERMILLION",
-    "axes_at", "check_path", "headline", "label_width", "panel", "save", "sheet", "short", "span", "styled", "svg",
+    "axes_at", "check_path", "footnote", "headline", "label_width", "panel", "save", "sheet", "short", "span",
+    "styled", "svg",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -159,9 +161,36 @@ def axes_at(figure: Figure, left: float, bottom: float, width: float, height: fl
 
 
 def headline(figure: Figure, text: str) -> None:
-    """Write the title at the top left."""
+    """Write the title at the top left; one that is too long takes more lines, and the figure grows by them."""
+    lines = _lines(text, 10, figure)
+    _grow(figure, above=0.17 * (len(lines) - 1))
     across, up = figure.get_size_inches()
-    figure.text(0.12 / across, 1 - 0.12 / up, text, fontsize=10, va="top", parse_math=False)
+    figure.text(0.12 / across, 1 - 0.12 / up, "\n".join(lines), fontsize=10, va="top", parse_math=False)
+
+
+def footnote(figure: Figure, text: str) -> None:
+    """Write small print at the bottom left, on as many lines as it takes."""
+    lines = _lines(text, 7.5, figure)
+    _grow(figure, below=0.13 * (len(lines) - 1))
+    across, up = figure.get_size_inches()
+    figure.text(0.12 / across, 0.12 / up, "\n".join(lines), fontsize=7.5, va="bottom", color=SOFT, parse_math=False)
+
+
+def _lines(text: str, points: float, figure: Figure) -> list[str]:
+    letters = int((figure.get_figwidth() - 0.24) / label_width(["m"], points))
+    return textwrap.wrap(text, max(letters, 12)) or [""]
+
+
+def _grow(figure: Figure, above: float = 0.0, below: float = 0.0) -> None:
+    """Make the sheet higher; what is drawn keeps its size in inches."""
+    across, up = figure.get_size_inches()
+    high = up + above + below
+    figure.set_size_inches(across, high)
+    for ax in figure.axes:
+        left, bottom, width, height = ax.get_position(original=True).bounds
+        ax.set_position((left, (bottom * up + below) / high, width, height * up / high))
+    for text in figure.texts:
+        text.set_y((text.get_position()[1] * up + below) / high)
 
 
 def label_width(names: Sequence[str], points: float) -> float:

@@ -25,6 +25,7 @@ from podium.canvas import (
     VERMILLION,
     axes_at,
     check_path,
+    footnote,
     headline,
     label_width,
     save,
@@ -87,7 +88,7 @@ def intervals(ranking: Ranking, *, level: float = 0.95, top: int | None = None, 
     notes = [_unit(ranking)]
     notes += ["items of one tier (shaded, numbered) are not told apart from its first"] if sure else []
     notes += [f"{len(frame) - shown:,} more items are below"] if shown < len(frame) else []
-    figure.text(0.12 / figure.get_figwidth(), 0.14 / figure.get_figheight(), "; ".join(notes), fontsize=7.5, color=SOFT)
+    footnote(figure, "; ".join(notes))
     return figure
 
 
