@@ -8,25 +8,24 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.active.features import Features
-from podium.active.order import SparseWins, iterated_search, mfast_cost
+from podium.active.order import SparseWins, iterated_search
 from podium.active.posterior import Posterior, rater_weights, vote_table
-from podium.active.quicksort import quicksort
-from podium.active.state import NO_PAIRS, Flow, State, together
+from podium.active.start import sorted_start
+from podium.active.state import Flow, State
 from podium.kernels import bisect as kernel
 
 __all__ = ["BisectOptions", "Estimate", "bisect", "choose_pairs", "estimate", "random_pairs"]
 
-PROBE = 20  # questions that look for mistakes after the first levels, or a fiftieth of n
-SORTABLE = 0.13  # sort to the end if no more of them are mistakes
 DENSE = 400  # up to so many items the last search runs on a square array, with restarts
+UNKNOWN = 0.02  # of a known answer: the weight of one that the posterior expects
 
 
 @dataclass(frozen=True, slots=True)
 class BisectOptions:
     """How `bisect` goes about it.
 
-    levels : QuickSort levels to begin with; 0 begins with random pairs, all in one batch.
-    warm : random pairs per item to begin with if levels is 0.
+    sort : begin by sorting, as far as the answers allow; otherwise with random pairs, all in one batch.
+    warm : random pairs per item to begin with if not by sorting.
     per_round : questions per item and round.
     most : partners per item and round at most.
     questions : stop after so many questions per item; None: when no pair is left worth asking.
@@ -36,7 +35,7 @@ class BisectOptions:
     until : stop as soon as this says so of the posterior.
     """
 
-    levels: int = 2
+    sort: bool = True
     warm: float = 2.0
     per_round: float = 1.0
     most: int = 2
@@ -51,18 +50,17 @@ def bisect(state: State, options: BisectOptions, features: Features | None = Non
     """Order all items: a rough start, then rounds of questions at the quantiles of each item's posterior.
 
     An answer tells most where it could go either way, so the partners of an item are those that stand where the item
-    itself may stand; and it tells most where much is open, so items get questions in proportion to their spread. After
-    two QuickSort levels the cut of a cyclic tournament is fixed, which random pairs alone cannot do.
+    itself may stand; and it tells most where much is open, so items get questions in proportion to their spread.
     """
     n, rng = state.n, state.rng
-    rounds = max(1, options.levels)
-    if options.levels:
-        posterior = yield from _sorted_start(state, options)
+    limit = np.inf if options.questions is None else options.questions * n
+    rounds = 1
+    if options.sort:
+        posterior = yield from sorted_start(state, options.own * limit, whole=options.top is None)
     else:
         yield random_pairs(n, int(options.warm * n), rng)
         posterior = Posterior(n)
     state.posterior, state.blocks = posterior, None
-    limit = np.inf if options.questions is None else options.questions * n
     while True:
         if features is not None:
             posterior.prior, posterior.precision = features.prior(posterior)
@@ -70,7 +68,7 @@ def bisect(state: State, options: BisectOptions, features: Features | None = Non
         state.weights = rater_weights(votes, posterior)
         table = vote_table(n, votes, state.weights)
         strata = rng.permuted(np.tile(np.arange(options.most), (n, 1)), axis=1)
-        sweeps = 4 if options.rounds else (2 if rounds <= 3 else 1)  # few rounds leave time to think
+        sweeps = 4 if options.rounds else (2 if rounds <= 2 else 1)  # few rounds leave time to think
         target = posterior.sweep(table, sweeps, (strata + rng.random(strata.shape)) / options.most)
         state.order, state.spread = posterior.order, posterior.spread
         left = limit - state.evidence.distinct
@@ -100,40 +98,6 @@ def _ask_neighbours(state: State) -> Generator[np.ndarray, np.ndarray, None]:
         if not len(pairs):
             return
         yield pairs
-
-
-def _sorted_start(state: State, options: BisectOptions) -> Generator[np.ndarray, np.ndarray, Posterior]:
-    """A few QuickSort levels; then QuickSort to the end if a probe finds few mistakes between neighbouring blocks.
-
-    Where answers are clean, or wrong only between far items as in a cycle, sorting is the best use of a question;
-    where any answer may be wrong, its early mistakes are too dear.
-    """
-    yield from quicksort(state, levels=options.levels, median_of_three=True)
-    blocks = state.blocks
-    if blocks is None or len(blocks) < 2:
-        return Posterior(state.n, blocks)
-    pairs = _probe(blocks, max(PROBE, state.n // 50), state.rng)
-    answers = yield pairs
-    told = answers[~np.isnan(answers)]
-    wrong = float(np.mean(1.0 - told)) if len(told) else 0.5
-    if wrong > SORTABLE:
-        return Posterior(state.n, blocks)
-    parts = yield from together([quicksort(state, block, median_of_three=True) for block in blocks])
-    state.order = np.concatenate(parts)
-    posterior = Posterior(state.n, [np.array([item]) for item in state.order])
-    posterior.spread[:] = 0.5 + wrong * state.n
-    posterior.floor, posterior.scale = max(wrong, 0.003), max(0.003 * state.n, 0.05)
-    return posterior
-
-
-def _probe(blocks: list[np.ndarray], count: int, rng: np.random.Generator) -> np.ndarray:
-    """Random pairs of items in neighbouring blocks, the one expected first on the left; pivots are passed over."""
-    wide = [block for block in blocks if len(block) > 1] or blocks
-    if len(wide) < 2:
-        return NO_PAIRS
-    first = rng.integers(0, len(wide) - 1, size=count)
-    pairs = [(wide[k][rng.integers(len(wide[k]))], wide[k + 1][rng.integers(len(wide[k + 1]))]) for k in first]
-    return np.unique(np.array(pairs, dtype=np.int64), axis=0)
 
 
 def random_pairs(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -190,7 +154,8 @@ def estimate(state: State, *, sweeps: int = 6) -> Estimate:
     """Read the best order off the answers so far, without asking and without touching `state`.
 
     Sweeps of the posterior place every item; then single moves and exact windows remove the disagreement with the
-    answers that is left. Up to 400 items the search starts again from perturbed orders.
+    answers that is left. Up to 400 items the search starts again from perturbed orders. If all items were sorted, the
+    same search from that order is kept unless it contradicts more answers.
     """
     votes = state.evidence.votes()
     posterior = Posterior(state.n, state.blocks) if state.posterior is None else state.posterior.copy()
@@ -198,7 +163,10 @@ def estimate(state: State, *, sweeps: int = 6) -> Estimate:
         return Estimate(state.order.copy(), posterior.spread, posterior.floor, posterior.scale)
     table = vote_table(state.n, votes, state.weights)
     posterior.sweep(table, sweeps)
-    order = _dense_search(state.n, table, posterior.order) if state.n <= DENSE else _search(table, posterior.order)
+    order = _dense_search(table, posterior) if state.n <= DENSE else _search(table, posterior.order)
+    if state.sorted is not None:
+        kept = _search(table, state.sorted)
+        order = kept if table.cost(kept) <= table.cost(order) else order
     return Estimate(order, posterior.spread, posterior.floor, posterior.scale)
 
 
@@ -206,12 +174,15 @@ def _search(table: SparseWins, order: np.ndarray) -> np.ndarray:
     return table.insertion_search(table.window_search(table.insertion_search(order)))
 
 
-def _dense_search(n: int, table: SparseWins, order: np.ndarray) -> np.ndarray:
-    """The cheaper of two searches, from `order` and from the balance of wins."""
+def _dense_search(table: SparseWins, posterior: Posterior) -> np.ndarray:
+    """Search on a square array, with restarts: known answers count fully, unknown ones a little, as the posterior
+    expects them; so they decide where the answers leave a choice."""
+    n = posterior.n
+    first, second = np.triu_indices(n, 1)
+    chance = posterior.chances(np.column_stack([first, second]), table)
     wins = np.zeros((n, n))
+    wins[first, second], wins[second, first] = UNKNOWN * chance, UNKNOWN * (1.0 - chance)
+    wins[table.left, table.right] = wins[table.right, table.left] = 0.0
     np.add.at(wins, (table.left, table.right), np.maximum(table.edge, 0.0))
     np.add.at(wins, (table.right, table.left), np.maximum(-table.edge, 0.0))
-    rng = np.random.default_rng(0)
-    first = iterated_search(wins, order, restarts=20, rng=rng)
-    second = iterated_search(wins, restarts=20, rng=rng)
-    return first if mfast_cost(wins, first) <= mfast_cost(wins, second) else second
+    return iterated_search(wins, posterior.order, restarts=20, rng=np.random.default_rng(0))

@@ -46,6 +46,8 @@ class Posterior:
         Share of plain mistakes, and the width in places of the zone of close calls.
     prior, precision : (n,) array, float
         Places expected beforehand (from features), and how much that is worth; precision 0 for nothing.
+    probed : (float, float)
+        Right and wrong answers to pairs that are no close calls: they tell `floor` from `scale`.
     """
 
     def __init__(self, n: int, blocks: list[np.ndarray] | None = None) -> None:
@@ -56,6 +58,7 @@ class Posterior:
         self.scale = max(0.02 * n, 0.05)
         self.prior = np.zeros(n)
         self.precision = 0.0
+        self.probed = 0.0, 0.0
         self._fresh: list[tuple[np.ndarray, np.ndarray]] = []
         self._rng = np.random.default_rng(0)  # only the order in which items are visited
         away = (RATIO ** np.arange(1, SIDE + 1) - 1) / (RATIO - 1)
@@ -130,6 +133,14 @@ class Posterior:
         left, right = pairs[:, 0], pairs[:, 1]
         return self.position[right] - self.position[left], self.spread[left] ** 2 + self.spread[right] ** 2
 
+    def chances(self, pairs: np.ndarray, table: SparseWins) -> np.ndarray:
+        """How likely an answer puts the left item of each pair first."""
+        gap, variance = self.predict(pairs)
+        right = 1.0 / (1.0 + np.exp(np.clip(-gap / np.sqrt(self.scale**2 + BLUR**2 * variance), -30, 30)))
+        floor = np.where(np.abs(gap) > FAR * self.n, self._far_floor(table), self.floor)
+        chances: np.ndarray = floor + (1.0 - 2.0 * floor) * right
+        return chances
+
     def learn_noise(self, gap: np.ndarray, variance: np.ndarray, answers: np.ndarray) -> None:
         """Refit `floor` and `scale` with fresh answers to pairs that were predicted (`gap`, `variance`) before."""
         told = ~np.isnan(answers) & (answers != 0.5)
@@ -142,12 +153,14 @@ class Posterior:
             some = self._rng.permutation(len(agrees))[:SAMPLE]
             agrees, variance = agrees[some], variance[some]
         best = -np.inf
+        told_right, told_wrong = self.probed
+        far = told_right * np.log(1.0 - FLOORS) + told_wrong * np.log(FLOORS)
         at = np.arange(0, len(agrees), 64)  # one logarithm for so many chances: none is under 0.003
         for scale in SCALES * self.n:
             logit = np.clip(agrees / np.sqrt(scale**2 + BLUR**2 * variance), -30, 30)
             right = 1 / (1 + np.exp(-logit))
             chance = FLOORS[:, None] + (1 - 2 * FLOORS[:, None]) * right
-            loglik = np.log(np.multiply.reduceat(chance, at, axis=1)).sum(axis=1)
+            loglik = np.log(np.multiply.reduceat(chance, at, axis=1)).sum(axis=1) + far
             if loglik.max() > best:
                 best = loglik.max()
                 self.floor, self.scale = float(FLOORS[loglik.argmax()]), float(scale)

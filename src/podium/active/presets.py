@@ -48,7 +48,7 @@ def start_of(
     if preset == "few_rounds":
         per_round = questions / FEW
         options = BisectOptions(
-            levels=0,
+            sort=False,
             warm=min(1.5 * per_round, (n - 1) / 4) * (1 - random_share),
             rounds=FEW,
             own=1 - random_share,
@@ -58,7 +58,7 @@ def start_of(
         )
     else:
         until = is_stable if budget is None and preset != "thorough" else None
-        options = BisectOptions(questions=questions, top=top, until=until)
+        options = BisectOptions(questions=questions, own=1 - random_share, top=top, until=until)
     return partial(bisect, options=options, features=features)
 
 

@@ -13,21 +13,18 @@ __all__ = ["quicksort"]
 LONG = 7  # least length of a stretch whose pivot is worth a choice
 
 
-def quicksort(
-    state: State, items: np.ndarray | None = None, *, levels: int | None = None, median_of_three: bool = False
-) -> Flow:
+def quicksort(state: State, items: np.ndarray | None = None, *, median_of_three: bool = False) -> Flow:
     """Order `items` (all of them if omitted) around random pivots, all comparisons of one level in one batch.
 
     Ailon, Charikar and Newman show that on any tournament the expected cost is at most three times the least
     (line 2 of Algorithm 1); about 2 n ln n questions are expected. A skipped or tied pair leaves the item on the side
-    of the pivot where it was. With `levels` it stops after so many; the stretches it leaves are `state.blocks`.
+    of the pivot where it was. The stretches so far are `state.blocks`.
     `median_of_three` takes the middle one of three random items as the pivot of a longer stretch: a seventh fewer
     questions, an extra round a level, and no proof of the factor three.
     """
     order = state.order.copy() if items is None else np.array(items, dtype=np.int64)
     size = np.array([len(order)])  # lengths of the stretches still to sort, in order, sorted ones as single items
-    level = 0
-    while len(size) < len(order) and (levels is None or level < levels):
+    while len(size) < len(order):
         stretch = np.repeat(np.arange(len(size)), size)
         first = np.repeat(np.cumsum(size) - size, size)
         pivot = first + np.repeat(state.rng.integers(0, size), size)
@@ -41,7 +38,6 @@ def quicksort(
         order = order[np.lexsort((side, stretch))]
         size = np.bincount(3 * stretch + side + 1, minlength=3 * len(size))
         size = size[size > 0]
-        level += 1
         if items is None:
             state.order = order
             state.blocks = np.split(order, np.cumsum(size)[:-1])

@@ -30,9 +30,9 @@ class State:
 
     `order` is the best order an algorithm has so far and `spread` its own idea of how many places each item may be
     off (infinite before it has one); `blocks` are the tiers of a decomposition, if one was made, `posterior` the places
-    of a bisection. `evidence` holds every answer, also those that the algorithm did not ask for; `weights` say how far
-    each rater is to be believed (all alike if None). `found` is what a bisection read off the answers at its end, with
-    the version of the evidence at that time.
+    of a bisection, `sorted` the order of a sort of all items, if one came to its end. `evidence` holds every answer,
+    also those that the algorithm did not ask for; `weights` say how far each rater is to be believed (all alike if
+    None). `found` is what a bisection read off the answers at its end, with the version of the evidence at that time.
     """
 
     def __init__(self, n: int, rng: np.random.Generator, *, order: np.ndarray | None = None) -> None:
@@ -41,6 +41,7 @@ class State:
         self.evidence = Evidence(n)
         self.order = rng.permutation(n) if order is None else np.array(order, dtype=np.int64)
         self.spread = np.full(n, np.inf)
+        self.sorted: np.ndarray | None = None
         self.blocks: list[np.ndarray] | None = None
         self.posterior: Posterior | None = None
         self.weights: np.ndarray | None = None
