@@ -30,9 +30,21 @@ from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-__all__ = ["Data", "Result", "Scenario", "Way", "measure", "run_scenario"]
+__all__ = ["Data", "NoData", "Result", "Scenario", "Way", "data_folder", "measure", "run_scenario"]
 
 Data = dict[str, Any]
+
+
+class NoData(Exception):
+    """A scenario on public data, and no folder that holds copies of them."""
+
+
+def data_folder() -> str:
+    """The folder given with --data."""
+    folder = os.environ.get("PODIUM_BENCHMARK_DATA")
+    if not folder:
+        raise NoData("needs copies of public data: --data DIR")
+    return folder
 
 
 @dataclass(frozen=True)
@@ -61,6 +73,8 @@ class Scenario:
     full: bool = False  # only in the long run
     objective: Callable[[Data, np.ndarray], float] | None = None  # loss per vote, to show that all reached the optimum
     limit: float | None = None  # CPU seconds we want to stay within
+    quality: Callable[[Data, np.ndarray], str] | None = None  # what the way achieved, in words
+    wall: bool = False  # the clock on the wall instead of CPU seconds
 
 
 @dataclass
@@ -75,17 +89,21 @@ class Result:
     megabytes: float | None = None  # memory beyond the data, at its peak
     runs: int = 0
     problem: str | None = None
+    quality: str | None = None
     objective: float | None = field(default=None, repr=False)
 
 
-def measure(run: Callable[[], Any], repeats: int, budget: float = 20.0) -> tuple[float, int, Any]:
+def measure(
+    run: Callable[[], Any], repeats: int, budget: float = 20.0, clock: Callable[[], float] | None = None
+) -> tuple[float, int, Any]:
     """Least CPU seconds (children's included) of up to `repeats` runs after one to warm up; stops within `budget`."""
+    clock = clock or _cpu
     found = run()
     best, spent, runs = math.inf, 0.0, 0
     while runs < repeats and (runs == 0 or spent + best <= budget):
-        before = _cpu()
+        before = clock()
         found = run()
-        took = _cpu() - before
+        took = clock() - before
         best, spent, runs = min(best, took), spent + took, runs + 1
     return best, runs, found
 
@@ -153,10 +171,13 @@ def _timed(scenario: Scenario, way: Way, data: Data) -> Result:
     try:
         run = way.prepare(data)
         base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        result.seconds, result.runs, scores = measure(run, way.repeats, budget=way.seconds / 3)
+        clock = time.perf_counter if scenario.wall else _cpu
+        result.seconds, result.runs, scores = measure(run, way.repeats, way.seconds / 3, clock)
         result.megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base) / 1024
-        if scenario.objective is not None and scores is not None:
-            result.objective = float(scenario.objective(data, np.asarray(scores, dtype=np.float64)))
+        if scores is not None:
+            scores = np.asarray(scores, dtype=np.float64)
+            result.objective = None if scenario.objective is None else float(scenario.objective(data, scores))
+            result.quality = None if scenario.quality is None else scenario.quality(data, scores)
     except ImportError as problem:
         result.problem = f"not installed ({problem.name})"
     except Exception as problem:

@@ -1,131 +1,164 @@
-"""Label rankers side by side with others: CPU seconds, one process, one thread.
+"""Label rankers: streaming beside river, and fits on sets of the MULAN collection beside scikit-learn and LightGBM.
 
-    python -m benchmarks.multilabel                  streaming on generated data
-    python -m benchmarks.multilabel --data DIR       and fits on MULAN sets (see podium.datasets.load_multilabel)
-    python -m benchmarks.multilabel --data DIR --compare     the tables of docs/multilabel.md; some minutes
-    python -m benchmarks.multilabel --data DIR --compare delicious     one set of them
-
-Rivals that are not installed are named and left out (benchmarks/requirements.txt lists them). libmultilabel needs
-PyTorch and an environment of its own; it is not run here. Results go to benchmarks/results/multilabel.json.
+libmultilabel needs PyTorch and an environment of its own; it is not run here.
 """
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
-import time
-import warnings
-from functools import partial
-from pathlib import Path
-
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.multiclass import OneVsRestClassifier
-from sklearn.multioutput import ClassifierChain
-from threadpoolctl import threadpool_limits
 
-from podium.datasets import load_multilabel
-from podium.metrics import ranking_report
-from podium.multilabel import LabelRanker, OnlineLabelRanker
+from benchmarks.harness import Data, Scenario, Way, data_folder
 
-HERE = Path(__file__).resolve().parent
-SETS = ("emotions", "scene", "yeast", "bibtex", "delicious")
-results: dict[str, dict] = {}
+__all__ = ["SCENARIOS"]
 
 
-def cpu(work):
-    start = time.process_time()
-    made = work()
-    return time.process_time() - start, made
+# ---- data -----------------------------------------------------------------------------------------------------------
 
 
-def quality(Y, scores):
-    report = ranking_report(Y, scores, metrics=["sum@3", "ap"])
-    return {"sum@3": report["sum@3"], "ap": 1 - report["ap"]}
-
-
-def bibtex(data):
-    X, Y, n = load_multilabel("bibtex", data)
-    ours, ranker = min(
-        (cpu(lambda: LabelRanker("sum@3").fit(X[:n], Y[:n])) for _ in range(2)), key=lambda pair: pair[0]
-    )
-    theirs, other = cpu(lambda: OneVsRestClassifier(LogisticRegression()).fit(X[:n], Y[:n].toarray().astype(int)))
-    mine, its = quality(Y[n:], ranker.decision_function(X[n:])), quality(Y[n:], other.decision_function(X[n:]))
-    print(f"bibtex: ours {ours:.2f} s, AP {mine['ap']:.4f}; one-vs-rest {theirs:.2f} s, AP {its['ap']:.4f}; "
-          f"{ours / theirs:.2f}× (aim ≤ 0.5)", flush=True)  # fmt: skip
-    results["bibtex"] = {"ours_s": ours, "sklearn_s": theirs, "ratio": ours / theirs, "ours": mine, "sklearn": its}
-
-
-def streaming():
-    try:
-        from benchmarks.peers import river_multilabel
-    except ImportError as problem:
-        print(f"river left out: {problem}", file=sys.stderr)
-        return
-    rng = np.random.default_rng(0)
+def generated(rng: np.random.Generator) -> Data:
     X = rng.normal(size=(1000, 20))
-    Y = (X @ rng.normal(size=(20, 10)) > 0.5).astype(int)
-    rows = [{f"f{j}": v for j, v in enumerate(row)} for row in X.tolist()]
-    labels = [{f"l{j}": bool(v) for j, v in enumerate(row)} for row in Y.tolist()]
-    theirs, _ = cpu(lambda: river_multilabel.learn(rows, labels))
-    ours = min(cpu(lambda: OnlineLabelRanker("sum@3").partial_fit(X, Y))[0] for _ in range(5))
-    print(f"streaming 1,000 × 20, 10 labels: ours {1e3 * ours:.2f} ms, river {1e3 * theirs:.0f} ms; "
-          f"{theirs / ours:.0f}× (aim ≥ 100)", flush=True)  # fmt: skip
-    results["streaming"] = {"ours_s": ours, "river_s": theirs, "ratio": theirs / ours}
+    return {"X": X, "Y": (X @ rng.normal(size=(20, 10)) > 0.5).astype(int)}
 
 
-def compare(data, sets):
-    for name in sets:
-        X, Y, n = load_multilabel(name, data)
-        small = name in ("emotions", "scene", "yeast")
-        if small:
+def mulan(name: str, dense: bool):
+    """One set from the folder given with --data, split as published; dense features standardised."""
+
+    def make(rng: np.random.Generator) -> Data:
+        from podium.datasets import load_multilabel
+
+        X, Y, n = load_multilabel(name, data_folder())
+        if dense:
             X = X.toarray()
             X = (X - X[:n].mean(axis=0)) / (X[:n].std(axis=0) + 1e-12)
-        hard = Y[:n].toarray().astype(int)
-        learners = {"linear": LabelRanker("sum@3"), "one-vs-rest": OneVsRestClassifier(LogisticRegression())}
-        if small:
-            learners |= {"pairwise": LabelRanker("sum@3", surrogate="pairwise")}
-            learners |= {"softmax": LabelRanker("sum@3", surrogate="softmax-normalised"), "trees": trees()}
-            learners |= {"chain": ClassifierChain(LogisticRegression())}
-        row = results.setdefault(f"compare {name}", {})
-        for kind, learner in learners.items():
-            if learner is None:
-                continue
-            seconds, fitted = cpu(partial(learner.fit, X[:n], Y[:n] if isinstance(learner, LabelRanker) else hard))
-            scores = fitted.predict_proba(X[n:]) if kind == "chain" else fitted.decision_function(X[n:])
-            row[kind] = cell = quality(Y[n:], scores) | {"seconds": seconds}
-            print(f"{name:10} {kind:12} sum@3 {cell['sum@3']:.3f}  AP {cell['ap']:.4f}  {seconds:.2f} s", flush=True)
+        return {"X": X[:n], "Y": Y[:n], "rows": X[n:], "truth": Y[n:]}
+
+    return make
 
 
-def trees():
-    try:
-        from lightgbm import LGBMClassifier
-    except ImportError as problem:
-        print(f"lightgbm left out: {problem}", file=sys.stderr)
-        return None
-    return LabelRanker(
-        "sum@3", LGBMClassifier(n_estimators=100, learning_rate=0.05, num_leaves=15, n_jobs=1, verbose=-1)
+def quality(data: Data, scores: np.ndarray) -> str:
+    """Two ranking measures on the test split: lower sum@3 and higher AP are better."""
+    from podium.metrics import ranking_report
+
+    report = ranking_report(data["truth"], scores, metrics=["sum@3", "ap"])
+    return f"sum@3 {report['sum@3']:.3f}, AP {1 - report['ap']:.4f}"
+
+
+def missed(data: Data, scores: np.ndarray) -> float:
+    """1 − average precision on the test split."""
+    from podium.metrics import ranking_report
+
+    return float(ranking_report(data["truth"], scores, metrics=["ap"])["ap"])
+
+
+# ---- ways -----------------------------------------------------------------------------------------------------------
+
+
+def ours_streaming(data: Data):
+    from podium.multilabel import OnlineLabelRanker
+
+    def run():
+        OnlineLabelRanker("sum@3").partial_fit(data["X"], data["Y"])
+
+    return run
+
+
+def river(data: Data):
+    from benchmarks.peers.river_multilabel import learn
+
+    rows = [{f"f{j}": v for j, v in enumerate(row)} for row in data["X"].tolist()]
+    labels = [{f"l{j}": bool(v) for j, v in enumerate(row)} for row in data["Y"].tolist()]
+
+    def run():
+        learn(rows, labels)
+
+    return run
+
+
+def ours(surrogate: str | None = None):
+    """A linear label ranker, trained for sum@3."""
+
+    def prepare(data: Data):
+        from podium.multilabel import LabelRanker
+
+        more = {} if surrogate is None else {"surrogate": surrogate}
+        return lambda: LabelRanker("sum@3", **more).fit(data["X"], data["Y"]).decision_function(data["rows"])
+
+    return prepare
+
+
+def ours_trees(data: Data):
+    """The same over LightGBM's trees."""
+    from lightgbm import LGBMClassifier
+
+    from podium.multilabel import LabelRanker
+
+    trees = LGBMClassifier(n_estimators=100, learning_rate=0.05, num_leaves=15, n_jobs=1, verbose=-1)
+    return lambda: LabelRanker("sum@3", trees).fit(data["X"], data["Y"]).decision_function(data["rows"])
+
+
+def one_vs_rest(data: Data):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multiclass import OneVsRestClassifier
+
+    hard = data["Y"].toarray().astype(int)
+    return lambda: OneVsRestClassifier(LogisticRegression()).fit(data["X"], hard).decision_function(data["rows"])
+
+
+def chain(data: Data):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.multioutput import ClassifierChain
+
+    hard = data["Y"].toarray().astype(int)
+    return lambda: ClassifierChain(LogisticRegression()).fit(data["X"], hard).predict_proba(data["rows"])
+
+
+# ---- scenarios ------------------------------------------------------------------------------------------------------
+
+
+def small(name: str) -> Scenario:
+    """Every learner on a set with dense features."""
+    return Scenario(
+        f"labels-{name}",
+        f"Fits on {name}",
+        mulan(name, dense=True),
+        (
+            Way("podium, linear", ours(), repeats=2),
+            Way('podium, surrogate="pairwise"', ours("pairwise"), repeats=1),
+            Way('podium, surrogate="softmax-normalised"', ours("softmax-normalised"), repeats=1),
+            Way("podium, LightGBM trees", ours_trees, repeats=1),
+            Way("scikit-learn one-vs-rest", one_vs_rest, repeats=1),
+            Way("scikit-learn ClassifierChain", chain, repeats=1),
+        ),
+        full=True,
+        objective=missed,
+        quality=quality,
     )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data")
-    parser.add_argument("--compare", nargs="*", choices=SETS)
-    given = parser.parse_args()
-    warnings.simplefilter("ignore")
-    with threadpool_limits(1):
-        streaming()
-        if given.data:
-            bibtex(given.data)
-        if given.data and given.compare is not None:
-            compare(given.data, given.compare or SETS)
-    target = HERE / "results" / "multilabel.json"
-    target.parent.mkdir(exist_ok=True)
-    known = json.loads(target.read_text()) if target.exists() else {}
-    target.write_text(json.dumps(known | results, indent=1) + "\n")
+def sparse(name: str, reach: float | None) -> Scenario:
+    """The linear learners on a set with many labels and sparse features."""
+    return Scenario(
+        f"labels-{name}",
+        f"Fits on {name}",
+        mulan(name, dense=False),
+        (
+            Way("podium, linear", ours(), repeats=2),
+            Way("scikit-learn one-vs-rest", one_vs_rest, reach=reach, repeats=1),
+        ),
+        full=True,
+        objective=missed,
+        quality=quality,
+    )
 
 
-if __name__ == "__main__":
-    main()
+SCENARIOS = (
+    Scenario(
+        "streaming",
+        "Learning 1,000 examples one at a time, 20 features, 10 labels",
+        generated,
+        (Way("podium", ours_streaming), Way("river ClassifierChain", river, reach=100, repeats=1)),
+    ),
+    *(small(name) for name in ("emotions", "scene", "yeast")),
+    sparse("bibtex", 2),
+    sparse("delicious", None),
+)

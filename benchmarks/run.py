@@ -1,35 +1,53 @@
 """Run the scenarios, print the ratios, and keep them as JSON and as a page of the docs.
 
-python -m benchmarks.run [--full] [--only NAME …] [--family FAMILY …] [--no-save]
+python -m benchmarks.run [--full] [--only NAME …] [--family FAMILY …] [--data DIR] [--no-save]
 python -m benchmarks.run --page          rewrite the page from the last results
+
+Scenarios on public data read copies from DIR (see `podium.datasets`) and are left out without it.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import importlib
 import json
+import os
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from benchmarks.harness import Result, Scenario, run_scenario
+from benchmarks.harness import NoData, Result, Scenario, run_scenario
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 PAGE = HERE.parent / "docs" / "benchmarks.md"
 TOOLS = {"harness", "run", "compare", "__init__"}
 
-COLUMNS = "| Way | CPU | Times ours | Wanted | Gap | Memory |\n|---|--:|--:|---|--:|--:|\n"
+COLUMNS = "| Way | CPU | Times ours | Wanted | Gap | Memory |{more}\n|---|--:|--:|---|--:|--:|{line}\n"
+TITLES = {
+    "active": "Asking",
+    "metrics": "Ranking metrics",
+    "multilabel": "Label rankers",
+    "ordinal": "Grades",
+    "pairwise": "Votes",
+    "rabf": "Votes with features, judges, covariates",
+}
 
 HEAD = """# Benchmarks
 
 <!-- Written by `python -m benchmarks.run --page` from benchmarks/results/; do not edit. -->
 
-Every figure is measured side by side: the same data, one thread, CPU seconds, warm, the least of several runs, in one
-run of `make bench` (minutes) or `make bench-full` (the long ones too). Trust the ratios rather than the seconds: the
-machine here had two shared cores. *Times ours* is how many times as long the other way took. *Gap* is its penalised
-loss per vote less ours: near zero when both reached the same optimum, positive when ours is better. *Memory* is what
-was needed beyond the data at its peak.
+Every figure is measured side by side: the same data, one thread, CPU seconds, warm, the least of several runs. Trust
+the ratios rather than the seconds: the machine here had two shared cores. *Times ours* is how many times as long the
+other way took; a way called *floor* is the least that the work could cost, and is less than 1. *Wanted* is what we aim
+at, and whether it is reached. *Gap* is the way's loss (per vote, or its error on held-out rows) less ours: near zero
+when both reached the same optimum, positive when ours is better. *Memory* is what was needed beyond the data at its
+peak. Below each table: the command that prints it, the day, and the commit it ran on.
+
+`make bench` runs what takes minutes, of every family, `make bench-full` the rest too; scenarios on public data need
+copies of them: `python -m benchmarks.run --full --data DIR`.
 """
 
 
@@ -48,17 +66,24 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="the long scenarios too")
     parser.add_argument("--only", nargs="+", help="scenarios by name")
     parser.add_argument("--family", nargs="+", help="files of this folder by name")
+    parser.add_argument("--data", metavar="DIR", help="folder with copies of the public data sets")
     parser.add_argument("--no-save", action="store_true", help="print only")
     parser.add_argument("--page", action="store_true", help="rewrite the page of the docs from the last results")
     options = parser.parse_args()
     known = families()
+    if options.data:
+        os.environ["PODIUM_BENCHMARK_DATA"] = options.data
     if not options.page:
         for family, scenarios in known.items():
             if options.family and family not in options.family:
                 continue
             for scenario in scenarios:
                 if (scenario.name in options.only) if options.only else (options.full or not scenario.full):
-                    results = run_scenario(scenario)
+                    try:
+                        results = run_scenario(scenario)
+                    except NoData as problem:
+                        print(f"\n{scenario.name} left out: {problem}", file=sys.stderr)
+                        continue
                     print(text(scenario, results), flush=True)
                     if not options.no_save:
                         save(family, scenario, results)
@@ -71,9 +96,16 @@ def save(family: str, scenario: Scenario, results: list[Result]) -> None:
     path = RESULTS / f"{family}.json"
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     rows = [{k: v for k, v in asdict(result).items() if k != "objective"} for result in results]
-    kept[scenario.name] = {"title": scenario.title, "limit": scenario.limit, "results": rows}
+    kept[scenario.name] = {"title": scenario.title, "limit": scenario.limit, **_when(), "results": rows}
     RESULTS.mkdir(exist_ok=True)
     path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _when() -> dict[str, str]:
+    """The day, and the commit of the working tree (with a + where it was changed since)."""
+    ask = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
+    commit = subprocess.run(ask, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
+    return {"date": datetime.datetime.now(datetime.UTC).date().isoformat(), "commit": commit}
 
 
 def text(scenario: Scenario, results: list[Result]) -> str:
@@ -81,7 +113,10 @@ def text(scenario: Scenario, results: list[Result]) -> str:
     lines = [f"\n{scenario.name}: {scenario.title}"]
     for row in map(asdict, results):
         cells = _cells(row, scenario.limit)
-        lines.append(f"  {row['way']:<42} {cells[0]:>12} {cells[1]:>12}  {cells[2]:<16} {cells[3]:>10} {cells[4]:>9}")
+        lines.append(
+            f"  {row['way']:<42} {cells[0]:>12} {cells[1]:>12}  {cells[2]:<16} {cells[3]:>10} {cells[4]:>9}"
+            f"  {row['quality'] or ''}".rstrip()
+        )
     return "\n".join(lines)
 
 
@@ -92,17 +127,22 @@ def page(known: dict[str, tuple[Scenario, ...]]) -> str:
         path = RESULTS / f"{family}.json"
         if not path.exists():
             continue
-        parts.append(f"\n## {family.replace('_', ' ').capitalize()}\n")
+        parts.append(f"\n## {TITLES.get(family, family.capitalize())}\n")
         kept = json.loads(path.read_text(encoding="utf-8"))
-        order = [scenario.name for scenario in known[family] if scenario.name in kept]
-        for name in order:
-            entry = kept[name]
-            parts.append(f"\n### {entry['title']}\n\n{COLUMNS}")
-            parts += [
-                "| " + " | ".join([row["way"], *_cells(row, entry["limit"])]) + " |\n" for row in entry["results"]
-            ]
-            parts.append(f"\n`python -m benchmarks.run --only {name}`\n")
+        for name in (scenario.name for scenario in known[family] if scenario.name in kept):
+            parts += _section(name, kept[name])
     return "".join(parts)
+
+
+def _section(name: str, entry: dict) -> list[str]:
+    """One scenario: its table, and how to print it again."""
+    told = any(row.get("quality") for row in entry["results"])
+    parts = [f"\n### {entry['title']}\n\n", COLUMNS.format(more=" Quality |" * told, line="---|" * told)]
+    for row in entry["results"]:
+        cells = [row["way"], *_cells(row, entry["limit"]), *([row.get("quality") or ""] if told else [])]
+        parts.append("| " + " | ".join(cells) + " |\n")
+    when = f" ({entry['date']}, {entry['commit']})" if entry.get("date") else ""
+    return [*parts, f"\n`python -m benchmarks.run --only {name}`{when}\n"]
 
 
 def _cells(row: dict, limit: float | None) -> list[str]:

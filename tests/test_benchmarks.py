@@ -79,3 +79,16 @@ def test_results_are_kept_by_scenario_and_become_a_page(tmp_path, monkeypatch):
     page = run.page({"pairwise": (SCENARIO,)})
     assert "| other | 80 ms | 40× | ≥ 30×: yes | +1.0e-09 | 2 MB |" in page
     assert "| gone | did not finish in 9 s |" in page
+
+
+def test_scenarios_of_all_families_have_names_of_their_own_and_need_no_rival_to_be_listed():
+    names = [scenario.name for scenarios in run.families().values() for scenario in scenarios]
+    assert {"metrics", "multilabel", "ordinal", "pairwise", "rabf"} <= set(run.families())
+    assert len(names) == len(set(names))
+
+
+def test_a_scenario_on_public_data_asks_for_the_folder(monkeypatch):
+    monkeypatch.delenv("PODIUM_BENCHMARK_DATA", raising=False)
+    found = {scenario.name: scenario for scenarios in run.families().values() for scenario in scenarios}
+    with pytest.raises(harness.NoData, match="--data DIR"):
+        run_scenario(found["graded-abalone"])
