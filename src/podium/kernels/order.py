@@ -4,7 +4,6 @@
 """
 
 import cython
-from cython.cimports.libc.stdlib import free, malloc
 
 
 def cost(wins: cython.const[cython.double][:, ::1], order: cython.const[cython.longlong][::1]) -> cython.double:
@@ -20,68 +19,139 @@ def cost(wins: cython.const[cython.double][:, ::1], order: cython.const[cython.l
     return total
 
 
-def held_karp(
-    windows: cython.const[cython.double][:, :, ::1],
-    best: cython.double[::1],
-    last: cython.char[::1],
-    orders: cython.longlong[:, ::1],
-) -> None:
-    """Fill orders[w] with the cheapest order of the k items of each window; k at most 20, best and last hold 2**k.
+LOW = cython.declare(cython.Py_ssize_t, 3)  # items whose subsets are solved together, eight at a time
 
-    best[S] is the least cost of putting the set S first: best[S + v] = best[S] + sum of wins[v, u] over u in S.
-    The sum is read from two tables, one for the low and one for the high half of the bits of S.
-    """
-    k: cython.Py_ssize_t = windows.shape[1]
-    half: cython.Py_ssize_t = (k + 1) // 2
-    low_size: cython.Py_ssize_t = 1 << half
-    high_size: cython.Py_ssize_t = 1 << (k - half)
-    low: cython.p_double = cython.cast(cython.p_double, malloc(k * low_size * cython.sizeof(cython.double)))
-    high: cython.p_double = cython.cast(cython.p_double, malloc(k * high_size * cython.sizeof(cython.double)))
-    w: cython.Py_ssize_t
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _subset_sums(
+    wins: cython.pointer(cython.const[cython.double]), k: cython.Py_ssize_t, first: cython.Py_ssize_t,
+    count: cython.Py_ssize_t, sums: cython.p_double,
+) -> cython.void:  # fmt: skip
+    """Fill sums[s * k + v] with what item v pays for coming after items first + i, i in the bits of s < 2**count."""
     s: cython.Py_ssize_t
     v: cython.Py_ssize_t
     bit: cython.Py_ssize_t
-    t: cython.Py_ssize_t
-    full: cython.Py_ssize_t = (1 << k) - 1
+    for v in range(k):
+        sums[v] = 0.0
+    for s in range(1, 1 << count):
+        bit = 0
+        while not (s >> bit) & 1:
+            bit += 1
+        for v in range(k):
+            sums[s * k + v] = sums[(s & (s - 1)) * k + v] + wins[v * k + first + bit]
+
+
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _solve_eight(
+    best: cython.p_double, chunk: cython.Py_ssize_t, k: cython.Py_ssize_t,
+    near: cython.pointer(cython.const[cython.double]), middle: cython.pointer(cython.const[cython.double]),
+    high: cython.pointer(cython.const[cython.double]),
+) -> cython.void:  # fmt: skip
+    """Fill best for the eight sets of items LOW and up in the bits of `chunk`, and any of the first three.
+
+    near[v * 8 + i], middle[v] and high[v] add up to what item v pays for coming after such a set. An item of `chunk`
+    leaves eight sets that lie side by side, so that all eight are compared at once.
+    """
+    least: cython.double[8]
+    i: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    base: cython.double
     value: cython.double
-    if low == cython.NULL or high == cython.NULL:
-        free(low)
-        free(high)
-        raise MemoryError
+    without: cython.pointer(cython.const[cython.double])
+    row: cython.pointer(cython.const[cython.double])
+    for i in range(8):
+        least[i] = 1e300
+    if chunk == 0:
+        least[0] = 0.0
+    for v in range(LOW, k):
+        if (chunk >> (v - LOW)) & 1:
+            without = best + ((chunk ^ (1 << (v - LOW))) << LOW)
+            row = near + 8 * v
+            base = middle[v] + high[v]
+            for i in range(8):
+                value = without[i] + (row[i] + base)
+                least[i] = value if value < least[i] else least[i]
+    for i in range(1, 8):
+        for v in range(3):
+            if (i >> v) & 1:
+                value = least[i ^ (1 << v)] + (near[8 * v + i] + (middle[v] + high[v]))
+                least[i] = value if value < least[i] else least[i]
+    for i in range(8):
+        best[(chunk << LOW) + i] = least[i]
+
+
+@cython.cfunc
+@cython.nogil
+@cython.exceptval(check=False)
+def _read_back(
+    best: cython.p_double, wins: cython.pointer(cython.const[cython.double]), k: cython.Py_ssize_t,
+    order: cython.pointer(cython.longlong),
+) -> cython.void:  # fmt: skip
+    """Write the order behind best[all items], from its end: the last of a set is the item that leaves the cheapest."""
+    s: cython.Py_ssize_t = (1 << k) - 1
+    place: cython.Py_ssize_t
+    u: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    last: cython.Py_ssize_t
+    value: cython.double
+    least: cython.double
+    for place in range(k - 1, -1, -1):
+        least = 1e300
+        last = 0
+        for v in range(k - 1, -1, -1):
+            if (s >> v) & 1:
+                value = best[s ^ (1 << v)]
+                for u in range(k):
+                    if (s >> u) & 1 and u != v:
+                        value += wins[v * k + u]
+                if value < least:
+                    least = value
+                    last = v
+        order[place] = last
+        s ^= 1 << last
+
+
+def held_karp(
+    windows: cython.const[cython.double][:, :, ::1],
+    best: cython.double[::1],
+    room: cython.double[::1],
+    orders: cython.longlong[:, ::1],
+) -> None:
+    """Fill orders[w] with the cheapest order of the k items of each window, k from 3 to 20.
+
+    best[S] is the least cost of putting the set S first: best[S + v] = best[S] + sum of wins[v, u] over u in S (Held
+    and Karp). The sum is read from three tables, for the first three items, the next half of the others and the rest.
+    `best` has 2**k numbers, `room` k * (16 + 2**h + 2**(k - 3 - h)) with h = (k - 2) // 2.
+    """
+    k: cython.Py_ssize_t = windows.shape[1]
+    half: cython.Py_ssize_t = (k - 2) // 2
+    w: cython.Py_ssize_t
+    s: cython.Py_ssize_t
+    v: cython.Py_ssize_t
+    wins: cython.pointer(cython.const[cython.double])
+    turned: cython.p_double = cython.address(room[0])
+    near: cython.p_double = turned + 8 * k
+    middle: cython.p_double = near + 8 * k
+    high: cython.p_double = middle + (k << half)
     with cython.nogil:
         for w in range(windows.shape[0]):
+            wins = cython.address(windows[w, 0, 0])
+            _subset_sums(wins, k, 0, LOW, turned)
             for v in range(k):
-                low[v * low_size] = 0.0
-                high[v * high_size] = 0.0
-            for s in range(1, low_size):
-                bit = 0
-                while not (s >> bit) & 1:
-                    bit += 1
-                for v in range(k):
-                    low[v * low_size + s] = low[v * low_size + (s & (s - 1))] + windows[w, v, bit]
-            for s in range(1, high_size):
-                bit = 0
-                while not (s >> bit) & 1:
-                    bit += 1
-                for v in range(k):
-                    high[v * high_size + s] = high[v * high_size + (s & (s - 1))] + windows[w, v, half + bit]
-            for s in range(full + 1):
-                best[s] = 1e300
-            best[0] = 0.0
-            for s in range(full):
-                for v in range(k):
-                    if not (s >> v) & 1:
-                        value = best[s] + low[v * low_size + (s & (low_size - 1))] + high[v * high_size + (s >> half)]
-                        t = s | (1 << v)
-                        if value < best[t]:
-                            best[t] = value
-                            last[t] = cython.cast(cython.char, v)
-            s = full
-            for v in range(k - 1, -1, -1):
-                orders[w, v] = last[s]
-                s ^= 1 << last[s]
-    free(low)
-    free(high)
+                for s in range(8):
+                    near[8 * v + s] = turned[s * k + v]
+            _subset_sums(wins, k, LOW, half, middle)
+            _subset_sums(wins, k, LOW + half, k - LOW - half, high)
+            for s in range(1 << (k - LOW)):
+                _solve_eight(
+                    cython.address(best[0]), s, k, near, middle + (s & ((1 << half) - 1)) * k, high + (s >> half) * k
+                )
+            _read_back(cython.address(best[0]), wins, k, cython.address(orders[w, 0]))
 
 
 def insertion_pass(
