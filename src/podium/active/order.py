@@ -348,7 +348,7 @@ class SparseWins:
         order = np.array(order, dtype=np.int64)
         place = np.argsort(order)
         longest = int(np.diff(self.start).max(initial=0))
-        room = np.empty(longest, dtype=np.int64), np.empty(longest)
+        room = np.ones(self.n, dtype=np.int8), np.empty(longest, dtype=np.int64), np.empty(longest)
         for _ in range(max_passes):
             visit = order.copy()
             if kernel.sparse_insertion_pass(self.start, self.partner, self.pull, order, visit, place, *room) <= 0:

@@ -228,13 +228,15 @@ def sparse_insertion_pass(
     order: cython.longlong[::1],
     visit: cython.const[cython.longlong][::1],
     place: cython.longlong[::1],
+    stale: cython.char[::1],
     where: cython.longlong[::1],
     pull: cython.double[::1],
 ) -> cython.double:
     """Like `insertion_pass` where only some pairs are known.
 
     Row v of the table start/partner/edge holds the partners of v and edge = wins[v, partner] - wins[partner, v].
-    Among places of equal gain the nearest is taken. `where` and `pull` are room for the longest row.
+    Among places of equal gain the nearest is taken. Items that are not `stale` have no better place and are passed
+    over; a move makes all partners of the item stale. `where` and `pull` are room for the longest row.
     """
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
@@ -251,6 +253,9 @@ def sparse_insertion_pass(
     with cython.nogil:
         for i in range(visit.shape[0]):
             v = visit[i]
+            if not stale[v]:
+                continue
+            stale[v] = 0
             at = place[v]
             size = start[v + 1] - start[v]
             for j in range(size):  # insertion sort of the partners by place: rows are short and nearly sorted
@@ -284,6 +289,8 @@ def sparse_insertion_pass(
                 continue
             saved += top
             _shift(order, place, at, to)
+            for k in range(start[v], start[v + 1]):
+                stale[partner[k]] = 1
     return saved
 
 
