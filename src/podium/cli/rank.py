@@ -79,11 +79,21 @@ SPREADS = ("auto", "none", "hessian", "sandwich", "judge", "group", "ranking", "
 @output_options()
 @column_options
 def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
-    """Rank the items of VOTES: files of comparisons, globs, or - for stdin.
+    """Rank the items of VOTES: files of comparisons, globs, folders, or - for standard input, taken together.
 
-    CSV, Parquet, JSONL, JSON and Arrow files are read, plain or gzipped, in the forms "winner,loser",
-    "left,right,outcome", "model_a,model_b,winner" and "left,right,left_wins,right_wins,ties"; columns are
-    recognised by name, or named by options. Several files are taken together.
+    CSV, Parquet, JSON Lines, JSON and Arrow files are read, plain or gzipped. A row is one of these, recognised by the
+    names of its columns, or named by options:
+
+    \b
+      winner, loser                               who beat whom
+      left, right, outcome                        1, 0 or 0.5; left, right or tie; or the winner's label
+      model_a, model_b, winner                    the same, arena style
+      model_a, model_b, winner_model_a, …         the same, as flags
+      left, right, left_wins, right_wins, ties    how often each won
+      left, right, margin                         by how much left won
+      ranking                                     a whole order: a > b > c
+
+    weight, count, judge and group may stand beside them. An empty name, as in --judge=, says that there is none.
     """
     columns = chosen_columns(given)
     given["method"] = given["method"] or ("rabf" if given["features"] else "bradley-terry")
