@@ -546,3 +546,11 @@ def test_pipes_and_devices_are_written_to_and_stay(tmp_path, capfd):
 def test_an_unwritable_output_is_named(tmp_path):
     with pytest.raises(InputError, match=r"cannot write .*no/t.csv: No such file or directory; choose another path"):
         write_table(pl.DataFrame({"item": ["tea"]}), tmp_path / "no" / "t.csv")
+
+
+def test_a_column_of_rankings_may_have_any_name():
+    votes = read_comparisons(io.StringIO("order\na > b > c\nb > a > c\n"), ranking="order")
+    assert votes.items == ("a", "b", "c")
+    assert len(votes) == 6
+    with pytest.raises(InputError, match="no column 'order'"):
+        read_comparisons(io.StringIO("winner,loser\na,b\n"), ranking="order")

@@ -43,3 +43,8 @@ def test_json_holds_the_numbers_and_goes_to_a_file(run, tmp_path):
 
 def test_a_missing_file_is_our_error(run):
     assert isinstance(run("nothing.csv").exception, InputError)
+
+
+def test_a_suffix_of_another_form_is_refused(run, tmp_path):
+    assert "does not write csv; use .json or .txt" in str(run("circle.csv", "-o", "out.csv").exception)
+    assert not (tmp_path / "out.csv").exists()

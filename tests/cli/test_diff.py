@@ -71,3 +71,20 @@ def test_no_item_in_common_is_an_error_that_names_some(run):
     assert isinstance(problem, InputError)
     assert "no item in common: ['x', 'y', 'z'] and ['u', 'v']" in str(problem)
     assert "no such file" in str(run("before.csv", "nowhere.csv").exception)
+
+
+def test_columns_of_votes_may_be_named(run, tmp_path):
+    text = (tmp_path / "before.csv").read_text()
+    (tmp_path / "named.csv").write_text(text.replace("winner,loser", "first,second").replace(",", ";"))
+    assert run("named.csv", "before.csv").exception is not None
+    (tmp_path / "again.csv").write_text((tmp_path / "named.csv").read_text())
+    done = run(
+        "named.csv", "again.csv", "--winner", "first", "--loser", "second", "--delimiter", ";", "--format", "json"
+    )
+    assert done.exit_code == 0, done.output
+    assert {row["change"] for row in json.loads(done.stdout)} == {0.0}
+
+
+def test_column_options_beside_leaderboards_are_refused(run):
+    CliRunner().invoke(rank, ["before.csv", "-o", "board.csv"])
+    assert "both are leaderboards" in run("board.csv", "board.csv", "--winner", "x").output

@@ -115,6 +115,8 @@ def test_pictures_are_drawn(table, tmp_path):
         ("", [], "say where the grades are"),
         ("", ["--label", "g", "--low", "g"], "give one or the other"),
         ("", ["--high", "g"], "name the other by --low"),
+        ("", ["--label", "g", "--classes", "3"], "at least two different grades"),
+        ("", ["--label", "g", "--classes", "1,1,2"], "at least two different grades"),
         ("", ["--label", "g", "--classes", "1..2"], "row 3: 3 is not one of the grades 1, 2"),
         ("", ["--label", "g", "--classes", "5..1"], "last grade must be above"),
         ("", ["--label", "g", "--classes", "a..c"], "give whole numbers"),
@@ -160,6 +162,33 @@ def test_several_files_are_one_table(table, tmp_path):
     for name, files in (("one", [table]), ("two", [tmp_path / "a.csv", tmp_path / "b.csv"])):
         podium("fit", *files, "--label", "grade", *IDS, "--save", tmp_path / name)
     assert_allclose(load(tmp_path / "one").classifier.coef_, load(tmp_path / "two").classifier.coef_)
+
+
+def test_ranges_that_are_all_open_teach_nothing(tmp_path):
+    (tmp_path / "t.csv").write_text("x,low,high\n1,,\n2,,\n")
+    done = podium(
+        "fit", tmp_path / "t.csv", "--low", "low", "--high", "high", "--classes", "1..3", "--save", tmp_path / "m"
+    )
+    assert "every range is open at both ends" in str(done.exception)
+    assert not (tmp_path / "m").exists()
+
+
+def test_text_that_is_no_label_is_refused_with_the_way_out(table, tmp_path):
+    done = podium("fit", table, "--label", "grade", "--save", tmp_path / "m")
+    assert "column 'name' is not numeric; leave it out by id='name'" in str(done.exception)
+
+
+@pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "parquet"])
+def test_every_form_of_predictions_holds_the_same_rows(form, table, tmp_path):
+    podium("fit", table, "--label", "grade", *IDS, "--save", tmp_path / "m")
+    place = tmp_path / f"out.{'txt' if form == 'table' else form}"
+    assert podium("predict", table, "--model", tmp_path / "m", "--id", "name", "-o", place).exit_code == 0
+    assert podium("predict", table, "--model", tmp_path / "m", "--format", form).exit_code == 0
+    if form == "table":
+        assert len(place.read_text().splitlines()) == 401
+        return
+    read = {"csv": pl.read_csv, "json": pl.read_json, "jsonl": pl.read_ndjson, "parquet": pl.read_parquet}[form]
+    assert read(place)["name"].to_list() == pl.read_csv(table)["name"].to_list()
 
 
 @pytest.mark.parametrize("command", ["fit", "predict", "evaluate"])

@@ -108,3 +108,22 @@ def test_bad_calls_are_named(table, capfd, args, says, monkeypatch):
     assert code == 2
     assert any(part in err for part in says.split("|")), err
     assert "Traceback" not in err
+
+
+def test_fractions_of_relevance_can_be_evaluated(table, capfd):
+    folder, _, _ = table
+    (folder / "half.csv").write_text("f,t_a,t_b\n1,0.5,0\n2,0,1\n3,1,0\n")
+    ok(capfd, "fit", folder / "half.csv", "--labels", "t_*", "--save", folder / "m")
+    evaluate = ["evaluate", folder / "half.csv", "--labels", "t_*", "--model", folder / "m", "--at", "1"]
+    code, _, err = call(capfd, *evaluate)
+    assert code == 2
+    assert "use --gain linear" in err
+    out, _ = ok(capfd, *evaluate, "--gain", "linear")
+    assert "ndcg@1" in out
+
+
+def test_a_loss_that_looks_beyond_the_labels_is_refused(table, capfd):
+    folder, _, _ = table
+    code, _, err = call(capfd, "fit", folder / "t.svm", "--loss", "sum@99", "--save", folder / "m")
+    assert code == 2
+    assert "--loss sum@99: there are only 4 labels; use a cut-off up to 4" in err

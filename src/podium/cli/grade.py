@@ -256,6 +256,8 @@ def _grades(text: str) -> Any:
             raise InputError(f"--classes {text}: the last grade must be above the first")
         return np.arange(low, high + 1)
     names = [name.strip() for name in text.split(",")]
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise InputError(f"--classes {text}: give at least two different grades, from lowest to highest")
     for kind in (int, float):
         try:
             return np.array([kind(name) for name in names])

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from podium.cli.options import ids_option, model_option, output_options, save_option
+from podium.cli.options import ids_option, metric_options, model_option, output_options, save_option
 from podium.cli.output import Output, say
 from podium.errors import InputError
 
@@ -118,8 +118,7 @@ def predict(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: Pa
 @_examples
 @model_option("podium label fit")
 @click.option("--at", default="1,3,5", show_default=True, help="Cut-offs; those beyond the labels are left out.")
-@click.option("--ties", type=click.Choice(["label", "average", "worst"]), default="label", show_default=True)
-@click.option("--empty", type=click.Choice(["zero_loss", "skip", "one"]), default="zero_loss", show_default=True)
+@metric_options(empty="zero_loss")
 @output_options()
 def evaluate(
     table: str,
@@ -127,9 +126,8 @@ def evaluate(
     ids: tuple[str, ...],
     model: Path,
     at: str,
-    ties: Any,
-    empty: Any,
     out: Output,
+    **options: Any,
 ) -> None:
     """Rank the labels of each row of TABLE, whose relevance is known, and print every loss and gain."""
     import polars as pl
@@ -145,9 +143,7 @@ def evaluate(
     except ValueError:
         raise InputError(f"--at {at!r}: whole numbers separated by commas, as in 1,3,5") from None
     cuts = [p for p in cuts if p <= scores.shape[1]] or [1]
-    found = {
-        kind: ranking_report(examples.Y, scores, cuts, kind=kind, ties=ties, empty=empty) for kind in ("loss", "gain")
-    }
+    found = {kind: ranking_report(examples.Y, scores, cuts, kind=kind, **options) for kind in ("loss", "gain")}
     names = list(found["loss"])
     frame = pl.DataFrame({"metric": names} | {kind: [each[name] for name in names] for kind, each in found.items()})
     out.write(frame)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.options import output_options
+from podium.cli.options import metric_options, output_options
 from podium.cli.output import Output, say
 from podium.errors import InputError
 
@@ -22,22 +22,7 @@ DEFAULT = "ap,rr,ndcg@10,prec@10,recall@100"
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True)
 @click.option("-m", "--metric", "names", default=DEFAULT, show_default=True, help="Names, separated by commas.")
-@click.option("--relevant-from", type=float, default=1.0, show_default=True, help="Relevant from here on (ap, rr, …).")
-@click.option("--gain", type=click.Choice(["exp", "linear"]), default="exp", show_default=True, help="In (n)DCG.")
-@click.option(
-    "--ties",
-    type=click.Choice(["label", "average", "worst"]),
-    default="label",
-    show_default=True,
-    help="Equal scores: by document name as trec_eval does, averaged, or the worst order.",
-)
-@click.option(
-    "--empty",
-    type=click.Choice(["skip", "zero_loss", "one"]),
-    default="skip",
-    show_default=True,
-    help="Queries without relevant documents: left out, gain 1, or gain 0.",
-)
+@metric_options(empty="skip", relevant_from=1.0)
 @click.option("--per-query", is_flag=True, help="One line for each run and query.")
 @output_options()
 def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "id_option",
     "ids_option",
     "level_option",
+    "metric_options",
     "model_option",
     "new_file",
     "output_options",
@@ -115,6 +116,43 @@ def level_option(of: str) -> Decorator:
     return click.option(
         "--level", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.9999), help=f"Of {of}."
     )
+
+
+def metric_options(*, empty: str, relevant_from: float | None = None) -> Decorator:
+    """How ranking metrics treat grades, equal scores and rows without anything relevant."""
+    options: list[Decorator] = [
+        click.option(
+            "--relevant-from",
+            type=float,
+            default=relevant_from,
+            show_default=relevant_from is not None,
+            help="Relevant from here on, for metrics that know relevant or not (ap, rr, …).",
+        ),
+        click.option(
+            "--gain", type=click.Choice(["exp", "linear"]), default="exp", show_default=True, help="In (n)DCG."
+        ),
+        click.option(
+            "--ties",
+            type=click.Choice(["label", "average", "worst"]),
+            default="label",
+            show_default=True,
+            help="Equal scores: by label (documents: later name first, as trec_eval), averaged, or the worst order.",
+        ),
+        click.option(
+            "--empty",
+            type=click.Choice(["skip", "zero_loss", "one"]),
+            default=empty,
+            show_default=True,
+            help="Where nothing is relevant: left out, gain 1, or gain 0.",
+        ),
+    ]
+
+    def add(command: Command) -> Command:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
 
 
 def output_options(*forms: str, default: str = "table") -> Decorator:

@@ -175,7 +175,7 @@ class LabelRanker(BaseEstimator):
         if self.surrogate not in ("univariate", *SURROGATES):
             raise InputError(f"surrogate={self.surrogate!r} is unknown; choose univariate, {', '.join(SURROGATES)}")
         if not self.C > 0:
-            raise InputError(f"C={self.C!r}: above 0")
+            raise InputError(f"C={self.C!r}: it must be above 0")
         X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=np.float64)
         relevance, labels = read_relevance(y, X.shape[0])
         weight = read_weights(sample_weight, X.shape[0])

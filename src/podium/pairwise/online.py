@@ -88,7 +88,7 @@ class OnlineRABF:
         """Go on with these votes. `features` is as in `RABF.fit`, and needed for items not known yet."""
         if not comparisons.ordered or comparisons.count is not None:
             raise InputError(
-                "these votes are counted and have no order, which OnlineRABF needs; keep each vote a row (keep=)"
+                "these votes are counted and have no order, which this ranker needs; keep each vote a row (keep=)"
             )
         if features is not None:
             labels, matrix, spec = read_features(features, comparisons.items, id=id)
