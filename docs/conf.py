@@ -1,5 +1,7 @@
 """Sphinx configuration: builds offline."""
 
+import re
+
 from podium._version import __version__
 
 project = "Podium"
@@ -15,4 +17,39 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 napoleon_google_docstring = False
 napoleon_use_rtype = False
+default_role = "code"  # `x` is code, not a reference to guess at
 exclude_patterns = ["_build"]
+
+
+def setup(app):
+    """Docstrings are written to be read as they stand; what would mean something else to Sphinx is escaped here."""
+    app.connect("autodoc-process-docstring", as_written, priority=900)  # after napoleon has read the sections
+
+
+def as_written(app, what, name, obj, options, lines):
+    """Bars and names that end in _ stand for themselves; tables drawn with bars become tables."""
+    made, table = [], []
+    for line in [*lines, ""]:
+        if line.lstrip().startswith("| "):
+            table.append([cell.strip() for cell in line.strip().strip("|").split("|")])
+        elif table and line.lstrip().startswith("|-"):
+            continue  # the rule below the head
+        else:
+            made += listed(table) if table else []
+            table = []
+            field, rest = re.match(r"(\s*:[^:]+:(?=\s)|)(.*)", line).groups()
+            made.append(line if line.lstrip().startswith((">>>", "..")) else field + escaped(rest))
+    lines[:] = made
+
+
+def listed(table):
+    """A table of cells as a directive."""
+    rows = [f"   {'* -' if k == 0 else '  -'} {escaped(cell)}" for row in table for k, cell in enumerate(row)]
+    return ["", ".. list-table::", "   :header-rows: 1", "", *rows, ""]
+
+
+def escaped(text):
+    """Text with bars and trailing underscores that stand for themselves, but for what is code."""
+    parts = re.split(r"(`+[^`]*`+)", text)
+    parts[::2] = [re.sub(r"(?<=\w)_(?!\w)", r"\\_", re.sub(r"(?<!\\)\|", r"\\|", part)) for part in parts[::2]]
+    return "".join(parts)

@@ -63,6 +63,9 @@ def read_comparisons(
 ) -> Comparisons:
     """Read votes from files.
 
+    A column that is not given is recognised by its name; False says that there is none. Labels of a CSV file are text,
+    also where they look like numbers.
+
     Parameters
     ----------
     source : path, glob, folder, list of these, open file, or "-" for standard input
@@ -85,9 +88,6 @@ def read_comparisons(
         Otherwise by the end of the name, or by content.
     delimiter : str, optional
         Otherwise the one among comma, semicolon, tab and bar that the header holds most of.
-
-    A column that is not given is recognised by its name; False says that there is none. Labels of a CSV file are text,
-    also where they look like numbers.
 
     Examples
     --------
