@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import podium
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 from podium.io import read_comparisons, read_comparisons_by, read_table, replacing, scan_table, write_table
 from podium.tables import delimited, jsonlines
 
@@ -554,3 +554,15 @@ def test_a_column_of_rankings_may_have_any_name():
     assert len(votes) == 6
     with pytest.raises(InputError, match="no column 'order'"):
         read_comparisons(io.StringIO("winner,loser\na,b\n"), ranking="order")
+
+
+def test_a_log_without_answers_is_told_and_does_not_block_the_others(tmp_path):
+    empty, full = tmp_path / "empty.jsonl", tmp_path / "full.jsonl"
+    empty.write_text('{"podium": "interview", "seed": 1}\n{"podium": "ask", "max_pairs": 1}\n')
+    full.write_text('{"podium": "interview", "seed": 2}\n{"left": "a", "right": "b", "outcome": 1, "judge": "ann"}\n')
+    with pytest.warns(DataWarning, match=r"empty.jsonl is the log of an interview without answers; it adds nothing"):
+        assert len(read_comparisons([empty, full])) == 1
+    with pytest.warns(DataWarning), pytest.raises(InputError, match=r"empty.jsonl has a header and no rows"):
+        read_comparisons(empty)
+    with pytest.warns(DataWarning), pytest.raises(InputError, match=r"notes of an interview and no rows"):
+        read_table(empty)

@@ -152,6 +152,8 @@ def read_table(
 
     pieces = list(_pieces(source, columns, format, delimiter))
     frames = [piece.frame for piece in pieces]
+    if not frames:
+        raise InputError(f"{source} holds notes of an interview and no rows; give a table")
     try:
         table = pl.concat([frame for frame in frames if frame.height] or frames[:1], how="vertical_relaxed")
     except pl.exceptions.PolarsError as problem:

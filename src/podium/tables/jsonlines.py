@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,12 +27,13 @@ Choose = Callable[[list[str]], list[str]]
 
 def read_json_lines(stream: IO[bytes], where: str, choose: Choose) -> Iterator[pl.DataFrame]:
     """Yield the columns that `choose` picks, some rows at a time. The first lines settle what columns there are."""
-    rows, rest = 0, b""
+    rows, rest, noted = 0, b"", False
     schema: dict[str, Any] | None = None
     while True:
         more = stream.read(BLOCK)
         data = rest + more
         end = data.rfind(b"\n") + 1 if more else len(data)
+        noted = noted or NOTE in data[:end]
         block, rest = _without_notes(data[:end]), data[end:]
         if block and not block.isspace():
             frame = _parse(block, where, rows, schema)
@@ -44,8 +46,10 @@ def read_json_lines(stream: IO[bytes], where: str, choose: Choose) -> Iterator[p
             rows += frame.height
         if not more:
             break
-    if schema is None:
+    if schema is None and not noted:
         raise InputError(f"{where} is empty; expected one JSON object a line")
+    if schema is None:
+        warnings.warn(f"{where} is the log of an interview without answers; it adds nothing", DataWarning, stacklevel=2)
 
 
 def _without_notes(block: bytes) -> bytes:
