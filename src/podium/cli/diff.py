@@ -10,7 +10,7 @@ import click
 from podium.cli.options import chosen_columns, column_options, level_option, output_options
 from podium.cli.output import Output, say
 from podium.errors import InputError, PodiumWarning
-from podium.text import aligned
+from podium.text import aligned, number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -116,13 +116,17 @@ def _table(frame: pl.DataFrame) -> str:
     rows = []
     for row in moved.to_dicts():
         arrow = "=" if row["climbed"] == 0 else f"{'▲' if row['climbed'] > 0 else '▼'}{abs(row['climbed'])}"
-        change = f"{row['change']:+.2f}" + (f" ({row['lower']:+.2f} … {row['upper']:+.2f})" if tested else "")
+        change = _signed(row["change"]) + (f" ({_signed(row['lower'])} … {_signed(row['upper'])})" if tested else "")
         mark = "*" if tested and row["significant"] else ""
         rows.append([row["item"], f"{row['rank_a']} → {row['rank_b']} {arrow}", change, mark])
     lines = [aligned(heads, list(zip(*rows, strict=True)), to_left=heads)]
     if len(frame) > SHOWN:
         lines.append(f"… and {len(frame) - SHOWN:,} more that changed less")
     return "\n".join(lines)
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value >= 0 else ''}{number(value, 2)}"
 
 
 def _remark(found: Differences, frame: pl.DataFrame) -> None:

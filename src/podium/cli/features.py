@@ -99,12 +99,9 @@ def words_without(method: str, given: dict[str, Any]) -> list[str]:
 
 def words_about(model: Any) -> list[str]:
     """Lines on coefficients, residual outliers, items without votes, and judges, where the model has them."""
-    from podium.pairwise.crowd import CrowdBradleyTerry
-    from podium.pairwise.rabf import RABF
-
-    if isinstance(model, RABF):
+    if hasattr(model, "with_features"):
         return _about_features(model)
-    if isinstance(model, CrowdBradleyTerry):
+    if hasattr(model, "by_judge"):
         rows = model.judge_frame().head(SHOWN).rows(named=True)
         lines = [
             f"  {row['judge']}  {row['reliability']:.2f} ± {1.96 * row['std_error']:.2f}  {row['votes']:g} votes"
