@@ -124,6 +124,8 @@ def test_a_log_goes_on_as_it_was_begun(table, options, message):
         ("id\na\n", (), "1 items; an order needs at least two"),
         ("id\na\nb\na\n", (), "row 3: 'a' is there twice"),
         ("id,text\na,x\nb,y\n", ("--text", "body"), "no column 'body'; there are id, text"),
+        ("id\na\nb\n", ("--top", "2"), "--top 2: there are 2 items; give 1 to 1"),
+        ("id\na\nb\n", ("--top", "1", "--preset", "exact"), "--preset exact orders all items; leave --top out"),
         ("id\na\nb\n", ("--preset", "fast"), "'fast' is not one of"),
     ],
 )

@@ -88,6 +88,10 @@ def ask(
         _same_options(log, ranker)
         click.echo(f"resumed {log}: {ranker.interview.evidence.distinct} pairs answered", err=True)
     else:
+        if top is not None and top >= len(texts):
+            raise InputError(f"--top {top}: there are {len(texts)} items; give 1 to {len(texts) - 1}")
+        if top is not None and preset in ("exact", "paper"):
+            raise InputError(f"--preset {preset} orders all items; leave --top out, or take another preset")
         goal = "order" if top is None else ("top", top)
         ranker = ActiveRanker(
             list(texts), preset=preset, goal=goal, budget=budget, random_share=random_share, seed=seed
