@@ -150,3 +150,15 @@ def test_other_misuse_is_explained():
         mfast_cost(np.zeros((3, 3)), [0, 0, 1])
     with pytest.raises(InputError, match="'auto', 'packing' or 'lp'"):
         lower_bound(np.zeros((3, 3)), method="simplex")
+
+
+def test_several_votes_on_a_pair_are_passed_as_one_and_the_search_comes_to_rest():
+    rng = np.random.default_rng(3)
+    left, right = rng.integers(0, 30, 400), rng.integers(0, 30, 400)
+    left, right = left[left != right], right[left != right]
+    edge = rng.choice([-1.0, 1.0], len(left))
+    wins = np.zeros((30, 30))
+    np.add.at(wins, (left, right), np.maximum(edge, 0.0))
+    np.add.at(wins, (right, left), np.maximum(-edge, 0.0))
+    found = SparseWins(30, left, right, edge).insertion_search(np.arange(30))
+    assert mfast_cost(wins, insertion_search(wins, found)) == mfast_cost(wins, found)

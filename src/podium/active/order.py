@@ -172,7 +172,8 @@ def _exact_windows(windows: np.ndarray) -> np.ndarray:
     room = np.empty(size * (16 + (1 << (size - 2) // 2) + (1 << (size - 3) - (size - 2) // 2)))
     orders = np.zeros((count, size), dtype=np.int64)
     kernel.held_karp(np.ascontiguousarray(windows, dtype=np.float64), best, room, orders)
-    return orders[orders < k].reshape(count, k)
+    kept: np.ndarray = orders[orders < k].reshape(count, k)
+    return kept
 
 
 def insertion_search(wins: np.ndarray, order: np.ndarray | Sequence[int], *, max_passes: int = 100) -> np.ndarray:

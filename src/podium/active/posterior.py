@@ -32,6 +32,7 @@ SCALES = np.array([0.0003, 0.001, 0.003, 0.006, 0.01, 0.015, 0.03, 0.06, 0.1, 0.
 FAR = 1 / 3  # share of all places beyond which two items are far apart
 FAR_FLOOR = 0.3  # mistakes among far pairs count as so many at most: less would leave the cut of a cycle open
 MEMORY = 4  # rounds of fresh answers that the constants are fitted to
+STRETCH = 2048  # neighbours visited in one go
 SAMPLE = 6000  # of them at most so many
 
 
@@ -89,9 +90,10 @@ class Posterior:
     def sweep(self, table: SparseWins, sweeps: int, quantiles: np.ndarray | None = None) -> np.ndarray:
         """Move every item to its posterior mean, `sweeps` times; return the places at `quantiles` (n, r) at the end."""
         curves = _loglik(self.floor), _loglik(self._far_floor(table))
-        target = none = np.empty((self.n, 0))
+        none: np.ndarray = np.empty((self.n, 0))
+        target = none
         for number in range(sweeps):
-            visit = self._rng.permutation(self.n)
+            visit = self._visits()
             wanted = none if quantiles is None or number + 1 < sweeps else quantiles[visit]
             found = np.empty(wanted.shape)
             self._visit(table, curves, visit, wanted, found)
@@ -109,12 +111,29 @@ class Posterior:
         quantiles: np.ndarray,
         target: np.ndarray,
     ) -> None:
-        """Move the items of `visit` one by one; `target` takes the places at their quantiles."""
+        """Move the items of `visit` one by one; `target` takes the places at their quantiles.
+
+        Inside, items are numbered by place: partners are neighbours as a rule, and so are their numbers in memory.
+        """
+        order = self.order
+        place = np.empty(self.n, dtype=np.int32)
+        place[order] = np.arange(self.n, dtype=np.int32)
+        position, spread = self.position[order], self.spread[order]
         kernel.posterior_sweep(
-            table.start, table.partner, table.pull, visit, self.position, self.spread, self.scale, BLUR, TEMPER,
-            *curves, FAR * self.n, REACH, self._steps, self._finder, UNIT,
-            self.prior, self.precision, quantiles, target, np.empty(self.n), np.empty((3, len(self._steps) + 1)),
+            table.start, place[table.partner], table.pull, order, place[visit], position, spread, self.scale, BLUR,
+            TEMPER, *curves, FAR * self.n, REACH, self._steps, self._finder, UNIT, self.prior[order], self.precision,
+            quantiles, target, np.empty(self.n), np.empty((3, len(self._steps) + 1)),
         )  # fmt: skip
+        self.position[order], self.spread[order] = position, spread
+
+    def _visits(self) -> np.ndarray:
+        """All items in random order; beyond some thousands, stretches of places in random order, for the cache."""
+        if self.n <= STRETCH:
+            return self._rng.permutation(self.n)
+        stretch = np.arange(self.n) // STRETCH
+        first = self._rng.permutation(stretch[-1] + 1)[stretch]
+        visits: np.ndarray = self.order[np.argsort(first + self._rng.random(self.n))]
+        return visits
 
     def _far_floor(self, table: SparseWins) -> float:
         """Share of mistakes among answers on pairs that stand more than a third of all places apart.

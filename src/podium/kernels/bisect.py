@@ -276,7 +276,8 @@ def posterior_sweep(
     start: cython.const[cython.longlong][::1],
     partner: cython.const[cython.int][::1],
     pull: cython.const[cython.double][::1],
-    visit: cython.const[cython.longlong][::1],
+    row: cython.const[cython.longlong][::1],
+    visit: cython.const[cython.int][::1],
     position: cython.double[::1],
     spread: cython.double[::1],
     scale: cython.double,
@@ -298,7 +299,7 @@ def posterior_sweep(
 ) -> None:
     """Move every item of `visit` to the mean of its posterior over positions; write its spread and quantiles.
 
-    Row v of start/partner/pull holds v's partners; pull > 0 says v before the partner, weight |pull|; 0 is a tie.
+    Row row[v] of start/partner/pull holds v's partners; pull > 0 says v before the partner, weight |pull|; 0 is a tie.
     At position t the answer "v before j" has log-likelihood table(z), z = (position[j] - t) / s_j, with
     s_j**2 = scale**2 + (blur * spread[j])**2; the table covers -reach..reach. Beyond `far` places from j the answer has
     far_table(z) instead. The grid is position[v] + spread-sized units times `steps`, clipped to 0..n-1; `unit` is its
@@ -330,8 +331,9 @@ def posterior_sweep(
             size = spread[v] * 0.25 if spread[v] * 0.25 > unit else unit
             _lay_out(cython.address(grid), cython.address(steps[0]), position[v], size, n - 1.0, prior[v], precision)
             _add_votes(
-                cython.address(grid), cython.address(curve), start[v], start[v + 1], cython.address(partner[0]),
-                cython.address(pull[0]), cython.address(position[0]), cython.address(width[0]), wide,
+                cython.address(grid), cython.address(curve), start[row[v]], start[row[v] + 1],
+                cython.address(partner[0]), cython.address(pull[0]), cython.address(position[0]),
+                cython.address(width[0]), wide,
             )  # fmt: skip
             total = _moments(cython.address(grid), temper, cython.address(position[v]), cython.address(spread[v]))
             width[v] = per * sqrt(scale * scale + blur * blur * spread[v] * spread[v])

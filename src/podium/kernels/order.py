@@ -276,13 +276,13 @@ def sparse_insertion_pass(
                 k -= 1
             for j in range(k - 1, -1, -1):
                 gain += pull[j]
-                if gain > top:
+                if gain > top and (j == 0 or where[j - 1] != where[j]):  # several votes on a pair are passed as one
                     top = gain
                     to = where[j]
             gain = 0.0
             for j in range(k, size):
                 gain -= pull[j]
-                if gain > top:
+                if gain > top and (j + 1 == size or where[j + 1] != where[j]):
                     top = gain
                     to = where[j]
             if to == at:
