@@ -2,7 +2,7 @@
 
     python -m benchmarks.compare [BASE [HEAD]] [--only NAME …]       default: main against the working tree
 
-Each commit is checked out and built in a folder of its own under build/compare, and the scenarios of the present
+Each commit is unpacked and built in a folder of its own under build/compare, and the scenarios of the present
 working tree are run on both. A ratio above 1 means that HEAD is slower.
 """
 
@@ -34,16 +34,24 @@ for family, scenarios in families().items():
 def built(commit: str | None) -> Path:
     """Folder with the sources of a commit, compiled; None is the working tree."""
     if commit is None:
-        subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=ROOT, check=True)
+        _build(ROOT)
         return ROOT / "src"
     name = subprocess.run(
         ["git", "rev-parse", "--short", commit], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.strip()
     folder = ROOT / "build" / "compare" / name
     if not folder.exists():
-        subprocess.run(["git", "worktree", "add", "--detach", str(folder), name], cwd=ROOT, check=True)
-    subprocess.run([sys.executable, "setup.py", "-q", "build_ext", "--inplace"], cwd=folder, check=True)
+        folder.mkdir(parents=True)
+        sources = subprocess.run(["git", "archive", name], cwd=ROOT, check=True, capture_output=True).stdout
+        subprocess.run(["tar", "x"], cwd=folder, input=sources, check=True)
+    _build(folder)
     return folder / "src"
+
+
+def _build(folder: Path) -> None:
+    """Compile the kernels in place; what the compiler says goes to stderr."""
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    subprocess.run(command, cwd=folder, check=True, stdout=sys.stderr)
 
 
 def timed(source: Path, only: list[str]) -> dict[str, float]:

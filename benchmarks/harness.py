@@ -24,13 +24,14 @@ import sys  # noqa: E402
 import time  # noqa: E402
 import traceback  # noqa: E402
 import warnings  # noqa: E402
-from collections.abc import Callable  # noqa: E402
+from collections.abc import Callable, Iterator  # noqa: E402
+from contextlib import contextmanager  # noqa: E402
 from dataclasses import asdict, dataclass, field  # noqa: E402
 from typing import Any  # noqa: E402
 
 import numpy as np  # noqa: E402
 
-__all__ = ["Data", "NoData", "Result", "Scenario", "Way", "data_folder", "measure", "run_scenario"]
+__all__ = ["Data", "NoData", "Result", "Scenario", "Way", "measure", "public_data", "run_scenario"]
 
 Data = dict[str, Any]
 
@@ -39,12 +40,18 @@ class NoData(Exception):
     """A scenario on public data, and no folder that holds copies of them."""
 
 
-def data_folder() -> str:
-    """The folder given with --data."""
+@contextmanager
+def public_data() -> Iterator[str]:
+    """The folder given with --data; what is not there leaves the scenario out."""
+    from podium.errors import InputError
+
     folder = os.environ.get("PODIUM_BENCHMARK_DATA")
     if not folder:
         raise NoData("needs copies of public data: --data DIR")
-    return folder
+    try:
+        yield folder
+    except InputError as problem:
+        raise NoData(str(problem)) from None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.harness import Data, Scenario, Way, data_folder
+from benchmarks.harness import Data, Scenario, Way, public_data
 
 __all__ = ["SCENARIOS"]
 
@@ -26,7 +26,8 @@ def mulan(name: str, dense: bool):
     def make(rng: np.random.Generator) -> Data:
         from podium.datasets import load_multilabel
 
-        X, Y, n = load_multilabel(name, data_folder())
+        with public_data() as folder:
+            X, Y, n = load_multilabel(name, folder)
         if dense:
             X = X.toarray()
             X = (X - X[:n].mean(axis=0)) / (X[:n].std(axis=0) + 1e-12)

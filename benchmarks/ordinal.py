@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from benchmarks.harness import Data, Scenario, Way, data_folder
+from benchmarks.harness import Data, Scenario, Way, public_data
 
 __all__ = ["SCENARIOS"]
 
@@ -54,7 +54,8 @@ def loaded(name: str):
     def make(rng: np.random.Generator) -> Data:
         from podium.datasets import load_graded
 
-        X, y = load_graded(name, data_folder())
+        with public_data() as folder:
+            X, y = load_graded(name, folder)
         return {"X": X, "y": y - 1}
 
     return make
