@@ -47,6 +47,7 @@ class Reliability:
 
 
 def reliability(votes: Comparisons, splits: int, rng: np.random.Generator) -> Reliability | None:
+    """Agreement of the two halves over random splits; None where a half is too thin to be scored."""
     correlations, agreements = [], []
     for _ in range(splits):
         try:
@@ -104,6 +105,7 @@ def _moves(
 
 
 def influence_frame(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    """The refits as a table, the strongest first."""
     import polars as pl
 
     schema = {"kind": pl.String, "dropped": pl.String, "votes": pl.Float64, "leader": pl.String, "moved": pl.String}
