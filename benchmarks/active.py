@@ -1,9 +1,11 @@
 """What a question buys: our presets beside other ways to choose pairs, at the same number of distinct questions.
 
-    python -m benchmarks.active figures        the table of the documentation, on held-out seeds
-    python -m benchmarks.active rivals         against uniform + Bradley-Terry, sorts, TrueSkill- and Crowd-BT-driven
-    python -m benchmarks.active kemeny         orders of least disagreement: cost, lower bound, seconds
-    python -m benchmarks.active features       what informative and useless features change
+    python -m benchmarks.active figures                     the table of the documentation, on held-out seeds
+    python -m benchmarks.active rivals [--n N] [--seeds S]  against uniform + Bradley-Terry, sorts, TrueSkill- and
+                                                            Crowd-BT-driven questions, ASAP
+    python -m benchmarks.active large                       100,000 items: CPU, rounds, cost, memory
+    python -m benchmarks.active kemeny                      orders of least disagreement, beside CP-SAT and corankco
+    python -m benchmarks.active features                    what informative and useless features change
 
 Costs are divided by the best known: the cheapest of several local searches on all answers (n <= 1,000), beyond that the
 hidden order. Constants were tuned on seeds 0 to 11; `figures` and `rivals` use seeds from 7,000 on.
@@ -11,12 +13,14 @@ hidden order. Constants were tuned on seeds 0 to 11; `figures` and `rivals` use 
 
 from __future__ import annotations
 
-import sys
+import argparse
+import resource
 import time
 
 import numpy as np
 
-from benchmarks.peers import crowd_bt, linear_ordering, sorts, trueskill_driven, uniform_bradley_terry
+from benchmarks.harness import Data, Scenario, Way
+from benchmarks.peers import asap, corankco, crowd_bt, linear_ordering, sorts, trueskill_driven, uniform_bradley_terry
 from podium.active import kemeny, rank_with
 from podium.active.oracles import Simulated
 from podium.active.order import iterated_search, mfast_cost
@@ -89,18 +93,22 @@ class _Clock:
         return answers
 
 
-def rivals(seeds: int = 4, sizes: tuple[int, ...] = (100,)) -> None:
-    """Each rival at the questions it asks (sorts) or is given; ours with as many, without check pairs.
-
-    ASAP is left out: there is no adapter for it yet.
-    """
+def rivals(seeds: int = 8, sizes: tuple[int, ...] = (100,)) -> None:
+    """Each rival at the questions it asks (sorts) or is given; ours with as many, without check pairs; paired seeds."""
     ways = {
         "quicksort": sorts.quicksort,
         "mergesort": sorts.mergesort,
         "uniform+BT": uniform_bradley_terry.rank,
         "trueskill-driven": trueskill_driven.rank,
         "crowd-BT": crowd_bt.rank,
+        "ASAP": asap.rank,
     }
+    try:
+        import trueskill  # noqa: F401
+    except ImportError:
+        print("not run: trueskill-driven (package trueskill is not installed)")
+        del ways["trueskill-driven"]
+    print("not run: the exact variant of ASAP (message passing twice for every pair of every batch)")
     print("n,model,level,rival,questions_per_item,rival_ratio,our_ratio,ours_over_rival,worst_over_rival")
     for n in sizes:
         for model, level in MODELS:
@@ -138,25 +146,166 @@ def features(seeds: int = 5, n: int = 400) -> None:
 
 
 def kemeny_orders() -> None:
-    """Cost, lower bound and seconds on tournaments with 10 % flips, beside OR-tools' CP-SAT (one thread, 20 s).
+    """Tournaments with 10 % flips: ours, OR-tools' CP-SAT (one thread, 20 s), corankco's two algorithms.
 
-    corankco is left out: there is no adapter for it yet.
+    Beyond 30 items the rivals are not run: corankco's exact one takes minutes, CP-SAT its 20 s without a proof.
     """
-    print("n,cost,lower_bound,gap,cpu_seconds,cp_sat_cost,cp_sat_bound,cp_sat_cpu_seconds")
+    print("n,way,cost,lower_bound,cpu_seconds")
     for n in (16, 20, 30, 50, 100, 300, 1000):
         wins = Simulated(n, "flips", 0.1, seed=HELD_OUT).matrix().astype(np.float64)
-        start = time.process_time()
-        found = kemeny(wins)
-        took = time.process_time() - start
-        theirs = "not run,,"
-        if n <= 30:
-            start = time.process_time()
-            cost, bound = linear_ordering.rank(wins)
-            theirs = f"{cost:.0f},{bound:.0f},{time.process_time() - start:.3f}"
-        print(f"{n},{found.cost:.0f},{found.lower_bound:.0f},{found.gap:.4f},{took:.3f},{theirs}", flush=True)
+        found, took = _timed(lambda wins=wins: kemeny(wins))
+        print(f"{n},ours,{found.cost:.0f},{found.lower_bound:.0f},{took:.4f}", flush=True)
+        if n > 30:
+            continue
+        for name, run in _kemeny_rivals(wins).items():
+            try:
+                (cost, bound), took = _timed(run)
+            except ImportError as problem:
+                print(f"{n},{name},not installed ({problem.name}),,")
+            else:
+                print(f"{n},{name},{cost:.0f},{bound if bound is None else round(bound)},{took:.4f}", flush=True)
+
+
+def _kemeny_rivals(wins: np.ndarray):
+    def consensus(exact: bool):
+        cost = mfast_cost(wins, corankco.prepare(wins, exact)())
+        return cost, cost if exact else None
+
+    return {
+        "CP-SAT": lambda: linear_ordering.rank(wins),
+        "corankco exact": lambda: consensus(True),
+        "corankco BioConsert": lambda: consensus(False),
+    }
+
+
+def _timed(run):
+    """The result and the CPU seconds, those of child processes included."""
+
+    def spent() -> float:
+        children = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return time.process_time() + children.ru_utime + children.ru_stime
+
+    start = spent()
+    return run(), spent() - start
+
+
+def large(n: int = 100_000, q: int = 36) -> None:
+    """Many items: CPU seconds without the judge's, rounds, cost on random pairs over the hidden order's, memory."""
+    judge = Simulated(n, "flips", 0.1, seed=HELD_OUT)
+    put = _Clock(judge)
+    start = time.process_time()
+    ranker = ours(put, q * n, HELD_OUT)
+    place = np.argsort(np.array(ranker.ranking_.order))
+    took = time.process_time() - start - put.seconds
+    pairs = np.random.default_rng(0).integers(0, n, size=(4_000_000, 2))
+    pairs = pairs[pairs[:, 0] != pairs[:, 1]]
+    said = judge.answer(pairs) > 0.5
+    mine, hidden = (np.mean((p[pairs[:, 0]] < p[pairs[:, 1]]) != said) for p in (place, judge.place))
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print("n,questions_per_item,rounds,cpu_seconds,us_per_question,cost_over_hidden,peak_megabytes")
+    line = f"{n},{q},{ranker.interview.rounds},{took:.1f},{took / (q * n) * 1e6:.1f}"
+    print(f"{line},{mine / hidden:.4f},{memory:.0f}")
+
+
+def main() -> None:
+    """Read the command and its options."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=["figures", "rivals", "features", "kemeny", "large"], nargs="?")
+    parser.add_argument("--n", type=int, nargs="+", default=[100], help="numbers of items, for rivals")
+    parser.add_argument("--seeds", type=int, help="held-out seeds, for figures, rivals and features")
+    options = parser.parse_args()
+    seeds = {} if options.seeds is None else {"seeds": options.seeds}
+    if options.command == "rivals":
+        rivals(sizes=tuple(options.n), **seeds)
+    elif options.command == "features":
+        features(**seeds)
+    elif options.command == "kemeny":
+        kemeny_orders()
+    elif options.command == "large":
+        large()
+    else:
+        figures(**seeds)
+
+
+# What `benchmarks.run` times and keeps -------------------------------------------------------------------------------
+
+
+def _interview(n: int, model: str, level: float, q: int):
+    def make(rng: np.random.Generator) -> Data:
+        return {"judge": Simulated(n, model, level, seed=HELD_OUT), "questions": q * n}
+
+    return make
+
+
+def _ask(data: Data):
+    return lambda: np.array(ours(data["judge"], data["questions"], HELD_OUT).ranking_.order, dtype=np.float64)
+
+
+def _rival(rank):
+    def prepare(data: Data):
+        return lambda: np.asarray(rank(data["judge"], data["questions"], HELD_OUT)[0], dtype=np.float64)
+
+    return prepare
+
+
+def _over_hidden(data: Data, order: np.ndarray) -> str:
+    judge = data["judge"]
+    return f"cost {judge.cost(order.astype(np.int64)) / judge.cost(judge.order):.3f} × the hidden order's"
+
+
+def _tournament(n: int):
+    return lambda rng: {"wins": Simulated(n, "flips", 0.1, seed=HELD_OUT).matrix().astype(np.float64)}
+
+
+def _our_order(data: Data):
+    return lambda: np.array(kemeny(data["wins"]).order, dtype=np.float64)
+
+
+def _cost(data: Data, order: np.ndarray) -> str:
+    return f"cost {mfast_cost(data['wins'], order.astype(np.int64)):.0f}"
+
+
+SCENARIOS = (
+    Scenario(
+        "ask-100",
+        "100 items, 15 questions each, 10 % flips",
+        _interview(100, "flips", 0.1, 15),
+        (
+            Way("podium", _ask, repeats=3),
+            Way("uniform + Bradley–Terry", _rival(uniform_bradley_terry.rank), repeats=3),
+            Way("TrueSkill-driven", _rival(trueskill_driven.rank), repeats=1),
+            Way("Crowd-BT-driven", _rival(crowd_bt.rank), repeats=1),
+            Way("ASAP, approximate", _rival(asap.rank), repeats=1),
+        ),
+        quality=_over_hidden,
+    ),
+    Scenario(
+        "ask-10k",
+        "10,000 items, 31 questions each, 10 % flips",
+        _interview(10_000, "flips", 0.1, 31),
+        (
+            Way("podium", _ask, repeats=3),
+            Way("uniform + Bradley–Terry", _rival(uniform_bradley_terry.rank), repeats=1),
+        ),
+        limit=3.0,
+        quality=_over_hidden,
+    ),
+    *(
+        Scenario(
+            f"kemeny-{n}",
+            f"An order of least disagreement of {n} items, 10 % flips",
+            _tournament(n),
+            (
+                Way("podium (exact)", _our_order),
+                Way("corankco, exact", lambda data: corankco.prepare(data["wins"], True), repeats=1),
+                Way("corankco, BioConsert", lambda data: corankco.prepare(data["wins"], False), repeats=1),
+            ),
+            quality=_cost,
+        )
+        for n in (16, 20)
+    ),
+)
 
 
 if __name__ == "__main__":
-    commands = {"figures": figures, "rivals": rivals, "features": features, "kemeny": kemeny_orders}
-    for command in sys.argv[1:] or ["figures"]:
-        commands[command]()
+    main()
