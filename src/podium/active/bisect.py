@@ -154,8 +154,8 @@ def estimate(state: State, *, sweeps: int = 6) -> Estimate:
     """Read the best order off the answers so far, without asking and without touching `state`.
 
     Sweeps of the posterior place every item; then single moves and exact windows remove the disagreement with the
-    answers that is left. Up to 400 items the search starts again from perturbed orders. If all items were sorted, the
-    same search from that order is kept unless it contradicts more answers.
+    answers that is left. Up to 400 items the search starts again from perturbed orders. If the items were
+    sorted, the same search from that order is kept unless it contradicts more answers.
     """
     votes = state.evidence.votes()
     posterior = Posterior(state.n, state.blocks) if state.posterior is None else state.posterior.copy()

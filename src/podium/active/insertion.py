@@ -38,7 +38,7 @@ def bisect_gaps(
     """Search the gap of `order` for each of `new`, side by side: 0 before all of it, len(order) behind.
 
     Returns the first and the last gap that is left to each, the same after enough `rounds`. A skipped or tied pair
-    counts as either answer, by lot. With `later`, the items of which nothing is known yet, `state.order` is kept up to
+    counts as either answer, by lot. With `later`, the items of which nothing is known yet, `state.sorted` is kept up to
     date: items in the middle of the gaps left to them.
     """
     low, high = np.zeros(len(new), dtype=np.int64), np.full(len(new), len(order))
@@ -52,6 +52,7 @@ def bisect_gaps(
         if later is not None:
             place = [np.arange(len(order)), (low + high - 1) / 2, np.full(len(later), (len(order) - 1) / 2)]
             state.order = np.concatenate([order, new, later])[np.argsort(np.concatenate(place), kind="stable")]
+            state.sorted = state.order
     return low, high
 
 

@@ -56,7 +56,8 @@ def _probe(state: State, sample: np.ndarray) -> Generator[np.ndarray, np.ndarray
     """How many new answers agree with the order of the sample, and how many do not; far pairs, as of a cycle, are left
     out."""
     first, second = np.triu_indices(len(sample), 1)
-    near = second - first <= max(2, len(sample) // 3)
+    apart = second - first
+    near = (apart >= len(sample) // 5) & (apart <= max(2, len(sample) // 3))
     pairs = np.column_stack([sample[first[near]], sample[second[near]]])
     pairs = pairs[~state.evidence.closed(state.evidence.keys(pairs))]
     pairs = pairs[state.rng.permutation(len(pairs))[: max(PROBE, state.n // 50)]]

@@ -30,7 +30,7 @@ class State:
 
     `order` is the best order an algorithm has so far and `spread` its own idea of how many places each item may be
     off (infinite before it has one); `blocks` are the tiers of a decomposition, if one was made, `posterior` the places
-    of a bisection, `sorted` the order of a sort of all items, if one came to its end. `evidence` holds every answer,
+    of a bisection, `sorted` the order of a sort of all items, as far as it came. `evidence` holds every answer,
     also those that the algorithm did not ask for; `weights` say how far each rater is to be believed (all alike if
     None). `found` is what a bisection read off the answers at its end, with the version of the evidence at that time.
     """
