@@ -8,7 +8,8 @@
     python -m benchmarks.active features                    what informative and useless features change
 
 Costs are divided by the best known: the cheapest of several local searches on all answers (n <= 1,000), beyond that the
-hidden order. Constants were tuned on seeds 0 to 11; `figures` and `rivals` use seeds from 7,000 on.
+hidden order. Constants were tuned on seeds 0 to 11; `figures` uses seeds from 7,000 on, `rivals` from
+7,100.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from podium.active.oracles import Simulated
 from podium.active.order import iterated_search, mfast_cost
 
 HELD_OUT = 7000
+UNSEEN = 7100  # of `rivals`: the start was changed after a look at sorts on seeds from 7,000
 TABLE = [  # n, model, level, questions per item, preset, ratio to reach
     (100, "flips", 0.1, 15, "standard", 1.005),
     (100, "bradley-terry", 0.01, 15, "standard", 1.01),
@@ -115,7 +117,7 @@ def rivals(seeds: int = 8, sizes: tuple[int, ...] = (100,)) -> None:
             best = {}
             for name, way in ways.items():
                 rows = []
-                for seed in range(HELD_OUT, HELD_OUT + seeds):
+                for seed in range(UNSEEN, UNSEEN + seeds):
                     judge = Simulated(n, model, level, seed=seed)
                     best.setdefault(seed, best_known(judge))
                     order, asked = way(judge, 15 * n, seed)

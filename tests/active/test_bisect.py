@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from podium.active import rank_with
 from podium.active.bisect import BisectOptions, bisect, estimate, random_pairs
 from podium.active.features import Features
 from podium.active.interview import Interview
@@ -63,17 +64,42 @@ def test_clean_answers_give_the_hidden_order_with_about_the_questions_of_quickso
     assert ours.asked < 1.3 * sort.asked
 
 
-@pytest.mark.parametrize(("model", "level"), [("flips", 0.1), ("flips", 0.3), ("chaos", 0.02), ("cyclic", 0.0)])
-def test_with_the_same_questions_the_order_is_no_worse_than_quicksort(model, level):
+NOISE = [
+    ("flips", 0.0),
+    ("flips", 0.1),
+    ("flips", 0.3),
+    ("bradley-terry", 0.01),
+    ("bradley-terry", 0.05),
+    ("cyclic", 0.05),
+    ("chaos", 0.02),
+    ("long-range", 0.1),
+]
+
+
+@pytest.mark.parametrize(("n", "runs"), [(80, 8), (300, 5)])
+@pytest.mark.parametrize(("model", "level"), NOISE)
+def test_with_the_same_questions_the_order_is_no_worse_than_quicksort(model, level, n, runs):
     excess = []
-    for seed in range(5):
-        judge = Simulated(300, model, level, seed=seed)
-        quick = interviewed(300, judge, seed=seed, start=quicksort)
-        mine = interviewed(300, judge, seed=seed, budget=quick.asked)
-        assert mine.asked <= quick.asked
-        excess.append(judge.cost(estimate(mine.state).order) - judge.cost(quick.order))
-    allowed = 2 * np.std(excess, ddof=1) / np.sqrt(len(excess))
-    assert np.mean(excess) <= allowed + 0.01 * judge.cost(quick.order)
+    for seed in range(runs):
+        judge = Simulated(n, model, level, seed=seed)
+        quick = interviewed(n, judge, seed=seed, start=quicksort)
+        mine = rank_with(judge, range(n), budget=quick.asked, random_share=0.0, seed=seed)
+        assert mine.interview.asked <= quick.asked
+        excess.append(judge.cost(np.array(mine.ranking_.order)) - judge.cost(quick.order))
+    assert np.mean(excess) <= 2 * np.std(excess, ddof=1) / np.sqrt(runs)
+
+
+@pytest.mark.parametrize("preset", ["quick", "standard", "thorough"])
+@pytest.mark.parametrize(("n", "runs"), [(80, 6), (300, 3)])
+@pytest.mark.parametrize(("model", "level"), NOISE)
+def test_no_preset_is_worse_than_quicksort(model, level, n, runs, preset):
+    excess = []
+    for seed in range(runs):
+        judge = Simulated(n, model, level, seed=seed)
+        quick = interviewed(n, judge, seed=seed, start=quicksort)
+        mine = rank_with(judge, range(n), preset=preset, seed=seed)
+        excess.append(judge.cost(np.array(mine.ranking_.order)) - judge.cost(quick.order))
+    assert np.mean(excess) <= 2 * np.std(excess, ddof=1) / np.sqrt(runs)
 
 
 def test_the_noise_is_found_from_fresh_answers():

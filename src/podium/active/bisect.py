@@ -17,6 +17,7 @@ from podium.kernels import bisect as kernel
 __all__ = ["BisectOptions", "Estimate", "bisect", "choose_pairs", "estimate", "random_pairs"]
 
 DENSE = 400  # up to so many items the last search runs on a square array, with restarts
+TURNING = 0.1  # more mistakes among far pairs than elsewhere: there may be a cycle
 UNKNOWN = 0.02  # of a known answer: the weight of one that the posterior expects
 
 
@@ -142,12 +143,17 @@ def choose_pairs(
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the answers so far speak for: an order, how far each item may be off, and the noise of the answers."""
+    """What the answers so far speak for: an order, how far each item may be off, and the noise of the answers.
+
+    `turning` says that far pairs contradict the order much more often than near ones, as on a circle: the places then
+    hold up to a turn of the whole.
+    """
 
     order: np.ndarray
     spread: np.ndarray
     floor: float
     scale: float
+    turning: bool = False
 
 
 def estimate(state: State, *, sweeps: int = 6) -> Estimate:
@@ -167,7 +173,8 @@ def estimate(state: State, *, sweeps: int = 6) -> Estimate:
     if state.sorted is not None:
         kept = _search(table, state.sorted)
         order = kept if table.cost(kept) <= table.cost(order) else order
-    return Estimate(order, posterior.spread, posterior.floor, posterior.scale)
+    turning = posterior.far_floor(table) > posterior.floor + TURNING
+    return Estimate(order, posterior.spread, posterior.floor, posterior.scale, turning)
 
 
 def _search(table: SparseWins, order: np.ndarray) -> np.ndarray:

@@ -41,7 +41,9 @@ class Summary:
     spread : float
         Nine in ten items stand within so many places of where unlimited asking would put them.
     stable : bool
-        The stop signal: more questions would change the order little.
+        The stop signal: more questions would change the order little. Never given while `turning`.
+    turning : bool
+        Far pairs contradict the order much more often than near ones, as on a circle: where it begins is arbitrary.
     until_stable : int
         About how many more questions that takes.
     """
@@ -61,6 +63,7 @@ class Summary:
     cost_interval: tuple[float, float] | None
     spread: float
     stable: bool
+    turning: bool
     until_stable: int
 
     def __str__(self) -> str:
@@ -73,6 +76,8 @@ class Summary:
             lines.append(f"agreement on check pairs {self.agreement:.0%} ({low:.0%} to {high:.0%}, {self.check_votes})")
         lines.append(f"mistakes about {self.noise:.1%}; nine in ten items within {self.spread:.0f} places")
         signal = "stable: more questions would change little"
+        if self.turning:
+            lines.append("far pairs contradict the order, as on a circle: where it begins is arbitrary")
         lines.append(signal if self.stable else f"not stable yet: about {self.until_stable} more questions")
         return "\n".join(lines)
 
@@ -93,7 +98,7 @@ def summarise(interview: Interview, estimate: Estimate) -> Summary:
     rest = pairs - answered
     wrong = 1.0 - share[0] if share else estimate.floor
     posterior = interview.state.posterior
-    stable = is_stable(estimate) if posterior is not None else interview.finished
+    stable = is_stable(estimate) and not estimate.turning if posterior is not None else interview.finished
     return Summary(
         items=n,
         questions=interview.asked,
@@ -110,6 +115,7 @@ def summarise(interview: Interview, estimate: Estimate) -> Summary:
         cost_interval=(known + rest * (1 - share[2]), known + rest * (1 - share[1])) if share else None,
         spread=float(np.quantile(band(estimate.spread, n), 0.9)),
         stable=stable,
+        turning=estimate.turning,
         until_stable=0 if stable else _until_stable(estimate, n),
     )
 

@@ -89,7 +89,7 @@ class Posterior:
 
     def sweep(self, table: SparseWins, sweeps: int, quantiles: np.ndarray | None = None) -> np.ndarray:
         """Move every item to its posterior mean, `sweeps` times; return the places at `quantiles` (n, r) at the end."""
-        curves = _loglik(self.floor), _loglik(self._far_floor(table))
+        curves = _loglik(self.floor), _loglik(self.far_floor(table))
         none: np.ndarray = np.empty((self.n, 0))
         target = none
         for number in range(sweeps):
@@ -135,7 +135,7 @@ class Posterior:
         visits: np.ndarray = self.order[np.argsort(first + self._rng.random(self.n))]
         return visits
 
-    def _far_floor(self, table: SparseWins) -> float:
+    def far_floor(self, table: SparseWins) -> float:
         """Share of mistakes among answers on pairs that stand more than a third of all places apart.
 
         Where far pairs are wrong more often than near ones, as in a cycle, they must not pull items across the order.
@@ -156,7 +156,7 @@ class Posterior:
         """How likely an answer puts the left item of each pair first."""
         gap, variance = self.predict(pairs)
         right = 1.0 / (1.0 + np.exp(np.clip(-gap / np.sqrt(self.scale**2 + BLUR**2 * variance), -30, 30)))
-        floor = np.where(np.abs(gap) > FAR * self.n, self._far_floor(table), self.floor)
+        floor = np.where(np.abs(gap) > FAR * self.n, self.far_floor(table), self.floor)
         chances: np.ndarray = floor + (1.0 - 2.0 * floor) * right
         return chances
 
