@@ -188,7 +188,7 @@ X0, Y0 = problem(n=6, K=3)
         (lambda: LabelRanker("best@3").fit(X0, Y0), "is no metric"),
         (lambda: LabelRanker(scorer="tree").fit(X0, Y0), "scorer='tree' is unknown"),
         (lambda: LabelRanker(surrogate="hinge").fit(X0, Y0), "surrogate='hinge' is unknown"),
-        (lambda: LabelRanker(C=0).fit(X0, Y0), "C=0: above 0"),
+        (lambda: LabelRanker(C=0).fit(X0, Y0), "C=0: it must be above 0"),
         (lambda: LabelRanker(max_relevance=1).fit(X0, 2 * Y0), "relevance 2 is above 1"),
         (lambda: LabelRanker().fit(X0, Y0[:, 0]), "one column for each label"),
         (lambda: LabelRanker().fit(X0, Y0, sample_weight=[1, 2]), "one weight for each of the 6 rows"),
