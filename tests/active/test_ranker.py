@@ -110,6 +110,21 @@ def test_several_raters_share_the_work_and_keep_their_names():
     assert set(ranker.comparisons.judges) == {"ann", "bob"}
 
 
+def test_the_share_of_mistakes_is_withheld_until_twenty_fresh_answers_tell_it():
+    ranker = ActiveRanker(range(60), seed=0)
+    pairs = ranker.ask(3)
+    ranker.tell(pairs, [1 if left < right else 0 for left, right in pairs])
+    assert ranker.summary().noise is None
+    assert ranker.summary().close_calls is None
+    assert "mistakes: too few answers to tell; nine in ten" in str(ranker.summary())
+    judge = Simulated(60, "flips", 0.1, seed=2)
+    found = rank_with(judge, range(60), seed=0).summary()
+    assert 0.02 <= found.noise <= 0.2
+    assert f"mistakes about {found.noise:.1%}; nine in ten" in str(found)
+    # All pairs of six items, asked at once: none was predicted before, so nothing is known of mistakes.
+    assert rank_with(lambda a, b: a < b, range(6), preset="exact", seed=0).summary().noise is None
+
+
 def test_agreement_on_check_pairs_measures_the_noise():
     ranker = rank_with(Simulated(300, "flips", 0.2, seed=1), range(300), seed=0, random_share=0.3, budget=9000)
     found = ranker.summary()

@@ -146,7 +146,7 @@ class Estimate:
     """What the answers so far speak for: an order, how far each item may be off, and the noise of the answers.
 
     `turning` says that far pairs contradict the order much more often than near ones, as on a circle: the places then
-    hold up to a turn of the whole.
+    hold up to a turn of the whole. `fresh` counts the answers that the noise rests on.
     """
 
     order: np.ndarray
@@ -154,6 +154,7 @@ class Estimate:
     floor: float
     scale: float
     turning: bool = False
+    fresh: int = 0
 
 
 def estimate(state: State, *, sweeps: int = 6) -> Estimate:
@@ -174,7 +175,7 @@ def estimate(state: State, *, sweeps: int = 6) -> Estimate:
         kept = _search(table, state.sorted)
         order = kept if table.cost(kept) <= table.cost(order) else order
     turning = posterior.far_floor(table) > posterior.floor + TURNING
-    return Estimate(order, posterior.spread, posterior.floor, posterior.scale, turning)
+    return Estimate(order, posterior.spread, posterior.floor, posterior.scale, turning, posterior.fresh)
 
 
 def _search(table: SparseWins, order: np.ndarray) -> np.ndarray:

@@ -18,6 +18,7 @@ __all__ = ["BAND", "Summary", "summarise"]
 
 BAND = 2.5  # half-width of a 90 % band in posterior spreads, plus one place; measured, see docs/active.md
 ENOUGH = 250  # check votes before scores may have intervals
+TELLING = 20  # fresh answers before the share of mistakes is more than a guess made beforehand
 LEVEL_Z = 1.645  # 90 %
 
 
@@ -34,8 +35,9 @@ class Summary:
     check_votes : int
         Answered check pairs; `agreement` is the share of the later half that the order before them predicted, with a
         90 % interval (None without check votes).
-    noise : float
-        Estimated share of plain mistakes; `close_calls` is the width of the zone, in places, where answers waver.
+    noise, close_calls : float or None
+        Estimated share of plain mistakes, and the width of the zone, in places, where answers waver; None before 20
+        answers that were predicted before they were used.
     cost : float
         Estimated number of all n(n-1)/2 answers that contradict the order, with a 90 % interval.
     spread : float
@@ -57,8 +59,8 @@ class Summary:
     check_votes: int
     agreement: float | None
     agreement_interval: tuple[float, float] | None
-    noise: float
-    close_calls: float
+    noise: float | None
+    close_calls: float | None
     cost: float
     cost_interval: tuple[float, float] | None
     spread: float
@@ -74,7 +76,8 @@ class Summary:
         if self.agreement is not None and self.agreement_interval is not None:
             low, high = self.agreement_interval
             lines.append(f"agreement on check pairs {self.agreement:.0%} ({low:.0%} to {high:.0%}, {self.check_votes})")
-        lines.append(f"mistakes about {self.noise:.1%}; nine in ten items within {self.spread:.0f} places")
+        mistakes = "mistakes: too few answers to tell" if self.noise is None else f"mistakes about {self.noise:.1%}"
+        lines.append(f"{mistakes}; nine in ten items within {self.spread:.0f} places")
         signal = "stable: more questions would change little"
         if self.turning:
             lines.append("far pairs contradict the order, as on a circle: where it begins is arbitrary")
@@ -98,6 +101,7 @@ def summarise(interview: Interview, estimate: Estimate) -> Summary:
     rest = pairs - answered
     wrong = 1.0 - share[0] if share else estimate.floor
     posterior = interview.state.posterior
+    known_noise = estimate.fresh + told >= TELLING
     stable = is_stable(estimate) and not estimate.turning if posterior is not None else interview.finished
     return Summary(
         items=n,
@@ -109,8 +113,8 @@ def summarise(interview: Interview, estimate: Estimate) -> Summary:
         check_votes=told,
         agreement=share[0] if share else None,
         agreement_interval=share[1:] if share else None,
-        noise=estimate.floor,
-        close_calls=estimate.scale,
+        noise=estimate.floor if known_noise else None,
+        close_calls=estimate.scale if known_noise else None,
         cost=known + rest * wrong,
         cost_interval=(known + rest * (1 - share[2]), known + rest * (1 - share[1])) if share else None,
         spread=float(np.quantile(band(estimate.spread, n), 0.9)),

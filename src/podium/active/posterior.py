@@ -49,6 +49,8 @@ class Posterior:
         Places expected beforehand (from features), and how much that is worth; precision 0 for nothing.
     probed : (float, float)
         Right and wrong answers to pairs that are no close calls: they tell `floor` from `scale`.
+    fresh : int
+        Answers, each predicted before it was used, that `floor` and `scale` rest on.
     """
 
     def __init__(self, n: int, blocks: list[np.ndarray] | None = None) -> None:
@@ -60,6 +62,7 @@ class Posterior:
         self.prior = np.zeros(n)
         self.precision = 0.0
         self.probed = 0.0, 0.0
+        self.fresh = 0
         self._fresh: list[tuple[np.ndarray, np.ndarray]] = []
         self._rng = np.random.default_rng(0)  # only the order in which items are visited
         away = (RATIO ** np.arange(1, SIDE + 1) - 1) / (RATIO - 1)
@@ -77,7 +80,7 @@ class Posterior:
         """A posterior that can be swept without changing this one."""
         twin = Posterior(self.n)
         twin.position, twin.spread = self.position.copy(), self.spread.copy()
-        twin.floor, twin.scale = self.floor, self.scale
+        twin.floor, twin.scale, twin.fresh = self.floor, self.scale, self.fresh
         twin.prior, twin.precision = self.prior, self.precision
         return twin
 
@@ -164,6 +167,7 @@ class Posterior:
         """Refit `floor` and `scale` with fresh answers to pairs that were predicted (`gap`, `variance`) before."""
         told = ~np.isnan(answers) & (answers != 0.5)
         agrees = np.where(answers[told] > 0.5, gap[told], -gap[told])
+        self.fresh += len(agrees)
         self._fresh = [*self._fresh[1 - MEMORY :], (agrees, variance[told])]
         agrees, variance = (np.concatenate(column) for column in zip(*self._fresh, strict=True))
         if len(agrees) < 20:

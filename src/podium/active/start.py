@@ -43,12 +43,13 @@ def sorted_start(state: State, limit: float, *, whole: bool = True) -> Generator
     else:
         state.posterior = posterior = Posterior(n)
         posterior.floor, posterior.scale = noise
+        posterior.fresh = int(right + wrong)
         growth = 2 if limit < n * (np.log2(n) - 1.25 + SPARE) else 4
         state.order = state.sorted = yield from sort_in(state, items[size:], sample, growth=growth)
         posterior = Posterior(n, [np.array([item]) for item in state.order])
         posterior.spread[:] = 0.5 + share * n
         posterior.floor, posterior.scale = noise
-    posterior.probed = right + TRUST, wrong
+    posterior.probed, posterior.fresh = (right + TRUST, wrong), int(right + wrong)
     return posterior
 
 
