@@ -349,10 +349,12 @@ class SparseWins:
         order = np.array(order, dtype=np.int64)
         place = np.argsort(order)
         longest = int(np.diff(self.start).max(initial=0))
+        partner, pull = np.empty_like(self.partner), np.empty_like(self.pull)
+        kernel.rows_by_place(self.start, self.partner, self.pull, order, self.start.copy(), partner, pull)
         room = np.ones(self.n, dtype=np.int8), np.empty(longest, dtype=np.int64), np.empty(longest)
         for _ in range(max_passes):
             visit = order.copy()
-            if kernel.sparse_insertion_pass(self.start, self.partner, self.pull, order, visit, place, *room) <= 0:
+            if kernel.sparse_insertion_pass(self.start, partner, pull, order, visit, place, *room) <= 0:
                 break
         return order
 

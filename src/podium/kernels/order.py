@@ -236,7 +236,8 @@ def sparse_insertion_pass(
 
     Row v of the table start/partner/edge holds the partners of v and edge = wins[v, partner] - wins[partner, v].
     Among places of equal gain the nearest is taken. Items that are not `stale` have no better place and are passed
-    over; a move makes all partners of the item stale. `where` and `pull` are room for the longest row.
+    over; a move makes all partners of the item stale. `where` and `pull` are room for the longest row. Rows should be
+    sorted by place but for what has moved since (`rows_by_place`): a pivot of a sort has met everybody.
     """
     i: cython.Py_ssize_t
     j: cython.Py_ssize_t
@@ -258,7 +259,7 @@ def sparse_insertion_pass(
             stale[v] = 0
             at = place[v]
             size = start[v + 1] - start[v]
-            for j in range(size):  # insertion sort of the partners by place: rows are short and nearly sorted
+            for j in range(size):  # insertion sort of the partners by place: rows begin sorted and nearly stay so
                 spot = place[partner[start[v] + j]]
                 force = edge[start[v] + j]
                 k = j
@@ -363,3 +364,30 @@ def neighbours(
             start[right[k] + 1] += 1
             partner[spot] = left[k]
             pull[spot] = -edge[k]
+
+
+def rows_by_place(
+    start: cython.const[cython.longlong][::1],
+    partner: cython.const[cython.int][::1],
+    pull: cython.const[cython.double][::1],
+    order: cython.const[cython.longlong][::1],
+    fill: cython.longlong[::1],
+    sorted_partner: cython.int[::1],
+    sorted_pull: cython.double[::1],
+) -> None:
+    """The table of `neighbours` with the partners of each row as they stand in `order`: one pass, no comparison.
+
+    Items in order write themselves into the rows of their partners. `fill` begins as the row starts.
+    """
+    i: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    v: cython.longlong
+    spot: cython.longlong
+    with cython.nogil:
+        for i in range(order.shape[0]):
+            v = order[i]
+            for k in range(start[v], start[v + 1]):
+                spot = fill[partner[k]]
+                fill[partner[k]] += 1
+                sorted_partner[spot] = cython.cast(cython.int, v)
+                sorted_pull[spot] = -pull[k]
