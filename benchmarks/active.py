@@ -17,6 +17,7 @@ from __future__ import annotations
 import argparse
 import resource
 import time
+from itertools import product
 
 import numpy as np
 
@@ -132,19 +133,20 @@ def rivals(seeds: int = 8, sizes: tuple[int, ...] = (100,)) -> None:
 
 
 def features(seeds: int = 5, n: int = 400) -> None:
-    """Cost ratio at equal questions, without features, with informative and with useless ones."""
-    print("questions_per_item,none,informative,useless")
-    for q in (4, 6, 8, 12, 16):
+    """Cost over the hidden order's at equal questions, without features, with informative and with useless ones."""
+    print("model,level,questions_per_item,none,informative,useless")
+    for (model, level), q in product((("flips", 0.1), ("bradley-terry", 0.05)), (4, 6, 8, 12, 16)):
         columns: dict[str, list[float]] = {"none": [], "informative": [], "useless": []}
         for seed in range(HELD_OUT, HELD_OUT + seeds):
-            judge = Simulated(n, "flips", 0.1, seed=seed)
+            judge = Simulated(n, model, level, seed=seed)
             rng = np.random.default_rng(seed)
             telling = np.column_stack([judge.place + rng.normal(0, 0.1 * n, n), rng.normal(size=(n, 3))])
             tables = {"none": None, "informative": telling, "useless": rng.normal(size=(n, 4))}
             for name, table in tables.items():
                 found = rank_with(judge, range(n), budget=q * n, seed=seed, features=table)
                 columns[name].append(judge.cost(np.array(found.ranking_.order)) / judge.cost(judge.order))
-        print(f"{q}," + ",".join(f"{np.mean(values):.4f}" for values in columns.values()), flush=True)
+        means = ",".join(f"{np.mean(values):.4f}" for values in columns.values())
+        print(f"{model},{level},{q},{means}", flush=True)
 
 
 def kemeny_orders() -> None:

@@ -176,6 +176,48 @@ def test_informative_features_say_where_an_item_stands_and_useless_ones_do_not()
     assert useless < 1e-5
 
 
+def test_a_sorted_sample_tells_whether_features_can_make_the_start():
+    rng = np.random.default_rng(1)
+    sample, place = np.arange(0, 200, 13), np.arange(200.0)
+    telling = Features(np.column_stack([place + rng.normal(0, 20, 200), rng.normal(size=(200, 3))]), 200)
+    found = telling.start(sample)
+    assert found.position.argsort().argsort().tolist() == found.position.tolist()  # places, each given once
+    assert np.sqrt(np.mean((found.position - place) ** 2)) < 40  # 58 if drawn by lot
+    assert 10 < found.spread[0] < 45
+    lots = [Features(rng.normal(size=(200, 4)), 200).start(sample) for _ in range(40)]
+    assert sum(lot is not None for lot in lots) <= 2
+
+
+@pytest.mark.parametrize(("model", "level"), [("flips", 0.1), ("bradley-terry", 0.05)])
+def test_informative_features_save_questions_and_useless_ones_cost_at_most_a_twentieth(model, level):
+    n, costs = 200, {}
+    for seed in range(3):
+        judge, rng = Simulated(n, model, level, seed=seed), np.random.default_rng(seed)
+        tables = {
+            "none": None,
+            "informative": np.column_stack([judge.place + rng.normal(0, 0.1 * n, n), rng.normal(size=(n, 3))]),
+            "useless": rng.normal(size=(n, 4)),
+        }
+        for name, table in tables.items():
+            found = rank_with(judge, range(n), budget=6 * n, seed=seed, features=table)
+            costs[name] = costs.get(name, 0) + judge.cost(np.array(found.ranking_.order))
+    assert costs["informative"] < 0.9 * costs["none"]
+    assert costs["useless"] <= 1.05 * costs["none"]
+
+
+def test_a_budget_too_small_to_sort_is_not_spent_on_an_unfinished_sort():
+    # Four questions an item where sorting takes seven: at least as good as random pairs ordered by their wins.
+    n, ours, random = 300, 0, 0
+    for seed in range(3):
+        judge = Simulated(n, "bradley-terry", 0.01, seed=seed)
+        ours += judge.cost(np.array(rank_with(judge, range(n), budget=4 * n, seed=seed).ranking_.order))
+        pairs = random_pairs(n, 4 * n, np.random.default_rng(seed))
+        first = judge.answer(pairs)
+        wins = np.bincount(pairs[:, 0], first, n) + np.bincount(pairs[:, 1], 1 - first, n)
+        random += judge.cost(np.argsort(-wins, kind="stable"))
+    assert ours < 0.8 * random
+
+
 def test_bad_features_are_named():
     with pytest.raises(InputError, match="one row for each of the 3 items"):
         Features(np.zeros((2, 2)), 3)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import stats
 
+from podium.active import rank_with
 from podium.active.decompose import PaperOptions, goodness, sample_and_decompose, sample_and_rank, small_size
 from podium.active.erm import cross_block_hinge, order_blocks, svm3
 from podium.active.improve import approx_local_improve, draw_ensemble, estimated_gains, refresh
@@ -40,7 +41,7 @@ def driven(flow, oracle, state):
         return end.value, len(asked)
 
 
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 @given(st.integers(2, 7), st.integers(0, 1000), st.data())
 def test_the_gain_of_a_move_is_the_difference_of_two_costs(n, seed, data):
     rng = np.random.default_rng(seed)
@@ -131,6 +132,32 @@ def test_a_decomposition_of_a_good_order_covers_the_items_and_is_nearly_optimal(
         assert found.optimality <= 1 + epsilon
 
 
+def test_with_the_printed_size_and_threshold_local_chaos_fails_and_with_ours_it_holds():
+    held = {(None, 1.0): 0, (16, 1.5): 0}
+    for seed in range(4):
+        judge = Simulated(150, "flips", 0.2, seed=seed)
+        for small, chaos in held:
+            options = PaperOptions(epsilon=0.5, small=small, chaos=chaos)
+            state = State(150, np.random.default_rng(seed), order=judge.order)
+            blocks, _ = driven(sample_and_decompose(state, judge.order, options), judge, state)
+            found = goodness(judge.matrix(), blocks, small=small_size(150, options))
+            held[small, chaos] += found.is_good(0.5)
+    assert held[16, 1.5] == 4
+    assert held[None, 1.0] <= 1
+
+
+def test_a_decomposition_on_top_of_a_good_order_asks_at_most_six_questions_an_item():
+    for model, level in (("flips", 0.1), ("bradley-terry", 0.01), ("chaos", 0.02)):
+        judge = Simulated(150, model, level, seed=1)
+        ranker = rank_with(judge, range(150), seed=1)
+        state = State(150, np.random.default_rng(1))
+        state.evidence = ranker.interview.evidence
+        before, order = state.evidence.distinct, np.array(ranker.ranking_.order)
+        blocks, _ = driven(sample_and_decompose(state, order, PaperOptions()), judge, state)
+        assert state.evidence.distinct - before <= 6 * 150
+        assert goodness(judge.matrix(), blocks).optimality <= 1.5
+
+
 def test_chaos_stays_in_one_block():
     judge = Simulated(100, "flips", 0.5, seed=0)
     state = State(100, np.random.default_rng(0))
@@ -182,7 +209,7 @@ def test_flows_run_together_share_batches_and_keep_their_results():
     assert end.value.value == [(0, 2.0), (10, 3.0)]
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(st.integers(1, 14), st.integers(1, 5), st.integers(0, 10_000))
 def test_the_hinge_over_blocks_is_the_sum_over_listed_pairs(n, blocks, seed):
     rng = np.random.default_rng(seed)

@@ -57,7 +57,7 @@ def bisect(state: State, options: BisectOptions, features: Features | None = Non
     limit = np.inf if options.questions is None else options.questions * n
     rounds = 1
     if options.sort:
-        posterior = yield from sorted_start(state, options.own * limit, whole=options.top is None)
+        posterior = yield from sorted_start(state, options.own * limit, whole=options.top is None, features=features)
     else:
         yield random_pairs(n, int(options.warm * n), rng)
         posterior = Posterior(n)

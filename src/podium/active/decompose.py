@@ -21,8 +21,8 @@ Blocks = Generator[np.ndarray, np.ndarray, list[np.ndarray]]
 def small_size(n: int, options: PaperOptions) -> int:
     """Up to how many items a block is small.
 
-    The paper says log n / log log n. Under that size local chaos (2.2) failed in 4 of 5 runs; 16 items are still
-    ordered exactly in milliseconds, so 16 is the default.
+    The paper says log n / log log n. With that and its threshold local chaos (2.2) failed in 16 of 32 runs
+    (docs/active-theory.md); 16 items are still ordered exactly in milliseconds, so 16 is the default.
     """
     if options.small is not None:
         return options.small

@@ -11,15 +11,17 @@ from podium.errors import InputError
 
 __all__ = ["Features"]
 
-RIDGE = 1e-3  # times n: enough to keep collinear columns harmless
+RIDGE = 1.0  # pull of the weights towards zero: as much as one item's
+TELLING = 0.5  # of the variance of places: if features leave no more open in the sorted sample, they make the start
 
 
 class Features:
     """A linear guess of every item's place from its features, worth what it proves to be worth.
 
-    Each round the places so far are regressed on the features. The guess for an item leaves that item out (the
+    Places known so far are regressed on the features. The guess for an item that has a place leaves that item out (the
     diagonal of the hat matrix tells how), so the spread of guess against place is honest: informative features give a
-    sharp prior, useless ones a flat one. This is the linear part of RABF with places in the role of scores.
+    sharp prior, useless ones a flat one. This is the linear part X w of RABF with places in the role of scores; RABF
+    on the answers themselves was measured in its stead and orders no better (docs/active-theory.md).
     """
 
     def __init__(self, values: Any, n: int) -> None:
@@ -36,18 +38,46 @@ class Features:
             )
         spread = table.std(axis=0)
         table = (table - table.mean(axis=0))[:, spread > 0] / spread[spread > 0]
-        design = np.column_stack([np.ones(n), table])
-        inverse = np.linalg.inv(design.T @ design + RIDGE * n * np.eye(design.shape[1]))
-        self._design = design
-        self._inverse = inverse
-        self._leverage = np.minimum(np.einsum("ij,jk,ik->i", design, inverse, design), 0.9)
+        self._design = np.column_stack([np.ones(n), table])
+        self._everyone = self._hat(np.arange(n))
+
+    def start(self, sample: np.ndarray) -> Posterior | None:
+        """Places of all items after a sorted `sample`, as far as features predict them; None if they do not."""
+        n = len(self._design)
+        place = (np.arange(len(sample)) + 0.5) * (n / len(sample)) - 0.5
+        guess, error = self._guess(sample, place, self._hat(sample))
+        if error > TELLING * n**2 / 12.0:
+            return None
+        found = Posterior(n)
+        found.position[np.argsort(guess, kind="stable")] = np.arange(n)
+        found.spread[:] = np.sqrt(error)
+        return found
 
     def prior(self, posterior: Posterior) -> tuple[np.ndarray, float]:
         """Expected places without the item's own answers, and the precision of that."""
-        place = posterior.position
-        fitted = self._design @ (self._inverse @ (self._design.T @ place))
-        guess = (fitted - self._leverage * place) / (1.0 - self._leverage)
-        noise = float(np.mean(posterior.spread**2))
-        error = float(np.mean((place - guess) ** 2)) + noise  # places are themselves unsure: never less than that
-        flat = posterior.n**2 / 12.0
-        return guess, max(0.0, 1.0 / error - 1.0 / flat) if error < flat else 0.0
+        n = posterior.n
+        guess, error = self._guess(np.arange(n), posterior.position, self._everyone)
+        return guess, _worth(error + float(np.mean(posterior.spread**2)), n)  # places are themselves unsure
+
+    def _hat(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """What turns places of `rows` into weights, and how far each place pulls its own guess."""
+        design = self._design[rows]
+        pull = RIDGE * np.eye(design.shape[1])
+        pull[0, 0] = 0.0
+        solve = np.linalg.solve(design.T @ design + pull, design.T)
+        return solve, np.minimum(np.einsum("ij,ji->i", design, solve), 0.9)
+
+    def _guess(
+        self, rows: np.ndarray, place: np.ndarray, hat: tuple[np.ndarray, np.ndarray]
+    ) -> tuple[np.ndarray, float]:
+        """Places of all items from those of `rows`, each of these left out for itself, and the mean squared error."""
+        solve, leverage = hat
+        guess: np.ndarray = self._design @ (solve @ place)
+        guess[rows] = (guess[rows] - leverage * place) / (1.0 - leverage)
+        return guess, float(np.mean((place - guess[rows]) ** 2))
+
+
+def _worth(error: float, n: int) -> float:
+    """Precision beyond that of knowing nothing."""
+    flat = n**2 / 12.0
+    return max(0.0, 1.0 / error - 1.0 / flat) if error < flat else 0.0

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from podium.active.features import Features
 from podium.active.insertion import bisect_gaps, sort_in
 from podium.active.posterior import Posterior
 from podium.active.quicksort import quicksort
@@ -18,16 +19,20 @@ PROBE = 20  # questions that look for mistakes in the sample, or a fiftieth of n
 GLANCE = 8  # of these come first; if none is a mistake, no more are asked
 SORTABLE = 0.13  # sort to the end if no more of them are mistakes
 TRUST = 5.0  # right answers to far pairs that are taken for granted
+UNSORTED = 0.7  # of the fewest questions that sort: with less, a sort would stop too early to be of use
 SPARE = 0.6  # questions per item beyond the fewest that sort, from which on fewer rounds matter more
 
 
-def sorted_start(state: State, limit: float, *, whole: bool = True) -> Generator[np.ndarray, np.ndarray, Posterior]:
+def sorted_start(
+    state: State, limit: float, *, whole: bool = True, features: Features | None = None
+) -> Generator[np.ndarray, np.ndarray, Posterior]:
     """Sort a sample and probe it; then sort all others in, or if there are mistakes ask each two questions.
 
     Where answers are clean, or wrong only between far items as in a cycle, sorting is the best use of a question;
     where any answer may be wrong, its early mistakes are too dear. The sample is sorted by QuickSort, whose pivots cut
-    a cycle at one place, which random pairs cannot do. `limit` is how many questions there are;
-    not `whole`: only a part of the order matters, so the rest need not be sorted.
+    a cycle at one place, which random pairs cannot do. `limit` is how many questions there are: far too few to sort
+    are better spent otherwise. Not `whole`: only a part of the order matters, so the rest need not be sorted.
+    If `features` predict the order of the sample, all items start where they say instead, without a question.
     """
     n, rng = state.n, state.rng
     items = rng.permutation(n)
@@ -36,7 +41,12 @@ def sorted_start(state: State, limit: float, *, whole: bool = True) -> Generator
     right, wrong = yield from _probe(state, sample)
     share = wrong / (right + wrong) if right + wrong else 0.5
     noise = max(share, 0.003), max(0.003 * n, 0.05)
-    if (share > SORTABLE or not whole) and size < n:
+    fewest = np.log2(n) - 1.25  # questions per item that sort
+    guessed = features.start(sample) if features is not None and size < n else None
+    if guessed is not None:
+        posterior, state.order = guessed, guessed.order
+        posterior.floor, posterior.scale = noise
+    elif (share > SORTABLE or not whole or limit < UNSORTED * fewest * n) and size < n:
         low, _ = yield from bisect_gaps(state, items[size:], sample, rounds=2)
         state.order, state.blocks = _quarters(sample, items[size:], low)
         posterior = Posterior(n, state.blocks)
@@ -44,7 +54,7 @@ def sorted_start(state: State, limit: float, *, whole: bool = True) -> Generator
         state.posterior = posterior = Posterior(n)
         posterior.floor, posterior.scale = noise
         posterior.fresh = int(right + wrong)
-        growth = 2 if limit < n * (np.log2(n) - 1.25 + SPARE) else 4
+        growth = 2 if limit < (fewest + SPARE) * n else 4
         state.order = state.sorted = yield from sort_in(state, items[size:], sample, growth=growth)
         posterior = Posterior(n, [np.array([item]) for item in state.order])
         posterior.spread[:] = 0.5 + share * n
