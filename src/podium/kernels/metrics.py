@@ -5,6 +5,7 @@ each row of scores.
 """
 
 import cython
+from cython.cimports.podium.kernels.metrics_sort import order_labels, sort_counting, write_in_place
 
 # Columns of `statistics`; metrics/formulas.py reads them by the same numbers. WIDTH more follow for each cut-off.
 COUNT = cython.declare(cython.int, 0)
@@ -29,142 +30,6 @@ WIDTH = cython.declare(cython.int, 8)
 LABEL = cython.declare(cython.int, 0)
 AVERAGE = cython.declare(cython.int, 1)
 WORST = cython.declare(cython.int, 2)
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def order_labels(
-    n: cython.Py_ssize_t,
-    ahead: cython.p_int,
-    tied: cython.p_int,
-    value: cython.pointer(cython.const[cython.double]),
-    falling: cython.bint,
-    order: cython.p_int,
-    spare: cython.p_int,
-) -> cython.void:
-    """Sort 0..n-1 by (ranked before not ranked, ahead, value): values fall or rise within equal `ahead`.
-
-    Labels that were not ranked come last, the least relevant first.
-    """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    left: cython.Py_ssize_t
-    middle: cython.Py_ssize_t
-    right: cython.Py_ssize_t
-    out: cython.Py_ssize_t
-    held: cython.int
-    for i in range(n):
-        order[i] = cython.cast(cython.int, i)
-    if n <= 32:
-        for i in range(1, n):
-            held = order[i]
-            j = i - 1
-            while j >= 0 and goes_before(held, order[j], ahead, tied, value, falling):
-                order[j + 1] = order[j]
-                j -= 1
-            order[j + 1] = held
-        return
-    size = 1
-    while size < n:
-        left = 0
-        while left < n:
-            middle = min(left + size, n)
-            right = min(left + 2 * size, n)
-            i = left
-            j = middle
-            for out in range(left, right):
-                if j >= right or (i < middle and not goes_before(order[j], order[i], ahead, tied, value, falling)):
-                    spare[out] = order[i]
-                    i += 1
-                else:
-                    spare[out] = order[j]
-                    j += 1
-            left = right
-        for i in range(n):
-            order[i] = spare[i]
-        size *= 2
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def goes_before(
-    a: cython.int,
-    b: cython.int,
-    ahead: cython.p_int,
-    tied: cython.p_int,
-    value: cython.pointer(cython.const[cython.double]),
-    falling: cython.bint,
-) -> cython.bint:
-    """Whether label a comes before label b in the order of `order_labels`."""
-    if (tied[a] == 0) != (tied[b] == 0):
-        return tied[b] == 0
-    if tied[a] != 0 and ahead[a] != ahead[b]:
-        return ahead[a] < ahead[b]
-    return value[a] > value[b] if falling and tied[a] != 0 else value[a] < value[b]
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def sort_counting(
-    n: cython.Py_ssize_t, value: cython.p_double, spare: cython.p_double, levels: cython.int, tally: cython.p_int
-) -> cython.double:
-    """Sort `value` downwards; return how many pairs stood the wrong way round (a smaller value first).
-
-    Whole values up to `levels` are sorted by counting, others by merging.
-    """
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    size: cython.Py_ssize_t
-    left: cython.Py_ssize_t
-    middle: cython.Py_ssize_t
-    right: cython.Py_ssize_t
-    out: cython.Py_ssize_t
-    grade: cython.int
-    level: cython.int
-    wrong: cython.double = 0.0
-    if levels == 1:
-        return 0.0
-    if levels > 1:
-        for level in range(levels + 1):
-            tally[level] = 0
-        for i in range(n):
-            grade = cython.cast(cython.int, value[i])
-            wrong += tally[grade]  # values below this one, so far
-            for level in range(levels + 1):
-                tally[level] += level > grade
-        j = n
-        for level in range(levels + 1):
-            size = n if level == levels else tally[level + 1]
-            while j > n - size:
-                j -= 1
-                value[j] = level
-        return wrong
-    size = 1
-    while size < n:
-        left = 0
-        while left < n:
-            middle = min(left + size, n)
-            right = min(left + 2 * size, n)
-            i = left
-            j = middle
-            for out in range(left, right):
-                if j >= right or (i < middle and value[i] >= value[j]):
-                    spare[out] = value[i]
-                    i += 1
-                else:
-                    wrong += middle - i
-                    spare[out] = value[j]
-                    j += 1
-            left = right
-        for i in range(n):
-            value[i] = spare[i]
-        size *= 2
-    return wrong
 
 
 @cython.cfunc
@@ -276,6 +141,32 @@ def exact_gains(
 
 
 @cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def first_hit(
+    m: cython.double,
+    start: cython.Py_ssize_t,
+    size: cython.Py_ssize_t,
+    inside: cython.Py_ssize_t,
+    none: cython.p_double,
+) -> cython.double:
+    """Expected 1 / rank of the first of m relevant labels among `size` tied ones, 0 when beyond the first `inside`.
+
+    `none` receives the chance that none of them is inside; `start` labels are ahead of them all.
+    """
+    i: cython.Py_ssize_t
+    chance: cython.double
+    rr: cython.double = 0.0
+    none[0] = 1.0
+    for i in range(inside):
+        chance = min(m / (size - i), 1.0)
+        rr += none[0] * chance / (start + i + 1.0)
+        none[0] *= 1.0 - chance
+    return rr
+
+
+@cython.cfunc
 @cython.nogil
 @cython.exceptval(check=False)
 def mean_gains(
@@ -303,8 +194,7 @@ def mean_gains(
     size: cython.Py_ssize_t
     inside: cython.Py_ssize_t
     p: cython.longlong
-    chance: cython.double
-    low: cython.double
+    low: cython.double = 1.0
     ap: cython.double = 0.0
     rr: cython.double = 0.0
     bad: cython.double = 0.0
@@ -329,11 +219,7 @@ def mean_gains(
         for i in range(size):
             ap += m / size * (k + 1.0 + i * slope) / (start + i + 1.0)
         if k == 0:
-            low = 1.0  # chance that no relevant label came yet
-            for i in range(size):
-                chance = min(m / (size - i), 1.0)
-                rr += low * chance / (start + i + 1.0)
-                low *= 1.0 - chance
+            rr = first_hit(m, start, size, size, cython.address(low))
         bad += m * (start - k) + 0.5 * m * (size - m) + 0.5 * unequal
         total += gains * (running[start + size] - running[start]) / size
         for c in range(n_cuts):
@@ -345,11 +231,7 @@ def mean_gains(
                 worth * (inside * (start + 0.5 * (inside + 1.0)) + (size - inside) * (p + 1.0)) / size
             )
             if k == 0:
-                low = 1.0
-                for i in range(inside):
-                    chance = min(m / (size - i), 1.0)
-                    out[BASE + c * WIDTH + CUT_RR] += low * chance / (start + i + 1.0)
-                    low *= 1.0 - chance
+                out[BASE + c * WIDTH + CUT_RR] = first_hit(m, start, size, inside, cython.address(low))
                 out[BASE + c * WIDTH + CUT_HIT] = 1.0 - low
         k = end
     for k in range(ranked, n):  # not ranked: behind everything that was
@@ -360,27 +242,6 @@ def mean_gains(
     out[RR] = rr
     out[BAD] = bad
     out[DCG] = total
-
-
-@cython.cfunc
-@cython.nogil
-@cython.exceptval(check=False)
-def write_in_place(
-    n: cython.Py_ssize_t,
-    width: cython.Py_ssize_t,
-    ahead: cython.p_int,
-    order: cython.p_int,
-    spare: cython.p_int,
-) -> cython.void:
-    """Sort labels that all have a different rank below `width`, by writing each where it belongs; O(width)."""
-    k: cython.Py_ssize_t
-    at: cython.Py_ssize_t = 0
-    for k in range(n):
-        spare[ahead[k]] = cython.cast(cython.int, k + 1)
-    for k in range(width):
-        order[at] = spare[k] - 1
-        at += spare[k] != 0
-        spare[k] = 0
 
 
 @cython.cfunc
@@ -482,10 +343,11 @@ def statistics(
                 for k in range(ranked, n):
                     rank[k] = cython.cast(cython.int, widths[i] + 1 + k - ranked)
                 exact_gains(n, ranked, rank, values, gains, first_discount, first_cut, n_cuts, row)
-            row[BAD] += sort_counting(n, values, room, levels, cython.address(tally[0]))
-            if levels > 1:
-                for k in range(n):
-                    gains[k] = level_gain[cython.cast(cython.int, values[k])]
-            elif levels == 0:
-                sort_counting(n, gains, room, 0, cython.address(tally[0]))
+            if levels != 1:  # else all are worth the same, and in order
+                row[BAD] += sort_counting(n, values, room, levels, cython.address(tally[0]))
+                if levels == 0:
+                    sort_counting(n, gains, room, 0, cython.address(tally[0]))
+                else:
+                    for k in range(n):
+                        gains[k] = level_gain[cython.cast(cython.int, values[k])]
             best_possible(n, widths[i] + n - ranked, levels, values, gains, first_running, first_cut, n_cuts, row)

@@ -19,6 +19,7 @@ __all__ = ["OnlineRABF"]
 
 Floats = NDArray[np.float64]
 
+LOSSES = ("logistic", "squared")
 SCHEDULES = ("constant", "sqrt", "strong")
 
 
@@ -137,27 +138,32 @@ class OnlineRABF:
             if spec is not None and spec.names != self._spec.names:
                 raise InputError(f"features are {few(spec.names)}; the model began with {few(self._spec.names)}")
             return
-        if self.loss not in ("logistic", "squared"):
-            raise InputError(f"loss={self.loss!r} is not known; use 'logistic' or 'squared'")
-        if self.schedule not in SCHEDULES:
-            raise InputError(f"schedule={self.schedule!r} is not known; use {', '.join(map(repr, SCHEDULES))}")
-        for name in ("feature_penalty", "residual_penalty", "step"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0) or (name == "step" and value == 0):
-                raise InputError(f"{name}={value}: it must be a finite number, not negative, and a step above 0")
-        if self.schedule == "strong" and min(self.feature_penalty, self.residual_penalty) == 0:
-            raise InputError("schedule='strong' needs feature_penalty and residual_penalty above 0")
-        largest = self.step * max(self.feature_penalty, self.residual_penalty)
-        if self.schedule != "strong" and largest >= 1:
-            raise InputError(
-                f"step · penalty is {largest:g}; at 1 and beyond a step would turn scores over: lower either"
-            )
+        self._check_options()
         self._spec = spec or FeatureSpec((), ())
         d = len(self._spec.names)
         self._index: dict[Hashable, int] = {}
         self._features, self._rest = np.empty((0, d)), np.zeros((3, 0))  # per item: r, and two sums for averages
         self._weights = np.zeros((3, d))
         self._scalars = np.array([0.0, 1.0, 1.0, 0.0, 0.0])  # votes; factors of w and r; their sums over votes
+
+    def _check_options(self) -> None:
+        for name, known in (("loss", LOSSES), ("schedule", SCHEDULES)):
+            if getattr(self, name) not in known:
+                choices = ", ".join(map(repr, known))
+                raise InputError(f"{name}={getattr(self, name)!r} is not known; use {choices}")
+        for name in ("feature_penalty", "residual_penalty", "step"):
+            value = getattr(self, name)
+            if not (np.isfinite(value) and value >= 0) or (name == "step" and value == 0):
+                raise InputError(f"{name}={value}: it must be a finite number, not negative, and a step above 0")
+        if self.schedule == "strong":
+            if min(self.feature_penalty, self.residual_penalty) == 0:
+                raise InputError("schedule='strong' needs feature_penalty and residual_penalty above 0")
+            return
+        largest = self.step * max(self.feature_penalty, self.residual_penalty)
+        if largest >= 1:
+            raise InputError(
+                f"step · penalty is {largest:g}; at 1 and beyond a step would turn scores over: lower either"
+            )
 
     def _places(self, items: Iterable[Hashable]) -> NDArray[np.int32]:
         self._begin()
