@@ -15,6 +15,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from benchmarks.run import families
+
 ROOT = Path(__file__).parent.parent
 ROUNDS = 3
 
@@ -50,7 +52,7 @@ def built(commit: str | None) -> Path:
 
 def _build(folder: Path) -> None:
     """Compile the kernels in place; what the compiler says goes to stderr."""
-    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace"]
+    command = [sys.executable, "setup.py", "-q", "build_ext", "--inplace", "-j", str(os.cpu_count() or 1)]
     subprocess.run(command, cwd=folder, check=True, stdout=sys.stderr)
 
 
@@ -70,6 +72,9 @@ def main() -> None:
     parser.add_argument("head", nargs="?")
     parser.add_argument("--only", nargs="+", default=[])
     options = parser.parse_args()
+    known = {scenario.name for scenarios in families().values() for scenario in scenarios}
+    if unknown := sorted(set(options.only) - known):
+        parser.error(f"no scenario {', '.join(unknown)}; there are {', '.join(sorted(known))}")
     sides = {"base": built(options.base), "head": built(options.head)}
     best: dict[str, dict[str, float]] = {side: {} for side in sides}
     for _ in range(ROUNDS):

@@ -1,7 +1,8 @@
 """From the places of the relevant labels of each row to everything a ranking metric is made of.
 
-Loss and gain formulas are not here (metrics/formulas.py): these loops give their ingredients, a line of columns for
-each row of scores.
+A row is sorted (metrics_sort.py), measured (`exact_gains`, or `mean_gains` over ties) and set beside the best ranking
+of the same labels (`best_possible`). Loss and gain formulas are not here (metrics/formulas.py): these loops give their
+ingredients, a line of columns for each row of scores.
 """
 
 import cython
@@ -157,12 +158,13 @@ def first_hit(
     """
     i: cython.Py_ssize_t
     chance: cython.double
+    low: cython.double = 1.0  # chance that no relevant label came yet
     rr: cython.double = 0.0
-    none[0] = 1.0
     for i in range(inside):
         chance = min(m / (size - i), 1.0)
-        rr += none[0] * chance / (start + i + 1.0)
-        none[0] *= 1.0 - chance
+        rr += low * chance / (start + i + 1.0)
+        low *= 1.0 - chance
+    none[0] = low
     return rr
 
 
@@ -318,7 +320,9 @@ def statistics(
             ranked = 0
             for k in range(n):
                 ranked += tied[here + k] != 0
-            if ties == LABEL and ranked == n and n > 8 and 16 * n > widths[i]:
+            if n == 1:
+                order[0] = 0
+            elif ties == LABEL and ranked == n and n > 8 and 16 * n > widths[i]:
                 write_in_place(n, widths[i], cython.address(ahead[here]), order, spare)
             else:
                 order_labels(
@@ -343,7 +347,7 @@ def statistics(
                 for k in range(ranked, n):
                     rank[k] = cython.cast(cython.int, widths[i] + 1 + k - ranked)
                 exact_gains(n, ranked, rank, values, gains, first_discount, first_cut, n_cuts, row)
-            if levels != 1:  # else all are worth the same, and in order
+            if levels != 1 and n > 1:  # else all are worth the same, and in order
                 row[BAD] += sort_counting(n, values, room, levels, cython.address(tally[0]))
                 if levels == 0:
                     sort_counting(n, gains, room, 0, cython.address(tally[0]))
