@@ -1,4 +1,7 @@
-"""ASAP (Mikhailiuk, Wilmot, Perez-Ortiz, Yue and Mantiuk, ICPR 2020), written from the paper; no package is published.
+"""ASAP (Mikhailiuk, Wilmot, Perez-Ortiz, Yue and Mantiuk, ICPR 2020); no package is published.
+
+Our own code of the published rule; prior variance, number of passes, the noise in the gain and the spanning-tree batch
+are as in the authors' public Python program.
 
 Scores are normal with variance 1/2, an answer compares scores plus noise of variance 1. The posterior comes from six
 rounds of TrueSkill's message passing over all answers; what a pair would tell is the expected divergence of the two
