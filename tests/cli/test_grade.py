@@ -194,3 +194,25 @@ def test_every_form_of_predictions_holds_the_same_rows(form, table, tmp_path):
 @pytest.mark.parametrize("command", ["fit", "predict", "evaluate"])
 def test_every_command_is_in_the_documentation(command):
     assert f"$ podium grade {command} " in Path("docs/ordinal.md").read_text()
+
+
+def test_the_error_while_learning_is_that_of_rows_not_seen_before(table, tmp_path):
+    arguments = ["fit", table, "--label", "grade", *IDS, "--save", tmp_path / "m.podium", "--format", "csv"]
+    once, thrice = (podium(*arguments, "--passes", n) for n in (1, 3))
+    error = [float(result.stdout.splitlines()[1].split(",")[-1]) for result in (once, thrice)]
+    assert error[0] == error[1]
+    assert "for the first time" in thrice.stderr
+
+
+def test_grades_that_are_words_say_in_which_order_they_were_taken(tmp_path):
+    path = tmp_path / "words.csv"
+    path.write_text("x,grade\n" + "".join(f"{k},{word}\n" for k, word in enumerate(["poor", "fair", "good"] * 5)))
+    said = podium("fit", path, "--label", "grade", "--save", tmp_path / "m.podium")
+    assert "in the order of the alphabet: fair < good < poor" in said.stderr
+    named = podium("fit", path, "--label", "grade", "--save", tmp_path / "m.podium", "--classes", "poor,fair,good")
+    assert "alphabet" not in named.stderr
+
+
+def test_one_column_is_no_range(table, tmp_path):
+    said = podium("fit", table, "--low", "low", "--high", "low", "--save", tmp_path / "m.podium")
+    assert "--low and --high both name 'low'" in str(said.exception)

@@ -127,3 +127,32 @@ def test_a_loss_that_looks_beyond_the_labels_is_refused(table, capfd):
     code, _, err = call(capfd, "fit", folder / "t.svm", "--loss", "sum@99", "--save", folder / "m")
     assert code == 2
     assert "--loss sum@99: there are only 4 labels; use a cut-off up to 4" in err
+
+
+def test_cut_offs_are_those_asked_for(table, capfd):
+    folder, _, _ = table
+    ok(capfd, "fit", folder / "t.csv", "--labels", "tag_*", "--id", "name", "--save", folder / "m.podium")
+    given = ("evaluate", folder / "t.csv", "--labels", "tag_*", "--id", "name", "--model", folder / "m.podium", "--at")
+    out, err = ok(capfd, *given, "2,99")
+    assert "@2" in out
+    assert "--at 99 left out" in err
+    for bad in ("99", "0", "0,2"):
+        code, out, err = call(capfd, *given, bad)
+        assert (code, out) == (2, "")
+        assert "cut-offs from 1 to 4" in err
+
+
+def test_a_pattern_without_columns_a_table_without_rows_and_lines_without_labels_are_named(table, capfd):
+    folder, _, _ = table
+    (folder / "head.csv").write_text("f0,tag_a\n")
+    (folder / "none.svm").write_text(" 0:1.5\n 0:2.5\n")
+    for path, says in (
+        ("t.csv", "--labels 'nope*' matches no column"),
+        ("head.csv", "has no rows"),
+    ):
+        code, _, err = call(capfd, "fit", folder / path, "--labels", "nope*", "--save", folder / "m.podium")
+        assert code == 2
+        assert says in err
+    code, _, err = call(capfd, "fit", folder / "none.svm", "--save", folder / "m.podium")
+    assert code == 2
+    assert "no row has a label" in err

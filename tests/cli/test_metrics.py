@@ -118,3 +118,15 @@ def test_bad_calls_are_named(files, capfd, args, says):
     )
     assert code == 2
     assert says in err
+
+
+def test_metrics_may_be_given_one_by_one(files, capfd):
+    once, _ = ok(capfd, files / "qrels", files / "run", "-m", "ap,rr", "--format", "csv")
+    twice, _ = ok(capfd, files / "qrels", files / "run", "-m", "ap", "-m", "rr", "--format", "csv")
+    assert twice == once
+
+
+def test_relevance_from_nowhere_is_refused(files, capfd):
+    code, _, err = call(capfd, files / "qrels", files / "run", "--relevant-from", "nan")
+    assert code == 2
+    assert "--relevant-from nan is no relevance" in err

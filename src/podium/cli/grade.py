@@ -105,6 +105,8 @@ def fit(
                 advance(len(frame))
         if grader is not None:
             grader.settled = True
+            if number == 1:
+                fresh = grader.classifier.mae_  # later passes meet rows they have seen
     if grader is None or not grader.classifier.n_seen_:
         raise InputError("the table has no rows, so there is nothing to learn from")
     learner = grader.classifier
@@ -116,8 +118,12 @@ def fit(
 
         _draw(plot, lambda axes: progress(grader.curve, ax=axes[0]), 1)
     found = {"rows": learner.n_seen_ // passes, "features": len(grader.features), "grades": len(known)}
-    out.write(pl.DataFrame({name: [value] for name, value in (found | {"error": learner.mae_}).items()}))
-    say(f"error: grades off on average, before each row was learned; saved {save}")
+    out.write(pl.DataFrame({name: [value] for name, value in (found | {"error": fresh}).items()}))
+    first = " for the first time" if passes > 1 else ""
+    say(f"error: grades off on average, before each row was learned{first}; saved {save}")
+    if classes is None and np.asarray(known).dtype.kind not in "iuf":
+        said = " < ".join(map(str, list(known)))
+        say(f"grades are words, taken in the order of the alphabet: {said}; --classes gives another order")
 
 
 @grade.command()
@@ -233,6 +239,8 @@ def _ends(label: str | None, low: str | None, high: str | None) -> list[str]:
     if label is not None and low is None and high is None:
         return [label]
     if label is None and low is not None and high is not None:
+        if low == high:
+            raise InputError(f"--low and --high both name {low!r}; for exact grades use --label {low}")
         return [low, high]
     if label is not None:
         raise InputError("--label is an exact grade, --low and --high are the ends of a range; give one or the other")

@@ -142,12 +142,15 @@ def evaluate(
         cuts = [int(part) for part in at.split(",")]
     except ValueError:
         raise InputError(f"--at {at!r}: whole numbers separated by commas, as in 1,3,5") from None
-    cuts = [p for p in cuts if p <= scores.shape[1]] or [1]
+    cuts, beyond = [p for p in cuts if p <= scores.shape[1]], [p for p in cuts if p > scores.shape[1]]
+    if min(cuts, default=0) < 1:
+        raise InputError(f"--at {at}: there are {scores.shape[1]} labels; give cut-offs from 1 to {scores.shape[1]}")
     found = {kind: ranking_report(examples.Y, scores, cuts, kind=kind, **options) for kind in ("loss", "gain")}
     names = list(found["loss"])
     frame = pl.DataFrame({"metric": names} | {kind: [each[name] for name in names] for kind, each in found.items()})
     out.write(frame)
-    say(f"{examples.Y.shape[0]:,} examples, {examples.Y.shape[1]:,} labels; trained for {ranker.loss}")
+    left = f"; --at {','.join(map(str, beyond))} left out, there are fewer labels" if beyond else ""
+    say(f"{examples.Y.shape[0]:,} examples, {examples.Y.shape[1]:,} labels; trained for {ranker.loss}{left}")
 
 
 def _load(path: Path) -> Any:

@@ -21,7 +21,15 @@ DEFAULT = "ap,rr,ndcg@10,prec@10,recall@100"
 @click.command()
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True)
-@click.option("-m", "--metric", "names", default=DEFAULT, show_default=True, help="Names, separated by commas.")
+@click.option(
+    "-m",
+    "--metric",
+    "names",
+    multiple=True,
+    default=[DEFAULT],
+    show_default=DEFAULT,
+    help="Names, separated by commas; may be given again.",
+)
 @metric_options(empty="skip", relevant_from=1.0)
 @click.option("--per-query", is_flag=True, help="One line for each run and query.")
 @output_options()
@@ -41,7 +49,7 @@ def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> Non
         raise InputError(f"run {twice[0]} is given twice; name each once")
     judged = read_judgements(qrels)
     options = {name: given[name] for name in ("ties", "empty", "gain", "relevant_from")}
-    options |= {"kind": "gain", "metrics": [name.strip() for name in given["names"].split(",")]}
+    options |= {"kind": "gain", "metrics": [name.strip() for names in given["names"] for name in names.split(",")]}
     reports = {}
     for path in runs:
         run = read_run(path)

@@ -47,6 +47,8 @@ def read_examples(
             raise InputError(f"{path}: svmlight files have no columns; leave --labels and --id out")
         n_features = None if features is None else len(features)
         X, Y = read_svmlight(path, n_features, None if known is None else len(known))
+        if labelled and not Y.shape[1]:
+            raise InputError(f"{path}: no row has a label; lines begin with them, as in '3,7 0:1.5'")
         if features is not None and len(features) and features.dtype.kind in "US":
             raise InputError(f"{path}: the model was trained on a table with named columns, not on svmlight lines")
         return Examples(X, Y, np.arange(X.shape[1]), np.arange(Y.shape[1]), {})
@@ -55,10 +57,11 @@ def read_examples(
         if name not in frame.columns:
             raise InputError(f"{path} has no column {name!r}; found {', '.join(frame.columns)}")
     chosen = [name for name in frame.columns if any(fnmatchcase(name, pattern) for pattern in labels)]
+    if not len(frame):
+        raise InputError(f"{path} has no rows; there are no examples")
     if labelled and not chosen:
-        raise InputError(
-            f"{path}: name the label columns with --labels, as in --labels 'tag_*'; found {', '.join(frame.columns)}"
-        )
+        problem = f"--labels {labels[0]!r} matches no column" if labels else "name the label columns with --labels"
+        raise InputError(f"{path}: {problem}, as in --labels 'tag_*'; found {', '.join(frame.columns)}")
     if known is not None:
         lacking = [str(name) for name in known if name not in chosen]
         if lacking:
