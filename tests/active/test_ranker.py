@@ -322,17 +322,50 @@ def test_a_log_of_other_items_or_a_newer_format_is_refused():
         ActiveRanker.replay(FRUIT, log, features=np.arange(8.0))
     with pytest.warns(DataWarning, match="written by podium 0.0.1"):
         ActiveRanker.replay(FRUIT, [log[0] | {"version": "0.0.1"}])
+    with pytest.raises(InputError, match="log, row 3: pair 1: no item 'pepsi'"):
+        ActiveRanker.replay(FRUIT, [*log, {"podium": "ask"}, {"left": "fig", "right": "pepsi", "outcome": 1}])
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        {"format": "2"},
+        {"seed": None},
+        {"options": {"goal": 5}},
+        {"preset": "paper", "options": {"paper": {"colour": 1}}},
+    ],
+)
+def test_a_damaged_header_is_an_input_error(head):
+    with pytest.raises(InputError):
+        ActiveRanker.replay(FRUIT, [ActiveRanker(FRUIT, seed=0).log[0] | head])
+
+
+def test_a_log_whose_questions_are_no_longer_asked_says_from_which_row_on_and_keeps_the_answers():
+    ranker = ActiveRanker(FRUIT, seed=0)
+    for _ in range(6):
+        pairs = ranker.ask(1)
+        ranker.tell(pairs, alphabetical(pairs))
+    log = ranker.log
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ActiveRanker.replay(FRUIT, log)
+    with pytest.warns(DataWarning, match="log, row 2: other questions are asked from here on"):
+        other = ActiveRanker.replay(FRUIT, [log[0] | {"seed": 1}, *log[1:]])
+    with pytest.warns(DataWarning, match="log, row 4: other questions"):  # the second question and its answer are gone
+        ActiveRanker.replay(FRUIT, [*log[:3], *log[5:]])
+    assert len(other.comparisons) == 6
 
 
 def test_malformed_log_lines_are_numbered_and_the_rest_is_kept():
     lines = ['{"left": "a", "right": "b", "outcome": 1}', "{oops", "[1]", '{"left": "a"}', '{"podium": "ask"}']
     lines.append('{"left": "a", "right": "c", "outcome": "maybe"}')
+    lines.append('{"left": "thé'.encode()[:-1])  # cut inside a letter
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         rows = parse_log(lines, "votes.jsonl")
     assert [row.get("podium", "answer") for row in rows] == ["answer", "ask"]
     text = " ".join(str(each.message) for each in said)
-    for line in (2, 3, 4, 6):
+    for line in (2, 3, 4, 6, 7):
         assert f"votes.jsonl, line {line}:" in text
 
 

@@ -7,10 +7,12 @@ import select
 import subprocess
 import sys
 import time
+import warnings
 
 import pytest
 from click.testing import CliRunner
 
+from podium import read_comparisons
 from podium.active.log import parse_log
 from podium.cli import main
 
@@ -71,6 +73,13 @@ def test_the_log_is_read_as_votes(table):
     seen = subprocess.run(command, capture_output=True, text=True, check=False)
     assert seen.returncode == 0, seen.stderr
     assert len(seen.stdout.splitlines()) == 5
+
+
+def test_the_log_of_a_rater_without_a_name_is_read_as_votes(table):
+    _, log = asked(table, "11q")
+    votes = read_comparisons(log)
+    assert len(votes) == 2
+    assert votes.judge is None
 
 
 def test_other_keys_explain_themselves_and_the_ranking_can_be_seen(table):
@@ -154,13 +163,24 @@ def test_a_log_of_other_items_is_refused(table):
 
 def test_a_torn_last_line_is_named_and_the_rest_is_kept(table):
     _, log = asked(table, "11q")
-    with log.open("a") as file:
-        file.write('{"left": "tea", "ri')
-    with pytest.warns(UserWarning, match=r"answers.jsonl, line \d+: not JSON"):
+    with log.open("ab") as file:
+        file.write('{"left": "th\u00e9'.encode()[:-1])  # inside a letter
+    with pytest.warns(UserWarning, match=r"answers.jsonl, line \d+: not"):
         asked(table, "1q")
-    with pytest.warns(UserWarning, match="not JSON"):
-        rows = rows_of(log)
-    assert sum("outcome" in row for row in rows) == 3
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # the torn line is gone: the log reads clean, also as votes
+        assert sum("outcome" in row for row in rows_of(log)) == 3
+        assert len(read_comparisons(log)) == 3
+
+
+def test_labels_with_the_line_ends_of_unicode_are_logged_and_resumed(table):
+    table.write_text("id\nte\u2028a\nmi\u0085lk\ncoffee\n", encoding="utf-8")
+    asked(table, "1q")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result, log = asked(table, "1q")
+    assert "1 pairs answered" in result.stderr
+    assert len(read_comparisons(log)) == 2
 
 
 def test_in_a_terminal_one_key_is_an_answer_and_is_on_disk_before_the_next_question(table):

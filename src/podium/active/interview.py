@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -18,9 +19,10 @@ IDLE = 50  # times in a row that an algorithm may ask for nothing but skipped pa
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """An event: questions were asked for."""
+    """An event: questions were asked for. `digest` is a checksum of the pairs that were handed out."""
 
     max_pairs: int | None
+    digest: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +174,11 @@ class Interview:
         Pairs handed out before come again only when nothing else is left: the algorithm goes on without the last
         quarter of a batch, and answers that come later are still used.
         """
-        self.events.append(Asked(max_pairs))
+        pairs = self._pairs_to_show(max_pairs)
+        self.events.append(Asked(max_pairs, f"{zlib.crc32(pairs.astype('<i8').tobytes()):08x}"))
+        return pairs
+
+    def _pairs_to_show(self, max_pairs: int | None) -> np.ndarray:
         while not self._finished and self.asked < self.budget:
             found = self._hand_out(self._batch, max_pairs)
             if len(found):

@@ -1,12 +1,13 @@
 """The log of an interview: one JSON object a line, a header first; answers are rows that `podium rank` reads.
 
     {"podium": "interview", "version": "0.1.0", "format": 1, "items": "…", "n": 3, "seed": 7, "preset": "standard", …}
-    {"podium": "ask", "max_pairs": 1}
+    {"podium": "ask", "max_pairs": 1, "pairs": "5f0c9a21"}
     {"left": "tea", "right": "milk", "outcome": 1, "judge": "ann", "time": "2026-11-15T10:00:00+00:00"}
     {"podium": "skip", "left": "tea", "right": "coffee", "judge": "ann", "time": null}
 
 Rows that begin with "podium" are notes, not votes. Asks are recorded as well as answers because the moment of asking
-shapes the path: header and rows together give the identical state again.
+shapes the path: header and rows together give the identical state again. "pairs" is a checksum of what was asked then:
+it tells a replay that asks otherwise.
 """
 
 from __future__ import annotations
@@ -51,14 +52,15 @@ def header(items: Sequence[Hashable], seed: int, preset: str, options: dict[str,
 def event_rows(event: Asked | Told, items: Sequence[Any], raters: Sequence[Any]) -> list[dict[str, Any]]:
     """One event of an interview as rows of the log, in the labels of items and raters."""
     if isinstance(event, Asked):
-        return [{"podium": "ask", "max_pairs": event.max_pairs}]
+        return [{"podium": "ask", "max_pairs": event.max_pairs, "pairs": event.digest}]
     rows = []
     for k, ((u, v), value) in enumerate(zip(event.pairs.tolist(), event.values.tolist(), strict=True)):
         row: dict[str, Any] = {"podium": "skip"} if math.isnan(value) else {}
         row |= {"left": items[u], "right": items[v]}
         if not math.isnan(value):
             row["outcome"] = value if value == 0.5 else int(value)
-        row["judge"] = raters[int(event.raters[k])]
+        if (rater := raters[int(event.raters[k])]) is not None:  # votes of nobody in particular have no judge at all
+            row["judge"] = rater
         row["time"] = None if event.times is None else event.times[k]
         if k + 1 < len(event.pairs):
             row["more"] = True  # the next row was told in the same breath
@@ -66,8 +68,11 @@ def event_rows(event: Asked | Told, items: Sequence[Any], raters: Sequence[Any])
     return rows
 
 
-def steps(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any] | list[dict[str, Any]]]:
-    """Take the rows of a log apart: an ask by itself, answers in the groups in which they were told."""
+def steps(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any] | list[dict[str, Any]]]]:
+    """Take the rows of a log after its header apart: an ask by itself, answers in the groups in which they were told.
+
+    With each comes the number of its (last) row in the log.
+    """
     group: list[dict[str, Any]] = []
     for number, row in enumerate(rows, start=2):
         if problem := _problem(row):
@@ -75,17 +80,17 @@ def steps(rows: Iterable[dict[str, Any]]) -> Iterator[dict[str, Any] | list[dict
                 f"log, row {number}: {problem}; mend it, or read the file with parse_log, which leaves it out"
             )
         if row.get("podium") == "ask":
-            yield row
+            yield number, row
         elif row.get("podium") != "interview":
             group.append({key: tuple(cell) if isinstance(cell, list) else cell for key, cell in row.items()})
             if not row.get("more"):
-                yield group
+                yield number, group
                 group = []
     if group:
-        yield group
+        yield number, group
 
 
-def parse_log(lines: Iterable[str], name: str = "log") -> list[dict[str, Any]]:
+def parse_log(lines: Iterable[str | bytes], name: str = "log") -> list[dict[str, Any]]:
     """Read the lines of a log file. A malformed line is named and left out; the rest is kept."""
     rows: list[dict[str, Any]] = []
     for number, line in enumerate(lines, start=1):
@@ -96,6 +101,8 @@ def parse_log(lines: Iterable[str], name: str = "log") -> list[dict[str, Any]]:
             problem = _problem(row)
         except json.JSONDecodeError as error:
             problem = f"not JSON ({error.msg})"
+        except UnicodeDecodeError:
+            problem = "not UTF-8 text"
         if problem:
             warnings.warn(f"{name}, line {number}: {problem}; the line is left out", DataWarning, stacklevel=2)
         else:
@@ -120,14 +127,16 @@ def _problem(row: Any) -> str | None:
 def check_header(rows: Sequence[dict[str, Any]], items: Sequence[Hashable]) -> dict[str, Any]:
     """Return the header of a log after making sure that it belongs to `items` and that this version reads it."""
     if not rows or not isinstance(rows[0], dict) or rows[0].get("podium") != "interview":
-        raise InputError("the log has no header; its first line is {'podium': 'interview', …}: give the whole log")
+        raise InputError(
+            "the log has no header; its first line is {'podium': 'interview', …}: give the whole log, or begin another"
+        )
     head = rows[0]
-    if head.get("format", 0) > FORMAT:
+    missing = {name for name in ("format", "items", "n", "seed", "preset", "options") if head.get(name) is None}
+    if missing or not isinstance(head["options"], dict) or not isinstance(head["format"], int):
+        what = f"lacks {', '.join(sorted(missing))}" if missing else "is not as it was written"
+        raise InputError(f"the log's header {what}; it was damaged, or is no podium log: begin another")
+    if head["format"] > FORMAT:
         raise InputError(f"the log is of the newer podium {head.get('version')}; this is {__version__}: upgrade")
-    missing = {"items", "n", "seed", "preset", "options"} - set(head)
-    if missing or not isinstance(head["options"], dict):
-        missing = missing or {"options"}
-        raise InputError(f"the log's header lacks {', '.join(sorted(missing))}; it was damaged, or is no podium log")
     if head["items"] != fingerprint(items):
         raise InputError(
             f"the log is of other items: it has {head['n']} with hash {head['items']}, these are {len(items)} with "

@@ -274,7 +274,11 @@ class ActiveRanker:
 
     @classmethod
     def replay(cls, items: Sequence[Hashable], log: Sequence[dict[str, Any]], *, features: Any = None) -> Self:
-        """Rebuild the ranker that wrote `log` (rows as in `log`), in the identical state."""
+        """Rebuild the ranker that wrote `log` (rows as in `log`), in the identical state.
+
+        A warning says where that fails: another version, or a log with changed or missing lines, asks otherwise. All
+        answers count even so.
+        """
         head = check_header(log, door.item_labels(items))
         options = head["options"]
         goal = options.get("goal", "order")
@@ -284,25 +288,51 @@ class ActiveRanker:
             ranker = cls(
                 items,
                 preset=head["preset"],
-                goal=goal if isinstance(goal, str) else (goal[0], goal[1]),
+                goal=tuple(goal) if isinstance(goal, list) else goal,
                 budget=options.get("budget"),
                 random_share=options.get("random_share", 0.1),
                 features=features,
                 seed=head["seed"],
-                paper=None if paper is None else PaperOptions(**paper),
+                paper=None if paper is None else _paper_of(paper),
             )
         if ranker._features != options.get("features"):
             raise InputError("the log was made with other features; give replay the same features=")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
-            for step in steps(log[1:]):
+            parting = ranker._repeat(log[1:])
+        if parting is not None:
+            warnings.warn(
+                f"log, row {parting}: other questions are asked from here on than when the log was written (by another "
+                "version, or with other lines); all its answers count, but the state is not the one that was left",
+                DataWarning,
+                stacklevel=2,
+            )
+        return ranker
+
+    def _repeat(self, rows: Sequence[dict[str, Any]]) -> int | None:
+        """Ask and tell as the rows of a log say; return the first row whose questions are not those of the log."""
+        parting = None
+        for number, step in steps(rows):
+            try:
                 if isinstance(step, dict):
-                    ranker.ask(step.get("max_pairs"))
+                    self.ask(step.get("max_pairs"))
+                    asked = self.log_rows(self.interview.events[-1])[0]
+                    if parting is None and step.get("pairs", asked["pairs"]) != asked["pairs"]:
+                        parting = number
                 else:
                     pairs = [(row["left"], row["right"]) for row in step]
                     answers, raters, times = ([row.get(name) for row in step] for name in ("outcome", "judge", "time"))
-                    ranker.tell(pairs, answers, raters, times=times)
-        return ranker
+                    self.tell(pairs, answers, raters, times=times)
+            except InputError as problem:
+                raise InputError(f"log, row {number}: {problem}") from problem
+        return parting
+
+
+def _paper_of(options: Any) -> PaperOptions:
+    try:
+        return PaperOptions(**options)
+    except TypeError as problem:
+        raise InputError(f"the log's header has options of preset 'paper' that do not exist: {options!r}") from problem
 
 
 def rank_with(

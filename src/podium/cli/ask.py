@@ -83,7 +83,7 @@ def ask(
     texts = _read_items(items, id, text_column)
     path = Path(log)
     if path.exists() and path.stat().st_size:
-        rows = parse_log(path.read_text(encoding="utf-8").splitlines(), path.name)
+        rows = parse_log(path.read_bytes().splitlines(), path.name)
         ranker = ActiveRanker.replay(list(texts), rows)
         _same_options(log, ranker)
         click.echo(f"resumed {log}: {ranker.interview.evidence.distinct} pairs answered", err=True)
@@ -158,11 +158,11 @@ class _Log:
 
     def __enter__(self) -> _Log:
         fresh = not self.path.exists() or self.path.stat().st_size == 0
+        if not fresh:
+            _mend_end(self.path)
         self._file = self.path.open("a", encoding="utf-8")
         if fresh:
             self._put(self.ranker.log[:1])
-        elif not self.path.read_bytes().endswith(b"\n"):
-            self._file.write("\n")  # a line that a crash cut short stays by itself
         self._events = 0 if fresh else len(self.ranker.interview.events)
         return self
 
@@ -194,6 +194,21 @@ class _Log:
         self._file.writelines(_line(row) for row in rows)
         self._file.flush()
         os.fsync(self._file.fileno())
+
+
+def _mend_end(path: Path) -> None:
+    """Let the file end with a whole line: one that a crash cut short held no answer yet, and is taken out."""
+    data = path.read_bytes()
+    whole = data.rfind(b"\n") + 1
+    if whole == len(data):
+        return
+    try:
+        json.loads(data[whole:])
+    except ValueError:
+        os.truncate(path, whole)
+    else:
+        with path.open("ab") as file:
+            file.write(b"\n")
 
 
 def _line(row: dict[str, Any]) -> str:
