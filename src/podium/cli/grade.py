@@ -16,7 +16,7 @@ from podium.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-    from podium.ordinal.stream import Grader
+    from podium.ordinal.stream import Grader, RunningScale
 
 __all__ = ["grade"]
 
@@ -82,48 +82,59 @@ def fit(
 
     from podium import models
     from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
-    from podium.ordinal.stream import Grader, RunningScale
 
     ends = _ends(label, low, high)
     if "-" in tables and (passes > 1 or classes is None):
         raise InputError("standard input can be read only once: give --classes, and one pass")
-    grader: Grader | None = None
-    known: Any = None if classes is None else _grades(classes)
-    scale: RunningScale | None = None
-    if known is None:
-        known, scale = _survey(tables, ends, ids)
-    for number in range(1, passes + 1):
-        with counting(f"pass {number} of {passes}") as advance:
-            for row, frame in _pieces(tables):
-                if grader is None:
-                    classifier = PassiveAggressiveOrdinal(variant, C=C, classes=known)
-                    classifier._check_parameters()
-                    grader = Grader.empty(_features(frame, ends, ids), classifier)
-                    if scale is not None:
-                        grader.scale, grader.settled = scale, True
-                grader.learn(_values(frame, grader.features), *_columns(frame, ends, known), row=row)
-                advance(len(frame))
-        if grader is not None:
-            grader.settled = True
-            if number == 1:
-                fresh = grader.classifier.mae_  # later passes meet rows they have seen
-    if grader is None or not grader.classifier.n_seen_:
-        raise InputError("the table has no rows, so there is nothing to learn from")
-    learner = grader.classifier
-    if not learner.n_updates_:
-        raise InputError("every range is open at both ends, so there is nothing to learn from")
+    known, scale = (_grades(classes), None) if classes is not None else _survey(tables, ends, ids)
+    classifier = PassiveAggressiveOrdinal(variant, C=C, classes=known)
+    classifier._check_parameters()
+    grader, error = _learned(tables, ends, ids, classifier, scale, passes)
     models.save(grader, save)
     if plot:
         from podium.grade_plots import progress
 
         _draw(plot, lambda axes: progress(grader.curve, ax=axes[0]), 1)
-    found = {"rows": learner.n_seen_ // passes, "features": len(grader.features), "grades": len(known)}
-    out.write(pl.DataFrame({name: [value] for name, value in (found | {"error": fresh}).items()}))
+    rows = grader.classifier.n_seen_ // passes
+    found = {"rows": rows, "features": len(grader.features), "grades": len(known), "error": error}
+    out.write(pl.DataFrame({name: [value] for name, value in found.items()}))
     first = " for the first time" if passes > 1 else ""
     say(f"error: grades off on average, before each row was learned{first}; saved {save}")
     if classes is None and np.asarray(known).dtype.kind not in "iuf":
         said = " < ".join(map(str, list(known)))
         say(f"grades are words, taken in the order of the alphabet: {said}; --classes gives another order")
+
+
+def _learned(
+    tables: tuple[str, ...],
+    ends: list[str],
+    ids: tuple[str, ...],
+    classifier: Any,
+    scale: RunningScale | None,
+    passes: int,
+) -> tuple[Grader, float]:
+    """The model after so many passes, and its mean absolute error in the first: later ones meet rows they have seen."""
+    from podium.ordinal.stream import Grader
+
+    grader: Grader | None = None
+    error = 0.0
+    for number in range(1, passes + 1):
+        with counting(f"pass {number} of {passes}") as advance:
+            for row, frame in _pieces(tables):
+                if grader is None:
+                    grader = Grader.empty(_features(frame, ends, ids), classifier)
+                    if scale is not None:
+                        grader.scale, grader.settled = scale, True
+                grader.learn(_values(frame, grader.features), *_columns(frame, ends, classifier.classes), row=row)
+                advance(len(frame))
+        if grader is None or not classifier.n_seen_:
+            raise InputError("the table has no rows, so there is nothing to learn from")
+        grader.settled = True
+        error = error if number > 1 else classifier.mae_
+    assert grader is not None  # there is at least one pass
+    if not classifier.n_updates_:
+        raise InputError("every range is open at both ends, so there is nothing to learn from")
+    return grader, error
 
 
 @grade.command()

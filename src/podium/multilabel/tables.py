@@ -45,32 +45,45 @@ def read_examples(
     if Path(str(path)).suffix.lower() in SVMLIGHT:
         if labels or ids:
             raise InputError(f"{path}: svmlight files have no columns; leave --labels and --id out")
-        n_features = None if features is None else len(features)
-        X, Y = read_svmlight(path, n_features, None if known is None else len(known))
-        if labelled and not Y.shape[1]:
-            raise InputError(f"{path}: no row has a label; lines begin with them, as in '3,7 0:1.5'")
-        if features is not None and len(features) and features.dtype.kind in "US":
-            raise InputError(f"{path}: the model was trained on a table with named columns, not on svmlight lines")
-        return Examples(X, Y, np.arange(X.shape[1]), np.arange(Y.shape[1]), {})
+        return _from_lines(path, features, known, labelled)
     frame = read_table(path)
     for name in ids:
         if name not in frame.columns:
             raise InputError(f"{path} has no column {name!r}; found {', '.join(frame.columns)}")
-    chosen = [name for name in frame.columns if any(fnmatchcase(name, pattern) for pattern in labels)]
     if not len(frame):
         raise InputError(f"{path} has no rows; there are no examples")
-    if labelled and not chosen:
-        problem = f"--labels {labels[0]!r} matches no column" if labels else "name the label columns with --labels"
-        raise InputError(f"{path}: {problem}, as in --labels 'tag_*'; found {', '.join(frame.columns)}")
-    if known is not None:
-        lacking = [str(name) for name in known if name not in chosen]
-        if lacking:
-            raise InputError(f"{path}: the model ranks label {lacking[0]!r}, which is not among the label columns")
-        chosen = [str(name) for name in known]
+    chosen = _label_columns(path, frame, labels, known, labelled)
     X, names = _features(path, frame, set(chosen) | set(ids), features)
     Y = _numbers(path, frame.select(chosen).fill_null(0)) if chosen else np.zeros((len(frame), 0))
     carried = {name: frame[name].to_numpy() for name in ids}
     return Examples(X, Y, names, np.array(chosen), carried)
+
+
+def _from_lines(path: Any, features: np.ndarray | None, known: np.ndarray | None, labelled: bool) -> Examples:
+    """Examples of svmlight lines, whose columns are numbers."""
+    n_features = None if features is None else len(features)
+    X, Y = read_svmlight(path, n_features, None if known is None else len(known))
+    if labelled and not Y.shape[1]:
+        raise InputError(f"{path}: no row has a label; lines begin with them, as in '3,7 0:1.5'")
+    if features is not None and len(features) and features.dtype.kind in "US":
+        raise InputError(f"{path}: the model was trained on a table with named columns, not on svmlight lines")
+    return Examples(X, Y, np.arange(X.shape[1]), np.arange(Y.shape[1]), {})
+
+
+def _label_columns(
+    path: Any, frame: pl.DataFrame, labels: Sequence[str], known: np.ndarray | None, labelled: bool
+) -> list[str]:
+    """The columns that hold relevance; those a model ranks, in its order."""
+    chosen = [name for name in frame.columns if any(fnmatchcase(name, pattern) for pattern in labels)]
+    if labelled and not chosen:
+        problem = f"--labels {labels[0]!r} matches no column" if labels else "name the label columns with --labels"
+        raise InputError(f"{path}: {problem}, as in --labels 'tag_*'; found {', '.join(frame.columns)}")
+    if known is None:
+        return chosen
+    lacking = [str(name) for name in known if name not in chosen]
+    if lacking:
+        raise InputError(f"{path}: the model ranks label {lacking[0]!r}, which is not among the label columns")
+    return [str(name) for name in known]
 
 
 def _features(
