@@ -49,9 +49,11 @@ class FeatureSpec:
             raise InputError(f"features: {len(table)} columns; the model was fitted with {len(self.columns)}")
         else:
             table = dict(zip(self.columns, table.values(), strict=True))
-        return self._matrix({name: table[name] for name in self.columns}, labels)
+        return self._matrix({name: table[name] for name in self.columns}, labels, "")
 
-    def _matrix(self, table: Mapping[str, Any], labels: Sequence[Hashable] | None) -> Floats:
+    def _matrix(
+        self, table: Mapping[str, Any], labels: Sequence[Hashable] | None, way: str = ", or set missing='mean'"
+    ) -> Floats:
         parts = []
         for name in self.columns:
             if name in self.levels:
@@ -67,9 +69,7 @@ class FeatureSpec:
                 at = list(dict.fromkeys(rows[places == places[0]].tolist()))
                 where = few([row + 1 if labels is None else labels[row] for row in at])
                 where = where if labels is not None else f"row {where}"
-                raise InputError(
-                    f"features: {self.names[places[0]]!r} is missing for {where}; fill it in, or set missing='mean'"
-                )
+                raise InputError(f"features: {self.names[places[0]]!r} is missing for {where}; fill it in{way}")
             matrix = np.where(holes, self.means, matrix)
         return np.ascontiguousarray(matrix)
 
@@ -317,21 +317,32 @@ def _indicators(values: Any, name: str, levels: tuple[str, ...], labels: Sequenc
 
 def _numbers(values: Any, name: str, labels: Sequence[Hashable] | None) -> Floats:
     """One column as floats, NaN where missing; an infinite value is an error."""
-    try:
-        if hasattr(values, "cast") and hasattr(values, "to_numpy"):  # a polars column
-            import polars as pl
+    import polars as pl
 
+    try:
+        if isinstance(values, pl.Series):
             column = values.cast(pl.Float64).to_numpy()
         elif isinstance(values, np.ndarray):
             column = values
         else:
             column = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
-    except (TypeError, ValueError, ArithmeticError) as problem:
-        raise InputError(f"features: {name!r} does not hold numbers ({problem})") from problem
+    except (TypeError, ValueError, ArithmeticError, pl.exceptions.PolarsError) as problem:
+        bad = (row for row, value in enumerate(values) if not _is_number(value))
+        row = next(bad, 0)
+        where = _name_row(labels, row)
+        raise InputError(f"features: {name!r} is {values[row]!r} for {where}; it must be a number") from problem
     if np.isinf(column).any():
         row = int(np.flatnonzero(np.isinf(column))[0])
         raise InputError(f"features: {name!r} is {column[row]} for {_name_row(labels, row)}; it must be finite")
     return np.asarray(column, dtype=np.float64)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(0 if value is None else value)
+    except (TypeError, ValueError, ArithmeticError):
+        return False
+    return not isinstance(value, str) or set(value).isdisjoint("_ ")  # as polars reads it
 
 
 def _column_means(spec: FeatureSpec, table: Mapping[str, Any], labels: Sequence[Hashable] | None) -> Floats:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "feature_columns",
     "is_number",
+    "is_stream",
     "read_comparisons",
     "read_comparisons_by",
     "read_table",
@@ -282,7 +283,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     A reader never sees half a file, and a failed run leaves the old one as it was. A link stays one: the file it points
     to is replaced. What is there and no plain file (a pipe, a device such as /dev/stdout) is written to as it is.
     """
-    if _is_stream(Path(path)):
+    if is_stream(Path(path)):
         with _appending(Path(path)) as file:
             yield file
         return
@@ -306,8 +307,8 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
 
 
-def _is_stream(path: Path) -> bool:
-    """Whether writing goes through `path` rather than to a file that could be replaced."""
+def is_stream(path: Path) -> bool:
+    """Whether writing goes through `path` (a pipe, /dev/stdout) rather than to a file that could be replaced."""
     return (path.exists() and not path.is_file()) or path.parent == Path("/dev")
 
 

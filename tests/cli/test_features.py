@@ -108,7 +108,7 @@ def test_predict_refuses_other_models_and_tables(folder, capfd, monkeypatch):
     call(capfd, "rank", "votes.csv", "--save", "plain.podium")
     code, _, err = call(capfd, "predict", "sizes.csv", "--model", "plain.podium")
     assert code == 2
-    assert "a BradleyTerry without features" in err
+    assert "holds a BradleyTerry, not a model of `podium rank --features … --save`" in err
     call(capfd, "rank", "votes.csv", "--features", "sizes.csv", "--save", "m.podium")
     code, _, err = call(capfd, "predict", "items.csv", "--model", "m.podium")
     assert code == 2
@@ -144,3 +144,17 @@ def test_rabf_without_features_says_what_it_is(folder, capfd):
     code, _, err = call(capfd, "rank", folder / "votes.csv", "--method", "rabf")
     assert code == 0
     assert "rabf without --features: bradley-terry with a penalty chosen from the votes" in err
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [("x,1\ny,old\n", "'size' is 'old' for row 2; it must be a number"), ("x,1\ny,\n", "'size' is missing for row 2")],
+)
+def test_predict_names_the_cell_that_is_no_number(folder, capfd, monkeypatch, rows, message):
+    monkeypatch.chdir(folder)
+    assert call(capfd, "rank", "votes.csv", "--features", "sizes.csv", "--save", "m.podium")[0] == 0
+    (folder / "new.csv").write_text(f"name,size\n{rows}")
+    code, out, err = call(capfd, "predict", "new.csv", "--model", "m.podium")
+    assert (code, out) == (2, "")
+    assert message in err
+    assert "--missing" not in err

@@ -286,3 +286,52 @@ def test_a_full_disk_is_one_line(votes):
     assert done.returncode == 2
     assert "No space left" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("votes.csv", "--save", "votes.csv"),
+        ("votes.csv", "-o", "./votes.csv"),
+        ("*.csv", "-o", "link.csv"),
+        (".", "--format", "csv", "-o", "votes.csv"),
+        ("votes.csv", "--features", "link.csv", "--save", "votes.csv"),
+    ],
+)
+def test_an_output_that_is_read_is_refused(votes, capfd, monkeypatch, args):
+    monkeypatch.chdir(votes.parent)
+    before = votes.read_bytes()
+    os.symlink("votes.csv", "link.csv")
+    code, out, err = call(capfd, *args)
+    assert (code, out) == (2, "")
+    assert "would overwrite what is read" in err
+    assert votes.read_bytes() == before
+
+
+def test_two_outputs_are_two_files(votes, capfd, monkeypatch):
+    monkeypatch.chdir(votes.parent)
+    code, _, err = call(capfd, votes, "--save", "x.csv", "-o", "../" + votes.parent.name + "/x.csv")
+    assert code == 2
+    assert "--output and --save are both x.csv" in err
+    ok(capfd, votes, "--save", "/dev/null", "--format", "csv", "-o", "/dev/null")
+
+
+def test_a_table_that_would_be_empty_says_why(votes, capfd):
+    most = max(podium.BradleyTerry().fit(podium.read_comparisons(votes)).ranking_.to_frame()["comparisons"])
+    code, out, err = call(capfd, votes, "--min-votes", "1000")
+    assert (code, out) == (2, "")
+    assert f"no item has 1,000 votes, the most is {most:g}; lower --min-votes" in err
+    code, out, err = call(capfd, votes, "--min-votes", "1000", "--by", "language")
+    assert (code, out) == (2, "")
+    assert "no part has an item with 1,000 votes" in err
+    code, _, err = call(capfd, votes, "--min-votes", "nan")
+    assert code == 2
+    assert "--min-votes" in err
+    assert "not a number" in err
+
+
+def test_a_suffix_that_contradicts_the_format_is_refused(votes, capfd, tmp_path):
+    code, _, err = call(capfd, votes, "-o", tmp_path / "t.csv", "--format", "parquet")
+    assert code == 2
+    assert "parquet by --format and csv by its suffix" in err
+    assert not (tmp_path / "t.csv").exists()

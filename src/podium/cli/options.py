@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+import math
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -15,6 +17,7 @@ from podium.errors import InputError
 __all__ = [
     "Command",
     "Decorator",
+    "NumberRange",
     "chosen_columns",
     "column_options",
     "id_option",
@@ -25,6 +28,7 @@ __all__ = [
     "new_file",
     "output_options",
     "plot_option",
+    "refuse_overwriting",
     "save_option",
     "seed_option",
     "votes_argument",
@@ -49,6 +53,20 @@ COLUMNS = {
     "judge": "column of the judge",
     "group": "column of a group of votes that go together",
 }
+
+OUTPUTS = ("output", "save", "plot", "report", "log")  # options that name a file to write
+INPUTS = ("features", "model")  # options that name one to read, as every argument does
+
+
+class NumberRange(click.FloatRange):
+    """A number between bounds; NaN, which compares with nothing, is refused."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if math.isnan(number):
+            self.fail(f"{value!r} is not a number; give one", param, ctx)
+        return number
+
 
 votes_argument = click.argument("votes", nargs=-1, required=True)
 
@@ -113,9 +131,7 @@ def seed_option(of: str) -> Decorator:
 
 def level_option(of: str) -> Decorator:
     """How sure an interval is to be."""
-    return click.option(
-        "--level", default=0.95, show_default=True, type=click.FloatRange(0.5, 0.9999), help=f"Of {of}."
-    )
+    return click.option("--level", default=0.95, show_default=True, type=NumberRange(0.5, 0.9999), help=f"Of {of}.")
 
 
 def metric_options(*, empty: str, relevant_from: float | None = None) -> Decorator:
@@ -163,6 +179,7 @@ def output_options(*forms: str, default: str = "table") -> Decorator:
     def add(command: Command) -> Command:
         @functools.wraps(command)
         def called(*args: Any, style: str | None, output: Path | None, **given: Any) -> Any:
+            refuse_overwriting(click.get_current_context())
             return command(*args, out=Output.chosen(style, output, offered, default), **given)
 
         made = click.option("--format", "style", type=click.Choice(offered), help=words)(called)
@@ -183,6 +200,46 @@ def new_file(ctx: click.Context, parameter: click.Parameter, path: Path | None) 
     if path is not None and not path.parent.is_dir():
         raise InputError(f"cannot write {path}: there is no folder {str(path.parent)!r}; make it, or choose another")
     return path
+
+
+def refuse_overwriting(context: click.Context) -> None:
+    """Refuse an output that is also an input or another output; pipes and devices may be named again."""
+    from podium.io import is_stream
+
+    given = context.params
+    named = {param.name: param for param in context.command.params if param.name and given.get(param.name)}
+    outputs = [(_dashed(name), given[name]) for name in OUTPUTS if name in named and not is_stream(Path(given[name]))]
+    if not outputs:
+        return
+    read = [name for name, param in named.items() if isinstance(param, click.Argument) or name in INPUTS]
+    inputs = [place for name in read for part in _parts(given[name]) for place in _files(part)]
+    for at, (option, path) in enumerate(outputs):
+        for other, place in outputs[:at]:
+            if _same(path, place):
+                raise InputError(f"{other} and {option} are both {path}; give each a file of its own")
+        if any(_same(path, place) for place in inputs):
+            raise InputError(f"{option} {path} would overwrite what is read; choose another name")
+
+
+def _parts(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _files(given: Any) -> list[Path]:
+    """The files an argument stands for; none where it stands for none, which the command itself will tell."""
+    from podium.tables.sources import find_sources
+
+    try:
+        return [one.path or Path("/dev/stdin") for one in find_sources(given)]
+    except InputError:
+        return []
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return os.path.samefile(one, other)
+    except OSError:  # one of them is not there yet
+        return os.path.realpath(one) == os.path.realpath(other)
 
 
 def _picture(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:

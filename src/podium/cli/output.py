@@ -19,7 +19,7 @@ from podium.text import aligned, number, one_line
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FORMATS", "Output", "counting", "leaderboard", "say", "table"]
+__all__ = ["FORMATS", "Output", "counted", "counting", "leaderboard", "say", "table"]
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet")
 SUFFIXES = {
@@ -38,6 +38,15 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
+def counted(number: int, what: str) -> str:
+    """So many of something.
+
+    >>> counted(1, "vote"), counted(2000, "vote")
+    ('1 vote', '2,000 votes')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """Where a command's data goes, and in which form; None is standard output."""
@@ -48,9 +57,14 @@ class Output:
     @classmethod
     def chosen(cls, form: str | None, path: Path | None, offered: Sequence[str], default: str) -> Output:
         """The form asked for, else the one the suffix of `path` means, else the default."""
-        if form is not None or path is None:
+        if path is None:
             return cls(form or default, path)
         suffix = path.suffix.lower()
+        if form is not None:
+            meant = SUFFIXES.get(suffix, form)
+            if meant not in (form, "table") and {meant, form} != {"json", "jsonl"}:
+                raise InputError(f"{path} is to be {form} by --format and {meant} by its suffix; change one of them")
+            return cls(form, path)
         known = [ending for ending, meant in SUFFIXES.items() if meant in offered]
         if suffix not in SUFFIXES:
             raise InputError(f"{path}: the suffix names no format ({', '.join(known)}); add --format")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.cli.options import id_option, model_option, output_options
-from podium.cli.output import Output, say
+from podium.cli.output import Output, counted, say
 from podium.errors import InputError
 
 if TYPE_CHECKING:
@@ -35,13 +35,12 @@ def predict(items: str, model: Path, id: str | None, out: Output) -> None:
 
     fitted = load(model)
     if not isinstance(fitted, RABF) or not fitted.feature_names_:
-        raise InputError(
-            f"{model}: a {type(fitted).__name__} without features; predict needs one fitted with --features"
-        )
+        what = f"{type(fitted).__name__}{' without features' if isinstance(fitted, RABF) else ''}"
+        raise InputError(f"{model} holds a {what}, not a model of `podium rank --features … --save`")
     table = read_table(items)
     frame = _scored(fitted, table, _label_column(fitted, table, id))
     out.write(frame)
-    say(f"{len(frame):,} items scored by {len(fitted.feature_names_)} features")
+    say(f"{counted(len(frame), 'item')} scored by {counted(len(fitted.feature_names_), 'feature')}")
 
 
 def _label_column(model: RABF, table: pl.DataFrame, given: str | None) -> str | None:

@@ -20,6 +20,7 @@ from podium.cli.features import (
     words_without,
 )
 from podium.cli.options import (
+    NumberRange,
     chosen_columns,
     column_options,
     level_option,
@@ -29,7 +30,7 @@ from podium.cli.options import (
     seed_option,
     votes_argument,
 )
-from podium.cli.output import Output, leaderboard, say
+from podium.cli.output import Output, counted, leaderboard, say
 from podium.cli.show import Show
 from podium.errors import InputError, PodiumError
 from podium.pairwise import METHODS, ranker
@@ -67,7 +68,7 @@ SPREADS = ("auto", "none", "hessian", "sandwich", "judge", "group", "ranking", "
 @click.option("--simultaneous", is_flag=True, help="Rank intervals that hold for all items at once.")
 @seed_option("the bootstrap")
 @click.option("--top", type=click.IntRange(1), help="Show only the first N items.")
-@click.option("--min-votes", type=click.FloatRange(0), default=0, help="Leave items with fewer votes out of the table.")
+@click.option("--min-votes", type=NumberRange(0), default=0, help="Leave items with fewer votes out of the table.")
 @click.option("--by", metavar="COLUMN", help="One ranking for each value of COLUMN.")
 @save_option()
 @plot_option("the leaderboard")
@@ -131,6 +132,8 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
             save(model, given["save"])
     import polars as pl
 
+    if given["by"] and all(frame.is_empty() for frame in frames):
+        raise InputError(f"no part has an item with {given['min_votes']:,.10g} votes; lower --min-votes")
     out.write(pl.concat(frames, how="vertical_relaxed"), lambda: "\n".join(text() for text in texts))
 
 
@@ -219,7 +222,14 @@ def _table(ranking: Ranking, given: dict[str, Any]) -> pl.DataFrame:
     level = None if given["ci"] == "none" else given["level"]
     frame = ranking.to_frame(level=level, simultaneous=given["simultaneous"])
     if given["min_votes"]:
-        frame = frame.filter(pl.col("comparisons") >= given["min_votes"])
+        kept = frame.filter(pl.col("comparisons") >= given["min_votes"])
+        if kept.is_empty():
+            most = f"{frame['comparisons'].max():,.10g}"
+            none = f"no item has {given['min_votes']:,.10g} votes, the most is {most}"
+            if given["by"] is None:
+                raise InputError(f"{none}; lower --min-votes")
+            say(none)
+        frame = kept
     return frame.head(given["top"]) if given["top"] else frame
 
 
@@ -230,8 +240,8 @@ def _constant(name: str, value: Any, rows: int) -> pl.Series:
 
 
 def _remark(comparisons: Comparisons, ranking: Ranking, given: dict[str, Any]) -> None:
-    votes = "1 vote" if len(comparisons) == 1 else f"{len(comparisons):,} votes"
-    words = [f"{votes} on {len(comparisons.items):,} items, {given['method']}"]
+    votes, items = counted(len(comparisons), "vote"), counted(len(comparisons.items), "item")
+    words = [f"{votes} on {items}, {given['method']}"]
     if ranking.evidence is not None and given["ci"] != "none":
         words.append(f"{100 * given['level']:.4g} % intervals hold the {ranking.held_fixed} fixed")
     say("; ".join(words))
