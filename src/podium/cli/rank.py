@@ -224,7 +224,7 @@ def _table(ranking: Ranking, given: dict[str, Any]) -> pl.DataFrame:
     if given["min_votes"]:
         kept = frame.filter(pl.col("comparisons") >= given["min_votes"])
         if kept.is_empty():
-            most = f"{frame['comparisons'].max():,.10g}"
+            most = f"{max(frame['comparisons'].to_list()):,.10g}"
             none = f"no item has {given['min_votes']:,.10g} votes, the most is {most}"
             if given["by"] is None:
                 raise InputError(f"{none}; lower --min-votes")
