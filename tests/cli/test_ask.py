@@ -67,6 +67,23 @@ def test_undo_takes_the_answer_out_of_the_log_and_asks_again(table):
     assert "resumed" in result.stderr
 
 
+def test_the_last_answer_of_all_can_be_taken_back(table):
+    _, log = asked(table, "1" * 10)
+    first = [row["outcome"] for row in rows_of(log) if "outcome" in row]
+    result, _ = asked(table, "u2q")  # done already: the prompt is at the end
+    assert "took back" in result.stderr
+    assert [row["outcome"] for row in rows_of(log) if "outcome" in row] == [*first[:-1], 0]
+    assert result.stdout.splitlines()[0].split()[:2] == ["item", "place"]
+
+
+def test_texts_do_nothing_to_the_terminal(table):
+    table.write_text('id,text\n"te[b]\x1b[2Ja","red \x1b[31m\tink\nsecond line"\nmilk,white\n')
+    result, _ = asked(table, "1uq")
+    assert "\x1b" not in result.stderr
+    for part in (r"te[b]\x1b[2Ja", r"red \x1b[31m", "second line"):
+        assert part in result.stderr
+
+
 def test_the_log_is_read_as_votes(table):
     _, log = asked(table, "1" * 10, "--rater", "ann")
     command = [sys.executable, "-m", "podium", "rank", str(log), "--format", "csv"]

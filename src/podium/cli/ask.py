@@ -230,13 +230,24 @@ class _Session:
         self.told_stable = False
 
     def run(self) -> None:
+        """Ask until all is asked and the last answer stands, or until told to quit."""
+        while self._ask():
+            self.console.print("[b]Done.[/b] " + str(self.ranker.summary()).replace("\n", "; "))
+            self.console.print("[b]u[/b] undo the last answer, any other key ends")
+            if self._press() != "u":
+                return
+            self._undo()
+
+    def _ask(self) -> bool:
+        """Put the questions that are left; whether they came to an end by themselves."""
         while self.again or not self.ranker.done:
             pair = self.again.pop() if self.again else self.ranker.ask(1)[0]
             key = self._put(pair)
             if key == "q":
-                return
+                return False
             if key == "u":
-                self._undo(pair)
+                self.again.append(pair)
+                self._undo()
             elif key == "r":
                 self._standing()
                 self.again.append(pair)
@@ -245,7 +256,7 @@ class _Session:
                 self.ranker.tell([pair], [ANSWERS[key]], self.rater, times=[now])
                 self.log.save()
                 self._signal()
-        self.console.print("[b]Done.[/b] " + str(self.ranker.summary()).replace("\n", "; "))
+        return True
 
     def _put(self, pair: tuple[str, str]) -> str:
         """Show the question, page by page if need be, until a key is pressed that means something else."""
@@ -266,27 +277,32 @@ class _Session:
             question.turn()
 
     def _key(self, keys: str, *, turns: bool) -> str:
-        piped = not sys.stdin.isatty()  # a pipe, or a script, has no keys to wait for
         while True:
-            key = sys.stdin.read(1) if piped else click.getchar()
-            if key in ("\x03", "\x04", ""):
-                return "q"
-            if key == "\n" and piped:
-                continue
+            key = self._press()
             if key in ANSWERS or key in ("u", "r", "q") or (turns and key == " "):
                 return key
             self.console.print(f"no answer on that key: {keys}")
 
-    def _undo(self, pair: tuple[str, str]) -> None:
+    def _press(self) -> str:
+        """The next key; q where there is none, or where it ends a program (Ctrl-C, Ctrl-D)."""
+        if sys.stdin.isatty():
+            try:
+                return click.getchar()
+            except (KeyboardInterrupt, EOFError):
+                return "q"
+        while (key := sys.stdin.read(1)) == "\n":  # a pipe, or a script, may write a line for each key
+            pass
+        return "q" if key in ("\x03", "\x04", "") else key
+
+    def _undo(self) -> None:
         undone = self.ranker.undo(self.rater)
-        self.again.append(pair)
         if undone is None:
             self.console.print("nothing to undo")
             return
         self.log.rewrite()
         self.again.append(undone)
         self.told_stable = False
-        self.console.print(f"took back {undone[0]} against {undone[1]}")
+        self.console.print(f"took back {plain(undone[0])} against {plain(undone[1])}")
 
     def _leaders(self) -> list[str]:
         """The first three, where they can be had without a wait."""
@@ -307,6 +323,9 @@ class _Session:
             table.add_row(str(row["place"]), plain(row["item"]), may, str(row["tier"]), str(row["answers"]))
         self.console.print(table)
         self.console.print(str(self.ranker.summary()))
+        if sys.stdin.isatty():  # the question would push the table out of a small window
+            self.console.print("[b]any key[/b] goes back to the question")
+            self._press()
 
     def _signal(self) -> None:
         from podium.active.presets import is_stable

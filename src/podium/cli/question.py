@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from podium.text import one_line
+
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
@@ -24,7 +26,7 @@ class Question:
         self._width = max(20, (console.width - 2) // 2)
         self._room = max(FEWEST, console.height - AROUND)
         inside = self._width - 6  # less border and padding
-        self._lines = [list(Text(texts[label]).wrap(console, inside)) or [Text()] for label in pair]
+        self._lines = [list(Text(_lines_of(texts[label])).wrap(console, inside)) or [Text()] for label in pair]
         self.pages = -(-max(map(len, self._lines)) // self._room)
 
     def turn(self) -> None:
@@ -57,7 +59,12 @@ class Question:
 
 
 def plain(text: str) -> str:
-    """Text in which square brackets are just that."""
+    """Text of one line in which square brackets are just that, and control characters do nothing to the terminal."""
     from rich.markup import escape
 
-    return escape(text)
+    return escape(one_line(text))
+
+
+def _lines_of(text: str) -> str:
+    """Text that keeps its lines; other control characters are written as escapes."""
+    return "\n".join(one_line(line) for line in text.expandtabs(4).splitlines())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import click
@@ -68,10 +69,9 @@ def simulate(
     if plot is not None:
         jobs += [("standard", share) for share in SHARES]
     rows = []
-    with counting("asking", "interviews") as advance:
+    with counting("asking", f"of {runs * len(jobs)} interviews") as advance:
         for preset, share in jobs:
-            rows.append(_average(n, noise, noise_level, preset, share, runs, random_share, seed))
-            advance(runs)
+            rows.append(_average(n, noise, noise_level, preset, share, runs, random_share, seed, advance))
     shown = [(preset, *row) for row, (preset, share) in zip(rows, jobs, strict=True) if share is None]
     frame = pl.DataFrame(shown, schema=["preset", *MEASURES], orient="row")
     out.write(frame, lambda: table(frame, digits=2))
@@ -81,9 +81,17 @@ def simulate(
 
 
 def _average(
-    n: int, noise: str, level: float, preset: str, share: float | None, runs: int, random_share: float, seed: int
+    n: int,
+    noise: str,
+    level: float,
+    preset: str,
+    share: float | None,
+    runs: int,
+    random_share: float,
+    seed: int,
+    advance: Callable[[int], None],
 ) -> list[float]:
-    """Mean over the runs of what the table shows."""
+    """Mean over the runs of what the table shows; `advance` is told of each."""
     import numpy as np
 
     from podium.active import rank_with
@@ -99,6 +107,7 @@ def _average(
         off = float(np.quantile(np.abs(np.argsort(order) - judge.place), 0.9))
         ratio = max(judge.cost(order), 1) / max(judge.cost(judge.order), 1)
         results.append([found.questions / n, found.rounds, ratio, off, found.spread, float(found.stable)])
+        advance(1)
     return [float(value) for value in np.mean(results, axis=0)]
 
 
