@@ -209,7 +209,7 @@ def test_rankings_of_several_files_are_clusters_of_their_own(tmp_path):
 def test_options_reach_files_of_rankings(tmp_path):
     (tmp_path / "r.csv").write_text("ranking,w\na>b,2\nb>a,0.5\n")
     assert read_comparisons(tmp_path / "r.csv", weight="w").weight.tolist() == [2.0, 0.5]
-    with pytest.raises(InputError, match=r"r.csv: no column 'nope' \(given as winner\); found 'ranking', 'w'"):
+    with pytest.raises(InputError, match=r"r.csv: no column 'nope' \(given as winner=\); found 'ranking', 'w'"):
         read_comparisons(tmp_path / "r.csv", winner="nope")
     (tmp_path / "one.csv").write_text("ranking\na\nb\n")
     with pytest.raises(InputError, match=r"one.csv: no ranking holds two items: there is nothing to compare"):
@@ -419,7 +419,7 @@ def test_options_that_make_no_sense_are_refused(tmp_path):
     with pytest.raises(InputError, match="is parquet, which has no delimiter"):
         read_comparisons(path, delimiter=";")
     for delimiter in (";;", "", 3):
-        with pytest.raises(InputError, match=f"delimiter {delimiter!r} is not one plain character"):
+        with pytest.raises(InputError, match=f"delimiter={delimiter!r} is not one plain character"):
             read_comparisons(write(tmp_path / "v.csv", VOTES), delimiter=delimiter)
     assert tally(read_comparisons(write(tmp_path / "v.tsv", VOTES), delimiter="tab")) == counted(VOTES)
 

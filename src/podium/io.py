@@ -11,6 +11,7 @@ import sys
 import tempfile
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from podium.errors import InputError
 from podium.tables.columns import Option, listed
 from podium.tables.forms import Collector, Keep
 from podium.tables.readers import Batch, read_batches
-from podium.tables.sources import Source, find_sources
+from podium.tables.sources import Source, find_sources, refuse_twice
 
 if TYPE_CHECKING:
     import polars as pl
@@ -128,7 +129,9 @@ def read_comparisons_by(
 def _collect(source: Any, keep: Keep, format: str | None, delimiter: str | None, columns: dict[str, Any]) -> Collector:
     """Everything the files hold."""
     collector = Collector(keep, **columns)
-    for one in find_sources(source, format):
+    sources = find_sources(source, format)
+    refuse_twice(sources)
+    for one in (replace(one, hint=", or name its format by format=") for one in sources):
         row = 0
         for frame, _ in read_batches(one, partial(collector.choose, where=one.name), delimiter):
             collector.add_batch(frame, one.name, row)

@@ -88,3 +88,21 @@ def test_columns_of_votes_may_be_named(run, tmp_path):
 def test_column_options_beside_leaderboards_are_refused(run):
     CliRunner().invoke(rank, ["before.csv", "-o", "board.csv"])
     assert "both are leaderboards" in run("board.csv", "board.csv", "--winner", "x").output
+
+
+def test_the_same_file_twice_is_told(run):
+    done = run("before.csv", "./before.csv")
+    assert done.exit_code == 0
+    assert "before.csv and ./before.csv are the same file" in done.stderr
+    assert "same file" not in run("before.csv", "after.csv").stderr
+
+
+@pytest.mark.parametrize("name", ["board.csv", "board.json", "board.jsonl", "board.parquet", "after.csv", "m.podium"])
+def test_standard_input_is_read_like_a_path(run, tmp_path, name):
+    if name.startswith("board"):
+        CliRunner().invoke(rank, ["after.csv", "-o", name])
+    save(BradleyTerry().fit(read_comparisons("after.csv")), "m.podium")
+    piped = CliRunner().invoke(diff, ["before.csv", "-", "--format", "json"], input=(tmp_path / name).read_bytes())
+    assert piped.exit_code == 0, piped.exception
+    assert piped.stdout == run("before.csv", name, "--format", "json").stdout
+    assert "can be read once only" in run("-", "-").output

@@ -335,3 +335,36 @@ def test_a_suffix_that_contradicts_the_format_is_refused(votes, capfd, tmp_path)
     assert code == 2
     assert "parquet by --format and csv by its suffix" in err
     assert not (tmp_path / "t.csv").exists()
+
+
+def test_a_file_given_twice_is_refused(votes, capfd, monkeypatch):
+    monkeypatch.chdir(votes.parent)
+    os.symlink("votes.csv", "link.csv")
+    for names in (("votes.csv", "votes.csv"), ("votes.csv", "link.csv"), ("*.csv",), ("-", "-")):
+        code, out, err = call(capfd, *names)
+        assert (code, out) == (2, "")
+        assert "is given twice, and its votes would count double" in err
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("plain.csv", "--ci", "judge"), "name its column by --judge"),
+        (("plain.csv", "--winner", "x", "--loser", "loser"), "no column 'x' (given as --winner)"),
+        (("plain.csv", "--anchor", "x=1"), "--anchor: 'x' is not among"),
+        (("plain.csv", "--delimiter", "ab"), "--delimiter ab is not one plain character"),
+        (("plain.csv", "--input-format", "parquet"), "whatever --input-format parquet says"),
+        (("parquet.csv",), "rename it, or name its format by --input-format"),
+        (("model.podium",), "model.podium is a saved model; `podium diff` compares it"),
+        (("odd.csv",), "or name them, as --winner COLUMN and --loser COLUMN"),
+    ],
+)
+def test_messages_name_the_option_that_helps(tmp_path, capfd, monkeypatch, args, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "plain.csv").write_text("winner,loser\na,b\nb,a\na,b\n")
+    (tmp_path / "odd.csv").write_text("up,down\na,b\n")
+    (tmp_path / "parquet.csv").write_bytes(b"PAR1....")
+    podium.save(podium.BradleyTerry().fit(podium.read_comparisons("plain.csv")), "model.podium")
+    code, out, err = call(capfd, *args)
+    assert (code, out) == (2, "")
+    assert message in err

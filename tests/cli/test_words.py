@@ -37,6 +37,9 @@ def test_every_option_that_messages_may_name_exists():
         ("keep each vote a row (keep=)", "keep each vote a row"),
         ("column 'left=right' of votes/judge=ann/x.csv", "column 'left=right' of votes/judge=ann/x.csv"),
         ("model 'm' has a=b", "model 'm' has a=b"),
+        ("no column 'x' (given as winner=); found 'y'", "no column 'x' (given as --winner); found 'y'"),
+        ("delimiter='ab' is not one plain character", "--delimiter ab is not one plain character"),
+        ("lang = en: anchor: 'x' is not among the 3 items", "lang = en: --anchor: 'x' is not among the 3 items"),
     ],
 )
 def test_parameters_become_options_and_nothing_else_is_touched(said, heard):

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from podium.cli.options import chosen_columns, column_options, output_options, seed_option, votes_argument
-from podium.cli.output import Output, say
+from podium.cli.output import Output, counted, say, votes_on_items
 
 __all__ = ["check"]
 
@@ -50,6 +50,6 @@ def check(votes: tuple[str, ...], out: Output, **given: Any) -> None:
                 f"expected {row['expected']:,.3g} ({row['residual']:.1f} sd)"
             )
     out.write_text(text)
-    say(f"{len(comparisons):,} votes on {len(comparisons.items):,} items, {given['replicates']} simulations")
+    say(f"{votes_on_items(comparisons)}, {counted(given['replicates'], 'simulation')}")
     if given["strict"] and found.concerns:
         sys.exit(1)

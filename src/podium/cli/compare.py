@@ -15,13 +15,16 @@ from podium.cli.options import (
     seed_option,
     votes_argument,
 )
-from podium.cli.output import Output, say
+from podium.cli.output import Output, counted, say
 from podium.cli.words import spoken
+from podium.errors import InputError
 from podium.pairwise import METHODS
 from podium.text import aligned
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from podium.comparisons import Comparisons
 
 __all__ = ["compare"]
 
@@ -60,17 +63,28 @@ def compare(votes: tuple[str, ...], out: Output, **given: Any) -> None:
         columns["covariates"] = [name.strip() for name in given["covariates"].split(",")]
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     comparisons = read_comparisons(source, **columns, keep="rows")
+    _refuse_few(comparisons, given["folds"])
     found = assess(comparisons, makers, **features, folds=given["folds"], seed=given["seed"])
     frame = found.to_frame()
     out.write(frame, lambda: _table(frame))
     if given["plot"]:
         best = frame["method"].head(6).to_list()
         plots.save(plots.calibration({name: found.curves[name] for name in best}), given["plot"])
-    say(f"{found.votes:,} votes in {found.folds} folds")
+    say(f"{counted(found.votes, 'vote')} in {found.folds} folds")
     for line in (line for name in methods for line in words_without(name, given)):
         say(line)
     for name, problem in found.problems.items():
         say(f"{name} was left out: {spoken(problem)}")
+
+
+def _refuse_few(votes: Comparisons, folds: int) -> None:
+    """Every fold needs two votes, or a ranking."""
+    whole = votes.group_is == "ranking" and votes.group is not None
+    what = counted(len(votes.groups), "ranking") if whole else counted(len(votes), "vote")
+    most = len(votes.groups) if whole else len(votes) // 2
+    if most < folds:
+        way = f"set --folds {most}" + (" or less" if most > 2 else "") if most > 1 else "gather more"
+        raise InputError(f"{what} cannot be dealt into {folds} folds; {way}")
 
 
 def _table(frame: pl.DataFrame) -> str:

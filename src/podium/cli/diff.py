@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import warnings
+import zipfile
+from contextlib import suppress
+from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from podium.cli.options import chosen_columns, column_options, level_option, output_options
-from podium.cli.output import Output, say
+from podium.cli.output import Output, counted, say
 from podium.errors import InputError, PodiumWarning
 from podium.text import aligned, number
 
@@ -39,60 +45,85 @@ def diff(first: str, second: str, out: Output, level: float, **given: Any) -> No
     columns = chosen_columns(given)
     from podium.differences import compare_rankings
 
-    sides = [_standing(path) for path in (first, second)]
+    if first == second == "-":
+        raise click.UsageError("standard input can be read once only; name a file for one of the two")
+    sources = [_source(path) for path in (first, second)]
+    sides = [_standing(source) for source in sources]
     if columns and not any(side is None for side in sides):
         raise click.UsageError("options about columns are for files of votes; both are leaderboards")
-    found = compare_rankings(
-        *(side or _ranked(path, columns) for side, path in zip(sides, (first, second), strict=True))
-    )
+    found = compare_rankings(*(side or _ranked(source, columns) for side, source in zip(sides, sources, strict=True)))
     frame = found.to_frame(level)
     out.write(frame, lambda: _table(frame))
+    if os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second):
+        say(f"{first} and {second} are the same file")
     _remark(found, frame)
 
 
-def _standing(path: str) -> Standing | None:
+class _Piped(BytesIO):
+    """What came by a pipe, kept so that it can be read again."""
+
+    def __init__(self, data: bytes, name: str) -> None:
+        super().__init__(data)
+        self.name = name
+
+
+def _source(path: str) -> str | _Piped:
+    if path == "-":
+        return _Piped(sys.stdin.buffer.read(), "standard input")
+    place = Path(path)
+    return _Piped(place.read_bytes(), path) if place.exists() and not (place.is_file() or place.is_dir()) else path
+
+
+def _standing(source: str | _Piped) -> Standing | None:
     """A leaderboard from a table with item and score, or a model file; None where it is votes."""
     from podium.differences import Standing, standing
     from podium.models import load
     from podium.ranking import Ranking
 
-    if path.endswith(".podium"):
-        model = load(path)
+    path = source.name if isinstance(source, _Piped) else source
+    if path.endswith(".podium") or (not os.path.isdir(path) and zipfile.is_zipfile(source)):
+        model = load(source)  # type: ignore[arg-type]  # zipfile reads both
         ranking = model if isinstance(model, Ranking) else getattr(model, "ranking_", None)
         if ranking is None:
             raise InputError(f"{path}: a {type(model).__name__} holds no leaderboard; save one with podium rank --save")
         return standing(ranking)
-    columns = _leaderboard_columns(path)
+    columns = _leaderboard_columns(source, path)
     return None if columns is None else Standing(*columns)
 
 
-def _ranked(path: str, columns: dict[str, Any]) -> Standing:
+def _ranked(source: str | _Piped, columns: dict[str, Any]) -> Standing:
     """The leaderboard of a file of votes."""
     from podium.differences import standing
     from podium.io import read_comparisons
     from podium.pairwise.bradley_terry import BradleyTerry
 
+    if isinstance(source, _Piped):
+        source.seek(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # `podium rank` is where they are told
         return standing(
-            BradleyTerry().fit(read_comparisons(path, **{"judge": False, "group": False} | columns)).ranking_
+            BradleyTerry().fit(read_comparisons(source, **{"judge": False, "group": False} | columns)).ranking_
         )
 
 
-def _leaderboard_columns(path: str) -> tuple[Any, Any, Any] | None:
+def _leaderboard(source: str | _Piped) -> pl.DataFrame | None:
+    from podium.io import read_table
+
+    for columns in (["item", "score", "std_error"], ["item", "score"]):
+        if isinstance(source, _Piped):
+            source.seek(0)
+        with suppress(InputError):  # of votes: their reader says what is wrong, with the row
+            return read_table(source, columns=columns)
+    return None
+
+
+def _leaderboard_columns(source: str | _Piped, path: str) -> tuple[Any, Any, Any] | None:
     """Items, scores and errors of a leaderboard file; None when it is something else."""
     import numpy as np
     import polars as pl
 
-    readers = {".csv": pl.read_csv, ".json": pl.read_json, ".jsonl": pl.read_ndjson, ".parquet": pl.read_parquet}
-    suffix = next((ending for ending in readers if path.endswith(ending)), None)
-    if suffix is None:
-        return None
-    try:
-        frame: pl.DataFrame = readers[suffix](path)  # type: ignore[operator]
-    except (pl.exceptions.PolarsError, OSError, UnicodeDecodeError):
-        return None  # the reader of votes says what is wrong, with the row
-    if not {"item", "score"} <= set(frame.columns):
+    frame = _leaderboard(source)
+    if frame is None:
         return None
     items = tuple(frame["item"].cast(pl.String).to_list())
     try:
@@ -132,12 +163,13 @@ def _signed(value: float) -> str:
 def _remark(found: Differences, frame: pl.DataFrame) -> None:
     same = "no pair is ordered in both" if found.agreement != found.agreement else ""
     same = same or f"{100 * found.agreement:.1f} % of their pairs stand in the same order"
-    say(f"{len(found.items):,} items in both; {same}")
+    say(f"{counted(len(found.items), 'item')} in both; {same}")
     for which, items in zip(("first", "second"), found.only, strict=True):
         if items:
             some = ", ".join(str(item) for item in items[:5]) + (", …" if len(items) > 5 else "")
             say(f"only in the {which}: {len(items):,} ({some})")
     if "significant" in frame.columns:
-        say(f"{int(frame['significant'].sum()):,} changes are more than chance (*), for all items at once")
+        many = int(frame["significant"].sum())
+        say(f"{counted(many, 'change')} {'is' if many == 1 else 'are'} more than chance (*), for all items at once")
     else:
         say("no standard errors in one of them, so nothing can be called significant")

@@ -19,7 +19,9 @@ from podium.text import aligned, number, one_line
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FORMATS", "Output", "counted", "counting", "leaderboard", "say", "table"]
+    from podium.comparisons import Comparisons
+
+__all__ = ["FORMATS", "Output", "counted", "counting", "leaderboard", "say", "table", "votes_on_items"]
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet")
 SUFFIXES = {
@@ -45,6 +47,11 @@ def counted(number: int, what: str) -> str:
     ('1 vote', '2,000 votes')
     """
     return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def votes_on_items(comparisons: Comparisons) -> str:
+    """What was read, in words."""
+    return f"{counted(len(comparisons), 'vote')} on {counted(len(comparisons.items), 'item')}"
 
 
 @dataclass(frozen=True, slots=True)

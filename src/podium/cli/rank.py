@@ -30,7 +30,7 @@ from podium.cli.options import (
     seed_option,
     votes_argument,
 )
-from podium.cli.output import Output, counted, leaderboard, say
+from podium.cli.output import Output, leaderboard, say, votes_on_items
 from podium.cli.show import Show
 from podium.errors import InputError, PodiumError
 from podium.pairwise import METHODS, ranker
@@ -211,6 +211,8 @@ def _spread(ranking: Ranking, given: dict[str, Any]) -> Ranking:
             raise click.UsageError(f"--{name} is about {why}")
     if kind in (None, "none"):
         return ranking
+    if kind in ("judge", "group") and ranking.evidence is not None and kind not in ranking.evidence.clusters:
+        raise InputError(f"--ci {kind}: no column of the votes is known as the {kind}; name its column by --{kind}")
     if kind in ("judge", "group", "ranking"):
         return ranking.with_uncertainty("cluster", cluster=kind)
     return ranking.with_uncertainty(kind, seed=given["seed"])
@@ -240,8 +242,7 @@ def _constant(name: str, value: Any, rows: int) -> pl.Series:
 
 
 def _remark(comparisons: Comparisons, ranking: Ranking, given: dict[str, Any]) -> None:
-    votes, items = counted(len(comparisons), "vote"), counted(len(comparisons.items), "item")
-    words = [f"{votes} on {items}, {given['method']}"]
+    words = [f"{votes_on_items(comparisons)}, {given['method']}"]
     if ranking.evidence is not None and given["ci"] != "none":
         words.append(f"{100 * given['level']:.4g} % intervals hold the {ranking.held_fixed} fixed")
     say("; ".join(words))

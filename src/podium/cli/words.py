@@ -16,15 +16,16 @@ __all__ = ["spoken"]
 OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
-        "anchor", "C", "classes", "count", "covariates", "feature_penalty", "features", "flip_rate", "gain", "group",
-        "id", "judge", "l2", "label", "left", "left_wins", "level", "loser", "loss", "margin", "missing", "one_hot",
-        "outcome", "random_share", "ranking", "relevant_from", "residual_penalty", "right", "right_wins", "scale",
-        "seed", "side_effect", "top", "weight", "winner",
+        "anchor", "by", "C", "classes", "count", "covariates", "delimiter", "feature_penalty", "features",
+        "flip_rate", "gain", "group", "id", "judge", "l2", "label", "left", "left_wins", "level", "loser", "loss",
+        "margin", "missing", "one_hot", "outcome", "random_share", "ranking", "relevant_from", "residual_penalty",
+        "right", "right_wins", "scale", "seed", "side_effect", "top", "weight", "winner",
     )
 } | {"format": "--input-format", "ties": "--tie-count"}  # fmt: skip
 TREATMENTS = ("half", "davidson")  # of ties; any other value names their column
 
 _ASIDE = re.compile(r" \((?:or )?[a-z_]+=(?:(?:, | or )[a-z_]+=)*\)")
+_ABOUT = re.compile(r"(^|: )anchor(?=: )")  # a parameter that a message begins with
 _NAMED = re.compile(r"""(?<![\w'"/.-])([A-Za-z][a-z_0-9]*)=(True|False|'[^']*'|"[^"]*"|-?[\w.]+)?""")
 
 
@@ -36,7 +37,7 @@ def spoken(text: str) -> str:
     >>> spoken("no optimum in 9 steps; raise l2= (or max_iter=, tol=)")
     'no optimum in 9 steps; raise --l2'
     """
-    return _NAMED.sub(_option, _ASIDE.sub("", text))
+    return _NAMED.sub(_option, _ABOUT.sub(r"\1--anchor", _ASIDE.sub("", text)))
 
 
 def _option(found: re.Match[str]) -> str:

@@ -70,7 +70,7 @@ ROLES = ("winner", "loser", "left", "right", "outcome", "left_wins", "right_wins
 BESIDE = ("weight", "count", "judge", "group")
 EXPECTED = (
     "expected winner and loser; or left and right (or model_a and model_b, a and b) with outcome, margin, "
-    "or left_wins and right_wins; or ranking"
+    "or left_wins and right_wins; or ranking; or name them, as winner='COLUMN' and loser='COLUMN'"
 )
 
 
@@ -127,7 +127,7 @@ def recognise(found: Sequence[str], *, covariates: Any = None, by: str | None = 
     taken = [name for name in roles.values() if isinstance(name, str)]
     for role, name in extras.items():
         if name in taken:
-            raise InputError(f"column {name!r} is given as {role} but already tells who met or who won")
+            raise InputError(f"column {name!r} is given as {role}= but already tells who met or who won")
     if by is not None:
         names.require(by, "by")
     layout = Layout(form, **roles, **extras, by=by, covariates=_covariates(names, covariates))
@@ -176,7 +176,7 @@ class _Names:
 
     def require(self, name: str, role: str) -> str:
         if name not in self.found:
-            raise InputError(f"no column {name!r} (given as {role}); found {listed(self.found)}")
+            raise InputError(f"no column {name!r} (given as {role}=); found {listed(self.found)}")
         return name
 
     def given(self, role: str) -> str | None:

@@ -60,7 +60,7 @@ def sniff_delimiter(data: bytes) -> str:
 def _checked(delimiter: str) -> str:
     delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-        raise InputError(f"delimiter {delimiter!r} is not one plain character; give one such as ',' or ';' or 'tab'")
+        raise InputError(f"delimiter={delimiter!r} is not one plain character; give one such as ',' or ';' or 'tab'")
     return delimiter
 
 
@@ -68,7 +68,7 @@ def _refuse_other_text(data: bytes, where: str) -> None:
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         raise InputError(f"{where} is UTF-16 text; save it as UTF-8")
     if b"\0" in data[: 1 << 16]:
-        raise InputError(f"{where} is not a CSV file: it holds binary data; rename it, or name its format")
+        raise InputError(f"{where} is not a CSV file: it holds binary data; save it as text")
     if b"\n" not in data and b"\r" in data.strip():
         raise InputError(f"{where} ends its lines with carriage returns (CR) alone; save it with LF or CRLF line ends")
 

@@ -19,7 +19,7 @@ from typing import IO, Any, Literal, TypeAlias
 
 from podium.errors import InputError
 
-__all__ = ["Format", "Opened", "Source", "find_sources", "opened"]
+__all__ = ["Format", "Opened", "Source", "find_sources", "opened", "refuse_twice"]
 
 Format: TypeAlias = Literal["csv", "json", "jsonl", "parquet", "ipc"]
 
@@ -45,6 +45,7 @@ class Source:
     stream: IO[Any] | None = None
     format: Format | None = None
     folders: dict[str, str] = field(default_factory=dict)
+    hint: str = ""  # what to do, beside renaming it, where name and content disagree
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,17 @@ def find_sources(source: Any, format: str | None = None) -> list[Source]:
             raise InputError("no files: the list of paths is empty")
         return found
     raise InputError(f"cannot read from {source!r}; give a path, a list of paths, or an open file")
+
+
+def refuse_twice(sources: Iterable[Source]) -> None:
+    """Refuse a file or stream that stands twice among them, be it by another name: its votes would count double."""
+    seen: set[Any] = set()
+    for one in sources:
+        facts = None if one.path is None else one.path.stat()
+        key = id(one.stream) if facts is None else (facts.st_dev, facts.st_ino)
+        if key in seen:
+            raise InputError(f"{one.name} is given twice, and its votes would count double; name it once")
+        seen.add(key)
 
 
 def _find_path(given: str, format: Format | None) -> list[Source]:
@@ -186,11 +198,17 @@ def _settle(source: Source, head: bytes) -> Format:
     guess: Format = magic or ("jsonl" if text[:1] == b"{" else "json" if text[:1] == b"[" else "csv")
     if not head:
         raise InputError(f"{source.name} is empty; expected a header and rows")
+    if head.startswith(b"PK\x03\x04") and head[30:].startswith(b"podium.json"):
+        raise InputError(
+            f"{source.name} is a saved model; `podium diff` compares it, `podium predict` scores items by it"
+        )
     if named is None:
         return guess
     if "json" in named and guess in ("json", "jsonl"):
         return guess  # both endings are used for both
     if magic != (named if named in ("parquet", "ipc") else None):
         what = f"is {TITLES[magic]}" if magic else f"is not {TITLES[named]}"
-        raise InputError(f"{source.name} {what} by its content; rename it, or name its format")
+        if source.format is not None:
+            raise InputError(f"{source.name} {what} by its content, whatever format={source.format!r} says; drop that")
+        raise InputError(f"{source.name} {what} by its content; rename it{source.hint}")
     return named
