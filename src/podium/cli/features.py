@@ -104,7 +104,8 @@ def words_about(model: Any) -> list[str]:
     if hasattr(model, "by_judge"):
         rows = model.judge_frame().head(SHOWN).rows(named=True)
         lines = [
-            f"  {row['judge']}  {row['reliability']:.2f} ± {1.96 * row['std_error']:.2f}  {row['votes']:g} votes"
+            f"  {row['judge']}  {row['reliability']:.2f} ± {1.96 * row['std_error']:.2f}  "
+            + ("1 vote" if row["votes"] == 1 else f"{row['votes']:g} votes")
             + (f"  ({row['flag']})" if row["flag"] else "")
             for row in rows
         ]
