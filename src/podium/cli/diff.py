@@ -38,9 +38,10 @@ def diff(first: str, second: str, out: Output, level: float, **given: Any) -> No
     """Compare the leaderboards FIRST and SECOND: who moved, and what is more than chance.
 
     Each is a leaderboard written by `podium rank` (with the columns item and score), a saved model, or a file of votes,
-    which is then ranked by bradley-terry; its columns may be named by option. Scores are compared with the mean of the
-    common items held fixed. A change marked * is significant for all items at once (Holm), if the two come from
-    different votes.
+    which is then ranked by bradley-terry; its columns may be named by option. One may be - for standard input.
+
+    Scores are compared with the mean of the common items held fixed. A change marked * is significant for all items at
+    once (Holm), if the two come from different votes.
     """
     columns = chosen_columns(given)
     from podium.differences import compare_rankings
