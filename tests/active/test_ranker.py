@@ -171,6 +171,23 @@ def test_bands_and_the_stop_signal_keep_their_word(model, level, n, runs):
         assert len(held) >= runs / 2  # the signal does come
 
 
+@pytest.mark.parametrize("level", [0.0, 0.1])
+def test_the_first_places_alone_take_fewer_questions_than_the_whole_order(level):
+    n, k = 200, 5
+    asked, found = {}, {}
+    for goal in ("order", ("top", k)):
+        runs = [rank_with(judge, range(n), goal=goal, seed=5) for judge in _judges(n, level)]
+        asked[goal] = sum(run.summary().questions for run in runs)
+        heads = [set(judge.order[:k].tolist()) for judge in _judges(n, level)]
+        found[goal] = sum(len(head & set(run.ranking_.order[:k])) for head, run in zip(heads, runs, strict=True))
+    assert asked["top", k] < 0.75 * asked["order"]
+    assert found["top", k] >= found["order"] - 1
+
+
+def _judges(n, level):
+    return [Simulated(n, "flips", level, seed=seed) for seed in range(3)]
+
+
 def test_a_cycle_is_found_out_and_never_called_stable():
     turning = 0
     for seed in range(6):

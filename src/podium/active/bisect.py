@@ -14,7 +14,7 @@ from podium.active.start import sorted_start
 from podium.active.state import Flow, State
 from podium.kernels import bisect as kernel
 
-__all__ = ["BisectOptions", "Estimate", "bisect", "choose_pairs", "estimate", "random_pairs"]
+__all__ = ["BisectOptions", "Estimate", "bisect", "choose_pairs", "estimate", "head_chance", "random_pairs"]
 
 DENSE = 400  # up to so many items the last search runs on a square array, with restarts
 TURNING = 0.1  # more mistakes among far pairs than elsewhere: there may be a cycle
@@ -84,21 +84,28 @@ def bisect(state: State, options: BisectOptions, features: Features | None = Non
         posterior.learn_noise(gap, variance, answers)
         rounds += 1
     if options.until is not None:
-        yield from _ask_neighbours(state)
+        yield from _ask_neighbours(state, options.top)
     found = estimate(state)
     state.found = state.evidence.version, found
     return found.order
 
 
-def _ask_neighbours(state: State) -> Generator[np.ndarray, np.ndarray, None]:
-    """Ask the pairs of neighbours that were never asked, so that no step of the final order is a mere guess."""
+def _ask_neighbours(state: State, top: int | None) -> Generator[np.ndarray, np.ndarray, None]:
+    """Ask the pairs of neighbours (of the first `top` and the next) that were never asked, so that no step of the final
+    order is a mere guess."""
     for _ in range(3):
-        order = estimate(state).order
+        order = estimate(state).order[: None if top is None else top + 1]
         pairs = np.column_stack([order[:-1], order[1:]])
         pairs = pairs[~state.evidence.closed(state.evidence.keys(pairs))]
         if not len(pairs):
             return
         yield pairs
+
+
+def head_chance(place: np.ndarray, spread: np.ndarray, top: int) -> np.ndarray:
+    """About the chance of each item to be among the first `top`."""
+    chance: np.ndarray = 1.0 / (1.0 + np.exp(np.clip(2.0 * (place - top) / (spread + 1.0), -50, 50)))
+    return chance
 
 
 def random_pairs(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -121,8 +128,7 @@ def choose_pairs(
     n = posterior.n
     weight = posterior.spread.copy()
     if options.top is not None:  # the chance to belong to the head; a little for the rest, which may be misplaced
-        away = (posterior.position - options.top) / (posterior.spread + 1.0)
-        interest = 0.02 + 1.0 / (1.0 + np.exp(np.clip(2.0 * away, -50, 50)))
+        interest = 0.02 + head_chance(posterior.position, posterior.spread, options.top)
         weight *= interest
         count = min(count, int(np.ceil(options.most * interest.sum())))  # a smaller round, rather than the tail
     share = weight * (count / weight.sum())

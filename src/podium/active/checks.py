@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.active.bisect import Estimate
+from podium.active.bisect import Estimate, head_chance
 from podium.active.interview import Interview
 from podium.active.presets import STABLE_PLACES, STABLE_SHARE, is_stable
 
@@ -85,8 +85,8 @@ class Summary:
         return "\n".join(lines)
 
 
-def summarise(interview: Interview, estimate: Estimate) -> Summary:
-    """Put the state of an interview in numbers."""
+def summarise(interview: Interview, estimate: Estimate, top: int | None = None) -> Summary:
+    """Put the state of an interview in numbers; with `top`, it is stable as soon as the first so many places are."""
     n, evidence = interview.n, interview.evidence
     votes = evidence.votes()
     pairs = n * (n - 1) // 2
@@ -102,7 +102,7 @@ def summarise(interview: Interview, estimate: Estimate) -> Summary:
     wrong = 1.0 - share[0] if share else estimate.floor
     posterior = interview.state.posterior
     known_noise = estimate.fresh + told >= TELLING
-    stable = is_stable(estimate) and not estimate.turning if posterior is not None else interview.finished
+    stable = is_stable(estimate, top) and not estimate.turning if posterior is not None else interview.finished
     return Summary(
         items=n,
         questions=interview.asked,
@@ -120,7 +120,7 @@ def summarise(interview: Interview, estimate: Estimate) -> Summary:
         spread=float(np.quantile(band(estimate.spread, n), 0.9)),
         stable=stable,
         turning=estimate.turning,
-        until_stable=0 if stable else _until_stable(estimate, n),
+        until_stable=0 if stable else _until_stable(estimate, n, top),
     )
 
 
@@ -150,11 +150,12 @@ def _wilson(hits: np.ndarray) -> tuple[float, float, float] | None:
     return share, float(centre - half), float(centre + half)
 
 
-def _until_stable(estimate: Estimate, n: int) -> int:
+def _until_stable(estimate: Estimate, n: int, top: int | None) -> int:
     """A question carries 1 - H(floor) bits and about half of them count; a bit halves the spread of one item."""
     floor = min(max(estimate.floor, 0.003), 0.45)
     bits = 1.0 + floor * np.log2(floor) + (1 - floor) * np.log2(1 - floor)
-    hidden = 0.5 * float(estimate.spread.mean()) * (1.0 - 2.0 * floor)
+    weight = np.ones(n) if top is None else head_chance(np.argsort(estimate.order), estimate.spread, top)
+    hidden = 0.5 * float(np.average(estimate.spread, weights=weight)) * (1.0 - 2.0 * floor)
     allowed = STABLE_SHARE * (floor * (n - 1) / 2 + estimate.scale * np.log(2.0)) + STABLE_PLACES * min(1.0, n / 40)
-    more = n * 1.7 / bits * max(0.1, float(np.log2(hidden / allowed)))
+    more = float(weight.sum()) * 1.7 / bits * max(0.1, float(np.log2(hidden / allowed)))
     return int(np.ceil(min(more, n * (n - 1) / 2)))

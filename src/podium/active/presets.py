@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from podium.active.bisect import BisectOptions, Estimate, bisect
+from podium.active.bisect import BisectOptions, Estimate, bisect, head_chance
 from podium.active.decompose import PaperOptions, sample_and_rank
 from podium.active.features import Features
 from podium.active.order import EXACT_LIMIT, exact_order
@@ -57,7 +57,7 @@ def start_of(
             top=top,
         )
     else:
-        until = is_stable if budget is None and preset != "thorough" else None
+        until = partial(is_stable, top=top) if budget is None and preset != "thorough" else None
         options = BisectOptions(questions=questions, own=1 - random_share, top=top, until=until)
     return partial(bisect, options=options, features=features)
 
@@ -74,13 +74,17 @@ def all_pairs(state: State) -> Flow:
     return exact_order(wins)
 
 
-def is_stable(posterior: Posterior | Estimate) -> bool:
+def is_stable(posterior: Posterior | Estimate, top: int | None = None) -> bool:
     """Whether more questions would change little: the cost that the spread of places may still hide is under one per
     cent of the cost that the noise makes unavoidable, or under four tenths of a place per item
-    (less with fewer than 40 items).
+    (less with fewer than 40 items). With `top`, an item counts by its chance to be among the first so many,
+    and only mistakes against four times as many are held to be unavoidable.
 
     An item off by a spread of s places is on the wrong side of about s/2 others, and each of these costs 1 - 2·floor.
     """
-    hidden = 0.5 * float(posterior.spread.mean()) * (1.0 - 2.0 * posterior.floor)
-    unavoidable = posterior.floor * (len(posterior.spread) - 1) / 2 + posterior.scale * np.log(2.0)
-    return bool(hidden <= STABLE_SHARE * unavoidable + STABLE_PLACES * min(1.0, len(posterior.spread) / 40))
+    n = len(posterior.spread)
+    weight = None if top is None else head_chance(np.argsort(posterior.order), posterior.spread, top)
+    hidden = 0.5 * float(np.average(posterior.spread, weights=weight)) * (1.0 - 2.0 * posterior.floor)
+    others = n - 1 if top is None else min(n - 1, 4 * top)
+    unavoidable = posterior.floor * others / 2 + posterior.scale * np.log(2.0)
+    return bool(hidden <= STABLE_SHARE * unavoidable + STABLE_PLACES * min(1.0, n / 40))

@@ -45,7 +45,7 @@ class ActiveRanker:
         "thorough" (5), "few_rounds" (at most 8 rounds, for judges that answer in bulk), "exact" (up to 20 items: all
         pairs and a proved optimum), "paper" (Ailon's algorithm as published; see `PaperOptions`).
     goal : "order" or ("top", k)
-        With ("top", k) the questions go to the items that may be among the first k.
+        With ("top", k) the questions go to the items that may be among the first k, until those places are stable.
     budget : int, optional
         Most questions to ask; all of them are used then.
     random_share : float
@@ -102,7 +102,7 @@ class ActiveRanker:
 
     def _begin(self, features: np.ndarray | None) -> Interview:
         n, preset = len(self.items), self.preset
-        top = door.top_of(self.goal, n)
+        self.top = top = door.top_of(self.goal, n)
         if preset in ("exact", "paper") and (features is not None or top is not None):
             what = "features" if features is not None else f"goal {self.goal!r}"
             raise InputError(f"preset {preset!r} has no use for {what}; leave it out, or take another preset")
@@ -218,7 +218,7 @@ class ActiveRanker:
 
     def summary(self) -> Summary:
         """Questions asked, noise, agreement on check pairs, estimated cost, spread, and the stop signal."""
-        return summarise(self.interview, self._estimate())
+        return summarise(self.interview, self._estimate(), self.top)
 
     @property
     def comparisons(self) -> Comparisons:

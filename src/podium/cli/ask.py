@@ -331,6 +331,6 @@ class _Session:
         from podium.active.presets import is_stable
 
         posterior = self.ranker.interview.state.posterior
-        if posterior is not None and not self.told_stable and is_stable(posterior):
+        if posterior is not None and not self.told_stable and is_stable(posterior, self.ranker.top):
             self.told_stable = True
             self.console.print("[b]The order looks stable:[/b] more questions would change little. q to stop here.")
