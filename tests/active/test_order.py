@@ -162,3 +162,8 @@ def test_several_votes_on_a_pair_are_passed_as_one_and_the_search_comes_to_rest(
     np.add.at(wins, (right, left), np.maximum(-edge, 0.0))
     found = SparseWins(30, left, right, edge).insertion_search(np.arange(30))
     assert mfast_cost(wins, insertion_search(wins, found)) == mfast_cost(wins, found)
+
+
+def test_votes_that_are_no_numbers_are_refused():
+    with pytest.raises(InputError, match="no number"):
+        kemeny(np.array([["a", "b"], ["c", "d"]]))

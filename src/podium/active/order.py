@@ -119,7 +119,10 @@ def _wins_and_labels(
 
 def _checked(wins: np.ndarray) -> np.ndarray:
     """Square, finite, non-negative; the diagonal is ignored."""
-    wins = np.array(wins, dtype=np.float64, order="C")
+    try:
+        wins = np.array(wins, dtype=np.float64, order="C")
+    except (TypeError, ValueError):
+        raise InputError("votes hold something that is no number; entry [u, v] is the weight of votes for u") from None
     if wins.ndim != 2 or wins.shape[0] != wins.shape[1]:
         raise InputError(f"votes have shape {wins.shape}; a square array is needed, entry [u, v] for u before v")
     np.fill_diagonal(wins, 0.0)
