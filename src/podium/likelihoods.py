@@ -42,12 +42,14 @@ class LogisticRows:
 class SquaredRows:
     """Squared loss Σ weight·(margin − target)²; `target` is the mean of what the row's votes want.
 
-    `within` is the part of the loss no margin can change: how far the votes of a row are from their mean.
+    `within` is the part of the loss no margin can change: how far the votes of a row are from their mean. `constant`
+    completes an objective that is no sum of squares; the loss leaves it out, as it says nothing of how votes scatter.
     """
 
     target: Floats
     total: Floats
     within: float = 0.0
+    constant: float = 0.0
     own: int = 0
 
     def __call__(self, margin: Floats, extras: Floats) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:

@@ -63,8 +63,9 @@ def logistic_loss(c: Comparisons, flip_rate: float = 0.0) -> tuple[Codes, Codes,
 def squared_loss(c: Comparisons, flip_rate: float = 0.0) -> tuple[Codes, Codes, SquaredRows]:
     """Left, right and the squared loss of the votes, whose targets are the margins, or 1, −1 and 0 for a tie.
 
-    With `flip_rate` ρ it is the unbiased loss of Lemma 5: targets y/(1 − 2ρ), and y²(1 − 1/(1 − 2ρ)²) that no score
-    can change (the paper's proof prints that constant without the square).
+    With `flip_rate` ρ it is the unbiased loss of Lemma 5: targets y/(1 − 2ρ), and a constant y²(1 − 1/(1 − 2ρ)²) (the
+    paper's proof prints it without the square). Flips scatter the targets, so errors and penalties are those of the
+    targets around the fit; the constant, which would take that scatter off again, is kept apart.
     """
     if c.covariates is not None or _scattered(c):
         left, right, outcome, weight = vote_rows(c)
@@ -78,11 +79,10 @@ def squared_loss(c: Comparisons, flip_rate: float = 0.0) -> tuple[Codes, Codes, 
         else:
             target = (p.left_wins - p.right_wins) / weight
             within = float((p.left_wins + p.right_wins).sum() - weight @ target**2)
-    if flip_rate:
-        keep = 1.0 / (1.0 - 2.0 * flip_rate)
-        squares = float(weight @ target**2) + within
-        target, within = keep * target, keep**2 * within + squares * (1.0 - keep**2)
-    return left, right, SquaredRows(np.ascontiguousarray(target, dtype=np.float64), weight, within)
+    keep = 1.0 / (1.0 - 2.0 * flip_rate)
+    constant = (1.0 - keep**2) * (float(weight @ target**2) + within)
+    target = np.ascontiguousarray(keep * target, dtype=np.float64)
+    return left, right, SquaredRows(target, weight, keep**2 * within, constant)
 
 
 def _scattered(c: Comparisons) -> bool:

@@ -116,13 +116,46 @@ def test_a_huge_residual_penalty_is_logistic_regression_on_differences():
     assert_allclose(model.residuals_, 0.0, atol=1e-6)
 
 
-def test_lemma_5_scores_grow_by_one_over_one_minus_twice_the_flip_rate():
+@pytest.mark.parametrize("penalty", [0.4, "auto"])
+def test_lemma_5_scores_and_errors_grow_by_one_over_one_minus_twice_the_flip_rate(penalty):
     data, features, *_ = planted(15, 2, 500, np.random.default_rng(4))
-    options = {"loss": "squared", "feature_penalty": 0.4, "residual_penalty": 0.9}
-    plain = RABF(**options).fit(data, features).ranking_
-    flipped = RABF(**options, flip_rate=0.3).fit(data, features).ranking_
-    assert_allclose(flipped.scores, plain.scores / 0.4, rtol=1e-8)
-    assert flipped.order == plain.order
+    options = {"loss": "squared", "feature_penalty": penalty, "residual_penalty": penalty}
+    plain = RABF(**options).fit(data, features)
+    for flip_rate in (0.1, 0.3, 0.45):
+        keep = 1 - 2 * flip_rate
+        flipped = RABF(**options, flip_rate=flip_rate).fit(data, features)
+        assert_allclose(flipped.ranking_.scores, plain.ranking_.scores / keep, rtol=1e-8)
+        assert_allclose(flipped.ranking_.std_errors, plain.ranking_.std_errors / keep, rtol=1e-8)
+        assert_allclose(flipped.coef_std_errors_, plain.coef_std_errors_ / keep, rtol=1e-8)
+        assert flipped.ranking_.order == plain.ranking_.order
+        assert flipped.win_probability(0, 1) == pytest.approx(plain.win_probability(0, 1))  # of a vote as reported
+
+
+def flipped_margins(flip_rate, seed, n=30, m=2400):
+    """Real-valued votes on scores X w + r with unit noise, a share of them reported the wrong way round."""
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, 3))
+    truth = 0.5 * features @ rng.normal(size=3) + 0.25 * rng.normal(size=n)
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    margin = (truth[left] - truth[right] + rng.normal(size=m)) * np.where(rng.random(m) < flip_rate, -1, 1)
+    winner, loser = np.where(margin > 0, left, right), np.where(margin > 0, right, left)
+    return Comparisons.from_arrays(winner, loser, margin=np.abs(margin), items=range(n)), features, truth
+
+
+def coverage(ranking, truth):
+    lower, upper = ranking.intervals()
+    centred = truth - truth.mean() + ranking.scores.mean()
+    return np.mean((lower <= centred) & (centred <= upper))
+
+
+@pytest.mark.parametrize("flip_rate", [0.1, 0.2, 0.3])
+def test_intervals_of_the_squared_loss_cover_when_votes_are_flipped(flip_rate):
+    covered = []
+    for seed in range(20):
+        data, features, truth = flipped_margins(flip_rate, 100 + seed)
+        covered.append(coverage(RABF(loss="squared", flip_rate=flip_rate).fit(data, features).ranking_, truth))
+    assert 0.90 - 2 * np.std(covered) / np.sqrt(20) <= np.mean(covered) <= 0.98  # with Monte-Carlo error
 
 
 def test_the_logistic_loss_corrected_for_flips_agrees_with_a_generic_optimiser():

@@ -14,7 +14,7 @@ from podium.comparisons import Comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError
 from podium.feature_solver import FeatureProblem, FeatureSolution, Place
 from podium.features import FeatureSpec, read_features, warn_of_columns
-from podium.likelihoods import LogisticRows
+from podium.likelihoods import LogisticRows, SquaredRows
 from podium.penalties import choose_penalties
 from podium.places import settled
 from podium.ranking import Ranking
@@ -141,10 +141,13 @@ class RABF:
         place, penalties = found.place, (self.feature_penalty_, self.residual_penalty_)
         explained, residuals = model.matrix @ place.weights, np.zeros(len(labels))
         residuals[model.seen] = place.residuals
-        self.objective_ = model.problem.value(place) + float(
-            penalties[0] * place.weights @ place.weights + penalties[1] * place.residuals @ place.residuals
+        loss, penalised = (
+            model.problem.loss,
+            model.problem.value(place)
+            + float(penalties[0] * place.weights @ place.weights + penalties[1] * place.residuals @ place.residuals),
         )
-        self.noise_ = math.sqrt(max(self.objective_, 0.0) / model.weight) if self.loss == "squared" else None
+        self.objective_ = penalised + (loss.constant if isinstance(loss, SquaredRows) else 0.0)
+        self.noise_ = math.sqrt(max(penalised, 0.0) / model.weight) if isinstance(loss, SquaredRows) else None
         self.residuals_, self._mean, self._scale = residuals, model.mean, model.scale
         self.coef_ = place.weights / model.scale
         self.feature_spread_ = (model.matrix * model.scale).std(axis=0)
