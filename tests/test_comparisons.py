@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from podium import Comparisons
@@ -58,12 +59,29 @@ def test_unweighted_outcomes_take_the_fast_way_to_the_same_counts(data):
 def test_pairs_keep_sides_and_squared_weights():
     rows = [(0, 1, 1.0, 2.0), (1, 0, 1.0, 3.0), (0, 1, 0.5, 0.5)]
     c = sided(2, rows)
-    assert table(c) == {(0, 1): (2.0, 0.0, 0.5), (1, 0): (3.0, 0.0, 0.0)}
-    assert c.pairs.left_wins_sq.tolist() == [4.0, 9.0]
-    assert c.pairs.ties_sq.tolist() == [0.25, 0.0]
-    merged = as_comparisons(2, rows)
-    assert table(merged) == {(0, 1): (2.0, 3.0, 0.5)}
-    assert merged.pairs.right_wins_sq.tolist() == [9.0]
+    by_side = c.pairs_by_side
+    assert [column.tolist() for column in by_side] == [[0, 1], [1, 0], [2.0, 3.0], [0.0, 0.0], [0.5, 0.0]]
+    assert by_side.left_wins_sq.tolist() == [4.0, 9.0]
+    assert by_side.ties_sq.tolist() == [0.25, 0.0]
+    for merged in (c, as_comparisons(2, rows)):  # who met whom does not depend on the sides
+        assert table(merged) == {(0, 1): (2.0, 3.0, 0.5)}
+        assert merged.pairs.right_wins_sq.tolist() == [9.0]
+
+
+@settings(max_examples=60, deadline=None)
+@given(votes(most_items=5), st.booleans())
+def test_every_opponent_is_laid_out_once(data, plain):
+    n, rows = data
+    c = sided(n, [(i, j, y, 1.0) for i, j, y, _ in rows] if plain else rows)
+    a = c.adjacency
+    for i in range(n):
+        met = a.partner[a.start[i] : a.start[i + 1]].tolist()
+        assert sorted(met) == sorted({j if i == k else k for j, k, _, _ in rows if i in (j, k)})
+
+
+def test_sides_are_kept_where_the_left_always_won():
+    c = Comparisons("abc", np.array([0, 1, 1]), np.array([1, 0, 2]), sided=True)
+    assert [column.tolist() for column in c.pairs_by_side] == [[0, 1, 1], [1, 0, 2], [1, 1, 1], [0, 0, 0], [0, 0, 0]]
 
 
 def test_margins_keep_their_mean_and_spread():

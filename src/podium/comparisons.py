@@ -312,13 +312,21 @@ class Comparisons:
 
     @cached_property
     def pairs(self) -> Pairs:
-        """The distinct pairs with their counts: what batch rankers see."""
+        """The distinct pairs with their counts, whichever side each item was shown on: what batch rankers see."""
+        if self._plain and vars(self).get("_cells") is None and len(self.left) < 1 << 24:
+            return self.adjacency.pairs()
+        return self._count(sided=False)
+
+    @cached_property
+    def pairs_by_side(self) -> Pairs:
+        """The same with (a, b) and (b, a) apart where the votes say which side was which: what a side effect is of."""
+        return self._count(sided=True) if self.sided else self.pairs
+
+    def _count(self, *, sided: bool) -> Pairs:
         n = len(self.items)
         cells: NDArray[np.uint32] | None = vars(self).get("_cells")
         if cells is not None:
-            return count_table(cells[:-1], n, sided=self.sided)
-        if self._plain and len(self.left) < 1 << 24:
-            return self.adjacency.pairs()
+            return count_table(cells[:-1], n, sided=sided)
         squares = None if self.weight is None else self.weight_squares()
         return count_rows(
             self.left,
@@ -329,12 +337,12 @@ class Comparisons:
             weight_sq=squares,
             margin=self.margin,
             margin_ss=self.margin_ss,
-            sided=self.sided,
+            sided=sided,
         )
 
     @cached_property
     def adjacency(self) -> Adjacency:
-        """The votes laid out by item, both ways."""
+        """The votes laid out by item, both ways, every opponent once."""
         n = len(self.items)
         if self._plain and vars(self).get("_cells") is None and len(self.left) < 1 << 24:
             return Adjacency.of_wins(self.left, self.right, n)

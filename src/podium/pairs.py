@@ -23,8 +23,8 @@ Codes = NDArray[np.int32]
 class Pairs:
     """The distinct pairs and what happened in each: sums of weights, and of squared weights.
 
-    A pair is unordered (left is the smaller code) unless the votes carry sides. Iterating gives the five
-    columns left, right, left_wins, right_wins, ties. Counts of unweighted votes are integers.
+    A pair is unordered (left is the smaller code) unless counted by side. Iterating gives the five columns left,
+    right, left_wins, right_wins, ties. Counts of unweighted votes are integers.
     """
 
     left: Codes
@@ -57,7 +57,7 @@ class Pairs:
 
 @dataclass(frozen=True, eq=False)
 class Adjacency:
-    """The votes laid out by item: item i met partner[start[i]:start[i + 1]].
+    """The votes laid out by item: item i met partner[start[i]:start[i + 1]], each of them once.
 
     `wins` is what i took of the `total` weight of those meetings, a tie counting half.
     """
@@ -83,7 +83,7 @@ class Adjacency:
 
     @classmethod
     def of_pairs(cls, pairs: Pairs, n: int) -> Self:
-        """Lay out pairs."""
+        """Lay out unordered pairs."""
         m = 2 * len(pairs)
         start, partner = np.zeros(n + 2, dtype=np.int64), np.empty(m, dtype=np.int32)
         wins, total = np.empty(m), np.empty(m)
@@ -184,6 +184,9 @@ def count_table(cells: NDArray[np.uint32], n: int, *, sided: bool = False) -> Pa
     tables = cells.astype(np.int32).reshape(-1, n, n)
     if len(tables) == 1:
         wins = tables[0]
+        if sided:  # the left won every time
+            left, right = _met(wins, sided=True)
+            return _counted(left, right, wins[left, right], np.zeros(len(left), dtype=np.int32))
         left, right = _met(wins + wins.T)
         return _counted(left, right, wins[left, right], wins[right, left])
     lost, tied, won = tables

@@ -28,10 +28,15 @@ def vote_targets(c: Comparisons, outcome: Floats) -> Floats:
     return 2.0 * outcome - 1.0 if c.margin is None else c.margin
 
 
-def pull_rows(c: Comparisons) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats, Floats, dict[str, NDArray[Any]]]:
-    """Rows for the robust errors: pair × outcome, or the votes where clusters, covariates or margins need them."""
+def pull_rows(
+    c: Comparisons, *, by_side: bool = False
+) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats, Floats, dict[str, NDArray[Any]]]:
+    """Rows for the robust errors: pair × outcome, or the votes where clusters, covariates or margins need them.
+
+    `by_side` keeps (a, b) and (b, a) apart, for models in which the side matters.
+    """
     if c.judge is None and c.group is None and c.covariates is None and c.margin is None:
-        p = c.pairs
+        p = c.pairs_by_side if by_side else c.pairs
         ends = np.concatenate([p.left] * 3), np.concatenate([p.right] * 3)
         outcome = np.repeat([1.0, 0.0, 0.5], len(p))
         weight = np.concatenate([p.left_wins, p.right_wins, p.ties]).astype(np.float64)

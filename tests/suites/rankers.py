@@ -21,32 +21,46 @@ from helpers import simulate, thin_data
 
 @dataclass(frozen=True)
 class Case:
-    make: Any  # () -> ranker
+    """A ranker: how to make one, and one whose penalties or steps are right for votes of weight `unit` each.
+
+    Counting rankers and those without a penalty take no notice of the unit of weights. A penalty, a prior or a step
+    stands beside the votes, so weights in another unit mean the same only if these are in that unit too.
+    """
+
+    make: Any  # (unit=1) -> ranker
     sequential: bool = False
-    weights: bool = True  # whether splitting a vote of weight 2 into two of weight 1 changes nothing
     tolerance: float = 1e-5
 
 
 class Judged:
     """A ranker that needs judges, with judges made up from the labels: the same whatever the order of votes."""
 
+    def __init__(self, **options):
+        self.model = ranker("crowd")(tol=1e-7, **options)
+
     def fit(self, c):
         last = np.array([int(str(item)[-1]) for item in c.items])
         judge = ((last[c.left] + last[c.right]) % 3).astype(np.int32)
-        return ranker("crowd")(tol=1e-7).fit(replace(c, judge=judge, judges=("ann", "bob", "eve")))
+        return self.model.fit(replace(c, judge=judge, judges=("ann", "bob", "eve")))
+
+
+def of(method, **options):
+    return lambda unit=1.0: ranker(method)(**options)
 
 
 RANKERS: dict[str, Case] = {
-    "bradley-terry": Case(ranker("bradley-terry")),
-    "borda": Case(ranker("borda")),
-    "copeland": Case(ranker("copeland")),
-    "crowd": Case(Judged, tolerance=1e-4),
-    "elo": Case(ranker("elo"), sequential=True),
-    "least-squares": Case(ranker("least-squares")),
-    "rank-centrality": Case(lambda: ranker("rank-centrality")(prior=0.0), tolerance=1e-5),
-    "online-rabf": Case(ranker("online-rabf"), sequential=True),
-    "rabf": Case(lambda: ranker("rabf")(residual_penalty=0.1)),
-    "win-rate": Case(ranker("win-rate")),
+    "bradley-terry": Case(lambda unit=1.0: ranker("bradley-terry")(l2=1e-3 * unit)),
+    "borda": Case(of("borda")),
+    "copeland": Case(of("copeland")),
+    "crowd": Case(lambda unit=1.0: Judged(l2=1e-2 * unit, spread=unit**-0.5), tolerance=1e-4),
+    "elo": Case(lambda unit=1.0: ranker("elo")(k=16.0 / unit), sequential=True),
+    "least-squares": Case(of("least-squares")),
+    "rank-centrality": Case(of("rank-centrality", prior=0.0)),
+    "online-rabf": Case(
+        lambda unit=1.0: ranker("online-rabf")(step=0.5 / unit, residual_penalty=1e-4 * unit), sequential=True
+    ),
+    "rabf": Case(lambda unit=1.0: ranker("rabf")(residual_penalty=0.1 * unit)),
+    "win-rate": Case(of("win-rate")),
 }
 
 
@@ -63,6 +77,13 @@ def rebuilt(c, left=None, right=None, rows=slice(None), items=None, **more):
     left, right = c.left if left is None else left, c.right if right is None else right
     items = c.items if items is None else items
     return Comparisons.from_arrays(left[rows], right[rows], tie=c.outcome[rows] == 0, items=items, **more)
+
+
+def on_sides(c, turned):
+    """The same votes as left, right and outcome, the winner on the right where `turned`."""
+    left, right = np.where(turned, c.right, c.left), np.where(turned, c.left, c.right)
+    outcome = np.where(turned, -c.outcome, c.outcome).astype(np.int8)
+    return replace(c, left=left, right=right, outcome=outcome, sided=True)
 
 
 @st.composite
@@ -93,6 +114,21 @@ def assert_same(a, b, tolerance):
     assert_allclose([a[key] for key in a], [b[key] for key in a], atol=tolerance, rtol=tolerance)
 
 
+def assert_same_answers(case, one, other):
+    """All that is learned from one set of votes is learned from the other: scores, intervals, record and the rest."""
+    with thin_data():
+        models = [case.make().fit(c) for c in (one, other)]
+    rankings = [model.ranking_ for model in models]
+    frames = [ranking.to_frame().sort("item") for ranking in rankings]
+    for name in frames[0].columns[1:]:
+        assert_allclose(*(frame[name].to_numpy() for frame in frames), rtol=case.tolerance, atol=case.tolerance)
+    numbers = [
+        {name: value for name, value in vars(model).items() if name.endswith("_") and isinstance(value, float)}
+        for model in models
+    ]
+    assert numbers[0] == pytest.approx(numbers[1], rel=1e-6)
+
+
 class RankerSuite:
     """Collected by tests/pairwise/test_suite.py."""
 
@@ -121,12 +157,40 @@ class RankerSuite:
         shuffled = rebuilt(c, rows=np.random.default_rng(2).permutation(len(c.left)))
         assert_same(scores(case.make, c), scores(case.make, shuffled), case.tolerance)
 
-    def test_a_vote_of_weight_two_is_two_votes(self, case):
-        if case.sequential or not case.weights:
-            pytest.skip("reads votes in order, or knows no weights")
+    @pytest.mark.parametrize("m", [40, 400])
+    def test_winner_and_loser_or_left_and_right_say_the_same(self, case, m):
+        c = data(m=m)
+        turned = np.random.default_rng(5).random(m) < 0.5
+        assert_same_answers(case, c, on_sides(c, turned))
+        assert_same_answers(case, on_sides(c, turned), on_sides(c, ~turned))
+
+    def test_the_order_of_rows_with_sides_is_nothing(self, case):
+        if case.sequential:
+            pytest.skip("reads votes in order")
+        c = on_sides(data(m=40), np.arange(40) % 2 == 0)
+        assert_same_answers(case, c, c._rows(np.random.default_rng(2).permutation(40)))
+
+    @pytest.mark.parametrize("sided", [False, True])
+    def test_a_vote_of_weight_five_is_one_of_two_and_one_of_three(self, case, sided):
+        if case.sequential:
+            pytest.skip("one step of weight five is not a step of two and a step of three")
+        c = on_sides(data(), np.arange(400) % 2 == 0) if sided else data()
+        whole, two, three = (replace(c, weight=np.full(400, weight)) for weight in (5.0, 2.0, 3.0))
+        assert_same(scores(case.make, two + three), scores(case.make, whole), case.tolerance)
+
+    def test_five_equal_votes_may_be_counted_in_one_row_or_two(self, case):
+        if case.sequential:
+            pytest.skip("counted votes have no order, and are refused")
+        c = on_sides(data(), np.arange(400) % 2 == 0)
+        five, two, three = (replace(c, count=np.full(400, count)) for count in (5, 2, 3))
+        assert_same_answers(case, five, two + three)
+        assert_same_answers(case, five, c + c + c + c + c)
+
+    @pytest.mark.parametrize("unit", [1e-3, 0.5, 40.0])
+    def test_the_unit_of_weights_is_nothing_to_those_in_the_same_unit(self, case, unit):
         c = data()
-        weighted = rebuilt(c, weight=np.full(len(c.left), 2.0))
-        assert_same(scores(case.make, c + c), scores(case.make, weighted), case.tolerance)
+        heavy = replace(c, weight=np.full(400, unit))
+        assert_same(scores(case.make, c), scores(lambda: case.make(unit), heavy), case.tolerance)
 
     def test_adding_data_sets_is_one_data_set(self, case):
         whole = data()

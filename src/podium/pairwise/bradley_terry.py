@@ -270,7 +270,7 @@ class _Model:
             left, right, outcome, weight = vote_rows(c)
             wins, losses, ties = (weight * (outcome == value) for value in (1.0, 0.0, 0.5))
         else:
-            p = c.pairs
+            p = c.pairs_by_side if "side" in self.columns else c.pairs
             left, right = p.left, p.right
             wins, losses, ties = (np.asarray(v, dtype=np.float64) for v in (p.left_wins, p.right_wins, p.ties))
         rows = Rows(n, left, right, self._design(len(left)))
@@ -291,7 +291,7 @@ class _Model:
         rows, loss = self._rows(c.covariates is not None)
         point = evaluate(rows, loss, l2, found.scores, found.extras)
         extra = len(found.extras) > 0
-        left, right, outcome, weight, squares, clusters = pull_rows(c)
+        left, right, outcome, weight, squares, clusters = pull_rows(c, by_side="side" in self.columns)
         pulls = Rows(n, left, right, self._design(len(left)))
         slope, own = loss.vote_slopes(pulls.margin(found.scores, found.extras), outcome, found.extras)
         design = np.empty((len(left), 0)) if pulls.design is None else pulls.design

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -26,6 +26,7 @@ __all__ = ["CrowdBradleyTerry"]
 
 Floats = NDArray[np.float64]
 
+MOST_DENSE = 2000  # items and judges whose second derivatives are held in one matrix
 FULL = 500  # judges up to whom intervals of the scores allow for the judges' own uncertainty
 ACCURACY = 1e-6  # of a score: closer to the optimum L-BFGS sees only the rounding of the objective
 ODDS = math.log(10.0)  # how much likelier coin flips must make a judge's votes before the judge is flagged
@@ -185,8 +186,7 @@ class _Rows:
         unit = 1.0 / np.sqrt(np.concatenate([0.25 * votes + 2.0 * l2, 0.25 * cast + 1.0 / spread**2]))
         yardstick = np.maximum(np.concatenate([votes, cast]), 1.0)
 
-        def objective(scaled: Floats) -> tuple[float, Floats]:
-            theta = unit * scaled
+        def objective(theta: Floats) -> tuple[float, Floats]:
             scores, more = (
                 np.ascontiguousarray(theta[:n]),
                 np.ascontiguousarray(theta[n:]),
@@ -204,23 +204,70 @@ class _Rows:
                 by_judge,
             )
             loss += l2 * float(scores @ scores) + 0.5 * float(more @ more) / spread**2
-            return loss, unit * np.concatenate([by_item, by_judge - by_judge.mean() + more / spread**2])
+            return loss, np.concatenate([by_item, by_judge - by_judge.mean() + more / spread**2])
+
+        def in_units(scaled: Floats) -> tuple[float, Floats]:
+            loss, gradient = objective(unit * scaled)
+            return loss, unit * gradient
 
         found = minimize(
-            objective,
+            in_units,
             np.concatenate([start, np.zeros(self.judges)]) / unit,
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": tol * 0.1},
         )
-        gap = float(np.max(np.abs(objective(found.x)[1]) / unit / yardstick))
+        theta = unit * found.x
+        if found.nit < max_iter:
+            theta = self._polished(theta, lambda at: objective(at)[1], l2, spread)
+        gap = float(np.max(np.abs(objective(theta)[1]) / yardstick))
         if gap > tol:
             raise ConvergenceError(
                 f"no optimum in {max_iter} steps: expected and observed wins still differ by {gap:.1e} of an item's "
                 f"or a judge's votes; raise l2=, now {l2:g} (or max_iter=, tol=)"
             )
-        theta = unit * found.x
         return theta[:n], 1.0 + theta[n:] - theta[n:].mean(), int(found.nit)
+
+    def _polished(
+        self, theta: Floats, gradient: Callable[[Floats], Floats], l2: float, spread: float, steps: int = 4
+    ) -> Floats:
+        """The last digits by Newton's method: L-BFGS stops where the objective no longer shows a difference."""
+        n = self.n
+        if n + self.judges > MOST_DENSE:
+            return theta
+        slope = gradient(theta)
+        for _ in range(steps):
+            slopes = 1.0 + theta[n:] - theta[n:].mean()
+            hessian = self._hessian(theta[:n], slopes, l2, spread)
+            try:
+                np.linalg.cholesky(hessian)
+            except np.linalg.LinAlgError:
+                return theta
+            there = theta - np.linalg.solve(hessian, slope)
+            then = gradient(there)
+            if not np.abs(then).max() < np.abs(slope).max():
+                return theta
+            theta, slope = there, then
+        return theta
+
+    def _parts(self, scores: Floats, slopes: Floats, spread: float) -> tuple[Floats, Floats, Floats, Floats]:
+        """Curvature of each row along the scores; border and corner of the slopes; and the border of Gauss-Newton."""
+        gap, chance = self._chances(scores, slopes)
+        off, bend = self.weight * (chance - self.outcome), self.weight * chance * (1.0 - chance)
+        slope = slopes[self.judge]
+        centre = np.eye(self.judges) - 1.0 / self.judges  # the mean slope is held
+        corner = centre @ np.diag(self.bend(scores, slopes)) @ centre
+        corner[np.diag_indices(self.judges)] += 1.0 / spread**2
+        plain = bend * slope * gap
+        return bend * slope**2, self._border(off + plain) @ centre, corner, self._border(plain) @ centre
+
+    def _hessian(self, scores: Floats, slopes: Floats, l2: float, spread: float) -> Floats:
+        """Second derivatives of the objective in scores and slopes."""
+        curvature, border, corner, _ = self._parts(scores, slopes, spread)
+        n = self.n
+        across = np.bincount(self.left.astype(np.int64) * n + self.right, curvature, n * n).reshape(n, n)
+        across = across + across.T
+        return np.block([[np.diag(across.sum(axis=1) + 2.0 * l2) - across, border], [border.T, corner]])
 
     def _chances(self, scores: Floats, slopes: Floats) -> tuple[Floats, Floats]:
         gap: Floats = scores[self.left] - scores[self.right]
@@ -248,24 +295,19 @@ class _Rows:
 
     def evidence(self, scores: Floats, slopes: Floats, l2: float, spread: float) -> Evidence:
         """Curvature at the optimum; the slopes are extra parameters where there are not too many."""
-        gap, chance = self._chances(scores, slopes)
-        off, bend = self.weight * (chance - self.outcome), self.weight * chance * (1.0 - chance)
+        _, chance = self._chances(scores, slopes)
         slope = slopes[self.judge]
-        border = corner = None
+        curvature, border, corner = self.weight * chance * (1.0 - chance) * slope**2, None, None
         if self.judges <= FULL:
-            mixed = off + bend * slope * gap
-            border = self._border(mixed)
-            centre = np.eye(self.judges) - 1.0 / self.judges  # the mean slope is held
-            border, corner = border @ centre, centre @ np.diag(self.bend(scores, slopes)) @ centre
-            corner[np.diag_indices(self.judges)] += 1.0 / spread**2
+            curvature, border, corner, gauss_newton = self._parts(scores, slopes, spread)
             # Far from both optima of a judge's slope the mixed terms can outweigh the rest; Gauss-Newton never does.
-            if not _positive(self, border, corner, bend * slope**2, l2):
-                border = self._border(bend * slope * gap) @ centre
+            if not self._positive(scores, slopes, l2, spread):
+                border = gauss_newton
         return Evidence(
             self.n,
             self.left,
             self.right,
-            bend * slope**2,
+            curvature,
             ridge=2.0 * l2,
             border=border,
             corner=corner,
@@ -278,17 +320,12 @@ class _Rows:
             clusters={"judge": self.judge} if border is None else {},
         )
 
-
-def _positive(rows: _Rows, border: Floats, corner: Floats, curvature: Floats, l2: float) -> bool:
-    """Whether the Hessian of scores and slopes is positive definite; asked where it is small."""
-    n = rows.n
-    if n > 2000:
-        return False
-    across = np.bincount(rows.left.astype(np.int64) * n + rows.right, curvature, n * n).reshape(n, n)
-    across = across + across.T
-    whole = np.block([[np.diag(across.sum(axis=1) + 2.0 * l2) - across, border], [border.T, corner]])
-    try:
-        np.linalg.cholesky(whole)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+    def _positive(self, scores: Floats, slopes: Floats, l2: float, spread: float) -> bool:
+        """Whether the Hessian of scores and slopes is positive definite; asked where it is small."""
+        if self.n > MOST_DENSE:
+            return False
+        try:
+            np.linalg.cholesky(self._hessian(scores, slopes, l2, spread))
+        except np.linalg.LinAlgError:
+            return False
+        return True
