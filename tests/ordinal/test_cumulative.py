@@ -2,6 +2,8 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, random_array
@@ -24,7 +26,13 @@ def negative_log_likelihood(w, theta, X, low, high, l2):
     ends = np.concatenate([[-np.inf], theta, [np.inf]])
     z = X @ w
     chance = expit(ends[high + 1] - z) - expit(ends[low] - z)
-    return -np.log(np.maximum(chance, 1e-300)).sum() + l2 / 2 * w @ w
+    return -np.log(np.maximum(chance, 1e-300)).sum() + (l2 * w**2).sum() / 2
+
+
+def per_deviation(l2, X, low, high, K):
+    """The penalty of each coefficient: l2 times the variance of its column, over rows whose label says something."""
+    tells = (low > 0) | (high < K - 1)
+    return l2 * np.var(X[tells] if tells.any() else X, axis=0)
 
 
 def general_optimum(X, low, high, K, l2):
@@ -41,6 +49,7 @@ def general_optimum(X, low, high, K, l2):
 
 def test_two_grades_are_logistic_regression():
     X, y, _ = graded(n=200)
+    X = (X - X.mean(axis=0)) / X.std(axis=0)  # their penalty depends on the units
     ours = CumulativeLogit(l2=0.5).fit(X, y > 2)
     theirs = LogisticRegression(C=2.0, tol=1e-10, max_iter=1000).fit(X, y > 2)
     assert_allclose(ours.coef_, theirs.coef_[0], atol=1e-5)
@@ -52,11 +61,50 @@ def test_two_grades_are_logistic_regression():
 def test_the_optimum_is_a_general_optimiser_s(exact):
     X, y, ranges = graded(n=150, d=3, K=4, noise=1.0)
     labels = np.stack([y, y], axis=1) if exact else ranges
-    w, theta, loss = general_optimum(X, labels[:, 0] - 1, labels[:, 1] - 1, 4, 0.3)
+    low, high = (labels - 1).T
+    w, theta, loss = general_optimum(X, low, high, 4, per_deviation(0.3, X, low, high, 4))
     model = CumulativeLogit(l2=0.3, classes=[1, 2, 3, 4]).fit(X, labels)
     assert model.loss_ == pytest.approx(loss, abs=1e-6)
     assert_allclose(model.coef_, w, atol=1e-3)
     assert_allclose(model.thresholds_, theta, atol=1e-3)
+
+
+@st.composite
+def ranges_of_grades(draw):
+    """Arbitrary rows and ranges: gaps, unused grades, ranges that share grades, one row."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, K, d = draw(st.integers(1, 12)), draw(st.integers(2, 6)), draw(st.integers(1, 3))
+    ends = draw(st.lists(st.tuples(st.integers(0, K - 1), st.integers(0, K - 1)), min_size=n, max_size=n))
+    low, high = np.sort(np.array(ends).reshape(-1, 2), axis=1).T
+    return rng.normal(size=(n, d)), low, high, K
+
+
+@settings(max_examples=120, deadline=None)
+@given(case=ranges_of_grades(), l2=st.sampled_from([0.1, 1.0]), sparse=st.booleans())
+def test_for_arbitrary_ranges_the_loss_is_the_definition_s_and_no_optimiser_finds_less(case, l2, sparse):
+    X, low, high, K = case
+    model = CumulativeLogit(l2=l2, classes=range(K)).fit(csr_array(X) if sparse else X, y_lower=low, y_upper=high)
+    assert (np.diff(model.thresholds_[np.isfinite(model.thresholds_)]) >= 0).all()
+    penalty = per_deviation(l2, X, low, high, K)
+    here = negative_log_likelihood(model.coef_, model.thresholds_, X, low, high, penalty)
+    assert model.loss_ == pytest.approx(here, abs=1e-8)
+    assert model.loss_ <= general_optimum(X, low, high, K, penalty)[2] + 1e-6
+    chances = model.predict_proba(X)
+    assert np.isfinite(chances).all()
+    assert_allclose(chances.sum(axis=1), 1)
+    assert np.isin(model.predict(X), model.classes_).all()
+
+
+@pytest.mark.parametrize("l2", [0.0, 1.0])
+def test_where_all_ranges_share_grades_the_middle_one_is_certain(l2):
+    one = CumulativeLogit(l2=l2).fit([[1.0]], y_lower=[1], y_upper=[2])
+    assert one.predict_proba([[7.0]]).tolist() == [[1.0, 0.0]]
+    X = np.arange(40.0)[:, None]
+    many = CumulativeLogit(l2=l2, classes=[1, 2, 3, 4]).fit(X, y_lower=[1, 2] * 20, y_upper=[3, 4] * 20)
+    assert many.thresholds_.tolist() == [-np.inf, np.inf, np.inf]
+    assert (many.predict(X) == 2).all()
+    assert many.coef_.tolist() == [0.0]
+    assert many.loss_ == 0
 
 
 def test_probabilities_are_the_definition_even_far_out():
@@ -106,7 +154,7 @@ def test_many_features_are_fitted_without_the_full_hessian():
     X = csr_array(random_array((300, 2000), density=0.01, rng=rng))
     y = 1 + np.searchsorted([-0.2, 0.2], X @ rng.normal(size=2000))
     model = CumulativeLogit(l2=0.1).fit(X, y)
-    gradient = model.l2 * model.coef_
+    gradient = model.l2 * np.var(X.toarray(), axis=0) * model.coef_
     ends = np.concatenate([[-np.inf], model.thresholds_, [np.inf]])
     z = X @ model.coef_
     upper, lower = expit(ends[y] - z), expit(ends[y - 1] - z)

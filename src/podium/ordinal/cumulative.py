@@ -13,6 +13,7 @@ from podium.errors import ConvergenceWarning, InputError, SeparationWarning
 from podium.kernels import ordinal_logit as kernel
 from podium.ordinal.base import ThresholdClassifier
 from podium.ordinal.labels import Array
+from podium.ordinal.scaling import inverse, moments, rescaled
 
 __all__ = ["CumulativeLogit"]
 
@@ -24,12 +25,14 @@ class CumulativeLogit(ThresholdClassifier):
     """Batch ordinal regression: P(grade <= k) = 1 / (1 + exp(w·x - theta_k)), fitted by Newton's method.
 
     A range counts with the summed probability of its grades, so nothing is guessed about where inside it the truth
-    lies. `fit` minimises the sum of -log P(range) plus l2/2 |w|²; the thresholds are free but for their order.
+    lies. `fit` minimises the sum of -log P(range) plus l2/2 sum_j (s_j w_j)² with s_j the standard deviation of column
+    j, so that the units of X do not matter; the thresholds are free but for their order.
 
     Parameters
     ----------
     l2 : float
-        Pull of w towards zero. With 0, data that some direction separates have no finite optimum.
+        Pull of w towards zero, per standard deviation of each column. With 0, data that some direction separates have
+        no finite optimum.
     classes : sequence, optional
         The grades from lowest to highest; without it the sorted labels.
     max_iter, tol
@@ -38,7 +41,8 @@ class CumulativeLogit(ThresholdClassifier):
     Attributes
     ----------
     coef_, thresholds_, classes_, n_iter_
-        A grade outside all that the labels cover gets thresholds of -inf or inf, that is, probability 0.
+        A grade outside all that the labels cover gets thresholds of -inf or inf, that is, probability 0. Where all
+        labels share grades, the middle one of these has probability 1, whatever X says.
     loss_ : float
         The minimum reached.
 
@@ -72,13 +76,19 @@ class CumulativeLogit(ThresholdClassifier):
         weight = np.ones(1)
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-            keep = weight > 0
-            if not keep.any():
+            if not weight.any():
                 raise InputError("all sample weights are 0, so there is nothing to learn from")
-            if not keep.all():
-                X, low, high, weight = X[keep], low[keep], high[keep], weight[keep]
-        problem = _Problem(X, low, high, weight, len(self.classes_), float(self.l2))
-        self.coef_, self.thresholds_, self.loss_, self.n_iter_ = _newton(problem, self.max_iter, self.tol)
+        keep = ((low > 0) | (high < len(self.classes_) - 1)) & (weight > 0)  # a label open at both ends says nothing
+        if keep.any() and not keep.all():
+            X, low, high, weight = X[keep], low[keep], high[keep], weight if len(weight) == 1 else weight[keep]
+        mean, deviation = moments(X, None if sample_weight is None else weight)
+        if not np.isfinite(deviation).all():
+            self._not_finite(X)
+        factor = inverse(mean, deviation)
+        problem = _Problem(rescaled(X, mean, factor), low, high, weight, len(self.classes_), float(self.l2))
+        w, theta, self.loss_, self.n_iter_ = _newton(problem, self.max_iter, self.tol)
+        self.coef_ = w * factor
+        self.thresholds_ = theta if hasattr(X, "indptr") else theta + self.coef_ @ mean
         if self.l2 == 0 and np.ptp(self._project(X)) > SEPARATED:
             warnings.warn(
                 "some direction of X separates grades perfectly, so the coefficients have no finite optimum and were "
@@ -110,7 +120,7 @@ class CumulativeLogit(ThresholdClassifier):
         lower = np.diff(np.hstack([zero, below, one]), axis=1)
         upper = -np.diff(np.hstack([one, above, zero]), axis=1)
         left = np.hstack([below, one]) < 0.5
-        return np.where(left, lower, upper)
+        return np.where(left, lower, upper) + 0.0  # no minus zero
 
     def decision_function(self, X: Any) -> Array:
         """With two grades the log-odds of the second, (n,); else the logarithms of the probabilities, (n, K)."""
@@ -161,6 +171,8 @@ class _Problem:
     def __post_init__(self) -> None:
         # A threshold below every label's upper end is pushed down for ever, one from every lower end on up for ever.
         self.first, self.last = int(self.high.min()), int(self.low.max())
+        if self.first > self.last:  # all labels share the grades last to first: the middle one explains every row
+            self.first = self.last = (self.first + self.last) // 2
         # Thresholds that labels refer to, as pairs (under, over), with their weights: the term log(1 - exp(l - u)).
         inside = (self.low > self.first) & (self.high < self.last)
         pair = (self.low[inside].astype(np.int64) - 1) * self.K + self.high[inside]
@@ -277,6 +289,8 @@ def _newton(problem: _Problem, max_iter: int, tol: float) -> tuple[Array, Array,
     """Damped Newton steps; thresholds that would pass one another are joined, and parted when that pays."""
     w, theta = problem.start()
     d, n = len(w), len(theta)
+    if n == 0:  # one grade lies in every label: nothing to learn from X
+        return w, _whole(problem, theta), 0.0, 0
     joined = np.zeros(max(n - 1, 0), dtype=bool)  # threshold i with i + 1
     free = ~problem.pinned[problem.first + 1 : problem.last]  # gaps that no label keeps open
     loss, g_w, g_theta, H = problem.loss(w, theta)
