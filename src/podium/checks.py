@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,64 +12,123 @@ from podium.errors import InputError
 
 __all__ = [
     "code_column",
+    "count_column",
     "covariate_table",
     "distinct_labels",
+    "members",
     "non_negative_column",
     "number_column",
+    "outcome_column",
     "union_of_labels",
 ]
 
 Floats = NDArray[np.float64]
 
+MOST = 1 << 53  # from here on not every whole number is a float
 
-def distinct_labels(items: Sequence[Hashable]) -> Sequence[Hashable]:
-    """The items a user lists, each once."""
+
+def distinct_labels(items: Any, what: str = "items") -> Sequence[Hashable]:
+    """The labels a user lists, each once."""
     if isinstance(items, range):
         return items
+    if not isinstance(items, Iterable) or (isinstance(items, np.ndarray) and items.ndim != 1):
+        raise InputError(f"{what}: {items!r} is no list of labels; give one, in the order of the codes")
     labels = tuple(items.tolist() if isinstance(items, np.ndarray) else items)
+    seen: set[Hashable] = set()
     for label in labels:
-        if not isinstance(label, Hashable):
-            raise InputError(f"items: {label!r} cannot be a label; use text, numbers or tuples")
-    if len(set(labels)) < len(labels):
-        seen: set[Hashable] = set()
-        twice = next(label for label in labels if label in seen or seen.add(label))  # type: ignore[func-returns-value]
-        raise InputError(f"items: {twice!r} stands twice; labels must differ")
+        try:
+            twice = label in seen
+            seen.add(label)
+        except TypeError as problem:
+            raise InputError(f"{what}: {label!r} cannot be a label; use text, numbers or tuples") from problem
+        if twice:
+            raise InputError(f"{what}: {label!r} stands twice; labels must differ")
     return labels
 
 
 def code_column(values: Any, what: str) -> NDArray[Any]:
     """Integer codes as the kernels take them."""
-    if np.ma.is_masked(values):
-        row = int(np.flatnonzero(np.ma.getmaskarray(values))[0])
-        raise InputError(f"row {row + 1}: {what} is masked; remove the row")
-    codes = np.asarray(values)
-    if codes.size and codes.dtype.kind not in "iu":
-        raise InputError(
-            f"{what}: with `items`, integer codes are expected, not {codes.dtype}; leave `items` out for labels"
-        )
+    codes = _whole(values, what, "with `items`, integer codes are expected", "leave `items` out for labels")
+    return np.ascontiguousarray(codes, dtype=codes.dtype if codes.dtype in (np.int32, np.int64) else np.int64)
+
+
+def members(values: Any, known: Sequence[Hashable], what: str, rows: int) -> NDArray[np.int32]:
+    """Codes of judges or groups, which stand in `known`."""
+    codes = _whole(values, what, "integer codes are expected", f"the labels stand in {what}s")
+    _refuse_length(codes, what, rows)
+    bad = (codes < 0) | (codes >= len(known))
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"row {row + 1}: {what} {codes[row]} is outside the {len(known)} places of `{what}s`")
+    return np.ascontiguousarray(codes, dtype=np.int32)
+
+
+def outcome_column(values: Any, rows: int) -> NDArray[np.int8]:
+    """Outcomes as codes: 1, -1 and 0."""
+    way = "give 1 where left won, -1 where right did, 0 for a tie"
+    outcome = _whole(values, "outcome", "integers are expected", way)
+    _refuse_length(outcome, "outcome", rows)
+    bad = (outcome < -1) | (outcome > 1)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"row {row + 1}: outcome is {outcome[row]}; {way}")
+    return np.ascontiguousarray(outcome, dtype=np.int8)
+
+
+def count_column(values: Any, rows: int) -> NDArray[np.int64]:
+    """How many equal votes each row stands for."""
+    count = _whole(values, "count", "whole numbers are expected", "give how many equal votes each row is")
+    _refuse_length(count, "count", rows)
+    bad = (count < 1) | (count >= MOST)
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"row {row + 1}: count is {count[row]}; it must be at least 1 and less than 2**53")
+    return np.ascontiguousarray(count, dtype=np.int64)
+
+
+def _whole(values: Any, what: str, wanted: str, way: str) -> NDArray[Any]:
+    """One column of integers, as NumPy sees it; what it sees otherwise is refused."""
+    codes = _array(values, what)
     if codes.ndim != 1:
         raise InputError(f"{what}: one column is expected, not shape {codes.shape}")
-    return np.ascontiguousarray(codes, dtype=codes.dtype if codes.dtype in (np.int32, np.int64) else np.int64)
+    if codes.size and codes.dtype.kind not in "iu":
+        raise InputError(f"{what}: {wanted}, not {codes.dtype}; {way}")
+    return codes if codes.size else codes.astype(np.int64)
+
+
+def _array(values: Any, what: str, dtype: Any = None) -> NDArray[Any]:
+    """The values as NumPy sees them; a mask, an imaginary part or a date is not dropped on the way."""
+    if np.ma.is_masked(values):
+        row = int(np.argwhere(np.ma.getmaskarray(values))[0][0]) if np.ndim(values) else 0
+        raise InputError(f"row {row + 1}: {what} is masked; remove the row")
+    try:
+        array = np.asarray(values)
+        if dtype is not None and array.dtype.kind in "cmMV":
+            raise TypeError(f"they are {array.dtype}")
+        return array if dtype is None else array.astype(dtype, copy=False)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise InputError(f"{what}: numbers are expected ({problem})") from problem
+
+
+def _refuse_length(column: NDArray[Any], what: str, rows: int) -> None:
+    if column.shape != (rows,):
+        raise InputError(f"{what} has shape {column.shape}, the votes have {rows} rows; they must match")
 
 
 def number_column(values: ArrayLike, what: str, rows: int) -> Floats:
     """A column of numbers with as many rows as there are votes."""
-    try:
-        column = np.ascontiguousarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"{what}: numbers are expected ({problem})") from problem
-    if column.shape != (rows,):
-        raise InputError(f"{what} has shape {column.shape}, the votes have {rows} rows; they must match")
-    return column
+    column = _array(values, what, np.float64)
+    _refuse_length(column, what, rows)
+    return np.ascontiguousarray(column)
 
 
-def non_negative_column(values: ArrayLike, what: str, rows: int) -> Floats:
-    """The same, finite and not below 0."""
+def non_negative_column(values: ArrayLike, what: str, rows: int, least: float = 0.0) -> Floats:
+    """The same, finite and not below 0, or below `least`."""
     column = number_column(values, what, rows)
-    bad = ~(np.isfinite(column) & (column >= 0))
-    if bad.any():
-        row = int(np.flatnonzero(bad)[0])
-        raise InputError(f"row {row + 1}: {what} is {column[row]:g}; it must be a finite number of at least 0")
+    if rows and not (column.min() >= least and column.max() < np.inf):  # NaN is neither
+        row = int(np.argmax(~(np.isfinite(column) & (column >= least))))
+        bound = "" if least == -np.inf else f" of at least {least:g}"
+        raise InputError(f"row {row + 1}: {what} is {column[row]:g}; it must be a finite number{bound}")
     return column
 
 
@@ -79,10 +138,7 @@ def covariate_table(values: ArrayLike | Mapping[str, ArrayLike], rows: int) -> t
         names, columns = tuple(values), [number_column(v, name, rows) for name, v in values.items()]
         table = np.column_stack(columns) if columns else np.empty((rows, 0))
     else:
-        try:
-            table = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError) as problem:
-            raise InputError(f"covariates: numbers are expected ({problem})") from problem
+        table = _array(values, "covariates", np.float64)
         table = table[:, None] if table.ndim == 1 else table
         names = tuple(f"x{k + 1}" for k in range(table.shape[-1] if table.ndim else 0))
     if table.ndim != 2 or len(table) != rows or not names:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass, fields
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -12,10 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from podium.checks import (
     code_column,
+    count_column,
     covariate_table,
     distinct_labels,
+    members,
     non_negative_column,
     number_column,
+    outcome_column,
     union_of_labels,
 )
 from podium.connectivity import check_connected, groups_of
@@ -23,18 +26,20 @@ from podium.errors import InputError
 from podium.kernels.counts import first_bad_row, histogram, histogram_outcomes
 from podium.pairs import Adjacency, Pairs, count_rows, count_table
 from podium.tables.forms import read_frame
-from podium.tables.labels import encode, encode_pair
+from podium.tables.labels import encode, encode_pair, is_missing
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Comparisons"]
+__all__ = ["Comparisons", "as_comparisons"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 # A table of all n² cells is used while it is no larger than this, or than a few times the votes.
 SMALL_TABLE = 1 << 16
+HEAVIEST = 1e140  # the squares of larger weights could not be summed
+COLUMNS = ("outcome", "weight", "weight_sq", "count", "margin", "margin_ss", "judge", "group", "covariates")
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,30 +91,123 @@ class Comparisons:
     ordered: bool = True
 
     def __post_init__(self) -> None:
+        vars(self).update(self._checked())
+        vars(self).update(vars(self._settled()))
+
+    def _checked(self) -> dict[str, Any]:
+        """Every field as the kernels take it; what they could not is an `InputError`."""
+        items = distinct_labels(self.items)
+        for place, label in enumerate(() if isinstance(items, range) else items, start=1):
+            if is_missing(label):
+                raise InputError(f"items: place {place} is missing ({label!r}); name every item")
+        left, right = code_column(self.left, "left"), code_column(self.right, "right")
+        if len(left) != len(right):
+            raise InputError(f"left has {len(left)} rows, right {len(right)}; they must match")
+        if left.dtype != right.dtype:
+            left, right = left.astype(np.int64), right.astype(np.int64)
+        found: dict[str, Any] = {"items": items, "left": left, "right": right}
+        rows = len(left)
+        if self.outcome is not None:
+            found["outcome"] = outcome_column(self.outcome, rows)
+        if self.count is not None:
+            found["count"] = count_column(self.count, rows)
+        for name, beside in (("weight", None), ("weight_sq", "weight"), ("margin", None), ("margin_ss", "margin")):
+            values = getattr(self, name)
+            if values is not None:
+                if beside is not None and getattr(self, beside) is None:
+                    raise InputError(f"{name} is given without {beside}; give both, or neither")
+                found[name] = non_negative_column(values, name, rows, -np.inf if name == "margin" else 0.0)
+        return found | self._checked_labels(rows) | self._checked_covariates(rows)
+
+    def _checked_labels(self, rows: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, codes, given in (("judge", self.judge, self.judges), ("group", self.group, self.groups)):
+            found[f"{name}s"] = tuple(distinct_labels(given, f"{name}s"))
+            if codes is not None:
+                found[name] = members(codes, found[f"{name}s"], name, rows)
+            elif found[f"{name}s"]:
+                raise InputError(f"{name}s are listed and no row has one; give {name}= too, their codes")
+        if not isinstance(self.group_is, str) or self.group_is not in ("group", "ranking"):
+            raise InputError(f"group_is is {self.group_is!r}; choose 'group' or 'ranking'")
+        for name in ("sided", "ordered"):
+            flag = getattr(self, name)
+            if not isinstance(flag, bool | np.bool_):
+                raise InputError(f"{name} is {flag!r}; give True or False")
+            found[name] = bool(flag)
+        return found
+
+    def _checked_covariates(self, rows: int) -> dict[str, Any]:
+        names = distinct_labels(self.covariate_names, "covariate_names")
+        if not all(isinstance(name, str) for name in names):
+            raise InputError(f"covariate_names are {self.covariate_names!r}; give a name in text for each column")
+        if self.covariates is None:
+            if names:
+                raise InputError("covariate_names are given without covariates; give both, or neither")
+            return {"covariate_names": ()}
+        table, numbered = covariate_table(self.covariates, rows)
+        if names and len(names) != len(numbered):
+            raise InputError(f"covariates have {len(numbered)} columns and covariate_names {len(names)}; name each")
+        return {"covariates": table, "covariate_names": tuple(names) or numbered}
+
+    @classmethod
+    def _of(cls, items: Sequence[Hashable], left: NDArray[Any], right: NDArray[Any], **columns: Any) -> Self:
+        """Build from columns that were checked where they came in; codes of items are looked at again, as they count.
+
+        The constructor checks everything: this is for columns our own readers made, millions of rows long.
+        """
+        made = object.__new__(cls)
+        vars(made).update({field.name: field.default for field in fields(cls)} | columns)
+        vars(made).update(items=items, left=left, right=right)
+        return made._settled()
+
+    def _settled(self) -> Self:
+        """Rows of weight 0 say nothing and go (the items they name stay); the rest are counted, which checks them."""
         n, rows = len(self.items), len(self.left)
         if rows == 0:
             raise InputError("no votes: there is nothing to rank")
         if n < 2:
             named = f"only one item, {self.items[0]!r}" if n else "no items"
             raise InputError(f"{named}; a ranking needs at least two")
-        if self.count is not None and self.weight is None:  # equal votes of weight 1
-            object.__setattr__(self, "weight", self.count.astype(np.float64))
-            object.__setattr__(self, "weight_sq", self.weight)
-        cells = None
-        if self._single and n * n <= max(SMALL_TABLE, 4 * rows):
-            # Checking and counting in one pass: bad codes fall into the last cell, self-comparisons on a diagonal.
-            if self.outcome is None:
-                cells = np.zeros(n * n + 1, dtype=np.uint32)
-                histogram(self.left, self.right, cells, n)
-            else:
-                cells = np.zeros(3 * n * n + 1, dtype=np.uint32)
-                histogram_outcomes(self.left, self.right, self.outcome, cells, n)
-            bad = bool(cells[-1]) or any(table[:: n + 1].any() for table in cells[:-1].reshape(-1, n * n))
-        else:
+        if self.weight is not None and self.weight.max() > HEAVIEST:
+            row = int(self.weight.argmax())
+            raise InputError(
+                f"row {row + 1}: weight is {self.weight[row]:g}, too large to be summed; divide all weights by the same"
+            )
+        if self.count is not None:
+            self._settle_counts(self.count)
+        cells = self._cells
+        if cells is None:
             bad = first_bad_row(self.left, self.right, n) >= 0
+        else:  # bad codes fall into the last cell, self-comparisons on a diagonal
+            bad = bool(cells[-1]) or any(table[:: n + 1].any() for table in cells[:-1].reshape(-1, n * n))
         if bad:
             self._complain(first_bad_row(self.left, self.right, n))
-        object.__setattr__(self, "_cells", cells)
+        if self.weight is not None and not self.weight.all():
+            return self._rows(np.flatnonzero(self.weight))
+        return self
+
+    def _settle_counts(self, count: NDArray[np.int64]) -> None:
+        """Rows of equal votes: the weights of a row are alike unless Σw² says otherwise."""
+        if count.sum(dtype=np.float64) >= 2.0**62:
+            raise InputError("count: the rows are more than 2**62 votes, too many to add up; divide all counts alike")
+        if self.weight is None:
+            vars(self)["weight"] = vars(self)["weight_sq"] = count.astype(np.float64)
+        elif self.weight_sq is None:
+            vars(self)["weight_sq"] = self.weight**2 / count
+
+    @cached_property
+    def _cells(self) -> NDArray[np.uint32] | None:
+        """Counts in a table of all pairs, or three (right won, tie, left won); None where the table would be large."""
+        n = len(self.items)
+        if not self._single or n * n > max(SMALL_TABLE, 4 * len(self.left)):
+            return None
+        if self.outcome is None:
+            cells = np.zeros(n * n + 1, dtype=np.uint32)
+            histogram(self.left, self.right, cells, n)
+        else:
+            cells = np.zeros(3 * n * n + 1, dtype=np.uint32)
+            histogram_outcomes(self.left, self.right, self.outcome, cells, n)
+        return cells
 
     def _complain(self, row: int) -> None:
         i, j = int(self.left[row]), int(self.right[row])
@@ -177,8 +275,7 @@ class Comparisons:
                 columns[name], columns[f"{name}s"] = encode(labelled, name)
         if covariates is not None:
             columns["covariates"], columns["covariate_names"] = covariate_table(covariates, rows)
-        made = cls(labels, left, right, **columns)
-        return made._without_weightless()
+        return cls._of(labels, left, right, **columns)
 
     @classmethod
     def from_frame(cls, frame: Any, **columns: Any) -> Self:
@@ -191,7 +288,7 @@ class Comparisons:
         >>> Comparisons.from_frame({"left": ["a", "b"], "right": ["b", "c"], "outcome": [1, 0.5]}).items
         ('a', 'b', 'c')
         """
-        return cls(**read_frame(frame, **columns))
+        return cls._of(**read_frame(frame, **columns))
 
     @classmethod
     def from_rankings(cls, rankings: Iterable[Sequence[Hashable]]) -> Self:
@@ -218,7 +315,7 @@ class Comparisons:
             raise InputError("no ranking holds two items: there is nothing to compare")
         group = np.repeat(np.arange(len(size), dtype=np.int32), size)
         labels, left, right = encode_pair(winner, loser)
-        return cls(labels, left, right, group=group, groups=tuple(range(1, len(size) + 1)), group_is="ranking")
+        return cls._of(labels, left, right, group=group, groups=tuple(range(1, len(size) + 1)), group_is="ranking")
 
     def __add__(self, other: Comparisons) -> Comparisons:
         """All votes of both; items are matched by label."""
@@ -245,7 +342,7 @@ class Comparisons:
             return np.concatenate([a, b if code is None else code[b]]).astype(dtype, copy=False)
 
         weighted = not (self.weight is None and other.weight is None)
-        return Comparisons(
+        return Comparisons._of(
             items,
             np.concatenate([self.left, recode[other.left]]).astype(np.int32, copy=False),
             np.concatenate([self.right, recode[other.right]]).astype(np.int32, copy=False),
@@ -278,16 +375,19 @@ class Comparisons:
             return self.weight**2
         return np.ones(len(self.left))
 
-    def _without_weightless(self) -> Self:
-        """Rows of weight 0 say nothing; the items they name stay."""
-        if self.weight is None or self.weight.all():
-            return self
-        return self._rows(np.flatnonzero(self.weight))
+    def _rows(self, chosen: NDArray[Any] | slice) -> Self:
+        """These rows, by number, mask or slice; all items stay."""
+        kept = {name: values[chosen] for name in COLUMNS if (values := getattr(self, name)) is not None}
+        return self._with(left=self.left[chosen], right=self.right[chosen], **kept)
 
-    def _rows(self, chosen: NDArray[Any]) -> Self:
-        names = ("outcome", "weight", "weight_sq", "count", "margin", "margin_ss", "judge", "group", "covariates")
-        kept = {name: values[chosen] for name in names if (values := getattr(self, name)) is not None}
-        return replace(self, left=self.left[chosen], right=self.right[chosen], **kept)
+    def _with(self, **columns: NDArray[Any]) -> Self:
+        """The same with other columns, made from those that were checked."""
+        made = object.__new__(type(self))
+        vars(made).update({field.name: getattr(self, field.name) for field in fields(self)})
+        vars(made).update({name: np.ascontiguousarray(values) for name, values in columns.items()})
+        if not len(made.left):
+            raise InputError("no votes: there is nothing to rank")
+        return made
 
     # ---- reading --------------------------------------------------------------------------------------------
 
@@ -313,7 +413,7 @@ class Comparisons:
     @cached_property
     def pairs(self) -> Pairs:
         """The distinct pairs with their counts, whichever side each item was shown on: what batch rankers see."""
-        if self._plain and vars(self).get("_cells") is None and len(self.left) < 1 << 24:
+        if self._plain and self._cells is None and len(self.left) < 1 << 24:
             return self.adjacency.pairs()
         return self._count(sided=False)
 
@@ -324,9 +424,8 @@ class Comparisons:
 
     def _count(self, *, sided: bool) -> Pairs:
         n = len(self.items)
-        cells: NDArray[np.uint32] | None = vars(self).get("_cells")
-        if cells is not None:
-            return count_table(cells[:-1], n, sided=sided)
+        if self._cells is not None:
+            return count_table(self._cells[:-1], n, sided=sided)
         squares = None if self.weight is None else self.weight_squares()
         return count_rows(
             self.left,
@@ -344,7 +443,7 @@ class Comparisons:
     def adjacency(self) -> Adjacency:
         """The votes laid out by item, both ways, every opponent once."""
         n = len(self.items)
-        if self._plain and vars(self).get("_cells") is None and len(self.left) < 1 << 24:
+        if self._plain and self._cells is None and len(self.left) < 1 << 24:
             return Adjacency.of_wins(self.left, self.right, n)
         return Adjacency.of_pairs(self.pairs, n)
 
@@ -395,3 +494,11 @@ class Comparisons:
     def check_connected(self, l2: float) -> None:
         """Say which items the votes cannot place: an `InputError` without a penalty (`l2` = 0), else a warning."""
         check_connected(self.items, self.adjacency, l2)
+
+
+def as_comparisons(votes: Any) -> Comparisons:
+    """What a ranker is given, if it is `Comparisons`: a frame or a list does not say which column is what."""
+    if isinstance(votes, Comparisons):
+        return votes
+    way = "Comparisons.from_pairs(...)" if isinstance(votes, list | tuple) else "Comparisons.from_frame(...)"
+    raise InputError(f"fit takes Comparisons, not {type(votes).__name__}; make them by {way}")

@@ -103,7 +103,7 @@ def read_comparisons(
     result["ranking"] = ranking
     beside = {"weight": weight, "count": count, "judge": judge, "group": group, "covariates": covariates}
     collector = _collect(source, keep, format, delimiter, sides | result | beside)
-    return Comparisons(**collector.result())
+    return Comparisons._of(**collector.result())
 
 
 def read_comparisons_by(
@@ -123,7 +123,7 @@ def read_comparisons_by(
     {'en': ('a', 'b'), 'de': ('b', 'c')}
     """
     collector = _collect(source, keep, format, delimiter, columns | {"by": by})
-    return {value: Comparisons(**part) for value, part in collector.result_by().items()}
+    return {value: Comparisons._of(**part) for value, part in collector.result_by().items()}
 
 
 def _collect(source: Any, keep: Keep, format: str | None, delimiter: str | None, columns: dict[str, Any]) -> Collector:

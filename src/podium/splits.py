@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,8 +12,6 @@ from podium.errors import InputError
 
 __all__ = ["deal", "share", "take"]
 
-COLUMNS = ("outcome", "weight", "weight_sq", "count", "margin", "margin_ss", "judge", "group", "covariates")
-
 
 def take(comparisons: Comparisons, rows: NDArray[Any] | slice) -> Comparisons:
     """Return these rows of the votes, by number, mask or slice; all items stay.
@@ -23,9 +20,7 @@ def take(comparisons: Comparisons, rows: NDArray[Any] | slice) -> Comparisons:
     >>> len(take(votes, slice(2))), take(votes, slice(2)).items
     (2, ('a', 'b', 'c'))
     """
-    c = comparisons
-    kept = {name: values[rows] for name in COLUMNS if (values := getattr(c, name)) is not None}
-    return replace(c, left=c.left[rows], right=c.right[rows], **kept)
+    return comparisons._rows(rows)
 
 
 def share(comparisons: Comparisons, counts: NDArray[np.int64]) -> Comparisons:
@@ -42,7 +37,7 @@ def share(comparisons: Comparisons, counts: NDArray[np.int64]) -> Comparisons:
         for name in ("weight", "weight_sq", "margin_ss")
         if (values := getattr(part, name)) is not None
     }
-    return replace(part, count=kept, **scaled)
+    return part._with(count=kept, **scaled)
 
 
 def deal(comparisons: Comparisons, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -8,12 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from podium.comparisons import Comparisons
+from podium.errors import InputError
 from podium.pairwise import METHODS, ranker
 
 from helpers import simulate, thin_data
@@ -39,6 +41,8 @@ class Judged:
         self.model = ranker("crowd")(tol=1e-7, **options)
 
     def fit(self, c):
+        if not isinstance(c, Comparisons):
+            return ranker("crowd")().fit(c)
         last = np.array([int(str(item)[-1]) for item in c.items])
         judge = ((last[c.left] + last[c.right]) % 3).astype(np.int32)
         return self.model.fit(replace(c, judge=judge, judges=("ann", "bob", "eve")))
@@ -211,6 +215,23 @@ class RankerSuite:
         assert max(found, key=found.get) == c.items[3]
         assert (c.left == before[0]).all()
         assert (c.right == before[1]).all()
+
+    @pytest.mark.parametrize(
+        "votes",
+        [
+            pl.DataFrame({"winner": ["a"], "loser": ["b"]}),
+            [("a", "b")],
+            {"winner": ["a"], "loser": ["b"]},
+            np.zeros((2, 2)),
+            "votes.csv",
+            None,
+            Comparisons,
+        ],
+        ids=lambda votes: type(votes).__name__,
+    )
+    def test_what_are_no_comparisons_is_refused_with_the_way_to_make_them(self, case, votes):
+        with pytest.raises(InputError, match=rf"not {type(votes).__name__}; make them by Comparisons\.from_"):
+            case.make().fit(votes)
 
     def test_items_with_mirrored_votes_share_score_and_rank(self, case):
         if case.sequential:

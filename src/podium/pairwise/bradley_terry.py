@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.comparisons import Comparisons
+from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError, SeparationWarning
 from podium.likelihoods import DavidsonRows, LogisticRows
 from podium.places import settled
@@ -131,8 +131,7 @@ class BradleyTerry:
         return self
 
     def _check(self, comparisons: Comparisons) -> None:
-        if not isinstance(comparisons, Comparisons):
-            raise InputError(f"fit takes Comparisons, not {type(comparisons).__name__}; see Comparisons.from_pairs")
+        as_comparisons(comparisons)
         for name, low in (("l2", 0.0), ("tol", np.nextafter(0.0, 1.0)), ("max_iter", 1)):
             value = getattr(self, name)
             if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= low):

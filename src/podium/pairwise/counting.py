@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from podium.comparisons import Comparisons
+from podium.comparisons import Comparisons, as_comparisons
 from podium.places import settled
 from podium.ranking import Ranking
 
@@ -43,6 +43,7 @@ class WinRate:
 
     def fit(self, comparisons: Comparisons) -> Self:
         """Count."""
+        as_comparisons(comparisons)
         points, votes = comparisons.adjacency.sums
         with np.errstate(invalid="ignore"):
             rate = np.where(votes + self.prior > 0, (points + 0.5 * self.prior) / (votes + self.prior), 0.5)
@@ -70,6 +71,7 @@ class Borda:
 
     def fit(self, comparisons: Comparisons) -> Self:
         """Count."""
+        as_comparisons(comparisons)
         share, met = _by_opponent(comparisons)
         owner = np.repeat(np.arange(len(met)), met)
         total = np.bincount(owner, share, len(met))
@@ -98,6 +100,7 @@ class Copeland:
 
     def fit(self, comparisons: Comparisons) -> Self:
         """Count."""
+        as_comparisons(comparisons)
         share, met = _by_opponent(comparisons)
         owner = np.repeat(np.arange(len(met)), met)
         scores = np.bincount(owner, np.sign(np.where(np.abs(share - 0.5) > ROUNDING, share - 0.5, 0.0)), len(met))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.comparisons import Comparisons
+from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError
 from podium.kernels.crowd import crowd_loss
 from podium.places import settled
@@ -102,8 +102,7 @@ class CrowdBradleyTerry:
         return self
 
     def _check(self, c: Comparisons) -> None:
-        if not isinstance(c, Comparisons):
-            raise InputError(f"fit takes Comparisons, not {type(c).__name__}; see Comparisons.from_pairs")
+        as_comparisons(c)
         if not (np.isfinite(self.l2) and self.l2 > 0):
             raise InputError(f"l2={self.l2}: it must be a positive number, or all could be scaled up for ever")
         if not (np.isfinite(self.spread) and self.spread > 0):

@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.comparisons import Comparisons
+from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import InputError, NotFittedError
 from podium.kernels.online import elo
 from podium.ranking import Ranking
@@ -56,6 +56,7 @@ class Elo:
 
     def partial_fit(self, comparisons: Comparisons) -> Self:
         """Go on with these votes; items not known before start at `initial`."""
+        as_comparisons(comparisons)
         if not (np.isfinite(self.k) and self.k > 0):
             raise InputError(f"k is {self.k}; it must be a positive number")
         if not comparisons.ordered or comparisons.count is not None:

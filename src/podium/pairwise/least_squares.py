@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.comparisons import Comparisons
+from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import ConnectivityWarning, InputError
 from podium.kernels.bradley_terry import scatter_difference
 from podium.places import settled
@@ -58,8 +58,7 @@ class LeastSquares:
     def fit(self, comparisons: Comparisons) -> Self:
         """Solve."""
         c = comparisons
-        if not isinstance(c, Comparisons):
-            raise InputError(f"fit takes Comparisons, not {type(c).__name__}; see Comparisons.from_pairs")
+        as_comparisons(c)
         if not (np.isfinite(self.l2) and self.l2 >= 0):
             raise InputError(f"l2={self.l2}: it must be a finite number of at least 0")
         left, right, loss = squared_loss(c)

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.comparisons import Comparisons
+from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import InputError, NotFittedError
 from podium.features import FeatureSpec, few, read_features
 from podium.kernels.online import sgd
@@ -87,6 +87,7 @@ class OnlineRABF:
 
     def partial_fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None) -> Self:
         """Go on with these votes. `features` is as in `RABF.fit`, and needed for items not known yet."""
+        as_comparisons(comparisons)
         if not comparisons.ordered or comparisons.count is not None:
             raise InputError(
                 "these votes are counted and have no order, which this ranker needs; keep each vote a row (keep=)"

@@ -10,7 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.comparisons import Comparisons
+from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError
 from podium.feature_solver import FeatureProblem, FeatureSolution, Place
 from podium.features import FeatureSpec, read_features, warn_of_columns
@@ -168,8 +168,7 @@ class RABF:
         )
 
     def _check(self, comparisons: Comparisons) -> None:
-        if not isinstance(comparisons, Comparisons):
-            raise InputError(f"fit takes Comparisons, not {type(comparisons).__name__}; see Comparisons.from_pairs")
+        as_comparisons(comparisons)
         if self.loss not in ("logistic", "squared"):
             raise InputError(f"loss={self.loss!r} is not known; use 'logistic' or 'squared'")
         for name in ("feature_penalty", "residual_penalty"):

@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.comparisons import Comparisons
+from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import InputError
 from podium.places import settled
 from podium.ranking import Ranking
@@ -52,8 +52,7 @@ class RankCentrality:
     def fit(self, comparisons: Comparisons) -> Self:
         """Find the stationary distribution."""
         c = comparisons
-        if not isinstance(c, Comparisons):
-            raise InputError(f"fit takes Comparisons, not {type(c).__name__}; see Comparisons.from_pairs")
+        as_comparisons(c)
         if not (np.isfinite(self.prior) and self.prior >= 0):
             raise InputError(f"prior={self.prior}: it must be a finite number of at least 0")
         a = c.adjacency
