@@ -31,7 +31,8 @@ def test_fit_agrees_with_plain_newton(data, l2):
     n, rows = data
     with thin_data():
         scores = BradleyTerry(l2=l2).fit(as_comparisons(n, rows)).ranking_.scores
-    assert_allclose(scores, newton(n, rows, l2), atol=2e-6)
+    truth = newton(n, rows, l2)
+    assert_allclose(scores - scores.mean(), truth - truth.mean(), atol=2e-6)  # where zero is, is said elsewhere
 
 
 def test_without_penalty_it_agrees_with_choix():
@@ -149,6 +150,35 @@ def test_elo_scale_and_anchor_move_scores_but_not_chances_or_errors():
     assert_allclose(BradleyTerry(scale="elo").fit(data).ranking_.scores, 1000 + unit * plain.ranking_.scores)
     assert_allclose(elo.ranking_.std_errors, unit * plain.ranking_.std_errors)
     assert elo.win_probability("a", "b") == pytest.approx(plain.win_probability("a", "b"))
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("scale", ["log-odds", "elo"])
+@pytest.mark.parametrize(("l2", "close"), [(1e-3, 0.02), (1e-6, 1e-4)])
+def test_an_item_that_only_lost_or_only_won_moves_nobody(l2, close, scale, sign):
+    """Its score would be infinite, where its votes say nothing of the others: what is left is the penalty's doing."""
+    better, worse, _ = simulate(24, 1500, np.random.default_rng(12))
+    ends = (np.append(better, [3, 7]), np.append(worse, [24, 24]))  # two losses
+    ends = ends[::sign]  # or, all turned round, two wins
+    model = BradleyTerry(l2=l2, scale=scale)
+    before = model.fit(Comparisons.from_arrays(ends[0][:1500], ends[1][:1500], items=range(24))).ranking_
+    with thin_data():
+        after = model.fit(Comparisons.from_arrays(*ends, items=range(25))).ranking_
+    assert_allclose(after.scores[:24], before.scores, atol=close * before.unit)
+    assert_allclose(after.scores[:24].mean(), before.scores.mean(), atol=1e-9 * before.unit)
+    for mine, theirs in zip(after.intervals(), before.intervals(), strict=True):
+        assert_allclose(mine[:24], theirs, atol=2 * close * before.unit)
+    assert after.held_fixed == "mean of the 24 bounded items"
+
+
+def test_an_anchor_that_the_votes_do_not_bound_is_remarked_on():
+    data = Comparisons.from_pairs([("a", "b"), ("b", "a"), ("a", "new")])
+    with thin_data():
+        firm = BradleyTerry(anchor=("a", 100)).fit(data).ranking_
+        loose = BradleyTerry(anchor=("new", 100)).fit(data).ranking_
+    assert firm.score("a") == 100
+    assert "bound" not in firm.note
+    assert "the votes do not bound 'new'" in loose.note
 
 
 def test_consistent_votes_warn_and_name_the_ends_and_without_penalty_are_an_error():

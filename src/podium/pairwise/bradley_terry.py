@@ -48,7 +48,8 @@ class BradleyTerry:
     side_effect : bool
         Estimate the advantage of being shown on the left; needs votes that say which side was which.
     anchor : (item, score) or {item: score}, optional
-        Shift all scores so that this item has this score. Intervals do not change.
+        Shift all scores so that this item has this score; without, the mean of the items with bounded scores is 0 (1000
+        on the Elo scale). Intervals do not change.
     scale : "log-odds" or "elo"
         Elo is 1000 + 400 / ln 10 · log-odds: 400 points are odds of ten to one.
     max_iter : int
@@ -110,12 +111,18 @@ class BradleyTerry:
         self._extras = found.extras
         self._columns = model.columns
         unit, origin = SCALES[self.scale]
-        scores = origin + unit * settled(found.scores, self.tol)
+        scores = settled(found.scores, self.tol)
+        open_ended = np.logical_or(*comparisons.adjacency.open_ended)
+        # An open-ended score is held by the penalty alone, and must not move the others by moving the mean.
+        scores = origin + unit * (scores - (scores if open_ended.all() else scores[~open_ended]).mean())
         note = None
         if self.anchor is not None:
             item, score = _anchor(self.anchor, comparisons.items)
-            scores += score - scores[comparisons.items.index(item)]
+            place = comparisons.items.index(item)
+            scores += score - scores[place]
             note = f"{item!r} is set to {score:g}, and all scores are shifted alike"
+            if open_ended[place] and not open_ended.all():
+                note += f"; the votes do not bound {item!r}, so that l2 decides how far: anchor another item"
         clusters = ("cluster", "ranking") if comparisons.group_is == "ranking" else ("auto", None)
         self.ranking_ = Ranking(
             comparisons.items,
