@@ -83,7 +83,7 @@ def ours_rabf(data: Data):
     winner, loser, items = data["winner"], data["loser"], range(data["n"])
 
     def run():
-        model = RABF(feature_penalty=data["l2"], residual_penalty=data["l2"])
+        model = RABF(feature_penalty=data["l2"], residual_penalty=data["l2"], standardize=False)
         model.fit(Comparisons.from_arrays(winner, loser, items=items), data["features"])
         return np.concatenate([model.coef_, model.residuals_])
 

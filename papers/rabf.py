@@ -94,7 +94,7 @@ def fit(method: str, data: Comparisons, seen: np.ndarray, auto: bool = False) ->
         penalty: dict[str, Any] = {} if auto else dict(PENALTY)
         if method == "features":
             penalty["residual_penalty"] = 1e6
-        return RABF(loss=loss, **penalty).fit(data, seen).ranking_.scores
+        return RABF(loss=loss, standardize=False, **penalty).fit(data, seen).ranking_.scores
 
 
 # ---- studies --------------------------------------------------------------------------------------------------
@@ -334,9 +334,9 @@ def own_data(items_file: str, votes_file: str, folder: Path, splits: int = 5) ->
     from podium.plots import save
 
     data, table = read_comparisons(votes_file, keep="rows"), read_table(items_file)
-    curve = learning_curve(data, table, splits=splits, standardize=True, one_hot=True)
+    curve = learning_curve(data, table, splits=splits, one_hot=True)
     save(learning_curves(curve), folder / "own-learning-curve.png")
-    save(coefficients(RABF(standardize=True, one_hot=True).fit(data, table)), folder / "own-coefficients.png")
+    save(coefficients(RABF(one_hot=True).fit(data, table)), folder / "own-coefficients.png")
     for size, saved in zip(curve.sizes, curve.advantage, strict=True):
         print(f"{size:>9,} votes: features save {saved:+.4f} of log loss a vote")
 

@@ -55,7 +55,7 @@ def test_votes_with_features_of_items_nobody_voted_on(tmp_path):
     pl.DataFrame({"item": [*names, "newcomer"], "size": [*size, 9.0]}).write_csv(items)
     rows = json.loads(shell("rank", votes, "--features", items, "--save", model, "--format", "json"))
     assert rows[0]["item"] == "newcomer"  # its size promises much
-    ours = podium.RABF(standardize=True).fit(podium.read_comparisons(votes), features=pl.read_csv(items))
+    ours = podium.RABF().fit(podium.read_comparisons(votes), features=pl.read_csv(items))
     scores = {row["item"]: row["score"] for row in rows}
     assert scores == pytest.approx({item: ours.ranking_.score(item) for item in ours.ranking_.items}, abs=1e-5)
     predicted = pl.read_csv(io.StringIO(shell("predict", items, "--model", model)))

@@ -11,7 +11,6 @@ import math
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -107,7 +106,7 @@ def assess(
     comparisons : Comparisons
     methods : names, or a dict of name to a function that makes the ranker; default all
     features, id
-        Of the items, as in `RABF.fit`; for the methods that use them. By name, these scale their columns.
+        Of the items, as in `RABF.fit`; for the methods that use them.
     folds : int
     seed : int
         Of the deal. Full rankings are dealt whole, counts are split without unrolling them.
@@ -181,15 +180,10 @@ def _makers(
         made = dict(methods)
     else:
         names = known_methods(features=features) if methods is None else methods
-        made = {name: _maker(name, features) for name in names}
+        made = {name: ranker(name) for name in names}
     if not made:
         raise InputError("name at least one method")
     return made
-
-
-def _maker(name: str, features: bool) -> Callable[[], Any]:
-    cls: Callable[..., Any] = ranker(name)
-    return partial(cls, standardize=True) if features and hasattr(cls, "with_features") else cls
 
 
 def _predicted(

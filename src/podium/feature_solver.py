@@ -268,7 +268,7 @@ class _Direct(_System):
         columns = [self.laplacian(self.factored(np.ascontiguousarray(column))) for column in x.T]
         self.through = np.column_stack(columns) if columns else np.empty_like(x)  # L (L + 2λ_r)⁻¹ X
         core = self.ridges[1] * (x.T @ self.through)
-        self.core = np.linalg.cholesky(0.5 * (core + core.T) + self.ridges[0] * np.eye(x.shape[1]))
+        self.core = _factor(0.5 * (core + core.T), self.ridges[0])
 
     def solve(self, force: Floats, accuracy: float) -> Floats:
         d = self.features.shape[1]
@@ -287,7 +287,7 @@ class _Iterative(_System):
         self.held = self.diagonal + self.ridges[1]
         self.share = self.diagonal / self.held
         core = self.ridges[1] * (x.T @ (self.share[:, None] * x))
-        self.core = np.linalg.cholesky(core + self.ridges[0] * np.eye(x.shape[1]))
+        self.core = _factor(core, self.ridges[0])
 
     def product(self, vector: Floats) -> Floats:
         """The matrix times a vector."""
@@ -374,6 +374,12 @@ def _beside(betas: list[float], size: int) -> Floats:
     for k, beta in enumerate(betas):
         matrix[k, k + 1] = matrix[k + 1, k] = beta
     return matrix
+
+
+def _factor(core: Floats, ridge: float) -> Floats:
+    """Cholesky factor of core + ridge, with what rounding may have taken from a singular core put back."""
+    lift = ridge + 1e-14 * len(core) * float(np.diag(core).max(initial=0.0))
+    return np.asarray(np.linalg.cholesky(core + lift * np.eye(len(core))), dtype=np.float64)
 
 
 def _solve_core(lower: NDArray[Any], force: Floats) -> Floats:

@@ -20,7 +20,7 @@ from podium.tables.forms import as_polars
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FeatureSpec", "few", "read_features", "warn_of_columns"]
+__all__ = ["FeatureSpec", "column_moments", "few", "read_features", "warn_of_columns"]
 
 Floats = NDArray[np.float64]
 
@@ -133,16 +133,14 @@ def read_features(
 def warn_of_columns(matrix: Floats, names: Sequence[str], votes: int) -> tuple[str, ...]:
     """Say which columns are constant or follow from others, and when there are more features than votes.
 
-    Returns the names of such columns. None of it stops the fit: a constant moves no difference, so its weight is 0,
-    and the penalty shares an effect among columns that cannot be told apart.
+    Returns the names of such columns. None of it stops the fit: a constant moves no difference, so it is ignored, and
+    the penalty shares an effect among columns that cannot be told apart.
     """
-    centred = matrix - matrix.mean(axis=0)
-    size = np.sqrt((centred**2).mean(axis=0))
-    constant = size <= 1e-12 * np.maximum(np.abs(matrix).max(axis=0, initial=0.0), 1e-300)
+    mean, size, constant = column_moments(matrix)
     flat = [names[k] for k in np.flatnonzero(constant).tolist()]
     if flat:
         warnings.warn(
-            f"feature {few(flat)}: the same for every compared item; it cannot explain anything, its weight is 0",
+            f"feature {few(flat)}: the same for every compared item; it cannot explain anything and is ignored",
             DataWarning,
             stacklevel=3,
         )
@@ -155,7 +153,7 @@ def warn_of_columns(matrix: Floats, names: Sequence[str], votes: int) -> tuple[s
         dependent: list[str] = []
     else:
         kept = np.flatnonzero(~constant)
-        dependent = [names[int(kept[k])] for k in _dependent(centred[:, kept] / size[kept])]
+        dependent = [names[int(kept[k])] for k in _dependent((matrix[:, kept] - mean[kept]) / size[kept])]
         if dependent:
             warnings.warn(
                 f"feature {few(dependent)}: follows from those before it; the penalty shares the effect among them",
@@ -169,6 +167,19 @@ def warn_of_columns(matrix: Floats, names: Sequence[str], votes: int) -> tuple[s
             stacklevel=3,
         )
     return (*flat, *dependent)
+
+
+def column_moments(matrix: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Mean and standard deviation of each column, and which are constant but for rounding.
+
+    >>> [each.tolist() for each in column_moments(np.array([[1.0, 0.1], [3.0, 0.1], [2.0, 0.1]]))[::2]]
+    [[2.0, 0.1], [False, True]]
+    """
+    largest = np.abs(matrix).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)  # so that no square over- or underflows
+    mean: Floats = (matrix / unit).mean(axis=0)
+    size: Floats = (matrix / unit - mean).std(axis=0)
+    return mean * unit, size * unit, size <= 1e-12
 
 
 def few(labels: Sequence[Any], most: int = 4) -> str:

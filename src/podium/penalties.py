@@ -41,7 +41,7 @@ def choose_penalties(
 ) -> Penalties:
     """Choose the penalties that are None; the others stay as they are."""
     given = [feature, residual]
-    if problem.features.shape[1] == 0:
+    if not problem.features.any() and feature is None:
         given[0] = 1.0  # there is nothing to penalise
     free = [k for k in (0, 1) if given[k] is None]
     ranges = np.log(_ranges(problem))
@@ -88,8 +88,8 @@ def _ranges(problem: FeatureProblem) -> Floats:
     n, d = problem.features.shape
     start = problem.evaluate(Place(np.zeros(d), np.zeros(n), np.zeros(_extras(problem))))
     per_item = max(float(start.diagonal.mean()), 1e-12)
-    spread = float(problem.features.var(axis=0).mean()) if d else 1.0
-    spread = max(spread, 1e-300)
+    variances = problem.features.var(axis=0)
+    spread = float(variances[variances > 0].mean()) if variances.any() else 1.0
     low = 1e-7 * per_item if isinstance(problem.loss, SquaredRows) else 0.5 / LARGEST**2
     return np.array([[low * spread, 50.0 * per_item * n * spread], [low, 50.0 * max(per_item, 0.25)]])
 

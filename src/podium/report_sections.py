@@ -41,7 +41,10 @@ def _features(model: RABF) -> list[str]:
         "<h2>What features are worth</h2>",
         f"<p>{said}</p>",
         f'<div class="figure">{drawn}</div>',
-        _table(["Feature", "Score per unit", "±"], [(n, f"{w:+.4g}", f"{1.96 * e:.2g}") for n, w, e in rows]),
+        _table(
+            ["Feature", "Score per unit", "±"],
+            [(n, f"{w:+.4g}", f"{1.96 * e:.2g}" if e == e else "ignored") for n, w, e in rows],
+        ),
     ]
     far = residual_outliers(model)
     if len(far):

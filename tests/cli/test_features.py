@@ -46,7 +46,7 @@ def test_features_rank_all_items_and_the_model_predicts(folder, capfd):
     assert code == 0, err
     frame = pl.read_csv(io.StringIO(out))
     votes = podium.read_comparisons(folder / "votes.csv", judge=False)
-    model = podium.RABF(standardize=True).fit(votes, pl.read_csv(folder / "sizes.csv"))
+    model = podium.RABF().fit(votes, pl.read_csv(folder / "sizes.csv"))
     assert frame["item"].to_list() == list(model.ranking_.order)
     assert_allclose(frame["score"], np.sort(model.ranking_.scores)[::-1], atol=1e-6)
     assert f"{model.coef_[0]:+.4g}" in err
@@ -121,7 +121,10 @@ def test_predict_refuses_other_models_and_tables(folder, capfd, monkeypatch):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (["--method", "online-rabf", "--features", "sizes.csv"], "cannot scale the columns beforehand; use rabf"),
+        (
+            ["--method", "online-rabf", "--features", "sizes.csv"],
+            "--features does not apply to --method online-rabf; use rabf",
+        ),
         (["--method", "elo", "--covariates", "length"], "--covariates do not apply to --method elo"),
         (["--one-hot"], "--one-hot is about --features, which is not given"),
         (["--features", "items.csv"], "or set --one-hot for a column per value"),

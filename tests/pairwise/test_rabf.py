@@ -1,5 +1,6 @@
 """RABF against the literal (6), normal equations, its limits, and laws."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from podium import RABF, BradleyTerry, Comparisons, solvers
-from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError
+from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, PodiumWarning
 
 from helpers import as_comparisons, simulate
 from reference_rabf import dense_logistic, design, normal_equations
@@ -35,7 +36,7 @@ def planted(n, d, m, rng, sd=0.5, strength=1.0):
 def test_the_optimum_is_that_of_dense_newton_on_the_literal_problem(data, d, feature_penalty, residual_penalty, seed):
     n, rows = data
     features = np.random.default_rng(seed).normal(size=(n, d))
-    model = RABF(feature_penalty=feature_penalty, residual_penalty=residual_penalty, tol=1e-8)
+    model = RABF(feature_penalty=feature_penalty, residual_penalty=residual_penalty, standardize=False, tol=1e-8)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DataWarning)  # more features than items, or than votes
         model.fit(as_comparisons(n, rows), features)
@@ -56,7 +57,7 @@ def test_other_solvers_find_the_same_optimum(how, monkeypatch):
     monkeypatch.setattr(solvers, "DENSE", 0)
     if how == "banded":
         monkeypatch.setattr("podium.feature_solver.SLOW", 0)
-    model = RABF(feature_penalty=0.5, residual_penalty=0.01).fit(data, features)
+    model = RABF(feature_penalty=0.5, residual_penalty=0.01, standardize=False).fit(data, features)
     assert model.solver_ == how
     rows = [(i, j, 1.0, 1.0) for i, j in zip(winner, loser, strict=True)]
     theta, objective = dense_logistic(n, rows, features, 0.5, 0.01)
@@ -70,7 +71,7 @@ def test_the_squared_loss_agrees_with_the_normal_equations(data, feature_penalty
     n, rows = data
     features = np.random.default_rng(seed).normal(size=(n, 1))
     options = {"feature_penalty": feature_penalty, "residual_penalty": residual_penalty, "flip_rate": flip_rate}
-    model = RABF(loss="squared", **options).fit(as_comparisons(n, rows), features)
+    model = RABF(loss="squared", standardize=False, **options).fit(as_comparisons(n, rows), features)
     targets = np.array([2 * y - 1 for *_, y, _ in rows])
     keep = 1 - 2 * flip_rate
     theta, _ = normal_equations(n, rows, targets / keep, features, feature_penalty, residual_penalty)
@@ -90,7 +91,7 @@ def test_real_valued_margins_agree_with_the_normal_equations():
     right = (left + rng.integers(1, n, m)) % n
     margin, weight = rng.exponential(size=m), rng.choice([0.5, 1.0, 2.0], m)
     data = Comparisons.from_arrays(left, right, margin=margin, weight=weight, items=range(n))
-    model = RABF(loss="squared", feature_penalty=0.3, residual_penalty=0.7).fit(data, features)
+    model = RABF(loss="squared", feature_penalty=0.3, residual_penalty=0.7, standardize=False).fit(data, features)
     rows = [(i, j, 1.0, w) for i, j, w in zip(left, right, weight, strict=True)]
     theta, objective = normal_equations(n, rows, margin, features, 0.3, 0.7)
     assert_allclose(model.ranking_.scores, features @ theta[:2] + theta[2:], atol=1e-9)
@@ -108,7 +109,7 @@ def test_a_huge_residual_penalty_is_logistic_regression_on_differences():
     from sklearn.linear_model import LogisticRegression
 
     data, features, *_ = planted(20, 3, 2000, np.random.default_rng(3))
-    model = RABF(feature_penalty=0.7, residual_penalty=1e12).fit(data, features)
+    model = RABF(feature_penalty=0.7, residual_penalty=1e12, standardize=False).fit(data, features)
     differences = features[data.left] - features[data.right]
     signs = np.where(np.arange(len(differences)) % 2, 1, -1)  # the regression wants both outcomes
     twin = LogisticRegression(C=1 / 1.4, fit_intercept=False, tol=1e-10).fit(differences * signs[:, None], signs)
@@ -162,7 +163,7 @@ def test_the_logistic_loss_corrected_for_flips_agrees_with_a_generic_optimiser()
     from scipy.optimize import minimize
 
     data, features, *_ = planted(6, 1, 80, np.random.default_rng(5))
-    model = RABF(feature_penalty=3.0, residual_penalty=8.0, flip_rate=0.1).fit(data, features)
+    model = RABF(feature_penalty=3.0, residual_penalty=8.0, standardize=False, flip_rate=0.1).fit(data, features)
     rows = [(i, j, 1.0, 1.0) for i, j in zip(data.left, data.right, strict=True)]
     table = design(6, rows, features)
 
@@ -186,7 +187,7 @@ def test_covariates_agree_with_logistic_regression_on_the_whole_design():
     winner, loser = np.where(won, data.left, data.right), np.where(won, data.right, data.left)
     sign = np.where(won, 1.0, -1.0)
     data = Comparisons.from_arrays(winner, loser, covariates={"length": sign * style}, items=range(12))
-    model = RABF(feature_penalty=0.5, residual_penalty=0.5).fit(data, features)
+    model = RABF(feature_penalty=0.5, residual_penalty=0.5, standardize=False).fit(data, features)
     rows = [(i, j, 1.0, 1.0) for i, j in zip(winner, loser, strict=True)]
     table = np.column_stack([design(12, rows, features), 1e4 * sign * style])  # so scaled, its penalty is nothing
     twin = LogisticRegression(C=1.0, fit_intercept=False, tol=1e-12, max_iter=5000, solver="newton-cholesky")
@@ -199,7 +200,7 @@ def test_covariates_agree_with_logistic_regression_on_the_whole_design():
 @pytest.mark.parametrize("loss", ["logistic", "squared"])
 def test_posterior_errors_are_those_of_the_dense_hessian(loss):
     data, features, *_ = planted(10, 2, 300, np.random.default_rng(7))
-    model = RABF(loss=loss, feature_penalty=0.4, residual_penalty=1.5).fit(data, features)
+    model = RABF(loss=loss, feature_penalty=0.4, residual_penalty=1.5, standardize=False).fit(data, features)
     rows = [(i, j, 1.0, 1.0) for i, j in zip(data.left, data.right, strict=True)]
     table = design(10, rows, features)
     theta = np.concatenate([model.coef_, model.residuals_])
@@ -237,7 +238,7 @@ def test_the_marginal_likelihood_is_maximal_at_the_penalties_chosen():
     signed = truth[left] - truth[right] + rng.normal(size=m)
     winner, loser = np.where(signed > 0, left, right), np.where(signed > 0, right, left)
     data = Comparisons.from_arrays(winner, loser, margin=np.abs(signed), items=range(n))
-    model = RABF(loss="squared").fit(data, features)
+    model = RABF(loss="squared", standardize=False).fit(data, features)
     table = design(n, [(i, j, 1.0, 1.0) for i, j in zip(winner, loser, strict=True)], features)
 
     def log_likelihood(feature_penalty, residual_penalty):
@@ -335,11 +336,9 @@ def test_items_of_the_votes_that_never_met_anyone_have_no_residual():
     rng = np.random.default_rng(11)
     winner, loser, _ = simulate(6, 200, rng)
     features = rng.normal(size=(8, 2))
-    some = RABF(feature_penalty=0.3, residual_penalty=0.6)
-    wide = some.fit(Comparisons.from_arrays(winner, loser, items=range(8)), features)
-    narrow = RABF(feature_penalty=0.3, residual_penalty=0.6).fit(
-        Comparisons.from_arrays(winner, loser, items=range(6)), features[:6]
-    )
+    options = {"feature_penalty": 0.3, "residual_penalty": 0.6, "standardize": False}
+    wide = RABF(**options).fit(Comparisons.from_arrays(winner, loser, items=range(8)), features)
+    narrow = RABF(**options).fit(Comparisons.from_arrays(winner, loser, items=range(6)), features[:6])
     assert_allclose(wide.residuals_[6:], 0.0)
     assert_allclose(wide.ranking_.scores[:6], narrow.ranking_.scores, atol=1e-8)
     assert_allclose(wide.ranking_.scores[6:], features[6:] @ wide.coef_)
@@ -348,12 +347,89 @@ def test_items_of_the_votes_that_never_met_anyone_have_no_residual():
 def test_standardising_changes_the_penalty_and_not_the_units():
     data, features, *_ = planted(20, 2, 500, np.random.default_rng(12))
     wide = features * [1000.0, 0.001] + [5.0, -3.0]
-    model = RABF(feature_penalty=0.3, residual_penalty=0.6, standardize=True).fit(data, wide)
+    model = RABF(feature_penalty=0.3, residual_penalty=0.6).fit(data, wide)
     by_hand = (wide - wide.mean(axis=0)) / wide.std(axis=0)
-    twin = RABF(feature_penalty=0.3, residual_penalty=0.6).fit(data, by_hand)
+    twin = RABF(feature_penalty=0.3, residual_penalty=0.6, standardize=False).fit(data, by_hand)
     assert_allclose(model.ranking_.scores, twin.ranking_.scores, atol=1e-7)
     assert_allclose(model.coef_ * wide.std(axis=0), twin.coef_, atol=1e-7)
     assert_allclose(model.predict(wide[:3]), twin.predict(by_hand[:3]), atol=1e-7)
+
+
+@pytest.mark.parametrize("penalty", [0.3, "auto"])
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_units_and_origins_of_features_change_nothing(loss, penalty):
+    data, features, *_ = planted(20, 3, 500, np.random.default_rng(12))
+    units, origins = np.array([1e-6, -40.0, 1e8]), np.array([3.0, 2000.0, -1e6])
+    options = {"loss": loss, "feature_penalty": penalty, "residual_penalty": penalty}
+    plain, other = RABF(**options).fit(data, features), RABF(**options).fit(data, features * units + origins)
+    assert_allclose(other.ranking_.scores, plain.ranking_.scores, atol=1e-6)
+    assert_allclose(other.ranking_.std_errors, plain.ranking_.std_errors, rtol=1e-6)
+    assert_allclose(other.coef_ * units, plain.coef_, atol=1e-6)
+    assert_allclose(other.coef_std_errors_ * np.abs(units), plain.coef_std_errors_, rtol=1e-6)
+    new = np.random.default_rng(13).normal(size=(4, 3))
+    for one, same in zip(plain.predict(new, True), other.predict(new * units + origins, True), strict=True):
+        assert_allclose(same, one, atol=1e-6)
+
+
+def awkward(features):
+    """Columns that explain nothing, nothing new, or too much; the name says which."""
+    n = len(features)
+    beside = {
+        "constant": np.full(n, 7.0),
+        "constant but for rounding": np.array([0.1, 0.3 - 0.2] * (n // 2)),
+        "constant and huge": np.full(n, 1e9),
+        "zero": np.zeros(n),
+        "twice": features,
+        "a combination": features @ [1.0, -2.0] + 3.0,
+        "far from zero": 1e6 + features[::-1],
+        "more than items": np.random.default_rng(0).normal(size=(n, 2 * n)),
+    }
+    tables = {name: np.column_stack([features, columns]) for name, columns in beside.items()}
+    return tables | {"nothing but a constant": np.full((n, 1), 7.0), "nothing but zeros": np.zeros((n, 2))}
+
+
+@pytest.mark.parametrize("name", awkward(np.zeros((2, 2))))
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_columns_that_say_nothing_new_leave_every_number_finite(name, loss, monkeypatch):
+    data, features, *_ = planted(20, 2, 300, np.random.default_rng(3))
+    matrix = awkward(features)[name]
+    answers = []
+    for penalty, standardize, dense in itertools.product([0.3, "auto"], [True, False], [400, 0]):
+        monkeypatch.setattr("podium.feature_solver.DENSE", dense)
+        options = {"feature_penalty": penalty, "residual_penalty": penalty, "standardize": standardize}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)
+            model = RABF(loss=loss, **options).fit(data, matrix)
+        told = model.ranking_.scores, model.ranking_.std_errors, model.coef_, *model.predict(matrix[:3], True)
+        assert all(np.isfinite(each).all() for each in told)
+        assert (model.ranking_.std_errors > 0).all()
+        answers.append(np.diff(model.ranking_.scores))
+    for dense, iterative in zip(answers[::2], answers[1::2], strict=True):
+        assert_allclose(dense, iterative, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "constant",
+        "constant but for rounding",
+        "constant and huge",
+        "zero",
+        "nothing but a constant",
+        "nothing but zeros",
+    ],
+)
+def test_a_constant_column_is_ignored_and_said(name):
+    data, features, *_ = planted(20, 2, 300, np.random.default_rng(3))
+    matrix = awkward(features)[name]
+    alone = RABF().fit(data, None if "nothing" in name else features)
+    with pytest.warns(PodiumWarning, match="the same for every compared item; it cannot explain anything and is ignor"):
+        model = RABF().fit(data, matrix)
+    assert_allclose(np.diff(model.ranking_.scores), np.diff(alone.ranking_.scores), atol=1e-6)
+    assert_allclose(model.ranking_.std_errors, alone.ranking_.std_errors, rtol=1e-6)
+    assert model.coef_[-1] == 0.0
+    assert np.isnan(model.coef_std_errors_[-1])
+    assert model.feature_names_[-1] in model.idle_features_
 
 
 def test_text_becomes_a_column_a_value_on_request():

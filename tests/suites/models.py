@@ -32,7 +32,7 @@ def bradley_terry_with_all():
 def rabf():
     features = {0: {"size": 1.0, "kind": "a"}, 1: {"size": 3.0, "kind": "b"}, 2: {"size": 2.0, "kind": "b"}}
     features |= {9: {"size": 4.0, "kind": "a"}}
-    model = RABF(feature_penalty=0.5, residual_penalty=0.5, standardize=True, one_hot=True)
+    model = RABF(feature_penalty=0.5, residual_penalty=0.5, one_hot=True)
     return model.fit(as_comparisons(3, ROWS), features)
 
 

@@ -58,7 +58,7 @@ def compare(votes: tuple[str, ...], out: Output, **given: Any) -> None:
         for method in methods:
             refuse_unused(method, given)
     options = {name: given[name] for name in ("missing", "one_hot") if given[name] is not None}
-    makers = {name: maker(name, given, options if name == "rabf" else {}) for name in methods}
+    makers = {name: maker(name, options if name == "rabf" else {}) for name in methods}
     if given["covariates"]:
         columns["covariates"] = [name.strip() for name in given["covariates"].split(",")]
     source: Any = list(votes) if len(votes) > 1 else votes[0]

@@ -67,25 +67,21 @@ def given_features(given: dict[str, Any]) -> dict[str, Any]:
     return {}
 
 
-def maker(method: str, given: dict[str, Any], options: dict[str, Any]) -> Callable[[], Any]:
+def maker(method: str, options: dict[str, Any]) -> Callable[[], Any]:
     """A function that makes the ranker; an option it does not know is refused, not ignored."""
     cls = ranker(method)
-    chosen = dict(options)
-    if given["features"] is not None and hasattr(cls, "with_features"):
-        chosen["standardize"] = True  # penalties then mean the same for every column; coefficients keep their units
     known = inspect.signature(cls).parameters
-    for name in chosen:
+    for name in options:
         if name not in known:
             raise click.UsageError(f"--{name.replace('_', '-')} does not apply to --method {method}")
-    return partial(cls, **chosen)
+    return partial(cls, **options)
 
 
 def refuse_unused(method: str, given: dict[str, Any]) -> None:
     """A table or covariates that the method would not look at are a mistake worth telling."""
     cls = ranker(method)
     if given["features"] is not None and not hasattr(cls, "with_features"):
-        why = ", which learns vote by vote and cannot scale the columns beforehand" if method == "online-rabf" else ""
-        raise click.UsageError(f"--features does not apply to --method {method}{why}; use rabf")
+        raise click.UsageError(f"--features does not apply to --method {method}; use rabf")
     if given["covariates"] is not None and not hasattr(cls, "with_covariates"):
         raise click.UsageError(f"--covariates do not apply to --method {method}; use bradley-terry or rabf")
 
@@ -148,7 +144,8 @@ def _about_features(model: Any) -> list[str]:
 def _effects(names: tuple[str, ...], effects: np.ndarray, errors: np.ndarray) -> list[str]:
     width = max(len(name) for name in names[:SHOWN])
     lines = [
-        f"  {name.ljust(width)}  {effect:+.4g} ± {1.96 * error:.2g}"
+        f"  {name.ljust(width)}  "
+        + (f"{effect:+.4g} ± {1.96 * error:.2g}" if error == error else "ignored: the same for every compared item")
         for name, effect, error in list(zip(names, effects, errors, strict=True))[:SHOWN]
     ]
     return lines + ([f"  … and {len(names) - SHOWN} more"] if len(names) > SHOWN else [])

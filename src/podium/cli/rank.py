@@ -99,7 +99,7 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     columns = chosen_columns(given)
     given["method"] = given["method"] or ("rabf" if given["features"] else "bradley-terry")
     refuse_unused(given["method"], given)
-    features, make = given_features(given), maker(given["method"], given, _options(given))
+    features, make = given_features(given), maker(given["method"], _options(given))
     for option in ("save", "plot", "report"):
         if given["by"] and given[option]:
             raise InputError(f"--{option} holds one ranking; leave --by out, or rank the parts one by one")

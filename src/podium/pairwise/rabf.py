@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError
 from podium.feature_solver import FeatureProblem, FeatureSolution, Place
-from podium.features import FeatureSpec, read_features, warn_of_columns
+from podium.features import FeatureSpec, column_moments, read_features, warn_of_columns
 from podium.likelihoods import LogisticRows, SquaredRows
 from podium.penalties import choose_penalties
 from podium.places import settled
@@ -50,8 +50,9 @@ class RABF:
         squared loss scores grow by 1/(1 − 2ρ) and the order stays. The corrected log loss is no likelihood and is
         bounded by its penalties only: it needs them as numbers.
     standardize : bool
-        Divide features by their standard deviation over the compared items, after taking off their mean. `coef_` is in
-        the user's units all the same.
+        Divide features by their standard deviation over the compared items, after taking off their mean, so that one
+        penalty suits them all and units do not matter; `coef_` is in the user's units all the same. With False the
+        features are taken as they are, as in the paper. A feature that is the same for every compared item is ignored.
     missing : "error" or "mean"
         What stands for a missing feature: nothing, or the mean of the column.
     one_hot : bool
@@ -95,7 +96,7 @@ class RABF:
         feature_penalty: float | str = "auto",
         residual_penalty: float | str = "auto",
         flip_rate: float = 0.0,
-        standardize: bool = False,
+        standardize: bool = True,
         missing: str = "error",
         one_hot: bool = False,
         max_iter: int = 200,
@@ -139,7 +140,8 @@ class RABF:
 
     def _learn(self, model: _Model, found: FeatureSolution, labels: tuple[Hashable, ...], c: Comparisons) -> None:
         place, penalties = found.place, (self.feature_penalty_, self.residual_penalty_)
-        explained, residuals = model.matrix @ place.weights, np.zeros(len(labels))
+        self._origin = 0.0 if self.standardize else float(model.mean @ place.weights)
+        explained, residuals = self._origin + model.matrix @ place.weights, np.zeros(len(labels))
         residuals[model.seen] = place.residuals
         loss, penalised = (
             model.problem.loss,
@@ -149,7 +151,7 @@ class RABF:
         self.objective_ = penalised + (loss.constant if isinstance(loss, SquaredRows) else 0.0)
         self.noise_ = math.sqrt(max(penalised, 0.0) / model.weight) if isinstance(loss, SquaredRows) else None
         self.residuals_, self._mean, self._scale = residuals, model.mean, model.scale
-        self.coef_ = place.weights / model.scale
+        self.coef_, self._ignored = place.weights / model.scale, model.constant
         self.feature_spread_ = (model.matrix * model.scale).std(axis=0)
         parts = np.var(explained[model.seen]), np.var(place.residuals)
         self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
@@ -220,10 +222,10 @@ class RABF:
 
     @property
     def coef_std_errors_(self) -> Floats:
-        """Standard errors of `coef_`."""
+        """Standard errors of `coef_`; NaN for a feature that was the same for every compared item."""
         d = len(self.feature_names_)
         errors: Floats = np.sqrt(np.maximum(self._extra_covariance().diagonal()[:d], 0.0)) / self._scale
-        return errors
+        return np.where(self._ignored, np.nan, errors)
 
     @property
     def covariate_std_errors_(self) -> Floats:
@@ -238,8 +240,8 @@ class RABF:
         With `return_std` also their standard deviations: of the weights, and of the residual such an item may have.
         """
         evidence = self._fitted()
-        moved = (self._spec.read(features) - self._mean) / self._scale
-        scores: Floats = moved @ (self.coef_ * self._scale)
+        moved = np.where(self._ignored, 0.0, (self._spec.read(features) - self._mean) / self._scale)
+        scores: Floats = self._origin + moved @ (self.coef_ * self._scale)
         if not return_std:
             return scores
         d = moved.shape[1]
@@ -267,11 +269,10 @@ class _Model:
         self.weight = float(loss_rows.total.sum())
         self.seen = np.zeros(len(matrix), dtype=bool)
         self.seen[:n] = votes > 0
-        self.mean, self.scale = np.zeros(matrix.shape[1]), np.ones(matrix.shape[1])
-        if standardize:
-            self.mean, scale = matrix[self.seen].mean(axis=0), matrix[self.seen].std(axis=0)
-            self.scale = np.where(scale > 0, scale, 1.0)
-        self.matrix = np.ascontiguousarray((matrix - self.mean) / self.scale)
+        # Means are taken off in any case: only differences matter, and those of large numbers lose their digits.
+        self.mean, scale, self.constant = column_moments(matrix[self.seen])
+        self.scale = np.where(self.constant | (not standardize), 1.0, scale)
+        self.matrix = np.ascontiguousarray(np.where(self.constant, 0.0, (matrix - self.mean) / self.scale))
         place = np.cumsum(self.seen, dtype=np.int32) - np.int32(1)
         ends = (self.left, self.right) if self.seen[:n].all() else (place[self.left], place[self.right])
         rows = Rows(int(self.seen.sum()), ends[0], ends[1], c.covariates)
