@@ -101,3 +101,129 @@ def test_a_failed_save_leaves_the_old_file(tmp_path):
 def test_an_unwritable_place_is_named(tmp_path):
     with pytest.raises(InputError, match=r"cannot write .*absent.*choose another path"):
         podium.save(MODELS["WinRate"][0](), tmp_path / "absent" / "m.podium")
+
+
+def test_no_damage_to_a_file_is_a_surprise(tmp_path):
+    """Flip, cut and splice bytes of every kind of model: refused in one sentence, or as good as before."""
+    rng = np.random.default_rng(4)
+    path = tmp_path / "m.podium"
+    refused = []
+    for make, _ in MODELS.values():
+        podium.save(make(), path)
+        whole = path.read_bytes()
+        for _ in range(60):
+            data = bytearray(whole)
+            at = rng.integers(0, len(data), size=rng.integers(1, 4))
+            match rng.integers(0, 3):
+                case 0:
+                    data[at[0]] ^= 1 << int(rng.integers(0, 8))
+                case 1:
+                    data = data[: at[0]]
+                case _:
+                    for place in at:
+                        data[place] = int(rng.integers(0, 256))
+            path.write_bytes(data)
+            try:
+                podium.load(path)
+            except InputError as problem:
+                refused.append(str(problem))
+    assert len(refused) > 10 * len(MODELS)
+    for sentence in refused:
+        assert sentence.startswith(f"{path}: ")
+        assert len(sentence.splitlines()) == 1
+
+
+def with_array(path, data, header=None, copies=1):
+    """A file that asks for one array, whose bytes are given."""
+    uses = [{"array": 0}] * copies
+    model = {"object": "WinRate", "state": {"prior": uses}}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("podium.json", json.dumps(header or {"podium": "0.1", "format": 1, "model": model}))
+        archive.writestr("0.npy", data)
+
+
+def npy(shape, data=b"", descr="<f8"):
+    text = f"{{'descr': '{descr}', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text.encode() + data
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        npy("(1000000000000,)"),
+        npy("(2, 3)", bytes(8)),
+        npy("(-1,)", bytes(8)),
+        npy("(1,)", bytes(8), "|O"),
+        npy("(99999999999999999999999,)", bytes(8)),
+        b"",
+    ],
+)
+def test_an_array_that_lies_about_its_size_takes_no_memory(data, tmp_path):
+    path = tmp_path / "m.podium"
+    with_array(path, data)
+    with pytest.raises(InputError, match="damaged"):
+        podium.load(path)
+
+
+def test_a_small_file_cannot_grow_without_bound(tmp_path):
+    path = tmp_path / "m.podium"
+    with_array(path, npy("(1,)", bytes(8)), copies=2)
+    with pytest.raises(InputError, match="array 0 is used twice"):
+        podium.load(path)
+    with_array(path, npy("(1,)", bytes(8)))
+    data = bytearray(path.read_bytes())
+    entry = data.rindex(b"PK\x01\x02")  # the array's place in the directory; its size is 24 bytes on
+    data[entry + 24 : entry + 28] = (2**31).to_bytes(4, "little")
+    path.write_bytes(data)
+    with pytest.raises(InputError, match=r"0\.npy claims 2147483648 bytes"):
+        podium.load(path)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        json.loads("[" * 400 + "]" * 400),
+        {"object": "WinRate", "state": []},
+        {"object": "WinRate", "state": {}},
+        {"object": ["WinRate"], "state": {}},
+        {"object": "Ranking", "state": {"items": {"tuple": [1, 2]}}},
+        {"object": "Evidence", "state": {"n": 2, "left": [0], "right": [7], "curvature": [1.0]}},
+        {"object": "WinRate", "state": {"prior": {"float": "one"}}},
+        {"object": "WinRate", "state": {"prior": {"array": 1e400}}},
+        7,
+        None,
+    ],
+)
+def test_headers_that_make_no_sense_are_refused(model, tmp_path):
+    write(tmp_path / "m.podium", {"podium": "0.1", "format": 1, "model": model})
+    with pytest.raises(InputError, match=r"m\.podium: .*(damaged|do not trust the file)"):
+        podium.load(tmp_path / "m.podium")
+
+
+def test_a_nest_without_end_is_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "m.podium", "w") as archive:
+        archive.writestr("podium.json", '{"podium": "0.1", "format": 1, "model": ' + "[" * 200_000)
+    with pytest.raises(InputError, match="damaged"):
+        podium.load(tmp_path / "m.podium")
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil"),
+    [
+        ("BradleyTerry", lambda m: (m.ranking_.record, m.ranking_.evidence.left.fill(7))),
+        ("BradleyTerry", lambda m: (m.ranking_.record, m.ranking_.evidence.right.fill(-1))),
+        ("Elo", lambda m: m._index.update({0: 9})),
+        ("OnlineRABF", lambda m: setattr(m, "_rest", m._rest[:, :1])),
+        ("OrdinalPerceptron", lambda m: setattr(m, "_W", m._W[:1])),
+        ("PassiveAggressiveOrdinal", lambda m: setattr(m, "_state", m._state[:1])),
+        ("PRank", lambda m: m._codes.update({0: 9})),
+        ("OnlineLabelRanker", lambda m: setattr(m, "n_features_in_", 99)),
+        ("OnlineLabelRanker", lambda m: setattr(m.streams_[0], "squares", m.streams_[0].squares[:1])),
+    ],
+)
+def test_arrays_that_a_kernel_would_follow_out_of_bounds_are_refused(name, spoil, tmp_path):
+    model = MODELS[name][0]()
+    spoil(model)
+    podium.save(model, tmp_path / "m.podium")
+    with pytest.raises(InputError, match="do not fit one another; the file is damaged"):
+        podium.load(tmp_path / "m.podium")

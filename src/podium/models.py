@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import importlib
+import inspect
 import io as bytes_io
 import json
 import math
@@ -27,6 +28,7 @@ __all__ = ["load", "save"]
 
 FORMAT = 1
 HEADER = "podium.json"
+MAX_RATIO = 1032  # deflate makes nothing smaller than this
 
 # Class name -> module. Only these are ever built from a file.
 KNOWN: dict[str, str] = {
@@ -75,27 +77,71 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read a model written by `save`. Nothing in the file is executed."""
+    """Read a model written by `save`. Nothing in the file is executed, and a damaged one is refused.
+
+    What it takes in memory is bounded by the size of the file, whatever sizes the file itself claims.
+    """
     try:
         with zipfile.ZipFile(path) as archive:
-            header = json.loads(archive.read(HEADER))
+            header = json.loads(_read(archive, HEADER))
             if header["format"] > FORMAT:
                 raise InputError(
                     f"{path}: written by the newer podium {header['podium']}; this is {__version__}: upgrade podium"
                 )
-
-            def array(number: int) -> np.ndarray:
-                return np.lib.format.read_array(bytes_io.BytesIO(archive.read(f"{number}.npy")), allow_pickle=False)
-
-            return _unpack(header["model"], array)
+            if not isinstance(header["model"], dict) or "object" not in header["model"]:
+                raise InputError(f"{path}: not a podium model file, or a damaged one (it holds no model)")
+            return _unpack(header["model"], _Arrays(archive).take)
     except FileNotFoundError as problem:
         raise InputError(f"{path}: no such file") from problem
     except OSError as problem:
-        raise InputError(f"{path}: cannot be read: {problem.strerror}") from problem
-    except (zipfile.BadZipFile, KeyError, TypeError, ValueError, IndexError) as problem:
-        if isinstance(problem, InputError):
+        raise InputError(f"{path}: cannot be read: {problem.strerror or problem}") from problem
+    except InputError as problem:
+        if str(problem).startswith(str(path)):
             raise
-        raise InputError(f"{path}: not a podium model file, or a damaged one ({problem})") from problem
+        raise InputError(f"{path}: {problem}") from problem
+    except (
+        Exception
+    ) as problem:  # a damaged file goes wrong anywhere: in zlib, json, NumPy, or where a value is checked
+        what = str(problem) or type(problem).__name__
+        what = what.splitlines()[0] if what else what
+        raise InputError(f"{path}: not a podium model file, or a damaged one ({what})") from problem
+
+
+def _read(archive: zipfile.ZipFile, name: str) -> bytes:
+    """One member whole, after a look at the size it claims."""
+    member = archive.getinfo(name)
+    if member.file_size > MAX_RATIO * member.compress_size + 64:
+        raise InputError(f"{name} claims {member.file_size} bytes, more than it can hold; the file is damaged")
+    return archive.read(member)
+
+
+class _Arrays:
+    """The arrays of a file, each given out once, as `save` numbers them."""
+
+    def __init__(self, archive: zipfile.ZipFile) -> None:
+        self._archive = archive
+        self._taken: set[int] = set()
+
+    def take(self, number: int) -> np.ndarray:
+        """Array `number`, if its header tells the truth about its size."""
+        if number in self._taken:
+            raise InputError(f"array {number} is used twice; the file is damaged")
+        self._taken.add(number)
+        data = bytes_io.BytesIO(_read(self._archive, f"{number}.npy"))
+        shape, _, dtype = _array_header(data)
+        size = math.prod(shape) * dtype.itemsize
+        left = len(data.getbuffer()) - data.tell()
+        if dtype.hasobject or min(shape, default=0) < 0 or size != left:
+            raise InputError(f"array {number} of shape {shape} does not fit its {left} bytes; the file is damaged")
+        data.seek(0)
+        return np.lib.format.read_array(data, allow_pickle=False)
+
+
+def _array_header(data: bytes_io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+    version = np.lib.format.read_magic(data)
+    if version == (1, 0):
+        return np.lib.format.read_array_header_1_0(data)
+    return np.lib.format.read_array_header_2_0(data)
 
 
 def _pack(value: Any, arrays: list[np.ndarray], where: str) -> Any:
@@ -155,15 +201,117 @@ def _unpack(value: Any, array: Callable[[int], np.ndarray]) -> Any:
         flat[:] = _unpack(value["objects"], array)
         return flat.reshape(value["shape"])
     name = value["object"]
-    if name not in KNOWN:
+    if not isinstance(name, str) or name not in KNOWN:
         raise InputError(f"the file asks for an unknown class {name!r}; upgrade podium, or do not trust the file")
     cls = getattr(importlib.import_module(KNOWN[name]), name)
     state = {k: _unpack(v, array) for k, v in value["state"].items()}
     if hasattr(cls, "__dataclass_fields__"):
-        return cls(**state)
+        made = cls(**state)
+        _check_sizes(name, made)
+        return made
+    needed = inspect.signature(cls).parameters if hasattr(cls, "fit") else {}
+    if missing := [option for option in needed if option not in state]:
+        raise InputError(f"the {name} in it lacks {', '.join(missing)}; the file is damaged")
     made = cls.__new__(cls)
     if hasattr(made, "__setstate__"):
         made.__setstate__(state)
     else:
         vars(made).update(state)
+    _check_sizes(name, made)
     return made
+
+
+def _check_sizes(name: str, made: Any) -> None:
+    """Refuse arrays that do not fit one another: the kernels, which follow them, do not look."""
+    if name in SIZES and not SIZES[name](made):
+        raise InputError(f"the arrays of the {name} in it do not fit one another; the file is damaged")
+
+
+def _evidence_fits(evidence: Any) -> bool:
+    n, rows, pulls = evidence.n, len(evidence.left), evidence.pull_left
+    names = ("left", "right", "pull_left", "pull_right")
+    codes = [getattr(evidence, name) for name in names if getattr(evidence, name) is not None]
+    alike = [evidence.right, evidence.curvature]
+    if pulls is not None:
+        pulled = (evidence.pull_right, evidence.pull, evidence.pull_weight, evidence.pull_weight_sq, evidence.target)
+        others = [
+            column for column in (*pulled, evidence.pull_extra, *evidence.clusters.values()) if column is not None
+        ]
+        if any(len(column) != len(pulls) for column in others):
+            return False
+    items = (evidence.scores, evidence.open_above, evidence.open_below, evidence.border)
+    return (
+        all(len(column) == rows for column in alike)
+        and all(_within(column, n) for column in codes)
+        and all(len(column) == n for column in items if column is not None)
+    )
+
+
+def _within(codes: np.ndarray, n: int) -> bool:
+    return codes.dtype.kind == "i" and (not len(codes) or 0 <= int(codes.min()) <= int(codes.max()) < n)
+
+
+def _ranking_fits(ranking: Any) -> bool:
+    n = len(ranking.items)
+    fits = ranking.scores.shape == (n,) and ranking.scores.dtype == np.float64
+    return bool(fits and (ranking._evidence is None or ranking._evidence.n == n))
+
+
+def _numbered(index: dict[Any, int]) -> bool:
+    return list(index.values()) == list(range(len(index)))
+
+
+def _online_fits(model: Any) -> bool:
+    if not hasattr(model, "_index"):
+        return True
+    (rows, d), n = model._features.shape, len(model._index)
+    shapes = (model._rest.shape, model._weights.shape, model._scalars.shape)
+    return bool(_numbered(model._index) and rows >= n and shapes == ((3, rows), (3, d), (5,)))
+
+
+def _elo_fits(model: Any) -> bool:
+    return not hasattr(model, "_index") or (_numbered(model._index) and model._ratings.shape == (len(model._index),))
+
+
+def _stream_fits(stream: Any) -> bool:
+    return bool(stream.weights.ndim == 2 and stream.weights.shape == stream.squares.shape)
+
+
+def _streams_fit(model: Any) -> bool:
+    streams = [*getattr(model, "streams_", []), *([model.stream_] if hasattr(model, "stream_") else [])]
+    return all(len(stream.weights) == model.n_features_in_ + 1 for stream in streams)
+
+
+def _thresholds_fit(model: Any) -> bool:
+    if not hasattr(model, "_state"):
+        return True
+    size = model.n_features_in_ + len(model.classes_) - 1
+    return _grades_fit(model) and model._state.shape == ((2 if model._averages else 1) * size,)
+
+
+def _perceptron_fits(model: Any) -> bool:
+    if not hasattr(model, "_W"):
+        return True
+    width = model.n_features_in_ + 1
+    shape = (len(model.classes_), width)
+    return _grades_fit(model) and model._W.shape == shape and model._lag.shape in (shape, (0, width))
+
+
+def _grades_fit(model: Any) -> bool:
+    K = len(model.classes_)
+    return len(model._named) == K and _numbered(model._codes) and len(model._codes) == K
+
+
+# What must agree before a kernel may follow the arrays of a value.
+SIZES: dict[str, Callable[[Any], bool]] = {
+    "Elo": _elo_fits,
+    "Evidence": _evidence_fits,
+    "LabelRanker": _streams_fit,
+    "OnlineLabelRanker": _streams_fit,
+    "OnlineRABF": _online_fits,
+    "OrdinalPerceptron": _perceptron_fits,
+    "PRank": _thresholds_fit,
+    "PassiveAggressiveOrdinal": _thresholds_fit,
+    "Ranking": _ranking_fits,
+    "Stream": _stream_fits,
+}

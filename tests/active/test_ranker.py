@@ -1,5 +1,6 @@
 """ActiveRanker: labels, bad input, honest words, log and replay."""
 
+import itertools
 import json
 import warnings
 
@@ -412,3 +413,18 @@ def test_simulated_noise_is_as_large_as_it_says():
     assert 0.3 < fresh.answer(pair).mean() < 0.7
     with pytest.raises(InputError, match="fresh mistakes"):
         fresh.matrix()
+
+
+@pytest.mark.parametrize("preset", ["quick", "standard", "thorough", "few_rounds", "paper"])
+@pytest.mark.parametrize("n", [2, 3, 6])
+def test_the_smallest_budgets_and_the_largest_share_of_checks_ask_something(preset, n):
+    for budget, share in itertools.product((1, 2, None), (0.0, 0.999)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # so few questions cannot connect the items
+            ranker = ActiveRanker(range(n), preset=preset, budget=budget, random_share=share, seed=3)
+        while not ranker.done:
+            pairs = ranker.ask()
+            assert pairs
+            ranker.tell(pairs, [int(left < right) for left, right in pairs])
+        assert sorted(ranker.ranking_.order) == list(range(n))
+        assert budget is None or ranker.interview.asked <= budget

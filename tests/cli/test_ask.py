@@ -236,3 +236,71 @@ def test_keys_may_come_through_a_pipe(table):
     done = subprocess.run(command, input="1\n2\nq\n", capture_output=True, text=True, check=True)
     assert [row["outcome"] for row in rows_of(log) if "outcome" in row] == [1, 0]
     assert done.stdout.split()[:2] == ["item", "place"]
+
+
+def start(table, log, *options):
+    command = [sys.executable, "-m", "podium", "ask", str(table), "--log", str(log), "--seed", "1", *options]
+    return subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=0
+    )
+
+
+def answer(run, log, key, count):
+    """Press a key in a running interview and wait until `count` answers are on disk."""
+    run.stdin.write(key)
+    run.stdin.flush()
+    end = time.monotonic() + 60
+    while time.monotonic() < end:
+        if log.exists() and log.read_text().count('"outcome"') == count:
+            return
+        time.sleep(0.05)
+    raise AssertionError(log.read_text() if log.exists() else "no log")
+
+
+def test_a_second_process_on_the_same_log_is_refused_and_nothing_of_the_first_is_lost(table):
+    log = table.parent / "shared.jsonl"
+    first = start(table, log)
+    answer(first, log, "1", 1)
+    for name in (log, table.parent / "link.jsonl"):  # also by another name
+        if name != log:
+            name.symlink_to(log)
+        second = start(table, name)
+        _, said = second.communicate("1u1uq", timeout=60)
+        assert second.returncode == 2
+        expected = f"podium: {name} is in use by another podium ask; end that one first, or give --log another file"
+        assert said.splitlines() == [expected]
+    answer(first, log, "2", 2)
+    _, said = first.communicate("q", timeout=60)
+    assert first.returncode == 0, said
+    assert [row["outcome"] for row in rows_of(log) if "outcome" in row] == [1, 0]
+    assert sorted(path.name for path in table.parent.iterdir()) == ["drinks.csv", "link.jsonl", "shared.jsonl"]
+
+
+def test_an_undo_keeps_the_lock(table):
+    log = table.parent / "shared.jsonl"
+    first = start(table, log)
+    answer(first, log, "1", 1)
+    answer(first, log, "u", 0)  # the log is another file now, by the same name
+    second = start(table, log)
+    assert "is in use by another podium ask" in second.communicate("1q", timeout=60)[1]
+    first.communicate("q", timeout=60)
+
+
+def test_the_lock_ends_with_the_process_also_when_it_is_killed(table):
+    log = table.parent / "shared.jsonl"
+    first = start(table, log)
+    answer(first, log, "1", 1)
+    first.kill()
+    first.communicate(timeout=60)
+    second = start(table, log)
+    _, said = second.communicate("2q", timeout=60)
+    assert second.returncode == 0, said
+    assert [row["outcome"] for row in rows_of(log) if "outcome" in row] == [1, 0]
+
+
+def test_standard_input_that_is_closed_ends_the_interview(table):
+    command = f"exec {sys.executable} -m podium ask {table} --log {table.parent / 'none.jsonl'} --seed 1 <&-"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert done.stdout.split()[:2] == ["item", "place"]

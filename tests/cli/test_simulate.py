@@ -4,6 +4,7 @@ import csv
 import io
 import json
 
+import pytest
 from click.testing import CliRunner
 
 from podium.active import presets
@@ -51,3 +52,27 @@ def test_presets_and_noises_are_those_of_the_library():
 def test_a_small_set_may_be_asked_about_in_full():
     result = CliRunner().invoke(main, ["simulate", "-n", "12", "--runs", "1", "--preset", "exact", "--format", "json"])
     assert [(row["preset"], row["questions_per_item"]) for row in json.loads(result.stdout)] == [("exact", 5.5)]
+
+
+@pytest.mark.parametrize("command", ["simulate", "check", "compare", "rank", "ask"])
+def test_no_command_takes_a_seed_below_zero(command):
+    arguments = [] if command == "simulate" else ["absent.csv"]
+    if command == "ask":
+        arguments += ["--log", "absent.jsonl"]
+    result = CliRunner().invoke(main, [command, *arguments, "--seed", "-1"])
+    assert result.exit_code == 2
+    assert "-1 is not in the range x>=0" in result.output
+
+
+@pytest.mark.parametrize("option", ["--noise-level", "--random-share"])
+def test_a_share_is_a_number(option):
+    assert "'nan' is not a number; give one" in simulated(option, "nan").output
+
+
+@pytest.mark.parametrize("n", ["3", "4", "5", "7"])
+@pytest.mark.parametrize("preset", PRESETS)
+def test_the_smallest_sizes_work_with_every_preset_and_noise(n, preset):
+    for noise in NOISES:
+        options = ("simulate", "-n", n, "--runs", "1", "--noise", noise, "--preset", preset, "--format", "csv")
+        result = CliRunner().invoke(main, [*options, "--noise-level", "0.9", "--random-share", "0.999"])
+        assert result.exit_code == 0, (noise, result.output, result.exception)

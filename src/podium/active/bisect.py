@@ -109,7 +109,8 @@ def head_chance(place: np.ndarray, spread: np.ndarray, top: int) -> np.ndarray:
 
 
 def random_pairs(n: int, count: int, rng: np.random.Generator) -> np.ndarray:
-    """About `count` distinct pairs, every item in equally many: neighbours on random circles."""
+    """About `count` distinct pairs, at least one, every item in equally many: neighbours on random circles."""
+    count = max(count, 1)
     circles = [rng.permutation(n) for _ in range(-(-count // n))]
     pairs = np.concatenate([np.column_stack([circle, np.roll(circle, 1)]) for circle in circles])[:count]
     keys = np.minimum(pairs[:, 0], pairs[:, 1]) * n + np.maximum(pairs[:, 0], pairs[:, 1])

@@ -11,7 +11,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.options import id_option, output_options
+from podium.cli.locking import locked
+from podium.cli.options import SEED, NumberRange, id_option, output_options
 from podium.cli.output import Output
 from podium.cli.question import Question, plain
 from podium.errors import InputError
@@ -52,12 +53,12 @@ AT_ONCE = 150  # items whose order is searched anew after every answer, in a ten
 @click.option("--budget", type=click.IntRange(1), help="Most questions to ask.")
 @click.option(
     "--random-share",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=NumberRange(0, 1, max_open=True),
     default=0.1,
     show_default=True,
     help="Share of random check questions.",
 )
-@click.option("--seed", type=int, help="Of the choice of questions.  [default: drawn, and kept in the log]")
+@click.option("--seed", type=SEED, help="Of the choice of questions.  [default: drawn, and kept in the log]")
 @output_options()
 def ask(
     items: str,
@@ -77,31 +78,44 @@ def ask(
     Each answer is on disk before the next question. Call again with the same log to go on. At the end, or when you
     quit, the ranking so far goes to standard output. `podium rank LOG…` reads the logs of several raters.
     """
+    texts = _read_items(items, id, text_column)
+    path = Path(log)
+    with locked(path):
+        ranker = _begun(path, texts, preset, top, budget, random_share, seed)
+        try:
+            with _Log(path, ranker) as written:
+                _Session(ranker, texts, rater, written).run()
+        except OSError as problem:
+            raise InputError(f"cannot write {log}: {problem.strerror}; choose another path") from problem
+        places = ranker.places()
+    out.write(places)
+
+
+def _begun(
+    path: Path,
+    texts: dict[str, str],
+    preset: str,
+    top: int | None,
+    budget: int | None,
+    random_share: float,
+    seed: int | None,
+) -> ActiveRanker:
+    """The ranker that the log of an earlier call leads to; a new one where there is none."""
     from podium.active import ActiveRanker
     from podium.active.log import parse_log
 
-    texts = _read_items(items, id, text_column)
-    path = Path(log)
     if path.exists() and path.stat().st_size:
         rows = parse_log(path.read_bytes().splitlines(), path.name)
         ranker = ActiveRanker.replay(list(texts), rows)
-        _same_options(log, ranker)
-        click.echo(f"resumed {log}: {ranker.interview.evidence.distinct} pairs answered", err=True)
-    else:
-        if top is not None and top >= len(texts):
-            raise InputError(f"--top {top}: there are {len(texts)} items; give 1 to {len(texts) - 1}")
-        if top is not None and preset in ("exact", "paper"):
-            raise InputError(f"--preset {preset} orders all items; leave --top out, or take another preset")
-        goal = "order" if top is None else ("top", top)
-        ranker = ActiveRanker(
-            list(texts), preset=preset, goal=goal, budget=budget, random_share=random_share, seed=seed
-        )
-    try:
-        with _Log(path, ranker) as written:
-            _Session(ranker, texts, rater, written).run()
-    except OSError as problem:
-        raise InputError(f"cannot write {log}: {problem.strerror}; choose another path") from problem
-    out.write(ranker.places())
+        _same_options(str(path), ranker)
+        click.echo(f"resumed {path}: {ranker.interview.evidence.distinct} pairs answered", err=True)
+        return ranker
+    if top is not None and top >= len(texts):
+        raise InputError(f"--top {top}: there are {len(texts)} items; give 1 to {len(texts) - 1}")
+    if top is not None and preset in ("exact", "paper"):
+        raise InputError(f"--preset {preset} orders all items; leave --top out, or take another preset")
+    goal = "order" if top is None else ("top", top)
+    return ActiveRanker(list(texts), preset=preset, goal=goal, budget=budget, random_share=random_share, seed=seed)
 
 
 def _same_options(log: str, ranker: ActiveRanker) -> None:
@@ -285,6 +299,8 @@ class _Session:
 
     def _press(self) -> str:
         """The next key; q where there is none, or where it ends a program (Ctrl-C, Ctrl-D)."""
+        if sys.stdin is None or sys.stdin.closed:  # started with standard input closed
+            return "q"
         if sys.stdin.isatty():
             try:
                 return click.getchar()
@@ -323,7 +339,7 @@ class _Session:
             table.add_row(str(row["place"]), plain(row["item"]), may, str(row["tier"]), str(row["answers"]))
         self.console.print(table)
         self.console.print(str(self.ranker.summary()))
-        if sys.stdin.isatty():  # the question would push the table out of a small window
+        if sys.stdin is not None and sys.stdin.isatty():  # the question would push the table out of a small window
             self.console.print("[b]any key[/b] goes back to the question")
             self._press()
 

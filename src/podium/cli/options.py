@@ -15,6 +15,7 @@ from podium.cli.output import FORMATS, Output
 from podium.errors import InputError
 
 __all__ = [
+    "SEED",
     "Command",
     "Decorator",
     "NumberRange",
@@ -67,6 +68,8 @@ class NumberRange(click.FloatRange):
             self.fail(f"{value!r} is not a number; give one", param, ctx)
         return number
 
+
+SEED = click.IntRange(min=0)  # what numpy.random takes, everywhere
 
 votes_argument = click.argument("votes", nargs=-1, required=True)
 
@@ -126,7 +129,7 @@ def plot_option(what: str) -> Decorator:
 
 def seed_option(of: str) -> Decorator:
     """Where randomness begins."""
-    return click.option("--seed", type=int, default=0, show_default=True, help=f"Of {of}.")
+    return click.option("--seed", type=SEED, default=0, show_default=True, help=f"Of {of}.")
 
 
 def level_option(of: str) -> Decorator:

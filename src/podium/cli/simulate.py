@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from podium.cli.ask import PRESETS
-from podium.cli.options import output_options, plot_option, seed_option
+from podium.cli.options import NumberRange, output_options, plot_option, seed_option
 from podium.cli.output import Output, counting, say, table
 
 __all__ = ["simulate"]
@@ -24,7 +24,7 @@ MEASURES = ("questions_per_item", "rounds", "cost_ratio", "places_off", "stated_
 @click.option("--noise", type=click.Choice(NOISES), default="flips", show_default=True, help="How the judge errs.")
 @click.option(
     "--noise-level",
-    type=click.FloatRange(0, 1),
+    type=NumberRange(0, 1),
     default=0.1,
     show_default=True,
     help="How much: the share of flips; for bradley-terry the zone of close calls, as a share of the items.",
@@ -39,7 +39,7 @@ MEASURES = ("questions_per_item", "rounds", "cost_ratio", "places_off", "stated_
 @click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Simulated interviews of each kind.")
 @click.option(
     "--random-share",
-    type=click.FloatRange(0, 1, max_open=True),
+    type=NumberRange(0, 1, max_open=True),
     default=0.1,
     show_default=True,
     help="Share of random check questions.",
