@@ -1,5 +1,10 @@
-"""Compile the kernels; everything else about the package is in pyproject.toml."""
+"""Compile the kernels; everything else about the package is in pyproject.toml.
 
+PODIUM_CHECKED=1 compiles them with bounds checks, PODIUM_CHECKED=address also with the address sanitizer, which sees
+what goes through pointers: for `make test-checked`, never for use.
+"""
+
+import os
 from pathlib import Path
 
 from Cython.Build import cythonize
@@ -9,6 +14,17 @@ from setuptools.errors import CompileError, ExecError
 
 # Optimise, but keep IEEE arithmetic: results must not depend on how a compiler reorders sums.
 FLAGS = ["-O3", "-g0", "-fno-math-errno", "-fno-trapping-math"]
+LINKING: list[str] = []
+CHECKED = os.environ.get("PODIUM_CHECKED", "")
+BUILD_DIR = "build/cython"
+if CHECKED not in ("", "1", "address"):
+    raise SystemExit(f"PODIUM_CHECKED={CHECKED} is unknown; it is 1 or address")
+if CHECKED:
+    FLAGS[0] = "-O1"
+    BUILD_DIR = f"build/cython-checked-{CHECKED}"  # other C code: never to be mixed with that of the fast kernels
+if CHECKED == "address":
+    LINKING = ["-fsanitize=address"]
+    FLAGS += ["-fsanitize=address", "-fno-omit-frame-pointer"]
 
 
 class BuildKernels(build_ext):
@@ -31,22 +47,32 @@ class BuildKernels(build_ext):
             ) from problem
 
 
-sources = sorted(path for path in Path("src/podium/kernels").glob("*.py") if path.stem != "__init__")
-kernels = [Extension(f"podium.kernels.{path.stem}", [str(path)], extra_compile_args=FLAGS) for path in sources]
-shared = Extension("podium.kernels._shared", ["build/cython/_shared.c"], extra_compile_args=FLAGS)
+KERNELS = Path("src/podium/kernels")
+sources = sorted(path for path in KERNELS.rglob("*.py") if path.stem != "__init__")
+
+
+def extension(path: Path) -> Extension:
+    """The compiled module of one kernel, named after its place under src."""
+    name = ".".join(path.relative_to("src").with_suffix("").parts)
+    return Extension(name, [str(path)], extra_compile_args=FLAGS, extra_link_args=LINKING)
+
+
+shared = Extension(
+    "podium.kernels._shared", [f"{BUILD_DIR}/_shared.c"], extra_compile_args=FLAGS, extra_link_args=LINKING
+)
 
 setup(
     cmdclass={"build_ext": BuildKernels},
     ext_modules=cythonize(
-        [*kernels, shared],
-        build_dir="build/cython",
+        [*map(extension, sources), shared],
+        build_dir=BUILD_DIR,
         shared_utility_qualified_name="podium.kernels._shared",
         language_level=3,
         compiler_directives={
-            "boundscheck": False,
+            "boundscheck": bool(CHECKED),
             "wraparound": False,
             "cdivision": True,
-            "initializedcheck": False,
+            "initializedcheck": bool(CHECKED),
             "embedsignature": True,
         },
     ),

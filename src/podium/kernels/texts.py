@@ -151,7 +151,10 @@ def encode_views(
     code: cython.int
     rows: cython.Py_ssize_t = views.shape[0]
     check: cython.bint = valid.shape[0] > 0
-    data: cython.p_char = cython.cast(cython.p_char, cython.address(views[0, 0]))
+    data: cython.p_char
+    if start >= rows:
+        return start
+    data = cython.cast(cython.p_char, cython.address(views[0, 0]))
     with cython.nogil:
         while k < rows:
             code = -1
@@ -191,8 +194,12 @@ def encode_view_pairs(
     rows: cython.Py_ssize_t = left.shape[0]
     check_left: cython.bint = left_valid.shape[0] > 0
     check_right: cython.bint = right_valid.shape[0] > 0
-    lefts: cython.p_char = cython.cast(cython.p_char, cython.address(left[0, 0]))
-    rights: cython.p_char = cython.cast(cython.p_char, cython.address(right[0, 0]))
+    lefts: cython.p_char
+    rights: cython.p_char
+    if start >= rows:
+        return start
+    lefts = cython.cast(cython.p_char, cython.address(left[0, 0]))
+    rights = cython.cast(cython.p_char, cython.address(right[0, 0]))
     with cython.nogil:
         while k < rows:
             i = -1
