@@ -1,18 +1,19 @@
-"""Slow twins of the online learners and of the expert construction, written for reading."""
+"""Slow twins of the online learners and of the expert construction, written for reading; nothing here is podium's."""
 
 import itertools
 import math
 
 import numpy as np
 
-from podium.multilabel import Halving
 
+def adagrad(x, targets, weight, rate, start=None):
+    """Scores before each row, and the final weights: one label and one feature at a time.
 
-def adagrad(x, targets, weight, rate):
-    """Scores before each row, and the final weights: one label and one feature at a time."""
+    `start` holds weights and sums of squared gradients (features + 1, labels) to go on from.
+    """
     n, d = x.shape
     K = targets.shape[1]
-    w, g2 = np.zeros((d + 1, K)), np.zeros((d + 1, K))
+    w, g2 = (np.zeros((d + 1, K)), np.zeros((d + 1, K))) if start is None else (np.array(each) for each in start)
     scores = np.zeros((n, K))
     for i in range(n):
         row = np.append(x[i], 1.0)
@@ -27,6 +28,32 @@ def adagrad(x, targets, weight, rate):
     return scores, w
 
 
+def squared_gradients(x, targets, weight, w):
+    """Sum over rows of the squared gradient of each weight of the logistic loss."""
+    g2 = np.zeros(w.shape)
+    for i in range(len(x)):
+        row = np.append(x[i], 1.0)
+        for c in range(w.shape[1]):
+            slope = weight[i] * (1 / (1 + math.exp(-(row @ w[:, c]))) - targets[i, c])
+            g2[:, c] += (slope * row) ** 2
+    return g2
+
+
+class MajorityOfConsistent:
+    """Halving: the majority of the functions never wrong so far; all of them again when none is left."""
+
+    def __init__(self, table):
+        self.table = [list(map(int, row)) for row in table]
+        self.left = set(range(len(self.table)))
+
+    def predict(self, x):
+        return int(sum(self.table[f][x] for f in self.left) > len(self.left) / 2)
+
+    def update(self, x, value):
+        kept = {f for f in self.left if self.table[f][x] == value}
+        self.left = kept or set(range(len(self.table)))
+
+
 def every_expert(tables, guessed, stream, loss, cuts, K, rate):
     """Algorithms 3 and 7 literally: an expert for every map from guessed rounds to permutations, then REWA.
 
@@ -37,7 +64,7 @@ def every_expert(tables, guessed, stream, loss, cuts, K, rate):
     orders = list(itertools.permutations(range(1, K + 1)))
     losses = []
     for phi in itertools.product(orders, repeat=len(rounds)):
-        learners = {(i, j): Halving(tables[i, j]) for i in range(K) for j in cuts}
+        learners = {(i, j): MajorityOfConsistent(tables[i, j]) for i in range(K) for j in cuts}
         lost = []
         for t, (x, y) in enumerate(stream):
             votes = [sum(learners[i, j].predict(x) for j in cuts) for i in range(K)]

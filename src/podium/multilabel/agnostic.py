@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from podium.errors import InputError
 from podium.metrics import ranking_report
-from podium.metrics.names import parse
-from podium.multilabel.inputs import read_relevance
+from podium.metrics.names import Metric
+from podium.multilabel import options
+from podium.multilabel.inputs import forget, labels_by_rank, read_features, read_relevance, unchanged_on_error
 
 __all__ = ["AgnosticLabelRanker", "binary_relevance"]
 
@@ -67,35 +68,30 @@ class AgnosticLabelRanker(BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any, unlabelled: Any = None) -> Self:
-        """Relabel, train once per candidate, keep the best on labelled examples."""
-        X = validate_data(self, X, accept_sparse="csr", dtype=np.float64)
+        """Forget everything; relabel, train once per candidate, keep the best on labelled examples."""
+        with unchanged_on_error(self):
+            forget(self)
+            return self._fit(X, y, unlabelled)
+
+    def _fit(self, X: Any, y: Any, unlabelled: Any) -> Self:
+        loss = self._check_options()
+        X = read_features(self, X, reset=True)
         relevance, self.labels_ = read_relevance(y, X.shape[0])
-        if not self.candidates:
-            raise InputError("candidates is empty; give at least one ranking to compete with")
-        if unlabelled is None and not 0 < self.share < 1:
-            raise InputError(f"share={self.share!r}: a part between 0 and 1 of the examples is relabelled")
         rng = np.random.default_rng(self.random_state)
         held = np.arange(X.shape[0])
         if unlabelled is None:
             mixed = rng.permutation(X.shape[0])
             cut = max(1, min(X.shape[0] - 1, round(self.share * X.shape[0])))
             unlabelled, held = X[mixed[:cut]], np.sort(mixed[cut:])
-        loss = parse(self.loss)
-        learners = []
-        for number, candidate in enumerate(self.candidates, start=1):
-            scores = np.asarray(_score_of(candidate)(unlabelled), dtype=float)
-            if scores.shape != (unlabelled.shape[0], relevance.shape[1]):
-                raise InputError(
-                    f"candidate {number} gives scores of shape {scores.shape}; "
-                    f"({unlabelled.shape[0]}, {relevance.shape[1]}) is needed"
-                )
-            p = min(loss.p or relevance.shape[1], relevance.shape[1])
-            sums = loss.kind not in ("prec", "recall", "hit")
-            cuts = rng.integers(1, p + 1, size=len(scores)) if sums else p
-            learners.append(clone(self.base).fit(unlabelled, binary_relevance(scores, cuts)))
+        else:
+            unlabelled = read_features(self, unlabelled)
         truth = relevance[held]
         if truth.nnz == 0:
             raise InputError("no held-out example has a relevant label, so no candidate can be chosen")
+        learners = [
+            clone(self.base).fit(unlabelled, self._relabelled(number, unlabelled, relevance.shape[1], loss, rng))
+            for number in range(len(self.candidates))
+        ]
         reports = [
             ranking_report(truth, each.decision_function(X[held]), metrics=[self.loss], clip=True) for each in learners
         ]
@@ -104,15 +100,41 @@ class AgnosticLabelRanker(BaseEstimator):
         self.best_ = learners[self.chosen_]
         return self
 
+    def _check_options(self) -> Metric:
+        """Refuse options that mean nothing; returns the loss."""
+        if isinstance(self.base, type) or not hasattr(self.base, "fit") or not hasattr(self.base, "decision_function"):
+            raise InputError(f"base={self.base!r} lacks fit or decision_function; use a learner such as LabelRanker()")
+        if isinstance(self.candidates, str) or not isinstance(self.candidates, Sequence):
+            raise InputError(f"candidates={self.candidates!r}: a list of rankings to compete with is needed")
+        if not self.candidates:
+            raise InputError("candidates is empty; give at least one ranking to compete with")
+        options.share("share", self.share)
+        options.seed("random_state", self.random_state)
+        return options.loss_named(self.loss)
+
+    def _relabelled(self, number: int, X: Any, n_labels: int, loss: Metric, rng: np.random.Generator) -> np.ndarray:
+        """BinRel of a candidate's ranking of X, at random cut-offs for losses of the sum@p family."""
+        scores = np.asarray(_score_of(self.candidates[number])(X), dtype=float)
+        if scores.shape != (X.shape[0], n_labels):
+            raise InputError(
+                f"candidate {number + 1} gives scores of shape {scores.shape}; ({X.shape[0]}, {n_labels}) is needed"
+            )
+        if not np.isfinite(scores).all():
+            row = int(np.argwhere(~np.isfinite(scores))[0][0]) + 1
+            raise InputError(f"candidate {number + 1} gives a score that is NaN or infinite for row {row}")
+        p = min(loss.p or n_labels, n_labels)
+        sums = loss.kind not in ("prec", "recall", "hit")
+        return binary_relevance(scores, rng.integers(1, p + 1, size=len(scores)) if sums else p)
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of the learner that was kept."""
         check_is_fitted(self)
         return np.asarray(self.best_.decision_function(X))
 
     def rank(self, X: Any, top: int | None = None) -> np.ndarray:
-        """Labels of each row, best first."""
-        order = np.argsort(-self.decision_function(X), axis=1, kind="stable")
-        return np.asarray(self.labels_[order[:, :top]])
+        """Labels of each row, best first; only the first `top` of them if given."""
+        scores = self.decision_function(X)
+        return labels_by_rank(self.labels_, scores, top)
 
 
 def _score_of(candidate: Any) -> Callable[[Any], Any]:

@@ -20,7 +20,8 @@ import numpy as np
 
 from podium.errors import InputError
 from podium.metrics import ranking_loss
-from podium.metrics.names import Metric, parse
+from podium.metrics.names import Metric
+from podium.multilabel import options
 
 __all__ = ["ExpertLabelRanker", "ExpertThresholdLearner", "Halving"]
 
@@ -44,6 +45,8 @@ class Halving:
 
     def __init__(self, table: Any) -> None:
         self.table = np.asarray(table)
+        if self.table.ndim != 2 or not self.table.size or not np.isin(self.table, (0, 1)).all():
+            raise InputError("table: one row of 0/1 values for each function, one column for each instance")
         self.alive = np.ones(len(self.table), dtype=bool)
 
     def predict(self, x: int) -> int:
@@ -64,10 +67,8 @@ class _Experts:
     """Exponential weights over the tree of guesses."""
 
     def __init__(self, start: Any, guesses: Sequence[Any], horizon: int, beta: float, largest: float, rng: Any) -> None:
-        if horizon < 1:
-            raise InputError(f"horizon={horizon!r}: the number of rounds, at least 1")
-        if not 0 < beta < 1:
-            raise InputError(f"beta={beta!r}: between 0 and 1")
+        options.whole("horizon", horizon, least=1)
+        options.share("beta", beta)
         self.guessed_rounds = rng.random(horizon) < horizon ** (beta - 1)
         self.size = len(guesses) ** int(self.guessed_rounds.sum())
         if self.size > LIMIT:
@@ -144,8 +145,12 @@ class ExpertLabelRanker:
         top: int = 1,
         seed: int | None = None,
     ) -> None:
-        self.loss = parse(loss)
-        self.n_labels = n_labels
+        self.loss = options.loss_named(loss)
+        self.n_labels = options.whole("n_labels", n_labels, least=1)
+        options.whole("top", top, least=1)
+        options.seed("seed", seed)
+        if not callable(learner):
+            raise InputError(f"learner={learner!r}: a function (i, j) -> online learner is needed")
         p, self.ordered = _family(self.loss, n_labels)
         self.cuts = list(range(1, p + 1)) if self.ordered else [p]
         self.rng = np.random.default_rng(seed)
@@ -208,7 +213,11 @@ class ExpertThresholdLearner:
         beta: float = 0.4,
         seed: int | None = None,
     ) -> None:
-        self.n_labels, self.label, self.cut = n_labels, label, cut
+        self.n_labels = options.whole("n_labels", n_labels, least=1)
+        self.label, self.cut = options.whole("label", label, least=0), options.whole("cut", cut, least=1)
+        options.seed("seed", seed)
+        if label >= n_labels or cut > n_labels:
+            raise InputError(f"label={label!r}, cut={cut!r}: there are only {n_labels} labels, counted from 0")
         self.rng = np.random.default_rng(seed)
         guesses = list(_guesses(n_labels, cut, ordered=False))
         self.tree = _Experts(ranker, guesses, horizon, beta, 1.0, self.rng)
@@ -251,12 +260,13 @@ def _family(loss: Metric, n_labels: int) -> tuple[int, bool]:
     family = loss_family(str(loss))
     if family is None:
         raise InputError(
-            f"{loss} is in no family of the paper, so no construction covers it; choose sum@p, prec@p, ap, …"
+            f"loss={str(loss)!r} is in no family of the paper, so no construction covers it; "
+            "choose sum@p, prec@p, ap, …"
         )
     kind, _, p = family.partition("@")
     cut = n_labels - 1 if p == "K" else int(p)  # the first K - 1 labels fix the last
     if cut > n_labels:
-        raise InputError(f"{loss}: there are only {n_labels} labels")
+        raise InputError(f"loss={str(loss)!r}: there are only {n_labels} labels")
     return max(1, min(cut, n_labels - 1) if kind == "sum" else cut), kind == "sum"
 
 

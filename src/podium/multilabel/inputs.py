@@ -1,14 +1,93 @@
-"""Relevance tables and weights, checked once."""
+"""Features, relevance tables and weights, checked once; and what a learner does with its state around a fit."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import validate_data
 
 from podium.errors import InputError
 
-__all__ = ["read_relevance", "read_weights"]
+__all__ = [
+    "finite_scores",
+    "forget",
+    "labels_by_rank",
+    "read_features",
+    "read_relevance",
+    "read_weights",
+    "unchanged_on_error",
+]
+
+LARGEST = 1e150  # feature whose square is still a number
+
+
+def forget(learner: BaseEstimator) -> None:
+    """Drop everything learned: the attributes that end in an underscore."""
+    for name in [each for each in vars(learner) if each.endswith("_") and not each.startswith("_")]:
+        delattr(learner, name)
+
+
+@contextmanager
+def unchanged_on_error(learner: BaseEstimator) -> Iterator[None]:
+    """A call that is refused leaves the learner as it was, so that its features and labels still belong together."""
+    before = dict(vars(learner))
+    try:
+        yield
+    except BaseException:
+        learner.__dict__.clear()
+        learner.__dict__.update(before)
+        raise
+
+
+def read_features(learner: BaseEstimator, X: Any, *, reset: bool = False) -> Any:
+    """Features as a table of float64 or as CSR, all finite; as many as before, unless `reset`."""
+    try:
+        X = validate_data(learner, X, accept_sparse="csr", reset=reset, dtype=np.float64, ensure_all_finite=False)
+    except ValueError as problem:
+        raise InputError(str(problem)) from problem
+    values = X.data if hasattr(X, "indptr") else X
+    if values.size and not max(-values.min(), values.max()) <= LARGEST:  # NaN compares with nothing
+        _refuse_value(learner, X)
+    return X
+
+
+def _refuse_value(learner: BaseEstimator, X: Any) -> None:
+    """Name the first feature that is no number we can work with."""
+    if hasattr(X, "indptr"):
+        at = int(np.flatnonzero(~(np.abs(X.data) <= LARGEST))[0])
+        row, column, value = int(np.searchsorted(X.indptr, at, side="right")) - 1, int(X.indices[at]), X.data[at]
+    else:
+        row, column = (int(each) for each in np.argwhere(~(np.abs(X) <= LARGEST))[0])
+        value = X[row, column]
+    names = getattr(learner, "feature_names_in_", None)
+    feature = f"feature {column + 1}" if names is None else f"feature {names[column]!r}"
+    if np.isfinite(value):
+        raise InputError(f"row {row + 1}, {feature}: {value:.3g} is so large that its square overflows; scale it")
+    shown = "NaN" if np.isnan(value) else "inf" if value > 0 else "-inf"
+    raise InputError(f"Input X contains {shown}: row {row + 1}, {feature}; fill in a value or drop the row")
+
+
+def finite_scores(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """The scores, all of them numbers; NaN has no place in an order."""
+    if not np.isfinite(scores).all():
+        row, label = (int(each) for each in np.argwhere(~np.isfinite(scores))[0])
+        raise InputError(
+            f"row {row + 1}: the score of label {labels[label]} is {scores[row, label]}; "
+            "scale the features, or look whether they are far larger than those of training"
+        )
+    return scores
+
+
+def labels_by_rank(labels: np.ndarray, scores: np.ndarray, top: int | None) -> np.ndarray:
+    """Labels of each row, best first, the smaller label first on ties; the first `top` of them if given."""
+    keep = scores.shape[1] if top is None else top
+    if isinstance(keep, bool) or keep != int(keep) or not 1 <= keep <= scores.shape[1]:
+        raise InputError(f"top={top!r}: there are {scores.shape[1]} labels; choose 1 to {scores.shape[1]}")
+    return np.asarray(labels[np.argsort(-scores, axis=1, kind="stable")[:, : int(keep)]])
 
 
 def read_relevance(Y: Any, n_rows: int) -> tuple[Any, np.ndarray]:

@@ -16,7 +16,7 @@ import numpy as np
 from podium.errors import ConvergenceError
 from podium.kernels.multilabel import backward, curve, dual_sweeps, forward, logistic
 
-__all__ = ["Dense", "Design", "Sparse", "design", "fit_logistic"]
+__all__ = ["Dense", "Design", "Sparse", "design", "fit_logistic", "squared_gradients"]
 
 BLOCK = 64  # labels at a time: a block of directions stays in cache
 CERTAIN = 15.0  # log-odds of a label that is always, or never, relevant
@@ -142,6 +142,19 @@ def fit_logistic(
     return out
 
 
+def squared_gradients(
+    x: Design, target_of: Callable[[int, int], np.ndarray], beta: np.ndarray, weight: np.ndarray
+) -> np.ndarray:
+    """Σ over examples of the squared gradient of each coefficient: what AdaGrad would have added up on the way."""
+    out = np.empty(beta.shape, dtype=np.float32)
+    for first in range(0, beta.shape[1], BLOCK):
+        last = min(first + BLOCK, beta.shape[1])
+        margin = x.forward(np.ascontiguousarray(beta[:, first:last]))
+        _, residual, _ = _logistic(margin, target_of(first, last), weight)
+        out[:, first:last] = x.diagonal(np.square(residual).astype(np.float32))
+    return out
+
+
 def _fit_block(
     x: Design, target: np.ndarray, weight: np.ndarray, ridge: float, tol: float, max_iter: int
 ) -> np.ndarray:
@@ -175,7 +188,7 @@ def _fit_block(
         )
     raise ConvergenceError(
         f"{int(open_.sum())} labels have not converged in {max_iter} Newton steps; "
-        "scale the features to similar sizes, or lower C= (or max_iter=, tol=)"
+        "scale the features to similar sizes, lower C=, or raise max_iter= or tol="
     )
 
 

@@ -6,12 +6,20 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from podium.errors import InputError
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric, parse
-from podium.multilabel.inputs import read_relevance, read_weights
+from podium.multilabel import options
+from podium.multilabel.inputs import (
+    forget,
+    labels_by_rank,
+    read_features,
+    read_relevance,
+    read_weights,
+    unchanged_on_error,
+)
 from podium.multilabel.streaming import Stream
 from podium.multilabel.targets import targets_for
 
@@ -75,37 +83,38 @@ class OnlineLabelRanker(BaseEstimator):
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Forget everything and learn from these examples in their order."""
-        for name in ("streams_", "losses_"):
-            self.__dict__.pop(name, None)
-        return self.partial_fit(X, y, sample_weight)
+        with unchanged_on_error(self):
+            forget(self)
+            return self.partial_fit(X, y, sample_weight)
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Rank each example, record the loss, learn from it. A row of weight 0 is ranked but not learned from."""
-        first = not hasattr(self, "streams_")
-        X = validate_data(self, X, accept_sparse="csr", reset=first, dtype=np.float64)
-        relevance, labels = read_relevance(y, X.shape[0])
-        weight = read_weights(sample_weight, X.shape[0])
-        loss = parse(self.loss)
-        if first:
-            self._begin(X.shape[1], labels, loss)
-        if len(labels) != len(self.labels_):
-            raise InputError(f"y has {len(labels)} labels, but the first examples had {len(self.labels_)}")
-        if relevance.nnz and relevance.data.max() > self.max_relevance:
-            raise InputError(
-                f"relevance {relevance.data.max():g} is above max_relevance={self.max_relevance:g}; raise it"
-            )
-        learn = {"marginal": self._learn_marginal, "threshold": self._learn_threshold, "hedge": self._learn_hedge}
-        lost = learn[self.mode](X, relevance, weight, loss)
-        self.losses_ = np.concatenate([getattr(self, "losses_", np.zeros(0)), lost])
+        with unchanged_on_error(self):
+            loss = self._check_options()
+            first = not hasattr(self, "streams_")
+            X = read_features(self, X, reset=first)
+            relevance, labels = read_relevance(y, X.shape[0])
+            weight = read_weights(sample_weight, X.shape[0])
+            if relevance.nnz and relevance.data.max() > self.max_relevance:
+                raise InputError(
+                    f"relevance {relevance.data.max():g} is above max_relevance={self.max_relevance:g}; raise it"
+                )
+            if first:
+                self._begin(X.shape[1], labels, loss)
+            if len(labels) != len(self.labels_):
+                raise InputError(f"y has {len(labels)} labels, but the first examples had {len(self.labels_)}")
+            learn = {"marginal": self._learn_marginal, "threshold": self._learn_threshold, "hedge": self._learn_hedge}
+            lost = learn[self.mode_](X, relevance, weight, loss)
+            self.losses_ = np.concatenate([getattr(self, "losses_", np.zeros(0)), lost])
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores (rows, labels): log-odds, votes, or minus the expected rank over the experts, by mode."""
         check_is_fitted(self, "streams_")
-        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=np.float64)
-        if self.mode == "marginal":
+        X = read_features(self, X)
+        if self.mode_ == "marginal":
             return self.streams_[0].scores(X)
-        if self.mode == "threshold":
+        if self.mode_ == "threshold":
             return self._votes(self.streams_[0].scores(X))
         ranks = [_ranks(each.scores(X)) for each in self.streams_]
         return -np.tensordot(self.weights_, np.array(ranks), axes=1)
@@ -113,10 +122,7 @@ class OnlineLabelRanker(BaseEstimator):
     def rank(self, X: Any, top: int | None = None) -> np.ndarray:
         """Labels of each row, best first; only the first `top` of them if given."""
         scores = self.decision_function(X)
-        keep = scores.shape[1] if top is None else top
-        if not 1 <= keep <= scores.shape[1]:
-            raise InputError(f"top={top!r}: there are {scores.shape[1]} labels; choose 1 to {scores.shape[1]}")
-        return np.asarray(self.labels_[np.argsort(-scores, axis=1, kind="stable")[:, :keep]])
+        return labels_by_rank(self.labels_, scores, top)
 
     def score(self, X: Any, y: Any) -> float:
         """Minus the mean loss: larger is better."""
@@ -132,34 +138,42 @@ class OnlineLabelRanker(BaseEstimator):
         tags.target_tags.multi_output = True
         return tags
 
+    def _check_options(self) -> Metric:
+        """Refuse options that mean nothing, or that have changed half-way; returns the loss."""
+        options.choice("mode", self.mode, MODES)
+        options.number_above("rate", self.rate)
+        options.whole("experts", self.experts, least=2)
+        options.number_above("max_relevance", self.max_relevance)
+        options.seed("random_state", self.random_state)
+        if getattr(self, "mode_", self.mode) != self.mode:
+            raise InputError(f"mode={self.mode!r}: the examples so far were learned with {self.mode_!r}; call fit")
+        loss = options.loss_named(self.loss)
+        if self.mode == "threshold" and loss.kind not in ("sum", "prec"):
+            raise InputError(f"loss={self.loss!r}: mode='threshold' ranks for sum@p or prec@p")
+        return loss
+
     def _begin(self, n_features: int, labels: np.ndarray, loss: Metric) -> None:
-        if self.mode not in MODES:
-            raise InputError(f"mode={self.mode!r} is unknown; choose {', '.join(MODES)}")
-        self.labels_ = labels
+        self.labels_, self.mode_ = labels, self.mode
         n_labels = len(labels)
         if self.mode == "threshold":
-            if loss.kind not in ("sum", "prec"):
-                raise InputError(f"mode='threshold' ranks for sum@p or prec@p, not {loss}")
             p = min(loss.p or 1, n_labels)
             self.cuts_ = np.arange(1, p + 1) if loss.kind == "sum" else np.array([p])
             self.streams_ = [Stream(n_features, n_labels * len(self.cuts_), rate=self.rate)]
         elif self.mode == "marginal":
             self.streams_ = [Stream(n_features, n_labels, rate=self.rate)]
         else:
-            if self.experts < 2:
-                raise InputError(f"experts={self.experts!r}: at least 2")
             rng = np.random.default_rng(self.random_state)
             rates = self.rate * 4.0 ** rng.uniform(-1, 1, size=self.experts)
             self.shares_ = np.concatenate([[1.0], rng.uniform(0.2, 1.0, size=self.experts - 1)])
             self.streams_ = [Stream(n_features, n_labels, rate=float(each)) for each in rates]
             self.weights_ = np.full(self.experts, 1 / self.experts)
             self.lost_ = np.zeros(self.experts)
-            self.draws_ = 0
+            self.largest_ = 0.0
+            self.draw_seed_ = int(rng.integers(2**62))
 
     def _learn_marginal(self, X: Any, relevance: Any, weight: np.ndarray, loss: Metric) -> np.ndarray:
-        targets = targets_for(loss, relevance, self.max_relevance, weight) if relevance.nnz else None
-        goal, weight = (relevance, weight) if targets is None else (targets.values, targets.weight)
-        return _losses(relevance, self.streams_[0].learn(X, goal, weight), loss)
+        targets = targets_for(loss, relevance, self.max_relevance, weight, alone=True)
+        return _losses(relevance, self.streams_[0].learn(X, targets.values, targets.weight), loss)
 
     def _learn_threshold(self, X: Any, relevance: Any, weight: np.ndarray, loss: Metric) -> np.ndarray:
         goal = top_chances(relevance.toarray(), self.cuts_)
@@ -167,22 +181,31 @@ class OnlineLabelRanker(BaseEstimator):
         return _losses(relevance, self._votes(scores), loss)
 
     def _learn_hedge(self, X: Any, relevance: Any, weight: np.ndarray, loss: Metric) -> np.ndarray:
-        """Experts learn on their rounds; the round's loss is the expectation over the expert drawn by weight."""
-        targets = targets_for(loss, relevance, self.max_relevance, weight) if relevance.nnz else None
-        goal, weight = (relevance, weight) if targets is None else (targets.values, targets.weight)
-        rng = np.random.default_rng([self.random_state or 0, self.draws_])
-        self.draws_ += 1
-        lost = np.empty((len(self.streams_), X.shape[0]))
-        for number, (each, share) in enumerate(zip(self.streams_, self.shares_, strict=True)):
-            seen = weight * (rng.random(X.shape[0]) < share)
-            lost[number] = _losses(relevance, each.learn(X, goal, seen), loss)
+        """Experts learn on their rounds; the round's loss is the expectation over the expert drawn by weight.
+
+        What happens in a round depends on the rounds before it only, not on how they were cut into calls.
+        """
+        targets = targets_for(loss, relevance, self.max_relevance, weight, alone=True)
+        done, count = getattr(self, "losses_", np.zeros(0)).size, len(self.streams_)
+        takes_part = self._draws(done, X.shape[0]) < self.shares_
+        lost = np.empty((count, X.shape[0]))
+        for number, each in enumerate(self.streams_):
+            seen = targets.weight * takes_part[:, number]
+            lost[number] = _losses(relevance, each.learn(X, targets.values, seen), loss)
         past = self.lost_[:, None] + np.cumsum(lost, axis=1) - lost
-        rounds = getattr(self, "losses_", np.zeros(0)).size + 1 + np.arange(X.shape[0])
-        largest = max(float(lost.max()), 1e-12)
-        chances = _softmin(past * np.sqrt(2 * np.log(len(lost)) / rounds) / largest)
-        self.lost_ += lost.sum(axis=1)
-        self.weights_ = _softmin(self.lost_[:, None] * np.sqrt(2 * np.log(len(lost)) / rounds[-1]) / largest)[:, 0]
+        rate = np.sqrt(2 * np.log(count) / (done + 1 + np.arange(X.shape[0])))
+        largest = np.maximum.accumulate(np.concatenate([[self.largest_], lost.max(axis=0)]))
+        chances = _softmin(past * rate / np.maximum(largest[:-1], 1e-12))  # while all losses are 0, so is the past
+        self.lost_ = self.lost_ + lost.sum(axis=1)
+        self.largest_ = float(largest[-1])
+        self.weights_ = _softmin(self.lost_[:, None] * rate[-1] / max(self.largest_, 1e-12))[:, 0]
         return np.asarray((chances * lost).sum(axis=0))
+
+    def _draws(self, done: int, rounds: int) -> np.ndarray:
+        """Uniform numbers (rounds, experts) of the rounds after the first `done`."""
+        bits = np.random.PCG64(self.draw_seed_)
+        bits.advance(done * len(self.streams_))  # one number each
+        return np.random.Generator(bits).random((rounds, len(self.streams_)))
 
     def _votes(self, scores: np.ndarray) -> np.ndarray:
         """v_i = number of ranks j whose learner says that label i belongs among the first j."""

@@ -6,18 +6,29 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from podium.errors import InputError
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric, parse
-from podium.multilabel.inputs import read_relevance, read_weights
-from podium.multilabel.linear import design, fit_logistic
+from podium.multilabel import options
+from podium.multilabel.inputs import (
+    finite_scores,
+    forget,
+    labels_by_rank,
+    read_features,
+    read_relevance,
+    read_weights,
+    unchanged_on_error,
+)
+from podium.multilabel.linear import design, fit_logistic, squared_gradients
 from podium.multilabel.streaming import Stream
 from podium.multilabel.surrogates import SURROGATES, fit_coupled
 from podium.multilabel.targets import Targets, targets_for
 
 __all__ = ["LabelRanker"]
+
+LARGEST = 1e15  # feature whose square the solver's single precision can still add up
 
 
 class LabelRanker(BaseEstimator):
@@ -87,51 +98,97 @@ class LabelRanker(BaseEstimator):
         self.max_iter = max_iter
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from examples X and the relevance y (rows, labels) of their labels, each of them sparse or dense."""
-        X, relevance, weight, loss = self._start(X, y, sample_weight, reset=True)
-        if relevance.nnz == 0:
-            raise InputError(
-                f"none of the {relevance.shape[0]} examples has a relevant label; there is nothing to learn"
-            )
-        targets = targets_for(loss, relevance, self.top_, weight)
-        self.exact_ = targets.exact and self.surrogate == "univariate"
-        if isinstance(self.scorer, str):
-            self._fit_linear(X, relevance, targets)
-        else:
-            self._fit_scorers(X, targets)
+        """Forget everything; learn from examples X and the relevance y (rows, labels), each sparse or dense."""
+        with unchanged_on_error(self):
+            forget(self)
+            X, relevance, weight, loss = self._start(X, y, sample_weight, reset=True)
+            if relevance.nnz == 0:
+                raise InputError(
+                    f"none of the {relevance.shape[0]} examples has a relevant label; there is nothing to learn"
+                )
+            targets = targets_for(loss, relevance, self.top_, weight)
+            self.exact_ = targets.exact and self.surrogate == "univariate"
+            if isinstance(self.scorer, str):
+                self._fit_linear(X, relevance, targets)
+            else:
+                self._fit_scorers(X, targets)
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from some more examples, one after the other (AdaGrad); linear scorer, univariate target."""
+        """Learn from some more examples, one after the other (AdaGrad); linear scorer, univariate target.
+
+        After `fit` it goes on from there: with the fitted coefficients, and with steps as short as if the examples of
+        `fit` had been seen one by one.
+        """
         if not isinstance(self.scorer, str) or self.surrogate != "univariate":
-            raise InputError("partial_fit needs scorer='linear' and surrogate='univariate'")
-        first = not hasattr(self, "stream_")
-        X, relevance, weight, loss = self._start(X, y, sample_weight, reset=first)
-        targets = targets_for(loss, relevance, self.top_, weight)
-        self.exact_ = targets.exact
-        if first:
-            self.stream_ = Stream(X.shape[1], relevance.shape[1], rate=self.rate)
-        self.stream_.learn(X, targets.values, targets.weight)
-        self.coef_, self.intercept_ = self.stream_.weights[:-1].T.copy(), self.stream_.weights[-1].copy()
+            raise InputError(
+                f"partial_fit needs scorer='linear' and surrogate='univariate', not scorer={self.scorer!r}, "
+                f"surrogate={self.surrogate!r}"
+            )
+        with unchanged_on_error(self):
+            first = not hasattr(self, "labels_")
+            X, relevance, weight, loss = self._start(X, y, sample_weight, reset=first)
+            targets = targets_for(loss, relevance, self.top_, weight, alone=True)
+            self.exact_ = targets.exact
+            if not hasattr(self, "stream_"):
+                self.stream_ = self._stream()
+            self.stream_.rate = self.rate
+            self.stream_.learn(self._scaled(X), targets.values, targets.weight)
+            self._keep(self.stream_.weights)
         return self
+
+    def _stream(self) -> Stream:
+        """A learner of single examples that goes on from `fit`, or a new one."""
+        if not hasattr(self, "coef_"):
+            if hasattr(self, "scorers_"):
+                raise InputError("partial_fit cannot go on from a fit with another scorer; fit again with 'linear'")
+            if self.standardize:
+                raise InputError(
+                    "standardize=True: the size of the features is measured by fit; call fit on some examples before "
+                    "partial_fit, or scale the features yourself"
+                )
+            return Stream(self.n_features_in_, len(self.labels_), rate=self.rate)
+        if not hasattr(self, "squares_"):
+            raise InputError(
+                "partial_fit cannot go on from a fit with a coupled surrogate; fit again with 'univariate'"
+            )
+        stream = Stream(self.n_features_in_, len(self.labels_), rate=self.rate)
+        stream.weights[:-1] = self.coef_.T * np.reshape(self.size_, (-1, 1))
+        stream.weights[-1] = self.intercept_ + self.coef_ @ np.broadcast_to(self.centre_, self.coef_.shape[1])
+        stream.squares[:] = self.squares_
+        del self.squares_  # the stream has them now
+        return stream
+
+    def _scaled(self, X: Any) -> Any:
+        """Features as the last `fit` scaled them."""
+        centre, size = getattr(self, "centre_", 0.0), getattr(self, "size_", 1.0)
+        if isinstance(X, np.ndarray) or np.any(centre):
+            return ((X if isinstance(X, np.ndarray) else X.toarray()) - centre) / size
+        return X.multiply(1 / size).tocsr() if np.ndim(size) else X
+
+    def _keep(self, beta: np.ndarray) -> None:
+        """Coefficients that belong to X as given, from those on scaled features (the last row the intercept)."""
+        coef = np.ascontiguousarray((beta[:-1] / np.reshape(getattr(self, "size_", 1.0), (-1, 1))).T)
+        intercept = beta[-1] - coef @ np.broadcast_to(getattr(self, "centre_", 0.0), coef.shape[1])
+        if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
+            raise InputError("the features are so large that scores overflow; scale them, or set standardize=True")
+        self.coef_, self.intercept_ = coef, intercept
 
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores (rows, labels); larger is more relevant."""
         check_is_fitted(self)
-        X = validate_data(self, X, accept_sparse="csr", reset=False, dtype=np.float64)
+        X = read_features(self, X)
         if hasattr(self, "coef_"):
-            return np.asarray(X @ self.coef_.T + self.intercept_)
-        return np.column_stack(
-            [_score(each, constant, X) for each, constant in zip(self.scorers_, self.constant_, strict=True)]
-        )
+            scores = np.asarray(X @ self.coef_.T + self.intercept_)
+        else:
+            pairs = zip(self.scorers_, self.constant_, strict=True)
+            scores = np.column_stack([_score(each, constant, X) for each, constant in pairs])
+        return finite_scores(scores, self.labels_)
 
     def rank(self, X: Any, top: int | None = None) -> np.ndarray:
         """Labels of each row, best first; only the first `top` of them if given."""
         scores = self.decision_function(X)
-        keep = scores.shape[1] if top is None else top
-        if not 1 <= keep <= scores.shape[1]:
-            raise InputError(f"top={top!r}: there are {scores.shape[1]} labels; choose 1 to {scores.shape[1]}")
-        return np.asarray(self.labels_[np.argsort(-scores, axis=1, kind="stable")[:, :keep]])
+        return labels_by_rank(self.labels_, scores, top)
 
     def predict(self, X: Any, *, top: int | None = None, threshold: float | None = None) -> np.ndarray:
         """0/1 relevance: the `top` best labels, or those scored at least `threshold`.
@@ -169,19 +226,14 @@ class LabelRanker(BaseEstimator):
         return tags
 
     def _start(self, X: Any, y: Any, sample_weight: Any, *, reset: bool) -> tuple[Any, Any, np.ndarray, Metric]:
-        loss = parse(self.loss)
-        if isinstance(self.scorer, str) and self.scorer != "linear":
-            raise InputError(f"scorer={self.scorer!r} is unknown; use 'linear' or an estimator")
-        if self.surrogate not in ("univariate", *SURROGATES):
-            raise InputError(f"surrogate={self.surrogate!r} is unknown; choose univariate, {', '.join(SURROGATES)}")
-        if not self.C > 0:
-            raise InputError(f"C={self.C!r}: it must be above 0")
-        X = validate_data(self, X, accept_sparse="csr", reset=reset, dtype=np.float64)
+        loss = self._check_options()
+        X = read_features(self, X, reset=reset)
         relevance, labels = read_relevance(y, X.shape[0])
         weight = read_weights(sample_weight, X.shape[0])
         if reset:
             self.labels_ = labels
-            self.top_ = float(self.max_relevance or (relevance.data.max() if relevance.nnz else 1.0))
+            largest = relevance.data.max() if relevance.nnz else 1.0
+            self.top_ = float(largest if self.max_relevance is None else self.max_relevance)
             self.middle_ = 0.0
         elif len(labels) != len(self.labels_):
             raise InputError(f"y has {len(labels)} labels, but the first examples had {len(self.labels_)}")
@@ -192,32 +244,51 @@ class LabelRanker(BaseEstimator):
             )
         return X, relevance, weight, loss
 
+    def _check_options(self) -> Metric:
+        """Refuse options that mean nothing; returns the loss."""
+        if isinstance(self.scorer, str) and self.scorer != "linear":
+            raise InputError(f"scorer={self.scorer!r} is unknown; use 'linear' or an estimator")
+        if isinstance(self.scorer, type) or not (isinstance(self.scorer, str) or hasattr(self.scorer, "fit")):
+            raise InputError(f"scorer={self.scorer!r} cannot be fitted; use 'linear' or an estimator with its options")
+        options.choice("surrogate", self.surrogate, ("univariate", *SURROGATES))
+        options.number_above("C", self.C)
+        options.flag("standardize", self.standardize)
+        if self.max_relevance is not None:
+            options.number_above("max_relevance", self.max_relevance)
+        options.number_above("rate", self.rate)
+        options.number_above("tol", self.tol)
+        options.whole("max_iter", self.max_iter, least=1)
+        return options.loss_named(self.loss)
+
     def _fit_linear(self, X: Any, relevance: Any, targets: Targets) -> None:
         centre, size = _measure(X) if self.standardize else (0.0, 1.0)
-        X = (
-            (X - centre) / size
-            if isinstance(X, np.ndarray)
-            else (X.multiply(1 / size).tocsr() if self.standardize else X)
-        )
-        options: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": self.max_iter}
+        self.centre_: Any = centre
+        self.size_: Any = size
+        scaled = self._scaled(X)
+        values = scaled if isinstance(scaled, np.ndarray) else scaled.data
+        if values.size and np.abs(values).max() > LARGEST:
+            raise InputError(
+                f"features are as large as {np.abs(values).max():.3g}; scale them, or set standardize=True"
+            )
+        x = design(scaled)
+        settings: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": self.max_iter}
         if self.surrogate == "univariate":
             columns = targets.values.tocsc()
 
             def block(first: int, last: int) -> np.ndarray:
                 return np.ascontiguousarray(columns[:, first:last].toarray())
 
-            beta = fit_logistic(design(X), block, relevance.shape[1], targets.weight, **options)
+            beta = fit_logistic(x, block, relevance.shape[1], targets.weight, **settings)
+            self.squares_ = squared_gradients(x, block, beta, targets.weight)
         else:
-            beta = fit_coupled(self.surrogate, design(X), targets.values, targets.weight, **options)
-        self.coef_ = np.ascontiguousarray(beta[:-1].T / size)
-        self.intercept_ = beta[-1] - self.coef_ @ np.broadcast_to(centre, self.coef_.shape[1])
+            beta = fit_coupled(self.surrogate, x, targets.values, targets.weight, **settings)
+        self._keep(beta)
 
     def _fit_scorers(self, X: Any, targets: Targets) -> None:
         if self.surrogate != "univariate":
             raise InputError(f"surrogate={self.surrogate!r} needs scorer='linear'")
         self.scorers_: list[Any] = []
         self.constant_ = np.zeros(targets.values.shape[1])
-        self.__dict__.pop("coef_", None)
         columns = targets.values.tocsc()
         weighted = not (targets.weight == targets.weight[0]).all()
         for label in range(columns.shape[1]):
@@ -235,9 +306,12 @@ def _measure(X: Any) -> tuple[Any, np.ndarray]:
     """Centre and size of each feature; a sparse table stays sparse, so it is not centred."""
     if isinstance(X, np.ndarray):
         centre, size = X.mean(axis=0), X.std(axis=0)
+        # The deviation of a column that never varies is rounding (of 0.1, 3e-17); to divide by it would blow it up.
+        varies = (X.min(axis=0) != X.max(axis=0)) & (size > 0)
     else:
         centre, size = 0.0, np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).reshape(-1))
-    return centre, np.where(size > 0, size, 1.0)
+        varies = size > 0
+    return centre, np.where(varies, size, 1.0)
 
 
 def _fit_one(scorer: Any, X: Any, goal: np.ndarray, weight: np.ndarray | None) -> Any:

@@ -74,6 +74,7 @@ def fit_coupled(
     )  # fmt: skip
     if not found.success:
         raise ConvergenceError(
-            f"{surrogate}: no optimum in {max_iter * 10} steps; scale the features, or lower C= (or max_iter=, tol=)"
+            f"{surrogate}: no optimum in {max_iter * 10} steps; scale the features, lower C=, "
+            "or raise max_iter= or tol="
         )
     return np.asarray(found.x.reshape(shape))

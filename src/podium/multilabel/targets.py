@@ -10,7 +10,7 @@ n the number of relevant labels of the row and K that of all labels:
 | `recall@p` | y / n | 1 |
 | `dcg`, `dcg@p` | (2^y − 1) / (2^B − 1) | 1 |
 | `ndcg`, `ndcg@p` | (2^y − 1) / best possible DCG of the row | 1 |
-| `auc` | y | 1 / (n (K − n)), over its mean |
+| `auc` | y | 1 / (n (K − n)), over its mean (over its largest, one example at a time) |
 
 For `ap`, `rr`, `hit@p` with p > 1 and `pairwise` on graded relevance no such number exists: the best order can depend
 on the joint distribution of the labels. y / B is used and `exact` is False.
@@ -38,8 +38,13 @@ class Targets:
     exact: bool
 
 
-def targets_for(loss: Metric, relevance: Any, top: float, sample_weight: np.ndarray | None = None) -> Targets:
-    """Targets of a loss for CSR `relevance` in 0..`top`."""
+def targets_for(
+    loss: Metric, relevance: Any, top: float, sample_weight: np.ndarray | None = None, *, alone: bool = False
+) -> Targets:
+    """Targets of a loss for CSR `relevance` in 0..`top`.
+
+    With `alone`, for learners of single examples, a row's weight does not depend on the rows it came with.
+    """
     from scipy import sparse
 
     y = relevance.tocsr()
@@ -61,9 +66,12 @@ def targets_for(loss: Metric, relevance: Any, top: float, sample_weight: np.ndar
     if loss.kind == "auc":
         pairs = counts * (n_labels - counts)
         inverse = np.divide(1.0, pairs, out=np.zeros(n_rows), where=pairs > 0)
-        if not inverse.any():
+        if alone:
+            weight *= inverse * max(n_labels - 1, 1)  # 1 for a row with one relevant label
+        elif not inverse.any():
             raise InputError("auc: every row has no relevant or no irrelevant label, so no pair can be ordered")
-        weight *= inverse / inverse[pairs > 0].mean()
+        else:
+            weight *= inverse / inverse[pairs > 0].mean()
     exact = loss.kind not in ("ap", "rr", "hit", "pairwise") or loss.p == 1 or (loss.kind == "pairwise" and top <= 1)
     return Targets(sparse.csr_array((share, y.indices, y.indptr), shape=y.shape), weight, exact)
 
