@@ -95,7 +95,8 @@ def test_davidson_and_side_agree_with_a_generic_optimiser(data):
     with thin_data():
         model = BradleyTerry(l2=l2, ties="davidson", side_effect=True).fit(sided(n, rows))
     found = minimize(objective, np.zeros(n + 2), method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
-    ours = np.concatenate([model.ranking_.scores, [model.side_effect_, math.log(model.tie_strength_)]])
+    scores = model.ranking_.scores - model.ranking_.scores.mean()  # where the penalty has them
+    ours = np.concatenate([scores, [model.side_effect_, math.log(model.tie_strength_)]])
     assert objective(ours) <= found.fun + 1e-9
 
 
@@ -258,6 +259,62 @@ def test_davidson_chances_add_up():
     assert total == pytest.approx(1.0)
     # Two items, all three outcomes free: the model is saturated and must give the observed shares (l2 is small).
     assert model.tie_probability("a", "b") == pytest.approx(0.25, abs=1e-2)
+
+
+def five_and_three_wins(rng, strength=1.0, truth=None, votes=120):
+    """Votes with ties on five items, drawn from Davidson's model, and three of a newcomer with the first three."""
+    truth = np.zeros(6) if truth is None else truth
+    left = np.concatenate([rng.integers(0, 5, votes), np.full(3, 5)])
+    right = np.concatenate([(left[:votes] + rng.integers(1, 5, votes)) % 5, [0, 1, 2]])
+    half = (truth[left] - truth[right]) / 2
+    chances = np.exp(np.column_stack([half, -half, np.full(len(half), math.log(strength))]))
+    draw = rng.random(len(half)) * chances.sum(axis=1)
+    outcome = np.where(draw < chances[:, 0], 1.0, np.where(draw < chances[:, :2].sum(axis=1), 0.0, 0.5))
+    return left, right, outcome
+
+
+@pytest.mark.parametrize("side", [False, True])
+@pytest.mark.parametrize(("level", "sign"), [(0.95, 1), (0.8, 1), (0.95, -1)])
+def test_with_davidson_the_finite_end_is_where_three_wins_become_improbable(level, sign, side):
+    left, right, outcome = five_and_three_wins(np.random.default_rng(3))
+    outcome[-3:] = 1.0 if sign > 0 else 0.0
+    rows = list(zip(left, right, outcome, np.ones(len(left)), strict=True))
+    with thin_data():
+        model = BradleyTerry(ties="davidson", side_effect=side).fit(sided(6, rows))
+    lower, upper = model.ranking_.intervals(level)
+    end = lower[5] if sign > 0 else upper[5]
+    gap = sign * (end - model.ranking_.scores[:3] + model.side_effect_)
+    wins = 1 / (1 + np.exp(-gap))  # Davidson's chance of a win where the vote is no tie
+    assert np.prod(wins) == pytest.approx((1 - level) / 2, rel=1e-6)  # Clopper & Pearson
+    assert (upper if sign > 0 else lower)[5] == sign * np.inf
+
+
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+def test_three_wins_over_equals_prove_no_champion(ties):
+    left, right, outcome = five_and_three_wins(np.random.default_rng(3))
+    outcome[-3:] = 1.0
+    with thin_data():
+        rows = zip(left, right, outcome, np.ones(len(left)), strict=True)
+        ranking = BradleyTerry(ties=ties).fit(as_comparisons(6, list(rows))).ranking_
+    best, worst = ranking.rank_intervals()
+    assert best[5] == 1
+    assert worst[5] >= 4
+    assert ranking.tiers()[0] != (5,)
+
+
+def test_finite_ends_hold_the_truth_with_ties_modelled():
+    """Newcomers of all strengths who happened to win all three: their lower bound lies below the truth."""
+    rng, held = np.random.default_rng(8), []
+    while len(held) < 150:
+        truth = rng.normal(size=6)
+        left, right, outcome = five_and_three_wins(rng, truth=truth)
+        if not (outcome[-3:] == 1).all():
+            continue
+        with thin_data():
+            rows = zip(left, right, outcome, np.ones(len(left)), strict=True)
+            ranking = BradleyTerry(ties="davidson").fit(as_comparisons(6, list(rows))).ranking_
+        held.append(ranking.intervals()[0][5] <= truth[5] - truth[:5].mean())
+    assert np.mean(held) >= 0.93
 
 
 def test_asking_before_fit_says_so():

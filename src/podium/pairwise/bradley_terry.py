@@ -321,6 +321,7 @@ class _Model:
             clusters=clusters,
             open_above=above,
             open_below=below,
+            tie_strength=math.exp(found.extras[-1]) if self.davidson else 0.0,
         )
 
     def check_design(self) -> None:

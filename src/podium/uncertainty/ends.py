@@ -7,7 +7,9 @@ m the margin of one vote by the scores found and n the number of such votes, the
 
     Π (1 / (1 + exp(t − m)))ⁿ = tail,    tail = (1 − level) / 2,
 
-the bound of Clopper & Pearson (1934) for a share of one, over opponents of any strength.
+the bound of Clopper & Pearson (1934) for a share of one, over opponents of any strength. Where ties are outcomes of
+their own (Davidson), the chance is that of a win given that the vote was no tie, which has the same form: that no vote
+was tied is not held against a tie-prone score, whose strength of ties is itself only estimated.
 Neither depends on the penalty.
 """
 
@@ -82,8 +84,7 @@ def end_rows(evidence: Evidence, kept: np.ndarray, cluster: str | None) -> tuple
     firm = np.zeros(evidence.n, dtype=bool)
     firm[kept] = True
     votes = np.divide(weight**2, square, out=np.zeros(len(weight)), where=square > 0)
-    surprise = np.clip(np.abs(pull), 1e-300, 1 - 1e-16)  # the chance, by the scores found, of the other outcome
-    margin = np.log1p(-surprise) - np.log(surprise)
+    margin = _margin(np.abs(pull), evidence.tie_strength)
     items, rows = [], []
     for own, other in ((left, right), (right, left)):
         at = np.flatnonzero(~firm[own] & (firm[other] | (len(kept) == 0)) & (votes > 0))
@@ -97,6 +98,21 @@ def end_rows(evidence: Evidence, kept: np.ndarray, cluster: str | None) -> tuple
         _, together = np.unique(np.column_stack([item, codes]), axis=0, return_inverse=True)
         number = number / np.maximum(np.bincount(together.ravel(), number)[together.ravel()], 1)
     return item, margin[row], number
+
+
+def _margin(pull: np.ndarray, tie_strength: float) -> np.ndarray:
+    """The margin of a vote for its winner, from the size of its pull.
+
+    The pull of a win is what it took beyond the points expected, P(loss) + P(tie)/2. With x = exp(−margin/2) that is
+    (x² + νx/2) / (1 + νx + x²), a quadratic in x; ν = 0 where ties are not modelled.
+    """
+    missing = np.clip(pull, 1e-300, 1 - 1e-16)
+    half = 0.5 * tie_strength * (0.5 - missing)
+    root = np.sqrt(half**2 + missing * (1 - missing))
+    with np.errstate(divide="ignore"):
+        low, high = missing / (root + half), (root - half) / (1 - missing)  # the same; each is exact on its side
+    margin: np.ndarray = -2 * np.log(np.where(half >= 0, low, high))
+    return margin
 
 
 def reach(n: int, item: np.ndarray, margin: np.ndarray, number: np.ndarray, tail: float) -> np.ndarray:

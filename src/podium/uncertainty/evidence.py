@@ -53,6 +53,8 @@ class Evidence:
         Name ("judge", "group", "ranking") to the cluster code of every pull row; −1 is a vote of its own.
     open_above, open_below : bool arrays, or None
         Items whose score has no finite upper (they only win) or lower bound (they only lose).
+    tie_strength : float
+        Davidson's ν where ties are outcomes of their own, else 0: the margin of a vote follows from its pull and this.
     """
 
     n: int
@@ -73,6 +75,7 @@ class Evidence:
     clusters: dict[str, np.ndarray] = field(default_factory=dict)
     open_above: np.ndarray | None = None
     open_below: np.ndarray | None = None
+    tie_strength: float = 0.0
 
     def __post_init__(self) -> None:
         assert len(self.left) == len(self.right) == len(self.curvature), "one entry per curvature row"
