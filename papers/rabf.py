@@ -13,7 +13,8 @@ Claims, checked at the end and, smaller, in tests/papers/test_rabf.py:
 1. Figure 2: with C·log n spoilt items, ‖r‖² grows like log n; with m = 50·log n votes the Kendall distance of RABF-LOG
    and RABF-SQ does not grow with n, that of MLE and LS does, whether no votes are flipped, 10 % or 20 %.
 2. Figure 3: RABF stays at least as good as votes alone and as features alone, whatever the noise in features or votes.
-3. Theorem 6: the distance of online RABF falls about like 1/√T, and starts higher the larger ‖r‖² is.
+3. Theorem 6, for a strongly convex loss: online RABF-SQ on real-valued votes falls at least like 1/√T when features
+   are perfect, and stays higher the larger ‖r‖² is.
 4. Theorem 3: both kinds of corruption of C'·log n rows leave ‖r‖² = O(log n).
 """
 
@@ -159,10 +160,10 @@ def online(n: int, most: int, repeats: int, seed: int = 2) -> dict[str, Any]:
         for repeat in range(repeats):
             seen, truth = items(n, spoilt, rng)
             norms.append(unexplained(seen, truth))
-            model = OnlineRABF(feature_penalty=1e-4, residual_penalty=1e-3, schedule="sqrt", step=1.0)
+            model = OnlineRABF(loss="squared", feature_penalty=1e-4, residual_penalty=1e-3, schedule="sqrt", step=0.5)
             done = 0
             for place, t in enumerate(times):
-                model.partial_fit(votes(truth, t - done, 0.0, rng), seen)
+                model.partial_fit(votes(truth, t - done, 0.0, rng, real=True), seen)
                 done = t
                 table[repeat, place] = distance(model.ranking_.scores, truth)
         made["curves"].append({"norm": float(np.mean(norms)), "distance": table.mean(axis=0).tolist()})
@@ -192,7 +193,7 @@ def growth(sizes: list[int], values: list[float]) -> float:
 
 def power(sizes: list[int], values: list[float]) -> float:
     """Exponent with which values grow with n: 1 for n, ½ for √n, about 0.13 for log n at these sizes."""
-    return float(np.polyfit(np.log(sizes), np.log(values), 1)[0])
+    return float(np.polyfit(np.log(sizes), np.log(np.maximum(values, 1e-4)), 1)[0])
 
 
 def claims(found: dict[str, Any]) -> dict[str, bool]:
@@ -219,9 +220,9 @@ def claims(found: dict[str, Any]) -> dict[str, bool]:
     if "online" in found:
         o = found["online"]
         last = o["curves"][0]["distance"]
-        verdict["online RABF falls at least like T^-0.35"] = power(o["times"], last) < -0.35
-        ends = [curve["distance"][-1] for curve in o["curves"]]
-        verdict["the more features miss, the more votes are needed"] = ends == sorted(ends)
+        verdict["online RABF falls at least like T^-0.5 with perfect features"] = power(o["times"], last) < -0.5
+        means = [float(np.mean(curve["distance"])) for curve in o["curves"]]
+        verdict["the more features miss, the more votes are needed"] = means[0] < means[1] < means[2]
     if "corruption" in found:
         for kind in ("noise", "shuffle"):
             verdict[f"‖r‖² is O(log n), {kind}"] = power(found["corruption"]["sizes"], found["corruption"][kind]) < 0.2
@@ -309,11 +310,11 @@ def _theorems(found: dict[str, Any]) -> Any:
     axes[0].plot(o["times"], guide, color="#1a1a1a", linewidth=0.8, label="1/√T")
     axes[0].set_xscale("log")
     axes[0].set_yscale("log")
-    axes[0].set_yticks([0.02, 0.05, 0.1, 0.2, 0.4], ["0.02", "0.05", "0.1", "0.2", "0.4"])
+    axes[0].set_yticks([0.001, 0.01, 0.1, 0.4], ["0.001", "0.01", "0.1", "0.4"])
     axes[0].minorticks_off()
     axes[0].set_xlabel("votes T, one step each", fontsize=9)
     axes[0].set_ylabel("share of pairs in the wrong order")
-    axes[0].set_title("Theorem 6: online RABF", fontsize=9)
+    axes[0].set_title("Theorem 6: online RABF-SQ", fontsize=9)
     axes[0].legend(frameon=False, fontsize=8)
     for kind, (style, color) in (("noise", STYLE["rabf_log"]), ("shuffle", STYLE["mle"])):
         axes[1].plot(c["sizes"], c[kind], style, color=color, label=f"10·log n rows: {kind}", markersize=4.5)

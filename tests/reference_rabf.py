@@ -52,14 +52,21 @@ def normal_equations(n, rows, targets, features, feature_penalty, residual_penal
     return theta, weight @ (table @ theta - targets) ** 2 + penalties @ theta**2
 
 
-def online_loop(n, votes, features, feature_penalty, residual_penalty, steps, loss="logistic"):
-    """Rule (19), literally; votes are (winner, loser) and `steps` the step sizes."""
+def online_loop(n, votes, features, feature_penalty, residual_penalty, steps, loss="logistic", path=None):
+    """Rule (19), literally, with the gradient's part of the step capped by the length of the vote's row of the design.
+
+    Votes are (winner, loser) and `steps` the step sizes; residuals after each vote are appended to `path`.
+    """
     w, r = np.zeros(features.shape[1]), np.zeros(n)
     for (i, j), eta in zip(votes, steps, strict=True):
         margin = w @ (features[i] - features[j]) + r[i] - r[j]
         slope = -1 / (1 + np.exp(margin)) if loss == "logistic" else 2 * (margin - 1)
         gradient = np.zeros(n)
         gradient[i], gradient[j] = slope, -slope
-        w = w - eta * (slope * (features[i] - features[j]) + feature_penalty * w)
-        r = r - eta * (gradient + residual_penalty * r)
+        length = np.sum((features[i] - features[j]) ** 2) + 2
+        gain = min(eta, (1 if loss == "logistic" else 1 / 4) / length)
+        w = w - gain * slope * (features[i] - features[j]) - eta * feature_penalty * w
+        r = r - gain * gradient - eta * residual_penalty * r
+        if path is not None:
+            path.append(r)
     return w, r

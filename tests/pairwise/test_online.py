@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from podium import RABF, Comparisons, OnlineRABF
-from podium.errors import InputError, NotFittedError
+from podium.errors import InputError, NotFittedError, PodiumWarning
 
 from helpers import simulate
 from reference_rabf import online_loop
@@ -35,15 +35,16 @@ def sizes(schedule, m, step, feature_penalty, residual_penalty):
     st.sampled_from(["logistic", "squared"]),
     st.sampled_from([(0.01, 0.2), (0.3, 0.05)]),
     st.integers(0, 3),
+    st.sampled_from([0.02, 0.1, 2.0]),
     st.integers(0, 1000),
 )
-def test_every_step_is_rule_19(schedule, loss, penalties, d, seed):
+def test_every_step_is_rule_19_capped(schedule, loss, penalties, d, step, seed):
     n, m = 6, 80
     winner, loser, features = votes(n, d, m, seed)
-    options = {"feature_penalty": penalties[0], "residual_penalty": penalties[1], "step": 0.1, "loss": loss}
-    model = OnlineRABF(schedule=schedule, **options)
+    options = {"feature_penalty": penalties[0], "residual_penalty": penalties[1], "step": step, "loss": loss}
+    model = OnlineRABF(schedule=schedule, standardize=False, **options)
     model.fit(Comparisons.from_arrays(winner, loser, items=range(n)), features if d else None)
-    steps = sizes(schedule, m, 0.1, *penalties)
+    steps = sizes(schedule, m, step, *penalties)
     w, r = online_loop(n, zip(winner, loser, strict=True), features, *penalties, steps, loss)
     assert_allclose(model.coef_, w, atol=1e-12)
     assert_allclose(model.residuals_, r, atol=1e-12)
@@ -54,29 +55,97 @@ def test_shrinkage_is_multiplied_in_before_it_underflows_and_averages_survive_it
     n, d, m = 5, 2, 4000
     winner, loser, features = votes(n, d, m, 0)
     options = {"feature_penalty": 0.9, "residual_penalty": 0.7, "schedule": "constant", "step": 0.9}
+    options["standardize"] = False
     data = Comparisons.from_arrays(winner, loser, items=range(n))  # 0.37^4000 is far below the smallest double
-    w, r = online_loop(n, zip(winner, loser, strict=True), features, 0.9, 0.7, np.full(m, 0.9))
+    path = []
+    w, r = online_loop(n, zip(winner, loser, strict=True), features, 0.9, 0.7, np.full(m, 0.9), path=path)
     assert_allclose(OnlineRABF(**options).fit(data, features).residuals_, r, atol=1e-10)
     assert_allclose(OnlineRABF(**options).fit(data, features).coef_, w, atol=1e-10)
-    mean = np.zeros(n)
-    for k in range(1, m + 1, 1):
-        if k == 1:
-            at, rest = np.zeros(d), np.zeros(n)
-        margin = at @ (features[winner[k - 1]] - features[loser[k - 1]]) + rest[winner[k - 1]] - rest[loser[k - 1]]
-        slope = -1 / (1 + np.exp(margin))
-        at = (1 - 0.81) * at - 0.9 * slope * (features[winner[k - 1]] - features[loser[k - 1]])
-        rest = (1 - 0.63) * rest
-        rest[winner[k - 1]] -= 0.9 * slope
-        rest[loser[k - 1]] += 0.9 * slope
-        mean += rest / m
-    assert_allclose(OnlineRABF(**options, average=True).fit(data, features).residuals_, mean, atol=1e-10)
+    averaged = OnlineRABF(**options, average=True).fit(data, features)
+    assert_allclose(averaged.residuals_, np.mean(path, axis=0), atol=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize("schedule", ["constant", "sqrt", "strong"])
+def test_standardised_steps_are_those_of_features_scaled_by_hand(loss, schedule):
+    winner, loser, features = votes(8, 3, 200, 5)
+    data = Comparisons.from_arrays(winner, loser, items=range(8))
+    options = {"loss": loss, "schedule": schedule, "feature_penalty": 0.01, "residual_penalty": 0.02}
+    scale = features.std(axis=0)
+    twin = OnlineRABF(standardize=False, **options).fit(data, (features - features.mean(axis=0)) / scale)
+    for units, origins in (([1.0, 1, 1], [0.0, 0, 0]), ([1e-6, -40, 1e8], [3.0, 2000, -1e6])):
+        for average in (False, True):
+            model = OnlineRABF(average=average, **options).fit(data, features * units + origins)
+            if not average:
+                assert_allclose(model.ranking_.scores, twin.ranking_.scores, atol=1e-7)
+                assert_allclose(model.coef_ * units * scale, twin.coef_, atol=1e-7)
+            else:
+                steady = OnlineRABF(average=True, **options).fit(data, features)
+                assert_allclose(model.ranking_.scores, steady.ranking_.scores, atol=1e-7)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.sampled_from(["logistic", "squared"]),
+    st.booleans(),
+    st.sampled_from([0.01, 0.5, 50.0]),
+    st.sampled_from([1e-3, 1.0, 1e4]),
+    st.integers(1, 12),
+    st.integers(0, 1000),
+)
+def test_a_vote_never_moves_its_own_margin_too_far(loss, standardize, step, unit, d, seed):
+    rng = np.random.default_rng(seed)
+    items = {k: unit * rng.normal(size=d) for k in range(5)}
+    options = {"feature_penalty": 0.0, "residual_penalty": 0.0, "schedule": "constant", "step": step}
+    model = OnlineRABF(loss=loss, standardize=standardize, **options).add(items)
+    for _ in range(30):
+        i, j = rng.choice(5, 2, replace=False)
+        before = model.ranking_.score(i) - model.ranking_.score(j)
+        target = rng.normal() if loss == "squared" else None
+        model.update(i, j, margin=target, weight=rng.choice([0.5, 1.0, 1000.0]))
+        moved = model.ranking_.score(i) - model.ranking_.score(j) - before
+        if loss == "logistic":
+            assert 0 <= moved <= 1 + 1e-6
+        else:
+            assert -1e-6 <= moved / (target - before) <= 0.5 + 1e-6
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize("d", [1, 10, 50])
+@pytest.mark.parametrize("unit", [1.0, 100.0])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_the_mean_of_iterates_finds_the_order_whatever_the_number_and_the_scale_of_features(loss, d, unit, standardize):
+    rng = np.random.default_rng(1)
+    n, m = 100, 15_000
+    features = rng.normal(size=(n, d))
+    truth = features @ rng.normal(size=d)
+    truth /= truth.std()
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    won = rng.random(m) < 1 / (1 + np.exp(truth[right] - truth[left]))
+    data = Comparisons.from_arrays(np.where(won, left, right), np.where(won, right, left), items=range(n))
+    model = OnlineRABF(loss=loss, average=True, standardize=standardize).fit(data, unit * features)
+    assert np.abs(model.ranking_.scores).max() < 6
+    assert np.corrcoef(model.ranking_.scores, truth)[0, 1] > 0.97
+
+
+def test_a_constant_feature_is_ignored_and_said_until_items_differ_in_it():
+    winner, loser, features = votes(6, 2, 50, 3)
+    data = Comparisons.from_arrays(winner, loser, items=range(6))
+    alone = OnlineRABF().fit(data, features)
+    with pytest.warns(PodiumWarning, match="'x3': the same for every item known so far"):
+        model = OnlineRABF().fit(data, np.column_stack([features, np.full(6, 0.1)]))
+    assert_allclose(model.ranking_.scores, alone.ranking_.scores, atol=1e-12)
+    assert model.coef_[2] == 0
+    model.add({"new": [0.0, 0.0, 5.0]}).update("new", 0)
+    assert model.coef_[2] > 0
 
 
 def test_many_passes_reach_the_batch_optimum_at_twice_its_penalty_a_vote():
     n, m = 8, 200
     winner, loser, features = votes(n, 2, m, 1)
     data = Comparisons.from_arrays(winner, loser, items=range(n))
-    batch = RABF(feature_penalty=4.0, residual_penalty=2.0).fit(data, features)
+    batch = RABF(feature_penalty=4.0, residual_penalty=2.0).fit(data, features)  # both standardise
     rng = np.random.default_rng(2)
     online = OnlineRABF(feature_penalty=8.0 / m, residual_penalty=4.0 / m, schedule="strong", step=1.0)
     for _ in range(600):
@@ -89,23 +158,32 @@ def test_many_passes_reach_the_batch_optimum_at_twice_its_penalty_a_vote():
 def test_one_by_one_in_parts_or_at_once_is_the_same_and_newcomers_may_appear():
     pairs = [("a", "b"), ("b", "c"), ("d", "a"), ("c", "b"), ("a", "d")]
     features = {"a": [1.0], "b": [0.0], "c": [2.0], "d": [-1.0]}
-    at_once = OnlineRABF().fit(Comparisons.from_pairs(pairs), features)
-    one_by_one = OnlineRABF().add({"a": [1.0], "b": [0.0]}).update("a", "b")
+    at_once = OnlineRABF(standardize=False).fit(Comparisons.from_pairs(pairs), features)
+    one_by_one = OnlineRABF(standardize=False).add({"a": [1.0], "b": [0.0]}).update("a", "b")
     one_by_one.add({"c": [2.0], "d": [-1.0]})
     for winner, loser in pairs[1:]:
         one_by_one.update(winner, loser)
-    parts = OnlineRABF().partial_fit(Comparisons.from_pairs(pairs[:2]), features)
+    parts = OnlineRABF(standardize=False).partial_fit(Comparisons.from_pairs(pairs[:2]), features)
     parts.partial_fit(Comparisons.from_pairs(pairs[2:]))
     for other in (one_by_one, parts):
         assert_allclose(other.ranking_.scores, at_once.ranking_.scores, rtol=1e-12)
         assert other.ranking_.items == at_once.ranking_.items
+    scaled = OnlineRABF().fit(Comparisons.from_pairs(pairs), features)
+    known = OnlineRABF()
+    for item, row in features.items():  # made known one by one before the first vote, the scale is the same
+        known.add({item: row})
+    for winner, loser in pairs:
+        known.update(winner, loser)
+    assert_allclose(known.ranking_.scores, scaled.ranking_.scores, rtol=1e-12)
 
 
 def test_ties_margins_and_weights_enter_the_step():
     tied = OnlineRABF(step=0.4, schedule="constant").update("a", "b", tie=True).ranking_
     assert_allclose(tied.scores, 0.0)
-    heavy = OnlineRABF(step=0.4, schedule="constant").update("a", "b", weight=2.0).ranking_
-    assert_allclose(heavy.scores, [0.4, -0.4])  # 0.4 · 2 · ½
+    heavy = OnlineRABF(step=0.2, schedule="constant").update("a", "b", weight=2.0).ranking_
+    assert_allclose(heavy.scores, [0.2, -0.2])  # 0.2 · 2 · ½
+    capped = OnlineRABF(step=0.2, schedule="constant").update("a", "b", weight=200.0).ranking_
+    assert_allclose(capped.scores, [0.25, -0.25])  # ½ of the longest step, 1/‖z‖² = ½
     far = OnlineRABF(loss="squared", step=0.1, schedule="constant").update("a", "b", margin=3.0).ranking_
     assert_allclose(far.scores, [0.6, -0.6])  # 0.1 · 2 · 3
 

@@ -10,6 +10,7 @@ def sgd(
     target: cython.const[cython.double][::1],
     weight: cython.const[cython.double][::1],
     features: cython.const[cython.double][:, ::1],
+    precision: cython.const[cython.double][::1],
     squared: cython.bint,
     schedule: cython.int,
     rate: cython.double,
@@ -32,6 +33,10 @@ def sgd(
     rate/√t (1) or 1/(rate·(t + offset)) (2). `target` is 1, 0 or ½ for the log loss and the margin wanted for the
     squared one. A factor below `tiny` is multiplied in, long before it underflows. For averages, Σ over past steps of
     factor·w is sum_w + mass·w − late_w, and likewise for r.
+
+    Weights are in the users' units; `precision`, 1/scale² of each feature, makes the step that of scaled ones. Steps
+    are capped: with z the scaled row of the design, a step·weight above 1/‖z‖² (log loss) or 1/(4‖z‖²) (squared loss)
+    is cut down to it. A vote then moves its own margin by at most 1, or half the way to its target: nothing diverges.
     """
     k: cython.Py_ssize_t
     f: cython.Py_ssize_t
@@ -52,8 +57,11 @@ def sgd(
             elif schedule == 2:
                 step = 1.0 / (rate * (t + offset))
             along: cython.double = 0.0
+            reach: cython.double = 2.0  # ‖z‖²
             for f in range(d):
-                along += w[f] * (features[i, f] - features[j, f])
+                gap: cython.double = features[i, f] - features[j, f]
+                along += w[f] * gap
+                reach += precision[f] * gap * gap
             margin: cython.double = factor_w * along + factor_r * (r[i] - r[j])
             slope: cython.double
             if squared:
@@ -62,7 +70,10 @@ def sgd(
                 tail: cython.double = exp(-fabs(margin))
                 small: cython.double = tail / (1.0 + tail)
                 slope = (1.0 - small if margin > 0 else small) - target[k]
-            slope *= weight[k]
+            gain: cython.double = step * weight[k]
+            most: cython.double = (0.25 if squared else 1.0) / reach
+            if gain > most:
+                gain = most
             factor_w *= 1.0 - step * shrink_w
             factor_r *= 1.0 - step * shrink_r
             if factor_w < tiny or factor_r < tiny:
@@ -78,12 +89,12 @@ def sgd(
                 factor_r = 1.0
                 mass_w = 0.0
                 mass_r = 0.0
-            move: cython.double = step * slope / factor_w
+            move: cython.double = gain * slope / factor_w
             for f in range(d):
-                change: cython.double = move * (features[i, f] - features[j, f])
+                change: cython.double = move * precision[f] * (features[i, f] - features[j, f])
                 w[f] -= change
                 late_w[f] -= change * mass_w
-            move = step * slope / factor_r
+            move = gain * slope / factor_r
             r[i] -= move
             r[j] += move
             late_r[i] -= move * mass_r

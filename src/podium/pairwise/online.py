@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.comparisons import Comparisons, as_comparisons
-from podium.errors import InputError, NotFittedError
+from podium.errors import DataWarning, InputError, NotFittedError
 from podium.features import FeatureSpec, few, read_features
 from podium.kernels.online import sgd
 from podium.ranking import Ranking
@@ -31,6 +32,10 @@ class OnlineRABF:
     A step costs O(features), not O(items): the shrinkage of all residuals is one common factor. Its penalties stand
     beside a single vote's loss: to aim at the optimum of `RABF` on m votes, give 2/m of its penalties here.
 
+    Rule 19 diverges when η is large for the features of a vote, so the gradient's part of the step is capped: a vote
+    moves the difference of its own two scores by at most 1 (log loss), or half the way to its target (squared loss).
+    As η falls the cap ceases to matter.
+
     Parameters
     ----------
     loss : "logistic" or "squared"
@@ -42,6 +47,10 @@ class OnlineRABF:
     step : float
     average : bool
         Rank by the mean of all iterates instead of the last: steadier, slower to follow change.
+    standardize : bool
+        Learn as if features were divided by their standard deviation over the items known so far, so that units do not
+        matter; `coef_` is in the user's units all the same. Votes are learned from at the scale of their time: items
+        made known before the first vote settle it. With False the features are taken as they are, as in the paper.
 
     Attributes
     ----------
@@ -70,6 +79,7 @@ class OnlineRABF:
         schedule: str = "sqrt",
         step: float = 0.5,
         average: bool = False,
+        standardize: bool = True,
     ) -> None:
         self.loss = loss
         self.feature_penalty = feature_penalty
@@ -77,6 +87,7 @@ class OnlineRABF:
         self.schedule = schedule
         self.step = step
         self.average = average
+        self.standardize = standardize
 
     # ---- learning -------------------------------------------------------------------------------------------
 
@@ -96,6 +107,7 @@ class OnlineRABF:
             labels, matrix, spec = read_features(features, comparisons.items, id=id)
             self._begin(spec)
             self._add(labels, matrix)
+            self._warn_of_constants()
         places = self._places(comparisons.items)
         left, right, outcome, weight = vote_rows(comparisons)
         target = outcome if self.loss == "logistic" else vote_targets(comparisons, outcome)
@@ -145,6 +157,7 @@ class OnlineRABF:
         self._index: dict[Hashable, int] = {}
         self._features, self._rest = np.empty((0, d)), np.zeros((3, 0))  # per item: r, and two sums for averages
         self._weights = np.zeros((3, d))
+        self._moments = np.zeros((3, d))  # per feature, over known items: mean, sum of squares around it, largest size
         self._scalars = np.array([0.0, 1.0, 1.0, 0.0, 0.0])  # votes; factors of w and r; their sums over votes
 
     def _check_options(self) -> None:
@@ -187,6 +200,26 @@ class OnlineRABF:
             grown[0][:old], grown[1][:, :old] = self._features[:old], self._rest[:, :old]
             self._features, self._rest = grown
         self._features[size - len(fresh) : size] = matrix[fresh]
+        if fresh:
+            self._moments = _merged(self._moments, size - len(fresh), matrix[fresh])
+
+    def _precision(self) -> Floats:
+        """1/scale² of each feature; 0 for one that is the same for all items known so far."""
+        if not self.standardize:
+            return np.ones(len(self._spec.names))
+        _, squares, largest = self._moments
+        variance = squares / max(len(self._index), 1)
+        varies = np.sqrt(variance) > 1e-12 * largest
+        return np.divide(1.0, variance, out=np.zeros_like(variance), where=varies)
+
+    def _warn_of_constants(self) -> None:
+        flat = [name for name, known in zip(self._spec.names, self._precision(), strict=True) if known == 0]
+        if flat:
+            warnings.warn(
+                f"feature {few(flat)}: the same for every item known so far; it is ignored until items differ in it",
+                DataWarning,
+                stacklevel=3,
+            )
 
     def _step(self, left: NDArray[np.int32], right: NDArray[np.int32], target: Floats, weight: Floats) -> None:
         rate, offset = float(self.step), 0.0
@@ -200,6 +233,7 @@ class OnlineRABF:
             np.ascontiguousarray(target, dtype=np.float64),
             weight,
             self._features,
+            self._precision(),
             self.loss == "squared",
             SCHEDULES.index(self.schedule),
             rate,
@@ -249,4 +283,19 @@ class OnlineRABF:
     def ranking_(self) -> Ranking:
         """The scores so far."""
         w, r = self._parts()
-        return Ranking(tuple(self._index), self._features[: len(r)] @ w + r)
+        origin = self._moments[0] if self.standardize else 0.0
+        return Ranking(tuple(self._index), (self._features[: len(r)] - origin) @ w + r)
+
+
+def _merged(moments: Floats, count: int, rows: Floats) -> Floats:
+    """Mean, sum of squares around it and largest size of each column, after more rows (Chan et al. 1979)."""
+    mean, squares, largest = moments
+    centre, more = rows.mean(axis=0), len(rows)
+    gap = centre - mean
+    return np.stack(
+        [
+            mean + gap * more / (count + more),
+            squares + ((rows - centre) ** 2).sum(axis=0) + gap**2 * count * more / (count + more),
+            np.maximum(largest, np.abs(rows).max(axis=0)),
+        ]
+    )
