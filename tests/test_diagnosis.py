@@ -1,6 +1,8 @@
 """Diagnosis: residuals by a plain loop, tests that ring as often as they should, and what dropping votes moves."""
 
 import math
+import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from podium import BradleyTerry, Comparisons
-from podium.diagnosis import Reliability, diagnose, score_history
+from podium.diagnosis import diagnose, score_history
 from podium.errors import InputError
 from podium.splits import deal, share, take
 
@@ -107,7 +109,6 @@ def test_reliability_grows_with_the_votes_and_is_one_for_certain_ones():
     order = [(a, b) for a in range(6) for b in range(a + 1, 6)] * 30
     with thin_data():
         assert diagnose(Comparisons.from_pairs(order), replicates=1).reliability.agreement == pytest.approx(1)
-    assert Reliability(-1.0, -1.0, -1.0, 0.0).full == -1
 
 
 def test_dropping_an_item_is_a_refit_without_it():
@@ -192,3 +193,126 @@ def test_a_ranking_stays_in_one_hand():
         assert (hands[comparisons.group == ranking].sum(axis=0) > 0).sum() == 1
     with pytest.raises(InputError, match="9 rankings cannot be dealt into 10 parts"):
         deal(comparisons, 10, np.random.default_rng(1))
+
+
+def arena(m=500, seed=0):
+    """Votes with sides, ties, a covariate and judges, in which the wordy item leads only until length is held fixed."""
+    rng = np.random.default_rng(seed)
+    skill, wordy = np.array([0.9, 0.6, 0.0, -0.4, -0.9]), np.array([0.0, 2.0, 0.0, -1.0, 0.0])
+    left = rng.integers(0, 5, m)
+    right = (left + rng.integers(1, 5, m)) % 5
+    length = wordy[left] - wordy[right] + rng.normal(size=m)
+    half = (skill[left] - skill[right] + 0.6 * length + 0.5) / 2
+    chances = np.array([np.exp(half), np.full(m, 0.8), np.exp(-half)])
+    drawn_from = rng.random(m) * chances.sum(axis=0)
+    outcome = 1 - (drawn_from > chances[0]).astype(int) - (drawn_from > chances[0] + chances[1]).astype(int)
+    return Comparisons(
+        tuple("ABCDE"), left.astype(np.int32), right.astype(np.int32), outcome=outcome.astype(np.int8), sided=True,
+        covariates=length[:, None], covariate_names=("length",), judge=rng.integers(0, 4, m).astype(np.int32),
+        judges=("ann", "bob", "cem", "dot"),
+    )  # fmt: skip
+
+
+def without_covariates(votes_of):
+    return replace(votes_of, covariates=None, covariate_names=())
+
+
+SETTINGS = [
+    ({"ties": "davidson"}, False),
+    ({"side_effect": True, "l2": 0.5}, False),
+    ({"ties": "davidson", "side_effect": True, "scale": "elo"}, True),
+    ({"anchor": ("C", 7.0)}, True),
+]
+
+
+@pytest.mark.parametrize(("settings", "with_length"), SETTINGS)
+def test_history_and_influence_are_refits_with_the_settings_of_the_model(settings, with_length):
+    all_votes = arena() if with_length else without_covariates(arena())
+    model = BradleyTerry(**settings).fit(all_votes)
+    history = score_history(all_votes, model, points=4)
+    assert_allclose(history.scores[-1], model.ranking_.scores)
+    early = BradleyTerry(**settings).fit(take(all_votes, slice(int(history.votes[1]))))
+    assert_allclose(history.scores[1], early.ranking_.scores, atol=1e-3 * model.ranking_.unit)
+    found = diagnose(all_votes, model, replicates=1, splits=1)
+    assert found.leader == model.ranking_.order[0]
+    for row in found.influence.filter(found.influence["kind"] == "judge").to_dicts():
+        kept = all_votes.judge != all_votes.judges.index(row["dropped"])
+        refitted = BradleyTerry(**settings).fit(take(all_votes, kept)).ranking_
+        assert row["leader"] == refitted.order[0]
+        place = model.ranking_.items.index(row["moved"])
+        assert (row["rank_before"], row["rank_after"]) == (model.ranking_.ranks[place], refitted.ranks[place])
+
+
+@pytest.mark.parametrize(("settings", "with_length"), SETTINGS)
+def test_residuals_are_those_of_the_model_vote_by_vote(settings, with_length):
+    all_votes = arena() if with_length else without_covariates(arena())
+    model = BradleyTerry(**settings).fit(all_votes)
+    scores, nu = model.ranking_.scores / model.ranking_.unit, model.tie_strength_ or 0.0
+    won, expected, variance = np.zeros((3, 5, 5))
+    for k, (i, j) in enumerate(zip(all_votes.left, all_votes.right, strict=True)):
+        margin = scores[i] - scores[j] + (model.side_effect_ if model.side_effect else 0.0)
+        margin += float(all_votes.covariates[k] @ model.coef_) if with_length else 0.0
+        win, tie, loss = np.array([math.exp(margin / 2), nu, math.exp(-margin / 2)]) / (
+            math.exp(margin / 2) + nu + math.exp(-margin / 2)
+        )
+        points = (all_votes.outcome[k] + 1) / 2
+        for a, b, took, mean in ((i, j, points, win + tie / 2), (j, i, 1 - points, loss + tie / 2)):
+            won[a, b] += took
+            expected[a, b] += mean
+            variance[a, b] += win + tie / 4 - (win + tie / 2) ** 2
+    found = diagnose(all_votes, model, replicates=1, splits=1, influence=False).residuals
+    assert len(found) == 10
+    for row in found.to_dicts():
+        a, b = "ABCDE".index(row["item"]), "ABCDE".index(row["against"])
+        assert (row["won"], row["expected"]) == pytest.approx((won[a, b], expected[a, b]), abs=1e-3)
+        if nu:  # where ties are half wins, their variance is estimated as well
+            assert row["residual"] == pytest.approx((won[a, b] - expected[a, b]) / math.sqrt(variance[a, b]), abs=1e-3)
+
+
+def test_alarms_of_a_model_with_side_and_ties_ring_at_their_level():
+    level, sets = 0.2, 40
+    rang = np.zeros(3)
+    for seed in range(sets):
+        votes_of = without_covariates(arena(150, seed))
+        rng = np.random.default_rng(seed)
+        half = 0.5 * (0.5 - 0.2 * (votes_of.left - votes_of.right))
+        chances = np.array([np.exp(half), np.full(150, 0.8), np.exp(-half)])
+        place = rng.random(150) * chances.sum(axis=0)
+        outcome = 1 - (place > chances[0]).astype(int) - (place > chances[0] + chances[1]).astype(int)
+        votes_of = replace(votes_of, outcome=outcome.astype(np.int8))
+        model = BradleyTerry(ties="davidson", side_effect=True).fit(votes_of)
+        found = diagnose(votes_of, model, replicates=19, splits=1, influence=False, seed=seed)
+        rang += np.array([test.p_value for test in (found.largest, found.dispersion, found.cyclic)]) <= level
+    slack = 4 * math.sqrt(level * (1 - level) / sets)
+    assert (rang / sets < level + slack).all()
+    assert (rang > 0).all()
+
+
+@settings(max_examples=60, deadline=None)
+@given(votes(outcomes=(1.0, 0.0, 0.5), weighted=False, most_votes=30), st.integers(0, 50))
+def test_reliability_stays_within_its_bounds_and_the_words_fit(given_votes, seed):
+    n, rows = given_votes
+    comparisons = as_comparisons(n, rows)
+    with thin_data():
+        found = diagnose(comparisons, replicates=1, splits=3, influence=False, seed=seed)
+    r = found.reliability
+    if r is None:
+        return
+    assert -1 <= r.low <= r.correlation <= r.high <= 1
+    assert 0 <= r.agreement <= 1
+    assert r.full is None or 0 <= r.full <= 1
+    assert (r.full is None) == (r.correlation < 0)
+    (text,) = [each.text for each in found.findings() if each.name == "Split-half reliability"]
+    assert ("no agreement" in text) == (r.correlation < 0)
+    assert all(-1 <= float(number) <= 1 for number in re.findall(r"-?\d\.\d\d", text))
+
+
+def test_halves_that_contradict_each_other_have_no_reliability():
+    # Each pair met twice, once won by either: whatever one half says the other denies.
+    rows = [(a, b) for a in "abcde" for b in "abcde" if a != b]
+    with thin_data():
+        found = diagnose(Comparisons.from_pairs(rows), replicates=1, influence=False)
+    assert found.reliability.correlation < 0
+    assert found.reliability.full is None
+    assert found.to_dict()["reliability"]["full"] is None
+    assert any(each.concern and "no agreement" in each.text for each in found.findings())

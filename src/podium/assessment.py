@@ -22,6 +22,7 @@ from podium.pairwise import METHODS, ranker
 from podium.ranking import Ranking
 from podium.rows import vote_rows
 from podium.splits import deal, share
+from podium.uncertainty import quantile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,7 +168,7 @@ def calibration(chance: Floats, outcome: Floats, weight: Floats) -> tuple[Floats
     kept = size > 0
     predicted = np.bincount(bins, weight * chance, BINS)[kept] / size[kept]
     observed = np.bincount(bins, weight * outcome, BINS)[kept] / size[kept]
-    z, n = 1.959964, size[kept]
+    z, n = quantile(0.95), size[kept]
     centre = (observed + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * np.sqrt(np.maximum(observed * (1 - observed), 0) / n + z * z / (4 * n * n))
     return predicted, observed, centre - half, centre + half

@@ -13,7 +13,7 @@ from podium.uncertainty import FEW, Evidence, few_clusters
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COLUMNS", "frame", "remarks", "sure_cells"]
+__all__ = ["COLUMNS", "frame", "remarks", "sure_cells", "unit_word"]
 
 # Columns of the table, with their polars types.
 COLUMNS = {
@@ -78,6 +78,15 @@ def remarks(evidence: Evidence, asked: Source, used: Source, fixed: str) -> list
     if kind == "hessian" and asked[0] != "hessian" and not evidence.counted:
         told.append("weights are not counts, but this ranker gives no other errors: they may be too small")
     return told
+
+
+def unit_word(unit: float) -> str:
+    """What scores of so many units per log-odds are counted in.
+
+    >>> unit_word(1.0), unit_word(400 / np.log(10))
+    ('log-odds', 'Elo points')
+    """
+    return "log-odds" if unit == 1.0 else "Elo points"
 
 
 def _way(asked: Source, used: Source) -> str:

@@ -37,18 +37,32 @@ from podium.canvas import (
 )
 from podium.comparisons import Comparisons
 from podium.errors import InputError
+from podium.pairwise.least_squares import LeastSquares
 from podium.ranking import Ranking
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["FORMATS", "calibration", "check_path", "history", "intervals", "save", "svg", "win_rates", "wins"]
+__all__ = [
+    "FORMATS",
+    "calibration",
+    "check_path",
+    "history",
+    "intervals",
+    "save",
+    "svg",
+    "unit_of",
+    "win_rates",
+    "wins",
+]
 
 Floats = NDArray[np.float64]
 
 COLUMN = 60  # items in one column of the interval plot
 MOST = 600  # items drawn; the rest are counted in words
+NAMED_LINES = 24  # lines of the history that are named
+DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))  # one for each round of the colours
 NAMED = 40  # cells of the heat map carry numbers up to so many items
 
 
@@ -56,11 +70,21 @@ NAMED = 40  # cells of the heat map carry numbers up to so many items
 
 
 @styled
-def intervals(ranking: Ranking, *, level: float = 0.95, top: int | None = None, title: str | None = None) -> Figure:
+def intervals(
+    ranking: Ranking,
+    *,
+    level: float | None = 0.95,
+    top: int | None = None,
+    unit: str | None = None,
+    least: float = 0.0,
+    title: str | None = None,
+) -> Figure:
     """Draw the scores, best first, with their intervals; tiers are shaded in turn and numbered on the right.
 
     An arrow is an interval without an end: the item only won or only lost. A ranking without a likelihood has dots
-    alone. Many items are laid out in columns with one scale; beyond `top` (or 600) the rest are counted in words.
+    alone, and so has one drawn with `level=None`. Many items are laid out in columns with one scale; beyond `top` (or
+    600) the rest are counted in words. Items with fewer than `least` votes are left out. `unit` is what the scores are
+    counted in; log-odds or the Elo scale unless given.
 
     Examples
     --------
@@ -69,12 +93,13 @@ def intervals(ranking: Ranking, *, level: float = 0.95, top: int | None = None, 
     ['1  coffee', '2  tea', '3  milk']
     """
     frame = ranking.to_frame(level)
+    frame = frame.filter(frame["comparisons"] >= least) if least else frame
     shown = min(len(frame), MOST if top is None else top)
     if shown < 1:
         raise InputError(f"top is {top}; at least one item must be shown")
     table = {name: frame[name].head(shown).to_numpy() for name in ("score", "lower", "upper", "rank", "tier")}
     names = [f"{rank}  {short(item)}" for rank, item in zip(table["rank"], frame["item"].head(shown), strict=True)]
-    sure = ranking.std_errors is not None
+    sure = ranking.evidence is not None and level is not None
     columns = -(-shown // COLUMN)
     rows = -(-shown // columns)
     left, width, height = 0.25 + label_width(names, 8), 3.0, 0.19 * max(rows, 2)
@@ -84,8 +109,8 @@ def intervals(ranking: Ranking, *, level: float = 0.95, top: int | None = None, 
         ax = axes_at(figure, left + number * (left + width + 0.35), 0.6, width, height)
         part = slice(number * rows, min((number + 1) * rows, shown))
         _interval_column(ax, {k: v[part] for k, v in table.items()}, names[part], limits, rows, sure)
-    headline(figure, title or "Scores" + (f" with {100 * level:g} % intervals" if sure else ""))
-    notes = [_unit(ranking)]
+    headline(figure, title or "Scores" + (f" with {100 * level:g} % intervals" if sure and level else ""))
+    notes = [unit or unit_of(ranking)]
     notes += ["items of one tier (shaded, numbered) are not told apart from its first"] if sure else []
     notes += [f"{len(frame) - shown:,} more items are below"] if shown < len(frame) else []
     footnote(figure, "; ".join(notes))
@@ -121,10 +146,13 @@ def _interval_column(
     ax.plot(table["score"], places, "o", color=BLUE if sure else INK, markersize=4)
 
 
-def _unit(ranking: Ranking) -> str:
-    if ranking.std_errors is None:
-        return "score"
-    return "score, in log-odds" if ranking.unit == 1.0 else "score, on the Elo scale"
+def unit_of(ranking: Ranking, model: Any = None) -> str:
+    """What the scores are counted in, for an axis; some models count them in the votes' margins."""
+    if ranking.unit != 1.0:
+        return "score, on the Elo scale"
+    if isinstance(model, LeastSquares) or getattr(model, "loss", None) == "squared":
+        return "score, in units of the margin"
+    return "score" if ranking.evidence is None else "score, in log-odds"
 
 
 # ---- who beat whom --------------------------------------------------------------------------------------------------
@@ -157,14 +185,25 @@ def win_rates(comparisons: Comparisons, order: Sequence[Hashable] | None = None)
 
 
 @styled
-def wins(comparisons: Comparisons, ranking: Ranking, *, top: int | None = None, title: str | None = None) -> Figure:
+def wins(
+    comparisons: Comparisons,
+    ranking: Ranking,
+    *,
+    top: int | None = None,
+    least: float = 0.0,
+    title: str | None = None,
+) -> Figure:
     """Draw how often the row's item beat the column's, both best first; what never met stays empty.
+
+    Items with fewer than `least` votes are left out.
 
     Up to 40 items the cells carry the percentage; with more, names thin out so that they stay readable.
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    met = set(comparisons.items)  # a ranking may hold items without votes
+    many = np.sum(comparisons.record(), axis=0)
+    met = {item for item, votes in zip(comparisons.items, many, strict=True) if votes >= least}
+    # A ranking may also hold items without votes.
     order = tuple(item for item in ranking.order if item in met)[: MOST if top is None else top]
     n = len(order)
     rate, _ = win_rates(comparisons, order)
@@ -202,38 +241,51 @@ def wins(comparisons: Comparisons, ranking: Ranking, *, top: int | None = None, 
 
 @styled
 def history(
-    votes: Sequence[int], items: Sequence[Hashable], scores: Floats, *, top: int = 8, title: str | None = None
+    votes: Sequence[int],
+    items: Sequence[Hashable],
+    scores: Floats,
+    *,
+    top: int | None = None,
+    unit: str = "score",
+    title: str | None = None,
 ) -> Figure:
-    """Draw each item's score after so many votes: `scores` is (times, items), NaN before an item was seen.
+    """Draw each item's score after so many votes: `scores` is (times, items), NaN where there is none yet.
 
-    The `top` items of the last time are coloured and named where their lines end; the others are grey.
+    The best eight of the last time are coloured and named where their lines end, the others grey. With `top` only so
+    many are drawn, and up to 24 of them named. `unit` is written beside the axis.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (len(votes), len(items)):
         raise InputError(f"scores must be {len(votes)} times × {len(items)} items; got shape {scores.shape}")
+    if top is not None and top < 1:
+        raise InputError(f"top is {top}; at least one item must be shown")
     last = np.where(np.isfinite(scores[-1]), scores[-1], -np.inf)
-    best = np.argsort(-last, kind="stable")[: min(top, len(LINES))]
+    drawn = np.argsort(-last, kind="stable")[:top]
+    best = drawn[: len(LINES) if top is None else NAMED_LINES]
     names = [short(items[i]) for i in best]
-    figure = sheet(0.75 + 5.0 + 0.4 + label_width(names, 8), 4.2)
-    ax = axes_at(figure, 0.75, 0.55, 5.0, 3.2)
-    others = [i for i in range(len(items)) if i not in set(best.tolist())]
-    if others:
+    high = max(3.2, 0.18 * len(best))
+    figure = sheet(0.75 + 5.0 + 0.4 + label_width(names, 8), high + 1.0)
+    ax = axes_at(figure, 0.75, 0.55, 5.0, high)
+    others = drawn[len(best) :]
+    if len(others):
         ax.plot(votes, scores[:, others], color="#b0b0b0", linewidth=0.7, alpha=max(0.25, min(1.0, 20 / len(others))))
-    for i, colour in zip(best, LINES, strict=False):
-        ax.plot(votes, scores[:, i], color=colour, linewidth=1.8)
-    settled = scores[np.asarray(votes) >= 0.2 * votes[-1]]  # the first few votes say wild things
+    lines = [(LINES[k % len(LINES)], DASHES[k // len(LINES)]) for k in range(len(best))]
+    for i, (colour, dash) in zip(best, lines, strict=True):
+        ax.plot(votes, scores[:, i], color=colour, linewidth=1.8, linestyle=dash)
+    settled = scores[np.asarray(votes) >= 0.2 * votes[-1]][:, drawn]  # the first few votes say wild things
     ax.set_ylim(span(settled.ravel()))
-    heights = _apart(scores[-1, best], 0.055 * float(np.ptp(ax.get_ylim())))
-    for i, name, colour, height in zip(best, names, LINES, heights, strict=False):
+    heights = _apart(scores[-1, best], 0.176 / high * float(np.ptp(ax.get_ylim())))
+    for i, name, (colour, _), height in zip(best, names, lines, heights, strict=True):
         ax.annotate(
             name, (votes[-1], scores[-1, i]), (1.05, height), textcoords=("axes fraction", "data"),
             color=colour, fontsize=8, va="center", parse_math=False, annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkB": 0, "relpos": (0, 0.5)},
         )  # fmt: skip
-    ax.set(xlabel="votes", ylabel="score", xlim=(0, votes[-1]))
+    ax.set(xlabel="votes", ylabel=unit, xlim=(0, votes[-1]))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.grid(color="#dddddd", linewidth=0.6)
-    headline(figure, title or "Scores as votes came in")
+    rest = f" (the first {len(drawn):,} of {len(items):,} items)" if len(drawn) < len(items) else ""
+    headline(figure, (title or "Scores as votes came in") + rest)
     return figure
 
 

@@ -81,9 +81,11 @@ class Report:
     method : the ranker in words, as "bradley-terry (l2=0.001)"
     command : what to type to get this page again
     warnings : sentences to show at the top
-    level : of the intervals
-    diagnosis, history : further sections, where given
-    model : the fitted ranker; what it says of features, covariates and judges gets sections too
+    level : of the intervals; None for a page without them
+    simultaneous : whether rank intervals hold for all items at once
+    top, min_votes : how many items are listed, and the fewest votes of one that is
+    diagnosis, history : further sections, where given; made from the same model
+    model : the fitted ranker; what it says of features, covariates, side, ties and judges gets sections too
 
     Examples
     --------
@@ -100,7 +102,10 @@ class Report:
     method: str = "bradley-terry"
     command: str | None = None
     warnings: Sequence[str] = ()
-    level: float = 0.95
+    level: float | None = 0.95
+    simultaneous: bool = False
+    top: int | None = None
+    min_votes: float = 0.0
     diagnosis: Diagnosis | None = None
     history: History | None = None
     model: Any = None
@@ -113,16 +118,18 @@ class Report:
             file.write(text)
 
     def __str__(self) -> str:
-        frame = self.ranking.to_frame(self.level)
+        frame = self.ranking.to_frame(self.level, self.simultaneous)
+        if self.min_votes:
+            frame = frame.filter(frame["comparisons"] >= self.min_votes)
         parts = [
             f"<h1>{escape(self.title)}</h1>",
             f"<p>{escape(_lead(self.ranking, frame, self.level))}</p>",
             f'<p class="soft">{len(self.comparisons):,} votes on {len(self.comparisons.items):,} items</p>',
             *(f'<p class="warn">{escape(text)}</p>' for text in self.warnings),
             "<h2>Leaderboard</h2>",
-            _table(frame, digits=2 if self.ranking.unit < 10 else 0),
-            *(f'<p class="soft">{escape(text)}</p>' for text in _meaning(self.ranking, self.level)),
-            *sections(self.model),
+            _table(frame, 2 if self.ranking.unit < 10 else 0, ROWS if self.top is None else self.top),
+            *(f'<p class="soft">{escape(text)}</p>' for text in self._meaning()),
+            *sections(self.model, self.level),
             *self._pictures(),
             *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
             "<h2>The data</h2>",
@@ -139,16 +146,34 @@ class Report:
             f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
         )
 
+    def _meaning(self) -> list[str]:
+        """What scores and intervals mean, in a sentence or two."""
+        ranking, unit = self.ranking, plots.unit_of(self.ranking, self.model)
+        told = [f"Each {unit}." if "," in unit else ""]
+        if ranking.evidence is not None and self.level is not None:
+            share = f"{100 * self.level:g}"
+            surely = "all at once with the same confidence" if self.simultaneous else "as surely, each on its own"
+            told += [
+                f"Bars are {share} % intervals: were the votes collected anew, again and again, {share} of 100 such "
+                f"intervals would hold the true score, the {ranking.held_fixed} held fixed. Ranks are those an item "
+                f"may have, {surely}. Items of one tier (shaded in turn) are not told apart from the first of it."
+            ]
+            errors = ranking.std_errors
+            if errors is not None and not np.isfinite(errors).all():
+                told.append("An arrow is an interval without an end: the item only won or only lost.")
+        return [text for text in (*told, ranking.note) if text]
+
     def _pictures(self) -> list[str]:
         parts = []
         if len(self.ranking) <= HEAT:
-            figure = plots.wins(self.comparisons, self.ranking, title=" ")
+            figure = plots.wins(self.comparisons, self.ranking, top=self.top, least=self.min_votes, title=" ")
             said = "Share of the votes that the row's item took from the column's, in per cent; empty where none met."
             parts += ["<h2>Who beat whom</h2>", f'<p class="soft">{said}</p>', _figure(figure, "wins", said)]
         if self.history is not None:
             h = self.history
-            said = "The score of each item after so many votes: flat lines have settled."
-            figure = plots.history(h.votes.tolist(), h.items, h.scores, title=" ")
+            said = "The score of each item after so many votes, by the same model: flat lines have settled."
+            unit = plots.unit_of(self.ranking, self.model)
+            figure = plots.history(h.votes.tolist(), h.items, h.scores, top=self.top, unit=unit, title=" ")
             parts += ["<h2>As votes came in</h2>", f'<p class="soft">{said}</p>', _figure(figure, "history", said)]
         return parts
 
@@ -195,12 +220,14 @@ def summary(comparisons: Comparisons) -> dict[str, str]:
     return told
 
 
-def _lead(ranking: Ranking, frame: pl.DataFrame, level: float) -> str:
+def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
     """The result in a sentence."""
     first = str(frame["item"][0])
-    if ranking.std_errors is None:
+    if ranking.evidence is None:
         return f"{first} leads. This method gives scores only, without intervals."
-    tier = frame.filter(frame["tier"] == 1)
+    if level is None:
+        return f"{first} leads. How sure that is was not asked for."
+    tier = frame.filter(frame["tier"] == frame["tier"][0])
     share = f"{100 * level:g} %"
     if len(tier) == 1:
         return f"{first} leads, and at {share} confidence the votes put it above every other item."
@@ -209,27 +236,9 @@ def _lead(ranking: Ranking, frame: pl.DataFrame, level: float) -> str:
     return f"{first} leads, but at {share} confidence the votes do not tell it apart from {named}."
 
 
-def _meaning(ranking: Ranking, level: float) -> list[str]:
-    """What the intervals mean, in a sentence or two."""
-    if ranking.std_errors is None:
-        return []
-    share = f"{100 * level:g}"
-    told = [
-        f"Bars are {share} % intervals: were the votes collected anew, again and again, {share} of 100 such intervals "
-        "would hold the true score, the mean of all bounded scores held fixed. Ranks are those an item may have, as "
-        "surely. "
-        "Items of one tier (shaded in turn) are not told apart from the first of it.",
-    ]
-    if not np.isfinite(ranking.std_errors).all():
-        told.append("An arrow is an interval without an end: the item only won or only lost.")
-    if ranking.note:
-        told.append(ranking.note)
-    return told
-
-
-def _table(frame: pl.DataFrame, digits: int) -> str:
+def _table(frame: pl.DataFrame, digits: int, most: int) -> str:
     """The leaderboard, each row with its interval drawn in percent of the column, so that it fits any screen."""
-    rows = frame.head(ROWS).to_dicts()
+    rows = frame.head(most).to_dicts()
     sure = rows[0]["lower"] is not None
     counted = rows[0]["comparisons"] is not None
     finite = [v for row in rows for v in (row["score"], row["lower"], row["upper"]) if v is not None and np.isfinite(v)]
@@ -291,6 +300,9 @@ def _listed(pairs: dict[str, str]) -> str:
 
 def _diagnosis(found: Diagnosis) -> list[str]:
     parts = ["<h2>Can the ranking be trusted?</h2>"]
+    if found.against:
+        said = f"This ranker does not say how votes vary, so residuals and p-values are those of {found.against}."
+        parts.append(f'<p class="soft">{escape(said)}</p>')
     for finding in found.findings():
         mark = 'class="warn"' if finding.concern else ""
         parts.append(f"<p {mark}><b>{escape(finding.name)}.</b> {escape(finding.text)}</p>")

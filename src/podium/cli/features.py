@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.options import Command, Decorator, id_option
+from podium.leaderboard import unit_word
 from podium.pairwise import ranker
+from podium.text import one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -93,59 +95,70 @@ def words_without(method: str, given: dict[str, Any]) -> list[str]:
     return [f"{method} without --features: bradley-terry with a penalty chosen from the votes"]
 
 
-def words_about(model: Any) -> list[str]:
+def words_about(model: Any, level: float | None = 0.95) -> list[str]:
     """Lines on coefficients, residual outliers, items without votes, and judges, where the model has them."""
     if hasattr(model, "with_features"):
-        return _about_features(model)
+        return _about_features(model, level)
     if hasattr(model, "by_judge"):
         rows = model.judge_frame().head(SHOWN).rows(named=True)
         lines = [
-            f"  {row['judge']}  {row['reliability']:.2f} ± {1.96 * row['std_error']:.2f}  "
+            f"  {one_line(row['judge'])}  {row['reliability']:.2f}{_half(row['std_error'], level, '.2f')}  "
             + ("1 vote" if row["votes"] == 1 else f"{row['votes']:g} votes")
             + (f"  ({row['flag']})" if row["flag"] else "")
             for row in rows
         ]
         return ["reliability of judges, least first (1: average, 0: chance)", *lines]
-    lines = []
+    lines, unit = [], model.ranking_.unit
     if getattr(model, "covariate_names_", ()):
-        lines.append("covariates, log-odds per unit")
-        lines += _effects(model.covariate_names_, model.coef_, model.coef_std_errors_)
+        lines.append(f"covariates, {unit_word(unit)} per unit")
+        lines += _effects(model.covariate_names_, unit * model.coef_, unit * model.coef_std_errors_, level)
     if getattr(model, "side_effect", False):
-        side, error = model.side_effect_, model.side_effect_std_error_
-        lines.append(f"advantage of the left side: {side:+.3g} ± {1.96 * error:.2g} log-odds")
+        half = _half(unit * model.side_effect_std_error_, level, ".2g")
+        lines.append(f"advantage of the left side: {unit * model.side_effect_:+.3g}{half} {unit_word(unit)}")
     if getattr(model, "tie_strength_", None) is not None:
         chance = model.tie_strength_ / (2.0 + model.tie_strength_)
         lines.append(f"equals tie with chance {100 * chance:.1f} % (Davidson's ν = {model.tie_strength_:.3g})")
     return lines
 
 
-def _about_features(model: Any) -> list[str]:
+def _about_features(model: Any, level: float | None) -> list[str]:
     from podium.feature_diagnosis import residual_outliers
 
     lines = []
     if model.feature_names_:
         lines.append(f"features explain {100 * model.explained_:.0f} % of the scores' variance; score per unit:")
-        lines += _effects(model.feature_names_, model.coef_, model.coef_std_errors_)
-        found = residual_outliers(model)
+        lines += _effects(model.feature_names_, model.coef_, model.coef_std_errors_, level)
+        found = residual_outliers(model, level=level or 0.95)
         for row in found.head(SHOWN).rows(named=True):
             side = "better" if row["residual"] > 0 else "worse"
-            lines.append(f"  {row['item']} is {side} than its features say, by {abs(row['residual']):.2f}")
+            lines.append(f"  {one_line(row['item'])} is {side} than its features say, by {abs(row['residual']):.2f}")
     if model.unseen_:
-        some = ", ".join(str(item) for item in model.unseen_[:4]) + (", …" if len(model.unseen_) > 4 else "")
+        some = ", ".join(one_line(item) for item in model.unseen_[:4]) + (", …" if len(model.unseen_) > 4 else "")
         lines.append(f"ranked by features alone, without votes: {len(model.unseen_)} ({some})")
     for name in model.boundary_:
         lines.append(f"the {name} penalty stopped at the end of its range: the votes hardly say how large it should be")
     if model.covariate_names_:
         lines.append("covariates, per unit")
-        lines += _effects(model.covariate_names_, model.covariate_coef_, model.covariate_std_errors_)
+        lines += _effects(model.covariate_names_, model.covariate_coef_, model.covariate_std_errors_, level)
     return lines
 
 
-def _effects(names: tuple[str, ...], effects: np.ndarray, errors: np.ndarray) -> list[str]:
+def _half(error: float, level: float | None, form: str) -> str:
+    from podium.uncertainty import quantile
+
+    return "" if level is None else f" ± {format(quantile(level) * error, form)}"
+
+
+def _effects(names: tuple[str, ...], effects: np.ndarray, errors: np.ndarray, level: float | None) -> list[str]:
+    names = tuple(one_line(name) for name in names)
     width = max(len(name) for name in names[:SHOWN])
     lines = [
         f"  {name.ljust(width)}  "
-        + (f"{effect:+.4g} ± {1.96 * error:.2g}" if error == error else "ignored: the same for every compared item")
+        + (
+            f"{effect:+.4g}{_half(error, level, '.2g')}"
+            if error == error
+            else "ignored: the same for every compared item"
+        )
         for name, effect, error in list(zip(names, effects, errors, strict=True))[:SHOWN]
     ]
     return lines + ([f"  … and {len(names) - SHOWN} more"] if len(names) > SHOWN else [])

@@ -114,6 +114,8 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
         with _about(given["by"], value):
             model = make().fit(comparisons, **features)
             ranking = _spread(model.ranking_, given)
+            if ranking is not model.ranking_ and ranking.evidence is not None:
+                model.ranking_ = ranking  # all that follows reads this one model
             frame = _table(ranking, given)
         if given["by"]:
             name = given["by"] if given["by"] not in frame.columns else f"by {given['by']}"
@@ -123,9 +125,9 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
         )
         frames.append(frame)
         _remark(comparisons, ranking, given)
-        for line in words_without(given["method"], given) + words_about(model):
+        for line in words_without(given["method"], given) + words_about(model, _level(given)):
             say(line)
-        show.write(ranking, comparisons, model)
+        show.write(model, comparisons, features)
         if given["save"]:
             from podium.models import save
 
@@ -218,11 +220,14 @@ def _spread(ranking: Ranking, given: dict[str, Any]) -> Ranking:
     return ranking.with_uncertainty(kind, seed=given["seed"])
 
 
+def _level(given: dict[str, Any]) -> float | None:
+    return None if given["ci"] == "none" else given["level"]
+
+
 def _table(ranking: Ranking, given: dict[str, Any]) -> pl.DataFrame:
     import polars as pl
 
-    level = None if given["ci"] == "none" else given["level"]
-    frame = ranking.to_frame(level=level, simultaneous=given["simultaneous"])
+    frame = ranking.to_frame(level=_level(given), simultaneous=given["simultaneous"])
     if given["min_votes"]:
         kept = frame.filter(pl.col("comparisons") >= given["min_votes"])
         if kept.is_empty():

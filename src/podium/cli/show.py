@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Show"]
 
+MANY = 100_000  # votes with covariates beyond which they are simulated 39 times only
+
 
 class Show:
     """What the user asked to be shown. The page's name is checked at once, before any vote is read."""
@@ -44,46 +46,72 @@ class Show:
 
         warnings.showwarning = heard
 
-    def write(self, ranking: Ranking, comparisons: Comparisons, model: Any) -> None:
-        """Draw the picture and write the page, where asked for."""
+    def write(self, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
+        """Draw the picture and write the page, where asked for: of this one model, and the features it was given."""
         if self.given["plot"]:
-            self._plot(ranking, comparisons)
+            self._plot(model, comparisons, features)
         if self.given["report"]:
-            self._report(ranking, comparisons, model)
+            self._report(model, comparisons, features)
 
-    def _plot(self, ranking: Ranking, comparisons: Comparisons) -> None:
+    @property
+    def _level(self) -> float | None:
+        return None if self.given["ci"] == "none" else self.given["level"]
+
+    def _plot(self, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
         from podium import plots
 
-        g = self.given
+        g, ranking = self.given, model.ranking_
+        unit = plots.unit_of(ranking, model)
         if g["picture"] == "intervals":
-            figure = plots.intervals(ranking, level=g["level"], top=g["top"], title=g["title"])
+            figure = plots.intervals(
+                ranking, level=self._level, top=g["top"], unit=unit, least=g["min_votes"], title=g["title"]
+            )
         elif g["picture"] == "wins":
-            figure = plots.wins(comparisons, ranking, top=g["top"], title=g["title"])
+            figure = plots.wins(comparisons, ranking, top=g["top"], least=g["min_votes"], title=g["title"])
         else:
             from podium.diagnosis import score_history
 
-            told = score_history(comparisons)
-            figure = plots.history(told.votes.tolist(), told.items, told.scores, title=g["title"])
+            told = score_history(comparisons, model, **features).among(self._shown(ranking))
+            figure = plots.history(
+                told.votes.tolist(), told.items, told.scores, top=g["top"], unit=unit, title=g["title"]
+            )
         plots.save(figure, g["plot"])
 
-    def _report(self, ranking: Ranking, comparisons: Comparisons, model: Any) -> None:
+    def _shown(self, ranking: Ranking) -> set[Any] | None:
+        """The items with votes enough; None for all."""
+        if not self.given["min_votes"] or ranking.record is None:
+            return None
+        won, lost, tied = ranking.record
+        return {
+            item for item, many in zip(ranking.items, won + lost + tied, strict=True) if many >= self.given["min_votes"]
+        }
+
+    def _report(self, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
         from podium.diagnosis import diagnose, score_history
         from podium.report import Report
 
+        g, shown = self.given, self._shown(model.ranking_)
         singly = comparisons.ordered and comparisons.count is None
+        history = None
+        if singly and len(comparisons.left) >= 100:
+            history = score_history(comparisons, model, **features).among(shown)
+        by_vote = comparisons.covariates is not None and len(comparisons.left) > MANY
         page = Report(
-            ranking,
+            model.ranking_,
             comparisons,
-            title=self.given["title"] or "Leaderboard",
+            title=g["title"] or "Leaderboard",
             method=self._method(),
             command=shlex.join(["podium", *sys.argv[1:]]),
             warnings=tuple(self.warnings),
-            level=self.given["level"],
+            level=self._level,
+            simultaneous=g["simultaneous"],
+            top=g["top"],
+            min_votes=g["min_votes"],
             model=model,
-            diagnosis=diagnose(comparisons),
-            history=score_history(comparisons) if singly and len(comparisons.left) >= 100 else None,
+            diagnosis=diagnose(comparisons, model, **features, shown=shown, replicates=39 if by_vote else 199),
+            history=history,
         )
-        page.write(self.given["report"])
+        page.write(g["report"])
 
     def _method(self) -> str:
         g = self.given

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +42,9 @@ class Diagnosis:
     reliability : Reliability, or None with too few votes
     influence : frame with kind, dropped, votes, leader, moved, rank_before, rank_after, shift, swaps; strongest first
     replicates : how many times votes were simulated
+    leader : who leads the ranking
+    tried : by kind, how many were left out in turn, the busiest first, and of how many
+    against : the model behind residuals and p-values, where it is not the one that ranks
     """
 
     residuals: pl.DataFrame
@@ -52,6 +55,8 @@ class Diagnosis:
     influence: pl.DataFrame
     replicates: int
     leader: Hashable
+    tried: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    against: str | None = None
 
     def findings(self) -> list[Finding]:
         """The results in words, for the report and the command line."""
@@ -86,32 +91,32 @@ class Diagnosis:
         yield Finding("Transitivity", text, concern)
 
     def _steadiness(self) -> Iterator[Finding]:
-        r = self.reliability
-        if r is not None:
-            text = (
-                f"Scores from two halves of the votes correlate {r.correlation:.2f} ({r.low:.2f} to {r.high:.2f}), "
-                f"which means {r.full:.2f} for all votes; they order {100 * r.agreement:.0f} % of the pairs alike."
-            )
-            yield Finding("Split-half reliability", text, r.full < RELIABLE)
+        if self.reliability is not None:
+            yield _reliability(self.reliability)
         for kind in ("judge", "item"):
             found = self.influence.filter(self.influence["kind"] == kind)
-            if len(found) == 0:
-                continue
-            first = found.row(0, named=True)
-            text = f"No pair changes order when any one {kind} is left out."
-            if first["swaps"]:
-                text = (
-                    f"The most influential {kind} is {first['dropped']}: without it, {first['moved']} goes from rank "
-                    f"{first['rank_before']} to {first['rank_after']}, and {first['swaps']:,} "
-                    f"{'pair changes' if first['swaps'] == 1 else 'pairs change'} order."
-                )
-            others = found.filter((found["leader"] != str(self.leader)) & (found["dropped"] != str(self.leader)))
-            if len(others):
-                row = others.row(0, named=True)
-                text += f" Without {row['dropped']}, {row['leader']} would lead instead of {self.leader}."
-            yield Finding(
-                f"Influence of a {kind}" if kind == "judge" else "Influence of an item", text, len(others) > 0
+            if len(found):
+                yield self._influence(kind, found)
+
+    def _influence(self, kind: str, found: pl.DataFrame) -> Finding:
+        first = found.row(0, named=True)
+        tried, known = self.tried.get(kind, (0, 0))
+        text = f"No pair changes order when any one {kind} is left out."
+        if tried < known:
+            text = f"No pair changes order when any one of the {tried} busiest {kind}s is left out."
+        if first["swaps"]:
+            # Without an item the ranks are those among the others.
+            among = " among the others" if kind == "item" else ""
+            text = (
+                f"The most influential {kind} is {first['dropped']}: without it, {first['moved']} goes from rank "
+                f"{first['rank_before']} to {first['rank_after']}{among}, and {first['swaps']:,} "
+                f"{'pair changes' if first['swaps'] == 1 else 'pairs change'} order."
             )
+        others = found.filter((found["leader"] != str(self.leader)) & (found["dropped"] != str(self.leader)))
+        if len(others):
+            row = others.row(0, named=True)
+            text += f" Without {row['dropped']}, {row['leader']} would lead instead of {self.leader}."
+        return Finding(f"Influence of a{'n' if kind == 'item' else ''} {kind}", text, len(others) > 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; a test that could not be made is None."""
@@ -127,6 +132,16 @@ class Diagnosis:
             "influence": self.influence.to_dicts(),
             "replicates": self.replicates,
         }
+
+
+def _reliability(r: Reliability) -> Finding:
+    halves = f"Scores from two halves of the votes correlate {r.correlation:z.2f} ({r.low:z.2f} to {r.high:z.2f})"
+    alike = f"they order {100 * r.agreement:.0f} % of the pairs alike"
+    if r.full is None:
+        text = f"{halves}: no agreement, so the scores are noise as far as these votes tell; {alike}."
+        return Finding("Split-half reliability", text, concern=True)
+    text = f"{halves}, which means {r.full:.2f} for all votes; {alike}."
+    return Finding("Split-half reliability", text, r.full < RELIABLE)
 
 
 def _chance(test: Test) -> str:
