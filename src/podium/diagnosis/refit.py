@@ -76,12 +76,12 @@ def condensed(model: Any, votes: Comparisons) -> Comparisons:
     """The votes as counts of pairs where that is all the model looks at, so that refits are quick; else as they are."""
     if not isinstance(model, BradleyTerry) or votes.covariates is not None:
         return votes
-    p, keeps_sides = votes.pairs, votes.sided and model.side_effect
+    p = votes.pairs_by_side if model.side_effect else votes.pairs
     weight = np.concatenate([p.left_wins, p.right_wins, p.ties]).astype(np.float64)
     outcome = np.repeat(np.array([1, -1, 0], dtype=np.int8), len(p))
     left, right = np.tile(p.left, 3), np.tile(p.right, 3)
     kept = weight > 0
     return Comparisons(
-        votes.items, left[kept], right[kept], outcome=outcome[kept], weight=weight[kept], sided=keeps_sides,
+        votes.items, left[kept], right[kept], outcome=outcome[kept], weight=weight[kept], sided=model.side_effect,
         ordered=False,
     )  # fmt: skip

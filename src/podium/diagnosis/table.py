@@ -48,7 +48,7 @@ class Table:
             wins, losses, ties = (weight * (outcome == value) for value in (1.0, 0.0, 0.5))
             columns = [c.covariates, np.ones((len(left), 1))] if side else [c.covariates]
             return cls(n, left, right, wins, losses, ties, c.weight_squares(), np.ascontiguousarray(np.hstack(columns)))
-        p = (replace(c, sided=side) if c.sided else c).pairs
+        p = c.pairs_by_side if side else c.pairs
         squares = p.left_wins_sq + p.right_wins_sq + p.ties_sq
         wins, losses, ties, squares = (
             np.asarray(v, dtype=np.float64) for v in (p.left_wins, p.right_wins, p.ties, squares)
