@@ -93,6 +93,38 @@ def worst_ranks(scores, y):
     return ranks
 
 
+def trec_measures(judged, run, level=1, cuts=(1, 3, 5, 10), gain="linear"):
+    """What trec_eval prints for one query, from its definitions (the measures' own texts, trec_eval 9, `-m all_trec`).
+
+    `judged` maps documents to grades, `run` documents to scores. Documents are sorted by score, equal scores by name,
+    the later name first. A document is relevant with a grade of at least `level`; a grade below 0 is worth nothing.
+    """
+    order = sorted(sorted(run, reverse=True), key=lambda doc: -run[doc])
+    hits = [judged.get(doc, 0) >= level for doc in order]
+    relevant = sum(grade >= level for grade in judged.values())
+    found = {"map": 0.0, "recip_rank": 0.0}
+    for place, hit in enumerate(hits, start=1):
+        if hit:
+            found["map"] += sum(hits[:place]) / place / relevant
+            found["recip_rank"] = found["recip_rank"] or 1 / place
+
+    def discounted(grades, k):
+        worth = [max(grade, 0) if gain == "linear" else 2 ** max(grade, 0) - 1 for grade in grades[:k]]
+        return sum(value / math.log2(place + 1) for place, value in enumerate(worth, start=1))
+
+    def ndcg(k):
+        best = discounted(sorted(judged.values(), reverse=True), k)
+        return discounted([judged.get(doc, 0) for doc in order], k) / best if best else 0.0
+
+    found["ndcg"] = ndcg(None)
+    for k in cuts:
+        found[f"P_{k}"] = sum(hits[:k]) / k
+        found[f"recall_{k}"] = sum(hits[:k]) / relevant if relevant else 0.0
+        found[f"success_{k}"] = float(any(hits[:k]))
+        found[f"ndcg_cut_{k}"] = ndcg(k)
+    return found
+
+
 def kendall_pairs(a, b, w):
     """Weight of pairs that agree, disagree, tied in a only, in b only, in both: a double loop."""
     out = {"agree": 0.0, "against": 0.0, "a": 0.0, "b": 0.0, "both": 0.0}

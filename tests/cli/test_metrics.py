@@ -40,11 +40,46 @@ def test_gains_are_those_worked_out_by_hand(files, capfd):
     rows = {row["query"]: row for row in json.loads(out)}
     # q1: a first, c never found. q2: a and b tie, the later name b first, so a is second. q3 is not answered.
     assert rows["q1"]["ap"] == 0.5
-    assert rows["q1"]["ndcg@2"] == pytest.approx(1 / (3 + 1 / np.log2(3)))
+    assert rows["q1"]["ndcg@2"] == pytest.approx(1 / (2 + 1 / np.log2(3)))
     assert rows["q2"]["rr"] == 0.5
     assert [rows[q]["recall@2"] for q in ("q1", "q2", "q3")] == [0.5, 1.0, 0.0]
     assert "3 judged queries, 1 of them not answered" in err
     assert "1 queries of the run not judged" in err
+
+
+def test_the_gain_of_a_grade_is_the_grade_as_in_trec_or_grows_with_its_power(files, capfd):
+    for option, best in (([], 2), (["--gain", "linear"], 2), (["--gain", "exp"], 3)):
+        out, _ = ok(capfd, files / "qrels", files / "run", *EACH, "-m", "ndcg@2", *option)
+        found = {row["query"]: row["ndcg@2"] for row in json.loads(out)}
+        assert found["q1"] == pytest.approx(1 / (best + 1 / np.log2(3)))
+
+
+def test_precision_counts_documents_not_grades(files, capfd):
+    (files / "all").write_text("q1 Q0 a 1 3 x\nq1 Q0 c 2 2 x\nq1 Q0 b 3 1 x\n")
+    for option, share in (([], 1.0), (["--relevant-from", "2"], 0.5), (["--relevant-from", "3"], 0.0)):
+        out, _ = ok(capfd, files / "qrels", files / "all", *EACH, "-m", "prec@2", *option)
+        assert {row["query"]: row["prec@2"] for row in json.loads(out)}["q1"] == share
+
+
+def test_queries_with_nothing_relevant_count_as_in_trec_or_are_left_out(files, capfd):
+    (files / "qrels").write_text("q1 0 a 1\nq2 0 a 0\n")
+    (files / "run").write_text("q1 Q0 a 1 3 x\nq2 Q0 a 1 3 x\n")
+    for option, mean, says in (([], 0.5, "gain 0"), (["--empty", "skip"], 1.0, "left out of the means")):
+        out, err = ok(capfd, files / "qrels", files / "run", "-m", "ap", "--format", "json", *option)
+        assert json.loads(out)[0]["mean"] == mean
+        assert f"1 with nothing relevant, {says}" in err
+
+
+def test_a_small_p_is_never_written_as_0(files, capfd):
+    rows = [(f"q{n}", f"d{n % 3}") for n in range(300)]
+    (files / "qrels").write_text("".join(f"{q} 0 d0 1\n" for q, _ in rows))
+    (files / "run").write_text("".join(f"{q} Q0 d0 1 9 x\n" for q, _ in rows))
+    (files / "other").write_text("".join(f"{q} Q0 {d} 1 9 x\n" for q, d in rows))
+    out, _ = ok(capfd, files / "qrels", files / "run", files / "other", "-m", "ap")
+    assert out.splitlines()[2].endswith("< 0.0001")
+    assert "0.0000" not in out
+    out, _ = ok(capfd, files / "qrels", files / "run", files / "other", "-m", "ap", "--format", "json")
+    assert 0 < json.loads(out)[1]["p"] < 1e-4
 
 
 def test_ties_can_be_averaged(files, capfd):

@@ -13,7 +13,7 @@ from podium.metrics import ranking_report
 
 from reference_metrics import expected_gain, gain_of, loss_of, ranks_by_label, worst_ranks
 
-BINARY = ("recall", "hit", "ap", "auc", "rr")
+BINARY = ("prec", "recall", "hit", "ap", "auc", "rr")
 
 
 def split(name):
@@ -99,6 +99,58 @@ def test_counting_and_sorting_agree_with_one_row_at_a_time(ties, share):
     ragged = ranking_report([*y, [1.0]], [*s, [0.0]], ties=ties, relevant_from=2)
     for name in dense:
         assert_allclose(ragged.per_row[name][:6], dense.per_row[name], rtol=1e-12, err_msg=name)
+
+
+def ragged(seed=5):
+    """Lists of 0 to 60 documents, and some long ones with many relevant: every way of finding ranks."""
+    rng = np.random.default_rng(seed)
+    sizes = [*rng.integers(0, 60, size=40), 450, *rng.integers(0, 60, size=10), 410, 420, 1, 0]
+    y = [rng.integers(0, 4, size=n) * (rng.random(n) < 0.5) for n in sizes]
+    s = [rng.integers(-30, 30, size=n) / 8 for n in sizes]
+    return y, s
+
+
+def plain_ranks(scores):
+    order = sorted(range(len(scores)), key=lambda i: (-scores[i], i))
+    ranks = dict(zip(order, range(1, len(scores) + 1), strict=True))
+    return [ranks[i] for i in range(len(scores))]
+
+
+@pytest.mark.parametrize("chunk", [1, 64, 1000, 1 << 16])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ragged_rows_in_many_chunks_are_the_definitions_row_by_row(chunk, threads, monkeypatch):
+    monkeypatch.setattr("podium.metrics.report.CHUNK", chunk)
+    y, s = ragged()
+    names = ["sum@3", "prec@5", "dcg", "ndcg", "ndcg@10", "ap", "rr", "recall@5", "hit@1"]
+    for ties, ranks_of in (("label", lambda b, a: plain_ranks(b)), ("worst", worst_ranks)):
+        options = {"metrics": names, "kind": "gain", "relevant_from": 2, "ties": ties, "threads": threads}
+        found = ranking_report(y, s, empty="skip", **options)
+        for row, (grades, scores) in enumerate(zip(y, s, strict=True)):
+            for name in names:
+                kind, p = split(name)
+                a = [int(v >= 2) for v in grades] if kind in BINARY else grades.tolist()
+                value = found.per_row[name][row]
+                if not any(a):
+                    assert np.isnan(value), name
+                else:
+                    truth = gain_of(kind, p, ranks_of(scores.tolist(), a), a)
+                    assert value == pytest.approx(truth, abs=1e-9), name
+
+
+@pytest.mark.parametrize("chunk", [1, 64, 1 << 16])
+def test_runs_in_many_chunks_miss_what_they_did_not_retrieve(chunk, monkeypatch):
+    monkeypatch.setattr("podium.metrics.report.CHUNK", chunk)
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 2, size=(30, 500)) * (rng.random((30, 500)) < 0.3)
+    kept = rng.random((30, 500)) < np.where(np.arange(30) % 3 == 0, 0.95, 0.1)[:, None]
+    s = (rng.permuted(np.tile(np.arange(1.0, 501), (30, 1)), axis=1)) * kept
+    found = ranking_report(sparse.csr_array(y), sparse.csr_array(s), metrics=["ap", "prec@9"], kind="gain")
+    for row in range(30):
+        order = sorted(np.flatnonzero(kept[row]), key=lambda i, row=row: -s[row, i])
+        hits = y[row, order]
+        assert found.per_row["prec@9"][row] == pytest.approx(sum(hits[:9]) / 9)
+        precision = [sum(hits[: k + 1]) / (k + 1) for k in range(len(hits)) if hits[k]]
+        assert found.per_row["ap"][row] == pytest.approx(sum(precision) / y[row].sum())
 
 
 @pytest.mark.parametrize("gap", [1e-16, 3e-14, 1e-3])

@@ -147,7 +147,7 @@ def evaluate(
         raise InputError(f"--at {at}: there are {scores.shape[1]} labels; give cut-offs from 1 to {scores.shape[1]}")
     found = {kind: ranking_report(examples.Y, scores, cuts, kind=kind, **options) for kind in ("loss", "gain")}
     names = list(found["loss"])
-    frame = pl.DataFrame({"metric": names} | {kind: [each[name] for name in names] for kind, each in found.items()})
+    frame = pl.DataFrame({"metric": names} | {kind: [each.get(name) for name in names] for kind, each in found.items()})
     out.write(frame)
     left = f"; --at {','.join(map(str, beyond))} left out, there are fewer labels" if beyond else ""
     say(f"{examples.Y.shape[0]:,} examples, {examples.Y.shape[1]:,} labels; trained for {ranker.loss}{left}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.options import metric_options, output_options
-from podium.cli.output import Output, say
+from podium.cli.output import Output, say, table
 from podium.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["metrics"]
 
+VOID = {"one": "gain 0", "zero_loss": "gain 1", "skip": "left out of the means"}
 DEFAULT = "ap,rr,ndcg@10,prec@10,recall@100"
 
 
@@ -30,7 +31,7 @@ DEFAULT = "ap,rr,ndcg@10,prec@10,recall@100"
     show_default=DEFAULT,
     help="Names, separated by commas; may be given again.",
 )
-@metric_options(empty="skip", relevant_from=1.0)
+@metric_options(empty="one", relevant_from=1.0, gain="linear")
 @click.option("--per-query", is_flag=True, help="One line for each run and query.")
 @output_options()
 def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> None:
@@ -38,7 +39,8 @@ def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> Non
 
     QRELS is a TREC file (query 0 document relevance) or a table with columns query, doc, relevance; a run is a TREC
     file (query Q0 document rank score tag) or a table with columns query, doc, score. Relevant documents that were not
-    retrieved count, documents not judged are irrelevant. Further runs are compared with the first by a paired t test.
+    retrieved count, documents not judged are irrelevant; the figures are those of `trec_eval -c`. Further runs are
+    compared with the first by a paired t test.
     """
     import polars as pl
 
@@ -50,6 +52,8 @@ def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> Non
     judged = read_judgements(qrels)
     options = {name: given[name] for name in ("ties", "empty", "gain", "relevant_from")}
     options |= {"kind": "gain", "metrics": [name.strip() for names in given["names"] for name in names.split(",")]}
+    relevant = judged.filter((pl.col("relevance") >= given["relevant_from"]) & (pl.col("relevance") > 0))
+    void = judged["query"].n_unique() - relevant["query"].n_unique()
     reports = {}
     for path in runs:
         run = read_run(path)
@@ -58,10 +62,21 @@ def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> Non
         queries, reports[path] = run_report(judged, run, **options)
         notes = [f"{len(queries)} judged queries"]
         notes += [f"{lacking} of them not answered, counted as nothing retrieved"] if lacking else []
+        notes += [f"{void} with nothing relevant, {VOID[given['empty']]}"] if void else []
         notes += [f"{extra} queries of the run not judged, left out"] if extra else []
         say(f"{path}: {', '.join(notes)}")
     frame = _per_query(queries, reports) if given["per_query"] else _means(reports)
-    out.write(frame)
+    out.write(frame, lambda: _for_people(frame))
+
+
+def _for_people(frame: pl.DataFrame) -> str:
+    """A table in which a small p is never written as 0."""
+    import polars as pl
+
+    if "p" not in frame.columns:
+        return table(frame)
+    words = [None if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}" for p in frame["p"]]
+    return table(frame.with_columns(pl.Series("p", words, dtype=pl.String)))
 
 
 def _means(reports: dict[str, Any]) -> pl.DataFrame:

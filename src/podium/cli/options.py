@@ -137,7 +137,7 @@ def level_option(of: str) -> Decorator:
     return click.option("--level", default=0.95, show_default=True, type=NumberRange(0.5, 0.9999), help=f"Of {of}.")
 
 
-def metric_options(*, empty: str, relevant_from: float | None = None) -> Decorator:
+def metric_options(*, empty: str, relevant_from: float | None = None, gain: str = "exp") -> Decorator:
     """How ranking metrics treat grades, equal scores and rows without anything relevant."""
     options: list[Decorator] = [
         click.option(
@@ -145,10 +145,14 @@ def metric_options(*, empty: str, relevant_from: float | None = None) -> Decorat
             type=float,
             default=relevant_from,
             show_default=relevant_from is not None,
-            help="Relevant from here on, for metrics that know relevant or not (ap, rr, …).",
+            help="Relevant from here on, for metrics that know relevant or not (prec, recall, hit, ap, rr, auc).",
         ),
         click.option(
-            "--gain", type=click.Choice(["exp", "linear"]), default="exp", show_default=True, help="In (n)DCG."
+            "--gain",
+            type=click.Choice(["exp", "linear"]),
+            default=gain,
+            show_default=True,
+            help="Of a grade y in (n)DCG: 2^y - 1, or y as trec_eval.",
         ),
         click.option(
             "--ties",

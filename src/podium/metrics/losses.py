@@ -12,7 +12,7 @@ import numpy as np
 
 from podium.errors import InputError
 from podium.metrics.names import Metric, parse
-from podium.metrics.report import evaluate
+from podium.metrics.report import check_options, evaluate
 from podium.metrics.rows import read_rows
 
 __all__ = [
@@ -38,27 +38,47 @@ __all__ = [
 
 
 def ranking_loss(
-    name: str, relevance: Any, scores: Any = None, *, ranks: Any = None, ties: str = "label", empty: str = "zero_loss"
+    name: str,
+    relevance: Any,
+    scores: Any = None,
+    *,
+    ranks: Any = None,
+    ties: str = "label",
+    empty: str = "zero_loss",
+    relevant_from: float | None = None,
+    gain: str = "exp",
 ) -> Any:
     """The loss called `name` ("sum@3", "ap", …) of one row, or of each row of a table.
 
-    Give `scores` (larger is better), or `ranks` (1 is best), not both.
+    Give `scores` (larger is better), or `ranks` (1 is best), not both. The options are those of `ranking_report`.
 
     >>> ranking_loss("sum@2", [1, 0, 0, 1], ranks=[1, 3, 2, 4])
     1.0
     """
-    return _value(parse(name), relevance, scores, ranks, "loss", ties, empty)
+    return _value(
+        parse(name), relevance, scores, ranks, "loss", ties=ties, empty=empty, relevant_from=relevant_from, gain=gain
+    )
 
 
 def ranking_gain(
-    name: str, relevance: Any, scores: Any = None, *, ranks: Any = None, ties: str = "label", empty: str = "zero_loss"
+    name: str,
+    relevance: Any,
+    scores: Any = None,
+    *,
+    ranks: Any = None,
+    ties: str = "label",
+    empty: str = "zero_loss",
+    relevant_from: float | None = None,
+    gain: str = "exp",
 ) -> Any:
     """The gain called `name` of one row, or of each row of a table; as `ranking_loss`.
 
     >>> ranking_gain("prec@2", [1, 0, 0, 1], [0.9, 0.2, 0.8, 0.1])
     0.5
     """
-    return _value(parse(name), relevance, scores, ranks, "gain", ties, empty)
+    return _value(
+        parse(name), relevance, scores, ranks, "gain", ties=ties, empty=empty, relevant_from=relevant_from, gain=gain
+    )
 
 
 def sum_loss(relevance: Any, scores: Any = None, *, p: int, ranks: Any = None) -> Any:
@@ -66,24 +86,30 @@ def sum_loss(relevance: Any, scores: Any = None, *, p: int, ranks: Any = None) -
     return _value(Metric("sum", p), relevance, scores, ranks, "loss")
 
 
-def precision_loss(relevance: Any, scores: Any = None, *, p: int, ranks: Any = None) -> Any:
+def precision_loss(
+    relevance: Any, scores: Any = None, *, p: int, ranks: Any = None, relevant_from: float | None = None
+) -> Any:
     """Relevance the top p could hold, less what it holds (prec@p)."""
-    return _value(Metric("prec", p), relevance, scores, ranks, "loss")
+    return _value(Metric("prec", p), relevance, scores, ranks, "loss", relevant_from=relevant_from)
 
 
-def average_precision_loss(relevance: Any, scores: Any = None, *, ranks: Any = None) -> Any:
-    """One less average precision; relevance 0 or 1."""
-    return _value(Metric("ap"), relevance, scores, ranks, "loss")
+def average_precision_loss(
+    relevance: Any, scores: Any = None, *, ranks: Any = None, relevant_from: float | None = None
+) -> Any:
+    """One less average precision; relevance 0 or 1, or `relevant_from`."""
+    return _value(Metric("ap"), relevance, scores, ranks, "loss", relevant_from=relevant_from)
 
 
-def auc_loss(relevance: Any, scores: Any = None, *, ranks: Any = None) -> Any:
-    """Share of (relevant, irrelevant) pairs in the wrong order; relevance 0 or 1."""
-    return _value(Metric("auc"), relevance, scores, ranks, "loss")
+def auc_loss(relevance: Any, scores: Any = None, *, ranks: Any = None, relevant_from: float | None = None) -> Any:
+    """Share of (relevant, irrelevant) pairs in the wrong order; relevance 0 or 1, or `relevant_from`."""
+    return _value(Metric("auc"), relevance, scores, ranks, "loss", relevant_from=relevant_from)
 
 
-def reciprocal_rank_loss(relevance: Any, scores: Any = None, *, ranks: Any = None) -> Any:
-    """One less 1 / rank of the first relevant label; relevance 0 or 1."""
-    return _value(Metric("rr"), relevance, scores, ranks, "loss")
+def reciprocal_rank_loss(
+    relevance: Any, scores: Any = None, *, ranks: Any = None, relevant_from: float | None = None
+) -> Any:
+    """One less 1 / rank of the first relevant label; relevance 0 or 1, or `relevant_from`."""
+    return _value(Metric("rr"), relevance, scores, ranks, "loss", relevant_from=relevant_from)
 
 
 def pairwise_loss(relevance: Any, scores: Any = None, *, ranks: Any = None) -> Any:
@@ -91,66 +117,73 @@ def pairwise_loss(relevance: Any, scores: Any = None, *, ranks: Any = None) -> A
     return _value(Metric("pairwise"), relevance, scores, ranks, "loss")
 
 
-def dcg_loss(relevance: Any, scores: Any = None, *, p: int | None = None, ranks: Any = None) -> Any:
+def dcg_loss(relevance: Any, scores: Any = None, *, p: int | None = None, ranks: Any = None, gain: str = "exp") -> Any:
     """Best possible DCG less DCG, of the top p or of the whole ranking."""
-    return _value(Metric("dcg", p), relevance, scores, ranks, "loss")
+    return _value(Metric("dcg", p), relevance, scores, ranks, "loss", gain=gain)
 
 
-def ndcg_loss(relevance: Any, scores: Any = None, *, p: int | None = None, ranks: Any = None) -> Any:
+def ndcg_loss(relevance: Any, scores: Any = None, *, p: int | None = None, ranks: Any = None, gain: str = "exp") -> Any:
     """One less nDCG, of the top p or of the whole ranking."""
-    return _value(Metric("ndcg", p), relevance, scores, ranks, "loss")
+    return _value(Metric("ndcg", p), relevance, scores, ranks, "loss", gain=gain)
 
 
-def precision_at(relevance: Any, scores: Any = None, *, p: int, ranks: Any = None) -> Any:
-    """Relevance found in the top p, divided by p: precision@p for relevance 0 or 1."""
-    return _value(Metric("prec", p), relevance, scores, ranks, "gain")
-
-
-def recall_at(relevance: Any, scores: Any = None, *, p: int, ranks: Any = None) -> Any:
-    """Share of the relevant labels found in the top p; relevance 0 or 1."""
-    return _value(Metric("recall", p), relevance, scores, ranks, "gain")
-
-
-def hit_at(relevance: Any, scores: Any = None, *, p: int, ranks: Any = None) -> Any:
-    """1 where a relevant label is in the top p (success@p); relevance 0 or 1."""
-    return _value(Metric("hit", p), relevance, scores, ranks, "gain")
-
-
-def average_precision(relevance: Any, scores: Any = None, *, ranks: Any = None) -> Any:
-    """Mean, over the relevant labels, of the precision at their ranks; relevance 0 or 1."""
-    return _value(Metric("ap"), relevance, scores, ranks, "gain")
-
-
-def auc(relevance: Any, scores: Any = None, *, ranks: Any = None) -> Any:
-    """Share of (relevant, irrelevant) pairs in the right order; relevance 0 or 1."""
-    return _value(Metric("auc"), relevance, scores, ranks, "gain")
-
-
-def reciprocal_rank(relevance: Any, scores: Any = None, *, ranks: Any = None) -> Any:
-    """1 / rank of the first relevant label; relevance 0 or 1."""
-    return _value(Metric("rr"), relevance, scores, ranks, "gain")
-
-
-def dcg(relevance: Any, scores: Any = None, *, p: int | None = None, ranks: Any = None) -> Any:
-    """Σ (2^y − 1) / log2(1 + r), over the top p or the whole ranking."""
-    return _value(Metric("dcg", p), relevance, scores, ranks, "gain")
-
-
-def ndcg(relevance: Any, scores: Any = None, *, p: int | None = None, ranks: Any = None) -> Any:
-    """DCG divided by the best possible, of the top p or of the whole ranking."""
-    return _value(Metric("ndcg", p), relevance, scores, ranks, "gain")
-
-
-def _value(
-    metric: Metric, relevance: Any, scores: Any, ranks: Any, kind: str, ties: str = "label", empty: str = "zero_loss"
+def precision_at(
+    relevance: Any, scores: Any = None, *, p: int, ranks: Any = None, relevant_from: float | None = None
 ) -> Any:
+    """Share of the top p that is relevant; relevance 0 or 1, or `relevant_from`."""
+    return _value(Metric("prec", p), relevance, scores, ranks, "gain", relevant_from=relevant_from)
+
+
+def recall_at(
+    relevance: Any, scores: Any = None, *, p: int, ranks: Any = None, relevant_from: float | None = None
+) -> Any:
+    """Share of the relevant labels found in the top p; relevance 0 or 1, or `relevant_from`."""
+    return _value(Metric("recall", p), relevance, scores, ranks, "gain", relevant_from=relevant_from)
+
+
+def hit_at(relevance: Any, scores: Any = None, *, p: int, ranks: Any = None, relevant_from: float | None = None) -> Any:
+    """1 where a relevant label is in the top p (success@p); relevance 0 or 1, or `relevant_from`."""
+    return _value(Metric("hit", p), relevance, scores, ranks, "gain", relevant_from=relevant_from)
+
+
+def average_precision(
+    relevance: Any, scores: Any = None, *, ranks: Any = None, relevant_from: float | None = None
+) -> Any:
+    """Mean, over the relevant labels, of the precision at their ranks; relevance 0 or 1, or `relevant_from`."""
+    return _value(Metric("ap"), relevance, scores, ranks, "gain", relevant_from=relevant_from)
+
+
+def auc(relevance: Any, scores: Any = None, *, ranks: Any = None, relevant_from: float | None = None) -> Any:
+    """Share of (relevant, irrelevant) pairs in the right order; relevance 0 or 1, or `relevant_from`."""
+    return _value(Metric("auc"), relevance, scores, ranks, "gain", relevant_from=relevant_from)
+
+
+def reciprocal_rank(
+    relevance: Any, scores: Any = None, *, ranks: Any = None, relevant_from: float | None = None
+) -> Any:
+    """1 / rank of the first relevant label; relevance 0 or 1, or `relevant_from`."""
+    return _value(Metric("rr"), relevance, scores, ranks, "gain", relevant_from=relevant_from)
+
+
+def dcg(relevance: Any, scores: Any = None, *, p: int | None = None, ranks: Any = None, gain: str = "exp") -> Any:
+    """Σ (2^y − 1) / log2(1 + r), or Σ y / log2(1 + r) with gain="linear", over the top p or the whole ranking."""
+    return _value(Metric("dcg", p), relevance, scores, ranks, "gain", gain=gain)
+
+
+def ndcg(relevance: Any, scores: Any = None, *, p: int | None = None, ranks: Any = None, gain: str = "exp") -> Any:
+    """DCG divided by the best possible, of the top p or of the whole ranking."""
+    return _value(Metric("ndcg", p), relevance, scores, ranks, "gain", gain=gain)
+
+
+def _value(metric: Metric, relevance: Any, scores: Any, ranks: Any, kind: str, **options: Any) -> Any:
     if (scores is None) == (ranks is None):
         raise InputError("give either scores (larger is better) or ranks (1 is best)")
     if metric.p is not None:
         parse(str(metric))
+    check_options(kind=kind, **options)
     if scores is None:
         scores = -np.asarray(ranks, dtype=np.float64)
     single = not hasattr(relevance, "tocsr") and np.ndim(scores) == 1
     rows = read_rows([relevance], [scores]) if single else read_rows(relevance, scores)
-    values = evaluate(rows, [metric], kind=kind, ties=ties, empty=empty).per_row[str(metric)]
+    values = evaluate(rows, [metric], kind=kind, **options).per_row[str(metric)]
     return float(values[0]) if single else values

@@ -12,7 +12,7 @@ __all__ = ["Metric", "default_metrics", "parse"]
 # Which cut-offs a kind takes, and whether it is defined for 0/1 relevance only.
 KINDS: dict[str, tuple[str, bool]] = {
     "sum": ("always", False),
-    "prec": ("always", False),
+    "prec": ("always", False),  # as a loss; see `Metric.needs_binary`
     "recall": ("always", True),
     "hit": ("always", True),
     "ap": ("never", True),
@@ -39,6 +39,15 @@ class Metric:
         """True when only 0/1 relevance is meant."""
         return KINDS[self.kind][1]
 
+    def needs_binary(self, kind: str) -> bool:
+        """True when the loss, or the gain, means 0/1 relevance: grades have a prec@p loss, but no share of p labels."""
+        return self.binary or (self.kind == "prec" and kind == "gain")
+
+    @property
+    def splits(self) -> bool:
+        """True when labels count as relevant or not, once it is said from where on they are."""
+        return self.binary or self.kind == "prec"
+
 
 def parse(name: str | Metric) -> Metric:
     """Read a metric's name.
@@ -62,9 +71,10 @@ def parse(name: str | Metric) -> Metric:
     return Metric(kind, None if p is None else int(p))
 
 
-def default_metrics(at: tuple[int, ...], *, binary: bool) -> list[Metric]:
+def default_metrics(at: tuple[int, ...], *, binary: bool, kind: str = "loss") -> list[Metric]:
     """Every metric that fits the data, in a fixed order."""
-    chosen = [Metric("sum", p) for p in at] + [Metric("prec", p) for p in at]
+    chosen = [Metric("sum", p) for p in at]
+    chosen += [Metric("prec", p) for p in at if binary or not Metric("prec", p).needs_binary(kind)]
     if binary:
         chosen += [Metric("recall", p) for p in at] + [Metric("hit", p) for p in at]
         chosen += [Metric("ap"), Metric("auc"), Metric("rr")]

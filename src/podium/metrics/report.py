@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -22,8 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["Report", "ranking_report"]
 
 TIES = {"label": 0, "average": 1, "worst": 2}
-EMPTY = ("zero_loss", "skip", "one")
-KINDS = ("loss", "gain")
+WORDS: dict[str, tuple[str, ...]] = {
+    "kind": ("loss", "gain"),
+    "ties": tuple(TIES),
+    "empty": ("zero_loss", "skip", "one"),
+    "gain": ("exp", "linear"),
+}
 CHUNK = 1 << 16  # scores worked on at a time: they stay in the second-level cache
 
 
@@ -86,7 +92,7 @@ def ranking_report(
     | name | loss | gain |
     |---|---|---|
     | `sum@p` | Σ min(r, p + 1) y − least possible | Σ (p + 1 − min(r, p + 1)) y |
-    | `prec@p` | most possible − Σ 1{r ≤ p} y | Σ 1{r ≤ p} y / p |
+    | `prec@p` | most possible − Σ 1{r ≤ p} y | share of the top p that is relevant |
     | `recall@p` | min(p, n)/n − gain | share of the n relevant labels in the top p |
     | `hit@p` | 1 − gain | 1 if a relevant label is in the top p |
     | `ap`, `rr`, `rr@p` | 1 − gain | average precision; 1 / rank of the first relevant label |
@@ -110,8 +116,9 @@ def ranking_report(
     empty : what an undefined value becomes (no relevant label; for `auc` also no irrelevant one): loss "zero_loss" 0
         (the paper's: with 1 the losses leave their family), "one" 1, or "skip": NaN, left out of the mean.
     group : sizes of consecutive queries, for flat `relevance` and `scores`.
-    relevant_from : graded relevance counts as relevant from here on for metrics that need 0/1 (`ap`, `auc`, `rr`,
-        `recall`, `hit`). Without it they refuse graded relevance, and the default leaves them out.
+    relevant_from : graded relevance counts as relevant from here on for metrics of relevant or not (`prec`, `recall`,
+        `hit`, `ap`, `auc`, `rr`). Without it they refuse graded relevance, and the default leaves them out, but for the
+        loss of `prec@p`, which has a meaning for grades.
     gain : "exp" 2^y − 1, or "linear" y, in DCG.
     threads : rows are shared among that many.
 
@@ -123,12 +130,14 @@ def ranking_report(
     >>> report.per_row["prec@2"]
     array([1., 0.])
     """
-    _check_options(kind=(kind, KINDS), ties=(ties, tuple(TIES)), empty=(empty, EMPTY), gain=(gain, ("exp", "linear")))
+    check_options(kind=kind, ties=ties, empty=empty, gain=gain, relevant_from=relevant_from)
     rows = read_rows(relevance, scores, group)
     if len(rows.value) == 0:
         raise InputError(f"none of the {len(rows)} rows has a relevant label, so there is nothing to measure")
     binary = rows.is_binary or relevant_from is not None
-    chosen = default_metrics(_cuts(at), binary=binary) if metrics is None else [parse(name) for name in metrics]
+    chosen = (
+        default_metrics(_cuts(at), binary=binary, kind=kind) if metrics is None else [parse(name) for name in metrics]
+    )
     return evaluate(
         rows,
         chosen,
@@ -159,15 +168,15 @@ def evaluate(
     split = relevant_from is not None and not (rows.is_binary and relevant_from <= 1)
     if not split and not rows.is_binary:
         for metric in chosen:
-            if metric.binary:
+            if metric.needs_binary(kind):
                 raise InputError(
                     f"{metric} needs relevance 0 or 1, but the data hold {rows.top:g}; "
                     "say from where on a label is relevant with relevant_from="
                 )
     parts = [(rows, chosen)]
     if split and relevant_from is not None:
-        binary = [m for m in chosen if m.binary]
-        parts = [(rows, [m for m in chosen if not m.binary]), (rows.relevant_from(relevant_from), binary)]
+        binary = [m for m in chosen if m.splits]
+        parts = [(rows, [m for m in chosen if not m.splits]), (rows.relevant_from(relevant_from), binary)]
     found: dict[str, np.ndarray] = {}
     for here, named in parts:
         if named:
@@ -176,10 +185,14 @@ def evaluate(
     return Report({str(m): found[str(m)] for m in chosen}, kind, len(rows))
 
 
-def _check_options(**options: tuple[str, tuple[str, ...]]) -> None:
-    for name, (given, known) in options.items():
-        if given not in known:
-            raise InputError(f"{name}={given!r} is unknown; choose one of {', '.join(map(repr, known))}")
+def check_options(**options: Any) -> None:
+    """Refuse words that no option knows, and a relevance that is none."""
+    threshold = options.pop("relevant_from", None)
+    for name, given in options.items():
+        if given not in WORDS[name]:
+            raise InputError(f"{name}={given!r} is unknown; choose one of {', '.join(map(repr, WORDS[name]))}")
+    if threshold is not None and not (isinstance(threshold, Real) and math.isfinite(threshold)):
+        raise InputError(f"relevant_from={threshold!r} is no relevance; give a number")
 
 
 def _cuts(at: Sequence[int]) -> tuple[int, ...]:

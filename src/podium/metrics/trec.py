@@ -36,7 +36,8 @@ def run_report(judgements: pl.DataFrame, run: pl.DataFrame, **options: Any) -> t
 
     Documents not judged have relevance 0; relevant documents not retrieved count as missed; a judged query the run
     does not answer retrieves nothing. Equal scores are ordered by document name, the later name first, as trec_eval
-    does (with ties="label"). Negative relevance counts as 0.
+    does (with ties="label"). Negative relevance counts as 0. With gain="linear" and relevant_from=1 the gains are
+    trec_eval's: P, recall, map, recip_rank, success, ndcg and ndcg_cut.
 
     >>> import polars as pl
     >>> judged = pl.DataFrame({"query": ["q", "q"], "doc": ["a", "b"], "relevance": [1, 1]})

@@ -188,7 +188,7 @@ def _fit_block(
         )
     raise ConvergenceError(
         f"{int(open_.sum())} labels have not converged in {max_iter} Newton steps; "
-        "scale the features to similar sizes, lower C=, or raise max_iter= or tol="
+        "lower C= or scale the features to similar sizes (or max_iter=, tol=)"
     )
 
 

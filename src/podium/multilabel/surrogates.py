@@ -74,7 +74,6 @@ def fit_coupled(
     )  # fmt: skip
     if not found.success:
         raise ConvergenceError(
-            f"{surrogate}: no optimum in {max_iter * 10} steps; scale the features, lower C=, "
-            "or raise max_iter= or tol="
+            f"{surrogate}: no optimum in {max_iter * 10} steps; lower C= or scale the features (or max_iter=, tol=)"
         )
     return np.asarray(found.x.reshape(shape))
