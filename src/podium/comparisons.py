@@ -26,7 +26,7 @@ from podium.errors import InputError
 from podium.kernels.counts import first_bad_row, histogram, histogram_outcomes
 from podium.pairs import Adjacency, Pairs, count_rows, count_table
 from podium.tables.forms import read_frame
-from podium.tables.labels import encode, encode_pair, is_missing
+from podium.tables.labels import encode, encode_pair, is_missing, is_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -100,6 +100,8 @@ class Comparisons:
         for place, label in enumerate(() if isinstance(items, range) else items, start=1):
             if is_missing(label):
                 raise InputError(f"items: place {place} is missing ({label!r}); name every item")
+            if isinstance(label, str) and not is_text(label):
+                raise InputError(f"items: {label!r} is half a character (a lone surrogate); write it anew")
         left, right = code_column(self.left, "left"), code_column(self.right, "right")
         if len(left) != len(right):
             raise InputError(f"left has {len(left)} rows, right {len(right)}; they must match")

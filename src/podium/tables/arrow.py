@@ -7,7 +7,7 @@ The layout and the C structures are those of the Arrow columnar format and its C
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Views", "text_views"]
+
+STRING_VIEW = b"vu"  # the format string of the C data interface
 
 
 class _Schema(ctypes.Structure):
@@ -79,22 +81,48 @@ class Views:
     views: NDArray[np.int8]
     buffers: NDArray[np.uintp]
     valid: NDArray[np.uint8]
+    held: tuple[NDArray[np.uint8], ...] = ()  # the buffers themselves, where they are ours to keep
 
 
 @contextmanager
 def text_views(column: pl.Series) -> Iterator[Views]:
-    """Lend the views of a polars String column, in one piece."""
+    """Lend the views of a polars String column, in one piece.
+
+    What the column lends is read only if its schema says that it is string views; else they are laid out anew from its
+    values, which takes longer and cannot read memory that is something else.
+    """
     capsule = column.rechunk().__arrow_c_stream__()
     stream = _Stream.from_address(_pointer_in(capsule, b"arrow_array_stream"))
-    array = _Array()
-    status = stream.get_next(ctypes.byref(stream), ctypes.byref(array))
-    assert status == 0, "polars lends a column it holds"
+    schema, array = _Schema(), _Array()
     try:
-        yield _views(array) if array.release else _nothing()
+        told = stream.get_schema(ctypes.byref(stream), ctypes.byref(schema)) == 0 and schema.format == STRING_VIEW
+        lent = told and stream.get_next(ctypes.byref(stream), ctypes.byref(array)) == 0 and bool(array.release)
+        yield _views(array) if lent and array.length == len(column) else _laid_out(column.to_list())
     finally:
-        if array.release:
-            array.release(ctypes.byref(array))
+        for part in (schema, array):
+            if part.release:
+                part.release(ctypes.byref(part))
         del stream, capsule  # the capsule's destructor releases the stream
+
+
+def _laid_out(values: Sequence[str | None]) -> Views:
+    """Texts in the layout of string views: the length, then up to twelve bytes, or four, a buffer and an offset."""
+    texts = [b"" if value is None else value.encode() for value in values]
+    views = np.zeros((len(texts), 16), np.uint8)
+    heaps: list[bytearray] = [bytearray()]
+    for view, text in zip(views, texts, strict=True):
+        view[:4].view(np.int32)[0] = len(text)
+        if len(text) <= 12:
+            view[4 : 4 + len(text)] = np.frombuffer(text, np.uint8)
+            continue
+        if len(heaps[-1]) + len(text) >= 1 << 31:  # offsets are 32 bits wide
+            heaps.append(bytearray())
+        view[4:8] = np.frombuffer(text[:4], np.uint8)
+        view[8:].view(np.int32)[:] = len(heaps) - 1, len(heaps[-1])
+        heaps[-1] += text
+    held = tuple(np.frombuffer(heap or b"\0", np.uint8) for heap in heaps)
+    valid = np.packbits(np.array([value is not None for value in values], np.bool_), bitorder="little")
+    return Views(views.view(np.int8), np.array([heap.ctypes.data for heap in held], np.uintp), valid, held)
 
 
 def _views(array: Any) -> Views:

@@ -19,6 +19,7 @@ from podium.tables.labels import Numbering, encode, encode_pair, is_missing
 from podium.tables.merging import Merger
 from podium.tables.outcomes import Outcomes
 from podium.tables.rankings import listed_items, pairs_of
+from podium.tables.values import as_labels, as_numbers
 
 if TYPE_CHECKING:
     import polars as pl
@@ -160,6 +161,8 @@ class _Batch:
 
     def read(self) -> Piece:
         """The columns of this piece as arrays, by role; what the frame does not have is left out."""
+        import polars as pl
+
         layout, collector = self.layout, self.collector
         if layout.form == "ranking":
             return self.rankings()
@@ -188,6 +191,9 @@ class _Batch:
             piece["outcome"] = np.sign(piece["margin"]).astype(np.int8)
         elif layout.outcome:
             column = self.frame[layout.outcome]
+            if column.dtype.is_decimal():
+                column = column.cast(pl.Float64)
+            column = as_labels(column, self.fail, prefix(self.where))
             piece["outcome"] = collector.outcomes.read(column, left, right, layout, self.fail)
         return piece
 
@@ -241,14 +247,8 @@ class _Batch:
 
     def as_labels(self, column: pl.Series) -> pl.Series:
         """The column as numbers or text, whichever it was in the files before."""
-        import polars as pl
-
-        name = column.name
-        if column.dtype.is_nested() or column.dtype == pl.Object:
-            raise InputError(f"{prefix(self.where)}column {name!r} holds {column.dtype}; labels are text or numbers")
-        if not (column.dtype.is_integer() or column.dtype.is_float() or column.dtype == pl.String):
-            column = column.cast(pl.String)
-        self.collector.same_kind(name, kind_of(column), self.where)
+        column = as_labels(column, self.fail, prefix(self.where))
+        self.collector.same_kind(column.name, kind_of(column), self.where)
         return column
 
     def present(self, columns: dict[str, NDArray[np.int32]], numbering: Numbering, known: int) -> None:
@@ -263,15 +263,13 @@ class _Batch:
 
     def number(self, name: str, least: float = -np.inf) -> NDArray[np.float64]:
         """A column of finite numbers, at least `least`."""
-        import polars as pl
-
         column = self.frame[name]
-        if column.dtype == pl.String:
-            column = column.str.strip_chars()
-        values: NDArray[np.float64] = column.cast(pl.Float64, strict=False).fill_null(np.nan).to_numpy()
+        read = as_numbers(column, self.fail, prefix(self.where))
+        values: NDArray[np.float64] = read.fill_null(np.nan).to_numpy()
         bad = np.flatnonzero(~(np.isfinite(values) & (values >= least)))
         if len(bad):
             value = column[int(bad[0])]
+            value = value.decode() if isinstance(value, bytes) else value
             what = "is missing" if is_missing(value) else f"is {value}"
             wanted = "a finite number" if least == -np.inf else f"a finite number, {least:g} or more"
             self.fail(int(bad[0]), f"{name} {what}; give {wanted}")

@@ -21,7 +21,7 @@ from podium.tables.arrow import text_views
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Numbering", "encode", "encode_pair", "is_missing", "number_records"]
+__all__ = ["Numbering", "encode", "encode_pair", "is_missing", "is_text", "number_records"]
 
 Codes: TypeAlias = NDArray[np.int32]
 Labels: TypeAlias = tuple[Hashable, ...]
@@ -126,6 +126,8 @@ class Numbering:
         """Codes of two columns of one kind, numbered row by row, left before right."""
         codes_left, codes_right = np.empty(len(left), np.int32), np.empty(len(left), np.int32)
         if left.dtype.is_numeric():
+            if _is_wide(left) or _is_wide(right):
+                return self._pair_of_numbers(left, right)
             values = left.fill_null(0).to_numpy(), right.fill_null(0).to_numpy()
             kind = np.result_type(*values)
             if kind.kind == "f" and {value.dtype.kind for value in values} != {"f"}:
@@ -154,12 +156,14 @@ class Numbering:
         for row, pair in enumerate(zip(left.to_list(), right.to_list(), strict=True)):
             for side, value in enumerate(pair):
                 if value is not None:
-                    label = int(value) if value == value // 1 else value
+                    label = value if isinstance(value, int) or value != value // 1 else int(value)
                     codes[row, side] = index.setdefault(label, len(index))
         return np.ascontiguousarray(codes[:, 0]), np.ascontiguousarray(codes[:, 1])
 
     def single(self, column: pl.Series) -> Codes:
         """Codes of one column."""
+        if _is_wide(column):
+            return self._pair_of_numbers(column, column)[0]
         if column.dtype.is_numeric():
             return self._from_array(column.fill_null(0).to_numpy(), column.is_not_null().to_numpy())
         codes = np.empty(len(column), np.int32)
@@ -196,6 +200,11 @@ class Numbering:
         return codes
 
 
+def _is_wide(column: pl.Series) -> bool:
+    """Whether the column holds integers that NumPy has no type for."""
+    return column.dtype.is_integer() and str(column.dtype).endswith("128")
+
+
 def is_missing(label: object) -> bool:
     """Whether a label says nothing: None, NaN, pandas.NA, or text that is empty or blank."""
     if isinstance(label, str):
@@ -204,6 +213,14 @@ def is_missing(label: object) -> bool:
         return label is None or bool(label != label)
     except (TypeError, ValueError):  # pandas.NA will not be compared, not even with itself
         return True
+
+
+def is_text(text: str) -> bool:
+    """Whether the text can be written: half a character (a lone surrogate) cannot."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
 
 
 def _column(values: Iterable[Hashable], what: str) -> Any:
@@ -230,7 +247,12 @@ def _plain(column: Any) -> list[Hashable]:
 
 def _texts(array: NDArray[Any]) -> list[Hashable]:
     """The array's values as Python's own; bytes are read as UTF-8."""
-    return [value.decode() for value in array.tolist()] if array.dtype.kind == "S" else array.tolist()
+    if array.dtype.kind != "S":
+        return list(array.tolist())
+    try:
+        return [value.decode() for value in array.tolist()]
+    except UnicodeDecodeError as problem:
+        raise InputError(f"label {problem.object!r} is no UTF-8 text; give labels as text") from problem
 
 
 def _encode_array(array: NDArray[Any]) -> tuple[Codes, Labels]:
@@ -275,12 +297,17 @@ def _python(labels: Labels) -> Labels:
 
 def _refuse_missing(labels: Labels, columns: dict[str, Codes]) -> None:
     bad = [code for code, label in enumerate(labels) if is_missing(label)]
+    bad = bad or [code for code, label in enumerate(labels) if isinstance(label, str) and not is_text(label)]
     if bad:
         row, name, code = min(
             (int(rows[0]), name, int(codes[rows[0]]))
             for name, codes in columns.items()
             if len(rows := np.flatnonzero(np.isin(codes, bad)))
         )
+        if not is_missing(labels[code]):
+            raise InputError(
+                f"row {row + 1}: {name} is {labels[code]!r}, half a character (a lone surrogate); write it anew"
+            )
         raise InputError(f"row {row + 1}: {name} is missing ({labels[code]!r}); name every {name} or remove the row")
 
 

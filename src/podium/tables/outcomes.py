@@ -47,13 +47,11 @@ class Outcomes:
     def read(
         self, column: pl.Series, left: NDArray[np.int32], right: NDArray[np.int32], layout: Layout, fail: Fail
     ) -> NDArray[np.int8]:
-        """+1 where left won, -1 where right did, 0 for a tie; `fail(index, message)` raises for the rest."""
-        import polars as pl
+        """+1 where left won, -1 where right did, 0 for a tie; `fail(index, message)` raises for the rest.
 
-        text = column.dtype in (pl.String, pl.Categorical, pl.Enum, pl.Boolean)
-        if text or not column.dtype.is_integer():
-            column = column.cast(pl.String if text else pl.Float64)
-        kind = "text" if text else "number"
+        The column holds text or numbers.
+        """
+        kind = "number" if column.dtype.is_numeric() else "text"
         values, known = self.values[kind], self.meaning[kind]
         codes = values.single(column)
         new = [meaning_of(word, layout) for word in values.labels_from(len(known))]

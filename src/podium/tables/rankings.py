@@ -23,7 +23,7 @@ def listed_items(column: pl.Series, fail: Fail) -> list[list[Hashable]]:
     found = []
     for row, value in enumerate(column.to_list()):
         items = [part.strip() for part in value.split(">")] if isinstance(value, str) else value
-        if not isinstance(items, list) or any(isinstance(item, (list, dict)) or is_missing(item) for item in items):
+        if not isinstance(items, list) or any(not isinstance(item, Hashable) or is_missing(item) for item in items):
             fail(row, f"{value!r} is no ranking; list items best first, as in a > b")
         if len(set(items)) < len(items):
             twice = next(item for place, item in enumerate(items) if item in items[:place])

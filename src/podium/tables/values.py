@@ -1,0 +1,70 @@
+"""Columns of any type as labels or as numbers; what is neither is refused, never taken for the number behind it.
+
+A date is a number to a computer and to nobody else, so it can be a label (as it reads) and not a weight.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NoReturn, TypeAlias
+
+from podium.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["as_labels", "as_numbers"]
+
+Fail: TypeAlias = Callable[[int, str], NoReturn]  # raises for a row of the column, with what is wrong
+
+
+def as_labels(column: pl.Series, fail: Fail, where: str = "") -> pl.Series:
+    """The column as integers, floats or text; `where` begins an error about all of it."""
+    import polars as pl
+
+    kind = column.dtype
+    if kind.is_integer() or kind.is_float() or kind == pl.String:
+        return column
+    if kind == pl.Binary:
+        return _decoded(column, fail)
+    if isinstance(kind, pl.Duration):
+        return column.dt.to_string("polars")
+    if kind.is_nested() or kind == pl.Object or not _reads(kind):
+        raise InputError(f"{where}column {column.name!r} holds {kind}; labels are text or numbers")
+    return column.cast(pl.String)
+
+
+def as_numbers(column: pl.Series, fail: Fail, where: str = "") -> pl.Series:
+    """The column as floats, null where a value is no number; text is read."""
+    import polars as pl
+
+    kind = column.dtype
+    if kind == pl.Binary:
+        column = _decoded(column, fail)
+    elif isinstance(kind, (pl.Categorical, pl.Enum)):
+        column = column.cast(pl.String)
+    elif not (kind.is_numeric() or kind in (pl.String, pl.Boolean, pl.Null)):
+        raise InputError(f"{where}column {column.name!r} holds {kind}; it takes numbers")
+    if column.dtype == pl.String:
+        column = column.str.strip_chars()
+    return column.cast(pl.Float64, strict=False)
+
+
+def _reads(kind: pl.DataType) -> bool:
+    import polars as pl
+
+    plain = (pl.Categorical, pl.Enum, pl.Boolean, pl.Null, pl.Decimal, pl.Date, pl.Datetime, pl.Time)
+    return isinstance(kind, plain)
+
+
+def _decoded(column: pl.Series, fail: Fail) -> pl.Series:
+    """Bytes as the UTF-8 text they are; files written without types hold text so."""
+    import polars as pl
+
+    texts: list[str | None] = []
+    for row, value in enumerate(column.to_list()):
+        try:
+            texts.append(None if value is None else value.decode())
+        except UnicodeDecodeError:
+            fail(row, f"column {column.name!r} is {value!r}, which is no UTF-8 text; save the column as text")
+    return pl.Series(column.name, texts, dtype=pl.String)
