@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import importlib.util
 import subprocess
 import sys
 import tempfile
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -311,3 +313,82 @@ SCENARIOS = (
     on_data("parkinsons", "Parkinsons"),
     on_data("mslr", "MSLR, 136 features"),
 )
+
+
+# ---- the default C --------------------------------------------------------------------------------------------------
+
+FIXED = tuple(10 ** (k / 2) for k in range(-8, 5))
+UNITS = (1e-3, 1.0, 1e3)
+SPLITS = 5
+MAX_REGRET = 0.03
+
+
+def lightgbm_rank(folder: Path) -> tuple[np.ndarray, np.ndarray]:
+    """Relevance 0 to 4 of LightGBM's ranking example, as grades 1 to 5."""
+    from scipy.sparse import csr_array
+
+    held = np.load(folder / "lgb_rank.npz")
+    parts = [
+        csr_array(
+            tuple(held[f"X_{part}_{name}"] for name in ("data", "indices", "indptr")), shape=held[f"X_{part}_shape"]
+        )
+        for part in ("train", "test")
+    ]
+    return np.vstack([part.toarray() for part in parts]), 1 + np.concatenate([held["y_train"], held["y_test"]]).astype(
+        int
+    )
+
+
+def held_out_error(X: np.ndarray, y: np.ndarray, **settings: object) -> float:
+    """Mean absolute error on the held-out fifth, over several splits."""
+    from podium.errors import DataWarning
+    from podium.ordinal import PassiveAggressiveOrdinal, mae
+
+    errors = []
+    for seed in range(SPLITS):
+        test = np.random.default_rng(seed).random(len(y)) < 0.2
+        model = PassiveAggressiveOrdinal(random_state=seed, classes=np.unique(y), **settings)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # one grade for all is what a wrong C gives
+            model.fit(X[~test], y[~test])
+        errors.append(mae(y[test], model.predict(X[test]), classes=model.classes_))
+    return float(np.mean(errors))
+
+
+def defaults(folder: Path) -> bool:
+    """Print the default's error beside the best of every fixed C and unit, on standardised features; is it near?"""
+    from podium.datasets import load_graded
+
+    sets = {name: load_graded(name, folder) for name in ("abalone", "california", "parkinsons")}
+    sets["lgb_rank"] = lightgbm_rank(folder)
+    near = True
+    print(f"mean absolute error on a held-out fifth, {SPLITS} splits; regret of the default over the best fixed C")
+    for name, (raw, y) in sets.items():
+        raw = raw[:, raw.std(axis=0) > 0]
+        X = (raw - raw.mean(axis=0)) / raw.std(axis=0)
+        fixed = {(C, unit): held_out_error(unit * X, y, C=C) for C in FIXED for unit in UNITS}
+        (C, unit), best = min(fixed.items(), key=lambda each: each[1])
+        print(f"{name}: best fixed C {best:.4f} (C = {C:.2g}, features x {unit:g})")
+        for unit in UNITS:
+            there = min(error for (_, other), error in fixed.items() if other == unit)
+            print(f"  features x {unit:g}: best fixed C {there:.4f}, C=0.01 {fixed[0.01, unit]:.4f}", end="")
+            for variant in ("pa1", "pa2"):
+                ours = held_out_error(unit * X, y, variant=variant)
+                near &= ours <= (1 + MAX_REGRET) * best
+                print(f"; default, {variant} {ours:.4f}, regret {ours / best - 1:+.1%}", end="")
+            print()
+        print(f"  pa1, features as they are: {held_out_error(raw, y):.4f}")
+    print(f"every regret at most {MAX_REGRET:.0%}: {'yes' if near else 'no'}")
+    return near
+
+
+def main() -> None:
+    """`python -m benchmarks.ordinal defaults --data DIR`: how near the default comes to the best fixed C."""
+    parser = argparse.ArgumentParser(description=main.__doc__)
+    parser.add_argument("command", choices=["defaults"])
+    parser.add_argument("--data", type=Path, required=True, help="folder with copies of the public data sets")
+    sys.exit(not defaults(parser.parse_args().data))
+
+
+if __name__ == "__main__":
+    main()

@@ -39,6 +39,7 @@ KNOWN: dict[str, str] = {
     "CumulativeLogit": "podium.ordinal.cumulative",
     "Elo": "podium.pairwise.elo",
     "Evidence": "podium.uncertainty",
+    "FeatureScale": "podium.ordinal.scaling",
     "FeatureSpec": "podium.features",
     "Grader": "podium.ordinal.stream",
     "LabelRanker": "podium.multilabel.ranker",

@@ -13,10 +13,10 @@ from sklearn.linear_model import LogisticRegression
 from podium.errors import ConvergenceWarning, InputError, SeparationWarning
 from podium.ordinal import CumulativeLogit
 
-from suites.ordinal import ThresholdSuite, graded
+from suites.ordinal import DefaultsSuite, ThresholdSuite, graded
 
 
-class TestCumulativeLogit(ThresholdSuite):
+class TestCumulativeLogit(DefaultsSuite, ThresholdSuite):
     def make(self):
         return CumulativeLogit()
 
@@ -79,6 +79,7 @@ def ranges_of_grades(draw):
     return rng.normal(size=(n, d)), low, high, K
 
 
+@pytest.mark.filterwarnings("ignore:the model predicts")
 @settings(max_examples=120, deadline=None)
 @given(case=ranges_of_grades(), l2=st.sampled_from([0.1, 1.0]), sparse=st.booleans())
 def test_for_arbitrary_ranges_the_loss_is_the_definition_s_and_no_optimiser_finds_less(case, l2, sparse):

@@ -1,9 +1,12 @@
 """What every ordinal estimator must do: taken over by the tests of each."""
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
@@ -11,7 +14,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 
 import podium
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError, PodiumWarning
 from podium.ordinal import neg_mae
 
 
@@ -23,6 +26,24 @@ def graded(n=300, d=4, K=5, seed=0, noise=0.3):
     y = 1 + np.searchsorted(np.quantile(z, np.arange(1, K) / K), z)
     ranges = np.stack([np.maximum(1, y - rng.integers(0, 2, n)), np.minimum(K, y + rng.integers(0, 2, n))], axis=1)
     return X, y, ranges
+
+
+@st.composite
+def tables(draw):
+    """Arbitrary rows and ranges: units from 1e-8 to 1e8, constant columns, far origins, few rows, shared grades."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, K, d = draw(st.integers(1, 40)), draw(st.integers(2, 6)), draw(st.integers(1, 4))
+    unit = np.array(draw(st.lists(st.sampled_from([0, 1e-8, 1e-3, 1, 1e3, 1e8]), min_size=d, max_size=d)))
+    origin = np.array(draw(st.lists(st.sampled_from([0, 0, 1, -1e4, 1.7e9]), min_size=d, max_size=d)))
+    ends = np.sort(rng.integers(0, K, size=(n, 2)), axis=1)
+    return rng.normal(size=(n, d)) * unit + origin, *ends.T, K
+
+
+def assert_finite(model):
+    """No NaN among the numbers learned, and no infinity but in open thresholds."""
+    assert np.isfinite(getattr(model, "coef_", 0)).all()
+    assert np.isfinite(getattr(model, "intercept_", 0)).all()
+    assert not np.isnan(getattr(model, "thresholds_", 0)).any()
 
 
 class OrdinalSuite:
@@ -130,10 +151,79 @@ class OrdinalSuite:
         with pytest.raises(NotFittedError):
             self.make().predict([[1.0]])
 
+    def test_whatever_is_accepted_gives_grades_and_finite_coefficients(self):
+        @settings(max_examples=40, deadline=None, database=None)
+        @given(case=tables(), form=st.sampled_from([np.asarray, csr_array]))
+        def law(case, form):
+            X, low, high, K = case
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", PodiumWarning)
+                model = self.make().set_params(classes=range(K)).fit(form(X), y_lower=low, y_upper=high)
+            assert_finite(model)
+            assert np.isin(model.predict(form(X)), range(K)).all()
+
+        law()
+
+    @pytest.mark.parametrize("exact", [True, False])
+    def test_one_grade_that_suits_all_labels_is_always_predicted(self, exact):
+        X, _, _ = graded(n=40)
+        low, high = ([2] * 40, [2] * 40) if exact else ([1, 2] * 20, [2, 3] * 20)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            model = self.make().set_params(classes=[1, 2, 3, 4]).fit(X, y_lower=low, y_upper=high)
+        assert_finite(model)
+        assert model.score(X, np.column_stack([low, high])) == 1
+        with pytest.raises(InputError, match="only one class"):
+            self.make().set_params(classes=None).fit(X, [2] * 40)
+
+    def test_fit_starts_afresh(self):
+        X, y, _ = graded()
+        model = self.make()
+        grades = model.fit(X, y).predict(X)
+        assert_array_equal(model.fit(1e6 * X[:50, :2], y[:50] > 3).fit(X, y).predict(X), grades)
+
     def test_a_clone_learns_the_same(self):
         X, y, _ = graded()
         model = self.make()
         assert_array_equal(clone(model).fit(X, y).predict(X), model.fit(X, y).predict(X))
+
+
+class DefaultsSuite(OrdinalSuite):
+    """Besides, for learners as they come, with nothing set."""
+
+    @pytest.mark.parametrize("unit", [1e-8, 1e-3, 1e3, 1e8])
+    @pytest.mark.parametrize("form", [np.asarray, csr_array])
+    def test_the_units_of_the_features_do_not_matter(self, unit, form):
+        X, _, ranges = graded(n=200)
+        X = X + np.array([0, 1, -2, 5])
+        grades = self.make().fit(form(X), ranges).predict(form(X))
+        other = self.make().fit(form(unit * X), ranges).predict(form(unit * X))
+        assert np.mean(other != grades) <= 0.01  # rounding may decide a tie
+        mixed = X * [unit, 1, 1 / unit, 1]
+        assert np.mean(self.make().fit(form(mixed), ranges).predict(form(mixed)) != grades) <= 0.01
+
+    def test_a_column_of_clock_times_does_no_harm(self):
+        X, y, _ = graded(n=200)
+        seconds = 1.7e9 + np.random.default_rng(1).integers(0, 10**7, 200)
+        model = self.make().fit(np.column_stack([X, seconds]), y)
+        assert_finite(model)
+        plain = neg_mae(self.make().fit(X, y), X, y)
+        assert neg_mae(model, np.column_stack([X, seconds]), y) >= plain - 0.25
+
+    def test_a_constant_column_changes_nothing(self):
+        X, y, _ = graded(n=200)
+        grades = self.make().fit(X, y).predict(X)
+        for constant in (0.0, 1.0, -1.7e9, 0.1):
+            more = np.column_stack([X, np.full(200, constant)])
+            model = self.make().fit(more, y)
+            assert_finite(model)
+            assert np.mean(model.predict(more) != grades) <= 0.01
+
+    def test_a_model_that_always_says_the_same_says_so(self):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(60, 1)) * 0 + 3, np.repeat([1, 2, 2, 2, 3], 12)
+        with pytest.warns(DataWarning, match="for every row it was fitted on"):
+            self.make().fit(X, y)
 
 
 class ThresholdSuite(OrdinalSuite):
@@ -226,8 +316,29 @@ class OnlineSuite(OrdinalSuite):
 
     def test_a_warm_start_goes_on_from_where_it_was(self):
         X, y, _ = graded()
-        model = self.make().set_params(warm_start=True, max_iter=1, shuffle=False)
-        twice = model.fit(X, y).fit(X, y)
-        passes = self.make().partial_fit(X, y, classes=[1, 2, 3, 4, 5]).partial_fit(X, y)
-        assert_allclose(twice.coef_, passes.coef_)
+        twice = self.make().set_params(warm_start=True, max_iter=1, shuffle=False).fit(X, y).fit(X, y)
+        passes = self.make().set_params(max_iter=2, tol=None, shuffle=False).fit(X, y)
+        assert_allclose(twice.coef_, passes.coef_, atol=1e-9)
         assert twice.n_seen_ == 600
+
+    def test_fit_then_partial_fit_goes_on_and_fit_starts_afresh(self):
+        X, y, _ = graded()
+        once = self.make().fit(X, y)
+        on = self.make().fit(X, y).partial_fit(X[:50], y[:50])
+        assert on.n_seen_ == once.n_seen_ + 50
+        assert_finite(on)
+        assert neg_mae(on, X, y) >= neg_mae(once, X, y) - 0.3
+        assert_allclose(on.fit(X, y).coef_, once.coef_)
+
+
+class OnlineDefaultsSuite(OnlineSuite, DefaultsSuite):
+    """Besides, for online learners with nothing set."""
+
+    @pytest.mark.parametrize("unit", [1e-8, 1e8])
+    def test_in_a_stream_the_units_of_the_features_do_not_matter_either(self, unit):
+        X, y, _ = graded()
+        X = X + np.array([0, 1, -2, 1000])
+        plain, scaled = (self.make().partial_fit(c * X, y, classes=[1, 2, 3, 4, 5]) for c in (1, unit))
+        assert_finite(scaled)
+        assert np.mean(scaled.predict(unit * X) != plain.predict(X)) <= 0.01
+        assert scaled.mae_ == pytest.approx(plain.mae_, abs=0.01)

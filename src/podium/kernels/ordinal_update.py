@@ -176,24 +176,22 @@ def _walk(
             if slack < nearest:
                 nearest = slack
                 which = 4
-        if nearest * weight >= total * q:  # a q = total q / weight comes first
+        if nearest == INFINITY or nearest * weight >= total * q:  # a q = total q / weight comes first
             break
         if which == 1:
             full -= 1
             total += nearest
-            weight += q
         elif which == 2:
             kept -= 1
             total -= nearest
-            weight -= q
         elif which == 3:
             gained += 1
             total += nearest
-            weight += q
         else:
             filled += 1
             total -= nearest
-            weight -= q
+        # Counted anew: a running sum would lose the 1 beside a large q.
+        weight = 1.0 + q * ((kept - full) + (gained - filled))
     # The running sums have rounding of every step in them: the last word has a fresh sum.
     total = _active(theta, score, C, sign, falls, rises, full, kept, filled, gained)
     return sign * total / (1.0 + q * ((kept - full) + (gained - filled)))

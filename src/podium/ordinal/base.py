@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 from podium.ordinal.labels import Array, read_labels
 from podium.ordinal.losses import accuracy
 
@@ -78,6 +79,19 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
                 f"there is only one class, {classes.tolist()[0]!r}; a grade can be learned from two classes on"
             )
         self.classes_ = classes
+
+    def _say_if_one_grade(self, X: Any, low: Array, high: Array, stacklevel: int = 4) -> None:
+        """Warn where every row gets the same grade although no grade suits all labels."""
+        if not len(low) or low.max() <= high.min():
+            return
+        grades = self.predict(X)
+        if (grades == grades[0]).all():
+            warnings.warn(
+                f"the model predicts {grades[:1].tolist()[0]!r} for every row it was fitted on: these features say too "
+                "little about the grades, or there are too few rows",
+                DataWarning,
+                stacklevel=stacklevel,
+            )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of predictions that hit the grade or lie inside the range; `y` is (n,) or (n, 2).

@@ -22,7 +22,8 @@ class OrdinalPerceptron(OnlineClassifier):
     A wrong prediction subtracts the example from the winning prototype and adds it to the best one that the label
     allows. What it loses to the threshold models is what knowing the order is worth.
 
-    Parameters are those of `PassiveAggressiveOrdinal` without C; `sample_weight` scales the step.
+    Parameters are those of `PassiveAggressiveOrdinal` without C; `sample_weight` scales the step. `standardize` puts
+    the features on one scale on the way, so that their units do not matter.
 
     Attributes
     ----------
@@ -42,6 +43,7 @@ class OrdinalPerceptron(OnlineClassifier):
         self,
         *,
         average: bool = False,
+        standardize: bool = True,
         classes: Any = None,
         max_iter: int = 10,
         tol: float | None = 1e-3,
@@ -50,6 +52,7 @@ class OrdinalPerceptron(OnlineClassifier):
         warm_start: bool = False,
     ) -> None:
         self.average = average
+        self.standardize = standardize
         self.classes = classes
         self.max_iter = max_iter
         self.tol = tol
@@ -79,11 +82,13 @@ class OrdinalPerceptron(OnlineClassifier):
     @property
     def coef_(self) -> Array:
         """One prototype a grade, (K, n_features)."""
-        return self._mean()[:, :-1]
+        prototypes = self._mean()[:, :-1]
+        return prototypes if self._scale is None else prototypes * self._scale.factor
 
     @property
     def intercept_(self) -> Array:
-        return self._mean()[:, -1]
+        intercept: Array = self._mean()[:, -1]
+        return intercept if self._scale is None else intercept - self.coef_ @ self._scale.origin
 
     def decision_function(self, X: Any) -> Array:
         """Score of each grade, (n, K); with two grades the second's less the first's, (n,)."""
@@ -105,6 +110,9 @@ class OrdinalPerceptron(OnlineClassifier):
         shape = (len(self.classes_), n_features + 1)
         self._W = np.zeros(shape)
         self._lag = np.zeros(shape) if self.average else np.zeros((0, n_features + 1))
+
+    def _standardizes(self) -> bool:
+        return bool(self.standardize)
 
     def _strength(self, weight: Array | None) -> Array:
         return np.ones(1) if weight is None else weight

@@ -56,7 +56,7 @@ class CumulativeLogit(ThresholdClassifier):
     >>> model.predict([[-1.0], [4.0]]).tolist()
     [1, 3]
     >>> model.predict_proba([[1.5]]).round(2).tolist()
-    [[0.37, 0.25, 0.37]]
+    [[0.39, 0.22, 0.39]]
     """
 
     def __init__(self, *, l2: float = 1.0, classes: Any = None, max_iter: int = 100, tol: float = 1e-10) -> None:
@@ -71,8 +71,8 @@ class CumulativeLogit(ThresholdClassifier):
         """Fit to labels (n,), (n, 2), or `y_lower=` and `y_upper=`."""
         if not 0 <= self.l2 < np.inf:
             raise InputError(f"l2 is {self.l2!r}; it must be 0 or more")
-        X = self._rows(X, reset=True)
-        low, high = self._labels(y, y_lower, y_upper, X.shape[0])
+        rows = X = self._rows(X, reset=True)
+        low, high = ends = self._labels(y, y_lower, y_upper, X.shape[0])
         weight = np.ones(1)
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -96,6 +96,7 @@ class CumulativeLogit(ThresholdClassifier):
                 SeparationWarning,
                 stacklevel=2,
             )
+        self._say_if_one_grade(rows, *ends, stacklevel=3)
         return self
 
     def predict(self, X: Any) -> Array:

@@ -11,6 +11,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 from podium.errors import InputError
 from podium.ordinal.base import OrdinalClassifier, _checked
 from podium.ordinal.labels import Array, code_of
+from podium.ordinal.scaling import FeatureScale
 
 __all__ = ["OnlineClassifier"]
 
@@ -18,8 +19,10 @@ EMPTY = np.empty(0)
 NO_GRADES = np.empty(0, dtype=np.int32)
 NO_ORDER = np.empty(0, dtype=np.int64)
 NOT_FINITE = -2
+DENSE = 0.1  # share of entries from which a sparse table is treated as a dense one
 ROW = (8,)  # strides of doubles side by side
 PATIENCE = 2  # epochs without progress before `fit` stops
+WARM = 8  # rows until which the scale of the features is renewed at each; later whenever a quarter more was seen
 
 
 class OnlineClassifier(OrdinalClassifier):
@@ -27,6 +30,9 @@ class OnlineClassifier(OrdinalClassifier):
 
     A learner keeps its state in arrays made by `_start`; counters are kept here: examples seen, updates made, and the
     absolute errors of the predictions made just before each example was learned.
+
+    Where the learner standardises, it works on rows scaled by `_scale`, and what it tells is turned back. Scale and
+    candidates are renewed whenever the number of examples reaches `_until`, however the examples came.
     """
 
     max_iter: int
@@ -34,6 +40,7 @@ class OnlineClassifier(OrdinalClassifier):
     shuffle: bool
     random_state: Any
     warm_start: bool
+    _scale: FeatureScale | None
     _finds_infinity = False  # whether `_pass` itself refuses rows with NaN or infinity, and undoes what it did
 
     @property
@@ -71,8 +78,13 @@ class OnlineClassifier(OrdinalClassifier):
         low, high = self._labels(y, y_lower, y_upper, X.shape[0], known=self.classes_ if warm else None)
         strength = self._strength(self._weights(sample_weight, X))
         if not warm:
-            self._begin(X.shape[1])
-        self._epochs(X, low, high, strength)
+            self._begin(X.shape[1], sparse=_sparse(X))
+        if self._scale is not None:
+            self._squares_finite(X)
+            if strength.any():
+                self._scale.take(X if len(strength) == 1 else X[strength > 0], at_once=True)
+        self._epochs(X if self._scale is None else self._scale.apply(X), low, high, strength)
+        self._say_if_one_grade(X, low, high)
         return self
 
     def _epochs(self, X: Any, low: Array, high: Array, strength: Array) -> None:
@@ -105,18 +117,23 @@ class OnlineClassifier(OrdinalClassifier):
         known = self._known(classes, first)
         low, high = self._labels(y, y_lower, y_upper, X.shape[0], known=known)
         strength = self._strength(self._weights(sample_weight, X))
+        if self._standardizes() if first else self._scale is not None:
+            self._squares_finite(X)
         if first:
             self._set_classes(known)
-            self._begin(X.shape[1])
-        self._learn_rows(X, low, high, strength, NO_ORDER, predicted)
+            self._begin(X.shape[1], sparse=_sparse(X))
+        if self._scale is None:
+            self._learn_rows(X, low, high, strength, NO_ORDER, predicted)
+        else:
+            self._learn_scaled(X, low, high, strength, predicted)
         return self
 
     def progressive(self, X: Any, y: Any, *, classes: Any = None) -> Array:
         """`partial_fit` that returns the grades it predicted just before learning each row.
 
         >>> from podium.ordinal import PRank
-        >>> PRank(classes=[1, 2]).progressive([[-1.0], [1.0], [-1.0]], [1, 2, 1]).tolist()
-        [2, 2, 1]
+        >>> PRank(classes=[1, 2]).progressive([[-1.0], [1.0], [-1.0], [1.0]], [1, 2, 1, 2]).tolist()
+        [2, 1, 1, 2]
         """
         predicted = np.zeros(np.shape(X)[0], dtype=np.int32)
         self._partial_fit(X, y, classes, predicted=predicted)
@@ -137,11 +154,18 @@ class OnlineClassifier(OrdinalClassifier):
         low, high = (code, code) if code is not None else code_of(y, self._codes)
         if type(x) is not np.ndarray or x.dtype.char != "d" or x.shape != self._shape or x.strides != ROW:
             x = self._example(x)
+        if self._scale is not None and (self.n_seen_ < WARM or not self._learns_one_scaled()):
+            self._squares_finite(x[None], one=True)
+            ends = np.array([[low], [high]], dtype=np.int32)
+            self._learn_scaled(x[None], *ends, np.ones(1))
+            return self
         error = self._learn(x, low, high)
         self.n_seen_ += 1
         if error >= 0:
             self.n_updates_ += 1
             self._errors += error
+        if self.n_seen_ == self._until:
+            self._renew()
         return self
 
     def predict_one(self, x: Any) -> Any:
@@ -194,7 +218,15 @@ class OnlineClassifier(OrdinalClassifier):
             raise InputError("the grades are not known yet: pass classes=, from lowest to highest")
         return _checked(classes)
 
-    def _begin(self, n_features: int) -> None:
+    def _standardizes(self) -> bool:
+        """Whether the features are put on one scale on the way."""
+        raise NotImplementedError
+
+    def _learns_one_scaled(self) -> bool:
+        """Whether `_learn` can scale an example itself."""
+        return False
+
+    def _begin(self, n_features: int, *, sparse: bool = False) -> None:
         self._named = self.classes_.tolist()
         self._codes = {grade: code for code, grade in enumerate(self._named)}
         self._shape = (n_features,)
@@ -202,17 +234,65 @@ class OnlineClassifier(OrdinalClassifier):
         self.n_updates_ = 0
         self.n_iter_ = 1
         self._errors = 0
+        self._scale = FeatureScale.empty(n_features, centred=not sparse) if self._standardizes() else None
+        self._until = -1 if self._scale is None else 1
         self._start(n_features)
 
     def _learn_rows(
         self, X: Any, low: Array, high: Array, strength: Array, order: Array, predicted: Array | None = None
+    ) -> Array:
+        """One pass over rows on the learner's scale; a part of it at a time where something is renewed on the way."""
+        if self._scale is None:
+            return self._learn_part(X, low, high, strength, order, predicted)
+        order = order if len(order) else np.arange(X.shape[0])
+        totals, start = np.zeros(2), 0
+        while start < len(order):
+            part = order[start : start + self._until - self.n_seen_]
+            totals += self._learn_part(X, low, high, strength, part, predicted)
+            start += len(part)
+        return totals
+
+    def _learn_scaled(self, X: Any, low: Array, high: Array, strength: Array, predicted: Array | None = None) -> None:
+        """One pass in the rows' order, each scaled by what came before it."""
+        assert self._scale is not None
+        if len(strength) > 1 and not strength.all():
+            keep = strength > 0
+            X, low, high, strength = X[keep], low[keep], high[keep], strength[keep]
+        start = 0
+        while start < X.shape[0]:
+            part = slice(start, start + self._until - self.n_seen_)
+            Z = self._scale.take(X[part], at_once=self.n_seen_ < WARM)
+            each = strength if len(strength) == 1 else strength[part]
+            self._learn_part(Z, low[part], high[part], each, NO_ORDER, None if predicted is None else predicted[part])
+            start += Z.shape[0]
+
+    def _learn_part(
+        self, X: Any, low: Array, high: Array, strength: Array, order: Array, predicted: Array | None
     ) -> Array:
         totals = np.zeros(2)
         made = self._pass(X, low, high, strength, order, NO_GRADES if predicted is None else predicted, totals)
         self._errors += int(totals[0])
         self.n_seen_ += int(totals[1])
         self.n_updates_ += made
+        if self.n_seen_ == self._until:
+            self._renew()
         return totals
+
+    def _renew(self) -> None:
+        """Take in what was seen since the last time, and say when to come back."""
+        assert self._scale is not None
+        self._scale.renew()
+        self._until = self.n_seen_ + max(1, self.n_seen_ // 4 if self.n_seen_ >= WARM else 1)
+
+    def _squares_finite(self, X: Any, *, one: bool = False) -> None:
+        """Refuse NaN, infinity, and numbers whose squares overflow, before anything is learned from them."""
+        values = np.asarray(X.data if hasattr(X, "indptr") else X, dtype=np.float64).ravel()
+        with np.errstate(over="ignore", invalid="ignore"):
+            fine = bool(np.isfinite(values @ values))
+        if not fine and one:
+            finite(NOT_FINITE)
+        if not fine:
+            self._not_finite(X)
 
     def _weights(self, sample_weight: Any, X: Any) -> Array | None:
         if sample_weight is None:
@@ -225,6 +305,11 @@ class OnlineClassifier(OrdinalClassifier):
             raise InputError(f"max_iter is {self.max_iter!r}; it must be a whole number from 1 on")
         if self.tol is not None and not self.tol >= 0:
             raise InputError(f"tol is {self.tol!r}; it must be 0 or more, or None to run all max_iter epochs")
+
+
+def _sparse(X: Any) -> bool:
+    """Whether X is stored as sparse, and is: then centring it would cost too much."""
+    return hasattr(X, "indptr") and len(X.data) < DENSE * X.shape[0] * X.shape[1]
 
 
 def finite(code: int) -> int:

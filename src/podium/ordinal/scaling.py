@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from podium.kernels.ordinal_scale import standardise
 from podium.ordinal.labels import Array
 
-__all__ = ["inverse", "moments", "rescaled"]
+__all__ = ["FeatureScale", "inverse", "moments", "rescaled"]
 
 CONSTANT = 1e-10  # a column whose deviation is this small a part of its mean holds rounding, not information
 
@@ -50,3 +52,68 @@ def rescaled(X: Any, mean: Array, factor: Array) -> Any:
     scaled = X.copy()
     scaled.data = (X.data * factor[X.indices]).astype(X.dtype, copy=False)
     return scaled
+
+
+@dataclass
+class FeatureScale:
+    """Means and deviations of the features seen so far, and the rows made comparable by them.
+
+    A dense row x becomes (x - mean) / deviation; where the first table was sparse, x / deviation, which keeps zeros.
+    The scale in use stays until `renew` takes in the rows that came since: rows may come one by one or in tables.
+    """
+
+    centred: bool
+    count: int  # rows in the mean and the squares
+    pending: int  # rows since
+    squares: Array  # sum of squared deviations from the mean
+    metric: Array  # mean, 1 / deviation, and of the pending rows the sums of x - mean and of its square
+
+    @classmethod
+    def empty(cls, n_features: int, *, centred: bool) -> FeatureScale:
+        return cls(centred, 0, 0, np.zeros(n_features), np.zeros((4, n_features)))
+
+    @property
+    def origin(self) -> Array:
+        """What is subtracted from a row."""
+        origin: Array = self.metric[0] if self.centred else np.zeros_like(self.metric[0])
+        return origin
+
+    @property
+    def factor(self) -> Array:
+        factor: Array = self.metric[1]
+        return factor
+
+    def apply(self, X: Any) -> Any:
+        """The rows on the present scale."""
+        if hasattr(X, "indptr") and self.centred:
+            X = X.toarray()
+        return rescaled(X, self.origin, self.factor)
+
+    def take(self, X: Any, *, at_once: bool = False) -> Any:
+        """The rows on the present scale; they are counted for the next one. `at_once` counts them first."""
+        self.pending += X.shape[0]
+        if self.centred and not at_once:
+            rows = X.toarray() if hasattr(X, "indptr") else X
+            Z = np.empty(rows.shape)
+            standardise(rows, self.metric, Z)
+            return Z
+        mean, deviation = moments(X)
+        apart = mean - self.metric[0]
+        self.metric[2] += X.shape[0] * apart
+        self.metric[3] += X.shape[0] * (deviation**2 + apart**2)
+        if at_once:
+            self.renew()
+        return self.apply(X)
+
+    def renew(self) -> None:
+        """Take in the pending rows (Chan, Golub and LeVeque, 1979)."""
+        if not self.pending:
+            return
+        self.count += self.pending
+        mean, factor, sums, squares = self.metric
+        shift = sums / self.count
+        self.squares = np.maximum(self.squares + squares - sums * shift, 0.0)
+        mean += shift
+        factor[:] = inverse(mean, np.sqrt(self.squares / self.count))
+        sums[:] = squares[:] = 0.0
+        self.pending = 0
