@@ -46,9 +46,9 @@ def interval_labels(y: np.ndarray, K: int, share: float, rng: np.random.Generato
 def learner(kind: str, C: float, K: int):
     grades = np.arange(1, K + 1)
     if kind == "prank":
-        return PRank(classes=grades)
+        return PRank(classes=grades, standardize=False)
     if kind == "mcp":
-        return OrdinalPerceptron(classes=grades)
+        return OrdinalPerceptron(classes=grades, standardize=False)
     return PassiveAggressiveOrdinal(kind, C=C, average=False, classes=grades)
 
 

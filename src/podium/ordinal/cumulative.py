@@ -72,8 +72,8 @@ class CumulativeLogit(ThresholdClassifier):
         if not 0 <= self.l2 < np.inf:
             raise InputError(f"l2 is {self.l2!r}; it must be 0 or more")
         rows = X = self._rows(X, reset=True)
-        low, high = ends = self._labels(y, y_lower, y_upper, X.shape[0])
-        weight = np.ones(1)
+        low, high = self._labels(y, y_lower, y_upper, X.shape[0])
+        ends, weight = (low, high), np.ones(1)
         if sample_weight is not None:
             weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
             if not weight.any():
@@ -96,7 +96,7 @@ class CumulativeLogit(ThresholdClassifier):
                 SeparationWarning,
                 stacklevel=2,
             )
-        self._say_if_one_grade(rows, *ends, stacklevel=3)
+        self._say_if_one_grade(rows, ends[0], ends[1], stacklevel=3)
         return self
 
     def predict(self, X: Any) -> Array:

@@ -157,7 +157,7 @@ class OnlineClassifier(OrdinalClassifier):
         if self._scale is not None and (self.n_seen_ < WARM or not self._learns_one_scaled()):
             self._squares_finite(x[None], one=True)
             ends = np.array([[low], [high]], dtype=np.int32)
-            self._learn_scaled(x[None], *ends, np.ones(1))
+            self._learn_scaled(x[None], ends[0], ends[1], np.ones(1))
             return self
         error = self._learn(x, low, high)
         self.n_seen_ += 1
