@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from podium.errors import DataWarning, InputError
 from podium.io import replacing
+from podium.text import one_line, printable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +109,10 @@ def svg(figure: Figure, name: str) -> str:
 
 def _write(figure: Figure, file: Any, kind: str, dpi: int = 150, salt: str = "podium") -> None:
     import matplotlib
+    from matplotlib.text import Text
 
+    for written in figure.findobj(Text):  # titles, legends and notes; labels of ticks come through `short`
+        written.set_text(printable(written.get_text()))
     quiet = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {"Software": None})
     # Text stays text in SVG: light, searchable, and any letter the reader's fonts have.
     settings = {"svg.fonttype": "none", "svg.hashsalt": salt, "font.family": _fonts(), "axes.unicode_minus": True}
@@ -200,8 +204,8 @@ def label_width(names: Sequence[str], points: float) -> float:
 
 
 def short(item: Hashable, most: int = 34) -> str:
-    """A label on one line, cut in the middle where it is too long."""
-    text = " ".join(str(item).split())
+    """A label on one line, cut in the middle where it is too long; see `podium.text.one_line`."""
+    text = one_line(" ".join(str(item).split()))
     return text if len(text) <= most else f"{text[: most - 12]}…{text[-11:]}"
 
 

@@ -15,7 +15,7 @@ from podium.errors import InputError
 from podium.metrics.distances import kendall_tau
 from podium.places import ranks as ranks_of
 from podium.ranking import Ranking
-from podium.text import some
+from podium.text import some, storable
 from podium.uncertainty import quantile
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Differences:
 
         width = quantile(level)
         change = self.scores[1] - self.scores[0]
-        columns: dict[str, list[object]] = {"item": [str(item) for item in self.items]}
+        columns: dict[str, list[object]] = {"item": [storable(item) for item in self.items]}
         columns |= {"rank_a": self.ranks[0].tolist(), "rank_b": self.ranks[1].tolist()}
         columns |= {"climbed": (self.ranks[0] - self.ranks[1]).tolist()}
         columns |= {"score_a": self.scores[0].tolist(), "score_b": self.scores[1].tolist(), "change": change.tolist()}

@@ -45,7 +45,7 @@ def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> 
                 markersize=5, linewidth=1.2, label=label,
             )  # fmt: skip
     axes.axvline(0.0, color=SOFT, linewidth=0.8)
-    axes.set_yticks(place, [short(names[k]) for k in order])
+    axes.set_yticks(place, [short(names[k]) for k in order], parse_math=False)
     axes.set_ylim(-len(order) + 0.4, 0.6)
     what = "one standard deviation" if standard else "one unit"
     axes.set_xlabel(f"change of score by {what} of the feature, {100 * level:g} % interval")
@@ -95,7 +95,14 @@ def outliers(model: RABF, *, level: float = 0.95) -> Figure:
         axes.scatter(said[odd], scores[odd], s=26, color=VERMILLION, marker="D", label="better or worse")
     for name in far["item"].to_list()[:NAMED]:
         k = [str(item) for item in model.ranking_.items].index(name)
-        axes.annotate(short(name, 24), (said[k], scores[k]), xytext=(5, 3), textcoords="offset points", fontsize=8)
+        axes.annotate(
+            short(name, 24),
+            (said[k], scores[k]),
+            xytext=(5, 3),
+            textcoords="offset points",
+            fontsize=8,
+            parse_math=False,
+        )
     axes.set_xlabel("score that features alone give")
     axes.set_ylabel("score with the votes")
     axes.legend(frameon=False, fontsize=8, loc="upper left")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from podium.text import number
+from podium.text import number, storable
 from podium.uncertainty import FEW, Evidence, few_clusters
 
 if TYPE_CHECKING:
@@ -50,9 +50,9 @@ def _labels(items: Sequence[Hashable]) -> pl.Series:
     import polars as pl
 
     kinds = {type(item) for item in items}
-    if len(kinds) == 1 and kinds <= {str, int, float, bool}:
+    if len(kinds) == 1 and kinds <= {int, float, bool}:
         return pl.Series("item", items)
-    return pl.Series("item", [str(item) for item in items], dtype=pl.String)
+    return pl.Series("item", [storable(item) for item in items], dtype=pl.String)
 
 
 def sure_cells(

@@ -23,6 +23,7 @@ from podium.errors import InputError
 from podium.io import replacing
 from podium.ranking import Ranking
 from podium.report_sections import sections
+from podium.text import one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -122,13 +123,13 @@ class Report:
         if self.min_votes:
             frame = frame.filter(frame["comparisons"] >= self.min_votes)
         parts = [
-            f"<h1>{escape(self.title)}</h1>",
-            f"<p>{escape(_lead(self.ranking, frame, self.level))}</p>",
+            f"<h1>{_safe(self.title)}</h1>",
+            f"<p>{_safe(_lead(self.ranking, frame, self.level))}</p>",
             f'<p class="soft">{len(self.comparisons):,} votes on {len(self.comparisons.items):,} items</p>',
-            *(f'<p class="warn">{escape(text)}</p>' for text in self.warnings),
+            *(f'<p class="warn">{_safe(text)}</p>' for text in self.warnings),
             "<h2>Leaderboard</h2>",
             _table(frame, 2 if self.ranking.unit < 10 else 0, ROWS if self.top is None else self.top),
-            *(f'<p class="soft">{escape(text)}</p>' for text in self._meaning()),
+            *(f'<p class="soft">{_safe(text)}</p>' for text in self._meaning()),
             *sections(self.model, self.level),
             *self._pictures(),
             *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
@@ -138,11 +139,11 @@ class Report:
             _listed({"Ranker": self.method, "Made with": f"podium {__version__}"}),
         ]
         if self.command:
-            parts += ["<p>To make this page again:</p>", f"<pre>{escape(self.command)}</pre>"]
+            parts += ["<p>To make this page again:</p>", f"<pre>{_safe(self.command)}</pre>"]
         head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         body = "\n".join(parts)
         return (
-            f'<!doctype html>\n<html lang="en"><head>{head}<title>{escape(self.title)}</title>'
+            f'<!doctype html>\n<html lang="en"><head>{head}<title>{_safe(self.title)}</title>'
             f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
         )
 
@@ -253,7 +254,7 @@ def _table(frame: pl.DataFrame, digits: int, most: int) -> str:
         marks = (["band"] if sure and row["tier"] % 2 else []) + (["first"] if sure and row["tier"] != before else [])
         before = row["tier"]
         cells = [
-            f'<td class="n">{row["rank"]}</td><td class="item">{escape(str(row["item"]))}</td>',
+            f'<td class="n">{row["rank"]}</td><td class="item">{_safe(str(row["item"]))}</td>',
             f'<td class="n">{_number(row["score"], digits)}</td><td class="bar">{_bar(row, low, span, sure)}</td>',
         ]
         if sure:
@@ -266,6 +267,11 @@ def _table(frame: pl.DataFrame, digits: int, most: int) -> str:
     if len(frame) > len(rows):
         parts.append(f'<p class="soft">… and {len(frame) - len(rows):,} more items below.</p>')
     return "\n".join(parts)
+
+
+def _safe(text: object) -> str:
+    """Text from outside, as text of the page."""
+    return escape(one_line(text))
 
 
 def _bar(row: dict[str, Any], low: float, span: float, sure: bool) -> str:
@@ -290,22 +296,22 @@ def _number(value: float, digits: int) -> str:
 
 
 def _figure(figure: Any, name: str, said: str) -> str:
-    drawn = plots.svg(figure, name).replace("<svg", f'<svg role="img" aria-label="{escape(said)}"', 1)
+    drawn = plots.svg(figure, name).replace("<svg", f'<svg role="img" aria-label="{_safe(said)}"', 1)
     return f'<div class="figure">{drawn}</div>'
 
 
 def _listed(pairs: dict[str, str]) -> str:
-    return "<dl>" + "".join(f"<dt>{escape(k)}</dt><dd>{escape(v)}</dd>" for k, v in pairs.items()) + "</dl>"
+    return "<dl>" + "".join(f"<dt>{_safe(k)}</dt><dd>{_safe(v)}</dd>" for k, v in pairs.items()) + "</dl>"
 
 
 def _diagnosis(found: Diagnosis) -> list[str]:
     parts = ["<h2>Can the ranking be trusted?</h2>"]
     if found.against:
         said = f"This ranker does not say how votes vary, so residuals and p-values are those of {found.against}."
-        parts.append(f'<p class="soft">{escape(said)}</p>')
+        parts.append(f'<p class="soft">{_safe(said)}</p>')
     for finding in found.findings():
         mark = 'class="warn"' if finding.concern else ""
-        parts.append(f"<p {mark}><b>{escape(finding.name)}.</b> {escape(finding.text)}</p>")
+        parts.append(f"<p {mark}><b>{_safe(finding.name)}.</b> {_safe(finding.text)}</p>")
     rows = found.residuals.head(8).to_dicts()
     heads = (
         '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th><th class="n wide">Of votes</th>'
@@ -314,7 +320,7 @@ def _diagnosis(found: Diagnosis) -> list[str]:
     for row in rows:
         numbers = "".join(f'<td class="n">{row[name]:,.4g}</td>' for name in ("won", "expected"))
         numbers += f'<td class="n wide">{row["votes"]:,.4g}</td>'
-        ends = "".join(f'<td class="item">{escape(str(row[name]))}</td>' for name in ("item", "against"))
+        ends = "".join(f'<td class="item">{_safe(str(row[name]))}</td>' for name in ("item", "against"))
         parts.append(f"<tr>{ends}{numbers}</tr>")
     parts.append("</tbody></table>")
     return parts

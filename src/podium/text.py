@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import html
 import math
+import re
 import unicodedata
 from collections.abc import Collection, Hashable, Sequence
 
-__all__ = ["aligned", "html_table", "number", "one_line", "some", "width"]
+__all__ = ["aligned", "html_table", "number", "one_line", "printable", "some", "storable", "width"]
 
 
 def width(text: str) -> int:
@@ -30,26 +31,47 @@ def _columns(character: str) -> int:
 
 
 def one_line(label: object) -> str:
-    """A label as text that stays in its cell: line ends and control characters are written as escapes.
+    """A label as text that stays in its cell, on terminals, in pictures and on pages.
+
+    Line ends, control characters, marks that turn the direction of what follows, halves of characters and what XML has
+    no room for are written as escapes. Every label that people are shown goes through here; data files keep it raw.
 
     Examples
     --------
     >>> print(one_line("green\\ntea"))
     green\\ntea
+    >>> print(one_line("\\x1b[31mred\\u202e"))
+    \\x1b[31mred\\u202e
     """
-    text = str(label)
-    if text.isprintable():
-        return text
-    return "".join(_escaped(character) for character in text)
+    return _HOSTILE.sub(_escaped, str(label))
 
 
-def _escaped(character: str) -> str:
-    hostile = unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") or character in DIRECTIONS
-    return character.encode("unicode_escape").decode() if hostile else character
+def printable(text: str) -> str:
+    """The same for text of several lines, whose ends stay.
+
+    >>> printable("two\\nlines\\x00").splitlines()
+    ['two', 'lines\\\\x00']
+    """
+    return "\n".join(one_line(line) for line in text.split("\n"))
 
 
-# Marks that turn the direction of all that follows, also in other cells.
-DIRECTIONS = "\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+def storable(label: object) -> str:
+    """A label as text that files can hold: as it is, but for halves of characters, which no encoding has.
+
+    >>> storable("caf\xe9"), storable("\\ud800")
+    ('café', '\\\\ud800')
+    """
+    return str(label).encode("utf-8", "backslashreplace").decode()
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return found[0].encode("unicode_escape").decode()
+
+
+# C0 and C1 controls; marks of direction, ends of lines and paragraphs; annotations; surrogates and non-characters.
+_HOSTILE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u206f\ufeff\ufff9-\ufffb\ufffe\uffff\ud800-\udfff]"
+)
 
 
 def number(value: float, digits: int) -> str:
@@ -97,7 +119,7 @@ def html_table(heads: Sequence[str], columns: Sequence[Sequence[object]], notes:
     rows = [[one_line(cell) for cell in row] for row in zip(*columns, strict=True)]
     head = "".join(f"<th>{html.escape(cell)}</th>" for cell in heads)
     body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    below = "<br>".join(html.escape(note) for note in notes)
+    below = "<br>".join(html.escape(one_line(note)) for note in notes)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{below}</p>"
 
 

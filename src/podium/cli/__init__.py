@@ -13,6 +13,7 @@ import click
 from podium._version import __version__
 from podium.cli.words import spoken
 from podium.errors import PodiumError, PodiumWarning
+from podium.text import one_line
 
 __all__ = ["main", "run"]
 
@@ -54,7 +55,7 @@ def main() -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
     kind = "" if issubclass(category, PodiumWarning) else f"{category.__name__}: "
-    click.echo(f"warning: {kind}{spoken(str(message))}", err=True)
+    click.echo(one_line(f"warning: {kind}{spoken(str(message))}"), err=True)
 
 
 def _one_line(problem: click.ClickException) -> str:
@@ -79,10 +80,10 @@ def run(args: list[str] | None = None) -> None:
             problem.show()
             sys.exit(2)
         except click.ClickException as problem:
-            click.echo(f"podium: {_one_line(problem)}", err=True)
+            click.echo(one_line(f"podium: {_one_line(problem)}"), err=True)
             sys.exit(2)
         except PodiumError as problem:
-            click.echo(f"podium: {spoken(str(problem))}", err=True)
+            click.echo(one_line(f"podium: {spoken(str(problem))}"), err=True)
             sys.exit(2)
         except (click.exceptions.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)
@@ -97,5 +98,5 @@ def run(args: list[str] | None = None) -> None:
             sys.exit(0)
         except OSError as problem:
             where = f"{problem.filename}: " if problem.filename else ""
-            click.echo(f"podium: {where}{problem.strerror or problem}", err=True)
+            click.echo(one_line(f"podium: {where}{problem.strerror or problem}"), err=True)
             sys.exit(2)

@@ -10,6 +10,7 @@ import click
 
 from podium.cli.options import chosen_columns, column_options, output_options, seed_option, votes_argument
 from podium.cli.output import Output, counted, say, votes_on_items
+from podium.text import one_line
 
 __all__ = ["check"]
 
@@ -46,8 +47,8 @@ def check(votes: tuple[str, ...], out: Output, **given: Any) -> None:
         text += "\n\nPairs that fit least:" if rows else ""
         for row in rows:
             text += (
-                f"\n  {row['item']} won {row['won']:,.4g} of {row['votes']:,.4g} against {row['against']}, "
-                f"expected {row['expected']:,.3g} ({row['residual']:.1f} sd)"
+                f"\n  {one_line(row['item'])} won {row['won']:,.4g} of {row['votes']:,.4g} against "
+                f"{one_line(row['against'])}, expected {row['expected']:,.3g} ({row['residual']:.1f} sd)"
             )
     out.write_text(text)
     say(f"{votes_on_items(comparisons)}, {counted(given['replicates'], 'simulation')}")

@@ -16,7 +16,7 @@ import click
 from podium.cli.options import chosen_columns, column_options, level_option, output_options
 from podium.cli.output import Output, counted, say
 from podium.errors import InputError, PodiumWarning
-from podium.text import aligned, number
+from podium.text import aligned, number, one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -167,7 +167,7 @@ def _remark(found: Differences, frame: pl.DataFrame) -> None:
     say(f"{counted(len(found.items), 'item')} in both; {same}")
     for which, items in zip(("first", "second"), found.only, strict=True):
         if items:
-            some = ", ".join(str(item) for item in items[:5]) + (", …" if len(items) > 5 else "")
+            some = ", ".join(one_line(item) for item in items[:5]) + (", …" if len(items) > 5 else "")
             say(f"only in the {which}: {len(items):,} ({some})")
     if "significant" in frame.columns:
         many = int(frame["significant"].sum())

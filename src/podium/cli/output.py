@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from podium.errors import InputError
-from podium.text import aligned, number, one_line
+from podium.text import aligned, number, one_line, printable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -36,8 +36,8 @@ BAR = 32  # characters of the little interval plot
 
 
 def say(text: str) -> None:
-    """Words go to stderr."""
-    click.echo(text, err=True)
+    """Words go to stderr, and a label in them cannot steer the terminal."""
+    click.echo(printable(text), err=True)
 
 
 def counted(number: int, what: str) -> str:
@@ -106,7 +106,8 @@ class Output:
                 file.write(made.getvalue())
 
     def write_text(self, text: str) -> None:
-        """Write text as it is, on a terminal in its own encoding."""
+        """Write text for people, on a terminal in its own encoding; nothing in it can steer the terminal."""
+        text = printable(text)
         if self.path is None:
             click.echo(text)
             return

@@ -34,6 +34,7 @@ from podium.cli.output import Output, leaderboard, say, votes_on_items
 from podium.cli.show import Show
 from podium.errors import InputError, PodiumError
 from podium.pairwise import METHODS, ranker
+from podium.text import one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,7 +111,7 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     texts: list[Callable[[], str]] = []
     for value, comparisons in sets.items():
         if given["by"]:
-            say(f"{given['by']} = {value}")
+            say(one_line(f"{given['by']} = {value}"))
         with _about(given["by"], value):
             model = make().fit(comparisons, **features)
             ranking = _spread(model.ranking_, given)
@@ -141,7 +142,7 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
 
 def _shown(frame: pl.DataFrame, digits: int, title: str | None) -> str:
     text = leaderboard(frame, digits=digits)
-    return text if title is None else f"{title}\n{text}"
+    return text if title is None else f"{one_line(title)}\n{text}"
 
 
 def _refuse_idle_pictures(given: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from podium.diagnosis.misfit import Test
 from podium.diagnosis.steadiness import Reliability
+from podium.text import one_line, storable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -74,7 +75,8 @@ class Diagnosis:
             return
         worst = self.residuals.row(0, named=True)
         text = (
-            f"{worst['item']} won {worst['won']:,.4g} of {worst['votes']:,.4g} against {worst['against']}, expected "
+            f"{one_line(worst['item'])} won {worst['won']:,.4g} of {worst['votes']:,.4g} against "
+            f"{one_line(worst['against'])}, expected "
             f"{worst['expected']:,.3g}: {_chance(self.largest)}."
         )
         yield Finding("Largest residual", text, self.largest.p_value < ALARM)
@@ -108,14 +110,18 @@ class Diagnosis:
             # Without an item the ranks are those among the others.
             among = " among the others" if kind == "item" else ""
             text = (
-                f"The most influential {kind} is {first['dropped']}: without it, {first['moved']} goes from rank "
+                f"The most influential {kind} is {one_line(first['dropped'])}: without it, {one_line(first['moved'])} "
+                f"goes from rank "
                 f"{first['rank_before']} to {first['rank_after']}{among}, and {first['swaps']:,} "
                 f"{'pair changes' if first['swaps'] == 1 else 'pairs change'} order."
             )
-        others = found.filter((found["leader"] != str(self.leader)) & (found["dropped"] != str(self.leader)))
+        own = storable(self.leader)
+        others = found.filter((found["leader"] != own) & (found["dropped"] != own))
         if len(others):
             row = others.row(0, named=True)
-            text += f" Without {row['dropped']}, {row['leader']} would lead instead of {self.leader}."
+            text += (
+                f" Without {one_line(row['dropped'])}, {one_line(row['leader'])} would lead instead of {one_line(own)}."
+            )
         return Finding(f"Influence of a{'n' if kind == 'item' else ''} {kind}", text, len(others) > 0)
 
     def to_dict(self) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from podium.diagnosis.table import Model, Table
 from podium.pairs import Adjacency, Pairs
 from podium.solvers import LinearSolver, Rows
+from podium.text import storable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -95,7 +96,7 @@ class Fit:
             votes, won, expected = self.votes[k], self.won[k], self.expected[k]
             if not up:
                 won, expected = votes - won, votes - expected
-            names = [str(items[end]) for end in ends]
+            names = [storable(items[end]) for end in ends]
             rows.append((*names, float(votes), float(won), float(expected), float(abs(self.residual[k]))))
         return pl.DataFrame(rows, ["item", "against", "votes", "won", "expected", "residual"], orient="row")
 

@@ -15,6 +15,7 @@ from podium.errors import InputError
 from podium.metrics.distances import kendall_tau
 from podium.places import ranks
 from podium.splits import deal, share, take
+from podium.text import storable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -25,7 +26,7 @@ Floats = NDArray[np.float64]
 
 MOST = 50  # items and judges whose influence is tried: those with the most votes
 FEWEST = 10  # of them, however many votes there are
-ROWS = 20_000_000  # votes that all these refits may look at together
+ROWS = 5_000_000  # votes that all these refits may look at together
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,9 @@ def reliability(votes: Comparisons, refit: Refit, splits: int, rng: np.random.Ge
             return None
         correlations.append(float(np.clip(np.corrcoef(one, other)[0, 1], -1.0, 1.0)))
         agreements.append((1 + kendall_tau(one, other)) / 2)
-    return Reliability(float(np.mean(correlations)), min(correlations), max(correlations), float(np.mean(agreements)))
+    low, high = min(correlations), max(correlations)
+    mean = float(np.clip(np.mean(correlations), low, high))  # rounding may put the mean of equal numbers outside them
+    return Reliability(mean, low, high, float(np.mean(agreements)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,7 +155,7 @@ def influence_frame(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
 
     schema = {"kind": pl.String, "dropped": pl.String, "votes": pl.Float64, "leader": pl.String, "moved": pl.String}
     schema |= {"rank_before": pl.Int64, "rank_after": pl.Int64, "shift": pl.Float64, "swaps": pl.Int64}
-    text = [
-        (kind, str(dropped), size, str(leader), str(moved), *rest) for kind, dropped, size, leader, moved, *rest in rows
-    ]
+    text = []
+    for kind, dropped, size, leader, moved, *rest in rows:
+        text.append((kind, storable(dropped), size, storable(leader), storable(moved), *rest))
     return pl.DataFrame(text, schema, orient="row").sort("swaps", "shift", descending=True, maintain_order=True)
