@@ -158,14 +158,19 @@ class Adjacency:
         n = len(self)
         if self.is_strongly_connected:
             return np.zeros(n, dtype=bool), np.zeros(n, dtype=bool)
+        _, _, won, lost = self._by_item
+        root = int(np.argmax(np.where(won & lost, np.diff(self.start), -1)))
+        below, above = self._reached(1, root), self._reached(2, root)  # whom the root's group beats, who beats it
+        if 2 * np.count_nonzero((below >= 0) & (above >= 0)) > n:  # more than half: no group is larger
+            return below < 0, above < 0
         sizes = np.bincount(self.strong_components)
         if sizes.max() == 1:
             met = np.diff(self.start)
             owner = np.repeat(np.arange(n), met)
-            won = np.bincount(owner, self.wins > 0, n)
-            return (won > 0) | (met == 0), (won < met) | (met == 0)
+            beaten = np.bincount(owner, self.wins > 0, n)
+            return (beaten > 0) | (met == 0), (beaten < met) | (met == 0)
         core = int(np.argmax(self.strong_components == int(sizes.argmax())))
-        below, above = self._reached(1, core), self._reached(2, core)  # whom the core beats, who beats it
+        below, above = self._reached(1, core), self._reached(2, core)
         return below < 0, above < 0
 
     def _reached(

@@ -34,6 +34,8 @@ BAND_FLOPS = 4e8  # work allowed to one banded factorisation
 SINGLE = 100_000  # items beyond which strengths are cached in single precision (the final check is in double)
 CHEAP = 200_000  # meetings up to which a sweep or two more cost nothing worth saving
 PATIENCE = 25  # sweeps that Newton is worth
+SEPARATES = 12.0  # effect of a covariate or side, in log-odds on a typical row, that has no finite optimum
+MOST_ROUNDING = 1e-3  # longest Newton step, in log-odds, that may be left to rounding once steps stop shrinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,8 @@ class Solution:
     """Where a solver ended: the optimum if `converged`.
 
     `gap` is the largest slope left, as a share of the item's own votes: expected and observed wins differ by no more.
-    `tol` is asked of the scores, in log-odds; the gap is held to it too.
+    `tol` is asked of the scores, in log-odds; the gap is held to it too. A small gap alone says little where a group
+    hangs on a penalty or on few votes while its own votes are many: what is left to go is then judged by Newton's step.
     """
 
     scores: Floats
@@ -82,11 +85,25 @@ def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int) -> Sol
         if decrement == 0.0 or slower * longest <= caution * tol * (1.0 - slower):
             item_slopes(a.start, a.partner, a.total, points, ridge, scores, np.exp(scores), slopes, curvatures)
             gap = float(np.max(np.abs(slopes) / yardstick))
+            if _may_creep(a, ridge, caution * tol):
+                break
             if gap <= tol:
                 return Solution(scores, np.empty(0), sweep, "coordinate", gap, True)
         if sweep >= 4 and _sweeps_left(shrink, longest, tol) > PATIENCE:
             break
     return Solution(scores, np.empty(0), sweep, "coordinate", gap, False)
+
+
+def _may_creep(a: Adjacency, ridge: float, seen: float) -> bool:
+    """Whether a whole group may creep by steps shorter than `seen`, so that sweeps look settled while it is on its way.
+
+    What moves a group is the penalty, or the votes that tie it to the rest; each sweep moves it by that over the weight
+    of its items' own votes.
+    """
+    heaviest = 10.0 * seen * float(a.sums[1].max())
+    if ridge > heaviest:
+        return False
+    return not a.is_strongly_connected or max(ridge, 0.1 * float(a.total.min())) < heaviest
 
 
 def _sweeps_left(shrink: float, longest: float, tol: float) -> float:
@@ -199,18 +216,41 @@ def newton(
         np.zeros(p) if extras is None else extras,
     )
     linear = LinearSolver(rows, 2.0 * l2, how)
-    for step in range(max_iter + 1):
-        gap = _gap(here, votes)
-        if gap <= 1e-3 * tol or step == max_iter:  # convergence is quadratic: asking for more costs a step at most
-            break
-        # Inexact Newton: solve only as well as this far from the optimum deserves.
+    gap, left, step = _gap(here, votes), np.inf, 0
+    while step < max_iter:
+        # Inexact Newton: solve only as well as this far from the optimum deserves, and to the end before believing it.
         du, de = _direction(here, linear, min(0.05, 0.1 * gap))
+        if linear.how == "pcg" and _longest(rows, du, de) <= 10.0 * tol:
+            du, de = _direction(here, linear, 0.0)
+        before, left = left, _longest(rows, du, de)
         there = _search(rows, loss, l2, here, du, de)
         if there is None:  # no descent in floating point: as good as it gets
             break
-        here = there
+        here, step = there, step + 1
+        gap = _gap(here, votes)
+        # Convergence is quadratic, so the step just taken bounds what is left. Steps that stop shrinking are rounding.
+        if left <= tol or 0.5 * before < left <= MOST_ROUNDING:
+            break
+        if gap <= 1e-3 * tol and _runs_away(rows, here.extras):  # for ever: every step finds the votes likelier
+            left = 0.0
+            break
     found = here.scores - here.scores.mean() if l2 == 0 else here.scores  # the loss does not feel a shift
-    return Solution(found, here.extras, step, linear.how, gap, gap <= tol)
+    return Solution(found, here.extras, step, linear.how, gap, gap <= tol and left <= max(tol, MOST_ROUNDING))
+
+
+def _runs_away(rows: Rows, extras: Floats) -> bool:
+    """Whether an unpenalised effect is on its way to infinity."""
+    if rows.design is None:
+        return False
+    size = np.sqrt(np.mean(rows.design**2, axis=0))
+    return bool(np.any(np.abs(extras[: len(size)]) * size > SEPARATES))
+
+
+def _longest(rows: Rows, du: Floats, de: Floats) -> float:
+    """The largest change a step makes to a score, to the effect of side and covariates on a row, or to log ν."""
+    p = 0 if rows.design is None else rows.design.shape[1]
+    moved = [du, de[p:]] if rows.design is None else [du, rows.design @ de[:p], de[p:]]
+    return max(float(np.max(np.abs(each), initial=0.0)) for each in moved)
 
 
 def _gap(point: Point, votes: Floats) -> float:
@@ -257,6 +297,7 @@ class LinearSolver:
     def __init__(self, rows: Rows, ridge: float, how: str | None = None) -> None:
         self.rows, self.ridge = rows, ridge
         self.order: NDArray[Any] | None = None
+        self.firm: NDArray[Any] | None = None
         self.band = 0
         self.log_determinant = float("nan")  # of the matrix last factored; conjugate gradients do not know it
         if how is None and rows.n <= DENSE:
@@ -282,14 +323,32 @@ class LinearSolver:
         """Return a function that solves for a right-hand side, to a relative residual of `accuracy` when iterating."""
         diagonal = np.zeros(self.rows.n)
         scatter_sum(self.rows.left, self.rows.right, curvature, diagonal)
-        # Without a penalty the shift of a component has no curvature; a whiff of it makes the matrix regular.
-        ridge = max(self.ridge, 1e-10 * float(diagonal.mean()), 1e-300)
-        diagonal += ridge
-        if self.how == "dense":
-            return self._dense(curvature, diagonal)
-        if self.how == "banded":
-            return self._banded(curvature, diagonal)
-        return self._conjugate(curvature, diagonal, ridge, accuracy)
+        mean = max(float(diagonal.mean()), 1e-300)
+        if self.how == "pcg":
+            ridge = max(self.ridge, 1e-12 * mean)
+            return self._conjugate(curvature, diagonal + ridge, ridge, accuracy)
+        solver = self._dense if self.how == "dense" else self._banded
+        if self.ridge > 0:
+            return solver(curvature, diagonal + max(self.ridge, 1e-16 * mean))
+        # Without a penalty the shift of a component has no curvature. One item of each held fast makes the matrix
+        # regular and leaves all differences as they are: a force that sums to zero needs nothing to hold it.
+        held = diagonal + 1e-15 * mean
+        held[self._one_of_each()] += mean
+        try:
+            return solver(curvature, held)
+        except np.linalg.LinAlgError:  # a chance of exactly 0 or 1 has cut the graph
+            return solver(curvature, diagonal + 1e-10 * mean)
+
+    def _one_of_each(self) -> NDArray[Any]:
+        """An item of every component."""
+        if self.firm is None:
+            from scipy.sparse import coo_array
+            from scipy.sparse.csgraph import connected_components
+
+            r = self.rows
+            graph = coo_array((np.ones(len(r.left)), (r.left, r.right)), shape=(r.n, r.n))
+            self.firm = np.unique(connected_components(graph, directed=False)[1], return_index=True)[1]
+        return self.firm
 
     def _dense(self, curvature: Floats, diagonal: Floats) -> Callable[[Floats], Floats]:
         from scipy.linalg import cho_factor, cho_solve

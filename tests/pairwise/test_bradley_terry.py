@@ -14,7 +14,7 @@ from podium import BradleyTerry, Comparisons, solvers
 from podium.errors import ConnectivityWarning, ConvergenceError, InputError, NotFittedError, SeparationWarning
 
 from helpers import as_comparisons, sided, simulate, thin_data
-from reference import newton
+from reference import newton, newton_in_long_double
 from strategies import votes
 
 
@@ -344,6 +344,36 @@ def test_covariates_that_say_nothing_or_the_same_are_refused():
     twice = Comparisons.from_arrays(winner, loser, covariates={"x": x, "double": 2 * x}, items=range(5))
     with pytest.raises(InputError, match="x, double: one follows from the others"):
         BradleyTerry().fit(twice)
+
+
+def three_groups(scale, bridge, rng):
+    """Three groups of four that voted much among themselves, each beating the next; with `bridge` lightly beaten."""
+    rows = []
+    for base in (0, 4, 8):
+        for _ in range(30):
+            i = int(rng.integers(4))
+            rows.append((base + i, base + (i + int(rng.integers(1, 4))) % 4, float(rng.random() < 0.6), scale))
+        rows += [(base + i, base + (i + 1) % 4, 1.0, scale) for i in range(4)]
+    rows += [(base + i, base + 4 + i, 1.0, scale) for base in (0, 4) for i in range(3)]
+    if bridge:
+        rows += [(base + 4, base, 1.0, 0.01 * min(scale, 1.0)) for base in (0, 4)]
+    return rows
+
+
+@pytest.mark.parametrize("scale", [1e-6, 1e-3, 1.0, 1e3, 1e6, 1e8])
+@pytest.mark.parametrize(("l2", "bridge"), [(0.0, True), (1e-3, True), (1.0, True), (1e-3, False), (1.0, False)])
+@pytest.mark.parametrize("how", ["as it likes", "pcg"])
+def test_scores_are_as_near_the_optimum_as_asked_whatever_the_weights(scale, l2, bridge, how, monkeypatch):
+    """A group hangs on the penalty or a hundredth of a vote while its own votes weigh millions."""
+    if how == "pcg":
+        monkeypatch.setattr(solvers, "DENSE", 0)
+        monkeypatch.setattr(solvers, "BAND_FLOPS", 0)
+    rows = three_groups(scale, bridge, np.random.default_rng(11))
+    with thin_data():
+        found = BradleyTerry(l2=l2).fit(as_comparisons(12, rows)).ranking_.scores
+    truth = newton_in_long_double(12, rows, l2)
+    loose = 30.0 if scale * 1e2 > 1e9 * max(l2, 1e-2) else 3.0  # there rounding of the sums is what is left
+    assert_allclose(found - found.mean(), truth - truth.mean(), atol=loose * 1e-6)
 
 
 @pytest.mark.parametrize("scale", [1e-12, 1e12])

@@ -114,10 +114,10 @@ def logistic_rows(
         for k in range(margin.shape[0]):
             tail: cython.double = exp(-fabs(margin[k]))  # at most 1, so nothing overflows
             small: cython.double = tail / (1.0 + tail)
-            chance: cython.double = 1.0 - small if margin[k] > 0 else small
             # log(1 + exp(margin)) - share * margin
             loss += total[k] * (log1p(tail) + (margin[k] if margin[k] > 0 else 0.0)) - points[k] * margin[k]
-            slope[k] = total[k] * chance - points[k]
+            # Exact for a row that one side won throughout, whose slope is tiny beside its weight.
+            slope[k] = (total[k] - points[k]) - total[k] * small if margin[k] > 0 else total[k] * small - points[k]
             curvature[k] = total[k] * small * (1.0 - small)
     return loss
 

@@ -18,7 +18,7 @@ from podium.likelihoods import DavidsonRows, LogisticRows
 from podium.places import settled
 from podium.ranking import Ranking
 from podium.rows import pull_rows, vote_rows
-from podium.solvers import Rows, Solution, coordinate_newton, evaluate, newton
+from podium.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton
 from podium.uncertainty import Evidence, extra_std_errors
 
 __all__ = ["BradleyTerry"]
@@ -348,7 +348,7 @@ class _Model:
             return
         size = np.sqrt(np.mean(design**2, axis=0))
         for name, scale, effect in zip(self.columns, size, found.extras, strict=False):
-            if name != "tie" and abs(effect) * scale > 12.0:
+            if name != "tie" and abs(effect) * scale > SEPARATES:
                 what = "the side" if name == "side" else f"covariate {name.removeprefix('covariate:')!r}"
                 warnings.warn(
                     f"{what} separates the votes (almost) perfectly: its effect {effect:.3g} has no finite optimum; "
