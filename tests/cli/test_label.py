@@ -156,3 +156,136 @@ def test_a_pattern_without_columns_a_table_without_rows_and_lines_without_labels
     code, _, err = call(capfd, "fit", folder / "none.svm", "--save", folder / "m.podium")
     assert code == 2
     assert "no row has a label" in err
+
+
+BASE = "name,f,g,tag_a,tag_b\nx,1,2,1,0\ny,2,1,0,1\nz,3,1,1,1\n"
+
+
+@pytest.fixture
+def fitted(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "base.csv").write_text(BASE)
+    ok(capfd, "fit", "base.csv", "--labels", "tag_*", "--id", "name", "--save", "m")
+    return tmp_path
+
+
+def test_no_column_of_the_user_is_overwritten(fitted, capfd):
+    """Whatever the predictions add, an --id of that name is refused."""
+    out, _ = ok(capfd, "predict", "base.csv", "--model", "m", "--id", "name")
+    added = [column for column in out.splitlines()[0].split(",") if column != "name"]
+    assert len(added) == 4
+    for name in added:
+        (fitted / "same.csv").write_text(BASE.replace("name", name))
+        code, out, err = call(capfd, "predict", "same.csv", "--model", "m", "--id", name)
+        assert (code, out) == (2, "")
+        assert f"--id {name}: the predictions have a column {name!r} of their own; rename yours" in err
+
+
+def test_names_of_any_kind_are_carried_as_they_are(fitted, capfd):
+    frame = pl.read_csv("base.csv").with_columns(
+        when=pl.Series(["2020-01-01", None, "2020-01-03"]).str.to_date(),
+        number=pl.Series([9007199254740993, None, 2]),
+        flag=pl.Series([True, None, False]),
+        kind=pl.Series(["a", "b", "a"], dtype=pl.Categorical),
+        some=pl.Series([None, "é", None]),
+    )
+    frame.write_parquet("names.parquet")
+    names = ["name", "when", "number", "flag", "kind", "some"]
+    given = [part for name in names for part in ("--id", name)]
+    call(capfd, "predict", "names.parquet", "--model", "m", *given, "--top", 1, "--output", "out.parquet")
+    again = pl.read_parquet("out.parquet")
+    for name in names:
+        assert again[name].cast(pl.String).to_list() == frame[name].cast(pl.String).to_list()
+    for form in ("csv", "json", "jsonl", "table"):
+        out, _ = ok(capfd, "predict", "names.parquet", "--model", "m", *given, "--top", 1, "--format", form)
+        assert "9007199254740993" in out
+
+
+ODD_TABLES = {
+    "empty.csv": ("", "is empty"),
+    "head.csv": ("f,tag_a,tag_b\n", "has no rows"),
+    "twice.csv": ("f,f,tag_a\n1,2,1\n", "the header names 'f' 2 times"),
+    "below.csv": ("f,tag_a,tag_b\n1,1,0\n2,0,-1\n", "row 2: relevance -1 of label 'tag_b'"),
+    "nan.csv": ("f,tag_a,tag_b\n1,nan,0\n2,0,1\n", "row 1: relevance nan of label 'tag_a'"),
+    "words.csv": ("f,tag_a,tag_b\n1,yes,no\n2,no,yes\n", "column 'tag_a' holds text"),
+    "nan-feature.csv": ("f,tag_a,tag_b\n1,1,0\nnan,0,1\n", "row 2: 'f' is NaN"),
+    "hole.csv": ("f,tag_a,tag_b\n1,1,0\n,0,1\n", "row 2: 'f' is empty"),
+    "infinite.csv": ("f,tag_a,tag_b\n-inf,1,0\n2,0,1\n", "row 1: 'f' is infinite"),
+    "huge.csv": ("f,tag_a,tag_b\n1e300,1,0\n2,0,1\n", "1e+300 is so large"),
+    "ragged.csv": ("f,tag_a,tag_b\n1,1\n2,0,1,7\n", "row 1: 2 fields where the header has 3"),
+    "no-features.csv": ("tag_a,tag_b\n1,0\n0,1\n", "no column is left for features"),
+    "nothing.csv": ("f,tag_a,tag_b\n1,0,0\n2,0,0\n", "none of the 2 examples has a relevant label"),
+    "day.csv": ("f,d,tag_a\n1,2020-01-01,1\n2,2020-01-02,0\n", "column 'd' is not numeric"),
+    "latin.csv": ("f,tag_\xe9\n1,1\n2,0\n".encode("latin-1"), "is not UTF-8 text"),
+    "junk.parquet": ("junk", "is not Parquet"),
+    "empty.svm": ("", "is empty"),
+    "comment.svm": ("# nothing\n\n", "is empty"),
+    "latin.svm": (b"0 0:1\n1 0:2 # \xe9\n", "row 2: byte 0xe9 is not UTF-8 text"),
+    "nan.svm": ("# first\n0 0:1\n1 0:nan\n", "row 3: feature 0 is nan"),
+    "infinite.svm": ("0 0:1e400\n1 0:1\n", "row 1: feature 0 is inf"),
+    "feature-twice.svm": ("0 0:1\n1 0:2 0:3\n", "row 2: feature 0 is given twice"),
+    "label-twice.svm": ("0,0 0:1\n1 0:2\n", "row 1: label 0 is given twice"),
+    "far.svm": ("0 99999999999999999999:1\n", "row 1: feature 99999999999999999999 is beyond"),
+    "below.svm": ("-1 0:1\n", "row 1: label -1 is below 0"),
+    "no-features.svm": ("0\n1\n", "no row has a feature"),
+    "no-labels.svm": (" 0:1\n 0:2\n", "no row has a label"),
+    "half.svm": ("0 0:\n", "row 1 is not 'label,label feature:value"),
+    "fraction.svm": ("0.5 0:1\n", "row 1 is not 'label,label feature:value"),
+    "query.svm": ("1 qid:3 0:1\n", "row 1 is not 'label,label feature:value"),
+    "zero.svm": ("\0\n", "row 1 is not 'label,label feature:value"),
+}
+
+
+@pytest.mark.parametrize("name", list(ODD_TABLES))
+def test_a_damaged_table_is_named_in_one_sentence(tmp_path, capfd, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    content, says = ODD_TABLES[name]
+    (tmp_path / name).write_bytes(content if isinstance(content, bytes) else content.encode())
+    labels = [] if name.endswith(".svm") else ["--labels", "tag_*"]
+    code, out, err = call(capfd, "fit", name, *labels, "--save", "m")
+    assert (code, out) == (2, "")
+    assert says in err
+    assert len(err.strip().splitlines()) == 1
+    assert not (tmp_path / "m").exists()
+
+
+def test_odd_names_are_refused_in_one_sentence(fitted, capfd):
+    (fitted / "void.csv").write_text("name,f,g\n,1,2\n,2,1\n")
+    pl.DataFrame({"name": [[1], [2]], "f": [1.0, 2.0], "g": [1.0, 2.0]}).write_parquet("lists.parquet")
+    for args, says in (
+        (["predict", "void.csv", "--model", "m", "--id", "name"], "void.csv: row 1: 'name' is empty, as in every row"),
+        (["predict", "lists.parquet", "--model", "m", "--id", "name"], "column 'name' holds lists or structures"),
+        (
+            ["fit", "base.csv", "--labels", "tag_*", "--id", "tag_a", "--save", "n"],
+            "a label by --labels and a name by --id",
+        ),
+        (
+            ["evaluate", "base.csv", "--labels", "tag_*", "--model", "m", "--at", "1", "--relevant-from", "9"],
+            "so nothing",
+        ),
+        (
+            ["evaluate", "base.csv", "--labels", "tag_*", "--model", "m", "--at", "1", "--relevant-from", "0"],
+            "irrelevant",
+        ),
+        (
+            ["fit", "base.csv", "--labels", "tag_*", "--id", "name", "--save", "n", "--C", "inf"],
+            "--C inf: it must be finite",
+        ),
+    ):
+        code, out, err = call(capfd, *args)
+        assert (code, out) == (2, "")
+        assert says in err
+        assert len(err.strip().splitlines()) == 1
+
+
+def test_an_empty_label_column_and_yes_or_no_are_relevance(tmp_path, capfd, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "void.csv").write_text("f,tag_a,tag_b\n1,,0\n2,,1\n")
+    ok(capfd, "fit", "void.csv", "--labels", "tag_*", "--save", "m")
+    frame = pl.DataFrame({"f": [1.0, 2.0], "tag_a": [True, False], "tag_b": [False, True]})
+    frame.write_parquet("yes.parquet")
+    ok(capfd, "fit", "yes.parquet", "--labels", "tag_*", "--save", "m")
+    yes = ok(capfd, "predict", "yes.parquet", "--model", "m")[0]
+    frame.with_columns(pl.col("tag_a", "tag_b").cast(pl.Int8)).write_parquet("one.parquet")
+    ok(capfd, "fit", "one.parquet", "--labels", "tag_*", "--save", "n")
+    assert ok(capfd, "predict", "one.parquet", "--model", "n")[0] == yes

@@ -56,7 +56,7 @@ def test_the_gain_of_a_grade_is_the_grade_as_in_trec_or_grows_with_its_power(fil
 
 def test_precision_counts_documents_not_grades(files, capfd):
     (files / "all").write_text("q1 Q0 a 1 3 x\nq1 Q0 c 2 2 x\nq1 Q0 b 3 1 x\n")
-    for option, share in (([], 1.0), (["--relevant-from", "2"], 0.5), (["--relevant-from", "3"], 0.0)):
+    for option, share in (([], 1.0), (["--relevant-from", "2"], 0.5)):
         out, _ = ok(capfd, files / "qrels", files / "all", *EACH, "-m", "prec@2", *option)
         assert {row["query"]: row["prec@2"] for row in json.loads(out)}["q1"] == share
 
@@ -80,6 +80,120 @@ def test_a_small_p_is_never_written_as_0(files, capfd):
     assert "0.0000" not in out
     out, _ = ok(capfd, files / "qrels", files / "run", files / "other", "-m", "ap", "--format", "json")
     assert 0 < json.loads(out)[1]["p"] < 1e-4
+
+
+TREC = "query Q0 document rank score tag"
+ODD_JUDGEMENTS = {
+    "empty": (b"", "is empty"),
+    "blank": (b"\n \n", "is empty"),
+    "bytes": (b"\xff\xfe\x00q", "cannot be read"),
+    "twice": (b"q1 0 a 1\n\nq2 0 a 1\nq1 0 a 0\n", "row 4: document 'a' of query 'q1' is there twice"),
+    "nan": (b"\nq1 0 a nan\n", "row 2: relevance is NaN"),
+    "infinite": (b"q1 0 a 1\nq1 0 b inf\n", "row 2: relevance is infinite"),
+    "words": (b"q1 0 a high\n", "row 1 is not 'query 0 document relevance'"),
+    "a-run": (b"q1 Q0 a 1 0.9 x\n", "row 1 is not 'query 0 document relevance'"),
+    "nothing": (b"q1 0 a 0\nq1 0 b -1\n", "none of the 1 rows has a relevant label"),
+    "empty.csv": (b"", "is empty"),
+    "head.csv": (b"query,doc,relevance\n", "has no rows"),
+    "hole.csv": (b"query,doc,relevance\nq1,a,1\nq1,b,\n", "row 2 lacks a query, doc or relevance"),
+    "words.csv": (b"query,doc,relevance\nq1,a,1\nq1,b,high\n", "row 2: relevance 'high' is not a number"),
+    "lacks.csv": (b"query,relevance\nq1,1\n", "has no column 'doc'"),
+}
+ODD_RUNS = {
+    "empty": (b"", "is empty"),
+    "blank": (b"\n \n", "is empty"),
+    "bytes": (b"\xff\xfe\x00q", "cannot be read"),
+    "twice": (b"q1 Q0 a 1 2 x\nq1 Q0 b 2 1 x\n\nq1 Q0 a 3 0 x\n", "row 4: document 'a' of query 'q1' is there twice"),
+    "nan": (b"q1 Q0 a 1 1 x\nq1 Q0 b 2 nan x\n", "row 2: score is NaN"),
+    "words": (b"q1 Q0 a 1 high x\n", f"row 1 is not '{TREC}'"),
+    "judged": (b"q1 0 a 1\n", f"row 1 is not '{TREC}'"),
+    "others": (b"q8 Q0 a 1 1 x\nq9 Q0 a 1 1 x\n", "answers none of the 3 judged queries: they are ['q1', 'q2', 'q3']"),
+    "empty.csv": (b"", "is empty"),
+    "head.csv": (b"query,doc,score\n", "has no rows"),
+    "hole.csv": (b"query,doc,score\nq1,a,1\n,b,2\n", "row 2 lacks a query, doc or score"),
+    "nan.csv": (b"query,doc,score\nq1,a,nan\n", "row 1: score is NaN"),
+    "twice.csv": (b"query,doc,score\nq1,a,1\nq1,a,2\n", "row 2: document 'a' of query 'q1' is there twice"),
+    "words.csv": (b"query,doc,score\nq1,a,x\n", "row 1: score 'x' is not a number"),
+}
+
+
+@pytest.mark.parametrize("form", [[], ["--per-query"], ["--gain", "exp"]])
+@pytest.mark.parametrize(("name", "role"), [(n, "qrels") for n in ODD_JUDGEMENTS] + [(n, "run") for n in ODD_RUNS])
+def test_a_damaged_file_is_named_in_one_sentence(files, capfd, name, role, form):
+    content, says = (ODD_JUDGEMENTS if role == "qrels" else ODD_RUNS)[name]
+    path = files / f"odd-{name}"
+    path.write_bytes(content)
+    pair = (path, files / "run") if role == "qrels" else (files / "qrels", path)
+    code, out, err = call(capfd, *pair, *form)
+    assert (code, out) == (2, "")
+    assert says in err
+    assert str(path) in err or "none of the 1 rows" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+COLUMNS = {"query": ["q1", "q2"], "doc": ["a", "a"], "score": [2.0, 1.0]}
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "says"),
+    [
+        ("score", [[1.0], [2.0]], "column 'score' holds lists or structures; numbers are needed"),
+        ("query", [["q1"], ["q2"]], "column 'query' holds lists or structures; names are needed"),
+        ("doc", [b"a", b"b"], "column 'doc' holds raw bytes; names are needed"),
+        ("score", [True, False], "column 'score' holds yes or no; numbers are needed"),
+        ("score", [None, None], "row 1 lacks a query, doc or score"),
+        ("score", ["2020-01-01", "x"], "row 1: score '2020-01-01' is not a number"),
+    ],
+)
+def test_columns_of_another_kind_are_named(files, capfd, name, column, says):
+    pl.DataFrame(COLUMNS | {name: column}).write_parquet(files / "odd.parquet")
+    code, out, err = call(capfd, files / "qrels", files / "odd.parquet")
+    assert (code, out) == (2, "")
+    assert f"odd.parquet: {says}" in err
+
+
+def test_odd_but_sound_tables_give_the_same_numbers(files, capfd):
+    plain = pl.DataFrame(COLUMNS)
+    kinds = [
+        plain,
+        plain.with_columns(pl.col("query", "doc").cast(pl.Categorical)),
+        plain.with_columns(pl.col("score").cast(pl.Int8)),
+        plain.with_columns(pl.col("score").cast(pl.Decimal(10, 2))),
+        plain.with_columns(score=pl.Series([float("inf"), float("-inf")])),
+        plain.with_columns(rank=pl.lit(1), tag=pl.lit("x")),
+    ]
+    found = []
+    for frame in kinds:
+        frame.write_parquet(files / "odd.parquet")
+        found.append(ok(capfd, files / "qrels", files / "odd.parquet", "--format", "csv")[0])
+    assert len(set(found)) == 1
+    (files / "crlf").write_bytes(b"q1 Q0 a 1 2 x\r\nq2 Q0 a 1 1 x\r\n")
+    out, _ = ok(capfd, files / "qrels", files / "crlf", "--format", "csv")
+    assert [row.split(",")[1:] for row in out.splitlines()] == [row.split(",")[1:] for row in found[0].splitlines()]
+
+
+def test_grades_below_0_are_worth_nothing(files, capfd):
+    (files / "below").write_text(QRELS.replace("q1 0 b 0", "q1 0 b -2"))
+    names = ["-m", "ap,rr,prec@3,ndcg@3,recall@3", "--format", "csv"]
+    assert ok(capfd, files / "below", files / "run", *names)[0] == ok(capfd, files / "qrels", files / "run", *names)[0]
+
+
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        (["--relevant-from", "0"], "--relevant-from 0.0: 0 means irrelevant"),
+        (["--relevant-from", "-1"], "0 means irrelevant"),
+        (["--relevant-from", "9"], "--relevant-from 9: the largest relevance is 2, so nothing is relevant"),
+        (["-m", "prec@99999999999999999999"], "a cut-off is at least 1, and at most"),
+        (["-m", ""], "'' is no metric"),
+        (["-m", "ap,,rr"], "'' is no metric"),
+        (["--gain", "square"], "'square' is not one of"),
+    ],
+)
+def test_options_that_mean_nothing_are_named(files, capfd, option, says):
+    code, out, err = call(capfd, files / "qrels", files / "run", *option)
+    assert (code, out) == (2, "")
+    assert says in err
 
 
 def test_ties_can_be_averaged(files, capfd):

@@ -117,23 +117,32 @@ def plain_ranks(scores):
 
 
 @pytest.mark.parametrize("chunk", [1, 64, 1000, 1 << 16])
-@pytest.mark.parametrize("threads", [1, 2])
-def test_ragged_rows_in_many_chunks_are_the_definitions_row_by_row(chunk, threads, monkeypatch):
+@pytest.mark.parametrize(("unit", "threads"), [(1, 1), (1, 2), (0.5, 1)])
+def test_ragged_rows_in_many_chunks_are_the_definitions_row_by_row(chunk, unit, threads, monkeypatch):
+    """Whole grades, and fractions of them, whose gains are kept apart."""
     monkeypatch.setattr("podium.metrics.report.CHUNK", chunk)
     y, s = ragged()
+    y, gain = [unit * each for each in y], "exp" if unit == 1 else "linear"
     names = ["sum@3", "prec@5", "dcg", "ndcg", "ndcg@10", "ap", "rr", "recall@5", "hit@1"]
     for ties, ranks_of in (("label", lambda b, a: plain_ranks(b)), ("worst", worst_ranks)):
-        options = {"metrics": names, "kind": "gain", "relevant_from": 2, "ties": ties, "threads": threads}
+        options = {
+            "metrics": names,
+            "kind": "gain",
+            "relevant_from": 2 * unit,
+            "ties": ties,
+            "gain": gain,
+            "threads": threads,
+        }
         found = ranking_report(y, s, empty="skip", **options)
         for row, (grades, scores) in enumerate(zip(y, s, strict=True)):
             for name in names:
                 kind, p = split(name)
-                a = [int(v >= 2) for v in grades] if kind in BINARY else grades.tolist()
+                a = [int(v >= 2 * unit) for v in grades] if kind in BINARY else grades.tolist()
                 value = found.per_row[name][row]
                 if not any(a):
                     assert np.isnan(value), name
                 else:
-                    truth = gain_of(kind, p, ranks_of(scores.tolist(), a), a)
+                    truth = gain_of(kind, p, ranks_of(scores.tolist(), a), a, gain)
                     assert value == pytest.approx(truth, abs=1e-9), name
 
 

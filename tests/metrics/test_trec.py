@@ -144,7 +144,7 @@ def test_runs_on_grades_are_trec_evals_definitions(queries, level, gain):
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(st.tuples(grades, scores), min_size=1, max_size=4),
-    st.floats(0.25, 5),
+    st.floats(0.25, 4),
     st.sampled_from(["linear", "exp"]),
     st.sampled_from(["label", "average", "worst"]),
 )

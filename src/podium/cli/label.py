@@ -13,6 +13,8 @@ from podium.errors import InputError
 
 __all__ = ["label"]
 
+ADDED = ("row", "rank", "label", "score")  # columns of predictions
+
 
 @click.group()
 def label() -> None:
@@ -98,13 +100,17 @@ def predict(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: Pa
     from podium.multilabel.tables import read_examples
 
     ranker = _load(model)
+    for name in ids:
+        if name in ADDED:
+            raise InputError(f"--id {name}: the predictions have a column {name!r} of their own; rename yours first")
     examples = read_examples(table, labels=labels, ids=ids, features=ranker.columns_, labelled=False)
     scores = ranker.decision_function(examples.X)
     keep = min(top, scores.shape[1])
     order = np.argsort(-scores, axis=1, kind="stable")[:, :keep]
     n = len(scores)
-    columns: dict[str, Any] = {"row": np.repeat(np.arange(1, n + 1), keep)}
-    columns |= {name: np.repeat(values, keep) for name, values in examples.ids.items()}
+    example = np.repeat(np.arange(n), keep)
+    columns: dict[str, Any] = {"row": example + 1}
+    columns |= {name: values.gather(example) for name, values in examples.ids.items()}
     columns |= {
         "rank": np.tile(np.arange(1, keep + 1), n),
         "label": np.asarray(ranker.labels_).astype(str)[order].reshape(-1),

@@ -59,7 +59,10 @@ def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> Non
         run = read_run(path)
         extra = run.filter(~pl.col("query").is_in(judged["query"].unique().implode()))["query"].n_unique()
         lacking = judged["query"].n_unique() - (run["query"].n_unique() - extra)
-        queries, reports[path] = run_report(judged, run, **options)
+        try:
+            queries, reports[path] = run_report(judged, run, **options)
+        except InputError as problem:
+            raise InputError(f"{path}: {problem}" if str(problem).startswith("the run") else str(problem)) from None
         notes = [f"{len(queries)} judged queries"]
         notes += [f"{lacking} of them not answered, counted as nothing retrieved"] if lacking else []
         notes += [f"{void} with nothing relevant, {VOID[given['empty']]}"] if void else []

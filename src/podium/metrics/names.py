@@ -23,6 +23,8 @@ KINDS: dict[str, tuple[str, bool]] = {
     "ndcg": ("optional", False),
 }
 
+MAX_CUT = 2**31 - 1
+
 
 @dataclass(frozen=True, slots=True)
 class Metric:
@@ -66,8 +68,8 @@ def parse(name: str | Metric) -> Metric:
         raise InputError(f"{name!r} needs a cut-off, as in '{kind}@3'")
     if p is not None and cut == "never":
         raise InputError(f"{name!r}: {kind!r} looks at the whole ranking and takes no cut-off; use {kind!r}")
-    if p is not None and int(p) < 1:
-        raise InputError(f"{name!r}: a cut-off is at least 1")
+    if p is not None and not 1 <= int(p) <= MAX_CUT:
+        raise InputError(f"{name!r}: a cut-off is at least 1, and at most {MAX_CUT:,}")
     return Metric(kind, None if p is None else int(p))
 
 

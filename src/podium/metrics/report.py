@@ -177,6 +177,11 @@ def evaluate(
     if split and relevant_from is not None:
         binary = [m for m in chosen if m.splits]
         parts = [(rows, [m for m in chosen if not m.splits]), (rows.relevant_from(relevant_from), binary)]
+        if binary and len(rows.value) and rows.top < relevant_from:
+            raise InputError(
+                f"relevant_from={relevant_from:g}: the largest relevance is {rows.top:g}, so nothing is relevant; "
+                "lower it"
+            )
     found: dict[str, np.ndarray] = {}
     for here, named in parts:
         if named:
@@ -193,6 +198,8 @@ def check_options(**options: Any) -> None:
             raise InputError(f"{name}={given!r} is unknown; choose one of {', '.join(map(repr, WORDS[name]))}")
     if threshold is not None and not (isinstance(threshold, Real) and math.isfinite(threshold)):
         raise InputError(f"relevant_from={threshold!r} is no relevance; give a number")
+    if threshold is not None and threshold <= 0:
+        raise InputError(f"relevant_from={threshold!r}: 0 means irrelevant; give a number above 0")
 
 
 def _cuts(at: Sequence[int]) -> tuple[int, ...]:

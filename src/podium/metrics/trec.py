@@ -10,6 +10,7 @@ import numpy as np
 from podium.errors import InputError
 from podium.io import read_table
 from podium.metrics.report import Report, ranking_report
+from podium.text import some
 
 if TYPE_CHECKING:
     import polars as pl
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["paired_test", "read_judgements", "read_run", "run_report"]
 
 TABLES = {".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson", ".arrow", ".ipc", ".feather"}
+WANTED = {"query": "names", "doc": "names"}
 QRELS = (r"^\s*(?<query>\S+)\s+\S+\s+(?<doc>\S+)\s+(?<value>\S+)\s*$", "query 0 document relevance")
 RUN = (r"^\s*(?<query>\S+)\s+\S+\s+(?<doc>\S+)\s+\S+\s+(?<value>\S+)\s+\S+\s*$", "query Q0 document rank score tag")
 
@@ -51,6 +53,11 @@ def run_report(judgements: pl.DataFrame, run: pl.DataFrame, **options: Any) -> t
 
     queries = judgements["query"].unique(maintain_order=True)
     known = run.filter(pl.col("query").is_in(queries.implode()))
+    if not len(known):
+        raise InputError(
+            f"the run answers none of the {len(queries)} judged queries: they are {some(queries.to_list())}, "
+            f"the run has {some(run['query'].unique(maintain_order=True).to_list())}"
+        )
     names = pl.concat([judgements["doc"], known["doc"]]).unique().sort(descending=True)
     row = pl.DataFrame({"query": queries, "row": np.arange(len(queries))})
     column = pl.DataFrame({"doc": names, "column": np.arange(len(names))})
@@ -85,27 +92,52 @@ def paired_test(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
 
 
 def _read(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
+    """A table of query, doc and value, every row whole and no document twice; errors count the rows of the file."""
     import polars as pl
 
     end = Path(str(path)).name.removesuffix(".gz")
     if Path(end).suffix.lower() in TABLES:
-        frame = read_table(path, columns=["query", "doc", value])
+        frame = read_table(path, columns=["query", "doc", value]).with_row_index("row", offset=1)
     else:
         frame = _read_trec(path, value, pattern, form)
+    if not len(frame):
+        raise InputError(f"{path} has no rows; there is nothing to measure")
+    for name in ("query", "doc", value):
+        kind = frame.schema[name]
+        if kind.is_nested() or kind in (pl.Object, pl.Binary) or (name == value and kind == pl.Boolean):
+            raise InputError(f"{path}: column {name!r} holds {_held(kind)}; {WANTED.get(name, 'numbers')} are needed")
     frame = frame.with_columns(pl.col("query").cast(pl.String), pl.col("doc").cast(pl.String))
-    missing = frame.with_row_index("row", offset=1).filter(pl.any_horizontal(pl.all().is_null()))
+    missing = frame.filter(pl.any_horizontal(pl.all().is_null()))
     if len(missing):
         raise InputError(f"{path}: row {missing['row'][0]} lacks a query, doc or {value}; fill it in or remove the row")
     if not frame.schema[value].is_numeric():
-        bad = frame.with_row_index("row", offset=1).filter(pl.col(value).cast(pl.Float64, strict=False).is_null())
-        raise InputError(f"{path}: row {bad['row'][0]}: {value} {bad[value][0]!r} is not a number")
-    if frame[value].is_nan().any() if frame.schema[value].is_float() else False:
-        raise InputError(f"{path}: row {int(frame[value].is_nan().arg_true()[0]) + 1}: {value} is NaN; give a number")
-    twice = frame.with_row_index("row", offset=1).filter(pl.struct("query", "doc").is_duplicated())
+        text = frame.with_columns(pl.col(value).cast(pl.String))
+        bad = text.filter(pl.col(value).cast(pl.Float64, strict=False).is_null())
+        where = bad.row(0, named=True) if len(bad) else text.row(0, named=True)
+        raise InputError(f"{path}: row {where['row']}: {value} {where[value]!r} is not a number")
+    frame = frame.with_columns(pl.col(value).cast(pl.Float64))
+    _refuse_values(path, value, frame)
+    twice = frame.filter(~pl.struct("query", "doc").is_first_distinct())
     if len(twice):
-        one = twice.row(1, named=True)
+        one = twice.row(0, named=True)
         raise InputError(f"{path}: row {one['row']}: document {one['doc']!r} of query {one['query']!r} is there twice")
-    return frame
+    return frame.drop("row")
+
+
+def _held(kind: Any) -> str:
+    return "lists or structures" if kind.is_nested() else "yes or no" if str(kind) == "Boolean" else "raw bytes"
+
+
+def _refuse_values(path: Any, value: str, frame: pl.DataFrame) -> None:
+    """NaN has no place in an order; relevance is finite too."""
+    import polars as pl
+
+    bad = frame.filter(pl.col(value).is_nan())
+    if len(bad):
+        raise InputError(f"{path}: row {bad['row'][0]}: {value} is NaN; give a number")
+    bad = frame.filter(pl.col(value).is_infinite()) if value == "relevance" else bad
+    if len(bad):
+        raise InputError(f"{path}: row {bad['row'][0]}: {value} is infinite; give a number")
 
 
 def _read_trec(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
@@ -117,6 +149,8 @@ def _read_trec(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
         )
     except FileNotFoundError as problem:
         raise InputError(f"{path}: no such file") from problem
+    except pl.exceptions.NoDataError as problem:
+        raise InputError(f"{path} is empty; there is nothing to measure") from problem
     except (pl.exceptions.PolarsError, OSError) as problem:
         raise InputError(f"{path}: cannot be read: {str(problem).splitlines()[0]}") from problem
     rows = lines.with_row_index("row", offset=1).filter(pl.col("line").str.strip_chars() != "")
@@ -129,4 +163,4 @@ def _read_trec(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
         )
     if not len(frame):
         raise InputError(f"{path} is empty; there is nothing to measure")
-    return frame.drop("row")
+    return frame

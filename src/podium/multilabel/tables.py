@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Examples", "read_examples", "read_svmlight"]
 
+MAX_COLUMN = 10_000_000  # a dense row of weights for each label has to fit
 SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
 
 
@@ -29,7 +30,7 @@ class Examples:
     Y: Any
     features: np.ndarray
     labels: np.ndarray
-    ids: dict[str, np.ndarray]
+    ids: dict[str, pl.Series]
 
 
 def read_examples(
@@ -53,10 +54,37 @@ def read_examples(
     if not len(frame):
         raise InputError(f"{path} has no rows; there are no examples")
     chosen = _label_columns(path, frame, labels, known, labelled)
+    for name in ids:
+        if name in chosen:
+            raise InputError(f"{path}: column {name!r} is a label by --labels and a name by --id; choose one")
     X, names = _features(path, frame, set(chosen) | set(ids), features)
-    Y = _numbers(path, frame.select(chosen).fill_null(0)) if chosen else np.zeros((len(frame), 0))
-    carried = {name: frame[name].to_numpy() for name in ids}
-    return Examples(X, Y, names, np.array(chosen), carried)
+    Y = _relevance(path, frame.select(chosen)) if chosen else np.zeros((len(frame), 0))
+    return Examples(X, Y, names, np.array(chosen), {name: _names(path, frame[name]) for name in ids})
+
+
+def _names(path: Any, column: pl.Series) -> pl.Series:
+    """A column that names the examples, as it is."""
+    if column.dtype.is_nested():
+        raise InputError(f"{path}: column {column.name!r} holds lists or structures; a name is text or a number")
+    if column.null_count() == len(column):
+        raise InputError(f"{path}: row 1: {column.name!r} is empty, as in every row; leave --id {column.name} out")
+    return column
+
+
+def _relevance(path: Any, frame: pl.DataFrame) -> np.ndarray:
+    """Relevance of the labels: 0 where the cell is empty, and nothing below 0."""
+    import polars as pl
+
+    empty = [name for name in frame.columns if frame[name].null_count() == len(frame)]
+    table = _numbers(path, frame.with_columns(pl.lit(0.0).alias(name) for name in empty).fill_null(0))
+    bad = np.argwhere(~(np.isfinite(table) & (table >= 0)))
+    if len(bad):
+        row, label = bad[0]
+        raise InputError(
+            f"{path}: row {row + 1}: relevance {table[row, label]:g} of label {frame.columns[label]!r} is not a finite "
+            "number from 0 up"
+        )
+    return table
 
 
 def _from_lines(path: Any, features: np.ndarray | None, known: np.ndarray | None, labelled: bool) -> Examples:
@@ -97,17 +125,23 @@ def _features(
         if lacking:
             raise InputError(f"{path}: the model was trained with column {lacking[0]!r}, which the table lacks")
     table = _numbers(path, frame.select(names))
-    bad = np.argwhere(np.isnan(table))
+    bad = np.argwhere(~np.isfinite(table))
     if len(bad):
-        raise InputError(f"{path}: row {bad[0][0] + 1}: {names[bad[0][1]]!r} is empty; fill it in or leave the row out")
+        row, column = bad[0]
+        shown = (
+            "infinite" if np.isinf(table[row, column]) else "empty" if frame[names[column]][int(row)] is None else "NaN"
+        )
+        raise InputError(f"{path}: row {row + 1}: {names[column]!r} is {shown}; fill it in or leave the row out")
     return table, np.array(names)
 
 
 def _numbers(path: Any, frame: pl.DataFrame) -> np.ndarray:
+    import polars as pl
+
     for name in frame.columns:
-        if not is_number(frame.schema[name]):
+        if not is_number(frame.schema[name]) and frame.schema[name] != pl.Boolean:
             raise InputError(f"{path}: column {name!r} holds text; numbers are needed")
-    return np.column_stack([column.to_numpy().astype(np.float64) for column in frame])
+    return np.column_stack([column.cast(pl.Float64).to_numpy() for column in frame])
 
 
 def read_svmlight(path: Any, n_features: int | None = None, n_labels: int | None = None) -> tuple[Any, Any]:
@@ -115,47 +149,72 @@ def read_svmlight(path: Any, n_features: int | None = None, n_labels: int | None
 
     A line may start with a space: no label. Text after # is a comment.
     """
-    from scipy import sparse
-
     columns: list[int] = []
     values: list[float] = []
     relevant: list[int] = []
     x_ends, y_ends = [0], [0]
-    try:
-        text = Path(path).read_text(encoding="utf-8")
-    except OSError as problem:
-        raise InputError(f"{path}: cannot be read: {problem.strerror}") from problem
-    for row, line in enumerate(text.splitlines(), start=1):
+    for row, line in enumerate(_lines(path), start=1):
         body = line.partition("#")[0]
         if not body.strip():
             continue
-        parts = body.split()
-        try:
-            if ":" not in parts[0]:
-                relevant.extend(int(part) for part in parts.pop(0).split(","))
-            pairs = [part.split(":") for part in parts]
-            columns.extend(int(column) for column, _ in pairs)
-            values.extend(float(value) for _, value in pairs)
-        except ValueError:
-            raise InputError(
-                f"{path}: row {row} is not 'label,label feature:value …' with whole numbers from 0"
-            ) from None
+        where = f"{path}: row {row}"
+        labels, pairs = _parse(where, body)
+        relevant.extend(_indices(where, labels, n_labels, "label"))
+        columns.extend(_indices(where, [column for column, _ in pairs], n_features, "feature"))
+        for column, value in pairs:
+            if not abs(value) < float("inf"):  # NaN compares with nothing
+                raise InputError(f"{where}: feature {column} is {value}; give a number, or leave it out")
+            values.append(value)
         x_ends.append(len(columns))
         y_ends.append(len(relevant))
     if len(x_ends) == 1:
         raise InputError(f"{path} is empty; there are no examples")
-    X = _sparse(path, values, columns, x_ends, n_features, "feature")
-    Y = _sparse(path, [1.0] * len(relevant), relevant, y_ends, n_labels, "label")
-    return sparse.csr_array(X), sparse.csr_array(Y)
+    if not columns and n_features is None:
+        raise InputError(f"{path}: no row has a feature; they follow the labels, as in '3,7 0:1.5'")
+    return _sparse(values, columns, x_ends, n_features), _sparse([1.0] * len(relevant), relevant, y_ends, n_labels)
 
 
-def _sparse(path: Any, values: list[float], columns: list[int], ends: list[int], width: int | None, word: str) -> Any:
+def _lines(path: Any) -> list[str]:
+    try:
+        raw = Path(path).read_bytes()
+    except OSError as problem:
+        raise InputError(f"{path}: cannot be read: {problem.strerror}") from problem
+    try:
+        return raw.decode("utf-8").splitlines()
+    except UnicodeDecodeError as problem:
+        row, byte = raw[: problem.start].count(b"\n") + 1, raw[problem.start]
+        raise InputError(f"{path}: row {row}: byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8") from None
+
+
+def _parse(where: str, body: str) -> tuple[list[int], list[tuple[int, float]]]:
+    """Labels and (feature, value) pairs of one line."""
+    parts = body.split()
+    try:
+        labels = [int(part) for part in parts.pop(0).split(",")] if ":" not in parts[0] else []
+        pairs = [(int(column), float(value)) for column, value in (part.split(":") for part in parts)]
+    except ValueError:
+        raise InputError(f"{where} is not 'label,label feature:value …' with whole numbers from 0") from None
+    return labels, pairs
+
+
+def _indices(where: str, numbers: list[int], width: int | None, word: str) -> list[int]:
+    """Numbers of labels or features of one line: each once, from 0, and known to the model."""
+    if len(set(numbers)) < len(numbers):
+        twice = next(each for each in numbers if numbers.count(each) > 1)
+        raise InputError(f"{where}: {word} {twice} is given twice; give it once")
+    for each in numbers:
+        if each < 0:
+            raise InputError(f"{where}: {word} {each} is below 0")
+        if width is not None and each >= width:
+            raise InputError(f"{where}: {word} {each} is beyond the {width} the model was trained with")
+        if each > MAX_COLUMN:
+            raise InputError(f"{where}: {word} {each} is beyond {MAX_COLUMN:,}; number them from 0 without such gaps")
+    return numbers
+
+
+def _sparse(values: list[float], columns: list[int], ends: list[int], width: int | None) -> Any:
     from scipy import sparse
 
+    size = max(columns, default=-1) + 1 if width is None else width
     found = np.array(columns, dtype=np.int64)
-    if found.size and found.min() < 0:
-        raise InputError(f"{path}: {word} {found.min()} is below 0")
-    size = int(found.max()) + 1 if found.size else 0
-    if width is not None and size > width:
-        raise InputError(f"{path}: {word} {size - 1} is beyond the {width} the model was trained with")
-    return sparse.csr_array((np.array(values), found, np.array(ends)), shape=(len(ends) - 1, width or size))
+    return sparse.csr_array((np.array(values), found, np.array(ends)), shape=(len(ends) - 1, size))
