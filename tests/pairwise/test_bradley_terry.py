@@ -1,6 +1,8 @@
 """Bradley-Terry against closed forms, a dense Newton, choix, and laws."""
 
 import math
+import re
+import warnings
 
 import choix
 import numpy as np
@@ -11,7 +13,14 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from podium import BradleyTerry, Comparisons, solvers
-from podium.errors import ConnectivityWarning, ConvergenceError, InputError, NotFittedError, SeparationWarning
+from podium.errors import (
+    ConnectivityWarning,
+    ConvergenceError,
+    DataWarning,
+    InputError,
+    NotFittedError,
+    SeparationWarning,
+)
 
 from helpers import as_comparisons, sided, simulate, thin_data
 from reference import newton, newton_in_long_double
@@ -317,6 +326,46 @@ def test_finite_ends_hold_the_truth_with_ties_modelled():
     assert np.mean(held) >= 0.93
 
 
+def chain(n, each=20, step=0.1):
+    """Votes between neighbours only, each a little better than the one before."""
+    rng = np.random.default_rng(13)
+    left = np.repeat(np.arange(n - 1), each)
+    won = rng.random(len(left)) < 1 / (1 + math.exp(step))
+    return Comparisons.from_arrays(np.where(won, left, left + 1), np.where(won, left + 1, left), items=range(n))
+
+
+def test_a_penalty_that_flattens_a_long_chain_is_remarked_on():
+    data = chain(100_000)
+    with thin_data(), pytest.warns(DataWarning, match="the penalty flattens the scores: with l2 = 0.00037 instead of"):
+        flat = BradleyTerry().fit(data).ranking_.scores
+    assert np.ptp(flat) < 100  # where neighbours tell of a range of 10,000
+
+
+@pytest.mark.parametrize("l2", [1e-3, 1e-2])
+def test_the_remark_on_the_penalty_says_by_how_much(l2):
+    data = chain(1000, each=40, step=0.05)
+    with thin_data(), pytest.warns(DataWarning, match="the penalty flattens") as said:
+        here = BradleyTerry(l2=l2, tol=1e-9).fit(data).ranking_.scores
+    share = float(re.search(r"about (\d+) %", str(said[-1].message))[1]) / 100
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        there = BradleyTerry(l2=l2 * math.exp(-0.02), tol=1e-9).fit(data).ranking_.scores
+    here, there = here - here.mean(), there - there.mean()
+    assert share == pytest.approx(here @ (there - here) / (here @ here) / 0.02, abs=0.01)
+
+
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+@pytest.mark.parametrize(("n", "m", "near"), [(20, 400, None), (130, 20_000, None), (500, 5000, None), (50, 5000, 3)])
+def test_ordinary_votes_get_no_remark_on_the_penalty(n, m, near, ties):
+    winner, loser, _ = simulate(n, m, np.random.default_rng(14), near=near)
+    tie = np.random.default_rng(15).random(len(winner)) < 0.1
+    data = Comparisons.from_arrays(winner, loser, tie=tie, items=range(n))
+    with thin_data(), warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        BradleyTerry(ties=ties).fit(data)
+        BradleyTerry(ties=ties, l2=1.0).fit(data)  # shrunk as asked
+
+
 def test_asking_before_fit_says_so():
     with pytest.raises(NotFittedError, match="call fit"):
         BradleyTerry().win_probability("a", "b")
@@ -370,6 +419,7 @@ def test_scores_are_as_near_the_optimum_as_asked_whatever_the_weights(scale, l2,
         monkeypatch.setattr(solvers, "BAND_FLOPS", 0)
     rows = three_groups(scale, bridge, np.random.default_rng(11))
     with thin_data():
+        warnings.simplefilter("ignore", DataWarning)  # the penalty may well be what holds a group
         found = BradleyTerry(l2=l2).fit(as_comparisons(12, rows)).ranking_.scores
     truth = newton_in_long_double(12, rows, l2)
     loose = 30.0 if scale * 1e2 > 1e9 * max(l2, 1e-2) else 3.0  # there rounding of the sums is what is left

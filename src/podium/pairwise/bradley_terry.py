@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.comparisons import Comparisons, as_comparisons
-from podium.errors import ConvergenceError, InputError, NotFittedError, SeparationWarning
+from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, SeparationWarning
 from podium.likelihoods import DavidsonRows, LogisticRows
 from podium.places import settled
 from podium.ranking import Ranking
 from podium.rows import pull_rows, vote_rows
-from podium.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton
+from podium.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton, penalty_share
 from podium.uncertainty import Evidence, extra_std_errors
 
 __all__ = ["BradleyTerry"]
@@ -26,6 +26,7 @@ __all__ = ["BradleyTerry"]
 Floats = NDArray[np.float64]
 
 _LOW = {"l2": "of at least 0", "tol": "above 0", "max_iter": "of at least 1"}
+RULES = 0.1  # share by which scores grow per e-fold less of the penalty, from which it is remarked on
 SCALES = {"log-odds": (1.0, 0.0), "elo": (400.0 / math.log(10.0), 1000.0)}
 
 
@@ -135,6 +136,7 @@ class BradleyTerry:
             note=note,
         )
         model.warn_of_separation(found)
+        model.warn_of_penalty(found, self.l2, ~open_ended)
         return self
 
     def _check(self, comparisons: Comparisons) -> None:
@@ -340,6 +342,21 @@ class _Model:
         if np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < 1e-10:
             told = ", ".join(name.removeprefix("covariate:") for name in names)
             raise InputError(f"{told}: one follows from the others, so effects cannot be told apart; leave one out")
+
+    def warn_of_penalty(self, found: Solution, l2: float, bounded: NDArray[np.bool_]) -> None:
+        """Say so when a penalty that is nothing to each item flattens the whole: long ways, with few votes on each."""
+        if l2 == 0 or found.solver == "coordinate":  # where the penalty rules a direction, sweeps crawl along it
+            return
+        rows, loss = self._rows(self.comparisons.covariates is not None)
+        share = penalty_share(rows, loss, l2, found.scores, found.extras, bounded)
+        if share > RULES:
+            warnings.warn(
+                f"the penalty flattens the scores: with l2 = {l2 / math.e:.2g} instead of {l2:g} they would be about "
+                f"{100 * share:.0f} % further apart, because few votes, or long ways only, link some items to others; "
+                "believe the order, and set a smaller l2= for the distances",
+                DataWarning,
+                stacklevel=3,
+            )
 
     def warn_of_separation(self, found: Solution) -> None:
         """Say so when a covariate or the side alone decides the votes: its effect has no finite optimum."""
