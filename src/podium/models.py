@@ -284,10 +284,24 @@ def _streams_fit(model: Any) -> bool:
 
 
 def _thresholds_fit(model: Any) -> bool:
-    if not hasattr(model, "_state"):
+    if not hasattr(model, "_lanes"):
         return True
-    size = model.n_features_in_ + len(model.classes_) - 1
-    return _grades_fit(model) and model._state.shape == ((2 if model._averages else 1) * size,)
+    d, lanes = model.n_features_in_, len(model._steps)
+    size = d + len(model.classes_) - 1
+    shapes = [each.shape for each in (model._lanes, model._judged, model._losses, model._scaled)]
+    judged = lanes if lanes > 1 else 0
+    return (
+        _grades_fit(model)
+        and _scale_fits(model)
+        and shapes == [(lanes, (2 if model._averages else 1) * size), (judged, size), (lanes,), (d,)]
+        and 0 <= model._lead < lanes
+    )
+
+
+def _scale_fits(model: Any) -> bool:
+    """The scale of the features, where the model keeps one."""
+    d = model.n_features_in_
+    return model._scale is None or (model._scale.metric.shape == (4, d) and model._scale.squares.shape == (d,))
 
 
 def _perceptron_fits(model: Any) -> bool:
@@ -295,7 +309,12 @@ def _perceptron_fits(model: Any) -> bool:
         return True
     width = model.n_features_in_ + 1
     shape = (len(model.classes_), width)
-    return _grades_fit(model) and model._W.shape == shape and model._lag.shape in (shape, (0, width))
+    return (
+        _grades_fit(model)
+        and _scale_fits(model)
+        and model._W.shape == shape
+        and model._lag.shape in (shape, (0, width))
+    )
 
 
 def _grades_fit(model: Any) -> bool:

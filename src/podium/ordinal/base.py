@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from typing import Any
 
@@ -11,6 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from podium.errors import DataWarning, InputError
+from podium.ordinal.forms import declared_order, number_of
 from podium.ordinal.labels import Array, read_labels
 from podium.ordinal.losses import accuracy
 
@@ -70,6 +72,8 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
                 check_classification_targets(column)
         low, high, classes = read_labels(y, y_lower, y_upper, classes=given, rows=rows)
         if known is None:
+            if given is None and declared_order(y, y_lower, y_upper) is None:
+                _say_order(classes)
             self._set_classes(classes)
         return low, high
 
@@ -80,7 +84,7 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
             )
         self.classes_ = classes
 
-    def _say_if_one_grade(self, X: Any, low: Array, high: Array, stacklevel: int = 4) -> None:
+    def _say_if_one_grade(self, X: Any, low: Array, high: Array) -> None:
         """Warn where every row gets the same grade although no grade suits all labels."""
         if not len(low) or low.max() <= high.min():
             return
@@ -90,7 +94,7 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
                 f"the model predicts {grades[:1].tolist()[0]!r} for every row it was fitted on: these features say too "
                 "little about the grades, or there are too few rows",
                 DataWarning,
-                stacklevel=stacklevel,
+                stacklevel=_callers_level(),
             )
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
@@ -166,6 +170,27 @@ class ThresholdClassifier(OrdinalClassifier):
         ends = [np.searchsorted(self.thresholds_, scores + side * margin, side="right") for side in (-1, 1)]
         grades: Array = self.classes_[np.stack(ends, axis=1)]
         return grades
+
+
+def _callers_level() -> int:
+    """How far up the user's own line is, for warnings."""
+    level, frame = 2, sys._getframe(2)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).startswith("podium.ordinal"):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _say_order(classes: Array) -> None:
+    """Words have no order of their own: say which was taken."""
+    grades = classes.tolist()
+    if all(isinstance(grade, str) for grade in grades) and any(number_of(grade) is None for grade in grades):
+        shown = " < ".join(grades if len(grades) <= 8 else [*grades[:4], "…", *grades[-2:]])
+        warnings.warn(
+            f"the grades are words, taken in the order of the alphabet: {shown}; name them from lowest to highest by "
+            "classes=, or pass an ordered Categorical",
+            DataWarning,
+            stacklevel=_callers_level(),
+        )
 
 
 def _checked(classes: Any) -> Array:

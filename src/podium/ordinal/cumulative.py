@@ -96,7 +96,7 @@ class CumulativeLogit(ThresholdClassifier):
                 SeparationWarning,
                 stacklevel=2,
             )
-        self._say_if_one_grade(rows, ends[0], ends[1], stacklevel=3)
+        self._say_if_one_grade(rows, ends[0], ends[1])
         return self
 
     def predict(self, X: Any) -> Array:

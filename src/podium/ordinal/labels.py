@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from podium.errors import InputError
+from podium.ordinal.forms import as_range, declared_order, number_of, split_ranges
 
 __all__ = ["code_of", "grades_of", "read_labels"]
 
@@ -26,10 +27,21 @@ def read_labels(
     """Return codes of the lower and the upper ends, and the grades from lowest to highest.
 
     `y` has shape (n,), or (n, 2) with a lower and an upper end; or the ends come in `y_lower` and `y_upper`. An end
-    that is NaN, None or an empty string is open. Without `classes` the grades are the sorted ends that occur.
-    Errors count the rows from `first`.
+    that is NaN, None or an empty string is open. In a single column, "3-4" and an interval of pandas are ranges.
+    Without `classes` the grades are the categories of an ordered pandas Categorical or a polars Enum, else the sorted
+    ends that occur, text of numbers by their size. Errors count the rows from `first`.
+
+    >>> low, high, grades = read_labels(["1", "2-3", "10"])
+    >>> low.tolist(), high.tolist(), grades.tolist()
+    ([0, 1, 3], [0, 2, 3], ['1', '2', '3', '10'])
     """
+    if classes is None:
+        classes = declared_order(y, y_lower, y_upper)
     lower, upper = _ends(y, y_lower, y_upper)
+    if lower is upper:
+        lower, upper = split_ranges(lower, None if classes is None else set(classes.tolist()), first) or (lower, upper)
+    if classes is not None and classes.dtype.kind in "iuf":
+        lower, upper = (_numbers(lower),) * 2 if lower is upper else (_numbers(lower), _numbers(upper))
     if rows is not None and len(lower) != rows:
         raise InputError(f"X has {rows} rows but there are {len(lower)} labels; give one label a row")
     if classes is None:
@@ -60,6 +72,8 @@ def grades_of(*columns: Array) -> Array:
     try:
         joined = np.concatenate([_plain(each) for each in seen])
         grades = np.unique(joined)
+        if grades.dtype.kind == "U" and all(number_of(text) is not None for text in grades.tolist()):
+            grades = grades[np.argsort(grades.astype(float), kind="stable")]
     except TypeError as problem:
         raise InputError(
             f"the grades cannot be sorted ({problem}); name them from lowest to highest by classes="
@@ -79,6 +93,8 @@ def code_of(label: Any, codes: dict[Any, int]) -> tuple[int, int]:
         high = len(codes) - 1 if ends[1] is None else codes.get(ends[1], -1)
         if low > high >= 0:
             raise InputError(f"the range {label!r} has its lower end above its upper end; swap them")
+    elif (ends_of := as_range(label, codes)) is not None:
+        return code_of(ends_of, codes)
     else:
         low = high = codes.get(label, -1) if label.__hash__ else -1
     if low < 0 or high < 0:
@@ -133,6 +149,19 @@ def _missing(column: Array) -> Array:
     if column.dtype.kind in "OT":
         return np.fromiter((v is None or v == "" or bool(v != v) for v in column.tolist()), bool, len(column))
     return np.zeros(len(column), dtype=bool)
+
+
+def _numbers(column: Array) -> Array:
+    """Text that names numbers as numbers, where the grades are numbers; any other label as it is."""
+    if column.dtype.kind not in "OUT":
+        return column
+    values = [None if v is None or v == "" or v != v else v for v in column.tolist()]
+    if not any(isinstance(v, str) for v in values):
+        return column
+    numbers = [v if number_of(v) is None else number_of(v) for v in values]
+    out = np.empty(len(numbers), dtype=object)
+    out[:] = numbers
+    return out
 
 
 def _plain(column: Array) -> Array:

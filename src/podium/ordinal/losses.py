@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from podium.errors import InputError
+from podium.ordinal.forms import declared_order
 from podium.ordinal.labels import Array, grades_of, read_labels
 
 __all__ = ["accuracy", "errors", "mae", "mistake_bound", "neg_mae", "surrogate"]
@@ -23,7 +24,9 @@ def errors(y: Any, predicted: Any, *, classes: Any = None) -> Array:
     """
     labels, guesses = np.asarray(y), np.asarray(predicted)
     if classes is None:
-        columns = [labels] if labels.ndim == 1 else [labels[:, 0], labels[:, 1]]
+        classes = declared_order(y)
+    if classes is None:
+        columns = [read_labels(y)[2]] if labels.ndim == 1 else [labels[:, 0], labels[:, 1]]
         classes = grades_of(*columns, guesses)
     low, high, grades = read_labels(y, classes=np.asarray(classes))
     guess, _, _ = read_labels(guesses, classes=grades, rows=len(low))
