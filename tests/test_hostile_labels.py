@@ -16,9 +16,8 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium import BradleyTerry, Comparisons, feature_plots, plots
+from podium import Comparisons, Ranking, feature_plots, plots
 from podium.cli import main
-from podium.diagnosis import diagnose, score_history
 from podium.errors import PodiumWarning
 from podium.pairwise.crowd import CrowdBradleyTerry
 from podium.pairwise.rabf import RABF
@@ -169,20 +168,12 @@ def test_the_page_is_safe_and_its_pictures_are_xml(folder, monkeypatch, options)
     assert "<b>&amp;'\"]]>" in "".join(Words(page).words)
 
 
-def test_halves_of_characters_are_shown_as_escapes_everywhere():
-    items = ["half \ud800", "other \udfff", "fine", "well"]
-    rng = np.random.default_rng(1)
-    left = rng.integers(0, 4, 200)
-    right = (left + rng.integers(1, 4, 200)) % 4
-    votes = Comparisons.from_arrays(left, right, items=items, judge=rng.integers(0, 3, 200))
-    model = BradleyTerry().fit(votes)
-    found = diagnose(votes, model, replicates=2, splits=2)
-    page = str(Report(model.ranking_, votes, model=model, diagnosis=found, history=score_history(votes, model)))
-    page.encode()
-    assert_safe_page(page)
-    json.dumps(found.to_dict(), ensure_ascii=False).encode()
-    assert_safe(repr(model.ranking_))
-    assert "half \\ud800" in model.ranking_.to_frame()["item"].to_list()
+def test_halves_of_characters_are_shown_as_escapes():
+    ranking = Ranking(["half \ud800", "other \udfff", "fine"], [2.0, 1.0, 0.0])
+    assert_safe(repr(ranking))
+    assert_safe(ranking._repr_html_())
+    assert_safe("".join(ElementTree.fromstring(plots.svg(plots.intervals(ranking), "x")).itertext()))
+    assert ranking.to_frame()["item"].to_list() == ["half \\ud800", "other \\udfff", "fine"]
 
 
 def test_pictures_of_features_and_judges_take_any_name():

@@ -153,6 +153,11 @@ class Ranking:
                 errors = np.where(mask, np.inf, errors)
         return errors
 
+    @property
+    def covariance(self) -> np.ndarray | None:
+        """Covariance of the scores, the mean held fixed, in log-odds; None with too many items or no likelihood."""
+        return None if self.evidence is None else self._known_spread().covariance
+
     def intervals(self, level: float = 0.95, reference: Hashable = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper bounds of every score, with the reference's score held fixed.
 

@@ -17,7 +17,7 @@ from helpers import simulate
 
 KEYS = [
     "item", "score", "std_error", "lower", "upper", "rank", "rank_lower", "rank_upper", "tier",
-    "wins", "losses", "ties", "comparisons",
+    "wins", "losses", "ties", "comparisons", "settings",
 ]  # fmt: skip
 
 

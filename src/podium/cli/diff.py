@@ -8,6 +8,7 @@ import warnings
 import zipfile
 from contextlib import suppress
 from io import BytesIO
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,22 +27,25 @@ if TYPE_CHECKING:
 __all__ = ["diff"]
 
 SHOWN = 30
+OPTIONAL = ("std_error", "comparisons", "settings")  # columns of a leaderboard beside item and score
 
 
 @click.command()
 @click.argument("first")
 @click.argument("second")
 @level_option("intervals, and of significance")
+@click.option("--reference", metavar="mean|weighted-mean|ITEM", help="What is held fixed.  [default: mean]")
 @output_options()
 @column_options
-def diff(first: str, second: str, out: Output, level: float, **given: Any) -> None:
+def diff(first: str, second: str, out: Output, level: float, reference: str | None, **given: Any) -> None:
     """Compare the leaderboards FIRST and SECOND: who moved, and what is more than chance.
 
     Each is a leaderboard written by `podium rank` (with the columns item and score), a saved model, or a file of votes,
     which is then ranked by bradley-terry; its columns may be named by option. One may be - for standard input.
 
-    Scores are compared with the mean of the common items held fixed. A change marked * is significant for all items at
-    once (Holm), if the two come from different votes.
+    Scores are compared with the mean of the common items held fixed, or the mean weighted by votes, or an item. A
+    change marked * is significant for all items at once (Holm), if the two come from different votes. Leaderboards
+    that were not fitted alike (method, ties, covariates, penalty, …) are compared by ranks alone.
     """
     columns = chosen_columns(given)
     from podium.differences import compare_rankings
@@ -49,14 +53,18 @@ def diff(first: str, second: str, out: Output, level: float, **given: Any) -> No
     if first == second == "-":
         raise click.UsageError("standard input can be read once only; name a file for one of the two")
     sources = [_source(path) for path in (first, second)]
-    sides = [_standing(source) for source in sources]
-    if columns and not any(side is None for side in sides):
+    known = [_standing(source) for source in sources]
+    if columns and not any(side is None for side in known):
         raise click.UsageError("options about columns are for files of votes; both are leaderboards")
-    found = compare_rankings(*(side or _ranked(source, columns) for side, source in zip(sides, sources, strict=True)))
+    sides = [side or _ranked(source, columns) for side, source in zip(known, sources, strict=True)]
+    found = compare_rankings(sides[0], sides[1], reference)
     frame = found.to_frame(level)
     out.write(frame, lambda: _table(frame))
     if os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second):
         say(f"{first} and {second} are the same file")
+    for path, side in zip((first, second), sides, strict=True):
+        if side.settings is None:
+            say(f"{path} does not say how it was fitted; it is taken to be in log-odds, and fitted as the other")
     _remark(found, frame)
 
 
@@ -77,7 +85,7 @@ def _source(path: str) -> str | _Piped:
 
 def _standing(source: str | _Piped) -> Standing | None:
     """A leaderboard from a table with item and score, or a model file; None where it is votes."""
-    from podium.differences import Standing, standing
+    from podium.differences import standing
     from podium.models import load
     from podium.ranking import Ranking
 
@@ -87,9 +95,8 @@ def _standing(source: str | _Piped) -> Standing | None:
         ranking = model if isinstance(model, Ranking) else getattr(model, "ranking_", None)
         if ranking is None:
             raise InputError(f"{path}: a {type(model).__name__} holds no leaderboard; save one with podium rank --save")
-        return standing(ranking)
-    columns = _leaderboard_columns(source, path)
-    return None if columns is None else Standing(*columns)
+        return standing(model)
+    return _leaderboard(source, path)
 
 
 def _ranked(source: str | _Piped, columns: dict[str, Any]) -> Standing:
@@ -102,55 +109,85 @@ def _ranked(source: str | _Piped, columns: dict[str, Any]) -> Standing:
         source.seek(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # `podium rank` is where they are told
-        return standing(
-            BradleyTerry().fit(read_comparisons(source, **{"judge": False, "group": False} | columns)).ranking_
-        )
+        return standing(BradleyTerry().fit(read_comparisons(source, **{"judge": False, "group": False} | columns)))
 
 
-def _leaderboard(source: str | _Piped) -> pl.DataFrame | None:
+def _read(source: str | _Piped) -> pl.DataFrame | None:
+    """The columns of a leaderboard that are there; None when it is no leaderboard."""
     from podium.io import read_table
 
-    for columns in (["item", "score", "std_error"], ["item", "score"]):
-        if isinstance(source, _Piped):
-            source.seek(0)
-        with suppress(InputError):  # of votes: their reader says what is wrong, with the row
-            return read_table(source, columns=columns)
+    for count in range(len(OPTIONAL), -1, -1):
+        for names in combinations(OPTIONAL, count):
+            if isinstance(source, _Piped):
+                source.seek(0)
+            with suppress(InputError):  # of votes: their reader says what is wrong, with the row
+                return read_table(source, columns=["item", "score", *names])
     return None
 
 
-def _leaderboard_columns(source: str | _Piped, path: str) -> tuple[Any, Any, Any] | None:
-    """Items, scores and errors of a leaderboard file; None when it is something else."""
+def _leaderboard(source: str | _Piped, path: str) -> Standing | None:
+    """A leaderboard file in log-odds; None when it is something else."""
     import numpy as np
     import polars as pl
 
-    frame = _leaderboard(source)
+    from podium.differences import Standing
+
+    frame = _read(source)
     if frame is None:
         return None
     items = tuple(frame["item"].cast(pl.String).to_list())
     try:
         scores = frame["score"].cast(pl.Float64).to_numpy()
-        known = "std_error" in frame.columns and frame["std_error"].null_count() == 0
-        errors = frame["std_error"].cast(pl.Float64).to_numpy() if known else None
+        errors, votes = (
+            frame[name].cast(pl.Float64).to_numpy() if name in frame.columns and not frame[name].null_count() else None
+            for name in ("std_error", "comparisons")
+        )
     except pl.exceptions.PolarsError as problem:
-        raise InputError(f"{path}: score and std_error must be numbers") from problem
+        raise InputError(f"{path}: score, std_error and comparisons must be numbers") from problem
     if frame["item"].is_duplicated().any():
         twice = frame["item"].filter(frame["item"].is_duplicated())[0]
         raise InputError(f"{path}: {twice!r} stands twice; is it one leaderboard, or several (--by)?")
     if not np.isfinite(scores).all() or frame["score"].null_count():
         raise InputError(f"{path}: a score is missing or not finite; write the leaderboard anew with podium rank")
-    return items, scores, errors
+    settings = _settings(frame, path)
+    unit = _unit(settings)
+    return Standing(items, scores / unit, None if errors is None else errors / unit, None, votes, settings)
+
+
+def _settings(frame: pl.DataFrame, path: str) -> dict[str, str] | None:
+    """How the leaderboard was fitted, where it says so."""
+    from podium.differences import read_settings
+
+    if "settings" not in frame.columns or frame["settings"].null_count():
+        return None
+    told = frame["settings"].unique().to_list()
+    if len(told) > 1:
+        raise InputError(f"{path}: its rows were fitted in {len(told)} ways (settings); give one leaderboard")
+    return read_settings(str(told[0]))
+
+
+def _unit(settings: dict[str, str] | None) -> float:
+    """Units of the scores per log-odds."""
+    from podium.pairwise.bradley_terry import SCALES
+
+    if settings is None:
+        return 1.0
+    return SCALES["elo" if settings.get("method") == "elo" else settings.get("scale", "log-odds")][0]
 
 
 def _table(frame: pl.DataFrame) -> str:
-    tested = "significant" in frame.columns
-    moved = frame.sort(frame["change"].abs(), descending=True).head(SHOWN) if len(frame) > SHOWN else frame
-    heads = ["item", "rank", "change of score", ""]
+    scored, tested = "change" in frame.columns, "significant" in frame.columns
+    by = frame["change" if scored else "climbed"].abs()
+    moved = frame.sort(by, descending=True, maintain_order=True).head(SHOWN) if len(frame) > SHOWN else frame
+    heads = ["item", "rank", *(["change of score", ""] if scored else [])]
     rows = []
     for row in moved.to_dicts():
         arrow = "=" if row["climbed"] == 0 else f"{'▲' if row['climbed'] > 0 else '▼'}{abs(row['climbed'])}"
-        change = _signed(row["change"]) + (f" ({_signed(row['lower'])} … {_signed(row['upper'])})" if tested else "")
-        mark = "*" if tested and row["significant"] else ""
-        rows.append([row["item"], f"{row['rank_a']} → {row['rank_b']} {arrow}", change, mark])
+        cells = [row["item"], f"{row['rank_a']} → {row['rank_b']} {arrow}"]
+        if scored:
+            width = f" ({_signed(row['lower'])} … {_signed(row['upper'])})" if tested else ""
+            cells += [_signed(row["change"]) + width, "*" if tested and row["significant"] else ""]
+        rows.append(cells)
     lines = [aligned(heads, list(zip(*rows, strict=True)), to_left=heads)]
     if len(frame) > SHOWN:
         lines.append(f"… and {len(frame) - SHOWN:,} more that changed less")
@@ -169,7 +206,14 @@ def _remark(found: Differences, frame: pl.DataFrame) -> None:
         if items:
             some = ", ".join(one_line(item) for item in items[:5]) + (", …" if len(items) > 5 else "")
             say(f"only in the {which}: {len(items):,} ({some})")
-    if "significant" in frame.columns:
+    if found.unlike:
+        say(
+            f"not fitted alike ({'; '.join(found.unlike)}): scores of different models differ without any change of "
+            "the votes, so only ranks are compared; fit both alike to test for changes"
+        )
+    elif "significant" in frame.columns:
+        if found.bounded:
+            say("a table holds no covariances, so intervals are upper bounds; compare saved models for exact ones")
         many = int(frame["significant"].sum())
         say(f"{counted(many, 'change')} {'is' if many == 1 else 'are'} more than chance (*), for all items at once")
     else:

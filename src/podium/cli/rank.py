@@ -98,6 +98,8 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     weight, count, judge and group may stand beside them. An empty name, as in --judge=, says that there is none.
     """
     columns = chosen_columns(given)
+    from podium.differences import settings_of
+
     given["method"] = given["method"] or ("rabf" if given["features"] else "bradley-terry")
     refuse_unused(given["method"], given)
     features, make = given_features(given), maker(given["method"], _options(given))
@@ -118,6 +120,7 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
             if ranking is not model.ranking_ and ranking.evidence is not None:
                 model.ranking_ = ranking  # all that follows reads this one model
             frame = _table(ranking, given)
+            frame = frame.with_columns(_constant("settings", settings_of(model), len(frame)))
         if given["by"]:
             name = given["by"] if given["by"] not in frame.columns else f"by {given['by']}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
