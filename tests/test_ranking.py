@@ -4,11 +4,13 @@ import pickle
 
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import podium
+import podium.uncertainty as how_sure
 from podium.errors import DataWarning, InputError
 from podium.places import settled
 from podium.ranking import Ranking
@@ -94,6 +96,26 @@ def test_the_table_has_the_pinned_columns_best_first():
     assert frame["comparisons"].to_list() == [5.0] * 4
     assert ((frame["rank_lower"] <= frame["rank"]) & (frame["rank"] <= frame["rank_upper"])).all()
     assert_allclose(frame["upper"] - frame["score"], 1.959963984540054 * frame["std_error"], rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.999])
+def test_the_level_reaches_every_end_of_an_interval(level):
+    width = scipy.stats.norm.ppf((1 + level) / 2)
+    ranking = fitted()
+    frame = ranking.to_frame(level)
+    assert_allclose(frame["upper"] - frame["score"], width * frame["std_error"], rtol=1e-9)
+    assert_allclose(frame["score"] - frame["lower"], width * frame["std_error"], rtol=1e-9)
+    gap = ranking.scores[:, None] - ranking.scores
+    covariance = how_sure.covariance(ranking.evidence)
+    error = np.sqrt(covariance.diagonal()[:, None] + covariance.diagonal() - 2 * covariance + np.eye(4))
+    best, worst = 1 + (gap < -width * error).sum(axis=1), 4 - (gap > width * error).sum(axis=1)
+    assert_allclose(ranking.rank_intervals(level), (best, worst))
+    assert_allclose(frame.sort("item")[["rank_lower", "rank_upper"]].to_numpy().T, (best, worst))
+    first = int(ranking.scores.argmax())
+    assert_allclose(ranking.tier_numbers(level) == 1, gap[first] <= width * error[first])
+    newcomer = five_and_a_newcomer()[1]
+    lower = newcomer.intervals(level)[0][5]
+    assert np.prod(reference.sigmoid(lower - newcomer.scores[:3])) == pytest.approx((1 - level) / 2, rel=1e-6)
 
 
 def test_an_anchor_moves_the_bounds_but_no_width_rank_or_tier():

@@ -1,8 +1,9 @@
-"""Columns given as arrays, checked once with the row named."""
+"""Columns given as arrays, checked once with the row named; and options that are numbers."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,14 @@ __all__ = [
     "members",
     "non_negative_column",
     "number_column",
+    "number_option",
     "outcome_column",
     "union_of_labels",
 ]
 
 Floats = NDArray[np.float64]
 
+LARGEST = float(np.finfo(np.float64).max)
 MOST = 1 << 53  # from here on not every whole number is a float
 
 
@@ -156,3 +159,31 @@ def union_of_labels(
     index = {label: code for code, label in enumerate(first)}
     recode = np.array([index.setdefault(label, len(index)) for label in second], dtype=np.int32)
     return tuple(index), recode
+
+
+def number_option(
+    name: str,
+    value: Any,
+    *,
+    least: float | None = None,
+    above: float | None = None,
+    whole: bool = False,
+    more: str = "",
+) -> float:
+    """An option that must be a finite number, `least` or more or strictly `above`; `more` is said after the bound.
+
+    Examples
+    --------
+    >>> number_option("l2", 0.5, least=0)
+    0.5
+    >>> number_option("l2", -1, least=0)
+    Traceback (most recent call last):
+    podium.errors.InputError: l2=-1: it must be a finite number of at least 0
+    """
+    fine = isinstance(value, Real) and not isinstance(value, bool) and bool(-LARGEST <= value <= LARGEST)  # type: ignore[operator]
+    fine = fine and (least is None or value >= least) and (above is None or value > above)
+    if not fine or (whole and value != int(value)):
+        kind = "a whole number" if whole else "a finite number"
+        bound = f" of at least {least:g}" if least is not None else f" above {above:g}" if above is not None else ""
+        raise InputError(f"{name}={value!r}: it must be {kind}{bound}{more}")
+    return float(value)

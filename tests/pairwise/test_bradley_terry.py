@@ -238,7 +238,7 @@ def test_too_few_steps_are_an_error_that_says_what_to_do():
         ({"l2": float("nan")}, "l2=nan"),
         ({"l2": "much"}, "l2='much'"),
         ({"tol": 0}, "tol=0: it must be a finite number above 0"),
-        ({"max_iter": -5}, "max_iter=-5: it must be a finite number of at least 1"),
+        ({"max_iter": -5}, "max_iter=-5: it must be a whole number of at least 1"),
         ({"anchor": ("a", "x")}, "the score of 'a' is x"),
         ({"ties": "ignore"}, "ties='ignore' is not known; use 'half' or 'davidson'"),
         ({"scale": "points"}, "scale='points' is not known"),

@@ -43,7 +43,7 @@ def test_counted_votes_and_bad_options_are_refused():
     counted = Comparisons("ab", np.array([0]), np.array([1]), count=np.array([5]), ordered=False)
     with pytest.raises(InputError, match="have no order"):
         Elo().fit(counted)
-    with pytest.raises(InputError, match="k is 0"):
+    with pytest.raises(InputError, match="k=0"):
         Elo(k=0).fit(Comparisons.from_pairs([("a", "b")]))
     with pytest.raises(InputError, match="compared with itself"):
         Elo().update("a", "a")

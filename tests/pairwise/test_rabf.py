@@ -497,7 +497,7 @@ def test_fewer_votes_than_features_is_said():
     ("options", "message"),
     [
         ({"loss": "hinge"}, "loss='hinge' is not known; use 'logistic' or 'squared'"),
-        ({"feature_penalty": 0}, "feature_penalty=0: it must be a positive number or 'auto'"),
+        ({"feature_penalty": 0}, "feature_penalty=0: it must be a finite number above 0, or 'auto'"),
         ({"residual_penalty": "none"}, "residual_penalty='none'"),
         ({"flip_rate": 0.5}, r"flip_rate=0.5: a share of wrong votes lies in \[0, 0.5\)"),
         ({"flip_rate": -0.1}, "flip_rate=-0.1"),
@@ -512,7 +512,7 @@ def test_bad_options_are_named(options, message):
 
 def test_too_few_steps_are_an_error_that_says_what_to_do():
     with pytest.raises(ConvergenceError, match="max_iter="):
-        fitted(np.arange(3.0), max_iter=0)
+        fitted(np.arange(3.0), max_iter=1)
 
 
 def test_asking_before_fit_says_so():

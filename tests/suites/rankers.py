@@ -4,6 +4,7 @@ A ranker joins by a row in `RANKERS`: how to make one, and what it is exempt fro
 order, so that laws about the order of rows do not hold for them.
 """
 
+import inspect
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -258,6 +259,38 @@ class RankerSuite:
         assert frame["item"].to_list() == list(ranking.order)
         assert frame["rank"].to_list() == sorted(frame["rank"].to_list())
         assert (np.diff(frame["score"].to_numpy()) <= 0).all()
+
+
+OPTIONS = [
+    (method, name, "float" in parameter.annotation or "int" in parameter.annotation)
+    for method in METHODS
+    for name, parameter in inspect.signature(ranker(method)).parameters.items()
+    if parameter.annotation != "bool" and name != "anchor"
+]
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), -1, 0, 2.5, "much", None, [1.0], 10**400], ids=lambda v: repr(v)[:9]
+)
+@pytest.mark.parametrize(("method", "name", "numeric"), OPTIONS, ids=lambda part: str(part))
+def test_an_option_is_refused_by_name_or_meant(method, name, numeric, value):
+    """Scores that are numbers where the value has a meaning, else our own error that names the option and the value."""
+    c = data(m=40, judge=["ann", "bob"] * 20)
+    model = ranker(method)(**{name: value})
+    number = numeric and isinstance(value, int | float) and abs(value) < 1e300 and (value >= 0 or name == "initial")
+    if number and not (name == "max_iter" and value != 1):
+        try:
+            with thin_data():
+                assert np.isfinite(model.fit(c).ranking_.scores).all()
+            return
+        except InputError as problem:
+            refused = str(problem)
+    else:
+        with pytest.raises(InputError) as caught:
+            model.fit(c)
+        refused = str(caught.value)
+    assert name in refused
+    assert repr(value)[:20] in refused
 
 
 def test_every_method_is_in_the_suite():

@@ -12,6 +12,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.checks import number_option
 from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, SeparationWarning
 from podium.likelihoods import DavidsonRows, LogisticRows
@@ -25,7 +26,6 @@ __all__ = ["BradleyTerry"]
 
 Floats = NDArray[np.float64]
 
-_LOW = {"l2": "of at least 0", "tol": "above 0", "max_iter": "of at least 1"}
 RULES = 0.1  # share by which scores grow per e-fold less of the penalty, from which it is remarked on
 SCALES = {"log-odds": (1.0, 0.0), "elo": (400.0 / math.log(10.0), 1000.0)}
 
@@ -141,13 +141,12 @@ class BradleyTerry:
 
     def _check(self, comparisons: Comparisons) -> None:
         as_comparisons(comparisons)
-        for name, low in (("l2", 0.0), ("tol", np.nextafter(0.0, 1.0)), ("max_iter", 1)):
-            value = getattr(self, name)
-            if not (isinstance(value, Real) and math.isfinite(value) and float(value) >= low):
-                raise InputError(f"{name}={value!r}: it must be a finite number {_LOW[name]}")
+        number_option("l2", self.l2, least=0)
+        number_option("tol", self.tol, above=0)
+        number_option("max_iter", self.max_iter, least=1, whole=True)
         if self.ties not in ("half", "davidson"):
             raise InputError(f"ties={self.ties!r} is not known; use 'half' or 'davidson'")
-        if self.scale not in SCALES:
+        if self.scale not in tuple(SCALES):
             raise InputError(f"scale={self.scale!r} is not known; use {' or '.join(map(repr, SCALES))}")
         if self.anchor is not None:
             _anchor(self.anchor, comparisons.items)

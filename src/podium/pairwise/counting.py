@@ -6,6 +6,7 @@ from typing import Self
 
 import numpy as np
 
+from podium.checks import number_option
 from podium.comparisons import Comparisons, as_comparisons
 from podium.places import settled
 from podium.ranking import Ranking
@@ -44,6 +45,7 @@ class WinRate:
     def fit(self, comparisons: Comparisons) -> Self:
         """Count."""
         as_comparisons(comparisons)
+        number_option("prior", self.prior, least=0)
         points, votes = comparisons.adjacency.sums
         with np.errstate(invalid="ignore"):
             rate = np.where(votes + self.prior > 0, (points + 0.5 * self.prior) / (votes + self.prior), 0.5)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.checks import number_option
 from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError
 from podium.kernels.crowd import crowd_loss
@@ -103,10 +104,10 @@ class CrowdBradleyTerry:
 
     def _check(self, c: Comparisons) -> None:
         as_comparisons(c)
-        if not (np.isfinite(self.l2) and self.l2 > 0):
-            raise InputError(f"l2={self.l2}: it must be a positive number, or all could be scaled up for ever")
-        if not (np.isfinite(self.spread) and self.spread > 0):
-            raise InputError(f"spread={self.spread}: it must be a positive number")
+        number_option("l2", self.l2, above=0, more=", or all could be scaled up for ever")
+        number_option("spread", self.spread, above=0)
+        number_option("tol", self.tol, above=0)
+        number_option("max_iter", self.max_iter, least=1, whole=True)
         if c.judge is None:
             raise InputError("the votes name no judge; name the column of the judge by judge=, or use Bradley-Terry")
         if len(c.judges) == 1:

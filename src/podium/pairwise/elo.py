@@ -9,6 +9,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.checks import number_option
 from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import InputError, NotFittedError
 from podium.kernels.online import elo
@@ -57,8 +58,7 @@ class Elo:
     def partial_fit(self, comparisons: Comparisons) -> Self:
         """Go on with these votes; items not known before start at `initial`."""
         as_comparisons(comparisons)
-        if not (np.isfinite(self.k) and self.k > 0):
-            raise InputError(f"k is {self.k}; it must be a positive number")
+        self._check()
         if not comparisons.ordered or comparisons.count is not None:
             raise InputError("these votes are counted and have no order, which Elo needs; keep each vote a row (keep=)")
         places = self._places(comparisons.items)
@@ -70,9 +70,15 @@ class Elo:
         """Go on with one vote."""
         if winner == loser:
             raise InputError(f"{winner!r} is compared with itself")
+        self._check()
+        heavy = number_option("weight", weight, least=0)
         places = self._places((winner, loser))
-        self._play(places[:1], places[1:], np.array([0.5 if tie else 1.0]), np.array([float(weight)]))
+        self._play(places[:1], places[1:], np.array([0.5 if tie else 1.0]), np.array([heavy]))
         return self
+
+    def _check(self) -> None:
+        number_option("k", self.k, above=0)
+        number_option("initial", self.initial)
 
     def _places(self, items: object) -> NDArray[np.int32]:
         if not hasattr(self, "_index"):

@@ -9,8 +9,9 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.checks import number_option
 from podium.comparisons import Comparisons, as_comparisons
-from podium.errors import ConnectivityWarning, InputError
+from podium.errors import ConnectivityWarning
 from podium.kernels.bradley_terry import scatter_difference
 from podium.places import settled
 from podium.ranking import Ranking
@@ -59,8 +60,7 @@ class LeastSquares:
         """Solve."""
         c = comparisons
         as_comparisons(c)
-        if not (np.isfinite(self.l2) and self.l2 >= 0):
-            raise InputError(f"l2={self.l2}: it must be a finite number of at least 0")
+        number_option("l2", self.l2, least=0)
         left, right, loss = squared_loss(c)
         rows = Rows(len(c.items), left, right)
         plain = _solve(rows, loss.total, loss.target, 0.0, c)

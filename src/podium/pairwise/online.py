@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.checks import number_option
 from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import DataWarning, InputError, NotFittedError
 from podium.features import FeatureSpec, few, read_features
@@ -137,8 +138,7 @@ class OnlineRABF:
             raise InputError(f"{winner!r} is compared with itself")
         if margin is not None and self.loss == "logistic":
             raise InputError("margin is for loss='squared'; the logistic loss knows who won only")
-        if not (np.isfinite(weight) and weight >= 0):
-            raise InputError(f"weight is {weight}; it must be a finite number of at least 0")
+        number_option("weight", weight, least=0)
         places = self._places((winner, loser))
         target = (0.5 if tie else 1.0) if self.loss == "logistic" else (0.0 if tie else 1.0)
         target = target if margin is None else float(margin)
@@ -165,18 +165,19 @@ class OnlineRABF:
             if getattr(self, name) not in known:
                 choices = ", ".join(map(repr, known))
                 raise InputError(f"{name}={getattr(self, name)!r} is not known; use {choices}")
-        for name in ("feature_penalty", "residual_penalty", "step"):
-            value = getattr(self, name)
-            if not (np.isfinite(value) and value >= 0) or (name == "step" and value == 0):
-                raise InputError(f"{name}={value}: it must be a finite number, not negative, and a step above 0")
+        number_option("feature_penalty", self.feature_penalty, least=0)
+        number_option("residual_penalty", self.residual_penalty, least=0)
+        number_option("step", self.step, above=0)
         if self.schedule == "strong":
             if min(self.feature_penalty, self.residual_penalty) == 0:
                 raise InputError("schedule='strong' needs feature_penalty and residual_penalty above 0")
             return
-        largest = self.step * max(self.feature_penalty, self.residual_penalty)
+        name = "feature_penalty" if self.feature_penalty > self.residual_penalty else "residual_penalty"
+        largest = self.step * getattr(self, name)
         if largest >= 1:
             raise InputError(
-                f"step · penalty is {largest:g}; at 1 and beyond a step would turn scores over: lower either"
+                f"step={self.step!r}, {name}={getattr(self, name)!r}: step · penalty is {largest:g}; at 1 and beyond a "
+                "step would turn scores over: lower either"
             )
 
     def _places(self, items: Iterable[Hashable]) -> NDArray[np.int32]:

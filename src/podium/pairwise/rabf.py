@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.checks import number_option
 from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError
 from podium.feature_solver import FeatureProblem, FeatureSolution, Place
@@ -173,13 +174,15 @@ class RABF:
         as_comparisons(comparisons)
         if self.loss not in ("logistic", "squared"):
             raise InputError(f"loss={self.loss!r} is not known; use 'logistic' or 'squared'")
+        if self.missing not in ("error", "mean"):
+            raise InputError(f"missing={self.missing!r} is not known; use 'error' or 'mean'")
         for name in ("feature_penalty", "residual_penalty"):
             value = getattr(self, name)
-            if value != "auto" and not (
-                isinstance(value, int | float | np.number) and np.isfinite(value) and value > 0
-            ):
-                raise InputError(f"{name}={value!r}: it must be a positive number or 'auto'")
-        if not 0.0 <= self.flip_rate < 0.5:
+            if not (isinstance(value, str) and value == "auto"):
+                number_option(name, value, above=0, more=", or 'auto'")
+        number_option("tol", self.tol, above=0)
+        number_option("max_iter", self.max_iter, least=1, whole=True)
+        if number_option("flip_rate", self.flip_rate, least=0) >= 0.5:
             raise InputError(f"flip_rate={self.flip_rate!r}: a share of wrong votes lies in [0, 0.5)")
         if self.flip_rate and self.loss == "logistic" and "auto" in (self.feature_penalty, self.residual_penalty):
             raise InputError(

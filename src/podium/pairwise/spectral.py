@@ -7,6 +7,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.checks import number_option
 from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import InputError
 from podium.places import settled
@@ -53,8 +54,7 @@ class RankCentrality:
         """Find the stationary distribution."""
         c = comparisons
         as_comparisons(c)
-        if not (np.isfinite(self.prior) and self.prior >= 0):
-            raise InputError(f"prior={self.prior}: it must be a finite number of at least 0")
+        number_option("prior", self.prior, least=0)
         a = c.adjacency
         groups = int(a.components.max()) + 1
         if groups > 1:
