@@ -26,7 +26,7 @@ from podium.errors import InputError
 from podium.kernels.counts import first_bad_row, histogram, histogram_outcomes
 from podium.pairs import Adjacency, Pairs, count_rows, count_table
 from podium.tables.forms import read_frame
-from podium.tables.labels import as_column, encode, encode_pair, is_missing, is_text
+from podium.tables.labels import encode, encode_pair, is_missing, is_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -464,7 +464,7 @@ class Comparisons:
         import polars as pl
 
         labels = np.empty(len(self.items), dtype=object)
-        labels[:] = as_column(self.items)
+        labels[:] = list(self.items)
         ends = ("left", "right") if self.sided or self.outcome is not None else ("winner", "loser")
         columns: dict[str, Any] = {
             name: labels[codes].tolist() for name, codes in zip(ends, (self.left, self.right), strict=True)
@@ -478,8 +478,7 @@ class Comparisons:
                 columns[name] = getattr(self, name)
         for name, known in (("judge", self.judges), ("group", self.groups)):
             if getattr(self, name) is not None:
-                held = as_column(known)
-                columns[name] = [held[code] for code in getattr(self, name)]
+                columns[name] = [known[code] for code in getattr(self, name)]
         if self.covariates is not None:
             columns |= dict(zip(self.covariate_names, self.covariates.T, strict=True))
         return pl.DataFrame(columns, strict=False)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from podium.tables.labels import as_column
 from podium.text import number, storable
 from podium.uncertainty import FEW, Evidence, few_clusters
 
@@ -52,7 +51,7 @@ def _labels(items: Sequence[Hashable]) -> pl.Series:
 
     kinds = {type(item) for item in items}
     if len(kinds) == 1 and kinds <= {int, float, bool}:
-        return pl.Series("item", as_column(items), strict=False)
+        return pl.Series("item", items)
     return pl.Series("item", [storable(item) for item in items], dtype=pl.String)
 
 

@@ -59,16 +59,18 @@ class Solution:
 # ---- coordinate Newton ----------------------------------------------------------------------------------------
 
 
-def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int) -> Solution:
+def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int, *, scores: Floats | None = None) -> Solution:
     """Bradley-Terry by cyclic coordinate Newton with cached exponentials; `converged` is False where it stalls.
 
-    Starts at 1.2·log((wins + 1)/(losses + 1)). The loss does not feel a common shift of a component and the penalty
-    wants its mean at 0, so components are centred after each sweep.
+    Starts at `scores`, else at 1.2·log((wins + 1)/(losses + 1)). The loss does not feel a common shift of a component
+    and the penalty wants its mean at 0, so components are centred after each sweep.
     """
     ridge = 2.0 * l2
     points, votes = a.sums
     yardstick = _yardstick(votes)
-    scores = _centred(1.2 * np.log((points + 1.0) / (votes - points + 1.0)), a)
+    if scores is None:
+        scores = 1.2 * np.log((points + 1.0) / (votes - points + 1.0))
+    scores = _centred(scores, a)
     narrow = np.float32 if len(a) > SINGLE else np.float64
     strength = np.exp(scores).astype(narrow)
     slopes, curvatures = np.empty_like(scores), np.empty_like(scores)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-import warnings
 from typing import Any
 
 import click
 
 from podium.cli.options import chosen_columns, column_options, output_options, seed_option, votes_argument
 from podium.cli.output import Output, counted, say, votes_on_items
-from podium.errors import PodiumWarning
 from podium.text import one_line
 
 __all__ = ["check"]
@@ -25,10 +23,6 @@ __all__ = ["check"]
 @click.option(
     "--pairs", type=click.IntRange(0), default=5, show_default=True, help="Pairs that fit least, to be listed."
 )
-@click.option("--l2", type=float, help="Pull of the scores towards zero, as in `podium rank`.")
-@click.option("--ties", type=click.Choice(["half", "davidson"]), help="Ties are half a win each, or modelled.")
-@click.option("--side-effect", is_flag=True, help="Allow for an advantage of the left side.")
-@click.option("--covariates", metavar="NAMES", help="Columns of votes, comma-separated, to control for.")
 @seed_option("the simulations and the random halves")
 @click.option("--strict", is_flag=True, help="Exit with 1 when something deserves a look.")
 @output_options("table", "json")
@@ -37,22 +31,14 @@ def check(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     """Check the fit of VOTES: pairs that fit least, over-dispersion, circles, reliability, influence.
 
     P-values come from votes simulated on the same pairs. What is marked ! deserves a look before a ranking is shown.
-    The model is that of `podium rank` with the same options.
     """
     columns = chosen_columns(given)
     from podium.diagnosis import diagnose
     from podium.io import read_comparisons
-    from podium.pairwise.bradley_terry import BradleyTerry
 
     source: Any = list(votes) if len(votes) > 1 else votes[0]
-    if given["covariates"]:
-        columns["covariates"] = [name.strip() for name in given["covariates"].split(",")]
     comparisons = read_comparisons(source, **columns, keep="counts")
-    options = {name: given[name] for name in ("l2", "ties") if given[name] is not None}
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", PodiumWarning)  # `podium rank` is where they are told
-        model = BradleyTerry(**options, side_effect=given["side_effect"]).fit(comparisons)
-    found = diagnose(comparisons, model, replicates=given["replicates"], seed=given["seed"])
+    found = diagnose(comparisons, replicates=given["replicates"], seed=given["seed"])
     if out.form == "json":
         text = json.dumps(found.to_dict(), indent=1, ensure_ascii=False)
     else:

@@ -15,10 +15,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Show"]
 
-SAID = (
-    "l2", "ties", "scale", "anchor", "covariates", "features", "loss", "flip_rate", "feature_penalty",
-    "residual_penalty", "missing",
-)  # fmt: skip
 MANY = 100_000  # votes with covariates beyond which they are simulated 39 times only
 
 
@@ -119,7 +115,9 @@ class Show:
 
     def _method(self) -> str:
         g = self.given
-        said = [f"{name.replace('_', '-')}={g[name]}" for name in SAID if g[name] is not None]
+        said = [
+            f"{name.replace('_', '-')}={g[name]}" for name in ("l2", "ties", "scale", "anchor") if g[name] is not None
+        ]
         said += ["side-effect"] if g["side_effect"] else []
         said += [f"ci={g['ci']}"] if g["ci"] else []
         return f"{g['method']} ({', '.join(said)})" if said else str(g["method"])
