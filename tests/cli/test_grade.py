@@ -216,3 +216,73 @@ def test_grades_that_are_words_say_in_which_order_they_were_taken(tmp_path):
 def test_one_column_is_no_range(table, tmp_path):
     said = podium("fit", table, "--low", "low", "--high", "low", "--save", tmp_path / "m.podium")
     assert "--low and --high both name 'low'" in str(said.exception)
+
+
+@pytest.mark.parametrize("name", ["grade", "score", "lower"])
+def test_an_id_column_that_the_output_has_itself_is_refused(name, table, tmp_path):
+    podium("fit", table, "--label", "grade", *IDS, "--save", tmp_path / "m")
+    frame = pl.read_csv(table).with_columns(score=1, lower=2)
+    frame.write_csv(tmp_path / "more.csv")
+    done = podium("predict", tmp_path / "more.csv", "--model", tmp_path / "m", "--id", name, "--margin", 1)
+    assert f"--id {name}: the output has a column '{name}' of its own" in str(done.exception)
+    twice = podium("predict", table, "--model", tmp_path / "m", "--id", "name", "--id", "name")
+    assert pl.read_csv(io.StringIO(twice.stdout)).columns == ["name", "grade", "score"]
+
+
+@pytest.mark.parametrize(
+    ("classes", "message"),
+    [
+        ("1..1000000000", "that is 1,000,000,000 grades; at most 10,000"),
+        ("1..99999999999999999999", "at most 10,000"),
+        ("nan,1,2", "not NaN or infinity"),
+    ],
+)
+def test_classes_that_make_no_sense_are_refused(classes, message, table, tmp_path):
+    done = podium("fit", table, "--label", "grade", *IDS, "--classes", classes, "--save", tmp_path / "m")
+    assert isinstance(done.exception, InputError)
+    assert message in str(done.exception)
+
+
+ODD = {
+    "date": pl.date(2020, 1, 1),
+    "duration": pl.duration(seconds=pl.col("x")),
+    "list": pl.concat_list("x"),
+    "struct": pl.struct("x"),
+    "nothing": pl.lit(None),
+    "decimal": pl.col("x").cast(pl.Decimal(10, 2)),
+    "boolean": pl.col("x") > 5,
+    "category": pl.col("word").cast(pl.Categorical),
+    "enum": pl.col("word").cast(pl.Enum(["poor", "fair", "good"])),
+    "binary": pl.col("word").cast(pl.Binary),
+}
+
+
+@pytest.mark.parametrize("odd", ODD)
+@pytest.mark.parametrize("role", ["feature", "label", "id", "evaluate"])
+def test_a_column_of_any_type_in_any_role_is_used_or_refused_in_words(odd, role, tmp_path):
+    frame = pl.DataFrame({"x": range(12), "word": ["poor", "fair", "good"] * 4, "g": [1, 2, 3, 1] * 3})
+    frame.with_columns(ODD[odd].alias("odd")).write_parquet(tmp_path / "t.parquet")
+    path, model = tmp_path / "t.parquet", ["--model", tmp_path / "m"]
+    podium("fit", path, "--label", "g", "--id", "word", "--id", "odd", "--save", tmp_path / "m")
+    arguments = {
+        "feature": ["fit", path, "--label", "g", "--id", "word", "--save", tmp_path / "n"],
+        "label": ["fit", path, "--label", "odd", "--id", "word", "--id", "g", "--save", tmp_path / "n"],
+        "id": ["predict", path, *model, "--id", "odd"],
+        "evaluate": ["evaluate", path, *model, "--label", "odd"],
+    }[role]
+    done = podium(*arguments)
+    assert done.exit_code == 0 or isinstance(done.exception, InputError), done.exception
+
+
+def test_the_order_of_an_enum_and_written_ranges_are_taken(tmp_path):
+    levels = ["poor", "fair", "good"]
+    frame = pl.DataFrame({"x": range(30), "g": [levels[k // 10] for k in range(30)]})
+    frame.with_columns(pl.col("g").cast(pl.Enum(levels))).write_parquet(tmp_path / "t.parquet")
+    said = podium("fit", tmp_path / "t.parquet", "--label", "g", "--save", tmp_path / "m")
+    assert load(tmp_path / "m").grades.tolist() == levels
+    assert "alphabet" not in said.stderr
+    (tmp_path / "r.csv").write_text("x,g\n" + "".join(f"{k},{['1', '2', '3-4', '10'][k // 5]}\n" for k in range(20)))
+    assert podium("fit", tmp_path / "r.csv", "--label", "g", "--save", tmp_path / "m").exit_code == 0
+    assert load(tmp_path / "m").grades.tolist() == [1, 2, 3, 4, 10]
+    told = podium("evaluate", tmp_path / "r.csv", "--label", "g", "--model", tmp_path / "m")
+    assert told.exit_code == 0

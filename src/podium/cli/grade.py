@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["grade"]
 
+MAX_GRADES = 10_000
 SAMPLE = 50_000  # rows whose scores `evaluate --plot` draws
 
 
@@ -55,7 +56,13 @@ def _labels(command: Callable[..., None]) -> Callable[..., None]:
 @click.option(
     "--variant", type=click.Choice(["pa", "pa1", "pa2"]), default="pa1", show_default=True, help="Update rule."
 )
-@click.option("--C", "C", type=float, default=0.01, show_default=True, help="Aggressiveness of pa1 and pa2.")
+@click.option(
+    "--C",
+    "C",
+    default="auto",
+    show_default=True,
+    help="Aggressiveness of pa1 and pa2: a number, or auto, which tries some.",
+)
 @click.option("--passes", type=click.IntRange(1), default=1, show_default=True, help="How often to go over the table.")
 @plot_option("the error while learning")
 @output_options()
@@ -68,7 +75,7 @@ def fit(
     ids: tuple[str, ...],
     classes: str | None,
     variant: str,
-    C: float,
+    C: str,
     passes: int,
     plot: Path | None,
     out: Output,
@@ -87,7 +94,7 @@ def fit(
     if "-" in tables and (passes > 1 or classes is None):
         raise InputError("standard input can be read only once: give --classes, and one pass")
     known, scale = (_grades(classes), None) if classes is not None else _survey(tables, ends, ids)
-    classifier = PassiveAggressiveOrdinal(variant, C=C, classes=known)
+    classifier = PassiveAggressiveOrdinal(variant, C=_number(C), classes=known)
     classifier._check_parameters()
     grader, error = _learned(tables, ends, ids, classifier, scale, passes)
     models.save(grader, save)
@@ -100,7 +107,7 @@ def fit(
     out.write(pl.DataFrame({name: [value] for name, value in found.items()}))
     first = " for the first time" if passes > 1 else ""
     say(f"error: grades off on average, before each row was learned{first}; saved {save}")
-    if classes is None and np.asarray(known).dtype.kind not in "iuf":
+    if classes is None and np.asarray(known).dtype.kind == "U" and list(known) == sorted(known):
         said = " < ".join(map(str, list(known)))
         say(f"grades are words, taken in the order of the alphabet: {said}; --classes gives another order")
 
@@ -151,6 +158,11 @@ def predict(tables: tuple[str, ...], model: Path, ids: tuple[str, ...], margin: 
     Columns that are no features of the model are not read. CSV and JSON Lines are written as rows are graded.
     """
     grader = _load(model)
+    ids = tuple(dict.fromkeys(ids))
+    own = ("grade", "score") if margin is None else ("grade", "score", "lower", "upper")
+    for name in ids:
+        if name in own:
+            raise InputError(f"--id {name}: the output has a column {name!r} of its own; rename the one in the table")
     out.write_pieces(_graded(grader, tables, ids, margin))
 
 
@@ -163,7 +175,7 @@ def _graded(
     with counting("grading") as advance:
         for row, frame in _pieces(tables):
             X = _values(frame, grader.features)
-            columns = [_column(frame, name) for name in ids]
+            columns = [_written(_column(frame, name)) for name in ids]
             columns += [pl.Series("grade", grader.predict(X, row=row))]
             columns += [pl.Series("score", grader.scores(X, row=row)).round(6)]
             if margin is not None:
@@ -221,6 +233,8 @@ def evaluate(
     total = int(counts.sum())
     if not total:
         raise InputError("the table has no rows, so there is nothing to evaluate")
+    if (counts.sum(axis=0) > 0).sum() == 1 and (counts.sum(axis=1) > 0).sum() > 1:
+        say(f"the model gives every row the grade {grades[counts.sum(axis=0).argmax()]}")
     away = np.abs(np.arange(K)[:, None] - np.arange(K))
     found = {
         "grade": grades,
@@ -261,6 +275,13 @@ def _ends(label: str | None, low: str | None, high: str | None) -> list[str]:
     raise InputError("say where the grades are: --label COLUMN, or --low COLUMN and --high COLUMN for ranges")
 
 
+def _number(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def _grades(text: str) -> Any:
     """1..5 or a list with commas; whole numbers and numbers become such."""
     first, dots, last = text.partition("..")
@@ -273,15 +294,22 @@ def _grades(text: str) -> Any:
             ) from None
         if high <= low:
             raise InputError(f"--classes {text}: the last grade must be above the first")
+        if high - low >= MAX_GRADES:
+            raise InputError(
+                f"--classes {text}: that is {high - low + 1:,} grades; at most {MAX_GRADES:,} are possible"
+            )
         return np.arange(low, high + 1)
     names = [name.strip() for name in text.split(",")]
     if len(names) < 2 or len(set(names)) < len(names):
         raise InputError(f"--classes {text}: give at least two different grades, from lowest to highest")
     for kind in (int, float):
         try:
-            return np.array([kind(name) for name in names])
-        except ValueError:
+            grades = np.array([kind(name) for name in names])
+        except (ValueError, OverflowError):
             continue
+        if not np.isfinite(grades.astype(float)).all():
+            raise InputError(f"--classes {text}: a grade is a number or a word, not NaN or infinity")
+        return grades
     return np.array(names)
 
 
@@ -297,11 +325,12 @@ def _pieces(tables: tuple[str, ...]) -> Iterator[tuple[int, pl.DataFrame]]:
 
 def _survey(tables: tuple[str, ...], ends: list[str], ids: tuple[str, ...]) -> tuple[Any, Any]:
     """One pass for what must be known before learning: the grades that occur, and the features' scale."""
+    from podium.ordinal.forms import declared_order
     from podium.ordinal.labels import grades_of
     from podium.ordinal.stream import RunningScale
 
     seen: list[Any] = []
-    scale, names = None, []
+    scale, names, order = None, [], None
     with counting("looking for grades") as advance:
         for _, frame in _pieces(tables):
             if scale is None:
@@ -309,20 +338,33 @@ def _survey(tables: tuple[str, ...], ends: list[str], ids: tuple[str, ...]) -> t
                 scale = RunningScale.empty(len(names))
             values = _values(frame, names)
             scale.add(values[np.isfinite(values).all(axis=1)])  # a bad row is named when it is learned
-            given = [_column(frame, end).drop_nulls() for end in ends]  # without nulls whole numbers stay whole
-            seen.extend(grades_of(column.to_numpy()) for column in given if len(column))
+            given = [_label(frame, end).drop_nulls() for end in ends]  # without nulls whole numbers stay whole
+            order = declared_order(*(_column(frame, end) for end in ends)) if order is None else order
+            seen.extend(_grades_in(column.to_numpy(), len(ends) == 1) for column in given if len(column))
             seen = [grades_of(*seen)] if seen else seen
             advance(len(frame))
     if not seen:
         raise InputError(f"no row has a grade in {' or '.join(repr(end) for end in ends)}")
     grades = seen[0]
-    if len(grades) < 2:
+    if len(grades) < 2 and order is None:
         raise InputError(f"all rows have the same grade, {grades[0]}; there is nothing to tell apart")
+    if order is not None:
+        return order, scale
     if len(grades) > 100:
         raise InputError(
             f"{ends[0]!r} holds more than 100 different values; name the grades with --classes, or bin them"
         )
     return grades, scale
+
+
+def _grades_in(column: Any, alone: bool) -> Any:
+    """The grades of a column; in a column of its own "3-4" is a range, and text of numbers is numbers."""
+    from podium.ordinal.forms import number_of
+    from podium.ordinal.labels import grades_of, read_labels
+
+    grades = read_labels(column)[2] if alone else grades_of(column)
+    numbers = [number_of(grade) for grade in grades.tolist()]
+    return np.array(numbers) if grades.dtype.kind == "U" and None not in numbers else grades
 
 
 def _features(frame: pl.DataFrame, ends: list[str], ids: tuple[str, ...]) -> list[str]:
@@ -337,6 +379,31 @@ def _column(frame: pl.DataFrame, name: str) -> pl.Series:
     if name not in frame.columns:
         raise InputError(f"no column {name!r}; found {', '.join(frame.columns)}")
     return frame[name]
+
+
+def _label(frame: pl.DataFrame, name: str) -> pl.Series:
+    """A column of grades: numbers, words or yes and no; decimals become numbers."""
+    import polars as pl
+
+    column = _column(frame, name)
+    if column.dtype.is_decimal():
+        return column.cast(pl.Float64)
+    if isinstance(column.dtype, pl.Categorical | pl.Enum):
+        return column.cast(pl.String)
+    if not column.dtype.is_numeric() and column.dtype not in (pl.String, pl.Boolean, pl.Null):
+        raise InputError(f"column {name!r} holds {column.dtype}, but grades are numbers or words")
+    return column
+
+
+def _written(column: pl.Series) -> pl.Series:
+    """A column of --id as it goes into every format."""
+    import polars as pl
+
+    if column.dtype.is_nested() or column.dtype in (pl.Binary, pl.Object):
+        raise InputError(
+            f"--id {column.name}: the column holds {column.dtype}, which a table cannot show; choose another"
+        )
+    return column.dt.to_string() if column.dtype == pl.Duration else column
 
 
 def _values(frame: pl.DataFrame, names: list[str]) -> Any:
@@ -358,7 +425,7 @@ def _columns(frame: pl.DataFrame, ends: list[str], grades: Any) -> list[Any]:
 
     columns = []
     for end in ends:
-        column = _column(frame, end)
+        column = _label(frame, end)
         if column.dtype == pl.String and grades.dtype.kind in "iuf":
             number = column.cast(pl.Float64, strict=False)
             column = number if number.null_count() == column.null_count() else column

@@ -100,7 +100,8 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Share of predictions that hit the grade or lie inside the range; `y` is (n,) or (n, 2).
 
-        For minus the mean absolute error pass `scoring=podium.ordinal.neg_mae` to scikit-learn's model selection.
+        `predict` is scored; `predict_median`, where there is one, errs by the fewest grades. For minus the mean
+        absolute error pass `scoring=podium.ordinal.neg_mae` to scikit-learn's model selection.
         """
         return accuracy(y, self.predict(X), classes=self.classes_, sample_weight=sample_weight)
 
@@ -127,6 +128,12 @@ class ThresholdClassifier(OrdinalClassifier):
 
     coef_: Array
     thresholds_: Array
+
+    def predict_median(self, X: Any) -> Array:
+        """The middle grade of each row, which errs by the fewest grades: where the score lies among the thresholds."""
+        check_is_fitted(self)
+        grades: Array = self.classes_[self._grades(self._rows(X, reset=False))]
+        return grades
 
     def project(self, X: Any) -> Array:
         """The score w·x of each row: where it lies on the axis that the thresholds cut."""

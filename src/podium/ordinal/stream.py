@@ -98,7 +98,7 @@ class Grader:
 
     def predict(self, X: Array, *, row: int = 0) -> Array:
         """The grade of each row."""
-        return self.classifier.predict(self.scale.apply(self._checked(X, row)))
+        return self.classifier.predict_median(self.scale.apply(self._checked(X, row)))
 
     def interval(self, X: Array, *, margin: float = 1.0, row: int = 0) -> Array:
         """Lowest and highest grade within `margin` of each row's score."""
