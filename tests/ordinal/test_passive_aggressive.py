@@ -1,5 +1,7 @@
 """The passive-aggressive family and its baselines as estimators."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -244,3 +246,31 @@ def test_theorem_5_as_printed_is_false_and_ours_is_not():
     assert printed == 3
     for comparator in (b, ideal):
         assert loss <= mistake_bound("pa1", X, y, [0.0], comparator, C=1.0, classes=range(1, 11))
+
+
+def housing(n, rng):
+    """Three grades from 0/1 columns with the coefficients published for the Copenhagen housing survey (MASS, polr)."""
+    influence, kind, contact = rng.integers(0, 3, n), rng.integers(0, 4, n), rng.integers(0, 2, n)
+    X = np.column_stack([influence == 1, influence == 2, kind == 1, kind == 2, kind == 3, contact]).astype(float)
+    z = X @ [0.566, 1.289, -0.572, -0.366, -1.091, 0.360] + rng.logistic(size=n)
+    return X, 1 + np.digitize(z, [-0.496, 0.691])
+
+
+@pytest.mark.parametrize("variant", ["pa1", "pa2"])
+def test_the_default_is_near_the_best_C_whatever_the_units(variant):
+    rng = np.random.default_rng(0)
+    tables = [housing(3000, rng), graded(n=3000, noise=1.0)[:2], graded(n=3000, K=3, noise=3.0)[:2]]
+    for X, y in tables:
+        train, test = slice(0, 2000), slice(2000, None)
+        Z = (X - X.mean(axis=0)) / X.std(axis=0)
+
+        def error(rows, y=y, train=train, test=test, **settings):
+            model = PassiveAggressiveOrdinal(variant, random_state=0, **settings)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)
+                grades = model.fit(rows[train], y[train]).predict(rows[test])
+            return np.abs(grades - y[test]).mean()
+
+        best = min(error(Z, C=C) for C in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 10))
+        for unit in (1e-3, 1, 1e3):
+            assert error(unit * X) <= 1.05 * best
