@@ -1,15 +1,17 @@
 """Assessment: measures by hand, folds that hold nothing back, and chances that are honest when the model is right."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from podium import BradleyTerry, Comparisons, Ranking
+from podium import RABF, BradleyTerry, Comparisons, Ranking
 from podium.assessment import assess, calibration, known_methods
 from podium.differences import Standing, compare_rankings, holm
 from podium.errors import InputError
+from podium.pairwise import METHODS, ranker
 from podium.splits import deal, share
 
 from helpers import simulate, thin_data
@@ -99,6 +101,61 @@ def test_every_method_that_needs_no_features_can_be_assessed():
     assert not found.problems
     for name, values in found.log_loss.items():
         assert values.mean() < 0.75, name
+
+
+def chances_by_hand(model, test):
+    """Log loss of held-out votes by the chances the model itself gives, pair by pair."""
+    rows = zip(test.left, test.right, np.ones(len(test.left)) if test.outcome is None else test.outcome, strict=True)
+    loss = 0.0
+    for left, right, outcome in rows:
+        pair = (test.items[left], test.items[right]) if outcome > 0 else (test.items[right], test.items[left])
+        loss -= math.log(model.win_probability(*pair))
+    return loss / len(test.left)
+
+
+OWN_CHANCES = {
+    name: partial(ranker(name)) for name in METHODS if hasattr(ranker(name), "win_probability") and name != "crowd"
+} | {
+    "on the scale of Elo": partial(BradleyTerry, scale="elo"),
+    "rabf on margins": partial(RABF, loss="squared"),
+    "rabf on margins with flips": partial(RABF, loss="squared", flip_rate=0.2),
+    "rabf with flips": partial(RABF, flip_rate=0.2, feature_penalty=1.0, residual_penalty=1.0),
+    "rabf with flips, corrected": partial(
+        RABF, flip_rate=0.2, flip_loss="corrected", feature_penalty=1.0, residual_penalty=1.0
+    ),
+}  # judges differ, so the chances of "crowd" are checked by judge below
+
+
+@pytest.mark.parametrize("name", OWN_CHANCES)
+@pytest.mark.parametrize("margins", [False, True])
+def test_held_out_votes_are_predicted_by_the_chances_of_the_model_itself(name, margins):
+    rng = np.random.default_rng(6)
+    winner, loser, _ = simulate(6, 400, rng)
+    margin = rng.exponential(size=400) if margins else None
+    votes = Comparisons.from_arrays(winner, loser, margin=margin, items=range(6))
+    features = rng.normal(size=(6, 1))
+    given = {"features": features} if hasattr(OWN_CHANCES[name].func, "with_features") else {}
+    found = assess(votes, {name: OWN_CHANCES[name]}, folds=3, seed=1, **given)
+    hands = deal(votes, 3, np.random.default_rng(1))
+    for fold in range(3):
+        model = OWN_CHANCES[name]().fit(share(votes, hands.sum(axis=1) - hands[:, fold]), **given)
+        expected = chances_by_hand(model, share(votes, hands[:, fold]))
+        assert found.log_loss[name][fold] == pytest.approx(expected, rel=1e-9)
+
+
+def test_held_out_votes_of_judges_are_predicted_by_the_judges_own_chances():
+    rng = np.random.default_rng(7)
+    winner, loser, _ = simulate(5, 400, rng)
+    votes = Comparisons.from_arrays(winner, loser, judge=rng.integers(0, 3, 400), items=range(5))
+    crowd = ranker("crowd")
+    found = assess(votes, {"crowd": crowd}, folds=2, seed=1)
+    hands = deal(votes, 2, np.random.default_rng(1))
+    model, test = crowd().fit(share(votes, hands[:, 1])), share(votes, hands[:, 0])
+    loss = [
+        math.log(model.win_probability(test.items[i], test.items[j], judge=test.judges[k]))
+        for i, j, k in zip(test.left, test.right, test.judge, strict=True)
+    ]
+    assert found.log_loss["crowd"][0] == pytest.approx(-np.mean(loss), rel=1e-9)
 
 
 def test_full_rankings_are_never_torn():

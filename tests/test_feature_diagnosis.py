@@ -1,5 +1,7 @@
 """Diagnosis of features on planted truth, and pictures that show it."""
 
+from statistics import NormalDist
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from podium import RABF, Comparisons
 from podium.errors import InputError, NotFittedError
 from podium.feature_diagnosis import learning_curve, residual_norm, residual_outliers
 from podium.feature_plots import coefficients, learning_curves, outliers
+from podium.splits import take
 
 
 def planted(seed, n=60, m=3000, sd=0.3, odd=()):
@@ -48,6 +51,35 @@ def test_features_help_most_when_votes_are_few():
     assert curve.advantage[0] > 0.02
     noise = learning_curve(data, np.random.default_rng(3).normal(size=features.shape), sizes=(0.04, 0.8), splits=3)
     assert abs(noise.advantage[1]) < 0.02  # features that say nothing cost little
+
+
+@pytest.mark.parametrize("options", [{}, {"loss": "squared"}, {"flip_rate": 0.1}])
+def test_a_learning_curve_is_of_the_chances_of_the_model_itself(options):
+    data, features, _ = planted(6, n=8, m=100)
+    style = np.random.default_rng(0).normal(size=100)
+    for covariates in (None, {"length": style}):
+        votes = Comparisons.from_arrays(data.left, data.right, covariates=covariates, items=range(8))
+        curve = learning_curve(votes, features, sizes=(0.8,), splits=1, seed=4, **options)
+        order = np.random.default_rng(4).permutation(100)
+        held = order[80:]
+        model = RABF(**options).fit(take(votes, order[:80]), features)
+        losses = []
+        for k in held:
+            if covariates is None:
+                chance = model.win_probability(data.left[k], data.right[k])
+            else:
+                margin = model.ranking_.score(data.left[k]) - model.ranking_.score(data.right[k])
+                chance = by_hand(margin + model.covariate_coef_[0] * style[k], model, options)
+            losses.append(-np.log(chance))
+        assert curve.with_features[0, 0] == pytest.approx(np.mean(losses), rel=1e-9)
+
+
+def by_hand(margin, model, options):
+    """Chance of a vote with this margin."""
+    if options.get("loss") == "squared":
+        return NormalDist(0, model.noise_).cdf(margin)
+    flip_rate = options.get("flip_rate", 0.0)
+    return (1 - flip_rate) / (1 + np.exp(-margin)) + flip_rate / (1 + np.exp(margin))
 
 
 def test_what_cannot_be_diagnosed_is_refused():

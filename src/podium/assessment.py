@@ -211,7 +211,8 @@ def _predicted(
         top = np.maximum(np.abs(margin) / 2, 0.0)
         win, loss, tie = np.exp(margin / 2 - top), np.exp(-margin / 2 - top), ties * np.exp(-top)
         return (win + tie / 2) / (win + loss + tie), outcome, weight
-    return _logistic(margin), outcome, weight
+    own = getattr(model, "_vote_chances", _logistic)  # a model of margins, or of flipped votes, is not logistic
+    return own(margin), outcome, weight
 
 
 def _scores(ranking: Ranking, items: Sequence[Hashable]) -> Floats:

@@ -1,4 +1,4 @@
-"""Columns given as arrays, checked once with the row named; and options that are numbers."""
+"""Columns given as arrays, checked once with the row named; and options, with the option and its value."""
 
 from __future__ import annotations
 
@@ -12,10 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from podium.errors import InputError
 
 __all__ = [
+    "choice_option",
     "code_column",
     "count_column",
     "covariate_table",
     "distinct_labels",
+    "flag_option",
     "members",
     "non_negative_column",
     "number_column",
@@ -187,3 +189,18 @@ def number_option(
         bound = f" of at least {least:g}" if least is not None else f" above {above:g}" if above is not None else ""
         raise InputError(f"{name}={value!r}: it must be {kind}{bound}{more}")
     return float(value)
+
+
+def choice_option(name: str, value: Any, known: Sequence[str]) -> str:
+    """One of a few words."""
+    if not isinstance(value, str) or value not in known:
+        listed = [repr(word) for word in known]
+        raise InputError(f"{name}={value!r} is not known; use {', '.join(listed[:-1])} or {listed[-1]}")
+    return value
+
+
+def flag_option(name: str, value: Any) -> bool:
+    """True or False; a word such as "no" is true in Python, so it is refused."""
+    if not isinstance(value, bool | np.bool_):
+        raise InputError(f"{name}={value!r}: it must be True or False")
+    return bool(value)

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from podium.comparisons import Comparisons
 from podium.errors import InputError
 from podium.pairwise.rabf import RABF
+from podium.rows import vote_rows
+from podium.solvers import Rows
 from podium.splits import take
 
 if TYPE_CHECKING:
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["LearningCurve", "learning_curve", "residual_norm", "residual_outliers"]
 
 Floats = NDArray[np.float64]
+
+LEAST = 1e-9  # a chance is never taken to be nearer to 0: one upset would cost infinitely much
 
 
 def residual_outliers(model: RABF, *, level: float = 0.95) -> pl.DataFrame:
@@ -115,11 +119,10 @@ def learning_curve(
 def _log_loss(model: RABF, held: Comparisons) -> float:
     place = {item: k for k, item in enumerate(model.ranking_.items)}
     codes = np.array([place[item] for item in held.items])
-    scores = model.ranking_.scores[codes]
-    margin = scores[held.left] - scores[held.right]
-    outcome = np.ones(len(margin)) if held.outcome is None else (held.outcome + 1.0) / 2.0
-    weight = np.ones(len(margin)) if held.weight is None else held.weight
-    return float(np.average(np.logaddexp(0.0, margin) - outcome * margin, weights=weight))
+    left, right, outcome, weight = vote_rows(held)
+    margin = Rows(len(codes), left, right, held.covariates).margin(model.ranking_.scores[codes], model.covariate_coef_)
+    win, loss = (np.maximum(model._vote_chances(side * margin), LEAST) for side in (1.0, -1.0))
+    return float(np.average(-outcome * np.log(win) - (1.0 - outcome) * np.log(loss), weights=weight))
 
 
 def _need(model: RABF) -> None:

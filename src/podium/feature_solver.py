@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from podium.kernels.bradley_terry import laplacian_product, scatter_difference, scatter_sum
 from podium.kernels.rabf import logistic_by_item
-from podium.likelihoods import LogisticRows
+from podium.likelihoods import LapseRows, LogisticRows
 from podium.solvers import DENSE, LinearSolver, RowLoss, Rows
 
 __all__ = ["FeatureProblem", "FeatureSolution", "Place", "solve_features"]
@@ -92,6 +92,11 @@ class FeatureProblem:
     def value(self, place: Place) -> float:
         """The loss without penalties."""
         return self.loss(self.rows.margin(self.scores(place), place.extras), place.extras)[0]
+
+    def objective(self, place: Place, penalties: tuple[float, float]) -> float:
+        """The loss with penalties."""
+        w, r = place.weights, place.residuals
+        return self.value(place) + float(penalties[0] * w @ w + penalties[1] * r @ r)
 
     def evaluate(self, place: Place) -> _Point:
         """Slopes and curvature of the loss."""
@@ -189,7 +194,12 @@ def _with_extras(problem: FeatureProblem, system: _System, point: _Point, force:
 def _walk(
     problem: FeatureProblem, here: _Point, penalties: tuple[float, float], gradient: Floats, move: Floats
 ) -> _Point | None:
-    """Go along `move`, by slopes alone: on a convex loss a place that still slopes down, or almost level, is lower."""
+    """Go along `move`, by slopes alone: on a convex loss a place that still slopes down, or almost level, is lower.
+
+    On a loss that is not convex the value is looked at too.
+    """
+    hilly = isinstance(problem.loss, LapseRows)
+    most = problem.objective(here.place, penalties) * (1.0 + 1e-13) if hilly else np.inf
     d, n = len(here.place.weights), len(here.place.residuals)
     moves = Place(move[:d], move[d : d + n], move[d + n :])
     falling = float(gradient @ move)
@@ -206,9 +216,9 @@ def _walk(
             )
         )
         slope = float(_gradient(problem, there, penalties) @ move)
-        if slope <= 0.5 * abs(falling):
+        if slope <= 0.5 * abs(falling) and (not hilly or problem.objective(there.place, penalties) <= most):
             return there
-        length *= min(0.5, falling / (falling - slope))
+        length *= min(0.5, falling / (falling - slope)) if slope > 0 else 0.5
     return None
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from podium.kernels.bradley_terry import logistic_rows
 
-__all__ = ["DavidsonRows", "LogisticRows", "SquaredRows"]
+__all__ = ["DavidsonRows", "LapseRows", "LogisticRows", "SquaredRows"]
 
 Floats = NDArray[np.float64]
 
@@ -36,6 +36,42 @@ class LogisticRows:
     def vote_slopes(margin: Floats, outcome: Floats, extras: Floats) -> tuple[Floats, Floats]:
         """Slope of one vote's loss along the margin for an outcome of 1, 0 or ½; and along own parameters (none)."""
         return 1.0 / (1.0 + np.exp(-margin)) - outcome, np.empty((len(margin), 0))
+
+
+@dataclass(frozen=True, slots=True)
+class LapseRows:
+    """Bradley-Terry votes of which a share ρ was reported the wrong way round: left wins with q = ρ + (1 − 2ρ)σ(m).
+
+    Not convex in the margin. The curvature is the expected one (Fisher's information), which is never negative.
+    """
+
+    points: Floats
+    total: Floats
+    flip_rate: float
+    own: int = 0
+
+    def __call__(self, margin: Floats, extras: Floats) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:
+        """Loss, slope and curvature along the margin; there are no parameters of its own."""
+        won, lost, bend = self._shares(margin)
+        loss = -float(self.points @ np.log(won) + (self.total - self.points) @ np.log(lost))
+        slope = bend * (self.total * won - self.points) / (won * lost)
+        curvature = self.total * bend**2 / (won * lost)
+        return loss, slope, curvature, np.empty(0), np.empty((len(margin), 0)), np.empty((0, 0))
+
+    def vote_slopes(self, margin: Floats, outcome: Floats) -> Floats:
+        """Slope of one vote's loss along the margin for an outcome of 1, 0 or ½."""
+        won, lost, bend = self._shares(margin)
+        slopes: Floats = bend * (won - outcome) / (won * lost)
+        return slopes
+
+    def _shares(self, margin: Floats) -> tuple[Floats, Floats, Floats]:
+        """Chances that left and right are reported to win, and the derivative of the first."""
+        tail = np.exp(-np.abs(margin))
+        small = tail / (1.0 + tail)
+        keep = 1.0 - 2.0 * self.flip_rate
+        upset, expected = self.flip_rate + keep * small, self.flip_rate + keep / (1.0 + tail)
+        ahead = margin > 0
+        return np.where(ahead, expected, upset), np.where(ahead, upset, expected), keep * small / (1.0 + tail)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ N votes, and there N/2 log J takes the place of J; the approximation is then exa
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,9 +38,18 @@ class Penalties:
 
 
 def choose_penalties(
-    problem: FeatureProblem, feature: float | None, residual: float | None, tol: float, max_iter: int
+    problem: FeatureProblem,
+    feature: float | None,
+    residual: float | None,
+    tol: float,
+    max_iter: int,
+    start: Callable[[tuple[float, float]], Place] | None = None,
 ) -> Penalties:
-    """Choose the penalties that are None; the others stay as they are."""
+    """Choose the penalties that are None; the others stay as they are.
+
+    `start` says where the solver begins for given penalties: needed where the optimum may depend on it, so that the
+    answer does not depend on the path of the search. By default it is where the last one ended.
+    """
     given = [feature, residual]
     if not problem.features.any() and feature is None:
         given[0] = 1.0  # there is nothing to penalise
@@ -55,12 +65,13 @@ def choose_penalties(
 
     def cost(logs: Floats) -> float:
         nonlocal best
-        found = solve_features(problem, penalties(logs), 1e-4, max_iter, best)
+        at = penalties(logs)
+        found = solve_features(problem, at, 1e-4, max_iter, start(at) if start else best)
         best = found.place
         return _evidence(problem, found, penalties(logs))
 
     chosen = _descend(cost, ranges[free]) if free else np.empty(0)
-    solution = solve_features(problem, penalties(chosen), tol, max_iter, best)
+    solution = solve_features(problem, penalties(chosen), tol, max_iter, start(penalties(chosen)) if start else best)
     ends = [
         name
         for name, value, (low, high) in zip(np.array(["feature", "residual"])[free], chosen, ranges[free], strict=True)
@@ -73,8 +84,7 @@ def _evidence(problem: FeatureProblem, found: FeatureSolution, penalties: tuple[
     """−log of the marginal likelihood."""
     n, d = problem.features.shape
     place = found.place
-    loss = problem.value(place) + penalties[0] * float(place.weights @ place.weights)
-    loss += penalties[1] * float(place.residuals @ place.residuals)
+    loss = problem.objective(place, penalties)
     if isinstance(problem.loss, SquaredRows):
         votes = float(problem.loss.total.sum())
         loss = 0.5 * votes * np.log(max(loss, 1e-300))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.comparisons import Comparisons
-from podium.likelihoods import LogisticRows, SquaredRows
+from podium.likelihoods import LapseRows, LogisticRows, SquaredRows
 
 __all__ = ["logistic_loss", "pull_rows", "squared_loss", "vote_rows", "vote_targets"]
 
@@ -49,17 +49,22 @@ def pull_rows(
     return *vote_rows(c), c.weight_squares(), clusters
 
 
-def logistic_loss(c: Comparisons, flip_rate: float = 0.0) -> tuple[Codes, Codes, LogisticRows]:
+def logistic_loss(
+    c: Comparisons, flip_rate: float = 0.0, flip_loss: str = "corrected"
+) -> tuple[Codes, Codes, LogisticRows | LapseRows]:
     """Left, right and the log loss of the votes; a tie is half a win for both.
 
-    With `flip_rate` ρ it is the unbiased loss ((1 − ρ) ℓ(t, y) − ρ ℓ(t, −y)) / (1 − 2ρ), which for the log loss is
-    ℓ(t, y) − ρ/(1 − 2ρ)·y·t: as if the winner had taken more than there was to take.
+    With `flip_rate` ρ it is, "corrected", the unbiased loss ((1 − ρ) ℓ(t, y) − ρ ℓ(t, −y)) / (1 − 2ρ), which for the
+    log loss is ℓ(t, y) − ρ/(1 − 2ρ)·y·t: as if the winner had taken more than there was to take. "lapse" is −log of the
+    chance that a vote is reported as it was.
     """
     if c.covariates is not None or _scattered(c):
         left, right, outcome, weight = vote_rows(c)
         points = weight * outcome
     else:
         left, right, points, weight = c.pairs.left, c.pairs.right, c.pairs.left_points, c.pairs.total
+    if flip_rate and flip_loss == "lapse":
+        return left, right, LapseRows(points, weight, flip_rate)
     if flip_rate:
         points = points + flip_rate / (1.0 - 2.0 * flip_rate) * (2.0 * points - weight)
     return left, right, LogisticRows(points, weight)

@@ -129,8 +129,8 @@ def test_predict_refuses_other_models_and_tables(folder, capfd, monkeypatch):
         (["--one-hot"], "--one-hot is about --features, which is not given"),
         (["--features", "items.csv"], "or set --one-hot for a column per value"),
         (
-            ["--features", "sizes.csv", "--flip-rate", "0.2"],
-            "--flip-rate with the logistic loss needs --feature-penalty",
+            ["--features", "sizes.csv", "--flip-rate", "0.2", "--flip-loss", "corrected"],
+            "--flip-loss corrected with the logistic loss needs --feature-penalty and --residual-penalty",
         ),
         (["--method", "crowd", "--judge="], "name the column of the judge by --judge"),
     ],
@@ -141,6 +141,19 @@ def test_the_way_out_is_told_in_options(folder, capfd, monkeypatch, args, messag
     assert code == 2
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+def test_known_flips_need_no_penalties_and_give_the_ranking_of_the_library(folder, capfd, monkeypatch):
+    monkeypatch.chdir(folder)
+    code, out, err = call(
+        capfd, "rank", "votes.csv", "--features", "sizes.csv", "--flip-rate", "0.1", "--format", "csv"
+    )
+    assert code == 0, err
+    votes = podium.read_comparisons(folder / "votes.csv", judge=False)
+    ranking = podium.RABF(flip_rate=0.1).fit(votes, pl.read_csv(folder / "sizes.csv")).ranking_
+    frame = pl.read_csv(io.StringIO(out))
+    assert frame["item"].to_list() == list(ranking.order)
+    assert_allclose(frame["score"], np.sort(ranking.scores)[::-1], atol=1e-6)
 
 
 def test_rabf_without_features_says_what_it_is(folder, capfd):

@@ -1,5 +1,8 @@
 """OnlineRABF against the literal loop of (19), the batch optimum, and itself in pieces."""
 
+import inspect
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -202,6 +205,26 @@ def test_ties_margins_and_weights_enter_the_step():
 def test_bad_options_are_named(options, message):
     with pytest.raises(InputError, match=message):
         OnlineRABF(**options).update("a", "b")
+
+
+NUMBERS = ("feature_penalty", "residual_penalty", "step")
+WORDS = ("loss", "schedule", "average", "standardize")
+
+
+@pytest.mark.parametrize("name", NUMBERS + WORDS)
+def test_whatever_an_option_cannot_be_is_refused_with_its_name_and_value(name):
+    assert set(NUMBERS + WORDS) == set(inspect.signature(OnlineRABF).parameters)
+    wrong = [float("nan"), float("inf"), -1.0, "many", "", None, [1.0], np.array([1.0, 2.0]), 1j]
+    for value in [*wrong, True] if name in NUMBERS else wrong:
+        with pytest.raises(InputError, match=rf"^{name}={re.escape(repr(value))}"):
+            OnlineRABF(**{name: value}).update("a", "b")
+
+
+@pytest.mark.parametrize("name", ["weight", "margin"])
+def test_a_vote_of_no_finite_weight_or_margin_is_refused(name):
+    for value in (float("nan"), float("inf"), "many", [1.0]):
+        with pytest.raises(InputError, match=rf"^{name}={re.escape(repr(value))}"):
+            OnlineRABF(loss="squared").update("a", "b", **{name: value})
 
 
 def test_what_cannot_be_learned_from_is_refused():

@@ -1,6 +1,8 @@
 """RABF against the literal (6), normal equations, its limits, and laws."""
 
+import inspect
 import itertools
+import re
 import warnings
 
 import numpy as np
@@ -163,7 +165,8 @@ def test_the_logistic_loss_corrected_for_flips_agrees_with_a_generic_optimiser()
     from scipy.optimize import minimize
 
     data, features, *_ = planted(6, 1, 80, np.random.default_rng(5))
-    model = RABF(feature_penalty=3.0, residual_penalty=8.0, standardize=False, flip_rate=0.1).fit(data, features)
+    options = {"flip_rate": 0.1, "flip_loss": "corrected", "standardize": False}
+    model = RABF(feature_penalty=3.0, residual_penalty=8.0, **options).fit(data, features)
     rows = [(i, j, 1.0, 1.0) for i, j in zip(data.left, data.right, strict=True)]
     table = design(6, rows, features)
 
@@ -175,6 +178,126 @@ def test_the_logistic_loss_corrected_for_flips_agrees_with_a_generic_optimiser()
     found = minimize(objective, np.zeros(7), method="BFGS", options={"gtol": 1e-8})
     assert model.objective_ == pytest.approx(found.fun, abs=1e-8)
     assert model.ranking_.uncertainty == "sandwich"
+
+
+def lapse_twin(n, rows, features, penalties, flip_rate, start):
+    """Minimise the explicit lapse likelihood with penalties by a generic optimiser."""
+    from scipy.optimize import minimize
+
+    table = design(n, rows, features)
+    outcome, weight = np.array([(y, w) for *_, y, w in rows]).T
+    ridge = np.repeat(penalties, [features.shape[1], n])
+
+    def objective(theta):
+        right, wrong = 1 / (1 + np.exp(-table @ theta)), 1 / (1 + np.exp(table @ theta))
+        left_wins = (1 - flip_rate) * right + flip_rate * wrong
+        right_wins = (1 - flip_rate) * wrong + flip_rate * right
+        return -weight @ (outcome * np.log(left_wins) + (1 - outcome) * np.log(right_wins)) + ridge @ theta**2
+
+    return minimize(objective, start, method="BFGS", options={"gtol": 1e-7, "maxiter": 2000})
+
+
+@settings(max_examples=25, deadline=None)
+@given(votes(), st.sampled_from([0.05, 0.2, 0.4]), st.integers(0, 2**32 - 1))
+def test_known_flips_are_fitted_as_by_a_generic_optimiser_from_any_start(data, flip_rate, seed):
+    n, rows = data
+    rng = np.random.default_rng(seed)
+    features = rng.normal(size=(n, 2))
+    options = {"feature_penalty": 0.7, "residual_penalty": 1.5, "standardize": False}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        model = RABF(flip_rate=flip_rate, tol=1e-8, **options).fit(as_comparisons(n, rows), features)
+    for start in (np.zeros(n + 2), 3 * rng.normal(size=n + 2)):
+        twin = lapse_twin(n, rows, features, (0.7, 1.5), flip_rate, start)
+        assert model.objective_ == pytest.approx(twin.fun, abs=1e-6)
+        assert_allclose(model.ranking_.scores, features @ twin.x[:2] + twin.x[2:], atol=1e-3)
+
+
+@pytest.mark.parametrize(("dense", "covariate"), [(400, False), (0, False), (400, True)])
+def test_known_flips_agree_with_the_generic_optimiser_for_every_solver_and_with_covariates(
+    dense, covariate, monkeypatch
+):
+    monkeypatch.setattr("podium.feature_solver.DENSE", dense)
+    rng = np.random.default_rng(6)
+    data, features, *_ = planted(8, 1, 200, rng)
+    style = rng.normal(size=200)
+    if covariate:
+        data = Comparisons.from_arrays(data.left, data.right, covariates={"length": style}, items=range(8))
+    options = {"feature_penalty": 0.5, "residual_penalty": 0.5, "standardize": False, "tol": 1e-8}
+    model = RABF(flip_rate=0.15, **options).fit(data, features)
+    rows = [(i, j, 1.0, 1.0) for i, j in zip(data.left, data.right, strict=True)]
+    if not covariate:
+        twin = lapse_twin(8, rows, features, (0.5, 0.5), 0.15, np.zeros(9))
+        assert model.objective_ == pytest.approx(twin.fun, abs=1e-7)
+        return
+    margin = design(8, rows, features) @ np.concatenate([model.coef_, model.residuals_])
+    effects = model.covariate_coef_[0] + np.array([0.0, 0.05, -0.05])
+    losses = [-np.log(0.15 + 0.7 / (1 + np.exp(-margin - effect * style))).sum() for effect in effects]
+    assert np.argmin(losses) == 0  # the covariate's effect is where the loss is least
+
+
+def test_errors_of_known_flips_are_those_of_the_expected_information():
+    data, features, *_ = planted(10, 2, 300, np.random.default_rng(7))
+    model = RABF(feature_penalty=0.4, residual_penalty=1.5, standardize=False, flip_rate=0.2).fit(data, features)
+    rows = [(i, j, 1.0, 1.0) for i, j in zip(data.left, data.right, strict=True)]
+    table = design(10, rows, features)
+    theta, step = np.concatenate([model.coef_, model.residuals_]), 1e-5
+
+    def chance(theta):
+        return 0.2 + 0.6 / (1 + np.exp(-table @ theta))
+
+    moved = np.array([(chance(theta + step * e) - chance(theta - step * e)) / (2 * step) for e in np.eye(12)])
+    information = (moved / (chance(theta) * (1 - chance(theta)))) @ moved.T
+    posterior = np.linalg.inv(information + np.diag([0.8] * 2 + [3.0] * 10))
+    assert_allclose(model.coef_std_errors_, np.sqrt(posterior.diagonal()[:2]), rtol=1e-5)
+    assert model.ranking_.uncertainty == "auto"
+    slopes = -moved / chance(theta)  # of each vote, all won by the left item
+    total = slopes.sum(axis=1) + 2 * np.array([0.4] * 2 + [1.5] * 10) * theta
+    assert_allclose(total, 0.0, atol=1e-4)
+    robust = posterior @ (slopes @ slopes.T) @ posterior
+    to_scores = (np.eye(10) - 0.1) @ np.hstack([features, np.eye(10)])
+    expected = np.sqrt((to_scores @ robust @ to_scores.T).diagonal())
+    assert_allclose(model.ranking_.with_uncertainty("sandwich").std_errors, expected, rtol=1e-4)
+
+
+def flipped_wins(flip_rate, seed, n=30, m=3000):
+    data, features, truth, _ = planted(n, 3, m, np.random.default_rng(seed), strength=0.7)
+    flip = np.random.default_rng(seed + 999).random(m) < flip_rate
+    winner, loser = np.where(flip, data.right, data.left), np.where(flip, data.left, data.right)
+    return Comparisons.from_arrays(winner, loser, items=range(n)), features, truth
+
+
+def test_known_flips_are_nearer_to_the_truth_than_the_plain_and_the_corrected_loss():
+    errors = {"lapse": [], "corrected": [], "plain": []}
+    covered = []
+    for seed in range(6):
+        data, features, truth = flipped_wins(0.2, seed, m=1500)
+        lapse = RABF(flip_rate=0.2).fit(data, features)
+        same = {"feature_penalty": lapse.feature_penalty_, "residual_penalty": lapse.residual_penalty_}
+        corrected = RABF(flip_rate=0.2, flip_loss="corrected", **same).fit(data, features)
+        for name, model in {"lapse": lapse, "corrected": corrected, "plain": RABF().fit(data, features)}.items():
+            scores = model.ranking_.scores
+            errors[name].append(np.mean((scores - scores.mean() - truth + truth.mean()) ** 2))
+        covered.append(coverage(lapse.ranking_, truth))
+    assert np.mean(errors["lapse"]) < 0.8 * np.mean(errors["corrected"])
+    assert np.mean(errors["lapse"]) < 0.5 * np.mean(errors["plain"])
+    assert np.mean(covered) > 0.85
+
+
+def test_votes_that_two_explanations_fit_are_refused():
+    rng = np.random.default_rng(24)
+    n, m = rng.integers(3, 7), rng.integers(10, 60)
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    data = Comparisons.from_arrays(left, right, items=range(int(n)))
+    rows = [(i, j, 1.0, 1.0) for i, j in zip(left, right, strict=True)]
+    ends = [
+        lapse_twin(n, rows, np.empty((n, 0)), (1.0, 1e-3), 0.3, 4 * rng.normal(size=n)).x for _ in range(12)
+    ]  # a generic optimiser, too, ends in several places
+    assert max(np.abs((one - one.mean()) - (other - other.mean())).max() for one in ends for other in ends) > 1
+    with pytest.raises(ConvergenceError, match=r"flip_rate=0.3: these votes can be explained in more than one way"):
+        RABF(flip_rate=0.3, residual_penalty=1e-3).fit(data)
+    assert RABF(flip_rate=0.3, residual_penalty=0.5).fit(data).converged_
 
 
 def test_covariates_agree_with_logistic_regression_on_the_whole_design():
@@ -501,13 +624,27 @@ def test_fewer_votes_than_features_is_said():
         ({"residual_penalty": "none"}, "residual_penalty='none'"),
         ({"flip_rate": 0.5}, r"flip_rate=0.5: a share of wrong votes lies in \[0, 0.5\)"),
         ({"flip_rate": -0.1}, "flip_rate=-0.1"),
-        ({"flip_rate": 0.1, "feature_penalty": "auto"}, "no lower bound"),
+        ({"flip_rate": 0.1, "flip_loss": "corrected", "feature_penalty": "auto"}, "no lower bound"),
+        ({"flip_rate": 0.1, "flip_loss": "lapse", "loss": "squared"}, "takes flip_loss='corrected'"),
         ({"missing": "drop"}, "missing='drop' is not known"),
     ],
 )
 def test_bad_options_are_named(options, message):
     with pytest.raises(InputError, match=message):
         fitted(np.arange(3.0), **options)
+
+
+NUMBERS = ("feature_penalty", "residual_penalty", "flip_rate", "max_iter", "tol")
+WORDS = ("loss", "flip_loss", "missing", "standardize", "one_hot")
+
+
+@pytest.mark.parametrize("name", NUMBERS + WORDS)
+def test_whatever_an_option_cannot_be_is_refused_with_its_name_and_value(name):
+    assert set(NUMBERS + WORDS) == set(inspect.signature(RABF).parameters)
+    wrong = [float("nan"), float("inf"), -1.0, "many", "", None, [1.0], np.array([1.0, 2.0]), 1j]
+    for value in [*wrong, True] if name in NUMBERS else wrong:
+        with pytest.raises(InputError, match=rf"^{name}={re.escape(repr(value))}"):
+            RABF(**{name: value}).fit(Comparisons.from_pairs([("a", "b"), ("b", "a")]))
 
 
 def test_too_few_steps_are_an_error_that_says_what_to_do():

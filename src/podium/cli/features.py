@@ -49,6 +49,11 @@ def penalty_options(command: Command) -> Command:
     options: list[Decorator] = [
         click.option("--loss", type=click.Choice(["logistic", "squared"]), help="Of rabf: who won, or by how much."),
         click.option("--flip-rate", type=float, help="Share of votes known to be the wrong way round."),
+        click.option(
+            "--flip-loss",
+            type=click.Choice(["lapse", "corrected"]),
+            help="How: by likelihood (default for who won), or the unbiased loss of the paper.",
+        ),
         click.option("--feature-penalty", type=float, help="Of rabf; else chosen from the votes."),
         click.option("--residual-penalty", type=float, help="Of rabf; else chosen from the votes."),
     ]

@@ -46,7 +46,7 @@ __all__ = ["rank"]
 
 # Options that go to the ranker as they are.
 PASSED = (
-    "l2", "ties", "scale", "loss", "flip_rate", "feature_penalty", "residual_penalty", "missing", "one_hot"
+    "l2", "ties", "scale", "loss", "flip_rate", "flip_loss", "feature_penalty", "residual_penalty", "missing", "one_hot"
 )  # fmt: skip
 PICTURES = ("intervals", "wins", "history")
 SPREADS = ("auto", "none", "hessian", "sandwich", "judge", "group", "ranking", "bootstrap")

@@ -17,9 +17,10 @@ OPTIONS = {
     name: f"--{name.replace('_', '-')}"
     for name in (
         "anchor", "by", "C", "classes", "count", "covariates", "delimiter", "feature_penalty", "features",
-        "flip_rate", "gain", "group", "id", "judge", "l2", "label", "left", "left_wins", "level", "loser", "loss",
-        "margin", "missing", "one_hot", "outcome", "random_share", "ranking", "relevant_from", "residual_penalty",
-        "right", "right_wins", "scale", "seed", "side_effect", "standardize", "top", "weight", "winner",
+        "flip_loss", "flip_rate", "gain", "group", "id", "judge", "l2", "label", "left", "left_wins", "level", "loser",
+        "loss", "margin", "missing", "one_hot", "outcome", "random_share", "ranking", "relevant_from",
+        "residual_penalty", "right", "right_wins", "scale", "seed", "side_effect", "standardize", "top",
+        "weight", "winner",
     )
 } | {"format": "--input-format", "ties": "--tie-count"}  # fmt: skip
 TREATMENTS = ("half", "davidson")  # of ties; any other value names their column

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.checks import number_option
+from podium.checks import choice_option, flag_option, number_option
 from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import DataWarning, InputError, NotFittedError
 from podium.features import FeatureSpec, few, read_features
@@ -139,6 +139,8 @@ class OnlineRABF:
         if margin is not None and self.loss == "logistic":
             raise InputError("margin is for loss='squared'; the logistic loss knows who won only")
         number_option("weight", weight, least=0)
+        if margin is not None:
+            number_option("margin", margin)
         places = self._places((winner, loser))
         target = (0.5 if tie else 1.0) if self.loss == "logistic" else (0.0 if tie else 1.0)
         target = target if margin is None else float(margin)
@@ -161,10 +163,10 @@ class OnlineRABF:
         self._scalars = np.array([0.0, 1.0, 1.0, 0.0, 0.0])  # votes; factors of w and r; their sums over votes
 
     def _check_options(self) -> None:
-        for name, known in (("loss", LOSSES), ("schedule", SCHEDULES)):
-            if getattr(self, name) not in known:
-                choices = ", ".join(map(repr, known))
-                raise InputError(f"{name}={getattr(self, name)!r} is not known; use {choices}")
+        choice_option("loss", self.loss, LOSSES)
+        choice_option("schedule", self.schedule, SCHEDULES)
+        for name in ("average", "standardize"):
+            flag_option(name, getattr(self, name))
         number_option("feature_penalty", self.feature_penalty, least=0)
         number_option("residual_penalty", self.residual_penalty, least=0)
         number_option("step", self.step, above=0)

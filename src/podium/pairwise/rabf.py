@@ -10,13 +10,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.checks import number_option
+from podium.checks import choice_option, flag_option, number_option
 from podium.comparisons import Comparisons, as_comparisons
 from podium.errors import ConvergenceError, InputError, NotFittedError
-from podium.feature_solver import FeatureProblem, FeatureSolution, Place
+from podium.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
 from podium.features import FeatureSpec, column_moments, read_features, warn_of_columns
-from podium.likelihoods import LogisticRows, SquaredRows
-from podium.penalties import choose_penalties
+from podium.likelihoods import LapseRows, LogisticRows, SquaredRows
+from podium.penalties import Penalties, choose_penalties
 from podium.places import settled
 from podium.ranking import Ranking
 from podium.rows import logistic_loss, pull_rows, squared_loss, vote_targets
@@ -26,6 +26,8 @@ from podium.uncertainty import Evidence, extra_covariance
 __all__ = ["RABF"]
 
 Floats = NDArray[np.float64]
+
+FARTHER = 3.0  # how much farther out than the plain fit the second start is
 
 
 class RABF:
@@ -47,9 +49,14 @@ class RABF:
         λ_w and λ_r. "auto" takes those under which the votes are most likely (Laplace approximation of the marginal
         likelihood): w and r are then random effects with standard deviations 1/√(2λ_w) and 1/√(2λ_r).
     flip_rate : float in [0, ½)
-        Share of votes known to be reported the wrong way round; the loss is then the unbiased one of Lemma 5. With the
-        squared loss scores grow by 1/(1 − 2ρ) and the order stays. The corrected log loss is no likelihood and is
-        bounded by its penalties only: it needs them as numbers.
+        Share ρ of votes known to be reported the wrong way round.
+    flip_loss : "auto", "lapse" or "corrected"
+        How the flip rate enters. "lapse" is the likelihood of the votes as reported, −log((1 − ρ)σ(m) + ρσ(−m)):
+        bounded, so that single upsets do not pull far, but not convex; `fit` starts at the plain fit and refuses if
+        another start ends elsewhere. "corrected" is the unbiased loss of the paper's Lemma 5: with the squared loss
+        scores and errors grow by 1/(1 − 2ρ) and the order stays; the corrected log loss is no likelihood and is bounded
+        by its penalties only, so it needs them as numbers. "auto" is "lapse" for the log loss, which comes nearer to
+        the truth and has intervals and penalties of its own, and "corrected" for the squared one, which has no other.
     standardize : bool
         Divide features by their standard deviation over the compared items, after taking off their mean, so that one
         penalty suits them all and units do not matter; `coef_` is in the user's units all the same. With False the
@@ -97,6 +104,7 @@ class RABF:
         feature_penalty: float | str = "auto",
         residual_penalty: float | str = "auto",
         flip_rate: float = 0.0,
+        flip_loss: str = "auto",
         standardize: bool = True,
         missing: str = "error",
         one_hot: bool = False,
@@ -107,6 +115,7 @@ class RABF:
         self.feature_penalty = feature_penalty
         self.residual_penalty = residual_penalty
         self.flip_rate = flip_rate
+        self.flip_loss = flip_loss
         self.standardize = standardize
         self.missing = missing
         self.one_hot = one_hot
@@ -122,33 +131,45 @@ class RABF:
         """
         self._check(comparisons)
         labels, matrix, self._spec = self._read(comparisons, features, id)
-        model = _Model(comparisons, matrix, self.loss, self.flip_rate, self.standardize)
+        lapse = self.flip_rate > 0 and self.loss == "logistic" and self.flip_loss != "corrected"
+        model = _Model(comparisons, matrix, self.loss, (self.flip_rate, lapse), self.standardize)
         if self._spec.names:
             self.idle_features_ = warn_of_columns(matrix[model.seen], self._spec.names, len(comparisons))
-        found = choose_penalties(
-            model.problem, _number(self.feature_penalty), _number(self.residual_penalty), self.tol, self.max_iter
-        )
+        given = _number(self.feature_penalty), _number(self.residual_penalty)
+        start = partial(_plain_fit, model.plain(), self.max_iter) if lapse else None
+        found = choose_penalties(model.problem, *given, self.tol, self.max_iter, start)
         if not found.solution.converged:
             raise ConvergenceError(
                 f"no optimum in {self.max_iter} steps: expected and observed wins still differ by "
                 f"{found.solution.gap:.1e} of an item's votes; "
                 "raise feature_penalty= or residual_penalty= (or max_iter=, tol=)"
             )
+        if start is not None:
+            self._refuse_two_optima(model.problem, found, start((found.feature, found.residual)))
         self.n_iter_, self.solver_, self.converged_ = found.solution.n_iter, found.solution.solver, True
         self.feature_penalty_, self.residual_penalty_, self.boundary_ = found.feature, found.residual, found.boundary
         self._learn(model, found.solution, labels, comparisons)
         return self
+
+    def _refuse_two_optima(self, problem: FeatureProblem, found: Penalties, plain: Place) -> None:
+        """Start again, from much farther out than the plain fit, and see whether it ends at the same scores."""
+        far = Place(FARTHER * plain.weights, FARTHER * plain.residuals, FARTHER * plain.extras)
+        other = solve_features(problem, (found.feature, found.residual), self.tol, self.max_iter, far)
+        scores, again = problem.scores(found.solution.place), problem.scores(other.place)
+        off = float(np.max(np.abs((scores - scores.mean()) - (again - again.mean())), initial=0.0))
+        if off > 1e-3 * (1.0 + float(np.ptp(scores))):
+            raise ConvergenceError(
+                f"flip_rate={self.flip_rate}: these votes can be explained in more than one way (two starts end up to "
+                f"{off:.2g} apart); raise feature_penalty= or residual_penalty=, lower flip_rate=, or use "
+                "flip_loss='corrected'"
+            )
 
     def _learn(self, model: _Model, found: FeatureSolution, labels: tuple[Hashable, ...], c: Comparisons) -> None:
         place, penalties = found.place, (self.feature_penalty_, self.residual_penalty_)
         self._origin = 0.0 if self.standardize else float(model.mean @ place.weights)
         explained, residuals = self._origin + model.matrix @ place.weights, np.zeros(len(labels))
         residuals[model.seen] = place.residuals
-        loss, penalised = (
-            model.problem.loss,
-            model.problem.value(place)
-            + float(penalties[0] * place.weights @ place.weights + penalties[1] * place.residuals @ place.residuals),
-        )
+        loss, penalised = model.problem.loss, model.problem.objective(place, penalties)
         self.objective_ = penalised + (loss.constant if isinstance(loss, SquaredRows) else 0.0)
         self.noise_ = math.sqrt(max(penalised, 0.0) / model.weight) if isinstance(loss, SquaredRows) else None
         self.residuals_, self._mean, self._scale = residuals, model.mean, model.scale
@@ -158,7 +179,7 @@ class RABF:
         self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
         self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))
         self.covariate_names_, self.covariate_coef_ = c.covariate_names, place.extras
-        robust = "sandwich" if self.flip_rate and self.loss == "logistic" else "auto"
+        robust = "sandwich" if self.flip_rate and type(loss) is LogisticRows else "auto"  # corrected: no likelihood
         clustered = c.group_is == "ranking" and c.group is not None
         scores = explained + residuals
         self.ranking_ = Ranking(
@@ -172,10 +193,11 @@ class RABF:
 
     def _check(self, comparisons: Comparisons) -> None:
         as_comparisons(comparisons)
-        if self.loss not in ("logistic", "squared"):
-            raise InputError(f"loss={self.loss!r} is not known; use 'logistic' or 'squared'")
-        if self.missing not in ("error", "mean"):
-            raise InputError(f"missing={self.missing!r} is not known; use 'error' or 'mean'")
+        choice_option("loss", self.loss, ("logistic", "squared"))
+        choice_option("flip_loss", self.flip_loss, ("auto", "lapse", "corrected"))
+        choice_option("missing", self.missing, ("error", "mean"))
+        for name in ("standardize", "one_hot"):
+            flag_option(name, getattr(self, name))
         for name in ("feature_penalty", "residual_penalty"):
             value = getattr(self, name)
             if not (isinstance(value, str) and value == "auto"):
@@ -184,10 +206,13 @@ class RABF:
         number_option("max_iter", self.max_iter, least=1, whole=True)
         if number_option("flip_rate", self.flip_rate, least=0) >= 0.5:
             raise InputError(f"flip_rate={self.flip_rate!r}: a share of wrong votes lies in [0, 0.5)")
-        if self.flip_rate and self.loss == "logistic" and "auto" in (self.feature_penalty, self.residual_penalty):
+        if self.flip_loss == "lapse" and self.loss == "squared":
+            raise InputError("flip_loss='lapse' is a likelihood of who won; loss='squared' takes flip_loss='corrected'")
+        auto = "auto" in (self.feature_penalty, self.residual_penalty)
+        if self.flip_rate and self.loss == "logistic" and self.flip_loss == "corrected" and auto:
             raise InputError(
-                "flip_rate= with the logistic loss needs feature_penalty= and residual_penalty= as positive numbers: "
-                "the corrected loss is not a likelihood, and without a penalty it has no lower bound"
+                "flip_loss='corrected' with the logistic loss needs feature_penalty= and residual_penalty= as positive "
+                "numbers: it is not a likelihood, and without a penalty it has no lower bound; or use flip_loss='lapse'"
             )
 
     def _read(self, c: Comparisons, features: Any, id: str | None) -> tuple[tuple[Hashable, ...], Floats, FeatureSpec]:
@@ -253,21 +278,32 @@ class RABF:
         return scores, spread
 
     def win_probability(self, a: Hashable, b: Hashable) -> float:
-        """Chance that `a` beats `b`; with the squared loss, that the margin of a vote is positive."""
+        """Chance that a vote, as it is reported, goes to `a`; with the squared loss, that its margin is positive."""
         self._fitted()
-        margin = self.ranking_.score(a) - self.ranking_.score(b)
+        return float(self._vote_chances(np.array([self.ranking_.score(a) - self.ranking_.score(b)]))[0])
+
+    def _vote_chances(self, margin: Floats) -> Floats:
+        """Chances that votes with these margins are reported for the left item."""
         if self.noise_ is not None:
-            return 0.5 * math.erfc(-margin / (self.noise_ * math.sqrt(2.0))) if self.noise_ else float(margin > 0)
-        tail = math.exp(-abs(margin))
-        return 1.0 / (1.0 + tail) if margin >= 0 else tail / (1.0 + tail)
+            from scipy.special import ndtr
+
+            chances: Floats = ndtr(margin / self.noise_) if self.noise_ else 0.5 + 0.5 * np.sign(margin)
+            return chances
+        chances = 1.0 / (1.0 + np.exp(-np.clip(margin, -700.0, 700.0)))
+        return self.flip_rate + (1.0 - 2.0 * self.flip_rate) * chances
 
 
 class _Model:
     """The loss of one set of votes on the items they mention, and how to get back to all items."""
 
-    def __init__(self, c: Comparisons, matrix: Floats, loss: str, flip_rate: float, standardize: bool) -> None:
-        self.comparisons, self.flip_rate, n = c, flip_rate, len(c.items)
-        self.left, self.right, loss_rows = (logistic_loss if loss == "logistic" else squared_loss)(c, flip_rate)
+    def __init__(self, c: Comparisons, matrix: Floats, loss: str, flips: tuple[float, bool], standardize: bool) -> None:
+        self.comparisons, self.flip_rate, n = c, flips[0], len(c.items)
+        loss_rows: LogisticRows | LapseRows | SquaredRows
+        if loss == "logistic":
+            kind = "lapse" if flips[1] else "corrected"
+            self.left, self.right, loss_rows = logistic_loss(c, self.flip_rate, kind)
+        else:
+            self.left, self.right, loss_rows = squared_loss(c, self.flip_rate)
         votes = np.bincount(self.left, loss_rows.total, n) + np.bincount(self.right, loss_rows.total, n)
         self.weight = float(loss_rows.total.sum())
         self.seen = np.zeros(len(matrix), dtype=bool)
@@ -280,6 +316,12 @@ class _Model:
         ends = (self.left, self.right) if self.seen[:n].all() else (place[self.left], place[self.right])
         rows = Rows(int(self.seen.sum()), ends[0], ends[1], c.covariates)
         self.problem = FeatureProblem(rows, loss_rows, self.matrix[self.seen], votes[votes > 0].astype(np.float64))
+
+    def plain(self) -> FeatureProblem:
+        """The same votes taken at their word."""
+        p, loss = self.problem, self.problem.loss
+        assert isinstance(loss, LapseRows)
+        return FeatureProblem(p.rows, LogisticRows(loss.points, loss.total), p.features, p.votes)
 
     def evidence(self, found: FeatureSolution, penalties: tuple[float, float], noise: float | None) -> Evidence:
         """Curvature of −log posterior in the scores of all items and the weights, and each vote's pull."""
@@ -313,11 +355,13 @@ class _Model:
 
     def _pulls(self, place: Place, unit: float, d: int) -> dict[str, Any]:
         """Slope of single votes, for robust errors."""
-        c, logistic = self.comparisons, isinstance(self.problem.loss, LogisticRows)
+        c, loss = self.comparisons, self.problem.loss
         left, right, outcome, weight, squares, clusters = pull_rows(c)
         margin = Rows(len(self.matrix), left, right, c.covariates).margin(self._scores(place), place.extras)
         keep = 1.0 / (1.0 - 2.0 * self.flip_rate)
-        if logistic:
+        if isinstance(loss, LapseRows):
+            slope = loss.vote_slopes(margin, outcome)
+        elif isinstance(loss, LogisticRows):
             wanted = outcome + self.flip_rate * keep * (2.0 * outcome - 1.0)
             slope = 1.0 / (1.0 + np.exp(-margin)) - wanted
         else:
@@ -333,6 +377,11 @@ class _Model:
             "pull_extra": extra if extra.shape[1] else None,
             "clusters": clusters,
         }
+
+
+def _plain_fit(problem: FeatureProblem, max_iter: int, penalties: tuple[float, float]) -> Place:
+    """The optimum without flips: where the search for one with flips begins."""
+    return solve_features(problem, penalties, 1e-4, max_iter).place
 
 
 def _number(penalty: float | str) -> float | None:
