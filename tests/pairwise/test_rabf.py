@@ -271,17 +271,17 @@ def test_known_flips_are_nearer_to_the_truth_than_the_plain_and_the_corrected_lo
     errors = {"lapse": [], "corrected": [], "plain": []}
     covered = []
     for seed in range(6):
-        data, features, truth = flipped_wins(0.2, seed, m=1500)
-        lapse = RABF(flip_rate=0.2).fit(data, features)
+        data, features, truth = flipped_wins(0.3, seed, m=1500)
+        lapse = RABF(flip_rate=0.3).fit(data, features)
         same = {"feature_penalty": lapse.feature_penalty_, "residual_penalty": lapse.residual_penalty_}
-        corrected = RABF(flip_rate=0.2, flip_loss="corrected", **same).fit(data, features)
+        corrected = RABF(flip_rate=0.3, flip_loss="corrected", **same).fit(data, features)
         for name, model in {"lapse": lapse, "corrected": corrected, "plain": RABF().fit(data, features)}.items():
             scores = model.ranking_.scores
             errors[name].append(np.mean((scores - scores.mean() - truth + truth.mean()) ** 2))
         covered.append(coverage(lapse.ranking_, truth))
     assert np.mean(errors["lapse"]) < 0.8 * np.mean(errors["corrected"])
     assert np.mean(errors["lapse"]) < 0.5 * np.mean(errors["plain"])
-    assert np.mean(covered) > 0.85
+    assert np.mean(covered) > 0.7
 
 
 def test_votes_that_two_explanations_fit_are_refused():
