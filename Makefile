@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-KERNELS := $(wildcard src/podium/kernels/*.py src/podium/kernels/*.pxd)
+KERNELS := $(wildcard src/podium/kernels/*.py src/podium/kernels/*/*.py src/podium/kernels/*/*.pxd)
 WORKERS ?= 2
 
 .PHONY: demo test lint bench bench-full docs clean
@@ -55,4 +55,4 @@ $(VENV)-bench/.installed: $(VENV)/.installed benchmarks/requirements.txt
 	touch $@
 
 clean:
-	rm -rf build $(VENV) $(VENV)-bench src/podium/kernels/*.so src/*.egg-info
+	rm -rf build $(VENV) $(VENV)-bench src/podium/kernels/*.so src/podium/kernels/*/*.so src/*.egg-info

@@ -75,7 +75,7 @@ def kernel_pass(variant: str, average: bool, C: float = 0.01):
     """The compiled pass by itself, from zero."""
 
     def prepare(data: Data):
-        from podium.kernels import ordinal as kernel
+        from podium.kernels.ordinal import passes as kernel
 
         X, d, n = data["X"], data["X"].shape[1], data["K"] - 1
         codes, none = data["y"].astype(np.int32), np.empty(0, np.int64)

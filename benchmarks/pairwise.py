@@ -124,7 +124,7 @@ def ours_bootstrap(data: Data):
 
 def ours_elo(data: Data):
     """Elo over the games in order."""
-    from podium.comparisons import Comparisons
+    from podium.data.comparisons import Comparisons
     from podium.pairwise import ranker
 
     elo, winner, loser = ranker("elo"), data["left_list"], data["right_list"]

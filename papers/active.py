@@ -24,14 +24,14 @@ import numpy as np
 from benchmarks.peers import sorts, uniform_bradley_terry
 from podium.active import PaperOptions, rank_with
 from podium.active.bisect import random_pairs
-from podium.active.decompose import goodness, sample_and_decompose, small_size
-from podium.active.erm import cross_block_hinge
 from podium.active.interview import Interview
 from podium.active.oracles import Simulated
 from podium.active.order import SparseWins, iterated_search, mfast_cost
-from podium.active.quicksort import quicksort
+from podium.active.paper.decompose import goodness, sample_and_decompose, small_size
+from podium.active.paper.erm import cross_block_hinge
+from podium.active.paper.quicksort import quicksort
 from podium.active.state import State
-from podium.canvas import LINES, MARKERS, SOFT, axes_at, save, sheet, styled
+from podium.show.canvas import LINES, MARKERS, SOFT, axes_at, save, sheet, styled
 
 OUT = Path(__file__).parent / "active"
 BUDGETS = (4, 6, 8, 12, 16, 20, 26, 32, 40)

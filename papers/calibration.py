@@ -26,10 +26,10 @@ from pathlib import Path
 
 import numpy as np
 
-from podium.comparisons import Comparisons
+from podium.data.comparisons import Comparisons
 from podium.errors import PodiumWarning
 from podium.pairwise.bradley_terry import BradleyTerry
-from podium.ranking import Ranking
+from podium.ranking.ranking import Ranking
 
 LEVEL = 0.95
 HERE = Path(__file__).parent

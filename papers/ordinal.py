@@ -125,7 +125,7 @@ def exactness(trials: int, seed: int) -> dict:
 
 
 def exact_step(w, theta, x, low, high, kind, C):
-    from podium.kernels import ordinal as kernel
+    from podium.kernels.ordinal import passes as kernel
 
     state = np.concatenate([w, theta])
     code = {"pa": 0, "pa1": 1, "pa2": 2}[kind]

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.comparisons import Comparisons
+from podium.data.comparisons import Comparisons
 from podium.errors import PodiumWarning
 from podium.metrics import kendall_distance
 from podium.pairwise.bradley_terry import BradleyTerry
@@ -329,10 +329,10 @@ def _theorems(found: dict[str, Any]) -> Any:
 
 def own_data(items_file: str, votes_file: str, folder: Path, splits: int = 5) -> None:
     """A learning curve with and without features, for votes and items of one's own."""
-    from podium.feature_diagnosis import learning_curve
-    from podium.feature_plots import coefficients, learning_curves
-    from podium.io import read_comparisons, read_table
-    from podium.plots import save
+    from podium.data.files import read_comparisons, read_table
+    from podium.evaluate.feature_diagnosis import learning_curve
+    from podium.show.feature_plots import coefficients, learning_curves
+    from podium.show.plots import save
 
     data, table = read_comparisons(votes_file, keep="rows"), read_table(items_file)
     curve = learning_curve(data, table, splits=splits, one_hot=True)

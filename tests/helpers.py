@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 import numpy as np
 
-from podium.comparisons import Comparisons
+from podium.data.comparisons import Comparisons
 from podium.errors import ConnectivityWarning, SeparationWarning
 
 

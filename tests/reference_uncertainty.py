@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.uncertainty import Evidence
+from podium.ranking.uncertainty import Evidence
 
 
 def sigmoid(x):

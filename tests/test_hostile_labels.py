@@ -16,12 +16,13 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium import Comparisons, Ranking, feature_plots, plots
+from podium import Comparisons, Ranking
 from podium.cli import main
 from podium.errors import PodiumWarning
 from podium.pairwise.crowd import CrowdBradleyTerry
 from podium.pairwise.rabf import RABF
-from podium.report import Report
+from podium.show import feature_plots, plots
+from podium.show.report import Report
 from podium.text import one_line, printable
 
 from helpers import thin_data

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 import podium
 from podium.active import ActiveRanker
-from podium.active.log import parse_log
+from podium.active.journal import parse_log
 from podium.cli import main
 from podium.multilabel import LabelRanker
 

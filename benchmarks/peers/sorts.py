@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium.active.interview import Interview
-from podium.active.quicksort import quicksort as asking_quicksort
+from podium.active.paper.quicksort import quicksort as asking_quicksort
 
 
 def quicksort(judge, questions, seed):

@@ -7,7 +7,7 @@ import warnings
 import numpy as np
 
 from podium.active.bisect import random_pairs
-from podium.comparisons import Comparisons
+from podium.data.comparisons import Comparisons
 from podium.pairwise.bradley_terry import BradleyTerry
 
 

@@ -9,8 +9,8 @@ from podium import errors
 from podium._version import __version__
 
 if TYPE_CHECKING:
-    from podium.comparisons import Comparisons
-    from podium.io import read_comparisons
+    from podium.data.comparisons import Comparisons
+    from podium.data.files import read_comparisons
     from podium.models import load, save
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.counting import Borda, Copeland, WinRate
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from podium.pairwise.online import OnlineRABF
     from podium.pairwise.rabf import RABF
     from podium.pairwise.spectral import RankCentrality
-    from podium.ranking import Ranking
+    from podium.ranking.ranking import Ranking
 
 # Name -> module. Loaded on first use, so that `import podium` costs about what NumPy costs.
 _LAZY = {
     "Borda": "podium.pairwise.counting",
     "BradleyTerry": "podium.pairwise.bradley_terry",
-    "Comparisons": "podium.comparisons",
+    "Comparisons": "podium.data.comparisons",
     "Copeland": "podium.pairwise.counting",
     "CrowdBradleyTerry": "podium.pairwise.crowd",
     "Elo": "podium.pairwise.elo",
@@ -34,10 +34,10 @@ _LAZY = {
     "OnlineRABF": "podium.pairwise.online",
     "RABF": "podium.pairwise.rabf",
     "RankCentrality": "podium.pairwise.spectral",
-    "Ranking": "podium.ranking",
+    "Ranking": "podium.ranking.ranking",
     "WinRate": "podium.pairwise.counting",
     "load": "podium.models",
-    "read_comparisons": "podium.io",
+    "read_comparisons": "podium.data.files",
     "save": "podium.models",
 }
 

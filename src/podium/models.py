@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from podium._version import __version__
+from podium.data.files import replacing
 from podium.errors import InputError
-from podium.io import replacing
 
 __all__ = ["load", "save"]
 
@@ -38,9 +38,9 @@ KNOWN: dict[str, str] = {
     "CrowdBradleyTerry": "podium.pairwise.crowd",
     "CumulativeLogit": "podium.ordinal.cumulative",
     "Elo": "podium.pairwise.elo",
-    "Evidence": "podium.uncertainty",
+    "Evidence": "podium.ranking.uncertainty",
     "FeatureScale": "podium.ordinal.scaling",
-    "FeatureSpec": "podium.features",
+    "FeatureSpec": "podium.data.features",
     "Grader": "podium.ordinal.stream",
     "LabelRanker": "podium.multilabel.ranker",
     "LeastSquares": "podium.pairwise.least_squares",
@@ -52,9 +52,9 @@ KNOWN: dict[str, str] = {
     "PassiveAggressiveOrdinal": "podium.ordinal.passive_aggressive",
     "RABF": "podium.pairwise.rabf",
     "RankCentrality": "podium.pairwise.spectral",
-    "Ranking": "podium.ranking",
+    "Ranking": "podium.ranking.ranking",
     "RunningScale": "podium.ordinal.stream",
-    "Spread": "podium.uncertainty",
+    "Spread": "podium.ranking.uncertainty",
     "Stream": "podium.multilabel.streaming",
     "WinRate": "podium.pairwise.counting",
 }

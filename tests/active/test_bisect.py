@@ -10,8 +10,8 @@ from podium.active.features import Features
 from podium.active.interview import Interview
 from podium.active.oracles import Simulated
 from podium.active.order import SparseWins
+from podium.active.paper.quicksort import quicksort
 from podium.active.posterior import BLUR, FAR, TEMPER, UNIT, Posterior, _loglik, rater_weights
-from podium.active.quicksort import quicksort
 from podium.errors import InputError
 
 from reference_active import posterior_of, random_tournament

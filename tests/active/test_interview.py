@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium.active.interview import Asked, Interview
-from podium.active.quicksort import quicksort
+from podium.active.paper.quicksort import quicksort
 
 from reference_active import cost_of, least_cost, random_tournament
 

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.active.evidence import Evidence
 from podium.active.keys import KeyRows
+from podium.active.votes import Evidence
 
 ITEM = st.integers(0, 4)
 

@@ -10,13 +10,13 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from podium.active import rank_with
-from podium.active.decompose import PaperOptions, goodness, sample_and_decompose, sample_and_rank, small_size
-from podium.active.erm import cross_block_hinge, order_blocks, svm3
-from podium.active.improve import approx_local_improve, draw_ensemble, estimated_gains, refresh
-from podium.active.improve import test_move as gain_of_move
 from podium.active.interview import Interview
 from podium.active.oracles import MatrixOracle, Simulated
-from podium.active.quicksort import quicksort
+from podium.active.paper.decompose import PaperOptions, goodness, sample_and_decompose, sample_and_rank, small_size
+from podium.active.paper.erm import cross_block_hinge, order_blocks, svm3
+from podium.active.paper.improve import approx_local_improve, draw_ensemble, estimated_gains, refresh
+from podium.active.paper.improve import test_move as gain_of_move
+from podium.active.paper.quicksort import quicksort
 from podium.active.state import State, together
 from podium.errors import InputError
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from podium.active import ActiveRanker, rank_with
-from podium.active.log import parse_log
+from podium.active.journal import parse_log
 from podium.active.oracles import MODELS, MatrixOracle, Simulated
 from podium.active.order import iterated_search
 from podium.errors import DataWarning, InputError

@@ -13,7 +13,7 @@ import pytest
 from click.testing import CliRunner
 
 from podium import read_comparisons
-from podium.active.log import parse_log
+from podium.active.journal import parse_log
 from podium.cli import main
 
 DRINKS = "id,text\ntea,Green tea\nmilk,Cold milk\ncoffee,Black coffee\njuice,Orange juice\n"

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from podium import BradleyTerry, read_comparisons, save
 from podium.cli.diff import diff
 from podium.cli.rank import rank
-from podium.differences import read_settings
 from podium.errors import InputError
+from podium.evaluate.differences import read_settings
 
 from helpers import thin_data
 

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.kernels import encode as kernel
+from podium.kernels.text import encode as kernel
 
 texts = st.one_of(st.text(max_size=20), st.sampled_from(["a", "ab", "abc", "abcd", "é", "ж" * 9, "shared/x/shared"]))
 labels = st.one_of(texts, st.integers(), st.tuples(texts, st.integers(0, 3)))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.kernels import lines as kernel
+from podium.kernels.text import lines as kernel
 
 cells = st.text(st.sampled_from('ab,;"\n é'), max_size=6)
 tables = st.lists(st.lists(cells, min_size=2, max_size=4), min_size=1, max_size=8)

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.tables.arrow import text_views
-from podium.tables.labels import Numbering
+from podium.data.tables.arrow import text_views
+from podium.data.tables.labels import Numbering
 
 words = st.one_of(st.none(), st.text(max_size=40), st.sampled_from(["x" * k + "y" + "z" * (40 - k) for k in range(41)]))
 

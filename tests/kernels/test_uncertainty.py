@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from podium.kernels import bootstrap as redraws
-from podium.kernels.uncertainty import fill, largest_gaps
+from podium.kernels.pairwise import bootstrap as redraws
+from podium.kernels.pairwise.uncertainty import fill, largest_gaps
 
 
 def test_largest_gap_is_the_maximum_over_all_pairs():

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
 
-from podium.kernels import ordinal, ordinal_perceptron
+from podium.kernels.ordinal import passes as ordinal
+from podium.kernels.ordinal import perceptron as ordinal_perceptron
 
 from reference_ordinal import online, passive_aggressive_step, prank_step
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
-from podium import BradleyTerry, Comparisons, solvers
+from podium import BradleyTerry, Comparisons
 from podium.errors import (
     ConnectivityWarning,
     ConvergenceError,
@@ -21,6 +21,7 @@ from podium.errors import (
     NotFittedError,
     SeparationWarning,
 )
+from podium.pairwise._fit import solvers
 
 from helpers import as_comparisons, sided, simulate, thin_data
 from reference import newton, newton_in_long_double
@@ -71,7 +72,7 @@ def test_each_graph_gets_its_solver_and_all_find_the_same_optimum(near, how, l2,
 def test_small_and_large_tables_of_counts_give_the_same_pairs(monkeypatch):
     winner, loser, _ = simulate(50, 4000, np.random.default_rng(2))
     small = Comparisons.from_arrays(winner, loser, items=range(50)).pairs
-    monkeypatch.setattr("podium.comparisons.SMALL_TABLE", 0)
+    monkeypatch.setattr("podium.data.comparisons.SMALL_TABLE", 0)
     large = Comparisons.from_arrays(winner[:600], loser[:600], items=range(50))  # 2,500 cells > 4 · 600
     assert vars(large)["_cells"] is None
     rest = Comparisons.from_arrays(winner[600:1200], loser[600:1200], items=range(50))

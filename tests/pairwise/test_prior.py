@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from podium.data.pairs import Adjacency, count_rows
 from podium.kernels.evidence import contract_logistic, logistic_shape, pair_rows
-from podium.likelihoods import DavidsonRows, LogisticRows
-from podium.pairs import Adjacency, count_rows
 from podium.pairwise._fit import prior
+from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.many_items import SparseInverse
 from podium.pairwise._fit.prior import DenseInverse, choose_prior, log_evidence
-from podium.solvers import Rows, newton
+from podium.pairwise._fit.solvers import Rows, newton
 
 GRID = np.exp(np.linspace(math.log(0.15), math.log(6.0), 60))
 

@@ -12,8 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from podium import RABF, BradleyTerry, Comparisons, solvers
+from podium import RABF, BradleyTerry, Comparisons
 from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, PodiumWarning
+from podium.pairwise._fit import solvers
 
 from helpers import as_comparisons, simulate
 from reference_rabf import dense_logistic, design, normal_equations
@@ -55,10 +56,10 @@ def test_other_solvers_find_the_same_optimum(how, monkeypatch):
     n = 60
     winner, loser, _ = simulate(n, 900, rng, near=2 if how == "banded" else None)
     data, features = Comparisons.from_arrays(winner, loser, items=range(n)), rng.normal(size=(n, 4))
-    monkeypatch.setattr("podium.feature_solver.DENSE", 0)
+    monkeypatch.setattr("podium.pairwise._fit.feature_solver.DENSE", 0)
     monkeypatch.setattr(solvers, "DENSE", 0)
     if how == "banded":
-        monkeypatch.setattr("podium.feature_solver.SLOW", 0)
+        monkeypatch.setattr("podium.pairwise._fit.feature_solver.SLOW", 0)
     model = RABF(feature_penalty=0.5, residual_penalty=0.01, standardize=False).fit(data, features)
     assert model.solver_ == how
     rows = [(i, j, 1.0, 1.0) for i, j in zip(winner, loser, strict=True)]
@@ -217,7 +218,7 @@ def test_known_flips_are_fitted_as_by_a_generic_optimiser_from_any_start(data, f
 def test_known_flips_agree_with_the_generic_optimiser_for_every_solver_and_with_covariates(
     dense, covariate, monkeypatch
 ):
-    monkeypatch.setattr("podium.feature_solver.DENSE", dense)
+    monkeypatch.setattr("podium.pairwise._fit.feature_solver.DENSE", dense)
     rng = np.random.default_rng(6)
     data, features, *_ = planted(8, 1, 200, rng)
     style = rng.normal(size=200)
@@ -396,9 +397,9 @@ def test_intervals_cover_on_average_over_items():
 
 
 def test_the_stochastic_determinant_is_near_the_exact_one(monkeypatch):
-    from podium.feature_solver import FeatureProblem, solve_features
-    from podium.likelihoods import LogisticRows
-    from podium.solvers import Rows
+    from podium.pairwise._fit.feature_solver import FeatureProblem, solve_features
+    from podium.pairwise._fit.likelihoods import LogisticRows
+    from podium.pairwise._fit.solvers import Rows
 
     data, features, *_ = planted(450, 3, 9000, np.random.default_rng(9))
     ones = np.ones(len(data))
@@ -407,7 +408,7 @@ def test_the_stochastic_determinant_is_near_the_exact_one(monkeypatch):
     found = solve_features(problem, (1.0, 0.5), 1e-6, 50)
     system = problem.system(found.curvature, problem.evaluate(found.place).diagonal, (1.0, 0.5))
     exact = system.log_determinant()
-    monkeypatch.setattr("podium.feature_solver.FEW", 0)
+    monkeypatch.setattr("podium.pairwise._fit.feature_solver.FEW", 0)
     assert system.log_determinant() == pytest.approx(exact, rel=5e-3)
 
 
@@ -518,7 +519,7 @@ def test_columns_that_say_nothing_new_leave_every_number_finite(name, loss, monk
     matrix = awkward(features)[name]
     answers = []
     for penalty, standardize, dense in itertools.product([0.3, "auto"], [True, False], [400, 0]):
-        monkeypatch.setattr("podium.feature_solver.DENSE", dense)
+        monkeypatch.setattr("podium.pairwise._fit.feature_solver.DENSE", dense)
         options = {"feature_penalty": penalty, "residual_penalty": penalty, "standardize": standardize}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)

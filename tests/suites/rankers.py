@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from podium.comparisons import Comparisons
+from podium.data.comparisons import Comparisons
 from podium.errors import InputError
 from podium.pairwise import METHODS, ranker
 

@@ -1,8 +1,8 @@
 """Ask the fewest questions for the best order."""
 
 from podium.active.checks import Summary
-from podium.active.improve import PaperOptions
 from podium.active.order import Kemeny, kemeny
+from podium.active.paper.improve import PaperOptions
 from podium.active.presets import PRESETS
 from podium.active.ranker import ActiveRanker, rank_with
 

@@ -12,7 +12,7 @@ from podium.active.order import SparseWins, iterated_search
 from podium.active.posterior import Posterior, rater_weights, vote_table
 from podium.active.start import sorted_start
 from podium.active.state import Flow, State
-from podium.kernels import bisect as kernel
+from podium.kernels.active import bisect as kernel
 
 __all__ = ["BisectOptions", "Estimate", "bisect", "choose_pairs", "estimate", "head_chance", "random_pairs"]
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from podium.active.evidence import Evidence
 from podium.active.state import NO_PAIRS, Flow, Start, State
+from podium.active.votes import Evidence
 
 __all__ = ["Asked", "Interview", "Told"]
 
@@ -107,7 +107,7 @@ class Interview:
 
     Examples
     --------
-    >>> from podium.active.quicksort import quicksort
+    >>> from podium.active.paper.quicksort import quicksort
     >>> interview = Interview(4, quicksort, seed=1)
     >>> while not interview.done:
     ...     pairs = interview.ask()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.kernels import bisect as kernel
+from podium.kernels.active import bisect as kernel
 
 __all__ = ["KeyRows"]
 

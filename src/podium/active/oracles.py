@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.active.door import ANSWERS, MEANING
+from podium.active.validation import ANSWERS, MEANING
 from podium.errors import InputError
 
 __all__ = ["MODELS", "FunctionOracle", "MatrixOracle", "Oracle", "Simulated", "asker"]

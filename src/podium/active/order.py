@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.errors import InputError
-from podium.kernels import order as kernel
+from podium.kernels.active import order as kernel
 
 if TYPE_CHECKING:
-    from podium.comparisons import Comparisons
+    from podium.data.comparisons import Comparisons
 
 __all__ = [
     "EXACT_LIMIT",

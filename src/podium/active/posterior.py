@@ -14,9 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.active.evidence import Votes
 from podium.active.order import SparseWins
-from podium.kernels import bisect as kernel
+from podium.active.votes import Votes
+from podium.kernels.active import bisect as kernel
 
 __all__ = ["Posterior", "rater_weights", "vote_table"]
 

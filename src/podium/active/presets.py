@@ -7,9 +7,9 @@ from functools import partial
 import numpy as np
 
 from podium.active.bisect import BisectOptions, Estimate, bisect, head_chance
-from podium.active.decompose import PaperOptions, sample_and_rank
 from podium.active.features import Features
 from podium.active.order import EXACT_LIMIT, exact_order
+from podium.active.paper.decompose import PaperOptions, sample_and_rank
 from podium.active.posterior import Posterior
 from podium.active.state import Flow, Start, State
 from podium.errors import InputError

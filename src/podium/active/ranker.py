@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from podium.active import door, results
+from podium.active import results
+from podium.active import validation as door
 from podium.active.bisect import Estimate, estimate
 from podium.active.checks import ENOUGH, Summary, summarise
 from podium.active.features import Features
-from podium.active.improve import PaperOptions
 from podium.active.interview import Asked, Interview, Told
-from podium.active.log import check_header, event_rows, header, steps
+from podium.active.journal import check_header, event_rows, header, steps
 from podium.active.oracles import Oracle, asker
+from podium.active.paper.improve import PaperOptions
 from podium.active.presets import start_of
-from podium.comparisons import Comparisons
+from podium.data.comparisons import Comparisons
 from podium.errors import DataWarning, InputError
-from podium.ranking import Ranking
+from podium.ranking.ranking import Ranking
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,7 +63,7 @@ class ActiveRanker:
     ranking_ : Ranking
     tiers_ : list of tuples of labels, best first
     done : bool
-    log : list of dicts; see `podium.active.log`
+    log : list of dicts; see `podium.active.journal`
 
     Examples
     --------

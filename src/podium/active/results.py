@@ -9,8 +9,8 @@ import numpy as np
 
 from podium.active.bisect import Estimate
 from podium.active.checks import band
-from podium.active.evidence import Votes
-from podium.comparisons import Comparisons
+from podium.active.votes import Votes
+from podium.data.comparisons import Comparisons
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,8 +9,8 @@ import numpy as np
 
 from podium.active.features import Features
 from podium.active.insertion import bisect_gaps, sort_in
+from podium.active.paper.quicksort import quicksort
 from podium.active.posterior import Posterior
-from podium.active.quicksort import quicksort
 from podium.active.state import NO_PAIRS, State
 
 __all__ = ["sorted_start"]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from podium.active.evidence import Evidence
+from podium.active.votes import Evidence
 
 if TYPE_CHECKING:
     from podium.active.bisect import Estimate

@@ -102,7 +102,7 @@ def _begun(
 ) -> ActiveRanker:
     """The ranker that the log of an earlier call leads to; a new one where there is none."""
     from podium.active import ActiveRanker
-    from podium.active.log import parse_log
+    from podium.active.journal import parse_log
 
     if path.exists() and path.stat().st_size:
         rows = parse_log(path.read_bytes().splitlines(), path.name)
@@ -141,7 +141,7 @@ def _same_options(log: str, ranker: ActiveRanker) -> None:
 
 def _read_items(path: str, id_column: str | None, text_column: str | None) -> dict[str, str]:
     """Label -> text of every item, in the order of the table."""
-    from podium.io import read_table
+    from podium.data.files import read_table
 
     table = read_table(path)
     name = id_column or ("id" if "id" in table.columns else table.columns[0])
@@ -192,7 +192,7 @@ class _Log:
 
     def rewrite(self) -> None:
         """Replace the file by the log as it is now."""
-        from podium.io import replacing
+        from podium.data.files import replacing
 
         assert self._file is not None
         self._file.close()

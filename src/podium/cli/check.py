@@ -33,8 +33,8 @@ def check(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     P-values come from votes simulated on the same pairs. What is marked ! deserves a look before a ranking is shown.
     """
     columns = chosen_columns(given)
-    from podium.diagnosis import diagnose
-    from podium.io import read_comparisons
+    from podium.data.files import read_comparisons
+    from podium.evaluate.diagnosis import diagnose
 
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     comparisons = read_comparisons(source, **columns, keep="counts")

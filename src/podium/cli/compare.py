@@ -24,7 +24,7 @@ from podium.text import aligned
 if TYPE_CHECKING:
     import polars as pl
 
-    from podium.comparisons import Comparisons
+    from podium.data.comparisons import Comparisons
 
 __all__ = ["compare"]
 
@@ -48,9 +48,9 @@ def compare(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     and observed chances. Methods that use --features or --covariates are given them, the others do without.
     """
     columns = chosen_columns(given)
-    from podium import plots
-    from podium.assessment import assess, known_methods
-    from podium.io import read_comparisons
+    from podium.data.files import read_comparisons
+    from podium.evaluate.assessment import assess, known_methods
+    from podium.show import plots
 
     features = given_features(given)
     methods = list(given["methods"]) or known_methods(features=bool(features))

@@ -22,7 +22,7 @@ from podium.text import aligned, number, one_line
 if TYPE_CHECKING:
     import polars as pl
 
-    from podium.differences import Differences, Standing
+    from podium.evaluate.differences import Differences, Standing
 
 __all__ = ["diff"]
 
@@ -48,7 +48,7 @@ def diff(first: str, second: str, out: Output, level: float, reference: str | No
     that were not fitted alike (method, ties, covariates, penalty, …) are compared by ranks alone.
     """
     columns = chosen_columns(given)
-    from podium.differences import compare_rankings
+    from podium.evaluate.differences import compare_rankings
 
     if first == second == "-":
         raise click.UsageError("standard input can be read once only; name a file for one of the two")
@@ -85,9 +85,9 @@ def _source(path: str) -> str | _Piped:
 
 def _standing(source: str | _Piped) -> Standing | None:
     """A leaderboard from a table with item and score, or a model file; None where it is votes."""
-    from podium.differences import standing
+    from podium.evaluate.differences import standing
     from podium.models import load
-    from podium.ranking import Ranking
+    from podium.ranking.ranking import Ranking
 
     path = source.name if isinstance(source, _Piped) else source
     if path.endswith(".podium") or (not os.path.isdir(path) and zipfile.is_zipfile(source)):
@@ -101,8 +101,8 @@ def _standing(source: str | _Piped) -> Standing | None:
 
 def _ranked(source: str | _Piped, columns: dict[str, Any]) -> Standing:
     """The leaderboard of a file of votes."""
-    from podium.differences import standing
-    from podium.io import read_comparisons
+    from podium.data.files import read_comparisons
+    from podium.evaluate.differences import standing
     from podium.pairwise.bradley_terry import BradleyTerry
 
     if isinstance(source, _Piped):
@@ -114,7 +114,7 @@ def _ranked(source: str | _Piped, columns: dict[str, Any]) -> Standing:
 
 def _read(source: str | _Piped) -> pl.DataFrame | None:
     """The columns of a leaderboard that are there; None when it is no leaderboard."""
-    from podium.io import read_table
+    from podium.data.files import read_table
 
     for count in range(len(OPTIONAL), -1, -1):
         for names in combinations(OPTIONAL, count):
@@ -130,7 +130,7 @@ def _leaderboard(source: str | _Piped, path: str) -> Standing | None:
     import numpy as np
     import polars as pl
 
-    from podium.differences import Standing
+    from podium.evaluate.differences import Standing
 
     frame = _read(source)
     if frame is None:
@@ -156,7 +156,7 @@ def _leaderboard(source: str | _Piped, path: str) -> Standing | None:
 
 def _settings(frame: pl.DataFrame, path: str) -> dict[str, str] | None:
     """How the leaderboard was fitted, where it says so."""
-    from podium.differences import read_settings
+    from podium.evaluate.differences import read_settings
 
     if "settings" not in frame.columns or frame["settings"].null_count():
         return None

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.options import Command, Decorator, id_option
-from podium.leaderboard import unit_word
 from podium.pairwise import ranker
+from podium.ranking.leaderboard import unit_word
 from podium.text import one_line
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def penalty_options(command: Command) -> Command:
 def given_features(given: dict[str, Any]) -> dict[str, Any]:
     """Arguments of `fit`: the table of features, if there is one."""
     if given["features"] is not None:
-        from podium.io import read_table
+        from podium.data.files import read_table
 
         return {"features": read_table(given["features"]), "id": given["id"]}
     for name in ("id", "missing", "one_hot"):
@@ -127,7 +127,7 @@ def words_about(model: Any, level: float | None = 0.95) -> list[str]:
 
 
 def _about_features(model: Any, level: float | None) -> list[str]:
-    from podium.feature_diagnosis import residual_outliers
+    from podium.evaluate.feature_diagnosis import residual_outliers
 
     lines = []
     if model.feature_names_:
@@ -149,7 +149,7 @@ def _about_features(model: Any, level: float | None) -> list[str]:
 
 
 def _half(error: float, level: float | None, form: str) -> str:
-    from podium.uncertainty import quantile
+    from podium.ranking.uncertainty import quantile
 
     return "" if level is None else f" ± {format(quantile(level) * error, form)}"
 

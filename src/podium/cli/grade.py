@@ -99,7 +99,7 @@ def fit(
     grader, error = _learned(tables, ends, ids, classifier, scale, passes)
     models.save(grader, save)
     if plot:
-        from podium.grade_plots import progress
+        from podium.show.grade_plots import progress
 
         _draw(plot, lambda axes: progress(grader.curve, ax=axes[0]), 1)
     rows = grader.classifier.n_seen_ // passes
@@ -244,7 +244,7 @@ def evaluate(
     }
     out.write(pl.DataFrame(found | {f"as {each}": counts[:, k] for k, each in enumerate(grades.tolist())}))
     if plot:
-        from podium.grade_plots import confusion, score_axis
+        from podium.show.grade_plots import confusion, score_axis
 
         scores, truth = np.concatenate(kept, axis=1)
 
@@ -315,7 +315,7 @@ def _grades(text: str) -> Any:
 
 def _pieces(tables: tuple[str, ...]) -> Iterator[tuple[int, pl.DataFrame]]:
     """The pieces of all tables with the number of rows before each."""
-    from podium.io import scan_table
+    from podium.data.files import scan_table
 
     row = 0
     for frame in scan_table(list(tables)):
@@ -368,7 +368,7 @@ def _grades_in(column: Any, alone: bool) -> Any:
 
 
 def _features(frame: pl.DataFrame, ends: list[str], ids: tuple[str, ...]) -> list[str]:
-    from podium.io import feature_columns
+    from podium.data.files import feature_columns
 
     for name in (*ends, *ids):
         _column(frame, name)
@@ -410,7 +410,7 @@ def _values(frame: pl.DataFrame, names: list[str]) -> Any:
     """The features as doubles; a missing value is NaN, refused with its row when it is used."""
     import polars as pl
 
-    from podium.io import is_number
+    from podium.data.files import is_number
 
     for name in names:
         if not is_number(_column(frame, name).dtype):
@@ -446,7 +446,7 @@ def _load(model: Path) -> Grader:
 def _draw(path: Path, draw: Callable[[Any], object], panels: int) -> None:
     from matplotlib.figure import Figure
 
-    from podium.plots import save
+    from podium.show.plots import save
 
     figure = Figure(figsize=(6 * panels, 4), layout="constrained")
     draw(figure.subplots(1, panels, squeeze=False)[0])

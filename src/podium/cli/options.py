@@ -211,7 +211,7 @@ def new_file(ctx: click.Context, parameter: click.Parameter, path: Path | None) 
 
 def refuse_overwriting(context: click.Context) -> None:
     """Refuse an output that is also an input or another output; pipes and devices may be named again."""
-    from podium.io import is_stream
+    from podium.data.files import is_stream
 
     given = context.params
     named = {param.name: param for param in context.command.params if param.name and given.get(param.name)}
@@ -234,7 +234,7 @@ def _parts(value: Any) -> tuple[Any, ...]:
 
 def _files(given: Any) -> list[Path]:
     """The files an argument stands for; none where it stands for none, which the command itself will tell."""
-    from podium.tables.sources import find_sources
+    from podium.data.tables.sources import find_sources
 
     try:
         return [one.path or Path("/dev/stdin") for one in find_sources(given)]
@@ -251,7 +251,7 @@ def _same(one: Path, other: Path) -> bool:
 
 def _picture(ctx: click.Context, parameter: click.Parameter, path: Path | None) -> Path | None:
     if path is not None:
-        from podium.plots import check_path
+        from podium.show.plots import check_path
 
         check_path(path)
     return path

@@ -19,7 +19,7 @@ from podium.text import aligned, number, one_line, printable
 if TYPE_CHECKING:
     import polars as pl
 
-    from podium.comparisons import Comparisons
+    from podium.data.comparisons import Comparisons
 
 __all__ = ["FORMATS", "Output", "counted", "counting", "leaderboard", "say", "table", "votes_on_items"]
 
@@ -90,7 +90,7 @@ class Output:
         """Write frames as they come where the form allows it (csv, jsonl), else when all are there."""
         import polars as pl
 
-        from podium.io import write_table
+        from podium.data.files import write_table
 
         if self.form == "table":
             self.write(pl.concat(list(pieces)))
@@ -116,7 +116,7 @@ class Output:
 
     @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
-        from podium.io import replacing
+        from podium.data.files import replacing
 
         if self.path is not None:
             with replacing(self.path) as file:

@@ -29,7 +29,7 @@ def predict(items: str, model: Path, id: str | None, out: Output) -> None:
 
     Writes item, score, its standard error and rank. The error includes what features cannot know of an item.
     """
-    from podium.io import read_table
+    from podium.data.files import read_table
     from podium.models import load
     from podium.pairwise.rabf import RABF
 

@@ -39,8 +39,8 @@ from podium.text import one_line
 if TYPE_CHECKING:
     import polars as pl
 
-    from podium.comparisons import Comparisons
-    from podium.ranking import Ranking
+    from podium.data.comparisons import Comparisons
+    from podium.ranking.ranking import Ranking
 
 __all__ = ["rank"]
 
@@ -98,7 +98,7 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     weight, count, judge and group may stand beside them. An empty name, as in --judge=, says that there is none.
     """
     columns = chosen_columns(given)
-    from podium.differences import settings_of
+    from podium.evaluate.differences import settings_of
 
     given["method"] = given["method"] or ("rabf" if given["features"] else "bradley-terry")
     refuse_unused(given["method"], given)
@@ -175,7 +175,7 @@ def _about(by: str | None, value: Any) -> Iterator[None]:
 def _read(
     votes: tuple[str, ...], columns: dict[str, Any], given: dict[str, Any], in_order: bool
 ) -> dict[Any, Comparisons]:
-    from podium.io import read_comparisons, read_comparisons_by
+    from podium.data.files import read_comparisons, read_comparisons_by
 
     cls = ranker(given["method"])
     if getattr(cls, "by_judge", False) or given["report"]:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from podium.errors import PodiumWarning
 
 if TYPE_CHECKING:
-    from podium.comparisons import Comparisons
-    from podium.ranking import Ranking
+    from podium.data.comparisons import Comparisons
+    from podium.ranking.ranking import Ranking
 
 __all__ = ["Show"]
 
@@ -25,7 +25,7 @@ class Show:
         self.given = given
         self.warnings: list[str] = []
         if given["report"]:
-            from podium import report
+            from podium.show import report
 
             report.check_path(given["report"])
             self._listen()
@@ -58,7 +58,7 @@ class Show:
         return None if self.given["ci"] == "none" else self.given["level"]
 
     def _plot(self, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
-        from podium import plots
+        from podium.show import plots
 
         g, ranking = self.given, model.ranking_
         unit = plots.unit_of(ranking, model)
@@ -69,7 +69,7 @@ class Show:
         elif g["picture"] == "wins":
             figure = plots.wins(comparisons, ranking, top=g["top"], least=g["min_votes"], title=g["title"])
         else:
-            from podium.diagnosis import score_history
+            from podium.evaluate.diagnosis import score_history
 
             told = score_history(comparisons, model, **features).among(self._shown(ranking))
             figure = plots.history(
@@ -87,8 +87,8 @@ class Show:
         }
 
     def _report(self, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
-        from podium.diagnosis import diagnose, score_history
-        from podium.report import Report
+        from podium.evaluate.diagnosis import diagnose, score_history
+        from podium.show.report import Report
 
         g, shown = self.given, self._shown(model.ranking_)
         singly = comparisons.ordered and comparisons.count is None

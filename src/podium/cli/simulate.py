@@ -114,8 +114,8 @@ def _average(
 def _draw(plot: Path, title: str, jobs: list[tuple[str, float | None]], rows: list[list[float]]) -> None:
     from matplotlib.figure import Figure
 
-    from podium.active_plots import cost_by_questions
-    from podium.plots import save
+    from podium.show.active_plots import cost_by_questions
+    from podium.show.plots import save
 
     curves: dict[str, list[tuple[float, float]]] = {}
     for (preset, share), row in zip(jobs, rows, strict=True):

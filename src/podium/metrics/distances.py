@@ -8,7 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from podium.errors import InputError
-from podium.kernels.distances import count_descents
+from podium.kernels.metrics.distances import count_descents
 
 __all__ = ["footrule", "kendall_distance", "kendall_tau", "top_k_footrule", "top_k_kendall"]
 

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from podium.errors import InputError
-from podium.kernels.metrics import statistics
-from podium.kernels.metrics_places import count_places, pack, places_from_order, unpack
+from podium.kernels.metrics.gains import statistics
+from podium.kernels.metrics.ranks import count_places, pack, places_from_order, unpack
 from podium.metrics.formulas import Statistics, per_row
 from podium.metrics.names import Metric, default_metrics, parse
 from podium.metrics.rows import Rows, read_rows

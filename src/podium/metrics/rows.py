@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium.errors import InputError
-from podium.kernels.metrics_places import count_nonzero, gather_nonzero, summary
+from podium.kernels.metrics.ranks import count_nonzero, gather_nonzero, summary
 
 __all__ = ["Rows", "read_rows"]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.data.files import read_table
 from podium.errors import InputError
-from podium.io import read_table
 from podium.metrics.report import Report, ranking_report
 from podium.text import some
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from podium.errors import ConvergenceError
-from podium.kernels.multilabel import backward, curve, dual_sweeps, forward, logistic
+from podium.kernels.multilabel.linear import backward, curve, dual_sweeps, forward, logistic
 
 __all__ = ["Dense", "Design", "Sparse", "design", "fit_logistic", "squared_gradients"]
 

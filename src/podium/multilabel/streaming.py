@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.kernels.multilabel import stream
+from podium.kernels.multilabel.linear import stream
 
 __all__ = ["Stream"]
 

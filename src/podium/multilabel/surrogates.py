@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from podium.errors import ConvergenceError
-from podium.kernels.multilabel import pairwise_logistic
+from podium.kernels.multilabel.linear import pairwise_logistic
 from podium.multilabel.linear import Design
 
 __all__ = ["SURROGATES", "fit_coupled"]

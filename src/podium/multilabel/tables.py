@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.data.files import feature_columns, is_number, read_table
 from podium.errors import InputError
-from podium.io import feature_columns, is_number, read_table
 
 if TYPE_CHECKING:
     import polars as pl

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from podium.errors import InputError
-from podium.kernels import ordinal_perceptron as kernel
+from podium.kernels.ordinal import perceptron as kernel
 from podium.ordinal.base import OrdinalClassifier
 from podium.ordinal.labels import Array
 from podium.ordinal.online import EMPTY, NO_GRADES, NO_ORDER, OnlineClassifier

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
 from podium.errors import ConvergenceWarning, InputError, SeparationWarning
-from podium.kernels import ordinal_logit as kernel
+from podium.kernels.ordinal import logit as kernel
 from podium.ordinal.base import ThresholdClassifier
 from podium.ordinal.labels import Array
 from podium.ordinal.scaling import inverse, moments, rescaled

@@ -9,8 +9,8 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from podium.errors import InputError
-from podium.kernels import ordinal as kernel
-from podium.kernels.ordinal_scale import learn_one as learn_scaled
+from podium.kernels.ordinal import passes as kernel
+from podium.kernels.ordinal.scale import learn_one as learn_scaled
 from podium.ordinal.base import ThresholdClassifier
 from podium.ordinal.cumulative import CumulativeLogit
 from podium.ordinal.labels import Array

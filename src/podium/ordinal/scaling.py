@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.kernels.ordinal_scale import standardise
+from podium.kernels.ordinal.scale import standardise
 from podium.ordinal.labels import Array
 
 __all__ = ["FeatureScale", "inverse", "moments", "rescaled"]

@@ -12,15 +12,15 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.checks import number_option
-from podium.comparisons import Comparisons, as_comparisons
+from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.validation import number_option
 from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, SeparationWarning
-from podium.likelihoods import DavidsonRows, LogisticRows
-from podium.places import settled
-from podium.ranking import Ranking
-from podium.rows import pull_rows, vote_rows
-from podium.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton, penalty_share
-from podium.uncertainty import Evidence, extra_std_errors
+from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
+from podium.pairwise._fit.rows import pull_rows, vote_rows
+from podium.pairwise._fit.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton, penalty_share
+from podium.ranking.ranking import Ranking
+from podium.ranking.ranks import settled
+from podium.ranking.uncertainty import Evidence, extra_std_errors
 
 __all__ = ["BradleyTerry"]
 

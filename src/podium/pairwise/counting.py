@@ -6,10 +6,10 @@ from typing import Self
 
 import numpy as np
 
-from podium.checks import number_option
-from podium.comparisons import Comparisons, as_comparisons
-from podium.places import settled
-from podium.ranking import Ranking
+from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.validation import number_option
+from podium.ranking.ranking import Ranking
+from podium.ranking.ranks import settled
 
 __all__ = ["Borda", "Copeland", "WinRate"]
 

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.checks import number_option
-from podium.comparisons import Comparisons, as_comparisons
+from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.validation import number_option
 from podium.errors import ConvergenceError, InputError, NotFittedError
-from podium.kernels.crowd import crowd_loss
-from podium.places import settled
-from podium.ranking import Ranking
-from podium.rows import vote_rows
-from podium.solvers import coordinate_newton
-from podium.uncertainty import Evidence
+from podium.kernels.pairwise.crowd import crowd_loss
+from podium.pairwise._fit.rows import vote_rows
+from podium.pairwise._fit.solvers import coordinate_newton
+from podium.ranking.ranking import Ranking
+from podium.ranking.ranks import settled
+from podium.ranking.uncertainty import Evidence
 
 if TYPE_CHECKING:
     import polars as pl

@@ -9,12 +9,12 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.checks import number_option
-from podium.comparisons import Comparisons, as_comparisons
+from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.validation import number_option
 from podium.errors import InputError, NotFittedError
-from podium.kernels.online import elo
-from podium.ranking import Ranking
-from podium.rows import vote_rows
+from podium.kernels.pairwise.online import elo
+from podium.pairwise._fit.rows import vote_rows
+from podium.ranking.ranking import Ranking
 
 __all__ = ["Elo"]
 

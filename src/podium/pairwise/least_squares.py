@@ -9,15 +9,15 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.checks import number_option
-from podium.comparisons import Comparisons, as_comparisons
+from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.validation import number_option
 from podium.errors import ConnectivityWarning
-from podium.kernels.bradley_terry import scatter_difference
-from podium.places import settled
-from podium.ranking import Ranking
-from podium.rows import pull_rows, squared_loss, vote_targets
-from podium.solvers import LinearSolver, Rows
-from podium.uncertainty import Evidence
+from podium.kernels.pairwise.bradley_terry import scatter_difference
+from podium.pairwise._fit.rows import pull_rows, squared_loss, vote_targets
+from podium.pairwise._fit.solvers import LinearSolver, Rows
+from podium.ranking.ranking import Ranking
+from podium.ranking.ranks import settled
+from podium.ranking.uncertainty import Evidence
 
 __all__ = ["LeastSquares"]
 

@@ -9,13 +9,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.checks import choice_option, flag_option, number_option
-from podium.comparisons import Comparisons, as_comparisons
+from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.features import FeatureSpec, few, read_features
+from podium.data.validation import choice_option, flag_option, number_option
 from podium.errors import DataWarning, InputError, NotFittedError
-from podium.features import FeatureSpec, few, read_features
-from podium.kernels.online import sgd
-from podium.ranking import Ranking
-from podium.rows import vote_rows, vote_targets
+from podium.kernels.pairwise.online import sgd
+from podium.pairwise._fit.rows import vote_rows, vote_targets
+from podium.ranking.ranking import Ranking
 
 __all__ = ["OnlineRABF"]
 

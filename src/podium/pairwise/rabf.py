@@ -10,18 +10,18 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.checks import choice_option, flag_option, number_option
-from podium.comparisons import Comparisons, as_comparisons
+from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.features import FeatureSpec, column_moments, read_features, warn_of_columns
+from podium.data.validation import choice_option, flag_option, number_option
 from podium.errors import ConvergenceError, InputError, NotFittedError
-from podium.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
-from podium.features import FeatureSpec, column_moments, read_features, warn_of_columns
-from podium.likelihoods import LapseRows, LogisticRows, SquaredRows
-from podium.penalties import Penalties, choose_penalties
-from podium.places import settled
-from podium.ranking import Ranking
-from podium.rows import logistic_loss, pull_rows, squared_loss, vote_targets
-from podium.solvers import Rows
-from podium.uncertainty import Evidence, extra_covariance
+from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
+from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
+from podium.pairwise._fit.penalties import Penalties, choose_penalties
+from podium.pairwise._fit.rows import logistic_loss, pull_rows, squared_loss, vote_targets
+from podium.pairwise._fit.solvers import Rows
+from podium.ranking.ranking import Ranking
+from podium.ranking.ranks import settled
+from podium.ranking.uncertainty import Evidence, extra_covariance
 
 __all__ = ["RABF"]
 

@@ -7,11 +7,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.checks import number_option
-from podium.comparisons import Comparisons, as_comparisons
+from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.validation import number_option
 from podium.errors import InputError
-from podium.places import settled
-from podium.ranking import Ranking
+from podium.ranking.ranking import Ranking
+from podium.ranking.ranks import settled
 
 __all__ = ["RankCentrality"]
 

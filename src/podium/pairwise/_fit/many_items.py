@@ -19,8 +19,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.conjugate import conjugate_gradients
-from podium.kernels.bradley_terry import scatter_sum
 from podium.kernels.evidence import (
     first_gaps,
     first_precisions,
@@ -28,6 +26,8 @@ from podium.kernels.evidence import (
     precisions_given,
     precisions_taken,
 )
+from podium.kernels.pairwise.bradley_terry import scatter_sum
+from podium.numeric import conjugate_gradients
 
 __all__ = ["SparseInverse"]
 

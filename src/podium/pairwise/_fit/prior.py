@@ -31,11 +31,11 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.kernels.bradley_terry import scatter_difference
 from podium.kernels.evidence import contract_logistic, logistic_shape
-from podium.likelihoods import DavidsonRows, LogisticRows
+from podium.kernels.pairwise.bradley_terry import scatter_difference
+from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.many_items import SparseInverse
-from podium.solvers import Rows, evaluate
+from podium.pairwise._fit.solvers import Rows, evaluate
 
 __all__ = ["MAX_DENSE_ITEMS", "Prior", "choose_prior", "log_evidence"]
 

@@ -1,0 +1,1 @@
+"""What comes in, checked once: comparisons, features of items, files and tables."""

@@ -1,0 +1,506 @@
+"""Comparisons: who was preferred to whom, checked once and counted once."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from podium.data.connectivity import check_connected, groups_of
+from podium.data.pairs import Adjacency, Pairs, count_rows, count_table
+from podium.data.tables.forms import read_frame
+from podium.data.tables.labels import encode, encode_pair, is_missing, is_text
+from podium.data.validation import (
+    code_column,
+    count_column,
+    covariate_table,
+    distinct_labels,
+    members,
+    non_negative_column,
+    number_column,
+    outcome_column,
+    union_of_labels,
+)
+from podium.errors import InputError
+from podium.kernels.pairwise.counts import first_bad_row, histogram, histogram_outcomes
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Comparisons", "as_comparisons"]
+
+Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+
+# A table of all n² cells is used while it is no larger than this, or than a few times the votes.
+SMALL_TABLE = 1 << 16
+HEAVIEST = 1e140  # the squares of larger weights could not be summed
+COLUMNS = ("outcome", "weight", "weight_sq", "count", "margin", "margin_ss", "judge", "group", "covariates")
+
+
+@dataclass(frozen=True, eq=False)
+class Comparisons:
+    """Who was preferred to whom: the one form in which pairwise data travels.
+
+    Row k compares `items[left[k]]` with `items[right[k]]`. Use a `from_…` method or `read_comparisons`
+    rather than the constructor, which takes codes. Codes are in range and no item meets itself: a holder
+    need not check again.
+
+    Attributes
+    ----------
+    items : sequence of labels
+    left, right : codes of the two items; `left` won where `outcome` is None
+    outcome : +1 left won, -1 right won, 0 tie
+    weight : weight of the row; None means 1
+    count, weight_sq : how many equal votes the row stands for (None: one each), and their Σw²
+    margin, margin_ss : weighted mean of the margin of left over right, and Σw(y - mean)² within the row
+    judge, group : codes into `judges` and `groups`
+    covariates : (rows, p), left minus right
+    sided : left and right are the sides shown, not merely winner and loser
+    ordered : rows are single votes in the order they were cast
+
+    Examples
+    --------
+    >>> votes = Comparisons.from_pairs([("tea", "coffee"), ("tea", "milk"), ("milk", "coffee")])
+    >>> len(votes), votes.items
+    (3, ('tea', 'coffee', 'milk'))
+    """
+
+    items: Sequence[Hashable]
+    left: NDArray[Any]
+    right: NDArray[Any]
+    _: KW_ONLY
+    outcome: NDArray[np.int8] | None = None
+    weight: Floats | None = None
+    weight_sq: Floats | None = None
+    count: NDArray[np.int64] | None = None
+    margin: Floats | None = None
+    margin_ss: Floats | None = None
+    judge: Codes | None = None
+    judges: tuple[Hashable, ...] = ()
+    group: Codes | None = None
+    groups: tuple[Hashable, ...] = ()
+    group_is: str = "group"
+    covariates: Floats | None = None
+    covariate_names: tuple[str, ...] = ()
+    sided: bool = False
+    ordered: bool = True
+
+    def __post_init__(self) -> None:
+        vars(self).update(self._checked())
+        vars(self).update(vars(self._settled()))
+
+    def _checked(self) -> dict[str, Any]:
+        """Every field as the kernels take it; what they could not is an `InputError`."""
+        items = distinct_labels(self.items)
+        for place, label in enumerate(() if isinstance(items, range) else items, start=1):
+            if is_missing(label):
+                raise InputError(f"items: place {place} is missing ({label!r}); name every item")
+            if isinstance(label, str) and not is_text(label):
+                raise InputError(f"items: {label!r} is half a character (a lone surrogate); write it anew")
+        left, right = code_column(self.left, "left"), code_column(self.right, "right")
+        if len(left) != len(right):
+            raise InputError(f"left has {len(left)} rows, right {len(right)}; they must match")
+        if left.dtype != right.dtype:
+            left, right = left.astype(np.int64), right.astype(np.int64)
+        found: dict[str, Any] = {"items": items, "left": left, "right": right}
+        rows = len(left)
+        if self.outcome is not None:
+            found["outcome"] = outcome_column(self.outcome, rows)
+        if self.count is not None:
+            found["count"] = count_column(self.count, rows)
+        for name, beside in (("weight", None), ("weight_sq", "weight"), ("margin", None), ("margin_ss", "margin")):
+            values = getattr(self, name)
+            if values is not None:
+                if beside is not None and getattr(self, beside) is None:
+                    raise InputError(f"{name} is given without {beside}; give both, or neither")
+                found[name] = non_negative_column(values, name, rows, -np.inf if name == "margin" else 0.0)
+        return found | self._checked_labels(rows) | self._checked_covariates(rows)
+
+    def _checked_labels(self, rows: int) -> dict[str, Any]:
+        found: dict[str, Any] = {}
+        for name, codes, given in (("judge", self.judge, self.judges), ("group", self.group, self.groups)):
+            found[f"{name}s"] = tuple(distinct_labels(given, f"{name}s"))
+            if codes is not None:
+                found[name] = members(codes, found[f"{name}s"], name, rows)
+            elif found[f"{name}s"]:
+                raise InputError(f"{name}s are listed and no row has one; give {name}= too, their codes")
+        if not isinstance(self.group_is, str) or self.group_is not in ("group", "ranking"):
+            raise InputError(f"group_is is {self.group_is!r}; choose 'group' or 'ranking'")
+        for name in ("sided", "ordered"):
+            flag = getattr(self, name)
+            if not isinstance(flag, bool | np.bool_):
+                raise InputError(f"{name} is {flag!r}; give True or False")
+            found[name] = bool(flag)
+        return found
+
+    def _checked_covariates(self, rows: int) -> dict[str, Any]:
+        names = distinct_labels(self.covariate_names, "covariate_names")
+        if not all(isinstance(name, str) for name in names):
+            raise InputError(f"covariate_names are {self.covariate_names!r}; give a name in text for each column")
+        if self.covariates is None:
+            if names:
+                raise InputError("covariate_names are given without covariates; give both, or neither")
+            return {"covariate_names": ()}
+        table, numbered = covariate_table(self.covariates, rows)
+        if names and len(names) != len(numbered):
+            raise InputError(f"covariates have {len(numbered)} columns and covariate_names {len(names)}; name each")
+        return {"covariates": table, "covariate_names": tuple(names) or numbered}
+
+    @classmethod
+    def _of(cls, items: Sequence[Hashable], left: NDArray[Any], right: NDArray[Any], **columns: Any) -> Self:
+        """Build from columns that were checked where they came in; codes of items are looked at again, as they count.
+
+        The constructor checks everything: this is for columns our own readers made, millions of rows long.
+        """
+        made = object.__new__(cls)
+        vars(made).update({field.name: field.default for field in fields(cls)} | columns)
+        vars(made).update(items=items, left=left, right=right)
+        return made._settled()
+
+    def _settled(self) -> Self:
+        """Rows of weight 0 say nothing and go (the items they name stay); the rest are counted, which checks them."""
+        n, rows = len(self.items), len(self.left)
+        if rows == 0:
+            raise InputError("no votes: there is nothing to rank")
+        if n < 2:
+            named = f"only one item, {self.items[0]!r}" if n else "no items"
+            raise InputError(f"{named}; a ranking needs at least two")
+        if self.weight is not None and self.weight.max() > HEAVIEST:
+            row = int(self.weight.argmax())
+            raise InputError(
+                f"row {row + 1}: weight is {self.weight[row]:g}, too large to be summed; divide all weights by the same"
+            )
+        if self.count is not None:
+            self._settle_counts(self.count)
+        cells = self._cells
+        if cells is None:
+            bad = first_bad_row(self.left, self.right, n) >= 0
+        else:  # bad codes fall into the last cell, self-comparisons on a diagonal
+            bad = bool(cells[-1]) or any(table[:: n + 1].any() for table in cells[:-1].reshape(-1, n * n))
+        if bad:
+            self._complain(first_bad_row(self.left, self.right, n))
+        if self.weight is not None and not self.weight.all():
+            return self._rows(np.flatnonzero(self.weight))
+        return self
+
+    def _settle_counts(self, count: NDArray[np.int64]) -> None:
+        """Rows of equal votes: the weights of a row are alike unless Σw² says otherwise."""
+        if count.sum(dtype=np.float64) >= 2.0**62:
+            raise InputError("count: the rows are more than 2**62 votes, too many to add up; divide all counts alike")
+        if self.weight is None:
+            vars(self)["weight"] = vars(self)["weight_sq"] = count.astype(np.float64)
+        elif self.weight_sq is None:
+            vars(self)["weight_sq"] = self.weight**2 / count
+
+    @cached_property
+    def _cells(self) -> NDArray[np.uint32] | None:
+        """Counts in a table of all pairs, or three (right won, tie, left won); None where the table would be large."""
+        n = len(self.items)
+        if not self._single or n * n > max(SMALL_TABLE, 4 * len(self.left)):
+            return None
+        if self.outcome is None:
+            cells = np.zeros(n * n + 1, dtype=np.uint32)
+            histogram(self.left, self.right, cells, n)
+        else:
+            cells = np.zeros(3 * n * n + 1, dtype=np.uint32)
+            histogram_outcomes(self.left, self.right, self.outcome, cells, n)
+        return cells
+
+    def _complain(self, row: int) -> None:
+        i, j = int(self.left[row]), int(self.right[row])
+        if i == j and 0 <= i < len(self.items):
+            raise InputError(f"row {row + 1}: {self.items[i]!r} is compared with itself; remove the row")
+        code = i if not 0 <= i < len(self.items) else j
+        raise InputError(f"row {row + 1}: code {code} is outside 0..{len(self.items) - 1}, the places of `items`")
+
+    # ---- building -------------------------------------------------------------------------------------------
+
+    @classmethod
+    def from_pairs(cls, pairs: Iterable[tuple[Hashable, Hashable]]) -> Self:
+        """Build from (winner, loser) pairs; items are numbered in order of appearance."""
+        rows = list(pairs)
+        for row, pair in enumerate(rows, start=1):
+            if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+                raise InputError(f"row {row}: {pair!r} is not a (winner, loser) pair")
+        winner, loser = zip(*rows, strict=True) if rows else ((), ())
+        return cls.from_arrays(winner, loser)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        winner: Sequence[Any] | NDArray[Any],
+        loser: Sequence[Any] | NDArray[Any],
+        *,
+        weight: ArrayLike | None = None,
+        tie: ArrayLike | None = None,
+        margin: ArrayLike | None = None,
+        judge: Sequence[Any] | NDArray[Any] | None = None,
+        group: Sequence[Any] | NDArray[Any] | None = None,
+        covariates: ArrayLike | None = None,
+        items: Sequence[Hashable] | None = None,
+    ) -> Self:
+        """Build from columns.
+
+        With `items`, winner and loser are integer codes into it; without, they are labels. Where `tie` is true
+        neither won. `margin` (≥ 0) is by how much the winner won; `covariates` are winner minus loser.
+        """
+        labels: Sequence[Hashable]
+        winner, loser = (column if hasattr(column, "__len__") else list(column) for column in (winner, loser))
+        if items is None:
+            if len(winner) == 0:
+                raise InputError("no votes: there is nothing to rank")
+            labels, left, right = encode_pair(winner, loser)
+        else:
+            labels, left, right = distinct_labels(items), code_column(winner, "winner"), code_column(loser, "loser")
+            if len(left) != len(right):
+                raise InputError(f"winner has {len(left)} rows, loser {len(right)}; they must match")
+        rows = len(left)
+        columns: dict[str, Any] = {}
+        if tie is not None:
+            tied = number_column(tie, "tie", rows)
+            if not np.isin(tied, (0, 1)).all():
+                row = int(np.flatnonzero(~np.isin(tied, (0, 1)))[0])
+                raise InputError(f"row {row + 1}: tie is {tied[row]:g}; use true or false")
+            columns["outcome"] = np.where(tied == 1, 0, 1).astype(np.int8)
+        for name, values in (("weight", weight), ("margin", margin)):
+            if values is not None:
+                columns[name] = non_negative_column(values, name, rows)
+        for name, labelled in (("judge", judge), ("group", group)):
+            if labelled is not None:
+                if len(labelled) != rows:
+                    raise InputError(f"{name} has {len(labelled)} rows, the votes {rows}; they must match")
+                columns[name], columns[f"{name}s"] = encode(labelled, name)
+        if covariates is not None:
+            columns["covariates"], columns["covariate_names"] = covariate_table(covariates, rows)
+        return cls._of(labels, left, right, **columns)
+
+    @classmethod
+    def from_frame(cls, frame: Any, **columns: Any) -> Self:
+        """Build from a frame (polars, pandas, pyarrow, anything with the Arrow interface) or a mapping of columns.
+
+        Give the columns as `winner=, loser=`, or `left=, right=, outcome=`, or aggregated `left=, right=,
+        left_wins=, right_wins=, ties=`, or `left=, right=, margin=`; plus `weight=, judge=, group=, covariates=`.
+        What is omitted is recognised by name; other columns are ignored.
+
+        >>> Comparisons.from_frame({"left": ["a", "b"], "right": ["b", "c"], "outcome": [1, 0.5]}).items
+        ('a', 'b', 'c')
+        """
+        return cls._of(**read_frame(frame, **columns))
+
+    @classmethod
+    def from_rankings(cls, rankings: Iterable[Sequence[Hashable]]) -> Self:
+        """Build from lists of items, best first: each is broken into its pairs and is a cluster of its own."""
+        winner: list[Hashable] = []
+        loser: list[Hashable] = []
+        size: list[int] = []
+        for row, given in enumerate(rankings, start=1):
+            if isinstance(given, str) or not isinstance(given, Iterable):
+                raise InputError(f"row {row}: {given!r} is not a list of items")
+            listed = list(given)
+            seen: set[Hashable] = set()
+            for item in listed:
+                if not isinstance(item, Hashable):
+                    raise InputError(f"row {row}: {item!r} cannot be a label; use text, numbers or tuples")
+                if item in seen:
+                    raise InputError(f"row {row}: {item!r} stands twice in the ranking; remove one")
+                seen.add(item)
+            for place, item in enumerate(listed):
+                winner.extend([item] * (len(listed) - place - 1))
+                loser.extend(listed[place + 1 :])
+            size.append(len(listed) * (len(listed) - 1) // 2)
+        if not winner:
+            raise InputError("no ranking holds two items: there is nothing to compare")
+        group = np.repeat(np.arange(len(size), dtype=np.int32), size)
+        labels, left, right = encode_pair(winner, loser)
+        return cls._of(labels, left, right, group=group, groups=tuple(range(1, len(size) + 1)), group_is="ranking")
+
+    def __add__(self, other: Comparisons) -> Comparisons:
+        """All votes of both; items are matched by label."""
+        if not isinstance(other, Comparisons):
+            return NotImplemented
+        for name in ("margin", "judge", "group", "covariates"):
+            if (getattr(self, name) is None) != (getattr(other, name) is None):
+                raise InputError(f"only one of the two has {name} values; give both or neither")
+        if self.covariate_names != other.covariate_names:
+            raise InputError(f"covariates differ: {self.covariate_names} and {other.covariate_names}")
+        items, recode = union_of_labels(self.items, other.items)
+        judges, judge_code = union_of_labels(self.judges, other.judges)
+        groups, group_code = union_of_labels(self.groups, other.groups)
+        if "ranking" in (self.group_is, other.group_is):  # each ranking is a cluster of its own
+            groups = tuple(range(1, len(self.groups) + len(other.groups) + 1))
+            group_code = np.arange(len(self.groups), len(groups), dtype=np.int32)
+
+        def joined(name: str, fill: float, dtype: Any, code: NDArray[Any] | None = None) -> NDArray[Any] | None:
+            a, b = getattr(self, name), getattr(other, name)
+            if a is None and b is None:
+                return None
+            a = np.full(len(self.left), fill, dtype) if a is None else a
+            b = np.full(len(other.left), fill, dtype) if b is None else b
+            return np.concatenate([a, b if code is None else code[b]]).astype(dtype, copy=False)
+
+        weighted = not (self.weight is None and other.weight is None)
+        return Comparisons._of(
+            items,
+            np.concatenate([self.left, recode[other.left]]).astype(np.int32, copy=False),
+            np.concatenate([self.right, recode[other.right]]).astype(np.int32, copy=False),
+            outcome=joined("outcome", 1, np.int8),
+            weight=joined("weight", 1.0, np.float64),
+            weight_sq=np.concatenate([self.weight_squares(), other.weight_squares()]) if weighted else None,
+            count=joined("count", 1, np.int64),
+            margin=joined("margin", 0.0, np.float64),
+            margin_ss=joined("margin_ss", 0.0, np.float64),
+            judge=joined("judge", 0, np.int32, judge_code),
+            judges=judges,
+            group=joined("group", 0, np.int32, group_code),
+            groups=groups,
+            group_is=self.group_is if self.group_is == other.group_is else "group",
+            covariates=joined("covariates", 0.0, np.float64),
+            covariate_names=self.covariate_names,
+            sided=self.sided and other.sided,
+            ordered=self.ordered and other.ordered,
+        )
+
+    def __radd__(self, other: object) -> Comparisons:
+        """So that `sum` adds a list of them."""
+        return self if other == 0 else NotImplemented
+
+    def weight_squares(self) -> Floats:
+        """Σw² of each row."""
+        if self.weight_sq is not None:
+            return self.weight_sq
+        if self.weight is not None:
+            return self.weight**2
+        return np.ones(len(self.left))
+
+    def _rows(self, chosen: NDArray[Any] | slice) -> Self:
+        """These rows, by number, mask or slice; all items stay."""
+        kept = {name: values[chosen] for name in COLUMNS if (values := getattr(self, name)) is not None}
+        return self._with(left=self.left[chosen], right=self.right[chosen], **kept)
+
+    def _with(self, **columns: NDArray[Any]) -> Self:
+        """The same with other columns, made from those that were checked."""
+        made = object.__new__(type(self))
+        vars(made).update({field.name: getattr(self, field.name) for field in fields(self)})
+        vars(made).update({name: np.ascontiguousarray(values) for name, values in columns.items()})
+        if not len(made.left):
+            raise InputError("no votes: there is nothing to rank")
+        return made
+
+    # ---- reading --------------------------------------------------------------------------------------------
+
+    def __len__(self) -> int:
+        return len(self.left) if self.count is None else int(self.count.sum())
+
+    def __repr__(self) -> str:
+        n = len(self.items)
+        some = ", ".join(repr(item) for item in self.items[:4]) + (", …" if n > 4 else "")
+        votes = "1 vote" if len(self) == 1 else f"{len(self):,} votes"
+        return f"<Comparisons: {votes} on {n:,} items ({some})>"
+
+    @property
+    def _single(self) -> bool:
+        """Whether every row is one vote of weight 1."""
+        return self.weight is None and self.count is None and self.margin is None
+
+    @property
+    def _plain(self) -> bool:
+        """Whether the rows say nothing but who beat whom."""
+        return self._single and self.outcome is None
+
+    @cached_property
+    def pairs(self) -> Pairs:
+        """The distinct pairs with their counts, whichever side each item was shown on: what batch rankers see."""
+        if self._plain and self._cells is None and len(self.left) < 1 << 24:
+            return self.adjacency.pairs()
+        return self._count(sided=False)
+
+    @cached_property
+    def pairs_by_side(self) -> Pairs:
+        """The same with (a, b) and (b, a) apart where the votes say which side was which: what a side effect is of."""
+        return self._count(sided=True) if self.sided else self.pairs
+
+    def _count(self, *, sided: bool) -> Pairs:
+        n = len(self.items)
+        if self._cells is not None:
+            return count_table(self._cells[:-1], n, sided=sided)
+        squares = None if self.weight is None else self.weight_squares()
+        return count_rows(
+            self.left,
+            self.right,
+            n,
+            outcome=self.outcome,
+            weight=self.weight,
+            weight_sq=squares,
+            margin=self.margin,
+            margin_ss=self.margin_ss,
+            sided=sided,
+        )
+
+    @cached_property
+    def adjacency(self) -> Adjacency:
+        """The votes laid out by item, both ways, every opponent once."""
+        n = len(self.items)
+        if self._plain and self._cells is None and len(self.left) < 1 << 24:
+            return Adjacency.of_wins(self.left, self.right, n)
+        return Adjacency.of_pairs(self.pairs, n)
+
+    def record(self) -> tuple[Floats, Floats, Floats]:
+        """Each item's wins, losses and ties, as sums of weights."""
+        p, n = self.pairs, len(self.items)
+
+        def per_item(of_left: NDArray[Any], of_right: NDArray[Any]) -> Floats:
+            return np.asarray(np.bincount(p.left, of_left, n) + np.bincount(p.right, of_right, n), dtype=np.float64)
+
+        wins, losses = per_item(p.left_wins, p.right_wins), per_item(p.right_wins, p.left_wins)
+        return wins, losses, per_item(p.ties, p.ties)
+
+    def to_frame(self) -> pl.DataFrame:
+        """The rows as a polars frame with the user's labels; `from_frame` reads it back."""
+        import polars as pl
+
+        labels = np.empty(len(self.items), dtype=object)
+        labels[:] = list(self.items)
+        ends = ("left", "right") if self.sided or self.outcome is not None else ("winner", "loser")
+        columns: dict[str, Any] = {
+            name: labels[codes].tolist() for name, codes in zip(ends, (self.left, self.right), strict=True)
+        }
+        if self.outcome is not None:
+            columns["outcome"] = (self.outcome + 1) / 2
+        if self.weight is not None:  # a column of weights says what each vote weighs, on average
+            columns["weight"] = self.weight if self.count is None else self.weight / self.count
+        for name in ("count", "margin"):
+            if getattr(self, name) is not None:
+                columns[name] = getattr(self, name)
+        for name, known in (("judge", self.judges), ("group", self.groups)):
+            if getattr(self, name) is not None:
+                columns[name] = [known[code] for code in getattr(self, name)]
+        if self.covariates is not None:
+            columns |= dict(zip(self.covariate_names, self.covariates.T, strict=True))
+        return pl.DataFrame(columns, strict=False)
+
+    # ---- connectivity ---------------------------------------------------------------------------------------
+
+    def components(self, *, strong: bool = False) -> list[tuple[Hashable, ...]]:
+        """Groups of items that were compared, directly or through others; the largest first.
+
+        With `strong`, groups within which everyone can be reached from everyone over wins and ties. A finite
+        Bradley-Terry optimum exists iff both are the same, and is unique up to a shift iff there is one group.
+        """
+        return groups_of(self.items, self.adjacency.strong_components if strong else self.adjacency.components)
+
+    def check_connected(self, l2: float) -> None:
+        """Say which items the votes cannot place: an `InputError` without a penalty (`l2` = 0), else a warning."""
+        check_connected(self.items, self.adjacency, l2)
+
+
+def as_comparisons(votes: Any) -> Comparisons:
+    """What a ranker is given, if it is `Comparisons`: a frame or a list does not say which column is what."""
+    if isinstance(votes, Comparisons):
+        return votes
+    way = "Comparisons.from_pairs(...)" if isinstance(votes, list | tuple) else "Comparisons.from_frame(...)"
+    raise InputError(f"fit takes Comparisons, not {type(votes).__name__}; make them by {way}")

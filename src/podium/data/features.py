@@ -1,0 +1,368 @@
+"""Features of items: arrays, frames and mappings become one matrix with a row per item, checked once.
+
+Whatever is wrong is named by item and column: a missing value, an infinite one, text where numbers are needed, an item
+that was compared and has no features. Items that have features and were never compared come after those that were.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.tables.forms import as_polars
+from podium.errors import DataWarning, InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["FeatureSpec", "column_moments", "few", "read_features", "warn_of_columns"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class FeatureSpec:
+    """How a table became a matrix, so that a later table becomes one in the same way.
+
+    `columns` are those of the table, `levels` the values of each text column (the first is the reference, without a
+    column of its own), `names` those of the matrix, `means` what stands for a missing value.
+    """
+
+    columns: tuple[str, ...]
+    names: tuple[str, ...]
+    levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    means: Floats | None = None
+
+    def read(self, source: Any) -> Floats:
+        """The matrix of new items, one row each: an array, a frame with the same columns, or a mapping by item."""
+        labels, table = _table(source, None)
+        if not hasattr(source, "shape") or hasattr(source, "columns") or isinstance(source, Mapping):
+            lacking = [name for name in self.columns if name not in table]
+            if lacking:
+                raise InputError(f"features: no column {few(lacking)}; the model was fitted with {few(self.columns)}")
+        elif len(table) != len(self.columns):
+            raise InputError(f"features: {len(table)} columns; the model was fitted with {len(self.columns)}")
+        else:
+            table = dict(zip(self.columns, table.values(), strict=True))
+        return self._matrix({name: table[name] for name in self.columns}, labels, "")
+
+    def _matrix(
+        self, table: Mapping[str, Any], labels: Sequence[Hashable] | None, way: str = ", or set missing='mean'"
+    ) -> Floats:
+        parts = []
+        for name in self.columns:
+            if name in self.levels:
+                parts += _indicators(table[name], name, self.levels[name], labels)
+            else:
+                parts.append(_numbers(table[name], name, labels))
+        size = len(next(iter(table.values()))) if table else 0
+        matrix = np.column_stack(parts) if parts else np.empty((size, 0))
+        holes = np.isnan(matrix)
+        if holes.any():
+            if self.means is None:
+                rows, places = np.nonzero(holes)
+                at = list(dict.fromkeys(rows[places == places[0]].tolist()))
+                where = few([row + 1 if labels is None else labels[row] for row in at])
+                where = where if labels is not None else f"row {where}"
+                raise InputError(f"features: {self.names[places[0]]!r} is missing for {where}; fill it in{way}")
+            matrix = np.where(holes, self.means, matrix)
+        return np.ascontiguousarray(matrix)
+
+
+def read_features(
+    source: Any,
+    items: Sequence[Hashable],
+    *,
+    id: str | None = None,
+    missing: str = "error",
+    one_hot: bool = False,
+) -> tuple[tuple[Hashable, ...], Floats, FeatureSpec]:
+    """Read the features of the compared `items`, and of any further items the table holds.
+
+    Parameters
+    ----------
+    source : array, frame or mapping
+        An array has a row for each of `items`, in their order. A frame has a column of labels, `id`; a mapping is from
+        label to a row, itself a sequence or a mapping from column to value.
+    id : str, optional
+        By default the one column that holds every compared item.
+    missing : "error" or "mean"
+        What to do with missing values and with compared items that have no row.
+    one_hot : bool
+        Turn text columns into a column of 0 and 1 for each value but the first; otherwise they are an error.
+
+    Returns
+    -------
+    labels, matrix, spec : compared items first, in their order, then the others in the order of the table
+    """
+    if missing not in ("error", "mean"):
+        raise InputError(f"missing={missing!r} is not known; use 'error' or 'mean'")
+    found, table = _table(source, id, items)
+    if not table:
+        raise InputError("features: there is no column beside the labels; give at least one feature")
+    size = len(next(iter(table.values())))
+    if found is None:
+        if size != len(items):
+            raise InputError(
+                f"features have {size} rows, the votes {len(items)} items; give one row for each of comparisons.items, "
+                "or a frame or mapping keyed by item"
+            )
+        labels, place = tuple(items), np.arange(size)
+    else:
+        labels, place = _lined_up(found, items, missing)
+    levels = _text_levels(table, one_hot)
+    names = [
+        level
+        for name in table
+        for level in ([f"{name}={value}" for value in levels[name][1:]] if name in levels else [name])
+    ]
+    spec = FeatureSpec(tuple(table), tuple(names), levels, np.zeros(len(names)) if missing == "mean" else None)
+    if spec.means is not None:
+        spec = FeatureSpec(spec.columns, spec.names, levels, _column_means(spec, table, found))
+    matrix = spec._matrix(table, items if found is None else found)
+    whole = np.empty((len(labels), len(names)))
+    whole[:] = matrix[place] if spec.means is None else np.where((place >= 0)[:, None], matrix[place], spec.means)
+    return labels, whole, spec
+
+
+def warn_of_columns(matrix: Floats, names: Sequence[str], votes: int) -> tuple[str, ...]:
+    """Say which columns are constant or follow from others, and when there are more features than votes.
+
+    Returns the names of such columns. None of it stops the fit: a constant moves no difference, so it is ignored, and
+    the penalty shares an effect among columns that cannot be told apart.
+    """
+    mean, size, constant = column_moments(matrix)
+    flat = [names[k] for k in np.flatnonzero(constant).tolist()]
+    if flat:
+        warnings.warn(
+            f"feature {few(flat)}: the same for every compared item; it cannot explain anything and is ignored",
+            DataWarning,
+            stacklevel=3,
+        )
+    if matrix.shape[1] >= len(matrix):
+        warnings.warn(
+            f"{matrix.shape[1]} features for {len(matrix)} compared items: only the penalty tells the weights apart",
+            DataWarning,
+            stacklevel=3,
+        )
+        dependent: list[str] = []
+    else:
+        kept = np.flatnonzero(~constant)
+        dependent = [names[int(kept[k])] for k in _dependent((matrix[:, kept] - mean[kept]) / size[kept])]
+        if dependent:
+            warnings.warn(
+                f"feature {few(dependent)}: follows from those before it; the penalty shares the effect among them",
+                DataWarning,
+                stacklevel=3,
+            )
+    if votes < matrix.shape[1]:
+        warnings.warn(
+            f"{votes} votes for {matrix.shape[1]} features: the weights lean on the penalty; expect wide intervals",
+            DataWarning,
+            stacklevel=3,
+        )
+    return (*flat, *dependent)
+
+
+def column_moments(matrix: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """Mean and standard deviation of each column, and which are constant but for rounding.
+
+    >>> [each.tolist() for each in column_moments(np.array([[1.0, 0.1], [3.0, 0.1], [2.0, 0.1]]))[::2]]
+    [[2.0, 0.1], [False, True]]
+    """
+    largest = np.abs(matrix).max(axis=0, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)  # so that no square over- or underflows
+    mean: Floats = (matrix / unit).mean(axis=0)
+    size: Floats = (matrix / unit - mean).std(axis=0)
+    return mean * unit, size * unit, size <= 1e-12
+
+
+def few(labels: Sequence[Any], most: int = 4) -> str:
+    """The first few labels, quoted."""
+    rest = len(labels) - most
+    return ", ".join(repr(label) for label in labels[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def _dependent(standard: Floats) -> list[int]:
+    """Columns that are combinations of columns before them, by Cholesky of the Gram matrix, column by column."""
+    gram = standard.T @ standard / max(len(standard), 1)
+    found = []
+    for k in range(len(gram)):
+        left = gram[k, k]
+        if left <= 1e-9:
+            found.append(k)
+            gram[k:, k] = gram[k, k:] = 0.0
+            continue
+        column = gram[k:, k] / np.sqrt(left)
+        gram[k + 1 :, k + 1 :] -= np.outer(column[1:], column[1:])
+    return found
+
+
+def _table(
+    source: Any, id: str | None, items: Sequence[Hashable] = ()
+) -> tuple[tuple[Hashable, ...] | None, dict[str, Any]]:
+    """Labels, if there are any, and the columns by name."""
+    if isinstance(source, Mapping):
+        return _from_mapping(source)
+    if isinstance(source, np.ndarray | list | tuple):
+        return None, _from_array(source)
+    frame = as_polars(source)
+    import polars as pl
+
+    if isinstance(frame, pl.LazyFrame):
+        frame = frame.collect()
+    columns = {name: frame[name] for name in frame.columns}
+    if items or id is not None:
+        id = _label_column(columns, id, items)
+        return tuple(_labels(columns.pop(id), items)), columns
+    return None, columns
+
+
+def _from_array(source: Any) -> dict[str, Any]:
+    try:
+        array = np.asarray(source, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"features: an array of numbers is expected ({problem}); give a frame for text") from problem
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2:
+        raise InputError(f"features: a table is expected, not an array of shape {array.shape}")
+    return {f"x{k + 1}": column for k, column in enumerate(array.T)}
+
+
+def _from_mapping(source: Mapping[Hashable, Any]) -> tuple[tuple[Hashable, ...], dict[str, Any]]:
+    labels, rows = tuple(source), [source[label] for label in source]
+    if not rows:
+        raise InputError("features: the mapping is empty; give a row for each item")
+    if not isinstance(rows[0], Mapping):
+        rows = [np.atleast_1d(np.asarray(row)).tolist() for row in rows]
+        names = tuple(f"x{k + 1}" for k in range(len(rows[0])))
+        bad = [label for label, row in zip(labels, rows, strict=True) if len(row) != len(names)]
+        if bad:
+            raise InputError(f"features of {few(bad)}: another number of values than {labels[0]!r} has, {len(names)}")
+        return labels, {name: [row[k] for row in rows] for k, name in enumerate(names)}
+    names = tuple(dict.fromkeys(str(name) for row in rows for name in row))
+    return labels, {name: [row.get(name) for row in rows] for name in names}
+
+
+def _label_column(columns: Mapping[str, pl.Series], id: str | None, items: Sequence[Hashable]) -> str:
+    if id is not None:
+        if id not in columns:
+            raise InputError(f"features: no column {id!r} to find the items by; there are {few(list(columns))}")
+        return id
+    wanted = set(items)
+    fit = [
+        name
+        for name, values in columns.items()
+        if values.dtype.is_nested() is False and wanted <= set(_labels(values, items))
+    ]
+    if "item" in columns and fit != ["item"]:
+        return "item"
+    if len(fit) != 1:
+        what = "no column holds every compared item" if not fit else f"columns {few(fit)} all hold the compared items"
+        raise InputError(f"features: {what}; name the column of labels by id= (there are {few(list(columns))})")
+    return fit[0]
+
+
+def _labels(values: pl.Series, items: Sequence[Hashable]) -> list[Hashable]:
+    """A column as labels; whole numbers are read as text where the votes have text, as files of votes do."""
+    if values.dtype.is_integer() and all(isinstance(item, str) for item in items):
+        return [None if value is None else str(value) for value in values]
+    return values.to_list()
+
+
+def _lined_up(
+    found: tuple[Hashable, ...], items: Sequence[Hashable], missing: str
+) -> tuple[tuple[Hashable, ...], NDArray[np.intp]]:
+    """Labels, compared ones first, and the row of each (−1: none)."""
+    rows: dict[Hashable, int] = {}
+    for row, label in enumerate(found):
+        if label is None:
+            raise InputError(f"features, row {row + 1}: no label; name the item or remove the row")
+        if rows.setdefault(label, row) != row:
+            raise InputError(f"features: {label!r} stands in rows {rows[label] + 1} and {row + 1}; remove one")
+    lacking = [item for item in items if item not in rows]
+    if len(lacking) == len(items):
+        raise InputError(
+            f"features: none of the compared items ({few(items)}) is among its labels ({few(list(rows))}); "
+            "check the column of labels"
+        )
+    if lacking and missing == "error":
+        raise InputError(f"features: no row for {few(lacking)}; add it, or set missing='mean'")
+    labels = tuple(dict.fromkeys([*items, *rows]))
+    return labels, np.array([rows.get(label, -1) for label in labels], dtype=np.intp)
+
+
+def _text_levels(table: Mapping[str, Any], one_hot: bool) -> dict[str, tuple[str, ...]]:
+    levels = {}
+    for name, values in table.items():
+        kind = getattr(values, "dtype", None)
+        text = str(kind) in ("String", "Categorical", "Enum") or str(kind).startswith(("Enum", "Categorical"))
+        if isinstance(values, list):
+            text = any(isinstance(value, str) for value in values)
+        if text:
+            levels[name] = tuple(sorted({str(value) for value in values if value is not None}))
+    if levels and not one_hot:
+        raise InputError(
+            f"features: {few(list(levels))} holds text; leave it out, or set one_hot=True for a column per value"
+        )
+    return levels
+
+
+def _indicators(values: Any, name: str, levels: tuple[str, ...], labels: Sequence[Hashable] | None) -> list[Floats]:
+    listed = [None if value is None else str(value) for value in values]
+    for row, value in enumerate(listed):
+        if value is not None and value not in levels:
+            where = _name_row(labels, row)
+            raise InputError(f"features: {name!r} is {value!r} for {where}; the model knows {few(levels)}")
+    hole = np.array([value is None for value in listed])
+    return [
+        np.where(hole, np.nan, np.array([value == level for value in listed], dtype=np.float64)) for level in levels[1:]
+    ]
+
+
+def _numbers(values: Any, name: str, labels: Sequence[Hashable] | None) -> Floats:
+    """One column as floats, NaN where missing; an infinite value is an error."""
+    import polars as pl
+
+    try:
+        if isinstance(values, pl.Series):
+            column = values.cast(pl.Float64).to_numpy()
+        elif isinstance(values, np.ndarray):
+            column = values
+        else:
+            column = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    except (TypeError, ValueError, ArithmeticError, pl.exceptions.PolarsError) as problem:
+        bad = (row for row, value in enumerate(values) if not _is_number(value))
+        row = next(bad, 0)
+        where = _name_row(labels, row)
+        raise InputError(f"features: {name!r} is {values[row]!r} for {where}; it must be a number") from problem
+    if np.isinf(column).any():
+        row = int(np.flatnonzero(np.isinf(column))[0])
+        raise InputError(f"features: {name!r} is {column[row]} for {_name_row(labels, row)}; it must be finite")
+    return np.asarray(column, dtype=np.float64)
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        float(0 if value is None else value)
+    except (TypeError, ValueError, ArithmeticError):
+        return False
+    return not isinstance(value, str) or set(value).isdisjoint("_ ")  # as polars reads it
+
+
+def _column_means(spec: FeatureSpec, table: Mapping[str, Any], labels: Sequence[Hashable] | None) -> Floats:
+    holed = FeatureSpec(spec.columns, spec.names, spec.levels, np.full(len(spec.names), np.nan))._matrix(table, labels)
+    empty = np.isnan(holed).all(axis=0)
+    if empty.any():
+        raise InputError(f"features: {few([spec.names[k] for k in np.flatnonzero(empty)])} has no value at all")
+    return np.asarray(np.nanmean(holed, axis=0), dtype=np.float64)
+
+
+def _name_row(labels: Sequence[Hashable] | None, row: int) -> str:
+    return f"row {row + 1}" if labels is None else repr(labels[row])

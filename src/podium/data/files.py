@@ -1,0 +1,325 @@
+"""Files and frames in, tables out: CSV, JSON, JSON Lines, Parquet and Arrow IPC, packed or not.
+
+Reading is lazy and in pieces. Votes are merged as they arrive, so that memory follows unique pairs, not rows.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tempfile
+from collections.abc import Collection, Hashable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+from podium.data.comparisons import Comparisons
+from podium.data.tables.columns import Option, listed
+from podium.data.tables.forms import Collector, Keep
+from podium.data.tables.readers import Batch, read_batches
+from podium.data.tables.sources import Source, find_sources, refuse_twice
+from podium.errors import InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = [
+    "feature_columns",
+    "is_number",
+    "is_stream",
+    "read_comparisons",
+    "read_comparisons_by",
+    "read_table",
+    "replacing",
+    "scan_table",
+    "write_table",
+]
+
+TABLES = ("csv", "json", "jsonl", "parquet")
+
+
+def read_comparisons(
+    source: Any,
+    *,
+    winner: Option = None,
+    loser: Option = None,
+    left: Option = None,
+    right: Option = None,
+    outcome: Option = None,
+    left_wins: Option = None,
+    right_wins: Option = None,
+    ties: Option = None,
+    margin: Option = None,
+    ranking: Option = None,
+    weight: Option = None,
+    count: Option = None,
+    judge: Option = None,
+    group: Option = None,
+    covariates: str | Iterable[str] | None = None,
+    keep: Keep = "counts",
+    format: str | None = None,
+    delimiter: str | None = None,
+) -> Comparisons:
+    """Read votes from files.
+
+    A column that is not given is recognised by its name; False says that there is none. Labels of a CSV file are text,
+    also where they look like numbers.
+
+    Parameters
+    ----------
+    source : path, glob, folder, list of these, open file, or "-" for standard input
+        CSV (any delimiter), JSON Lines, a JSON array, Parquet or Arrow IPC; `.gz` too. A folder is read with all the
+        files below it, `key=value` folders as columns.
+    winner, loser : str, optional
+        Columns of votes without ties.
+    left, right : str, optional
+        Columns of the two sides, with one way to tell who won: `outcome` (1, 0 or 0.5, words such as left, model_a or
+        tie, or the winner's label), counts `left_wins, right_wins, ties`, or a `margin` of left over right.
+    ranking : str, optional
+        Column of whole orders instead: lists of items, best first, or text such as "a > b > c".
+    weight, count, judge, group : str, optional
+        Columns beside those: what each vote weighs, how many equal votes a row is, who gave it, what it belongs to.
+    covariates : list of str, optional
+        Columns that hold left minus right; or stems `x` of two columns `x_a, x_b` whose difference is taken.
+    keep : {"counts", "rows"}
+        Merge equal votes, or keep each in its place, as rankers that follow the order of votes need.
+    format : {"csv", "json", "jsonl", "parquet", "ipc"}, optional
+        Otherwise by the end of the name, or by content.
+    delimiter : str, optional
+        Otherwise the one among comma, semicolon, tab and bar that the header holds most of.
+
+    Examples
+    --------
+    >>> import io
+    >>> votes = read_comparisons(io.StringIO("winner,loser\\ntea,milk\\ntea,milk\\n"))
+    >>> votes.items, len(votes)
+    (('tea', 'milk'), 2)
+    """
+    sides = {"winner": winner, "loser": loser, "left": left, "right": right}
+    result = {"outcome": outcome, "left_wins": left_wins, "right_wins": right_wins, "ties": ties, "margin": margin}
+    result["ranking"] = ranking
+    beside = {"weight": weight, "count": count, "judge": judge, "group": group, "covariates": covariates}
+    collector = _collect(source, keep, format, delimiter, sides | result | beside)
+    return Comparisons._of(**collector.result())
+
+
+def read_comparisons_by(
+    source: Any,
+    by: str,
+    *,
+    keep: Keep = "counts",
+    format: str | None = None,
+    delimiter: str | None = None,
+    **columns: Any,
+) -> dict[Hashable, Comparisons]:
+    """Read votes in one pass and divide them by the values of a column; each part has the items it names.
+
+    >>> import io
+    >>> parts = read_comparisons_by(io.StringIO("winner,loser,lang\\na,b,en\\nb,c,de\\n"), "lang")
+    >>> {value: votes.items for value, votes in parts.items()}
+    {'en': ('a', 'b'), 'de': ('b', 'c')}
+    """
+    collector = _collect(source, keep, format, delimiter, columns | {"by": by})
+    return {value: Comparisons._of(**part) for value, part in collector.result_by().items()}
+
+
+def _collect(source: Any, keep: Keep, format: str | None, delimiter: str | None, columns: dict[str, Any]) -> Collector:
+    """Everything the files hold."""
+    collector = Collector(keep, **columns)
+    sources = find_sources(source, format)
+    refuse_twice(sources)
+    for one in (replace(one, hint=", or name its format by format=") for one in sources):
+        row = 0
+        for frame, _ in read_batches(one, partial(collector.choose, where=one.name), delimiter):
+            collector.add_batch(frame, one.name, row)
+            row += frame.height
+    if not collector.votes:
+        raise InputError(f"{one.name} has a header and no rows; there is nothing to rank")
+    return collector
+
+
+def read_table(
+    source: Any, *, columns: Iterable[str] | None = None, format: str | None = None, delimiter: str | None = None
+) -> pl.DataFrame:
+    """Read a table (features, items, examples) from files, with the same checks as votes.
+
+    A CSV column whose every value is a number becomes one of numbers; a missing value is null.
+
+    >>> import io
+    >>> read_table(io.StringIO("item,price,code\\ntea,2.5,7\\nmilk,1,x\\n")).to_dicts()
+    [{'item': 'tea', 'price': 2.5, 'code': '7'}, {'item': 'milk', 'price': 1.0, 'code': 'x'}]
+    """
+    import polars as pl
+
+    pieces = list(_pieces(source, columns, format, delimiter))
+    frames = [piece.frame for piece in pieces]
+    if not frames:
+        raise InputError(f"{source} holds notes of an interview and no rows; give a table")
+    try:
+        table = pl.concat([frame for frame in frames if frame.height] or frames[:1], how="vertical_relaxed")
+    except pl.exceptions.PolarsError as problem:
+        raise InputError(f"the files do not fit together: {str(problem).splitlines()[0]}; make them alike") from problem
+    untyped = all(piece.format == "csv" for piece in pieces)
+    return table.with_columns(column.cast(_kind(column)) for column in table) if untyped else table
+
+
+def scan_table(
+    source: Any, *, columns: Iterable[str] | None = None, format: str | None = None, delimiter: str | None = None
+) -> Iterator[pl.DataFrame]:
+    """Read a table some rows at a time, for what need not be in memory at once.
+
+    The first rows of a CSV file settle which columns are numbers; a later value that is none is an error.
+
+    >>> import io
+    >>> [piece.rows() for piece in scan_table(io.StringIO("item,price\\ntea,2.5\\n"))]
+    [[('tea', 2.5)]]
+    """
+
+    schema: dict[str, Any] = {}
+    row = 0
+    for piece in _pieces(source, columns, format, delimiter):
+        if piece.format == "csv" and piece.frame.height:
+            schema = schema or {column.name: _kind(column) for column in piece.frame}
+            typed = piece.frame.with_columns(column.cast(schema[column.name], strict=False) for column in piece.frame)
+            for name in typed.columns:
+                lost = (typed[name].is_null() & piece.frame[name].is_not_null()).arg_true()
+                if len(lost):
+                    value = piece.frame[name][lost[0]]
+                    raise InputError(f"row {row + lost[0] + 1}: {name} is {value!r}, above it only numbers; correct it")
+            yield typed
+        elif piece.frame.height:
+            yield piece.frame
+        row += piece.frame.height
+
+
+def _pieces(source: Any, columns: Iterable[str] | None, format: str | None, delimiter: str | None) -> Iterator[Batch]:
+    """The columns asked for, or all, from every file; files must have the same ones."""
+    wanted = None if columns is None else list(columns)
+    settled: list[str] = []
+
+    def choose(source: Source, names: list[str]) -> list[str]:
+        lacking = [name for name in wanted or () if name not in names]
+        if lacking:
+            raise InputError(f"{source.name} has no column {lacking[0]!r}; found {listed(names)}")
+        chosen = wanted or names
+        if settled and settled != chosen:
+            raise InputError(f"{source.name} has columns {listed(names)}, the file before {listed(settled)}")
+        settled[:] = chosen
+        return chosen
+
+    for one in find_sources(source, format):
+        yield from read_batches(one, partial(choose, one), delimiter)
+
+
+def _kind(column: pl.Series) -> Any:
+    """What a column of text holds: whole numbers, numbers, or text; "007" is a code, not a number."""
+    import polars as pl
+
+    if column.count() and not column.str.contains(r"^-?0[0-9]").any():
+        for kind in (pl.Int64, pl.Float64):
+            if column.cast(kind, strict=False).null_count() == column.null_count():
+                return kind
+    return pl.String
+
+
+def feature_columns(frame: pl.DataFrame, others: Collection[str]) -> list[str]:
+    """Every column but `others`; text among them is refused, as no one says what number it is.
+
+    >>> import polars as pl
+    >>> feature_columns(pl.DataFrame({"name": ["a"], "size": [2], "grade": [1]}), {"name", "grade"})
+    ['size']
+    """
+    names = [name for name in frame.columns if name not in others]
+    for name in names:
+        if not is_number(frame.schema[name]):
+            raise InputError(f"column {name!r} is not numeric; leave it out by id={name!r}, or turn it into numbers")
+    if not names:
+        raise InputError(f"no column is left for features; found {listed(frame.columns)}")
+    return names
+
+
+def is_number(kind: Any) -> bool:
+    """Whether a column of this type holds numbers, or true and false."""
+    return bool(kind.is_numeric() or str(kind) == "Boolean")
+
+
+def write_table(frame: pl.DataFrame, target: Any = "-", format: str | None = None) -> None:
+    """Write a table to a path (whole or not at all), an open file, or "-" for standard output.
+
+    The format is csv, json, jsonl or parquet: as given, else by the end of the name, else csv.
+    """
+    if format is None:
+        suffix = Path(target).suffix.lower() if isinstance(target, (str, os.PathLike)) else ""
+        format = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}.get(suffix, "csv")
+    if format not in TABLES:
+        raise InputError(f"format {format!r} is unknown; choose among {', '.join(TABLES)}")
+    if target == "-":
+        sys.stdout.flush()
+        _write(frame, sys.stdout.buffer, format)
+        sys.stdout.buffer.flush()
+    elif hasattr(target, "write"):
+        _write(frame, target, format)
+    else:
+        with replacing(target) as file:
+            _write(frame, file, format)
+
+
+def _write(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
+    if format == "csv":
+        frame.write_csv(file)
+    elif format == "parquet":
+        frame.write_parquet(file)
+    elif format == "jsonl":
+        frame.write_ndjson(file)
+    else:
+        rows = re.sub(rb"\n(?=.)", b",\n ", frame.write_ndjson().encode().rstrip(b"\n"))
+        file.write(b"[" + rows + b"]\n")
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """Open a temporary file beside `path`; it takes that name only if the block ends well.
+
+    A reader never sees half a file, and a failed run leaves the old one as it was. A link stays one: the file it points
+    to is replaced. What is there and no plain file (a pipe, a device such as /dev/stdout) is written to as it is.
+    """
+    if is_stream(Path(path)):
+        with _appending(Path(path)) as file:
+            yield file
+        return
+    target = Path(os.path.realpath(path))
+    try:
+        handle = tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False)  # noqa: SIM115
+    except OSError as problem:
+        raise InputError(f"cannot write {path}: {problem.strerror}; choose another path") from problem
+    try:
+        with handle:
+            yield handle
+        umask = os.umask(0)
+        os.umask(umask)
+        os.chmod(handle.name, 0o666 & ~umask)
+        os.replace(handle.name, target)
+    except OSError as problem:
+        Path(handle.name).unlink(missing_ok=True)
+        raise InputError(f"cannot write {path}: {problem.strerror}; choose another path") from problem
+    except BaseException:
+        Path(handle.name).unlink(missing_ok=True)
+        raise
+
+
+def is_stream(path: Path) -> bool:
+    """Whether writing goes through `path` (a pipe, /dev/stdout) rather than to a file that could be replaced."""
+    return (path.exists() and not path.is_file()) or path.parent == Path("/dev")
+
+
+@contextmanager
+def _appending(path: Path) -> Iterator[IO[bytes]]:
+    """Open what is there; nothing is made or cut off, as /dev/stdout may stand for a file others write to as well."""
+    try:
+        with open(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
+            yield file
+    except OSError as problem:
+        raise InputError(f"cannot write {path}: {problem.strerror}; choose another path") from problem

@@ -1,0 +1,67 @@
+"""Parts of the votes: the first so many, all but some, or dealt out at random. Counts are split, not unrolled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.comparisons import Comparisons
+from podium.errors import InputError
+
+__all__ = ["deal", "share", "take"]
+
+
+def take(comparisons: Comparisons, rows: NDArray[Any] | slice) -> Comparisons:
+    """Return these rows of the votes, by number, mask or slice; all items stay.
+
+    >>> votes = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a")])
+    >>> len(take(votes, slice(2))), take(votes, slice(2)).items
+    (2, ('a', 'b', 'c'))
+    """
+    return comparisons._rows(rows)
+
+
+def share(comparisons: Comparisons, counts: NDArray[np.int64]) -> Comparisons:
+    """Return the votes with `counts[k]` of the equal votes that row k stands for; rows left with none go."""
+    c = comparisons
+    part = take(c, counts > 0)
+    if c.count is None:
+        return part
+    kept = counts[counts > 0]
+    assert part.count is not None, "a part of counted rows is counted"
+    scale = kept / part.count
+    scaled = {
+        name: values * scale
+        for name in ("weight", "weight_sq", "margin_ss")
+        if (values := getattr(part, name)) is not None
+    }
+    return part._with(count=kept, **scaled)
+
+
+def deal(comparisons: Comparisons, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Deal the votes to `parts` hands at random; return how many of each row went to each, (rows, parts).
+
+    Pairs that come from one full ranking go together: they are not independent of each other.
+
+    >>> votes = Comparisons.from_pairs([("a", "b")] * 10 + [("b", "a")] * 6)
+    >>> deal(votes, 4, np.random.default_rng(0)).sum(axis=0)
+    array([4, 4, 4, 4])
+    """
+    c, rows = comparisons, len(comparisons.left)
+    if c.group_is == "ranking" and c.group is not None:
+        if len(c.groups) < parts:
+            raise InputError(f"{len(c.groups)} rankings cannot be dealt into {parts} parts; ask for fewer")
+        hand = rng.permutation(len(c.groups))[c.group] % parts
+    elif c.count is not None:
+        if len(c) < 2 * parts:
+            raise InputError(f"{len(c)} votes cannot be dealt into {parts} parts; ask for fewer")
+        return np.asarray(rng.multinomial(c.count, np.full(parts, 1 / parts)), dtype=np.int64)
+    else:
+        if rows < 2 * parts:
+            raise InputError(f"{rows} votes cannot be dealt into {parts} parts; ask for fewer")
+        hand = rng.permutation(rows) % parts
+    dealt = np.zeros((rows, parts), dtype=np.int64)
+    dealt[np.arange(rows), hand] = 1 if c.count is None else c.count
+    return dealt

@@ -1,0 +1,169 @@
+"""Delimited text (CSV and its kin), a block at a time, with what is wrong named by row.
+
+polars parses the fields. It fills short rows, renames equal headers and gives no row number for long ones or for bytes
+that are not UTF-8, so rows are walked over first.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from podium.errors import InputError
+from podium.kernels.text import lines as kernel
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["read_delimited", "sniff_delimiter"]
+
+BLOCK = 1 << 24  # bytes parsed at a time
+LONGEST = 1 << 28  # a row longer than this is an open quote, not a row
+DELIMITERS = ",;\t|"
+BOM = b"\xef\xbb\xbf"
+
+
+def read_delimited(
+    stream: IO[bytes], where: str, choose: Callable[[list[str]], list[str]], delimiter: str | None = None
+) -> Iterator[pl.DataFrame]:
+    """Yield the columns that `choose` picks from the header, all as text, some rows at a time."""
+    import polars as pl
+
+    data = stream.read(BLOCK).removeprefix(BOM)
+    _refuse_other_text(data, where)
+    delimiter = _checked(delimiter) if delimiter is not None else sniff_delimiter(data)
+    header, start = _header(data, delimiter, where, final=len(data) < BLOCK)
+    chosen = choose(header)
+    rows, data = 0, data[start:]
+    yield pl.DataFrame(schema=dict.fromkeys(chosen, pl.String))
+    while True:
+        more = stream.read(BLOCK)
+        block, data, count = _good_rows(data, more, delimiter, len(header), where, rows)
+        rows += count
+        if count:
+            yield _parse(block, delimiter, header, chosen, count, where, rows)
+        if not more and not data:
+            return
+
+
+def sniff_delimiter(data: bytes) -> str:
+    """The delimiter the first line holds most of; a comma if it holds none."""
+    first = data.lstrip(b"\r\n").split(b"\n", 1)[0].decode(errors="replace")
+    outside = "".join(first.split('"')[0::2])
+    return max(DELIMITERS, key=outside.count)
+
+
+def _checked(delimiter: str) -> str:
+    delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
+        raise InputError(f"delimiter={delimiter!r} is not one plain character; give one such as ',' or ';' or 'tab'")
+    return delimiter
+
+
+def _refuse_other_text(data: bytes, where: str) -> None:
+    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        raise InputError(f"{where} is UTF-16 text; save it as UTF-8")
+    if b"\0" in data[: 1 << 16]:
+        raise InputError(f"{where} is not a CSV file: it holds binary data; save it as text")
+    if b"\n" not in data and b"\r" in data.strip():
+        raise InputError(f"{where} ends its lines with carriage returns (CR) alone; save it with LF or CRLF line ends")
+
+
+def _header(data: bytes, delimiter: str, where: str, final: bool) -> tuple[list[str], int]:
+    """The names of the columns and where the first row begins."""
+    found, blanks = np.zeros(4, np.int64), np.zeros(1, np.int64)
+    start = 0
+    while start < len(data) and data[start : start + 1] in (b"\n", b"\r"):
+        start += 1
+    end = start
+    while (end := data.find(b"\n", end)) >= 0 or final:
+        end = end + 1 if end >= 0 else len(data)
+        line = np.frombuffer(data[start:end], np.uint8)
+        if kernel.scan_rows(line, ord(delimiter), 0, True, blanks, found) != kernel.OPEN_QUOTE or end == len(data):
+            break
+    text = _decoded(data[start:end], where)
+    names = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
+    if not any(name.strip() for name in names):
+        raise InputError(f"{where} is empty; expected a header and rows")
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise InputError(
+            f"{where}: the header names {twice[0]!r} {names.count(twice[0])} times; give every column its own name"
+        )
+    return names, end
+
+
+def _good_rows(
+    data: bytes, more: bytes, delimiter: str, columns: int, where: str, rows: int
+) -> tuple[bytes, bytes, int]:
+    """The complete rows of what is at hand, the bytes after them, and their number."""
+    found, blanks = np.zeros(4, np.int64), np.zeros(1024, np.int64)
+    data += more
+    status = kernel.scan_rows(np.frombuffer(data, np.uint8), ord(delimiter), columns, not more, blanks, found)
+    end, count, blank, fields = found.tolist()
+    if status == kernel.OPEN_QUOTE or len(data) - end > LONGEST:
+        raise InputError(f"{where}, row {rows + count + 1}: a quote opens that never closes; close it or remove it")
+    block = data[:end]
+    if not block.isascii():
+        _decoded(block, where, rows, delimiter)
+    if status == kernel.RAGGED:
+        _refuse_ragged(data[end:], delimiter, columns, fields, f"{where}, row {rows + count + 1}")
+    if status == kernel.STRAY_QUOTE:
+        raise InputError(
+            f"{where}, row {rows + count + 1}: a quote stands inside a field; "
+            "put the whole field in quotes and double those within"
+        )
+    if blank:
+        block = _without_blanks(block, blanks[:blank].tolist())
+    return block, data[end:], count
+
+
+def _refuse_ragged(rest: bytes, delimiter: str, columns: int, fields: int, where: str) -> None:
+    line = rest[: rest.find(b"\n") if b"\n" in rest else len(rest)].decode(errors="replace").strip("\r")
+    shown = line if len(line) <= 60 else line[:57] + "..."
+    many = "field" if fields == 1 else "fields"
+    raise InputError(
+        f"{where}: {fields} {many} where the header has {columns} ({shown!r}); "
+        f"complete the row, or quote fields that hold {delimiter!r}"
+    )
+
+
+def _decoded(block: bytes, where: str, rows: int | None = None, delimiter: str = ",") -> str:
+    """The block as text; a byte that is not UTF-8 is an error that names its row (the header, when `rows` is None)."""
+    try:
+        return block.decode()
+    except UnicodeDecodeError as problem:
+        found, blanks = np.zeros(4, np.int64), np.zeros(len(block[: problem.start]) + 1, np.int64)
+        before = np.frombuffer(block[: problem.start], np.uint8)
+        kernel.scan_rows(before, ord(delimiter), 0, False, blanks, found)
+        around = block[max(0, problem.start - 10) : problem.start + 10].decode("latin-1").strip()
+        byte = block[problem.start]
+        place = "the header" if rows is None else f"row {rows + int(found[1]) + 1}"
+        raise InputError(
+            f"{where}, {place}: byte 0x{byte:02x} is not UTF-8 text (near {around!r}); save the file as UTF-8"
+        ) from None
+
+
+def _without_blanks(block: bytes, blanks: list[int]) -> bytes:
+    pieces, start = [], 0
+    for blank in blanks:
+        pieces.append(block[start:blank])
+        start = block.index(b"\n", blank) + 1 if b"\n" in block[blank:] else len(block)
+    return b"".join([*pieces, block[start:]])
+
+
+def _parse(
+    block: bytes, delimiter: str, header: list[str], chosen: list[str], count: int, where: str, rows: int
+) -> pl.DataFrame:
+    import polars as pl
+
+    places = sorted(header.index(name) for name in chosen)
+    frame = pl.read_csv(block, has_header=False, separator=delimiter, columns=places, infer_schema=False)
+    frame.columns = [header[place] for place in places]
+    if frame.height != count:
+        raise InputError(f"{where}: rows {rows - count + 1} to {rows} could not be told apart; check their quotes")
+    return frame.select(chosen)

@@ -1,0 +1,365 @@
+"""Forms of pairwise data: frames, in pieces or whole, become the codes and counts that `Comparisons` holds.
+
+Every value is checked here, once: an error names the file, the row (data rows count from 1) and the user's own value.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.tables.columns import Layout, recognise, refuse_difference
+from podium.data.tables.frames import as_polars
+from podium.data.tables.labels import Numbering, encode, encode_pair, is_missing
+from podium.data.tables.merging import Merger
+from podium.data.tables.outcomes import Outcomes
+from podium.data.tables.rankings import listed_items, pairs_of
+from podium.data.tables.values import as_labels, as_numbers
+from podium.errors import DataWarning, InputError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Collector", "Keep", "as_polars", "encode", "encode_pair", "read_frame"]
+
+Keep: TypeAlias = Literal["rows", "counts"]
+Piece: TypeAlias = dict[str, NDArray[Any]]  # the columns there are, by role
+
+MOST = 1 << 53  # from here on not every whole number is a float
+BATCH = 1 << 19  # rows taken at a time: small beside any file, large beside the cost of a call
+
+
+def read_frame(frame: Any, *, keep: Keep = "rows", where: str = "", **columns: Any) -> dict[str, Any]:
+    """Turn a frame into the keyword arguments of `Comparisons`.
+
+    `frame` is polars (eager or lazy), pandas, pyarrow, anything with the Arrow interface, or a mapping of columns.
+    `keep="rows"` keeps each vote in its place; `keep="counts"` merges equal ones, so that memory follows unique pairs.
+    The other options name columns; see `podium.data.tables.columns.recognise`.
+
+    >>> found = read_frame({"winner": ["tea", "tea"], "loser": ["milk", "milk"]}, keep="counts")
+    >>> found["items"], found["count"]
+    (('tea', 'milk'), array([2]))
+    """
+    collector = Collector(keep, **columns)
+    collector.add(as_polars(frame), where)
+    return collector.result()
+
+
+class Collector:
+    """Takes frames one after the other and holds their votes, in rows or merged into counts.
+
+    Each frame is recognised on its own, and those after the first must come out alike: a weight or a judge that only
+    some of them have is an error, not lost.
+    """
+
+    def __init__(self, keep: Keep = "rows", **columns: Any) -> None:
+        if keep not in ("rows", "counts"):
+            raise InputError(f"keep is {keep!r}; choose 'rows' or 'counts'")
+        self.options = columns
+        self.votes = 0  # rows read, for progress
+        self.items, self.judges, self.groups, self.bys = (Numbering() for _ in range(4))
+        self.outcomes = Outcomes(self.items)
+        self.merger = Merger(merge=keep == "counts")
+        self.layout: Layout | None = None
+        self.place = ""  # the frame that settled the layout
+        self.rankings = 0  # taken so far
+        self._kinds: dict[str, tuple[str, str]] = {}  # column -> text or numbers, and the file that settled it
+
+    def add(self, frame: pl.DataFrame | pl.LazyFrame, where: str = "") -> None:
+        """Take all rows of a frame; `where` names it in errors."""
+        row = 0
+        for batch in _batches(frame, self.choose(list(frame.collect_schema()), where)):
+            self.add_batch(batch, where, row)
+            row += batch.height
+
+    def choose(self, names: list[str], where: str = "") -> list[str]:
+        """The columns to read among those a frame has."""
+        with located(where):
+            layout = recognise(names, **self.options)
+            if layout.form == "ranking" and layout.by:
+                raise InputError(f"rankings cannot be divided by {layout.by!r}; read each part on its own")
+        if self.layout is None:
+            self.layout, self.place = layout, where or "the frame before"
+            self.merger.merge &= layout.form != "ranking"  # no two are of one cluster
+        refuse_difference(layout, where or "this frame", self.layout, self.place)
+        return layout.columns
+
+    def add_batch(self, batch: pl.DataFrame, where: str, row: int) -> None:
+        """Take the rows of one piece, which begin after `row` rows of the file `where`; its columns were chosen."""
+        assert self.layout is not None
+        if batch.height:
+            self.votes += batch.height
+            self.merger.add(_Batch(self, self.layout, batch, where, row).read())
+
+    def result(self) -> dict[str, Any]:
+        """Keyword arguments of `Comparisons` for all votes taken."""
+        return self._arguments(self._merged(), self.items.labels)
+
+    def result_by(self) -> dict[Any, dict[str, Any]]:
+        """The same for each value of the column `by`, each with the items it names, in order of appearance."""
+        merged = self._merged()
+        by, labels = merged.pop("by"), self.items.labels
+        parts: dict[Any, dict[str, Any]] = {}
+        for code, value in enumerate(self.bys.labels):
+            chosen = np.flatnonzero(by == code)
+            if len(chosen):
+                part = {name: column[chosen] for name, column in merged.items()}
+                both = np.column_stack([part["left"], part["right"]]).ravel()  # row by row, left before right
+                codes, kept = encode(both)
+                part["left"], part["right"] = np.ascontiguousarray(codes[0::2]), np.ascontiguousarray(codes[1::2])
+                parts[value] = self._arguments(part, tuple(labels[k] for k in kept))  # type: ignore[call-overload]
+        return parts
+
+    def _merged(self) -> Piece:
+        merged = self.merger.result()
+        if merged is None:
+            assert self.layout is not None
+            what = "no rows: there is nothing to rank" if not self.votes else "every row has weight 0"
+            if self.rankings and len(self.items) == 0:
+                what = "no ranking holds two items: there is nothing to compare"
+            with located(self.place if self.place != "the frame before" else ""):
+                raise InputError(what)
+        for what, numbering in (("items", self.items), ("judges", self.judges), ("groups", self.groups)):
+            _warn_of_blanks(what, numbering.labels)
+        return merged
+
+    def _arguments(self, columns: Piece, items: tuple[Any, ...]) -> dict[str, Any]:
+        layout = self.layout
+        assert layout is not None
+        ordered = not self.merger.merge and "count" not in columns
+        found: dict[str, Any] = {"items": items, **columns, "sided": layout.form != "winner", "ordered": ordered}
+        found.pop("by", None)
+        if layout.judge:
+            found["judges"] = self.judges.labels
+        if layout.group:
+            found["groups"] = self.groups.labels
+        if layout.form == "ranking":
+            found |= {"groups": tuple(range(1, self.rankings + 1)), "group_is": "ranking", "sided": False}
+        if layout.covariates:
+            found["covariate_names"] = tuple(layout.covariates)
+        return found
+
+    def same_kind(self, column: str, kind: str, where: str) -> None:
+        """A label that is a number in one file and text in another is an error that names both."""
+        known, place = self._kinds.setdefault(column, (kind, where))
+        if known != kind:
+            raise InputError(
+                f"column {column!r} holds {known} in {place or 'one part'} and {kind} in {where or 'another'}, "
+                "so labels cannot be matched; save both alike"
+            )
+
+
+class _Batch:
+    """One piece of a frame on its way: reads each role, checks it, and says where it went wrong."""
+
+    def __init__(self, collector: Collector, layout: Layout, frame: pl.DataFrame, where: str, row: int) -> None:
+        self.collector, self.layout, self.frame, self.where, self.row = collector, layout, frame, where, row
+
+    def read(self) -> Piece:
+        """The columns of this piece as arrays, by role; what the frame does not have is left out."""
+        import polars as pl
+
+        layout, collector = self.layout, self.collector
+        if layout.form == "ranking":
+            return self.rankings()
+        left, right = self.pair()
+        piece: Piece = {"left": left, "right": right}
+        for role, name, numbering in (
+            ("judge", layout.judge, collector.judges),
+            ("group", layout.group, collector.groups),
+            ("by", layout.by, collector.bys),
+        ):
+            if name:
+                piece[role] = self.labels(name, numbering)
+        if layout.weight:
+            piece["weight"] = self.number(layout.weight, least=0.0)
+        if layout.count:
+            piece["count"] = self.whole(layout.count)
+        if layout.margin:
+            piece["margin"] = self.number(layout.margin)
+        if layout.covariates:
+            piece["covariates"] = np.column_stack([self.covariate(names) for names in layout.covariates.values()])
+        if layout.form == "counts":
+            return self.spread(piece)
+        if layout.form == "flags":
+            piece["outcome"] = self.flags()
+        elif layout.form == "margin":
+            piece["outcome"] = np.sign(piece["margin"]).astype(np.int8)
+        elif layout.outcome:
+            column = self.frame[layout.outcome]
+            if column.dtype.is_decimal():
+                column = column.cast(pl.Float64)
+            column = as_labels(column, self.fail, prefix(self.where))
+            piece["outcome"] = collector.outcomes.read(column, left, right, layout, self.fail)
+        return piece
+
+    def rankings(self) -> Piece:
+        """Every pair of every ranking; one that counts several is taken as often, each a cluster of its own."""
+        import polars as pl
+
+        layout, collector = self.layout, self.collector
+        rankings = listed_items(self.frame[layout.left], self.fail)
+        size = np.array([len(items) if len(items) > 1 else 0 for items in rankings], np.int64)
+        items = [item for ranking in rankings if len(ranking) > 1 for item in ranking]
+        times = self.whole(layout.count) if layout.count else np.ones(len(rankings), np.int64)
+        winner, loser, place = pairs_of(size, times)
+        codes = np.empty(0, np.int32)
+        if items:
+            codes = collector.items.single(self.as_labels(pl.Series(layout.left, items, strict=False)))
+        row = np.repeat(np.arange(len(rankings)), times)[place]
+        piece: Piece = {"left": codes[winner], "right": codes[loser]}
+        piece["group"] = (collector.rankings + place).astype(np.int32)
+        collector.rankings += int(times.sum())
+        if layout.judge:
+            piece["judge"] = self.labels(layout.judge, collector.judges)[row]
+        if layout.weight:
+            piece["weight"] = self.number(layout.weight, least=0.0)[row]
+        return piece
+
+    def pair(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        names, items = (self.layout.left, self.layout.right), self.collector.items
+        one, other = (self.label_column(name) for name in names)
+        if kind_of(one) != kind_of(other):
+            raise InputError(
+                f"{prefix(self.where)}columns {names[0]!r} and {names[1]!r} hold labels of different kinds "
+                f"({kind_of(one)} and {kind_of(other)}); make both text or both numbers"
+            )
+        known = len(items)
+        left, right = items.pair(one, other)
+        self.present(dict(zip(names, (left, right), strict=True)), items, known)
+        same = np.flatnonzero(left == right)
+        if len(same):
+            self.fail(int(same[0]), f"{items.labels[left[same[0]]]!r} is compared with itself; remove the row")
+        return left, right
+
+    def labels(self, name: str, numbering: Numbering) -> NDArray[np.int32]:
+        known = len(numbering)
+        codes = numbering.single(self.label_column(name))
+        self.present({name: codes}, numbering, known)
+        return codes
+
+    def label_column(self, name: str) -> pl.Series:
+        return self.as_labels(self.frame[name])
+
+    def as_labels(self, column: pl.Series) -> pl.Series:
+        """The column as numbers or text, whichever it was in the files before."""
+        column = as_labels(column, self.fail, prefix(self.where))
+        self.collector.same_kind(column.name, kind_of(column), self.where)
+        return column
+
+    def present(self, columns: dict[str, NDArray[np.int32]], numbering: Numbering, known: int) -> None:
+        """Every row has a label: not null, not NaN, not blank. Only labels new to this piece need a look."""
+        blank = [known + k for k, label in enumerate(numbering.labels_from(known)) if is_missing(label)]
+        for name, codes in columns.items():
+            if not blank and codes.min() >= 0:
+                continue
+            bad = np.flatnonzero(np.isin(codes, [-1, *blank]))
+            if len(bad):
+                self.fail(int(bad[0]), f"column {name!r} is empty; give every row a label or remove the row")
+
+    def number(self, name: str, least: float = -np.inf) -> NDArray[np.float64]:
+        """A column of finite numbers, at least `least`."""
+        column = self.frame[name]
+        read = as_numbers(column, self.fail, prefix(self.where))
+        values: NDArray[np.float64] = read.fill_null(np.nan).to_numpy()
+        bad = np.flatnonzero(~(np.isfinite(values) & (values >= least)))
+        if len(bad):
+            value = column[int(bad[0])]
+            value = value.decode() if isinstance(value, bytes) else value
+            what = "is missing" if is_missing(value) else f"is {value}"
+            wanted = "a finite number" if least == -np.inf else f"a finite number, {least:g} or more"
+            self.fail(int(bad[0]), f"{name} {what}; give {wanted}")
+        return values
+
+    def whole(self, name: str) -> NDArray[np.int64]:
+        """A column of counts: whole numbers, 0 or more."""
+        values = self.number(name, least=0.0)
+        bad = np.flatnonzero(values != np.floor(values))
+        if len(bad):
+            self.fail(int(bad[0]), f"{name} is {values[bad[0]]:g}; a count is a whole number, 0 or more")
+        bad = np.flatnonzero(values >= MOST)
+        if len(bad):
+            self.fail(int(bad[0]), f"{name} is {values[bad[0]]:g}, too many to count exactly; give less than 2**53")
+        return values.astype(np.int64)
+
+    def covariate(self, names: tuple[str, ...]) -> NDArray[np.float64]:
+        """One column that holds left minus right, or two whose difference is taken."""
+        first, *second = (self.number(name) for name in names)
+        return first - second[0] if second else first
+
+    def flags(self) -> NDArray[np.int8]:
+        """Three columns of which exactly one is 1 (or true)."""
+        table = np.column_stack([self.number(name, least=0.0) for name in self.layout.flags])
+        bad = np.flatnonzero(~(np.isin(table, (0, 1)).all(axis=1) & (table.sum(axis=1) == 1)))
+        if len(bad):
+            shown = ", ".join(f"{name} {value:g}" for name, value in zip(self.layout.flags, table[bad[0]], strict=True))
+            self.fail(int(bad[0]), f"{shown}; exactly one of them must be 1")
+        return (table[:, 0] - table[:, 1]).astype(np.int8)
+
+    def spread(self, piece: Piece) -> Piece:
+        """A row of counts becomes a row for each outcome that occurred, in the order left, right, tie."""
+        names = [name for name in (self.layout.left_wins, self.layout.right_wins, self.layout.ties) if name]
+        table = np.column_stack([self.whole(name) for name in names])
+        row, kind = np.nonzero(table)
+        spread = {name: column[row] for name, column in piece.items()}
+        spread["outcome"] = np.array([1, -1, 0], np.int8)[kind]
+        spread["count"] = table[row, kind]
+        return spread
+
+    def fail(self, index: int, message: str) -> NoReturn:
+        raise InputError(f"{prefix(self.where)}row {self.row + index + 1}: {message}")
+
+
+def _warn_of_blanks(what: str, labels: tuple[Hashable, ...]) -> None:
+    """Labels are taken as they are; two that differ in blanks around them are more likely one."""
+    padded = [label for label in labels if isinstance(label, str) and label != label.strip()]
+    if not padded:
+        return
+    bare: dict[str, list[str]] = {}
+    for label in labels:
+        if isinstance(label, str):
+            bare.setdefault(label.strip(), []).append(label)
+    alike = [twins for twins in bare.values() if len(twins) > 1]
+    if alike:
+        named = "; ".join(" and ".join(map(repr, twins)) for twins in alike[:3]) + ("; …" if len(alike) > 3 else "")
+        text = f"{what} that differ only in blanks around them are kept apart: {named}; strip them if they are the same"
+        warnings.warn(text, DataWarning, stacklevel=5)
+
+
+def kind_of(column: pl.Series) -> str:
+    """What an error calls the values of a column of labels."""
+    return "numbers" if column.dtype.is_numeric() else "text"
+
+
+def prefix(where: str) -> str:
+    """The start of a message about a file, if it has a name."""
+    return f"{where}, " if where else ""
+
+
+def _batches(frame: pl.DataFrame | pl.LazyFrame, columns: Iterable[str]) -> Iterator[pl.DataFrame]:
+    """The chosen columns, some rows at a time, in their order."""
+    import polars as pl
+
+    chosen = frame.select(list(columns))
+    if isinstance(chosen, pl.DataFrame):
+        yield from chosen.iter_slices(BATCH)
+    else:
+        yield from chosen.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming")
+
+
+class located:
+    """Names the file in an error raised inside the block."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
+        if self.where and isinstance(problem, InputError):
+            raise InputError(f"{self.where}: {problem}") from None

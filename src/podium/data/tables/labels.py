@@ -1,0 +1,322 @@
+"""Labels to codes: names of items, judges and groups become 0, 1, 2, … in order of first appearance.
+
+Labels may be any hashable Python values, in a list or any iterable, or a NumPy array of text, numbers or objects.
+A missing one (None, NaN, an empty string) is refused, with its row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.tables.arrow import text_views
+from podium.errors import InputError
+from podium.kernels.text import encode as kernel
+from podium.kernels.text import views as text_kernel
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Numbering", "encode", "encode_pair", "is_missing", "is_text", "number_records"]
+
+Codes: TypeAlias = NDArray[np.int32]
+Labels: TypeAlias = tuple[Hashable, ...]
+
+
+def encode_pair(
+    left: Iterable[Hashable], right: Iterable[Hashable], *, names: tuple[str, str] = ("left", "right")
+) -> tuple[Labels, Codes, Codes]:
+    """Number the labels of two columns together, row by row, left before right.
+
+    Returns the labels in order of first appearance, and the codes of each column. `names` is what an error calls
+    the two columns.
+
+    >>> encode_pair(["tea", "coffee"], ["milk", "tea"])
+    (('tea', 'milk', 'coffee'), array([0, 2], dtype=int32), array([1, 0], dtype=int32))
+    """
+    lefts, rights = _column(left, names[0]), _column(right, names[1])
+    if len(lefts) != len(rights):
+        raise InputError(
+            f"{names[0]} has {len(lefts)} rows and {names[1]} has {len(rights)}; give one of each for every comparison"
+        )
+    if isinstance(lefts, np.ndarray) and isinstance(rights, np.ndarray) and lefts.dtype.kind == rights.dtype.kind:
+        both = np.empty(2 * len(lefts), np.result_type(lefts, rights))
+        both[0::2], both[1::2] = lefts, rights
+        codes, labels = _encode_array(both)
+        codes_left, codes_right = np.ascontiguousarray(codes[0::2]), np.ascontiguousarray(codes[1::2])
+    else:
+        lefts, rights = _plain(lefts), _plain(rights)
+        index: dict[Hashable, int] = {}
+        codes_left, codes_right = np.empty(len(lefts), np.int32), np.empty(len(lefts), np.int32)
+        try:
+            kernel.encode_lists(lefts, rights, index, codes_left, codes_right, *_memories())
+        except TypeError as problem:
+            raise _unhashable(dict(zip(names, (lefts, rights), strict=True))) from problem
+        labels = tuple(index)
+    _refuse_missing(labels, {names[0]: codes_left, names[1]: codes_right})
+    return _python(labels), codes_left, codes_right
+
+
+def encode(values: Iterable[Hashable], what: str = "label") -> tuple[Codes, Labels]:
+    """Number the labels of one column in order of first appearance; `what` names the column in an error.
+
+    >>> encode(["ann", "bob", "ann"], what="judge")
+    (array([0, 1, 0], dtype=int32), ('ann', 'bob'))
+    """
+    column = _column(values, what)
+    if isinstance(column, np.ndarray):
+        codes, labels = _encode_array(column)
+    else:
+        index: dict[Hashable, int] = {}
+        codes = np.empty(len(column), np.int32)
+        try:
+            kernel.encode_list(column, index, codes, *_memories())
+        except TypeError as problem:
+            raise _unhashable({what: column}) from problem
+        labels = tuple(index)
+    _refuse_missing(labels, {what: codes})
+    return codes, _python(labels)
+
+
+class Numbering:
+    """One numbering of labels for columns of a frame that arrive in pieces; -1 stands for null.
+
+    Text keeps to bytes in Arrow's layout and never becomes Python objects row by row. Text and numbers are never
+    labels of one numbering: "1" and 1 may or may not be the same item, and only the user knows.
+    """
+
+    def __init__(self) -> None:
+        self._numbers: dict[Hashable, int] | None = None
+        self._slots = np.full(1 << 10, -1, np.int32)
+        self._keys = np.empty((1 << 9, 2), np.uint64)
+        self._ends = np.empty(1 << 9, np.int64)
+        self._heap = np.empty(1 << 14, np.int8)
+        self._used = np.zeros(2, np.int64)
+        self._codes: dict[Hashable, int] = {}  # for `find`, as far as it has looked
+
+    def __len__(self) -> int:
+        return len(self._numbers) if self._numbers is not None else int(self._used[0])
+
+    @property
+    def labels(self) -> Labels:
+        """Labels in order of their codes."""
+        return self.labels_from(0)
+
+    def labels_from(self, code: int) -> Labels:
+        """Labels from one code on: those a new piece has brought."""
+        if code >= len(self):
+            return ()
+        if self._numbers is not None:
+            return tuple(self._numbers)[code:]
+        ends = [int(self._ends[code - 1]) if code else 0, *self._ends[code : len(self)].tolist()]
+        text = self._heap[: ends[-1]].tobytes()
+        return tuple(text[start:end].decode() for start, end in pairwise(ends))
+
+    def find(self, label: Hashable) -> int:
+        """The code of a label, -1 if it was never seen."""
+        for code, new in enumerate(self.labels_from(len(self._codes)), start=len(self._codes)):
+            self._codes[new] = code
+        return self._codes.get(label, -1)
+
+    def pair(self, left: pl.Series, right: pl.Series) -> tuple[Codes, Codes]:
+        """Codes of two columns of one kind, numbered row by row, left before right."""
+        codes_left, codes_right = np.empty(len(left), np.int32), np.empty(len(left), np.int32)
+        if left.dtype.is_numeric():
+            if _is_wide(left) or _is_wide(right):
+                return self._pair_of_numbers(left, right)
+            values = left.fill_null(0).to_numpy(), right.fill_null(0).to_numpy()
+            kind = np.result_type(*values)
+            if kind.kind == "f" and {value.dtype.kind for value in values} != {"f"}:
+                return self._pair_of_numbers(left, right)  # as floats, neighbouring large integers would be one
+            both = np.empty(2 * len(left), kind)
+            both[0::2], both[1::2] = values
+            valid = np.empty(len(both), np.bool_)
+            valid[0::2], valid[1::2] = left.is_not_null().to_numpy(), right.is_not_null().to_numpy()
+            codes = self._from_array(both, valid)
+            return np.ascontiguousarray(codes[0::2]), np.ascontiguousarray(codes[1::2])
+        row = 0
+        with text_views(left) as a, text_views(right) as b:
+            columns = (a.views, a.buffers, a.valid, b.views, b.buffers, b.valid)
+            while (row := text_kernel.encode_view_pairs(*columns, row, codes_left, codes_right, *self._table())) < len(
+                left
+            ):
+                self._grow()
+        return codes_left, codes_right
+
+    def _pair_of_numbers(self, left: pl.Series, right: pl.Series) -> tuple[Codes, Codes]:
+        """Columns that no one type of number holds exactly: compared as Python does, whole numbers as integers."""
+        if self._numbers is None:
+            self._numbers = {}
+        index = self._numbers
+        codes = np.full((len(left), 2), -1, np.int32)
+        for row, pair in enumerate(zip(left.to_list(), right.to_list(), strict=True)):
+            for side, value in enumerate(pair):
+                if value is not None:
+                    label = value if isinstance(value, int) or value != value // 1 else int(value)
+                    codes[row, side] = index.setdefault(label, len(index))
+        return np.ascontiguousarray(codes[:, 0]), np.ascontiguousarray(codes[:, 1])
+
+    def single(self, column: pl.Series) -> Codes:
+        """Codes of one column."""
+        if _is_wide(column):
+            return self._pair_of_numbers(column, column)[0]
+        if column.dtype.is_numeric():
+            return self._from_array(column.fill_null(0).to_numpy(), column.is_not_null().to_numpy())
+        codes = np.empty(len(column), np.int32)
+        row = 0
+        with text_views(column) as a:
+            while (row := text_kernel.encode_views(a.views, a.buffers, a.valid, row, codes, *self._table())) < len(
+                column
+            ):
+                self._grow()
+        return codes
+
+    def _table(self) -> tuple[NDArray[Any], ...]:
+        return self._slots, self._keys, self._ends, self._heap, self._used
+
+    def _grow(self) -> None:
+        """Double what is full: the slots when half of them are taken, else the heap."""
+        found = len(self)
+        if 2 * found >= len(self._slots):
+            self._slots = np.full(4 * len(self._slots), -1, np.int32)
+            text_kernel.insert(self._keys[:found], self._slots)
+            self._keys = np.resize(self._keys, (len(self._slots) // 2, 2))
+            self._ends = np.resize(self._ends, len(self._slots) // 2)
+        else:
+            self._heap = np.resize(self._heap, 4 * len(self._heap))
+
+    def _from_array(self, values: NDArray[Any], valid: NDArray[np.bool_]) -> Codes:
+        if self._numbers is None:
+            self._numbers = {}
+        index = self._numbers
+        local, labels = _encode_array(values[valid])
+        table = np.array([index.setdefault(label, len(index)) for label in labels], np.int32)
+        codes = np.full(len(values), -1, np.int32)
+        codes[valid] = table[local]
+        return codes
+
+
+def _is_wide(column: pl.Series) -> bool:
+    """Whether the column holds integers that NumPy has no type for."""
+    return column.dtype.is_integer() and str(column.dtype).endswith("128")
+
+
+def is_missing(label: object) -> bool:
+    """Whether a label says nothing: None, NaN, pandas.NA, or text that is empty or blank."""
+    if isinstance(label, str):
+        return not label.strip()
+    try:
+        return label is None or bool(label != label)
+    except (TypeError, ValueError):  # pandas.NA will not be compared, not even with itself
+        return True
+
+
+def is_text(text: str) -> bool:
+    """Whether the text can be written: half a character (a lone surrogate) cannot."""
+    try:
+        return text.isascii() or bool(text.encode())
+    except UnicodeEncodeError:
+        return False
+
+
+def _column(values: Iterable[Hashable], what: str) -> Any:
+    """An array of fixed-width values where there is one, else a list of our own (or the caller's, only read)."""
+    if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
+        raise InputError(f"{what} is {values!r}, a single value; give a list of labels, one for each row")
+    dtype = getattr(values, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufUS":
+        array = np.asarray(values)
+        if array.ndim != 1:
+            raise InputError(f"{what} has shape {array.shape}; give one label for each row, a single column")
+        return array
+    if isinstance(values, list):
+        return values
+    for name in ("to_list", "to_pylist", "tolist"):  # polars and pandas, pyarrow, NumPy
+        if hasattr(values, name):
+            return getattr(values, name)()
+    return list(values)
+
+
+def _plain(column: Any) -> list[Hashable]:
+    return list(_texts(column)) if isinstance(column, np.ndarray) else column
+
+
+def _texts(array: NDArray[Any]) -> list[Hashable]:
+    """The array's values as Python's own; bytes are read as UTF-8."""
+    if array.dtype.kind != "S":
+        return list(array.tolist())
+    try:
+        return [value.decode() for value in array.tolist()]
+    except UnicodeDecodeError as problem:
+        raise InputError(f"label {problem.object!r} is no UTF-8 text; give labels as text") from problem
+
+
+def _encode_array(array: NDArray[Any]) -> tuple[Codes, Labels]:
+    """Number fixed-width values by their bytes."""
+    if array.dtype.kind == "f":
+        array = array + 0.0  # -0.0 equals 0.0 but has other bytes
+    if not len(array) or not array.dtype.itemsize:
+        return np.empty(0, np.int32), ()
+    records = np.zeros((len(array), -(-array.dtype.itemsize // 8)), np.uint64)
+    records.view(np.uint8)[:, : array.dtype.itemsize] = (
+        np.ascontiguousarray(array).view(np.uint8).reshape(len(array), -1)
+    )
+    codes, first = number_records(records)
+    return codes, tuple(_texts(array[first]))
+
+
+def number_records(records: NDArray[np.uint64]) -> tuple[Codes, NDArray[np.int64]]:
+    """Number equal rows of words in order of first appearance; also the row where each first appeared."""
+    codes = np.empty(len(records), np.int32)
+    row = found = 0
+    size = 1 << min(17, 2 + len(records).bit_length())
+    first = np.empty(size // 2, np.int64)
+    while True:
+        slots = np.full(size, -1, np.int32)
+        seen = records[first[:found]]  # in order of their codes, so numbering them again gives the same
+        kernel.encode_records(seen, 0, 0, np.empty(found, np.int64), slots, np.empty(found, np.int32))
+        row, found = kernel.encode_records(records, row, found, first, slots, codes)
+        if row == len(records):
+            return codes, first[:found]
+        size *= 4
+        first = np.concatenate([first[:found], np.empty(size // 2 - found, np.int64)])
+
+
+def _memories() -> tuple[NDArray[np.uintp], NDArray[np.uintp], Codes]:
+    return np.zeros(kernel.MEMORY, np.uintp), np.zeros(kernel.MEMORY, np.uintp), np.zeros(2 * kernel.MEMORY, np.int32)
+
+
+def _python(labels: Labels) -> Labels:
+    """NumPy scalars become Python's own, so that labels print, sort and save like the user's."""
+    return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+
+
+def _refuse_missing(labels: Labels, columns: dict[str, Codes]) -> None:
+    bad = [code for code, label in enumerate(labels) if is_missing(label)]
+    bad = bad or [code for code, label in enumerate(labels) if isinstance(label, str) and not is_text(label)]
+    if bad:
+        row, name, code = min(
+            (int(rows[0]), name, int(codes[rows[0]]))
+            for name, codes in columns.items()
+            if len(rows := np.flatnonzero(np.isin(codes, bad)))
+        )
+        if not is_missing(labels[code]):
+            raise InputError(
+                f"row {row + 1}: {name} is {labels[code]!r}, half a character (a lone surrogate); write it anew"
+            )
+        raise InputError(f"row {row + 1}: {name} is missing ({labels[code]!r}); name every {name} or remove the row")
+
+
+def _unhashable(columns: dict[str, list[Hashable]]) -> InputError:
+    """The error for the first label no dictionary can hold."""
+    for name, column in columns.items():
+        for row, label in enumerate(column, start=1):
+            try:
+                hash(label)
+            except TypeError:
+                return InputError(f"row {row}: {name} is {label!r}, a {type(label).__name__}; give text or numbers")
+    return InputError("labels could not be compared with each other; give text or numbers")

@@ -1,0 +1,1 @@
+"""Is it right? Held-out votes, misfit, stability."""

@@ -1,0 +1,90 @@
+"""Diagnosis: do the votes look like the model that ranks them, and does the ranking hang on a few of them?
+
+The model is that of the leaderboard: its ties, side effect, covariates and penalty. What chance alone would give is
+found by simulation: votes are redrawn from the fitted model on the same pairs, refitted, and measured in the same way
+(a parametric bootstrap), so that thin pairs, estimated scores and ties are all allowed for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable
+from typing import Any
+
+import numpy as np
+
+from podium.data.comparisons import Comparisons
+from podium.errors import InputError
+from podium.evaluate.diagnosis.findings import Diagnosis, Finding
+from podium.evaluate.diagnosis.history import History, score_history
+from podium.evaluate.diagnosis.misfit import Fit, Test
+from podium.evaluate.diagnosis.refit import quietly, refitting
+from podium.evaluate.diagnosis.steadiness import Reliability, influence_frame, reliability
+from podium.evaluate.diagnosis.steadiness import influence as find_influence
+from podium.evaluate.diagnosis.table import Model, Table
+from podium.pairwise.bradley_terry import BradleyTerry
+
+__all__ = ["Diagnosis", "Finding", "History", "Reliability", "Test", "diagnose", "score_history"]
+
+
+def diagnose(
+    comparisons: Comparisons,
+    model: Any = None,
+    *,
+    features: Any = None,
+    id: str | None = None,
+    shown: Collection[Hashable] | None = None,
+    replicates: int = 199,
+    splits: int = 20,
+    influence: bool = True,
+    seed: int = 0,
+) -> Diagnosis:
+    """Measure how well one ranking explains the votes, and how much it hangs on single items and judges.
+
+    Parameters
+    ----------
+    comparisons : Comparisons
+    model : a ranker fitted to them, or None for Bradley-Terry
+        The leader, the reliability and the influence are those of this model, refitted with its settings. Residuals
+        and p-values are too if it is a `BradleyTerry`; other rankers do not say how votes vary, and theirs are
+        measured against Bradley-Terry with the votes' covariates (`Diagnosis.against` says so).
+    features, id
+        Of the model's fit, where it was given any.
+    shown : items among which a leader is named, all unless given
+    replicates : int
+        Simulations behind the p-values; the smallest possible one is 1 / (replicates + 1).
+    splits : int
+        Random halvings behind the reliability.
+    influence : bool
+        Whether to refit without each of the 50 most compared items, and the 50 busiest judges.
+    seed : int
+
+    Examples
+    --------
+    >>> rock = [("rock", "scissors"), ("scissors", "paper"), ("paper", "rock")] * 30
+    >>> found = diagnose(Comparisons.from_pairs(rock), replicates=99)
+    >>> round(found.cyclic.value, 2), found.cyclic.p_value
+    (1.0, 0.01)
+    """
+    if replicates < 1 or splits < 1:
+        raise InputError(f"replicates ({replicates}) and splits ({splits}) must be at least 1")
+    rng = np.random.default_rng(seed)
+    votes = comparisons
+    if model is None:
+        model = quietly(BradleyTerry(), votes)
+    expected = model if isinstance(model, BradleyTerry) else quietly(BradleyTerry(), votes)
+    fit = Fit(Table.of(votes, expected.side_effect), Model.of(expected))
+    tests = fit.tests(replicates, rng)
+    ranking = model.ranking_
+    refit = refitting(model, ranking.items, features, id)
+    named = np.array([shown is None or item in shown for item in ranking.items])
+    moved = find_influence(model, votes, refit, ranking.scores, ranking.items, named) if influence else None
+    return Diagnosis(
+        fit.residual_frame(votes.items),
+        *tests,
+        reliability=reliability(votes, refit, splits, rng),
+        influence=influence_frame(moved.rows if moved else []),
+        replicates=replicates,
+        leader=next(item for item in ranking.order if shown is None or item in shown),
+        tried=moved.tried if moved else {},
+        against=None if expected is model else "Bradley-Terry",
+    )

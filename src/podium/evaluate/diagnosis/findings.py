@@ -1,0 +1,156 @@
+"""What a diagnosis found, as values and in words."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.evaluate.diagnosis.misfit import Test
+from podium.evaluate.diagnosis.steadiness import Reliability
+from podium.text import one_line, storable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Diagnosis", "Finding"]
+
+ALARM = 0.05  # a p-value below is a concern
+RELIABLE = 0.7  # a reliability below is a concern
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One result in words; `concern` when it deserves a look before the ranking is shown."""
+
+    name: str
+    text: str
+    concern: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Diagnosis:
+    """What `diagnose` found.
+
+    Attributes
+    ----------
+    residuals : frame with item, against, votes, won, expected, residual (in standard deviations); the largest first
+    largest : Test of the largest residual
+    dispersion : Test of Σ residual² / degrees of freedom; 1 when votes vary as the model expects
+    cyclic : Test of the share of the evidence that no scores could explain (the HodgeRank residual)
+    reliability : Reliability, or None with too few votes
+    influence : frame with kind, dropped, votes, leader, moved, rank_before, rank_after, shift, swaps; strongest first
+    replicates : how many times votes were simulated
+    leader : who leads the ranking
+    tried : by kind, how many were left out in turn, the busiest first, and of how many
+    against : the model behind residuals and p-values, where it is not the one that ranks
+    """
+
+    residuals: pl.DataFrame
+    largest: Test
+    dispersion: Test
+    cyclic: Test
+    reliability: Reliability | None
+    influence: pl.DataFrame
+    replicates: int
+    leader: Hashable
+    tried: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    against: str | None = None
+
+    def findings(self) -> list[Finding]:
+        """The results in words, for the report and the command line."""
+        return [*self._fit(), *self._steadiness()]
+
+    @property
+    def concerns(self) -> list[Finding]:
+        """The findings that deserve a look."""
+        return [finding for finding in self.findings() if finding.concern]
+
+    def _fit(self) -> Iterator[Finding]:
+        if np.isnan(self.dispersion.value):
+            text = "The pairs form no circle, so that scores fit them all exactly: there is nothing to test."
+            yield Finding("Fit", text, concern=False)
+            return
+        worst = self.residuals.row(0, named=True)
+        text = (
+            f"{one_line(worst['item'])} won {worst['won']:,.4g} of {worst['votes']:,.4g} against "
+            f"{one_line(worst['against'])}, expected "
+            f"{worst['expected']:,.3g}: {_chance(self.largest)}."
+        )
+        yield Finding("Largest residual", text, self.largest.p_value < ALARM)
+        text = f"Votes vary {self.dispersion.value:.3g} times as much as the model expects: {_chance(self.dispersion)}."
+        if concern := self.dispersion.p_value < ALARM:
+            text += " Intervals are too narrow; errors clustered by judge, or a bootstrap of judges, may mend them."
+        yield Finding("Over-dispersion", text, concern)
+        text = (
+            f"{100 * self.cyclic.value:.3g} % of the evidence goes in circles, {100 * self.cyclic.expected:.3g} % is "
+            f"expected: {_chance(self.cyclic)}."
+        )
+        if concern := self.cyclic.p_value < ALARM:
+            text += " No single ranking can explain these votes; there may be several kinds of judges or questions."
+        yield Finding("Transitivity", text, concern)
+
+    def _steadiness(self) -> Iterator[Finding]:
+        if self.reliability is not None:
+            yield _reliability(self.reliability)
+        for kind in ("judge", "item"):
+            found = self.influence.filter(self.influence["kind"] == kind)
+            if len(found):
+                yield self._influence(kind, found)
+
+    def _influence(self, kind: str, found: pl.DataFrame) -> Finding:
+        first = found.row(0, named=True)
+        tried, known = self.tried.get(kind, (0, 0))
+        text = f"No pair changes order when any one {kind} is left out."
+        if tried < known:
+            text = f"No pair changes order when any one of the {tried} busiest {kind}s is left out."
+        if first["swaps"]:
+            # Without an item the ranks are those among the others.
+            among = " among the others" if kind == "item" else ""
+            text = (
+                f"The most influential {kind} is {one_line(first['dropped'])}: without it, {one_line(first['moved'])} "
+                f"goes from rank "
+                f"{first['rank_before']} to {first['rank_after']}{among}, and {first['swaps']:,} "
+                f"{'pair changes' if first['swaps'] == 1 else 'pairs change'} order."
+            )
+        own = storable(self.leader)
+        others = found.filter((found["leader"] != own) & (found["dropped"] != own))
+        if len(others):
+            row = others.row(0, named=True)
+            text += (
+                f" Without {one_line(row['dropped'])}, {one_line(row['leader'])} would lead instead of {one_line(own)}."
+            )
+        return Finding(f"Influence of a{'n' if kind == 'item' else ''} {kind}", text, len(others) > 0)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON; a test that could not be made is None."""
+        r = self.reliability
+        return {
+            "findings": [vars(finding) for finding in self.findings()],
+            "tests": {
+                name: None if np.isnan(test.value) else vars(test)
+                for name, test in (("largest", self.largest), ("dispersion", self.dispersion), ("cyclic", self.cyclic))
+            },
+            "reliability": None if r is None else vars(r) | {"full": r.full},
+            "residuals": self.residuals.to_dicts(),
+            "influence": self.influence.to_dicts(),
+            "replicates": self.replicates,
+        }
+
+
+def _reliability(r: Reliability) -> Finding:
+    halves = f"Scores from two halves of the votes correlate {r.correlation:z.2f} ({r.low:z.2f} to {r.high:z.2f})"
+    alike = f"they order {100 * r.agreement:.0f} % of the pairs alike"
+    if r.full is None:
+        text = f"{halves}: no agreement, so the scores are noise as far as these votes tell; {alike}."
+        return Finding("Split-half reliability", text, concern=True)
+    text = f"{halves}, which means {r.full:.2f} for all votes; {alike}."
+    return Finding("Split-half reliability", text, r.full < RELIABLE)
+
+
+def _chance(test: Test) -> str:
+    if test.p_value < ALARM:
+        return f"chance would give as much in {test.p_value:.1%} of cases"
+    return f"no more than chance gives (p = {test.p_value:.2f})"

@@ -1,0 +1,161 @@
+"""Steadiness: do halves of the votes agree, and does the ranking hang on one item or one judge?"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.comparisons import Comparisons
+from podium.data.splits import deal, share, take
+from podium.errors import InputError
+from podium.evaluate.diagnosis.refit import Refit, condensed
+from podium.metrics.distances import kendall_tau
+from podium.ranking.ranks import ranks
+from podium.text import storable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Influence", "Reliability", "influence", "influence_frame", "reliability"]
+
+Floats = NDArray[np.float64]
+
+MOST = 50  # items and judges whose influence is tried: those with the most votes
+FEWEST = 10  # of them, however many votes there are
+ROWS = 5_000_000  # votes that all these refits may look at together
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """How well scores from one half of the votes agree with those from the other, over random halves.
+
+    `correlation` is the mean over the splits of the correlation of the two halves' scores, `low` and `high` its range;
+    `full` is stepped up to all votes by Spearman and Brown's 2r/(1 + r), or None where r is below 0 and that formula
+    means nothing; `agreement` is the share of pairs of items that both halves put in the same order.
+    """
+
+    correlation: float
+    low: float
+    high: float
+    agreement: float
+
+    @property
+    def full(self) -> float | None:
+        """Expected correlation with another set of votes as large as this one; None where halves do not agree at all.
+
+        >>> Reliability(0.5, 0.4, 0.6, 0.7).full, Reliability(-0.35, -0.6, 0.0, 0.4).full
+        (0.6666666666666666, None)
+        """
+        return 2 * self.correlation / (1 + self.correlation) if self.correlation >= 0 else None
+
+
+def reliability(votes: Comparisons, refit: Refit, splits: int, rng: np.random.Generator) -> Reliability | None:
+    """Agreement of the two halves over random splits; None where a half is too thin to be scored."""
+    correlations, agreements = [], []
+    for _ in range(splits):
+        try:
+            hands = deal(votes, 2, rng)
+            halves = [refit(share(votes, hands[:, side])) for side in (0, 1)]
+        except InputError:
+            return None
+        if halves[0] is None or halves[1] is None:
+            return None
+        both = np.isfinite(halves[0]) & np.isfinite(halves[1])
+        if both.sum() < 3:
+            return None
+        one, other = halves[0][both], halves[1][both]
+        if np.ptp(one) == 0 or np.ptp(other) == 0:
+            return None
+        correlations.append(float(np.clip(np.corrcoef(one, other)[0, 1], -1.0, 1.0)))
+        agreements.append((1 + kendall_tau(one, other)) / 2)
+    low, high = min(correlations), max(correlations)
+    mean = float(np.clip(np.mean(correlations), low, high))  # rounding may put the mean of equal numbers outside them
+    return Reliability(mean, low, high, float(np.mean(agreements)))
+
+
+@dataclass(frozen=True, eq=False)
+class Influence:
+    """Refits without each of the busiest items and judges; `tried` of `known`, by kind."""
+
+    rows: list[tuple[Any, ...]]
+    tried: dict[str, tuple[int, int]]
+
+
+def influence(
+    model: Any, votes: Comparisons, refit: Refit, before: Floats, items: Sequence[Hashable], shown: NDArray[np.bool_]
+) -> Influence:
+    """Refit without each of the busiest items and judges; `before` are the scores of `items` with all votes.
+
+    Who leads is asked among the items `shown`.
+    """
+    code = {item: k for k, item in enumerate(items)}
+    counts = condensed(model, votes)
+    weight = np.ones(len(counts.left)) if counts.weight is None else counts.weight
+    met = np.zeros(len(votes.items))
+    for ends in (counts.left, counts.right):
+        met += np.bincount(ends, weight, len(met))
+    made = Influence([], {})
+
+    def without(kind: str, busiest: NDArray[np.intp], labels: Sequence[Hashable], size: Floats, rest: Any) -> None:
+        most = max(FEWEST, min(MOST, int(ROWS / len(votes.left))))
+        tried = [k for k in busiest[:most].tolist() if size[k] > 0]
+        for k in tried:
+            part = rest(k)
+            after = None if part is None else refit(part)
+            kept = None if after is None else np.isfinite(after)
+            if kept is not None and kind == "item":
+                kept[code[labels[k]]] = False
+            if kept is not None and after is not None and kept.sum() > 1:
+                made.rows.append((kind, labels[k], float(size[k]), *_moves(items, before, after, kept, shown)))
+        made.tried[kind] = len(tried), int((size > 0).sum())
+
+    if (met > 0).sum() > 2:
+        without(
+            "item", np.argsort(-met, kind="stable"), votes.items, met,
+            lambda k: _some(counts, (counts.left != k) & (counts.right != k)),
+        )  # fmt: skip
+    if votes.judge is not None and len(votes.judges) > 1:
+        judge = votes.judge
+        size = np.bincount(judge, votes.count, len(votes.judges)).astype(np.float64)
+        without(
+            "judge", np.argsort(-size, kind="stable"), votes.judges, size,
+            lambda k: _some(votes, judge != k),
+        )  # fmt: skip
+    return made
+
+
+def _some(votes: Comparisons, kept: NDArray[np.bool_]) -> Comparisons | None:
+    return take(votes, kept) if kept.any() else None
+
+
+def _moves(
+    items: Sequence[Hashable], before: Floats, after: Floats, kept: NDArray[np.bool_], shown: NDArray[np.bool_]
+) -> tuple[Hashable, Hashable, int, int, float, int]:
+    """Leader afterwards, who moved most, from and to which rank, the largest shift, and how many pairs change order."""
+    places = np.flatnonzero(kept)
+    one, other = before[places], after[places]
+    rank = ranks(one), ranks(other)
+    shift = np.abs((other - other.mean()) - (one - one.mean()))
+    far = int(np.lexsort((shift, np.abs(rank[1] - rank[0])))[-1])
+    pairs = len(places) * (len(places) - 1) / 2
+    swaps = round(pairs * (1 - kendall_tau(one, other, variant="a")) / 2) if len(places) > 1 else 0
+    offered = np.flatnonzero(shown[places]) if shown[places].any() else np.arange(len(places))
+    first = offered[np.lexsort((-one[offered], -other[offered]))[0]]  # equal scores: who led before leads still
+    leader, moved = items[places[first]], items[places[far]]
+    return leader, moved, int(rank[0][far]), int(rank[1][far]), float(shift.max()), swaps
+
+
+def influence_frame(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
+    """The refits as a table, the strongest first."""
+    import polars as pl
+
+    schema = {"kind": pl.String, "dropped": pl.String, "votes": pl.Float64, "leader": pl.String, "moved": pl.String}
+    schema |= {"rank_before": pl.Int64, "rank_after": pl.Int64, "shift": pl.Float64, "swaps": pl.Int64}
+    text = []
+    for kind, dropped, size, leader, moved, *rest in rows:
+        text.append((kind, storable(dropped), size, storable(leader), storable(moved), *rest))
+    return pl.DataFrame(text, schema, orient="row").sort("swaps", "shift", descending=True, maintain_order=True)

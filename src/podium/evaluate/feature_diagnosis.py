@@ -1,0 +1,131 @@
+"""What features are worth: outliers, the size of what they miss, learning curves with and without them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.comparisons import Comparisons
+from podium.data.splits import take
+from podium.errors import InputError
+from podium.pairwise._fit.rows import vote_rows
+from podium.pairwise._fit.solvers import Rows
+from podium.pairwise.rabf import RABF
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["LearningCurve", "learning_curve", "residual_norm", "residual_outliers"]
+
+Floats = NDArray[np.float64]
+
+LEAST = 1e-9  # a chance is never taken to be nearer to 0: one upset would cost infinitely much
+
+
+def residual_outliers(model: RABF, *, level: float = 0.95) -> pl.DataFrame:
+    """Items that are better, or worse, than their features say: where r is far from 0 for its own uncertainty.
+
+    The level holds for all items together (Šidák), so that among thousands of ordinary items few are named by chance.
+    The standard deviation of r is what its prior leaves after the votes, (prior⁻¹ + curvature)^−½, with the scores of
+    the opponents held fixed.
+
+    Returns a frame with item, residual, std_error and z, farthest first.
+    """
+    import polars as pl
+
+    from podium.ranking.uncertainty import quantile
+
+    _need(model)
+    evidence = model.ranking_.evidence
+    assert evidence is not None
+    error = 1.0 / np.sqrt(evidence.summed_curvature())
+    z = model.residuals_ / error
+    met = np.array([item not in set(model.unseen_) for item in model.ranking_.items])
+    far = np.flatnonzero(met & (np.abs(z) > quantile(level ** (1 / max(int(met.sum()), 1)))))
+    far = far[np.argsort(-np.abs(z[far]), kind="stable")]
+    items = [model.ranking_.items[k] for k in far]
+    made = pl.DataFrame({"item": [str(item) for item in items], "residual": model.residuals_[far]})
+    return made.with_columns(std_error=pl.Series(error[far]), z=pl.Series(z[far]))
+
+
+def residual_norm(model: RABF) -> float:
+    """Estimate ‖r‖², which rules how many votes a ranking needs (Theorems 1-4): the posterior mean of the square.
+
+    The estimates r̂ are shrunk, so ‖r̂‖² alone is too small; the posterior adds each residual's variance. For an item
+    without votes that is all there is: its prior variance 1/(2λ_r) is not counted, as no vote speaks of it.
+    """
+    _need(model)
+    evidence = model.ranking_.evidence
+    assert evidence is not None
+    seen = np.array([item not in set(model.unseen_) for item in model.ranking_.items])
+    spread = 1.0 / evidence.summed_curvature()[seen]
+    return float(model.residuals_[seen] @ model.residuals_[seen] + spread.sum())
+
+
+@dataclass(frozen=True, slots=True)
+class LearningCurve:
+    """Held-out log loss a vote against the number of votes learned from: one row a size, one column a split."""
+
+    sizes: tuple[int, ...]
+    with_features: Floats
+    without_features: Floats
+
+    @property
+    def advantage(self) -> Floats:
+        """Mean log loss saved by features at each size."""
+        saved: Floats = (self.without_features - self.with_features).mean(axis=1)
+        return saved
+
+
+def learning_curve(
+    comparisons: Comparisons,
+    features: Any,
+    *,
+    sizes: Sequence[float] = (0.05, 0.1, 0.2, 0.4, 0.8),
+    splits: int = 5,
+    seed: int = 0,
+    id: str | None = None,
+    **options: Any,
+) -> LearningCurve:
+    """Learn from growing shares of the votes, with features and without, and predict a held-out fifth of them.
+
+    `options` go to `RABF`; without features it is Bradley-Terry with a penalty from the data.
+    """
+    rows = len(comparisons.left)
+    if comparisons.count is not None:
+        raise InputError("a learning curve takes votes apart; keep each vote a row (keep=)")
+    if any(not 0 < size <= 0.8 for size in sizes):
+        raise InputError(f"sizes are shares of the votes up to 0.8 (a fifth is held out); got {tuple(sizes)}")
+    counts = tuple(max(2, round(size * rows)) for size in sizes)
+    if rows < 20:
+        raise InputError(f"{rows} votes are too few for a learning curve; it needs at least 20")
+    rng = np.random.default_rng(seed)
+    losses = np.empty((2, len(counts), splits))
+    for split in range(splits):
+        order = rng.permutation(rows)
+        held = take(comparisons, order[round(0.8 * rows) :])
+        for place, count in enumerate(counts):
+            part = take(comparisons, order[:count])
+            for kind, table in enumerate((features, None)):
+                model = RABF(**options).fit(part, table, id=id if table is not None else None)
+                losses[kind, place, split] = _log_loss(model, held)
+    return LearningCurve(counts, losses[0], losses[1])
+
+
+def _log_loss(model: RABF, held: Comparisons) -> float:
+    place = {item: k for k, item in enumerate(model.ranking_.items)}
+    codes = np.array([place[item] for item in held.items])
+    left, right, outcome, weight = vote_rows(held)
+    margin = Rows(len(codes), left, right, held.covariates).margin(model.ranking_.scores[codes], model.covariate_coef_)
+    win, loss = (np.maximum(model._vote_chances(side * margin), LEAST) for side in (1.0, -1.0))
+    return float(np.average(-outcome * np.log(win) - (1.0 - outcome) * np.log(loss), weights=weight))
+
+
+def _need(model: RABF) -> None:
+    if not isinstance(model, RABF):
+        raise InputError(f"a fitted RABF is expected, not a {type(model).__name__}")
+    model._fitted()

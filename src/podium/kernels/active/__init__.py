@@ -1,0 +1,1 @@
+"""Loops of asking: posteriors, orders of a tournament."""

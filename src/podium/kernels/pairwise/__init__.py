@@ -1,0 +1,1 @@
+"""Loops of counting, solving and resampling pairs."""

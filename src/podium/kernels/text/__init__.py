@@ -1,0 +1,1 @@
+"""Loops over text: labels to codes, rows of delimited text."""

@@ -1,0 +1,400 @@
+"""Solver of rank aggregation with features: scores u = X w + r, with a penalty on the weights w and the residuals r.
+
+    minimise  Σ_rows loss(u_left − u_right + z·e)  +  λ_w ‖w‖²  +  λ_r ‖r‖²
+
+over w, r and the effects e of per-vote covariates. The design with one column per item and feature is never built: a
+product with the Hessian [X I]ᵀ L [X I] + diag(2λ_w, 2λ_r), L the Laplacian of the rows' curvature, costs one pass over
+the rows and two products with X. Working in (w, r) rather than in u with w eliminated leaves nothing to cancel, however
+large either penalty is. Newton's linear systems are solved
+
+- directly, when n is small or the graph is a band: r eliminated by a factor of L + 2λ_r, then a d × d core;
+- else by conjugate gradients, preconditioned with the same elimination where L is replaced by its diagonal D; the core
+  is then 2λ_w I + Xᵀ 2λ_r D (D + 2λ_r)⁻¹ X (Woodbury).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.kernels.pairwise.bradley_terry import laplacian_product, scatter_difference, scatter_sum
+from podium.kernels.pairwise.rabf import logistic_by_item
+from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows
+from podium.pairwise._fit.solvers import DENSE, LinearSolver, RowLoss, Rows
+
+__all__ = ["FeatureProblem", "FeatureSolution", "Place", "solve_features"]
+
+Floats = NDArray[np.float64]
+
+FEW = 1500  # items up to which the log-determinant is exact
+SLOW = 60  # conjugate gradient steps after which a banded factor is tried
+PROBES, LANCZOS = 6, 12  # of the stochastic log-determinant
+SEED = 1996  # fixed, so that the same data always give the same penalties
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where the parameters are."""
+
+    weights: Floats
+    residuals: Floats
+    extras: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureSolution:
+    """Where the solver ended: the optimum if `converged`; `gap` is as in `solvers.Solution`."""
+
+    place: Place
+    curvature: Floats
+    n_iter: int
+    solver: str
+    gap: float
+    converged: bool
+
+
+@dataclass(slots=True)
+class _Point:
+    """Derivatives of the loss, without penalties, at one place."""
+
+    place: Place
+    slopes: Floats  # along the scores
+    curvature: Floats  # by row
+    diagonal: Floats  # curvature summed by item
+    extra_slopes: Floats
+    border: Floats  # (n, p)
+    corner: Floats  # (p, p)
+
+
+@dataclass(slots=True)
+class FeatureProblem:
+    """Rows, loss and features of one set of votes. `votes` is the weight of each item's votes."""
+
+    rows: Rows
+    loss: RowLoss
+    features: Floats
+    votes: Floats
+    linear: LinearSolver = field(init=False)
+    looked: bool = field(init=False, default=False)
+
+    def __post_init__(self) -> None:
+        # Looking for a band costs more than most solutions; it is done when conjugate gradients turn out slow.
+        self.linear = LinearSolver(self.rows, 0.0, "dense" if self.rows.n <= DENSE else "pcg")
+
+    def scores(self, place: Place) -> Floats:
+        """u = X w + r."""
+        scores: Floats = self.features @ place.weights + place.residuals
+        return scores
+
+    def value(self, place: Place) -> float:
+        """The loss without penalties."""
+        return self.loss(self.rows.margin(self.scores(place), place.extras), place.extras)[0]
+
+    def objective(self, place: Place, penalties: tuple[float, float]) -> float:
+        """The loss with penalties."""
+        w, r = place.weights, place.residuals
+        return self.value(place) + float(penalties[0] * w @ w + penalties[1] * r @ r)
+
+    def evaluate(self, place: Place) -> _Point:
+        """Slopes and curvature of the loss."""
+        r, n = self.rows, self.rows.n
+        slopes, diagonal, scores = np.zeros(n), np.zeros(n), self.scores(place)
+        if isinstance(self.loss, LogisticRows) and r.design is None:
+            curvature = np.empty(len(r.left))
+            logistic_by_item(r.left, r.right, self.loss.points, self.loss.total, scores, curvature, slopes, diagonal)
+            return _Point(place, slopes, curvature, diagonal, np.empty(0), np.empty((n, 0)), np.empty((0, 0)))
+        _, slope, curvature, *_ = self.loss(r.margin(scores, place.extras), place.extras)
+        scatter_difference(r.left, r.right, slope, slopes)
+        scatter_sum(r.left, r.right, curvature, diagonal)
+        design = np.empty((len(slope), 0)) if r.design is None else r.design
+        weighted = curvature[:, None] * design
+        border = np.zeros((design.shape[1], n))
+        for out, column in zip(border, weighted.T, strict=True):
+            scatter_difference(r.left, r.right, np.ascontiguousarray(column), out)
+        return _Point(place, slopes, curvature, diagonal, design.T @ slope, border.T, design.T @ weighted)
+
+    def system(self, curvature: Floats, diagonal: Floats, penalties: tuple[float, float]) -> _System:
+        """The linear system of a Newton step at this curvature."""
+        self.linear.ridge = 2.0 * penalties[1]
+        kind = _Iterative if self.linear.how == "pcg" else _Direct
+        return kind(self, self.linear, curvature, diagonal, penalties)
+
+    def notice(self, system: _System) -> None:
+        """Look for a band when conjugate gradients were slow."""
+        if system.steps > SLOW and not self.looked:
+            self.looked = True
+            self.linear = LinearSolver(self.rows, self.linear.ridge)
+
+
+def solve_features(
+    problem: FeatureProblem,
+    penalties: tuple[float, float],
+    tol: float,
+    max_iter: int,
+    start: Place | None = None,
+) -> FeatureSolution:
+    """Newton's method; `penalties` are (λ_w, λ_r), both positive."""
+    n, d = problem.features.shape
+    p = 0 if problem.rows.design is None else problem.rows.design.shape[1]
+    point = problem.evaluate(start or Place(np.zeros(d), np.zeros(n), np.zeros(p)))
+    per_feature = problem.votes @ np.abs(problem.features) / 2.0
+    scale = np.concatenate(
+        [
+            np.where(per_feature > 0, per_feature, np.inf),
+            np.maximum(problem.votes, 1.0),
+            np.full(p, max(float(problem.votes.sum()) / 2.0, 1.0)),
+        ]
+    )
+    how = ""
+    for step in range(max_iter + 1):
+        gradient = _gradient(problem, point, penalties)
+        gap = float(np.max(np.abs(gradient) / scale))
+        if step == max_iter or gap <= 1e-3 * tol:  # convergence is quadratic: asking for more costs a step at most
+            break
+        system = problem.system(point.curvature, point.diagonal, penalties)
+        how = system.how
+        # Inexact Newton: solve only as well as this far from the optimum deserves.
+        move = _with_extras(problem, system, point, -gradient, min(0.1, gap))
+        problem.notice(system)
+        found = _walk(problem, point, penalties, gradient, move)
+        if found is None:  # no descent in floating point: as good as it gets
+            break
+        point = found
+    return FeatureSolution(point.place, point.curvature, step, how or "none", gap, gap <= tol)
+
+
+def _gradient(problem: FeatureProblem, point: _Point, penalties: tuple[float, float]) -> Floats:
+    at = point.place
+    return np.concatenate(
+        [
+            problem.features.T @ point.slopes + 2.0 * penalties[0] * at.weights,
+            point.slopes + 2.0 * penalties[1] * at.residuals,
+            point.extra_slopes,
+        ]
+    )
+
+
+def _with_extras(problem: FeatureProblem, system: _System, point: _Point, force: Floats, accuracy: float) -> Floats:
+    """The Newton step; the effects of covariates are eliminated by their Schur complement."""
+    size = sum(problem.features.shape)
+    through = system.solve(force[:size], accuracy)
+    if len(force) == size:
+        return through
+    border = np.vstack([problem.features.T @ point.border, point.border])
+    across = np.column_stack([system.solve(column, 1e-2 * accuracy) for column in border.T])
+    schur = point.corner - border.T @ across
+    schur[np.diag_indices_from(schur)] += 1e-12 * (1.0 + np.abs(np.diag(point.corner)))
+    extras = np.linalg.solve(schur, force[size:] - border.T @ through)
+    return np.concatenate([through - across @ extras, extras])
+
+
+def _walk(
+    problem: FeatureProblem, here: _Point, penalties: tuple[float, float], gradient: Floats, move: Floats
+) -> _Point | None:
+    """Go along `move`, by slopes alone: on a convex loss a place that still slopes down, or almost level, is lower.
+
+    On a loss that is not convex the value is looked at too.
+    """
+    hilly = isinstance(problem.loss, LapseRows)
+    most = problem.objective(here.place, penalties) * (1.0 + 1e-13) if hilly else np.inf
+    d, n = len(here.place.weights), len(here.place.residuals)
+    moves = Place(move[:d], move[d : d + n], move[d + n :])
+    falling = float(gradient @ move)
+    if not falling < 0.0:
+        return None
+    length = min(1.0, 10.0 / max(float(np.max(np.abs(problem.scores(moves)), initial=0.0)), 1e-300))
+    for _ in range(50):
+        at = here.place
+        there = problem.evaluate(
+            Place(
+                at.weights + length * moves.weights,
+                at.residuals + length * moves.residuals,
+                at.extras + length * moves.extras,
+            )
+        )
+        slope = float(_gradient(problem, there, penalties) @ move)
+        if slope <= 0.5 * abs(falling) and (not hilly or problem.objective(there.place, penalties) <= most):
+            return there
+        length *= min(0.5, falling / (falling - slope)) if slope > 0 else 0.5
+    return None
+
+
+# ---- linear systems -------------------------------------------------------------------------------------------
+
+
+class _System:
+    """([X I]ᵀ L [X I] + diag(2λ_w, 2λ_r)) (a, b) = force, vectors holding w before r."""
+
+    def __init__(
+        self,
+        problem: FeatureProblem,
+        linear: LinearSolver,
+        curvature: Floats,
+        diagonal: Floats,
+        penalties: tuple[float, float],
+    ) -> None:
+        self.rows, self.features, self.how = problem.rows, problem.features, linear.how
+        self.curvature, self.diagonal = curvature, diagonal
+        self.ridges = 2.0 * penalties[0], 2.0 * penalties[1]
+        self.steps = 0  # of conjugate gradients, in all
+        self._prepare(linear)
+
+    def _prepare(self, linear: LinearSolver) -> None:
+        raise NotImplementedError
+
+    def solve(self, force: Floats, accuracy: float) -> Floats:
+        """Solve, to a relative residual of `accuracy` when iterating."""
+        raise NotImplementedError
+
+    def log_determinant(self) -> float:
+        """Log of the determinant of the matrix."""
+        raise NotImplementedError
+
+    def laplacian(self, vector: Floats) -> Floats:
+        """L times a vector."""
+        out = np.zeros(self.rows.n)
+        laplacian_product(self.rows.left, self.rows.right, self.curvature, vector, out)
+        return out
+
+
+class _Direct(_System):
+    """By a dense or banded factor of L + 2λ_r."""
+
+    @classmethod
+    def of(cls, other: _System, linear: LinearSolver) -> Self:
+        """The same system, solved directly."""
+        made = cls.__new__(cls)
+        vars(made).update(vars(other), how=linear.how)
+        made._prepare(linear)
+        return made
+
+    def _prepare(self, linear: LinearSolver) -> None:
+        self.factored = linear.factor(self.curvature, 0.0)
+        self.outer = linear.log_determinant
+        x = self.features
+        columns = [self.laplacian(self.factored(np.ascontiguousarray(column))) for column in x.T]
+        self.through = np.column_stack(columns) if columns else np.empty_like(x)  # L (L + 2λ_r)⁻¹ X
+        core = self.ridges[1] * (x.T @ self.through)
+        self.core = _factor(0.5 * (core + core.T), self.ridges[0])
+
+    def solve(self, force: Floats, accuracy: float) -> Floats:
+        d = self.features.shape[1]
+        weights = _solve_core(self.core, force[:d] - self.through.T @ force[d:])
+        return np.concatenate([weights, self.factored(force[d:]) - self.through @ weights])
+
+    def log_determinant(self) -> float:
+        return self.outer + 2.0 * float(np.log(np.diag(self.core)).sum())
+
+
+class _Iterative(_System):
+    """By conjugate gradients."""
+
+    def _prepare(self, linear: LinearSolver) -> None:
+        x = self.features
+        self.held = self.diagonal + self.ridges[1]
+        self.share = self.diagonal / self.held
+        core = self.ridges[1] * (x.T @ (self.share[:, None] * x))
+        self.core = _factor(core, self.ridges[0])
+
+    def product(self, vector: Floats) -> Floats:
+        """The matrix times a vector."""
+        d = self.features.shape[1]
+        flow = self.laplacian(self.features @ vector[:d] + vector[d:])
+        return np.concatenate([self.features.T @ flow, flow]) + self._ridge(vector)
+
+    def _ridge(self, vector: Floats) -> Floats:
+        d = self.features.shape[1]
+        return np.concatenate([self.ridges[0] * vector[:d], self.ridges[1] * vector[d:]])
+
+    def precondition(self, force: Floats) -> Floats:
+        """Solve with L replaced by its diagonal."""
+        d = self.features.shape[1]
+        weights = _solve_core(self.core, force[:d] - self.features.T @ (self.share * force[d:]))
+        return np.concatenate([weights, force[d:] / self.held - self.share * (self.features @ weights)])
+
+    def solve(self, force: Floats, accuracy: float) -> Floats:
+        x, residual = np.zeros_like(force), force.copy()
+        z = self.precondition(residual)
+        search, rho = z, float(residual @ z)
+        enough = max(accuracy, 1e-13) ** 2 * rho
+        for _ in range(10 * len(force)):
+            if rho <= enough:
+                break
+            self.steps += 1
+            image = self.product(search)
+            length = rho / float(search @ image)
+            x += length * search
+            residual -= length * image
+            z = self.precondition(residual)
+            rho, old = float(residual @ z), rho
+            search = z + (rho / old) * search
+        return x
+
+    def log_determinant(self) -> float:
+        """That of the preconditioner, and the trace of log(M⁻¹H) by stochastic Lanczos quadrature (Ubaru et al. 2017).
+
+        Where the graph mixes well M⁻¹H is near the identity, so few probes and few steps are enough.
+        """
+        n, d = self.features.shape
+        if n <= FEW:
+            whole = LinearSolver(self.rows, self.ridges[1], "dense")
+            return _Direct.of(self, whole).log_determinant()
+        known = float(np.log(self.held).sum() + 2.0 * np.log(np.diag(self.core)).sum())
+        rng = np.random.default_rng(SEED)
+        return known + float(np.mean([self._quadrature(rng.standard_normal(n + d)) for _ in range(PROBES)]))
+
+    def _quadrature(self, noise: Floats) -> float:
+        """vᵀ log(M^−½ H M^−½) v for v = M^−½ ‖…‖: Lanczos in the inner product of M, started at M^−½ noise."""
+        v = self._root(noise)  # M⁻¹-image of a vector with covariance M
+        image = self._times_preconditioner(v)
+        norm = np.sqrt(float(v @ image))
+        v, total = v / norm, norm**2
+        before, beta = np.zeros_like(v), 0.0
+        alphas: list[float] = []
+        betas: list[float] = []
+        for _ in range(LANCZOS):
+            forward = self.product(v)
+            alphas.append(float(v @ forward))
+            w = self.precondition(forward) - alphas[-1] * v - beta * before
+            beta = np.sqrt(max(float(w @ self._times_preconditioner(w)), 0.0))
+            if beta < 1e-10:
+                break
+            betas.append(beta)
+            before, v = v, w / beta
+        values, vectors = np.linalg.eigh(np.diag(alphas) + _beside(betas[: len(alphas) - 1], len(alphas)))
+        return float(total * (vectors[0] ** 2 @ np.log(np.maximum(values, 1e-300))))
+
+    def _times_preconditioner(self, vector: Floats) -> Floats:
+        d = self.features.shape[1]
+        flow = self.diagonal * (self.features @ vector[:d] + vector[d:])
+        return np.concatenate([self.features.T @ flow, flow]) + self._ridge(vector)
+
+    def _root(self, noise: Floats) -> Floats:
+        """A vector with covariance M⁻¹, from white noise: w from the core, then r given w."""
+        d = self.features.shape[1]
+        weights = np.linalg.solve(self.core.T, noise[:d])
+        return np.concatenate([weights, noise[d:] / np.sqrt(self.held) - self.share * (self.features @ weights)])
+
+
+def _beside(betas: list[float], size: int) -> Floats:
+    matrix = np.zeros((size, size))
+    for k, beta in enumerate(betas):
+        matrix[k, k + 1] = matrix[k + 1, k] = beta
+    return matrix
+
+
+def _factor(core: Floats, ridge: float) -> Floats:
+    """Cholesky factor of core + ridge, with what rounding may have taken from a singular core put back."""
+    lift = ridge + 1e-14 * len(core) * float(np.diag(core).max(initial=0.0))
+    return np.asarray(np.linalg.cholesky(core + lift * np.eye(len(core))), dtype=np.float64)
+
+
+def _solve_core(lower: NDArray[Any], force: Floats) -> Floats:
+    if not len(force):
+        return force
+    from scipy.linalg import cho_solve
+
+    return np.asarray(cho_solve((lower, True), force, check_finite=False), dtype=np.float64)

@@ -1,0 +1,1 @@
+"""What comes out: a ranking with its ranks, intervals and tables."""

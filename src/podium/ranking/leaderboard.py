@@ -1,0 +1,104 @@
+"""A ranking as a table: a frame with one row an item, cells in words, and remarks on where the intervals come from."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from podium.ranking.uncertainty import FEW, Evidence, few_clusters
+from podium.text import number, storable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["COLUMNS", "frame", "remarks", "sure_cells", "unit_word"]
+
+# Columns of the table, with their polars types.
+COLUMNS = {
+    "item": None,
+    **dict.fromkeys(("score", "std_error", "lower", "upper"), "Float64"),
+    **dict.fromkeys(("rank", "rank_lower", "rank_upper", "tier"), "Int64"),
+    **dict.fromkeys(("wins", "losses", "ties", "comparisons"), "Float64"),
+}
+
+Source: TypeAlias = tuple[str, str | None]  # where standard errors come from, and by what they are clustered
+
+
+def frame(items: Sequence[Hashable], known: Mapping[str, np.ndarray]) -> pl.DataFrame:
+    """One row an item, in the order given; columns that are not known are null.
+
+    Examples
+    --------
+    >>> frame(["tea", "milk"], {"score": np.array([0.5, -0.5])}).select("item", "score", "tier").rows()
+    [('tea', 0.5, None), ('milk', -0.5, None)]
+    """
+    import polars as pl
+
+    made: dict[str, pl.Series] = {}
+    for name, kind in COLUMNS.items():
+        if kind is None:
+            made[name] = _labels(items)
+        else:
+            made[name] = pl.Series(name, known.get(name, [None] * len(items)), dtype=getattr(pl, kind))
+    return pl.DataFrame(made)
+
+
+def _labels(items: Sequence[Hashable]) -> pl.Series:
+    """Labels as a column: as they are when of one plain type, else as text."""
+    import polars as pl
+
+    kinds = {type(item) for item in items}
+    if len(kinds) == 1 and kinds <= {int, float, bool}:
+        return pl.Series("item", items)
+    return pl.Series("item", [storable(item) for item in items], dtype=pl.String)
+
+
+def sure_cells(
+    lower: np.ndarray, upper: np.ndarray, best: np.ndarray, worst: np.ndarray, tier: np.ndarray, *, digits: int
+) -> list[list[str]]:
+    """Columns of intervals, rank intervals and tiers, as text."""
+    return [
+        [f"{number(low, digits)} … {number(high, digits)}" for low, high in zip(lower, upper, strict=True)],
+        [f"{first}–{last}" for first, last in zip(best, worst, strict=True)],
+        [str(each) for each in tier],
+    ]
+
+
+def remarks(evidence: Evidence, asked: Source, used: Source, fixed: str) -> list[str]:
+    """What stands below a table: what is held fixed, where the errors come from, and when not to trust them.
+
+    `asked` is what the user chose, `used` what it came to; `fixed` is what intervals hold fixed, in words.
+    """
+    kind, cluster = used
+    told = [f"95 % intervals, {fixed} held fixed ({_way(asked, used)})"]
+    if cluster is not None and evidence.cluster_count(cluster) < FEW:
+        told.append(few_clusters(evidence, cluster))
+    if kind == "hessian" and asked[0] != "hessian" and not evidence.counted:
+        told.append("weights are not counts, but this ranker gives no other errors: they may be too small")
+    return told
+
+
+def unit_word(unit: float) -> str:
+    """What scores of so many units per log-odds are counted in.
+
+    >>> unit_word(1.0), unit_word(400 / np.log(10))
+    ('log-odds', 'Elo points')
+    """
+    return "log-odds" if unit == 1.0 else "Elo points"
+
+
+def _way(asked: Source, used: Source) -> str:
+    kind, cluster = used
+    by = f" by {cluster}" if cluster else ""
+    if asked[0] == "cluster" and kind != "cluster":
+        by = f"; all votes are of one {asked[1]}"
+    elif asked[0] == "auto" and kind == "sandwich":
+        by = ", as weights are not counts"
+    return {
+        "hessian": f"from the likelihood's curvature{by}",
+        "sandwich": f"sandwich{by}",
+        "cluster": f"clustered{by}",
+        "bootstrap": f"bootstrap{by}",
+    }[kind]

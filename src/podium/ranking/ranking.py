@@ -1,0 +1,417 @@
+"""Ranking: items with scores, and how sure they are."""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+import podium.ranking.uncertainty as how_sure
+from podium.data.validation import distinct_labels
+from podium.errors import DataWarning, InputError
+from podium.ranking import leaderboard
+from podium.ranking.ranks import ranks
+from podium.ranking.uncertainty import Evidence, Spread
+from podium.text import aligned, html_table, number
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Ranking"]
+
+SHOWN = 20  # rows of a printed ranking
+QUICK = 1000  # up to so many items printing may compute the intervals
+
+Record: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Ranking:
+    """Items with scores, best first, and how sure the scores and the ranks are.
+
+    Made by a ranker, or by hand for items scored elsewhere. Standard errors and all that follows from them are
+    computed when first asked for. What is held fixed matters: intervals are of a score *with the mean of all scores
+    held fixed*, unless another reference is named, and no anchor changes their width. Items that only won or only lost
+    have open-ended scores; the mean is then that of the others.
+
+    Parameters
+    ----------
+    items : sequence of labels
+    scores : array of float, aligned with `items`; higher is better
+    evidence : Evidence, a function that returns one (called on first use), or None
+        None when the ranker has no likelihood: intervals are then refused.
+    unit : float
+        Units of `scores` per log-odds: 400 / ln 10 on the Elo scale.
+    record : (wins, losses, ties), a function that returns them, or None
+        Weight sums per item.
+    uncertainty : "auto", "hessian", "sandwich", "cluster" or "bootstrap"
+        Where the standard errors come from; see `with_uncertainty`.
+    cluster : str or None
+        For "cluster": "judge", "group" or "ranking".
+    note : str or None
+        A sentence shown below the table, for instance what is anchored.
+
+    Attributes
+    ----------
+    items, scores, unit, uncertainty, cluster, note
+
+    Examples
+    --------
+    >>> ranking = Ranking(["tea", "milk", "coffee"], [0.4, -1.0, 0.6])
+    >>> ranking.order
+    ('coffee', 'tea', 'milk')
+    >>> ranking.score("milk")
+    -1.0
+    """
+
+    def __init__(
+        self,
+        items: Sequence[Hashable],
+        scores: Any,
+        *,
+        evidence: Evidence | Callable[[], Evidence] | None = None,
+        unit: float = 1.0,
+        record: Record | Callable[[], Record] | None = None,
+        uncertainty: str = "auto",
+        cluster: str | None = None,
+        note: str | None = None,
+    ) -> None:
+        self.items = tuple(distinct_labels(items))
+        if uncertainty not in how_sure.KINDS:
+            known = ", ".join(how_sure.KINDS)
+            raise InputError(f"uncertainty {uncertainty!r} is not known; choose one of {known}")
+        self.scores = np.array(scores, dtype=np.float64)
+        if self.scores.shape != (len(self.items),):
+            raise InputError(f"{len(self.items)} items need as many scores; got an array of shape {self.scores.shape}")
+        if not np.isfinite(self.scores).all():
+            bad = int(np.flatnonzero(~np.isfinite(self.scores))[0])
+            raise InputError(f"the score of {self.items[bad]!r} is {self.scores[bad]}; scores must be finite")
+        self.scores.setflags(write=False)
+        self.unit = float(unit)
+        self.uncertainty = uncertainty
+        self.cluster = cluster
+        self.note = note
+        self._evidence = evidence
+        self._record = record
+        self._spread: Spread | None = None
+        self._index: dict[Hashable, int] | None = None
+
+    # The order
+
+    @property
+    def order(self) -> tuple[Hashable, ...]:
+        """Labels, best first; equal scores keep the order of `items`."""
+        return tuple(self.items[i] for i in self._best_first())
+
+    @property
+    def ranks(self) -> np.ndarray:
+        """Rank of each item, from 1; equal scores share the better rank."""
+        return ranks(self.scores)
+
+    def score(self, item: Hashable) -> float:
+        """Return the score of one item."""
+        return float(self.scores[self._place(item)])
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        """Go through the labels, best first."""
+        return iter(self.order)
+
+    # How sure
+
+    @property
+    def evidence(self) -> Evidence | None:
+        """What the ranker said about the curvature of its loss; None without a likelihood."""
+        if callable(self._evidence):
+            self._evidence = self._evidence()
+        return self._evidence
+
+    @property
+    def record(self) -> Record | None:
+        """Wins, losses and ties of each item, as sums of weights; None when the ranker keeps no record."""
+        if callable(self._record):
+            self._record = self._record()
+        return self._record
+
+    @property
+    def std_errors(self) -> np.ndarray | None:
+        """Standard error of each score with the mean held fixed, in the scores' unit; None without a likelihood.
+
+        Infinite for an item that only won or only lost: the votes put no end to its score on one side. The mean held
+        fixed is that of the other items.
+        """
+        if self.evidence is None:
+            return None
+        spread = self._known_spread()
+        errors: np.ndarray = self.unit * np.sqrt(spread.variance)
+        for mask in (spread.open_above, spread.open_below):
+            if mask is not None:
+                errors = np.where(mask, np.inf, errors)
+        return errors
+
+    @property
+    def covariance(self) -> np.ndarray | None:
+        """Covariance of the scores, the mean held fixed, in log-odds; None with too many items or no likelihood."""
+        return None if self.evidence is None else self._known_spread().covariance
+
+    def intervals(self, level: float = 0.95, reference: Hashable = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the lower and upper bounds of every score, with the reference's score held fixed.
+
+        `reference` is None or "mean" (of all items, or of those with bounded scores) or an item: the bounds are then
+        those of the difference to that item, laid around the scores, and the item itself has none to either side. An
+        item called "mean" is asked for by `("item", "mean")`. With more than 5,000 items the difference is treated as
+        if the two scores were independent.
+        """
+        width = how_sure.quantile(level)
+        spread = self._known_spread()
+        lower, upper = spread.bounds(self._plain_scores(), width, self._reference(reference))
+        return self.unit * lower, self.unit * upper
+
+    def rank_intervals(self, level: float = 0.95, simultaneous: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Return the best and worst rank each item may have, from 1.
+
+        An item is counted above another when the interval of their difference lies above zero. Each interval holds with
+        probability `level` on its own; with `simultaneous=True` all of them do at once.
+        """
+        return how_sure.rank_intervals(self._plain_scores(), self._known_spread(), level, simultaneous)
+
+    def tiers(self, level: float = 0.95) -> list[tuple[Hashable, ...]]:
+        """Return groups of items, best first, that the votes do not tell apart from the first of the group."""
+        numbers = self.tier_numbers(level)
+        groups: list[list[Hashable]] = [[] for _ in range(int(numbers.max(initial=0)))]
+        for i in self._best_first():
+            groups[numbers[i] - 1].append(self.items[i])
+        return [tuple(group) for group in groups]
+
+    def tier_numbers(self, level: float = 0.95) -> np.ndarray:
+        """Return the tier of each item, from 1, aligned with `items`."""
+        return how_sure.tiers(self._plain_scores(), self._known_spread(), level)
+
+    def probability_above(self, one: Hashable, other: Hashable) -> float:
+        """Return the confidence that `one` is truly above `other`; not the chance to win a single comparison.
+
+        NaN when one of them only won or only lost: where its score lies, the votes do not say.
+        """
+        places = self._place(one), self._place(other)
+        return how_sure.probability_above(self._plain_scores(), self._known_spread(), *places)
+
+    def probability_best(self) -> np.ndarray:
+        """Return the confidence that each item is truly first, by simulation; the values sum to one.
+
+        Items that only won or only lost have NaN, and the others' values are about being first among themselves.
+        """
+        return how_sure.probability_best(self._plain_scores(), self._known_spread())
+
+    def top_set(self, k: int, level: float = 0.95) -> tuple[Hashable, ...]:
+        """Return items, best first, among which all of the true top `k` are with probability at least `level`."""
+        inside = how_sure.top_set(self._plain_scores(), self._known_spread(), k, level)
+        return tuple(self.items[i] for i in self._best_first() if inside[i])
+
+    def with_uncertainty(
+        self, kind: str, *, cluster: str | None = None, replicates: int = 1000, seed: int | None = None
+    ) -> Ranking:
+        """Return a ranking with the same scores whose standard errors come from elsewhere.
+
+        Parameters
+        ----------
+        kind : str
+            "hessian": the curvature of the likelihood, right when the model is. "sandwich": also right when weights are
+            not counts. "auto": the first when they are counts, else the second. "cluster": also right when the votes
+            of one judge, group or ranking go together. "bootstrap": the spread of refits on resampled votes (or
+            clusters); of one Newton step each where the model has more parameters than the scores.
+        cluster : str or None
+            "judge", "group" or "ranking"; may be left out when the votes name only one of them.
+        replicates, seed
+            For the bootstrap.
+        """
+        known = self._require_evidence()
+        cluster = known.require(kind, cluster)
+        if cluster is not None and known.cluster_count(cluster) < 2:
+            raise InputError(f"all votes are of one {cluster}: nothing says how {cluster}s differ; use 'sandwich'")
+        made = Ranking(
+            self.items,
+            self.scores,
+            evidence=known,
+            unit=self.unit,
+            record=self._record,
+            uncertainty=kind,
+            cluster=cluster,
+            note=self.note,
+        )
+        if kind == "bootstrap":
+            made._spread = how_sure.spread(known, kind, cluster, replicates=replicates, seed=seed)
+        return made
+
+    # Tables
+
+    def to_frame(self, level: float | None = 0.95, simultaneous: bool = False) -> pl.DataFrame:
+        """Return a polars frame, one row per item, best first; what is not known is null.
+
+        With `level=None` no uncertainty is computed and its columns are null. `simultaneous` is about the rank
+        intervals. An item with an open-ended score has an infinite bound.
+        """
+        rows = self._best_first()
+        known = {name: values[rows] for name, values in self._columns(level, simultaneous).items()}
+        return leaderboard.frame([self.items[i] for i in rows], known)
+
+    def _columns(self, level: float | None, simultaneous: bool) -> dict[str, np.ndarray]:
+        known: dict[str, np.ndarray] = {"score": self.scores, "rank": self.ranks}
+        if level is not None and self.evidence is not None:
+            errors = self.std_errors
+            assert errors is not None, "there is evidence"
+            known["std_error"] = errors
+            known["lower"], known["upper"] = self.intervals(level)
+            known["rank_lower"], known["rank_upper"] = self.rank_intervals(level, simultaneous)
+            known["tier"] = self.tier_numbers(level)
+        if self.record is not None:
+            known["wins"], known["losses"], known["ties"] = self.record
+            known["comparisons"] = known["wins"] + known["losses"] + known["ties"]
+        return known
+
+    def __repr__(self) -> str:
+        heads, columns, notes = self._shown()
+        return "\n".join([aligned(heads, columns), *notes])
+
+    def _repr_html_(self) -> str:
+        return html_table(*self._shown())
+
+    def _shown(self) -> tuple[list[str], list[list[str]], list[str]]:
+        """Heads, columns and remarks of the printed table. Printing never fails: what went wrong becomes a remark."""
+        places = self._best_first()[:SHOWN]
+        digits = 2 if self.unit < 10 else 0
+        rank = self.ranks
+        heads = ["rank", "item", "score"]
+        columns = [
+            [str(rank[i]) for i in places],
+            [str(self.items[i]) for i in places],
+            [number(self.scores[i], digits) for i in places],
+        ]
+        notes = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", DataWarning)  # the remarks say it
+                more = self._sure_columns(places, digits)
+                notes += self._remarks()
+                heads, columns = heads + ["interval", "ranks", "tier"][: len(more)], columns + more
+        except Exception as problem:
+            notes.append(f"no intervals: {problem}")
+        return heads, columns, notes + ([self.note] if self.note else [])
+
+    def _sure_columns(self, places: np.ndarray, digits: int) -> list[list[str]]:
+        """Intervals, ranks and tiers in words; nothing when they are not known or would take long."""
+        if self.evidence is None or not self._quick:
+            return []
+        values = (*self.intervals(), *self.rank_intervals(), self.tier_numbers())
+        return leaderboard.sure_cells(*(each[places] for each in values), digits=digits)
+
+    def _remarks(self) -> list[str]:
+        if self.evidence is None:
+            return ["no intervals: this ranking has scores only"]
+        if not self._quick:
+            return ["intervals are computed when asked for: .intervals(), .rank_intervals(), .to_frame()"]
+        return leaderboard.remarks(self.evidence, (self.uncertainty, self.cluster), self._source(), self.held_fixed)
+
+    @property
+    def held_fixed(self) -> str:
+        """What intervals hold fixed, in words: the mean score, or that of the items whose score has both ends."""
+        ends = self._known_spread().open_ended
+        bounded = len(self) if ends is None else int(np.count_nonzero(~ends))
+        return f"mean of the {bounded} bounded items" if 0 < bounded < len(self) else "mean score"
+
+    @property
+    def _quick(self) -> bool:
+        """Whether printing may tell how sure the scores are: it is known, or soon found."""
+        return self._spread is not None or len(self) <= QUICK
+
+    # Underneath
+
+    def __eq__(self, other: object) -> bool:
+        """Equal items with equal scores, in the same order, and standard errors from the same source."""
+        if not isinstance(other, Ranking):
+            return NotImplemented
+        mine = (self.items, self.unit, self.uncertainty, self.cluster)
+        theirs = (other.items, other.unit, other.uncertainty, other.cluster)
+        return mine == theirs and np.array_equal(self.scores, other.scores)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Values only: what was to be computed on first use is computed now; what can be computed again is left out."""
+        return {
+            "items": self.items,
+            "scores": self.scores,
+            "unit": self.unit,
+            "uncertainty": self.uncertainty,
+            "cluster": self.cluster,
+            "note": self.note,
+            "_evidence": self.evidence,
+            "_record": self.record,
+            "_spread": self._spread if self.uncertainty == "bootstrap" else None,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _index=None)
+        self.scores.setflags(write=False)
+
+    def _best_first(self) -> np.ndarray:
+        return np.argsort(-self.scores, kind="stable")
+
+    def _plain_scores(self) -> np.ndarray:
+        """Scores in log-odds, where the spread is."""
+        plain: np.ndarray = self.scores / self.unit
+        return plain
+
+    def _place(self, item: Hashable) -> int:
+        if self._index is None:
+            self._index = {label: i for i, label in enumerate(self.items)}
+        try:
+            return self._index[item]
+        except (KeyError, TypeError):
+            near = difflib.get_close_matches(str(item), [str(label) for label in self.items[:100_000]], n=3)
+            hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the {len(self)} items are in `items`"
+            raise InputError(f"{item!r} is not in this ranking; {hint}") from None
+
+    def _require_evidence(self) -> Evidence:
+        known = self.evidence
+        if known is None:
+            raise InputError(
+                "this ranking has scores only, so no intervals exist; use a ranker with a likelihood, as Bradley-Terry"
+            )
+        return known
+
+    def _source(self) -> tuple[str, str | None]:
+        """Where the standard errors come from, "auto" and clusters of which there is only one resolved."""
+        known = self._require_evidence()
+        cluster = known.require(self.uncertainty, self.cluster)
+        if cluster is not None and known.cluster_count(cluster) < 2:
+            return known.choose("auto"), None
+        return known.choose(self.uncertainty), cluster
+
+    def _known_spread(self) -> Spread:
+        if self._spread is None:
+            known, (kind, cluster) = self._require_evidence(), self._source()
+            if cluster is None and kind != self.uncertainty and self.uncertainty == "cluster":
+                warnings.warn(
+                    f"all votes are of one {self.cluster}, so errors cannot be clustered: they are those of "
+                    "independent votes, and likely too small",
+                    DataWarning,
+                    stacklevel=3,
+                )
+            self._spread = how_sure.spread(known, kind, cluster)
+        return self._spread
+
+    def _reference(self, reference: Hashable) -> int | None:
+        """Place of the item held fixed; None for the mean."""
+        if isinstance(reference, str) and reference == "mean":
+            if "mean" in self.items:
+                raise InputError(
+                    "'mean' is an item here: give reference=('item', 'mean') for it, or None for the mean of the scores"
+                )
+            return None
+        if isinstance(reference, tuple) and len(reference) == 2 and reference[0] == "item":
+            return self._place(reference if reference in self.items else reference[1])
+        return None if reference is None else self._place(reference)

@@ -1,0 +1,165 @@
+"""Covariance of mean-centred scores: inverse Hessian, sandwich, cluster-robust.
+
+A penalised Hessian barely holds the common shift of all scores, so its raw inverse is dominated by a direction nobody
+asks about and its intervals cover 100 %. Everything here is therefore about scores less their mean: with P = I − 11ᵀ/n
+and the extra parameters profiled out (the score block of the full inverse, that is the inverse Schur complement),
+
+    hessian    P H⁻¹ P                         right when the model is
+    sandwich   P H⁻¹ (Σ w² g gᵀ) H⁻¹ P         right also when weights are not counts (White 1980; Huber 1967)
+    cluster    P H⁻¹ (G/(G−1) Σ_c s_c s_cᵀ) H⁻¹ P,  s_c = Σ_{votes of c} w g   right when votes of one judge, group
+                                               or ranking go together (Liang & Zeger 1986)
+
+with g one vote's gradient and G the number of clusters.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.errors import InputError
+from podium.ranking.uncertainty.evidence import Evidence
+
+__all__ = ["DENSE_LIMIT", "covariance", "full_covariance"]
+
+# Up to here an n × n matrix is held; beyond, only its diagonal.
+DENSE_LIMIT = 5000
+
+UNDETERMINED = (
+    "the votes leave some scores undetermined (items or groups never compared with the rest, and no penalty), "
+    "so no intervals exist; set l2 > 0 or compare across the groups"
+)
+
+
+def covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
+    """Return the (n, n) covariance of the mean-centred scores.
+
+    Examples
+    --------
+    Two items that met 40 times and won half each: the difference has variance 1 / (40·¼) = 0.1, and each centred
+    score is half the difference.
+
+    >>> import numpy as np
+    >>> covariance(Evidence(2, np.array([0]), np.array([1]), np.array([10.0])))
+    array([[ 0.025, -0.025],
+           [-0.025,  0.025]])
+    """
+    return full_covariance(evidence, kind, cluster)[: evidence.n, : evidence.n]
+
+
+def full_covariance(evidence: Evidence, kind: str, cluster: str | None) -> np.ndarray:
+    """Covariance of centred scores and extra parameters together, (n + p, n + p)."""
+    cluster = evidence.require(kind, cluster)
+    kind = evidence.choose(kind)
+    if kind == "bootstrap":
+        raise InputError("the bootstrap gives replicates, not a formula; use `spread`")
+    bread = inverse_hessian(evidence)
+    if kind == "hessian":
+        return bread
+    meat = _row_meat(evidence) if kind == "sandwich" else _cluster_meat(evidence, str(cluster))
+    full = bread @ meat @ bread
+    even: np.ndarray = (full + full.T) / 2
+    return even
+
+
+def inverse_hessian(evidence: Evidence, *, centred: bool = True) -> np.ndarray:
+    """Inverse of H with the scores centred; else with the common shift held firmly, which changes no difference."""
+    n = evidence.n
+    hessian = np.zeros((n + evidence.extras, n + evidence.extras))
+    hessian[:n, :n] = laplacian(n, evidence.left, evidence.right, evidence.curvature)
+    hessian[np.arange(n), np.arange(n)] += evidence.ridge
+    if evidence.border is not None:
+        hessian[:n, n:] = evidence.border
+        hessian[n:, :n] = evidence.border.T
+        hessian[n:, n:] = evidence.corner
+    if evidence.shift_free:
+        # 1 is then an eigenvector; stiffening it leaves the centred part alone and makes the matrix invertible.
+        hessian[:n, :n] += hessian.diagonal()[:n].mean() / n
+    inverse = _invert(hessian)
+    return _centred(inverse, n) if centred else inverse
+
+
+def _invert(matrix: np.ndarray) -> np.ndarray:
+    try:
+        if len(matrix) <= 500:  # NumPy's own, to spare the import of SciPy
+            np.linalg.cholesky(matrix)
+            return np.linalg.inv(matrix)
+        from scipy.linalg.lapack import dpotrf, dpotri
+
+        factor, failed = dpotrf(matrix, lower=0, overwrite_a=0)
+        if failed:
+            raise np.linalg.LinAlgError
+        inverse, _ = dpotri(factor, lower=0, overwrite_c=1)
+        whole: np.ndarray = np.triu(inverse) + np.triu(inverse, 1).T
+        return whole
+    except np.linalg.LinAlgError:
+        raise InputError(UNDETERMINED) from None
+
+
+def _centred(matrix: np.ndarray, n: int) -> np.ndarray:
+    """Apply P to the score rows and columns, in place."""
+    matrix[:n] -= matrix[:n].mean(axis=0)
+    matrix[:, :n] -= matrix[:, :n].mean(axis=1, keepdims=True)
+    return matrix
+
+
+def laplacian(n: int, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Dense Σ weight·(e_left − e_right)(e_left − e_right)ᵀ."""
+    cells = left.astype(np.int64) * n + right
+    across = np.bincount(cells, weight, n * n).reshape(n, n)
+    across += across.T.copy()
+    matrix: np.ndarray = np.diag(across.sum(axis=1)) - across
+    return matrix
+
+
+def _row_meat(evidence: Evidence, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+    """Σ w² g gᵀ over single votes: a Laplacian, bordered by the extra parameters."""
+    e, n = evidence, evidence.n
+    left, right, pull, _, square = (each[rows] for each in e.pulls())
+    scores = laplacian(n, left, right, square * pull**2)
+    if e.pull_extra is None:
+        return scores
+    extra = e.pull_extra[rows]
+    border = np.zeros((n, e.extras))
+    each = (square * pull)[:, None] * extra
+    np.add.at(border, left, each)
+    np.subtract.at(border, right, each)
+    return np.block([[scores, border], [border.T, extra.T @ (square[:, None] * extra)]])
+
+
+def _cluster_meat(evidence: Evidence, cluster: str) -> np.ndarray:
+    """G/(G−1) Σ s sᵀ over clusters; a row without a cluster counts as votes of their own."""
+    codes = evidence.clusters[cluster]
+    known = codes >= 0
+    sums = cluster_sums(evidence, cluster)
+    meat = np.asarray((sums.T @ sums).todense())
+    if not known.all():
+        meat = meat + _row_meat(evidence, ~known)
+    groups = count_clusters(evidence, cluster)
+    scaled: np.ndarray = meat * (groups / (groups - 1))
+    return scaled
+
+
+def count_clusters(evidence: Evidence, cluster: str) -> int:
+    """Number of clusters, two at least; a row without one counts by itself."""
+    groups = evidence.cluster_count(cluster)
+    if groups < 2:
+        raise InputError(f"errors clustered by {cluster} need at least two clusters; the votes have {groups}")
+    return groups
+
+
+def cluster_sums(evidence: Evidence, cluster: str):  # type: ignore[no-untyped-def]  # a SciPy CSR matrix
+    """Gradient summed within each cluster, sparse (clusters, n + p)."""
+    from scipy.sparse import csr_array
+
+    e = evidence
+    known = np.flatnonzero(e.clusters[cluster] >= 0)
+    codes = e.clusters[cluster][known]
+    left, right, pull, weight, _ = (each[known] for each in e.pulls())
+    rows, columns, values = [codes, codes], [left, right], [weight * pull, -weight * pull]
+    for extra in range(e.extras):
+        assert e.pull_extra is not None
+        rows.append(codes)
+        columns.append(np.full(len(codes), e.n + extra))
+        values.append(weight * e.pull_extra[known, extra])
+    shape = (int(codes.max(initial=-1)) + 1, e.n + e.extras)
+    return csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)

@@ -1,0 +1,153 @@
+"""The score block of the Hessian for very many items: a sparse matrix, and ways to solve with it."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from podium.errors import ConvergenceError, InputError
+from podium.kernels.pairwise.uncertainty import fill, inverse_diagonal
+from podium.numeric import conjugate_gradients
+from podium.ranking.uncertainty.dense import UNDETERMINED
+from podium.ranking.uncertainty.evidence import Evidence
+
+__all__ = ["SHORT", "Graph", "between"]
+
+MOST = 3e9  # operations, and entries, that a sparse factor may cost
+EXACT = 1e-6  # relative residual of an iterative solve
+SHORT, LONG = 300, 10_000  # steps of conjugate gradients: on a graph that mixes well, and on any
+LOOSE = 1e-12  # curvature of the shift, relative to an item's, that is worth a correction
+
+
+class Graph:
+    """A = Laplacian + ridge·I, with what it takes to solve A x = b for b that sum to zero; x then sums to zero too."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        from scipy.sparse import diags_array
+        from scipy.sparse.csgraph import connected_components
+
+        self.n, self.ridge = evidence.n, evidence.ridge
+        self.across = between(self.n, evidence.left, evidence.right, evidence.curvature)
+        self.degree = np.asarray(self.across.sum(axis=1)).ravel()
+        self.diagonal = self.degree + self.ridge
+        if self.ridge == 0 and connected_components(self.across, directed=False)[0] > 1:
+            raise InputError(UNDETERMINED)
+        self.matrix = (diags_array(self.diagonal) - self.across).tocsr()
+
+    def solve(self, force: np.ndarray, most: int) -> np.ndarray | None:
+        """Return the centred x with A x = force − mean, column by column, or None when `most` steps do not suffice."""
+        x, enough = conjugate_gradients(
+            self.matrix.__matmul__, self.diagonal, force - force.mean(axis=0), accuracy=EXACT, most=most
+        )
+        centred: np.ndarray = x - x.mean(axis=0)
+        return centred if enough else None
+
+    def must_solve(self, force: np.ndarray) -> np.ndarray:
+        """Solve with as many steps as a hard graph may need; ConvergenceError when even those do not suffice."""
+        found = self.solve(force, SHORT)
+        if found is None and self.factor is not None:
+            found = self.factor.solve(force - force.mean(axis=0))
+        if found is None:
+            found = self.solve(force, LONG)
+        if found is None:
+            raise ConvergenceError(f"no standard errors in {LONG:,} steps: too few votes connect the items; raise l2")
+        return found
+
+    @cached_property
+    def factor(self) -> Factor | None:
+        """A sparse factor of A; None where it would be too large."""
+        order = self._thin_order()
+        return None if order is None else Factor(self.matrix, self.diagonal, order)
+
+    def _thin_order(self) -> np.ndarray | None:
+        """An elimination order with little fill: along the chain (Cuthill–McKee), or rarely compared items first."""
+        from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+        pattern = self.across.tocsr()
+        for order in (np.argsort(np.diff(pattern.indptr), kind="stable"), reverse_cuthill_mckee(pattern, True)):
+            moved = pattern[order][:, order].tocsr()
+            parent, seen = np.empty(self.n, dtype=np.int32), np.empty(self.n, dtype=np.int32)
+            below = np.empty(self.n, dtype=np.int64)
+            start, column = moved.indptr.astype(np.int32), moved.indices.astype(np.int32)
+            if fill(start, column, parent, seen, below, MOST / 100, MOST) >= 0:
+                return np.asarray(order)
+        return None
+
+
+class Factor:
+    """Sparse L D Lᵀ of A' = A + c·e eᵀ, A made firm at one item.
+
+    For a shift without curvature that changes nothing after centring; in general, with z = A'⁻¹e and P centring,
+    P A⁻¹ P = P A'⁻¹ P + c·(P z)(P z)ᵀ / (1 − c·z_e) (Sherman–Morrison).
+    """
+
+    def __init__(self, matrix: Any, diagonal: np.ndarray, order: np.ndarray) -> None:
+        from scipy.sparse.linalg import splu
+
+        self.order = order
+        self.firm = int(diagonal.argmax())
+        self.hold = float(diagonal[self.firm])
+        unit = np.arange(len(order)) == self.firm
+        firm = matrix.copy()
+        firm.setdiag(diagonal + self.hold * unit)
+        self.parts = splu(
+            firm[order][:, order].tocsc(),
+            permc_spec="NATURAL",
+            diag_pivot_thresh=0.0,
+            options={"SymmetricMode": True},
+        )
+        assert np.array_equal(self.parts.perm_r, self.parts.perm_c), "an M-matrix needs no pivoting"
+        self.reach = self._firm_solve(unit[:, None].astype(float))[:, 0]  # z
+        self.slack = 1 - self.hold * self.reach[self.firm]
+
+    def _firm_solve(self, force: np.ndarray) -> np.ndarray:
+        solved = np.empty_like(force)
+        solved[self.order] = self.parts.solve(force[self.order])
+        return solved
+
+    def solve(self, force: np.ndarray) -> np.ndarray:
+        """Centred solution of A x = force for columns that sum to zero."""
+        found = self._firm_solve(force)
+        if self.slack > LOOSE:
+            found = found + np.outer(self.reach, self.hold * found[self.firm] / self.slack)
+        centred: np.ndarray = found - found.mean(axis=0)
+        return centred
+
+    def inverse_diagonal(self) -> np.ndarray:
+        """Diagonal of P A⁻¹ P."""
+        n = len(self.order)
+        found = np.empty(n)
+        found[self.order] = _selected(self.parts)[self.parts.perm_c]
+        ones = self._firm_solve(np.ones((n, 1)))[:, 0]
+        found += ones.mean() / n - 2 * ones / n
+        if self.slack > LOOSE:
+            found += self.hold * (self.reach - self.reach.mean()) ** 2 / self.slack
+        return found
+
+
+def between(n: int, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> Any:
+    """Symmetric sparse matrix of summed pair weights, zero on the diagonal."""
+    from scipy.sparse import coo_array
+
+    half = coo_array((np.asarray(weight, dtype=float), (left, right)), shape=(n, n)).tocsr()
+    return (half + half.T).tocsr()
+
+
+def _selected(parts: Any) -> np.ndarray:
+    """Diagonal of the inverse of L D Lᵀ, in the order of the factor."""
+    lower = parts.L.tocsc()
+    lower.sort_indices()
+    n = lower.shape[0]
+    diagonal = np.empty(n)
+    inverse_diagonal(
+        lower.indptr.astype(np.int32),
+        lower.indices.astype(np.int32),
+        lower.data,
+        parts.U.diagonal(),
+        np.empty(lower.nnz),
+        np.full(n, -1, dtype=np.int32),
+        diagonal,
+    )
+    return diagonal

@@ -1,0 +1,32 @@
+"""Figures of asking: what a question buys."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from podium.show.canvas import LINES, MARKERS, panel
+
+__all__ = ["cost_by_questions"]
+
+
+def cost_by_questions(
+    curves: Mapping[str, Sequence[tuple[float, float]]], *, title: str = "", log: bool = True, ax: Any = None
+) -> Any:
+    """Cost over the least known against questions per item, one line for each way of asking; returns the axes.
+
+    `curves` maps a name to (questions per item, cost ratio) points. With `log` the axis shows the excess over 1.
+    """
+    ax = panel(6.4, 4.0)[1] if ax is None else ax
+    floor = 1e-4
+    for number, (name, points) in enumerate(curves.items()):
+        questions, ratio = zip(*sorted(points), strict=True)
+        excess = [max(each - 1.0, floor) if log else each for each in ratio]
+        style = {"color": LINES[number % 8], "marker": MARKERS[number % 8], "label": name, "markersize": 5}
+        ax.plot(questions, excess, linewidth=1.4 if len(points) > 1 else 0, **style)
+    if log:
+        ax.set_yscale("log")
+    ax.set(xlabel="questions per item", ylabel="cost above the best known" if log else "cost ÷ best known", title=title)
+    ax.grid(alpha=0.3, which="both" if log else "major")
+    ax.legend(frameon=False, fontsize=8)
+    return ax

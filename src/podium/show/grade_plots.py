@@ -1,0 +1,67 @@
+"""Figures of a grader: how its error fell, where its thresholds lie, which grades it mistakes for which."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from podium.show.canvas import BLUE, SOFT, VERMILLION, panel
+
+__all__ = ["confusion", "progress", "score_axis"]
+
+
+def progress(curve: Sequence[tuple[int, float]], *, ax: Any = None) -> Any:
+    """Progressive mean absolute error against examples seen; returns the axes."""
+    ax = panel(6, 4)[1] if ax is None else ax
+    seen, error = np.array(curve, dtype=float).T
+    ax.plot(seen, error, color=BLUE, marker="o" if len(seen) < 30 else None, markersize=3)
+    ax.set(
+        xlabel="examples seen", ylabel="mean absolute error so far (grades)", title="Error before learning each example"
+    )
+    ax.set_ylim(bottom=0, top=max(error) * 1.15 or 1)
+    ax.grid(alpha=0.3)
+    return ax
+
+
+def score_axis(scores: Any, labels: Any, thresholds: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
+    """How the scores of each grade spread, one row a grade, and the thresholds that cut the axis.
+
+    `labels` are codes from 0. A box spans the middle half of a grade's scores, whiskers 90 % of them.
+    """
+    ax = panel(6, 4)[1] if ax is None else ax
+    scores, labels = np.asarray(scores), np.asarray(labels)
+    rows = [scores[labels == k] for k in range(len(grades))]
+    for k, row in enumerate(rows):
+        if not len(row):
+            continue
+        low, first, middle, third, high = np.quantile(row, [0.05, 0.25, 0.5, 0.75, 0.95])
+        ax.plot([low, high], [k, k], color=SOFT, linewidth=1)
+        ax.barh(k, third - first, left=first, height=0.5, color=BLUE, alpha=0.35, edgecolor=BLUE)
+        ax.plot([middle, middle], [k - 0.25, k + 0.25], color=BLUE, linewidth=2)
+    finite = [t for t in np.asarray(thresholds, dtype=float) if np.isfinite(t)]
+    for i, threshold in enumerate(finite):
+        ax.axvline(threshold, color=VERMILLION, linestyle="--", linewidth=1, label=None if i else "thresholds")
+    ax.set_yticks(range(len(grades)), [f"{grade} ({len(row):,})" for grade, row in zip(grades, rows, strict=True)])
+    ax.set(xlabel="score", ylabel="grade given (examples)", title="Scores and thresholds")
+    ax.legend(loc="lower right", frameon=False)
+    return ax
+
+
+def confusion(counts: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
+    """Share of each given grade (rows) that got each predicted grade (columns)."""
+    ax = panel(6, 4)[1] if ax is None else ax
+    counts = np.asarray(counts, dtype=float)
+    share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    ax.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
+    if len(grades) <= 12:
+        for i, j in np.ndindex(*share.shape):
+            ax.text(
+                j, i, f"{share[i, j]:.0%}", ha="center", va="center", color="white" if share[i, j] > 0.55 else "black"
+            )
+    ticks = range(0, len(grades), 1 + len(grades) // 25)
+    ax.set_xticks(ticks, [str(grades[k]) for k in ticks])
+    ax.set_yticks(ticks, [str(grades[k]) for k in ticks])
+    ax.set(xlabel="grade predicted", ylabel="grade given", title="Which grades are mistaken for which")
+    return ax

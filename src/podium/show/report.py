@@ -1,0 +1,326 @@
+"""The report: one HTML file to show to a boss, a reviewer or the public.
+
+It needs no network and no script: pictures are inline SVG, colours follow the reader's light or dark mode, and it reads
+on paper and on a phone. Whatever came from the data is escaped.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium._version import __version__
+from podium.data.comparisons import Comparisons
+from podium.data.files import replacing
+from podium.errors import InputError
+from podium.evaluate.diagnosis import Diagnosis, History
+from podium.ranking.ranking import Ranking
+from podium.show import plots
+from podium.show.report_sections import sections
+from podium.text import one_line
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Report", "check_path", "summary"]
+
+ROWS = 2000  # of the leaderboard
+HEAT = 300  # items up to which the heat map is drawn
+
+STYLE = """
+:root{color-scheme:light dark;--paper:#fff;--ink:#1a1a1a;--soft:#5f6368;--line:#dfe1e5;--band:#f3f5f8;--blue:#0072b2;
+--warn:#8a4b00;--warn-paper:#fff4e5}
+@media (prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#e8e8e8;--soft:#a0a6ad;--line:#383c42;--band:#1f2329;
+--blue:#56b4e9;--warn:#ffc680;--warn-paper:#33270f}}
+*{box-sizing:border-box}
+body{margin:0 auto;padding:1.5rem 1rem 3rem;max-width:62rem;background:var(--paper);color:var(--ink);
+overflow-wrap:anywhere;font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}
+h2{font-size:1.15rem;margin:2.2rem 0 .5rem}
+p{margin:.4rem 0;max-width:46rem}.soft{color:var(--soft);font-size:.9rem}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+th{font-weight:600;overflow-wrap:normal;font-size:.8rem;color:var(--soft);text-align:left;
+border-bottom:1px solid var(--line);padding:.3rem .5rem}
+td{padding:.22rem .5rem;vertical-align:middle}
+td.n,th.n{text-align:right;white-space:nowrap}
+td.item{overflow-wrap:anywhere;min-width:7rem}
+tr.band{background:var(--band)}
+tr.first td{border-top:1px solid var(--line)}
+td.bar{width:34%;min-width:6.5rem;padding:0}
+td.bar svg{display:block;width:100%;height:1.6rem;overflow:visible}
+.whisker{stroke:var(--blue);stroke-width:2}.dot,.tip{fill:var(--blue)}.zero{stroke:var(--line);stroke-width:1}
+.warn{background:var(--warn-paper);color:var(--warn);border-left:4px solid currentColor;padding:.5rem .8rem;
+margin:.5rem 0;overflow-wrap:anywhere}
+.figure{overflow-x:auto}.figure svg{max-width:100%;height:auto;min-width:32rem}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0}
+pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;white-space:pre-wrap;
+overflow-wrap:anywhere}
+@media (max-width:40rem){body{padding:1rem .7rem 2rem;font-size:15px}table{font-size:14px}.wide{display:none}
+td,th{padding:.2rem .22rem}td.item{min-width:5rem}td.bar{width:26%;min-width:4rem}
+dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .4rem}}
+@media print{:root{--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--band:#f0f0f0;--blue:#0072b2;--warn:#000;
+--warn-paper:#fff}body{max-width:none;padding:0;font-size:10pt}tr,.figure,.warn{break-inside:avoid}
+thead{display:table-header-group}
+*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+"""
+
+
+@dataclass(frozen=True)
+class Report:
+    """What goes on the page. `str(report)` is the HTML; `write` puts it in a file.
+
+    Attributes
+    ----------
+    ranking, comparisons : the leaderboard and the votes behind it
+    title : headline
+    method : the ranker in words, as "bradley-terry (l2=0.001)"
+    command : what to type to get this page again
+    warnings : sentences to show at the top
+    level : of the intervals; None for a page without them
+    simultaneous : whether rank intervals hold for all items at once
+    top, min_votes : how many items are listed, and the fewest votes of one that is
+    diagnosis, history : further sections, where given; made from the same model
+    model : the fitted ranker; what it says of features, covariates, side, ties and judges gets sections too
+
+    Examples
+    --------
+    >>> from podium import BradleyTerry
+    >>> votes = Comparisons.from_pairs([("tea", "<b>"), ("<b>", "tea"), ("tea", "<b>")])
+    >>> page = str(Report(BradleyTerry().fit(votes).ranking_, votes, title="Drinks"))
+    >>> page.count("&lt;b&gt;") > 0, "<b>" in page
+    (True, False)
+    """
+
+    ranking: Ranking
+    comparisons: Comparisons
+    title: str = "Leaderboard"
+    method: str = "bradley-terry"
+    command: str | None = None
+    warnings: Sequence[str] = ()
+    level: float | None = 0.95
+    simultaneous: bool = False
+    top: int | None = None
+    min_votes: float = 0.0
+    diagnosis: Diagnosis | None = None
+    history: History | None = None
+    model: Any = None
+
+    def write(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; a failed run leaves an old one as it was."""
+        target = check_path(path)
+        text = str(self).encode()
+        with replacing(target) as file:
+            file.write(text)
+
+    def __str__(self) -> str:
+        frame = self.ranking.to_frame(self.level, self.simultaneous)
+        if self.min_votes:
+            frame = frame.filter(frame["comparisons"] >= self.min_votes)
+        parts = [
+            f"<h1>{_safe(self.title)}</h1>",
+            f"<p>{_safe(_lead(self.ranking, frame, self.level))}</p>",
+            f'<p class="soft">{len(self.comparisons):,} votes on {len(self.comparisons.items):,} items</p>',
+            *(f'<p class="warn">{_safe(text)}</p>' for text in self.warnings),
+            "<h2>Leaderboard</h2>",
+            _table(frame, 2 if self.ranking.unit < 10 else 0, ROWS if self.top is None else self.top),
+            *(f'<p class="soft">{_safe(text)}</p>' for text in self._meaning()),
+            *sections(self.model, self.level),
+            *self._pictures(),
+            *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
+            "<h2>The data</h2>",
+            _listed(summary(self.comparisons)),
+            "<h2>Method</h2>",
+            _listed({"Ranker": self.method, "Made with": f"podium {__version__}"}),
+        ]
+        if self.command:
+            parts += ["<p>To make this page again:</p>", f"<pre>{_safe(self.command)}</pre>"]
+        head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        body = "\n".join(parts)
+        return (
+            f'<!doctype html>\n<html lang="en"><head>{head}<title>{_safe(self.title)}</title>'
+            f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+        )
+
+    def _meaning(self) -> list[str]:
+        """What scores and intervals mean, in a sentence or two."""
+        ranking, unit = self.ranking, plots.unit_of(self.ranking, self.model)
+        told = [f"Each {unit}." if "," in unit else ""]
+        if ranking.evidence is not None and self.level is not None:
+            share = f"{100 * self.level:g}"
+            surely = "all at once with the same confidence" if self.simultaneous else "as surely, each on its own"
+            told += [
+                f"Bars are {share} % intervals: were the votes collected anew, again and again, {share} of 100 such "
+                f"intervals would hold the true score, the {ranking.held_fixed} held fixed. Ranks are those an item "
+                f"may have, {surely}. Items of one tier (shaded in turn) are not told apart from the first of it."
+            ]
+            errors = ranking.std_errors
+            if errors is not None and not np.isfinite(errors).all():
+                told.append("An arrow is an interval without an end: the item only won or only lost.")
+        return [text for text in (*told, ranking.note) if text]
+
+    def _pictures(self) -> list[str]:
+        parts = []
+        if len(self.ranking) <= HEAT:
+            figure = plots.wins(self.comparisons, self.ranking, top=self.top, least=self.min_votes, title=" ")
+            said = "Share of the votes that the row's item took from the column's, in per cent; empty where none met."
+            parts += ["<h2>Who beat whom</h2>", f'<p class="soft">{said}</p>', _figure(figure, "wins", said)]
+        if self.history is not None:
+            h = self.history
+            said = "The score of each item after so many votes, by the same model: flat lines have settled."
+            unit = plots.unit_of(self.ranking, self.model)
+            figure = plots.history(h.votes.tolist(), h.items, h.scores, top=self.top, unit=unit, title=" ")
+            parts += ["<h2>As votes came in</h2>", f'<p class="soft">{said}</p>', _figure(figure, "history", said)]
+        return parts
+
+
+def check_path(path: str | os.PathLike[str]) -> Path:
+    """Return `path` if a page can be written there; else say why not, before any work is done."""
+    target = Path(path)
+    if target.suffix.lower() not in (".html", ".htm"):
+        raise InputError(f"cannot write the report {target}: its name must end in .html")
+    if not target.parent.is_dir():
+        raise InputError(
+            f"cannot write {target}: there is no folder {str(target.parent)!r}; make it, or choose another"
+        )
+    return target
+
+
+def summary(comparisons: Comparisons) -> dict[str, str]:
+    """Return what the votes are like, in words.
+
+    >>> summary(Comparisons.from_pairs([("a", "b"), ("b", "c"), ("b", "a")]))["Pairs that met"]
+    '2 of 3 (66.7 %)'
+    """
+    c, n = comparisons, len(comparisons.items)
+    wins, losses, ties = c.record()
+    votes = wins + losses + ties
+    p = c.pairs
+    met = len({(min(i, j), max(i, j)) for i, j in zip(p.left.tolist(), p.right.tolist(), strict=True)})
+    groups = int(c.adjacency.components.max()) + 1
+    total = float(p.total.sum())
+    told = {
+        "Votes": f"{len(c):,}" + ("" if total == len(c) else f", of total weight {total:,.6g}"),
+        "Ties": f"{100 * float(p.ties.sum()) / total:.1f} %",
+        "Items": f"{n:,}",
+        "Votes per item": f"{votes.min():,.6g} to {votes.max():,.6g}, half of them at least {np.median(votes):,.6g}",
+        "Pairs that met": f"{met:,} of {n * (n - 1) // 2:,} ({100 * met / (n * (n - 1) / 2):.3g} %)",
+        "Connected": "yes: every item was compared with every other, directly or through others"
+        if groups == 1
+        else f"no: {groups:,} groups of items were never compared with each other",
+    }
+    if c.judges:
+        told["Judges"] = f"{len(c.judges):,}"
+    if c.groups:
+        told["Rankings" if c.group_is == "ranking" else "Groups"] = f"{len(c.groups):,}"
+    return told
+
+
+def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
+    """The result in a sentence."""
+    first = str(frame["item"][0])
+    if ranking.evidence is None:
+        return f"{first} leads. This method gives scores only, without intervals."
+    if level is None:
+        return f"{first} leads. How sure that is was not asked for."
+    tier = frame.filter(frame["tier"] == frame["tier"][0])
+    share = f"{100 * level:g} %"
+    if len(tier) == 1:
+        return f"{first} leads, and at {share} confidence the votes put it above every other item."
+    others = [str(item) for item in tier["item"].to_list()[1:]]
+    named = ", ".join(others[:4]) + (f" and {len(others) - 4:,} more" if len(others) > 4 else "")
+    return f"{first} leads, but at {share} confidence the votes do not tell it apart from {named}."
+
+
+def _table(frame: pl.DataFrame, digits: int, most: int) -> str:
+    """The leaderboard, each row with its interval drawn in percent of the column, so that it fits any screen."""
+    rows = frame.head(most).to_dicts()
+    sure = rows[0]["lower"] is not None
+    counted = rows[0]["comparisons"] is not None
+    finite = [v for row in rows for v in (row["score"], row["lower"], row["upper"]) if v is not None and np.isfinite(v)]
+    low, high = min(finite), max(finite)
+    span = (high - low) or 1.0
+    heads = ['<th class="n">Rank</th><th>Item</th><th class="n">Score</th><th>Interval</th>']
+    heads.append('<th class="n wide">From … to</th><th class="n">Ranks</th>' if sure else "")
+    heads.append('<th class="n wide">Votes</th>' if counted else "")
+    parts = [f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>"]
+    before = None
+    for row in rows:
+        marks = (["band"] if sure and row["tier"] % 2 else []) + (["first"] if sure and row["tier"] != before else [])
+        before = row["tier"]
+        cells = [
+            f'<td class="n">{row["rank"]}</td><td class="item">{_safe(str(row["item"]))}</td>',
+            f'<td class="n">{_number(row["score"], digits)}</td><td class="bar">{_bar(row, low, span, sure)}</td>',
+        ]
+        if sure:
+            ends = f"{_number(row['lower'], digits)} … {_number(row['upper'], digits)}"
+            cells.append(f'<td class="n wide">{ends}</td><td class="n">{row["rank_lower"]}–{row["rank_upper"]}</td>')
+        if counted:
+            cells.append(f'<td class="n wide">{row["comparisons"]:,.10g}</td>')
+        parts.append(f'<tr class="{" ".join(marks)}">{"".join(cells)}</tr>')
+    parts.append("</tbody></table>")
+    if len(frame) > len(rows):
+        parts.append(f'<p class="soft">… and {len(frame) - len(rows):,} more items below.</p>')
+    return "\n".join(parts)
+
+
+def _safe(text: object) -> str:
+    """Text from outside, as text of the page."""
+    return escape(one_line(text))
+
+
+def _bar(row: dict[str, Any], low: float, span: float, sure: bool) -> str:
+    def x(value: float) -> str:
+        return f"{3 + 94 * (min(max(value, low), low + span) - low) / span:.2f}%"
+
+    parts = []
+    if sure:
+        parts.append(f'<line class="whisker" x1="{x(row["lower"])}" x2="{x(row["upper"])}" y1="50%" y2="50%"/>')
+        for end, sign in ((row["lower"], "◂"), (row["upper"], "▸")):
+            if not np.isfinite(end):
+                where = 'x="0%" text-anchor="start"' if sign == "◂" else 'x="100%" text-anchor="end"'
+                parts.append(f'<text class="tip" {where} y="50%" dy=".36em" font-size="14">{sign}</text>')
+    parts.append(f'<circle class="dot" cx="{x(row["score"])}" cy="50%" r="4"/>')
+    return f'<svg aria-hidden="true">{"".join(parts)}</svg>'
+
+
+def _number(value: float, digits: int) -> str:
+    if not np.isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # no −0.00
+
+
+def _figure(figure: Any, name: str, said: str) -> str:
+    drawn = plots.svg(figure, name).replace("<svg", f'<svg role="img" aria-label="{_safe(said)}"', 1)
+    return f'<div class="figure">{drawn}</div>'
+
+
+def _listed(pairs: dict[str, str]) -> str:
+    return "<dl>" + "".join(f"<dt>{_safe(k)}</dt><dd>{_safe(v)}</dd>" for k, v in pairs.items()) + "</dl>"
+
+
+def _diagnosis(found: Diagnosis) -> list[str]:
+    parts = ["<h2>Can the ranking be trusted?</h2>"]
+    if found.against:
+        said = f"This ranker does not say how votes vary, so residuals and p-values are those of {found.against}."
+        parts.append(f'<p class="soft">{_safe(said)}</p>')
+    for finding in found.findings():
+        mark = 'class="warn"' if finding.concern else ""
+        parts.append(f"<p {mark}><b>{_safe(finding.name)}.</b> {_safe(finding.text)}</p>")
+    rows = found.residuals.head(8).to_dicts()
+    heads = (
+        '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th><th class="n wide">Of votes</th>'
+    )
+    parts.append(f'<p class="soft">Pairs that fit the scores least:</p><table><thead><tr>{heads}</tr></thead><tbody>')
+    for row in rows:
+        numbers = "".join(f'<td class="n">{row[name]:,.4g}</td>' for name in ("won", "expected"))
+        numbers += f'<td class="n wide">{row["votes"]:,.4g}</td>'
+        ends = "".join(f'<td class="item">{_safe(str(row[name]))}</td>' for name in ("item", "against"))
+        parts.append(f"<tr>{ends}{numbers}</tr>")
+    parts.append("</tbody></table>")
+    return parts

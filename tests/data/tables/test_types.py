@@ -1,0 +1,221 @@
+"""Every column, whatever its type, in every role: the right answer, or one sentence that names the column."""
+
+import datetime as dt
+import io
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from podium import Comparisons, read_comparisons
+from podium.data.files import read_comparisons_by
+from podium.errors import InputError
+
+DAY, HOUR = dt.date(2026, 1, 2), dt.datetime(2026, 1, 2, 3)
+
+
+class Odd:
+    """A value that no column knows."""
+
+
+# What two rows of each type are: as labels (None: no labels), and as numbers (None: no numbers).
+TYPES = {
+    "bool": (pl.Series([True, False]), ["true", "false"], [1.0, 0.0]),
+    "int8": (pl.Series([1, 2], dtype=pl.Int8), [1, 2], [1.0, 2.0]),
+    "int64": (pl.Series([1, 2]), [1, 2], [1.0, 2.0]),
+    "uint64": (pl.Series([2**64 - 1, 2], dtype=pl.UInt64), [2**64 - 1, 2], [float(2**64), 2.0]),
+    "int128": (pl.Series([2**100, 2], dtype=pl.Int128), [2**100, 2], [float(2**100), 2.0]),
+    "float32": (pl.Series([1.5, 2.0], dtype=pl.Float32), [1.5, 2.0], [1.5, 2.0]),
+    "float64": (pl.Series([1.5, -2.0]), [1.5, -2.0], [1.5, -2.0]),
+    "decimal": (pl.Series([Decimal("1.5"), Decimal("2.0")]), ["1.5", "2.0"], [1.5, 2.0]),
+    "text": (pl.Series(["1", " 2 "]), ["1", " 2 "], [1.0, 2.0]),
+    "words": (pl.Series(["one", "two"]), ["one", "two"], None),
+    "categorical": (pl.Series(["1", "2"], dtype=pl.Categorical), ["1", "2"], [1.0, 2.0]),
+    "categorical words": (pl.Series(["one", "two"], dtype=pl.Categorical), ["one", "two"], None),
+    "enum": (pl.Series(["1", "2"], dtype=pl.Enum(["2", "1"])), ["1", "2"], [1.0, 2.0]),
+    "date": (pl.Series([DAY, dt.date(2026, 1, 3)]), ["2026-01-02", "2026-01-03"], None),
+    "datetime": (
+        pl.Series([HOUR, HOUR + dt.timedelta(1)]),
+        ["2026-01-02 03:00:00.000000", "2026-01-03 03:00:00.000000"],
+        None,
+    ),
+    "time": (pl.Series([dt.time(1), dt.time(2)]), ["01:00:00", "02:00:00"], None),
+    "duration": (pl.Series([1, 2], dtype=pl.Duration("ns")), ["1ns", "2ns"], None),
+    "binary": (pl.Series([b"1", b"2"]), ["1", "2"], [1.0, 2.0]),
+    "bytes": (pl.Series([b"1", b"\xff"]), None, None),
+    "list": (pl.Series([["p", "q"], ["q", "p"]]), None, None),
+    "array": (pl.Series([["p", "q"], ["q", "p"]], dtype=pl.Array(pl.String, 2)), None, None),
+    "list of lists": (pl.Series([[["p"]], [["q"]]]), None, None),
+    "struct": (pl.Series([{"p": 1}, {"p": 2}]), None, None),
+    "object": (pl.Series([Odd(), Odd()], dtype=pl.Object), None, None),
+    "null": (pl.Series([None, None]), None, None),
+    "half null": (pl.Series([1, None]), None, None),
+    "list of null": (pl.Series([[None], [None]]), None, None),
+}
+RANKED = {"list", "array"}
+VOTES = {"winner": ["a", "b"], "loser": ["b", "c"]}
+SIDES = {"left": ["a", "b"], "right": ["b", "c"]}
+LABELS = {"judge": VOTES, "group": VOTES, "winner": {}, "loser": {}, "left": {"outcome": [1, 0]}}
+NUMBERS = {"weight": VOTES, "margin": SIDES, "covariate": VOTES, "length_a": VOTES | {"length_b": [0, 0]}}
+COUNTS = {"count": VOTES, "left_wins": SIDES | {"right_wins": [1, 1]}, "ties": SIDES | {"left_wins": [1, 1]}}
+COUNTS["ties"] |= {"right_wins": [0, 0]}
+WAYS = {
+    "polars": lambda frame: frame,
+    "lazy": lambda frame: frame.lazy(),
+    "pandas": lambda frame: frame.to_pandas(),
+    "arrow": lambda frame: frame.to_arrow(),
+    "columns": lambda frame: {name: frame[name].to_list() for name in frame.columns},
+    "parquet": None,
+}
+
+
+def read(frame, way, **options):
+    """The votes, by way of another kind of frame or of a file; a way that cannot hold the type says nothing."""
+    if way == "parquet":
+        file = io.BytesIO()
+        try:
+            frame.write_parquet(file)
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+            pytest.skip("no Parquet file holds it")
+        file.seek(0)
+        return read_comparisons(file, keep="rows", format="parquet", **options)
+    try:
+        other = WAYS[way](frame)
+    except Exception:
+        pytest.skip("there is no such frame")
+    return Comparisons.from_frame(other, **options)
+
+
+@pytest.fixture(params=list(TYPES))
+def kind(request):
+    return request.param
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way not in ("columns", "pandas")])
+@pytest.mark.parametrize("role", list(LABELS))
+def test_labels(kind, role, way):
+    column, expected, _ = TYPES[kind]
+    others = {"winner": "loser", "loser": "winner", "left": "right"}
+    beside = {others[role]: column.gather([1, 0])} if role in others else {}
+    frame = pl.DataFrame({role: column} | beside | LABELS[role])
+    if expected is None:
+        with pytest.raises(InputError, match=rf"column '({role}|{others.get(role)})'"):
+            read(frame, way)
+        return
+    votes = read(frame, way)
+    found = {"judge": votes.judges, "group": votes.groups}.get(role, votes.items)
+    assert sorted(map(repr, found)) == sorted(map(repr, expected))
+
+
+def test_parts(kind):
+    column, expected, _ = TYPES[kind]
+    file = io.BytesIO()
+    try:
+        pl.DataFrame(VOTES | {"part": column}).write_parquet(file)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        pytest.skip("no Parquet file holds it")
+    file.seek(0)
+    if expected is None:
+        with pytest.raises(InputError, match="column 'part'"):
+            read_comparisons_by(file, "part", format="parquet")
+    else:
+        assert list(read_comparisons_by(file, "part", format="parquet")) == expected
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("role", [*NUMBERS, *COUNTS])
+def test_numbers(kind, role, way):
+    column, _, expected = TYPES[kind]
+    options = {"covariate": {"covariates": "covariate"}, "length_a": {"covariates": "length"}}.get(role, {})
+    frame = pl.DataFrame({role: column} | (NUMBERS | COUNTS)[role])
+    if expected is not None:
+        low = 0 if role in (*COUNTS, "weight") else -np.inf
+        whole = role not in COUNTS or all(value == int(value) and value < 2**53 for value in expected)
+        expected = expected if whole and min(expected) >= low else None
+    if expected is None:
+        with pytest.raises(InputError, match=role):
+            read(frame, way, **options)
+        return
+    votes = read(frame, way, **options)
+    if role == "ties":  # a row for each outcome that occurred
+        assert votes.count[votes.outcome == 0].tolist() == [value for value in expected if value]
+    elif role == "left_wins":
+        assert votes.count[votes.outcome == 1].tolist() == [value for value in expected if value]
+    else:
+        found = votes.covariates[:, 0] if options else getattr(votes, role)
+        assert found.tolist() == [value for value in expected if value or role not in ("weight", "count")]
+
+
+MEANT = {"bool": [1, -1]}  # every other type of the table says something that is no outcome
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_outcomes(kind, way):
+    frame = pl.DataFrame(SIDES | {"outcome": TYPES[kind][0]})
+    if kind in MEANT:
+        assert read(frame, way).outcome.tolist() == MEANT[kind]
+    else:
+        with pytest.raises(InputError, match="outcome"):
+            read(frame, way)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_rankings(kind, way):
+    frame = pl.DataFrame({"ranking": TYPES[kind][0]})
+    if kind in RANKED:
+        votes = read(frame, way)
+        assert votes.to_frame().select("winner", "loser").rows() == [("p", "q"), ("q", "p")]
+    else:
+        with pytest.raises(InputError, match=r"ranking"):
+            read(frame, way)
+
+
+PANDAS = {
+    "category of numbers": (lambda: pd.Series([1, 2], dtype="category"), [1, 2], [1.0, 2.0]),
+    "category of text": (lambda: pd.Series(["1", "2"], dtype="category"), ["1", "2"], [1.0, 2.0]),
+    "nullable": (lambda: pd.Series([1, 2], dtype="Int64"), [1, 2], [1.0, 2.0]),
+    "nullable hole": (lambda: pd.Series([1, None], dtype="Int64"), None, None),
+    "string": (lambda: pd.Series(["1", "2"], dtype="string"), ["1", "2"], [1.0, 2.0]),
+    "objects of text": (lambda: pd.Series(["1", "2"], dtype=object), ["1", "2"], [1.0, 2.0]),
+    "text and numbers": (lambda: pd.Series([1, "2"], dtype=object), None, None),
+    "dates and numbers": (lambda: pd.Series([1, DAY], dtype=object), None, None),
+    "large": (lambda: pd.Series([2**70, 2], dtype=object), [2**70, 2], [float(2**70), 2.0]),
+    "too large": (lambda: pd.Series([2**200, 2], dtype=object), None, None),
+    "surrogates": (lambda: pd.Series(["\ud800", "2"], dtype=object), None, None),
+    "bytes": (lambda: pd.Series([b"1", b"\xff"], dtype=object), None, None),
+    "objects": (lambda: pd.Series([Odd(), Odd()], dtype=object), None, None),
+    "sets": (lambda: pd.Series([{1}, {2}], dtype=object), None, None),
+    "complex": (lambda: pd.Series([1j, 2.0]), None, None),
+    "period": (lambda: pd.Series(pd.period_range("2020", periods=2, freq="M")), None, None),
+    "interval": (lambda: pd.Series(pd.interval_range(0, 2)), None, None),
+    "timedelta": (lambda: pd.Series(pd.to_timedelta([1, 2])), ["1ns", "2ns"], None),
+    "sparse": (lambda: pd.Series([1, 2]).astype("Sparse[int]"), [1, 2], [1.0, 2.0]),
+}
+ARROW = {
+    "dictionary": (lambda: pa.array(["1", "2"]).dictionary_encode(), ["1", "2"], [1.0, 2.0]),
+    "large text": (lambda: pa.array(["1", "2"], pa.large_utf8()), ["1", "2"], [1.0, 2.0]),
+    "views": (lambda: pa.array(["1", "2"], pa.string_view()), ["1", "2"], [1.0, 2.0]),
+    "no type": (lambda: pa.nulls(2), None, None),
+    "map": (lambda: pa.array([[("a", 1)], [("b", 2)]], pa.map_(pa.string(), pa.int64())), None, None),
+    "wide decimal": (lambda: pa.array([1, 2]).cast(pa.decimal256(40, 0)), None, None),
+    "interval": (lambda: pa.array([(1, 2, 3)] * 2, pa.month_day_nano_interval()), None, None),
+}
+
+
+@pytest.mark.parametrize("role", ["judge", "weight", "winner"])
+@pytest.mark.parametrize(("make", "table"), [(pd.DataFrame, PANDAS), (pa.table, ARROW)], ids=["pandas", "arrow"])
+def test_types_of_other_frames(make, table, role):
+    for kind, (column, labels, numbers) in table.items():
+        frame = make({role: column()} | ({"loser": pd.Series([7, 8]).astype(str)} if role == "winner" else VOTES))
+        expected = numbers if role == "weight" else labels
+        numeric = role == "winner" and labels is not None and not isinstance(labels[0], str)  # beside text
+        if expected is None or numeric:
+            with pytest.raises(InputError, match=role):
+                Comparisons.from_frame(frame)
+        else:
+            votes = Comparisons.from_frame(frame)
+            found = {"judge": votes.judges, "winner": votes.items[::2], "weight": votes.weight}[role]
+            assert list(found) == expected, kind

@@ -1,0 +1,192 @@
+"""The report: what it says, that it is one safe file, and how a browser shows it."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from podium import BradleyTerry, Comparisons, WinRate
+from podium.errors import InputError
+from podium.evaluate.diagnosis import diagnose, score_history
+from podium.show.report import Report, check_path, summary
+
+from helpers import simulate, thin_data
+
+VOID = {"meta", "br", "link", "img", "input", "hr"}
+
+
+class Reader(HTMLParser):
+    """Collects the text and checks that every element is closed."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.open, self.tags, self.words, self.addresses = [], [], [], []
+        self.feed(page)
+        assert not self.open
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.addresses += [value for name, value in attrs if name in ("href", "src", "xlink:href", "action")]
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+
+def full_report(names, m=600):
+    winner, loser, _ = simulate(len(names), m, np.random.default_rng(4))
+    judge = np.random.default_rng(0).integers(0, 5, len(winner))
+    votes = Comparisons.from_arrays(winner, loser, items=names, judge=judge)
+    with thin_data():
+        ranking = BradleyTerry().fit(votes).ranking_
+        return Report(
+            ranking,
+            votes,
+            title="Models & <more>",
+            command="podium rank 'a b.csv' --title '<x>'",
+            warnings=("watch <out>",),
+            diagnosis=diagnose(votes, replicates=9, splits=2),
+            history=score_history(votes),
+        )
+
+
+NASTY = ["<script>alert(1)</script>", '"><img src=x onerror=alert(2)>', "a & b", "日本語", "plain", "x" * 200]
+
+
+def test_the_page_is_one_closed_file_without_scripts_or_addresses_and_names_are_text():
+    page = str(full_report(NASTY))
+    reader = Reader(page)
+    assert not {"script", "img", "iframe", "link", "object", "embed"} & set(reader.tags)
+    assert all(address.startswith(("#", "data:image/png")) for address in reader.addresses)
+    assert "url(http" not in page
+    assert "@import" not in page
+    text = "".join(reader.words)
+    for name in NASTY:
+        assert name in text
+
+
+def test_the_page_tells_the_leaderboard_the_data_and_how_to_make_it_again():
+    report = full_report(["a", "b", "c", "d"])
+    text = "".join(Reader(str(report)).words)
+    for said in (
+        "Models & <more>", "watch <out>", "600 votes on 4 items", "Bars are 95 % intervals", "Split-half reliability",
+        "6 of 6 (100 %)", "podium rank 'a b.csv' --title '<x>'", "As votes came in", "Who beat whom",
+    ):  # fmt: skip
+        assert said in text
+    rows = re.findall(
+        r'<td class="item">([a-d])</td>\n?<td class="n">[−\d.]+</td>|<td class="item">([a-d])</td>', str(report)
+    )
+    assert [a or b for a, b in rows][:4] == list(report.ranking.order)
+
+
+def test_intervals_without_an_end_are_arrows_and_said():
+    votes = Comparisons.from_pairs([("top", "a"), ("a", "b"), ("b", "a"), ("top", "b")])
+    with thin_data():
+        page = str(Report(BradleyTerry().fit(votes).ranking_, votes))
+    assert "▸" in page
+    assert "… ∞" in page
+    assert "without an end" in page
+
+
+def test_a_method_without_intervals_says_so():
+    votes = Comparisons.from_pairs([("a", "b"), ("b", "c")])
+    page = str(Report(WinRate().fit(votes).ranking_, votes, method="win-rate"))
+    assert "scores only, without intervals" in page
+    assert "Bars are" not in page
+
+
+def test_a_clear_winner_is_called_one():
+    votes = Comparisons.from_pairs([("a", "b")] * 90 + [("b", "a")] * 10 + [("b", "c")] * 50 + [("c", "b")] * 50)
+    assert "a leads, and at 95 % confidence" in str(Report(BradleyTerry().fit(votes).ranking_, votes))
+
+
+def test_the_summary_counts():
+    votes = Comparisons.from_arrays(["a", "b", "x"], ["b", "a", "y"], tie=[1, 0, 0], judge=["j", "k", "j"])
+    told = summary(votes)
+    assert told["Votes"] == "3"
+    assert told["Ties"] == "33.3 %"
+    assert told["Pairs that met"] == "2 of 6 (33.3 %)"
+    assert told["Connected"].startswith("no: 2 groups")
+    assert told["Judges"] == "2"
+
+
+def test_bad_paths_are_refused_before_any_work(tmp_path):
+    with pytest.raises(InputError, match=r"must end in \.html"):
+        check_path(tmp_path / "page.pdf")
+    with pytest.raises(InputError, match=r"there is no folder '.*nowhere'"):
+        check_path(tmp_path / "nowhere" / "page.html")
+
+
+def browser():
+    found = next(
+        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
+    )
+    if found is None:
+        reason = "browser: no Chromium on this machine"
+        if "browser" in os.environ.get("PODIUM_REQUIRE", "").split(","):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return found
+
+
+SIZES = """<iframe src="page.html" style="width:{width}px;height:6000px;border:0" onload="
+  const page = this.contentDocument.documentElement;
+  document.title = page.scrollWidth + ' ' + getComputedStyle(page.querySelector('.wide')).display"></iframe>"""
+
+
+@pytest.mark.parametrize(("width", "wide"), [(1280, "table-cell"), (360, "none")])
+def test_the_page_fits_a_desk_and_a_phone(tmp_path, width, wide):
+    found = browser()
+    full_report(NASTY).write(tmp_path / "page.html")
+    (tmp_path / "frame.html").write_text(SIZES.format(width=width))
+    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
+    command = [found, *flags.split(), "--disable-component-update", "--disable-sync", "--allow-file-access-from-files"]
+    command += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=3000", "--dump-dom"]
+    seen = subprocess.run([*command, f"file://{tmp_path}/frame.html"], capture_output=True, text=True, timeout=120)
+    title = re.search(r"<title>(\d+) ([\w-]+)</title>", seen.stdout)
+    assert title, seen.stderr[-500:]
+    assert int(title[1]) <= width
+    assert title[2] == wide
+
+
+def test_a_report_from_the_command_line_escapes_and_reproduces(tmp_path):
+    (tmp_path / "votes.csv").write_text("winner,loser\n<i>a</i>,b\nb,<i>a</i>\n<i>a</i>,b\n")
+    command = [sys.executable, "-m", "podium", "rank", "votes.csv", "--report", "out.html", "--plot", "out.png"]
+    done = subprocess.run([*command, "--title", "A & B"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    page = (tmp_path / "out.html").read_text()
+    assert "<i>a</i>" not in page
+    assert "podium rank votes.csv --report out.html --plot out.png --title &#x27;A &amp; B&#x27;" in page
+    assert (tmp_path / "out.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--plot", "a.gif"], "'.gif' is not a picture format; use .png, .svg or .pdf"),
+        (["--plot", "no/a.png"], "there is no folder 'no'"),
+        (["--report", "no/a.html"], "there is no folder 'no'"),
+        (["--report", "a.txt"], "must end in .html"),
+        (["--plot", "a.png", "--picture", "history", "--by", "loser"], "--plot holds one ranking"),
+    ],
+)
+def test_bad_output_is_one_line_before_any_vote_is_read(tmp_path, options, message):
+    command = [sys.executable, "-m", "podium", "rank", "missing.csv", *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1

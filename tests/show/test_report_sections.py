@@ -1,0 +1,44 @@
+"""Sections of the report on features, covariates and judges."""
+
+import numpy as np
+
+from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry, WinRate
+from podium.show.report import Report
+from podium.show.report_sections import sections
+
+
+def votes(**more):
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 8, 400)
+    right = (left + rng.integers(1, 8, 400)) % 8
+    won = rng.random(400) < 1 / (1 + np.exp(0.4 * (left - right)))
+    labels = [f"<i>{k}" for k in range(8)]
+    return Comparisons.from_arrays(np.where(won, left, right), np.where(won, right, left), items=labels, **more)
+
+
+def test_features_outliers_and_unseen_items_are_on_the_page_and_escaped():
+    features = {f"<i>{k}": {"<size>": float(k)} for k in range(8)} | {"<new>": {"<size>": 3.5}}
+    data = votes()
+    model = RABF(feature_penalty=0.1, residual_penalty=1.0).fit(data, features)
+    page = str(Report(model.ranking_, data, model=model))
+    assert "What features are worth" in page
+    assert "&lt;size&gt;" in page
+    assert f"{model.coef_[0]:+.4g}" in page
+    assert "without votes: &lt;new&gt;" in page
+    assert "<new>" not in page
+    assert "<size>" not in page
+
+
+def test_covariates_and_judges_have_their_tables():
+    rng = np.random.default_rng(1)
+    styled = BradleyTerry().fit(votes(covariates={"longer": rng.normal(size=400)}))
+    assert f"{styled.coef_[0]:+.4g}" in "".join(sections(styled))
+    crowd = CrowdBradleyTerry().fit(votes(judge=rng.choice(["ann", "<bob>"], 400)))
+    html = "".join(sections(crowd))
+    assert "&lt;bob&gt;" in html
+    assert f"{crowd.reliability_[0]:.2f}" in html
+
+
+def test_rankers_that_learn_scores_only_add_nothing():
+    assert sections(WinRate().fit(votes())) == []
+    assert sections(None) == []
