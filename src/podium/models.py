@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from podium._version import __version__
-from podium.data.files import replacing
+from podium.data.writing import replacing
 from podium.errors import InputError
 
 __all__ = ["load", "save"]

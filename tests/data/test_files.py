@@ -15,8 +15,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import podium
-from podium.data.files import read_comparisons, read_comparisons_by, read_table, replacing, scan_table, write_table
+from podium.data.files import read_comparisons, read_comparisons_by, read_table, scan_table
 from podium.data.tables import delimited, jsonlines
+from podium.data.writing import replacing, write_table
 from podium.errors import DataWarning, InputError
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0\r\n", exclude_categories=["Cs"]), max_size=12)

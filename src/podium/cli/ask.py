@@ -192,7 +192,7 @@ class _Log:
 
     def rewrite(self) -> None:
         """Replace the file by the log as it is now."""
-        from podium.data.files import replacing
+        from podium.data.writing import replacing
 
         assert self._file is not None
         self._file.close()

@@ -21,7 +21,7 @@ def locked(path: Path) -> Iterator[None]:
     The lock is on a file of its own beside `path`, as `path` itself may be replaced by a new file. The system lets go
     of it when the process ends, also when it is killed; the empty file that then stays behind locks nobody out.
     """
-    from podium.data.files import is_stream
+    from podium.data.writing import is_stream
 
     if is_stream(path):
         yield

@@ -211,7 +211,7 @@ def new_file(ctx: click.Context, parameter: click.Parameter, path: Path | None) 
 
 def refuse_overwriting(context: click.Context) -> None:
     """Refuse an output that is also an input or another output; pipes and devices may be named again."""
-    from podium.data.files import is_stream
+    from podium.data.writing import is_stream
 
     given = context.params
     named = {param.name: param for param in context.command.params if param.name and given.get(param.name)}

@@ -90,7 +90,7 @@ class Output:
         """Write frames as they come where the form allows it (csv, jsonl), else when all are there."""
         import polars as pl
 
-        from podium.data.files import write_table
+        from podium.data.writing import write_table
 
         if self.form == "table":
             self.write(pl.concat(list(pieces)))
@@ -116,7 +116,7 @@ class Output:
 
     @contextmanager
     def _opened(self) -> Iterator[IO[bytes]]:
-        from podium.data.files import replacing
+        from podium.data.writing import replacing
 
         if self.path is not None:
             with replacing(self.path) as file:

@@ -1,20 +1,14 @@
-"""Files and frames in, tables out: CSV, JSON, JSON Lines, Parquet and Arrow IPC, packed or not.
+"""Files in: CSV, JSON, JSON Lines, Parquet and Arrow IPC, packed or not.
 
 Reading is lazy and in pieces. Votes are merged as they arrive, so that memory follows unique pairs, not rows.
 """
 
 from __future__ import annotations
 
-import os
-import re
-import sys
-import tempfile
 from collections.abc import Collection, Hashable, Iterable, Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from podium.data.comparisons import Comparisons
 from podium.data.tables.columns import Option, listed
@@ -29,16 +23,11 @@ if TYPE_CHECKING:
 __all__ = [
     "feature_columns",
     "is_number",
-    "is_stream",
     "read_comparisons",
     "read_comparisons_by",
     "read_table",
-    "replacing",
     "scan_table",
-    "write_table",
 ]
-
-TABLES = ("csv", "json", "jsonl", "parquet")
 
 
 def read_comparisons(
@@ -244,82 +233,3 @@ def feature_columns(frame: pl.DataFrame, others: Collection[str]) -> list[str]:
 def is_number(kind: Any) -> bool:
     """Whether a column of this type holds numbers, or true and false."""
     return bool(kind.is_numeric() or str(kind) == "Boolean")
-
-
-def write_table(frame: pl.DataFrame, target: Any = "-", format: str | None = None) -> None:
-    """Write a table to a path (whole or not at all), an open file, or "-" for standard output.
-
-    The format is csv, json, jsonl or parquet: as given, else by the end of the name, else csv.
-    """
-    if format is None:
-        suffix = Path(target).suffix.lower() if isinstance(target, (str, os.PathLike)) else ""
-        format = {".json": "json", ".jsonl": "jsonl", ".ndjson": "jsonl", ".parquet": "parquet"}.get(suffix, "csv")
-    if format not in TABLES:
-        raise InputError(f"format {format!r} is unknown; choose among {', '.join(TABLES)}")
-    if target == "-":
-        sys.stdout.flush()
-        _write(frame, sys.stdout.buffer, format)
-        sys.stdout.buffer.flush()
-    elif hasattr(target, "write"):
-        _write(frame, target, format)
-    else:
-        with replacing(target) as file:
-            _write(frame, file, format)
-
-
-def _write(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
-    if format == "csv":
-        frame.write_csv(file)
-    elif format == "parquet":
-        frame.write_parquet(file)
-    elif format == "jsonl":
-        frame.write_ndjson(file)
-    else:
-        rows = re.sub(rb"\n(?=.)", b",\n ", frame.write_ndjson().encode().rstrip(b"\n"))
-        file.write(b"[" + rows + b"]\n")
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a temporary file beside `path`; it takes that name only if the block ends well.
-
-    A reader never sees half a file, and a failed run leaves the old one as it was. A link stays one: the file it points
-    to is replaced. What is there and no plain file (a pipe, a device such as /dev/stdout) is written to as it is.
-    """
-    if is_stream(Path(path)):
-        with _appending(Path(path)) as file:
-            yield file
-        return
-    target = Path(os.path.realpath(path))
-    try:
-        handle = tempfile.NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}.", delete=False)  # noqa: SIM115
-    except OSError as problem:
-        raise InputError(f"cannot write {path}: {problem.strerror}; choose another path") from problem
-    try:
-        with handle:
-            yield handle
-        umask = os.umask(0)
-        os.umask(umask)
-        os.chmod(handle.name, 0o666 & ~umask)
-        os.replace(handle.name, target)
-    except OSError as problem:
-        Path(handle.name).unlink(missing_ok=True)
-        raise InputError(f"cannot write {path}: {problem.strerror}; choose another path") from problem
-    except BaseException:
-        Path(handle.name).unlink(missing_ok=True)
-        raise
-
-
-def is_stream(path: Path) -> bool:
-    """Whether writing goes through `path` (a pipe, /dev/stdout) rather than to a file that could be replaced."""
-    return (path.exists() and not path.is_file()) or path.parent == Path("/dev")
-
-
-@contextmanager
-def _appending(path: Path) -> Iterator[IO[bytes]]:
-    """Open what is there; nothing is made or cut off, as /dev/stdout may stand for a file others write to as well."""
-    try:
-        with open(os.open(path, os.O_WRONLY | os.O_APPEND), "wb") as file:
-            yield file
-    except OSError as problem:
-        raise InputError(f"cannot write {path}: {problem.strerror}; choose another path") from problem

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.files import replacing
+from podium.data.writing import replacing
 from podium.errors import DataWarning, InputError
 from podium.text import one_line, printable
 

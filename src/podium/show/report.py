@@ -17,7 +17,7 @@ import numpy as np
 
 from podium._version import __version__
 from podium.data.comparisons import Comparisons
-from podium.data.files import replacing
+from podium.data.writing import replacing
 from podium.errors import InputError
 from podium.evaluate.diagnosis import Diagnosis, History
 from podium.ranking.ranking import Ranking
