@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from podium.data.pairs import Adjacency, count_rows
-from podium.kernels.evidence import contract_logistic, logistic_shape, pair_rows
+from podium.kernels.pairwise.evidence import contract_logistic, logistic_shape, pair_rows
 from podium.pairwise._fit import prior
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.many_items import SparseInverse

@@ -19,6 +19,7 @@ __all__ = [
     "Command",
     "Decorator",
     "NumberRange",
+    "Penalty",
     "chosen_columns",
     "column_options",
     "id_option",
@@ -67,6 +68,21 @@ class NumberRange(click.FloatRange):
         if math.isnan(number):
             self.fail(f"{value!r} is not a number; give one", param, ctx)
         return number
+
+
+class Penalty(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
+    """A penalty: a number, or "auto" for one from the data. The ranker says which numbers it takes."""
+
+    name = "NUMBER|auto"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Turn what was typed into a float, or leave "auto"."""
+        if value == "auto" or isinstance(value, float):
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor 'auto'; give one of them", param, ctx)
 
 
 SEED = click.IntRange(min=0)  # what numpy.random takes, everywhere

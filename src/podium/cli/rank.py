@@ -21,6 +21,7 @@ from podium.cli.features import (
 )
 from podium.cli.options import (
     NumberRange,
+    Penalty,
     chosen_columns,
     column_options,
     level_option,
@@ -34,6 +35,7 @@ from podium.cli.output import Output, leaderboard, say, votes_on_items
 from podium.cli.show import Show
 from podium.errors import InputError, PodiumError
 from podium.pairwise import METHODS, ranker
+from podium.ranking.leaderboard import prior_words
 from podium.text import one_line
 
 if TYPE_CHECKING:
@@ -57,7 +59,9 @@ SPREADS = ("auto", "none", "hessian", "sandwich", "judge", "group", "ranking", "
 @click.option(
     "--method", type=click.Choice(list(METHODS)), help="Ranker.  [default: bradley-terry; rabf with --features]"
 )
-@click.option("--l2", type=float, help="Pull of the scores towards zero.  [default: 0.001]")
+@click.option(
+    "--l2", type=Penalty(), help="Pull of the scores towards zero, or auto: from the votes.  [default: 0.001]"
+)
 @click.option("--ties", type=click.Choice(["half", "davidson"]), help="Ties are half a win each, or modelled.")
 @click.option("--side-effect", is_flag=True, help="Estimate the advantage of the left side.")
 @click.option("--scale", type=click.Choice(["log-odds", "elo"]), help="Unit of the scores.")
@@ -255,5 +259,7 @@ def _remark(comparisons: Comparisons, ranking: Ranking, given: dict[str, Any]) -
     if ranking.evidence is not None and given["ci"] != "none":
         words.append(f"{100 * given['level']:.4g} % intervals hold the {ranking.held_fixed} fixed")
     say("; ".join(words))
+    if ranking.posterior is not None:
+        say(prior_words(ranking.posterior.ridge**-0.5))
     if ranking.note:
         say(ranking.note)

@@ -493,7 +493,7 @@ class Comparisons:
         """
         return groups_of(self.items, self.adjacency.strong_components if strong else self.adjacency.components)
 
-    def check_connected(self, l2: float) -> None:
+    def check_connected(self, l2: float | None) -> None:
         """Say which items the votes cannot place: an `InputError` without a penalty (`l2` = 0), else a warning."""
         check_connected(self.items, self.adjacency, l2)
 

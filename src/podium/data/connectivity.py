@@ -28,8 +28,11 @@ def groups_of(items: Sequence[Hashable], labels: np.ndarray) -> list[tuple[Hasha
     return sorted((tuple(group) for group in members), key=len, reverse=True)
 
 
-def check_connected(items: Sequence[Hashable], a: Adjacency, l2: float) -> None:
-    """Say which items the votes cannot place: an `InputError` without a penalty (`l2` = 0), else a warning."""
+def check_connected(items: Sequence[Hashable], a: Adjacency, l2: float | None) -> None:
+    """Say which items the votes cannot place: an `InputError` without a penalty (`l2` = 0), else a warning.
+
+    `l2` is None when the penalty comes from the data.
+    """
     if a.is_strongly_connected:
         return
     groups = int(a.components.max()) + 1
@@ -43,7 +46,8 @@ def check_connected(items: Sequence[Hashable], a: Adjacency, l2: float) -> None:
     if unbounded and l2 == 0:
         raise InputError(f"{unbounded}, so no finite scores exist; set l2 > 0")
     if unbounded:
-        text = f"{unbounded}; the distance to the rest is set by l2 = {l2:g} alone, and intervals are open-ended"
+        penalty = "the penalty" if l2 is None else f"l2 = {l2:g}"
+        text = f"{unbounded}; the distance to the rest is set by {penalty} alone, and intervals are open-ended"
         warnings.warn(text, SeparationWarning, stacklevel=4)
 
 

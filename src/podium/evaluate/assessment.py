@@ -22,7 +22,7 @@ from podium.errors import InputError, PodiumError, PodiumWarning
 from podium.pairwise import METHODS, ranker
 from podium.pairwise._fit.rows import vote_rows
 from podium.ranking.ranking import Ranking
-from podium.ranking.uncertainty import quantile
+from podium.ranking.uncertainty import mean_chance_margin, quantile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -206,6 +206,7 @@ def _predicted(
         margin = margin + model.side_effect_
     if test.covariates is not None and hasattr(model, "with_covariates"):
         margin = margin + test.covariates @ getattr(model, "covariate_coef_", model.coef_)
+    margin = mean_chance_margin(margin, _margin_variance(model.ranking_, test.items, left, right))
     ties = getattr(model, "tie_strength_", None) or 0.0
     if ties:  # Davidson's expected points: the chance of a win and half that of a tie
         top = np.maximum(np.abs(margin) / 2, 0.0)
@@ -220,6 +221,17 @@ def _scores(ranking: Ranking, items: Sequence[Hashable]) -> Floats:
     known = dict(zip(ranking.items, ranking.scores.tolist(), strict=True))
     middle = float(ranking.scores.mean())
     return np.array([known.get(item, middle) for item in items]) / ranking.unit
+
+
+def _margin_variance(ranking: Ranking, items: Sequence[Hashable], left: NDArray[Any], right: NDArray[Any]) -> Floats:
+    """How well the margins are known, under a prior from the votes; 0 without one, and for items it has not seen."""
+    if ranking.posterior is None:
+        return np.zeros(len(left))
+    place = {item: k for k, item in enumerate(ranking.items)}
+    codes = np.array([place.get(item, -1) for item in items])
+    one, other = codes[left], codes[right]
+    known: Floats = ranking.difference_variance(np.maximum(one, 0), np.maximum(other, 0))
+    return np.where((one >= 0) & (other >= 0), known, 0.0)
 
 
 def _logistic(margin: Floats) -> Floats:

@@ -29,7 +29,7 @@ __all__ = ["Differences", "Standing", "compare_rankings", "read_settings", "sett
 Floats = NDArray[np.float64]
 
 IDLE = ("max_iter", "tol")  # parameters that do not change what is estimated
-SHIFTS = ("scale", "anchor")  # settings that only stretch or shift the scores
+SHIFTS = ("scale", "anchor", "sd")  # settings that only stretch or shift the scores, or follow from the votes
 
 
 def settings_of(model: Any) -> str:
@@ -42,6 +42,7 @@ def settings_of(model: Any) -> str:
     names = {name: method for method, (_, name) in METHODS.items()}
     told: dict[str, Any] = {"method": names.get(type(model).__name__, type(model).__name__)}
     told |= {name: getattr(model, name) for name in inspect.signature(type(model)).parameters if name not in IDLE}
+    told["sd"] = getattr(model, "sd_", None)  # what a penalty from the votes came to
     told["features"] = ",".join(getattr(model, "feature_names_", ())) or None
     told["covariates"] = ",".join(getattr(model, "covariate_names_", ())) or None
     return shlex.join(f"{name}={_word(value)}" for name, value in told.items() if value is not None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Hashable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from numbers import Real
 from typing import Any, Self
 
@@ -16,17 +16,20 @@ from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
 from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, SeparationWarning
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
+from podium.pairwise._fit.prior import Prior, adjacency_rows, choose_prior
 from podium.pairwise._fit.rows import pull_rows, vote_rows
 from podium.pairwise._fit.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton, penalty_share
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Evidence, extra_std_errors
+from podium.ranking.uncertainty import Evidence, extra_std_errors, mean_chance_margin
 
 __all__ = ["BradleyTerry"]
 
 Floats = NDArray[np.float64]
 
 RULES = 0.1  # share by which scores grow per e-fold less of the penalty, from which it is remarked on
+PLAIN_L2, LEAST_L2 = 1e-3, 1e-6  # what stands in for no penalty where the votes bound no score, for a hard fit and any
+NODES = 20  # of a mean over the posterior
 SCALES = {"log-odds": (1.0, 0.0), "elo": (400.0 / math.log(10.0), 1000.0)}
 
 
@@ -42,8 +45,10 @@ class BradleyTerry:
 
     Parameters
     ----------
-    l2 : float
-        Pull towards zero. With 0, some data have no finite optimum; `fit` then says so.
+    l2 : float or "auto"
+        Pull towards zero. "auto" takes it from the votes: scores are draws from N(0, s²), l2 = 1/(2s²), with the s that
+        the votes speak for (see the attribute `sd_`). Score intervals stay those of the likelihood; ranks, chances and
+        probabilities are the posterior's. With 0, some data have no finite optimum; `fit` then says so.
     ties : "half" or "davidson"
         Count a tie as half a win for both, or model it: Davidson (1970), with one more parameter ν.
     side_effect : bool
@@ -61,6 +66,10 @@ class BradleyTerry:
     Attributes
     ----------
     ranking_ : Ranking
+    l2_ : float
+        The penalty used. Weights that are not counts enter "auto" as w·Σw/Σw².
+    sd_ : float or None
+        With "auto" the standard deviation s of the true scores, in log-odds.
     n_iter_, converged_, solver_ : how the optimum was found: "coordinate", "dense", "banded" or "pcg"
     side_effect_, side_effect_std_error_ : float, in log-odds; 0 and None without `side_effect`
     tie_strength_ : float
@@ -80,7 +89,7 @@ class BradleyTerry:
     def __init__(
         self,
         *,
-        l2: float = 1e-3,
+        l2: float | str = 1e-3,
         ties: str = "half",
         side_effect: bool = False,
         anchor: tuple[Hashable, float] | Mapping[Hashable, float] | None = None,
@@ -99,15 +108,14 @@ class BradleyTerry:
     def fit(self, comparisons: Comparisons) -> Self:
         """Find the scores of the items of `comparisons`."""
         self._check(comparisons)
-        comparisons.check_connected(self.l2)
+        auto = self.l2 == "auto"
+        comparisons.check_connected(None if auto else float(self.l2))
         model = _Model(comparisons, self.ties, self.side_effect)
         model.check_design()
-        found = model.solve(self.l2, self.tol, self.max_iter)
-        if not found.converged:
-            raise ConvergenceError(
-                f"no optimum in {self.max_iter} steps of {found.solver}: expected and observed wins still differ by "
-                f"{found.gap:.1e} of an item's votes; raise l2=, now {self.l2:g} (or max_iter=, tol=)"
-            )
+        prior = model.prior(self.max_iter) if auto else None
+        self.sd_ = None if prior is None else prior.sd
+        self.l2_ = float(self.l2) if prior is None else prior.l2 / model.votes_per_weight
+        found = model.optimum(self.l2_, self.tol, self.max_iter, prior)
         self.n_iter_, self.solver_, self.converged_ = found.n_iter, found.solver, True
         self._extras = found.extras
         self._columns = model.columns
@@ -128,7 +136,10 @@ class BradleyTerry:
         self.ranking_ = Ranking(
             comparisons.items,
             scores,
-            evidence=partial(model.evidence, found, self.l2),
+            evidence=partial(model.likelihood, found, self.tol, self.max_iter)
+            if auto
+            else partial(model.evidence, found, self.l2_),
+            posterior=partial(model.posterior, found, self.l2_) if auto else None,
             unit=unit,
             record=comparisons.record,
             uncertainty=clusters[0],
@@ -136,12 +147,14 @@ class BradleyTerry:
             note=note,
         )
         model.warn_of_separation(found)
-        model.warn_of_penalty(found, self.l2, ~open_ended)
+        if not auto:
+            model.warn_of_penalty(found, self.l2_, ~open_ended)
         return self
 
     def _check(self, comparisons: Comparisons) -> None:
         as_comparisons(comparisons)
-        number_option("l2", self.l2, least=0)
+        if not (isinstance(self.l2, str) and self.l2 == "auto"):
+            number_option("l2", self.l2, least=0, more=", or 'auto'")
         number_option("tol", self.tol, above=0)
         number_option("max_iter", self.max_iter, least=1, whole=True)
         if self.ties not in ("half", "davidson"):
@@ -173,6 +186,19 @@ class BradleyTerry:
     def _chances(self, a: Hashable, b: Hashable) -> tuple[float, float]:
         self._fitted()
         margin = (self.ranking_.score(a) - self.ranking_.score(b)) / self.ranking_.unit
+        if self.sd_ is not None:
+            places = (np.array([self.ranking_.items.index(item)]) for item in (a, b))
+            variance = float(self.ranking_.difference_variance(*places)[0])
+            if not self.tie_strength_:
+                margin = float(mean_chance_margin(np.array(margin), np.array(variance)))
+            else:
+                node, share = np.polynomial.hermite_e.hermegauss(NODES)
+                each = [self._chances_at(margin + math.sqrt(variance) * z) for z in node.tolist()]
+                win, tie = share @ np.array(each) / share.sum()
+                return float(win), float(tie)
+        return self._chances_at(margin)
+
+    def _chances_at(self, margin: float) -> tuple[float, float]:
         tie = (self.tie_strength_ or 0.0) / math.exp(abs(margin) / 2)  # all three over the larger of the two
         win, loss = math.exp(min(margin, 0.0)), math.exp(min(-margin, 0.0))
         if not self.tie_strength_:
@@ -253,25 +279,96 @@ class _Model:
             self.davidson = tied > 0  # without ties ν = 0 and this is plain Bradley-Terry
             self.columns += ("tie",) if self.davidson else ()
 
-    def solve(self, l2: float, tol: float, max_iter: int) -> Solution:
+    def optimum(self, l2: float, tol: float, max_iter: int, start: Prior | None = None) -> Solution:
+        """The optimum at a penalty, or a `ConvergenceError`."""
+        begin = (None, None) if start is None else (start.scores, start.extras)
+        found = self.solve(l2, tol, max_iter, *begin)
+        if not found.converged:
+            raise ConvergenceError(
+                f"no optimum in {max_iter} steps of {found.solver}: expected and observed wins still differ by "
+                f"{found.gap:.1e} of an item's votes; raise l2=, now {l2:g} (or max_iter=, tol=)"
+            )
+        return found
+
+    def solve(
+        self, l2: float, tol: float, max_iter: int, scores: Floats | None = None, extras: Floats | None = None
+    ) -> Solution:
+        """Go to the optimum, from scores and extra parameters near it if known."""
         c = self.comparisons
         a = c.adjacency
         if not self.columns:
-            found = coordinate_newton(a, l2, tol, max_iter)
+            found = coordinate_newton(a, l2, tol, max_iter, scores=scores)
             if found.converged:
                 return found
             rows, loss, start, extras = *self._rows(c.covariates is not None), found.scores, None
         else:
             rows, loss = self._rows(c.covariates is not None)
-            start = coordinate_newton(a, l2, 0.01, 20).scores
-            extras = np.zeros(len(self.columns))
-            if self.davidson:
+            start = coordinate_newton(a, l2, 0.01, 20).scores if scores is None else scores
+            known, extras = extras, np.zeros(len(self.columns))
+            if known is not None:
+                extras = known
+            elif self.davidson:
                 tied = float(c.pairs.ties.sum())
                 extras[-1] = math.log(2.0 * tied / (float(c.pairs.total.sum()) - tied))
         return newton(rows, loss, l2, tol, max_iter, votes=a.sums[1], scores=start, extras=extras)
 
-    def _rows(self, by_vote: bool) -> tuple[Rows, LogisticRows | DavidsonRows]:
-        """The rows of the loss: pairs, or single votes where covariates differ between them."""
+    @cached_property
+    def votes_per_weight(self) -> float:
+        """Σw/Σw²: how many votes a weight of 1 is worth; exactly 1 when weights are counts."""
+        if self.comparisons.weight is None and self.comparisons.weight_sq is None:
+            return 1.0
+        p = self.comparisons.pairs
+        squares = float((p.left_wins_sq + p.right_wins_sq + p.ties_sq).sum())
+        return float(p.total.sum()) / squares
+
+    def prior(self, max_iter: int) -> Prior:
+        """The spread of the true scores that the votes speak for."""
+        worth, c = self.votes_per_weight, self.comparisons
+        if self.columns:
+            rows, loss = self._rows(c.covariates is not None, worth)
+        else:
+            rows, loss = adjacency_rows(c.adjacency, worth)
+
+        def fit(l2: float, tol: float, scores: Floats | None, extras: Floats | None) -> tuple[Floats, Floats]:
+            found = self.solve(l2 / worth, tol, max_iter, scores, extras)
+            return found.scores, found.extras
+
+        points, votes = c.adjacency.sums
+        return choose_prior(rows, loss, fit, points=worth * points, votes=worth * votes)
+
+    def likelihood(self, near: Solution, tol: float, max_iter: int) -> Evidence:
+        """Evidence of the likelihood alone: what keeps scores finite where the votes do not is next to nothing."""
+        bounded = self.comparisons.adjacency.is_strongly_connected
+        l2 = 0.0 if bounded else LEAST_L2 / self.votes_per_weight
+        found = self.solve(l2, tol, max_iter, near.scores, near.extras)
+        if not found.converged:
+            l2 = PLAIN_L2 / self.votes_per_weight
+            found = self.optimum(l2, tol, max_iter)
+        return self.evidence(found, l2)
+
+    def posterior(self, found: Solution, l2: float) -> Evidence:
+        """Curvature of loss and prior at the optimum, with votes for weights."""
+        worth, c = self.votes_per_weight, self.comparisons
+        rows, loss = self._rows(c.covariates is not None, worth)
+        point = evaluate(rows, loss, worth * l2, found.scores, found.extras)
+        extra, groups = len(found.extras) > 0, c.adjacency.components
+        return Evidence(
+            rows.n,
+            rows.left,
+            rows.right,
+            point.curvature,
+            ridge=2.0 * worth * l2,
+            border=np.ascontiguousarray(point.border) if extra else None,
+            corner=point.corner if extra else None,
+            scores=found.scores,
+            groups=groups if groups.any() else None,
+        )
+
+    def _rows(self, by_vote: bool, worth: float = 1.0) -> tuple[Rows, LogisticRows | DavidsonRows]:
+        """The rows of the loss: pairs, or single votes where covariates differ between them.
+
+        A weight of 1 is `worth` so many votes.
+        """
         c, n = self.comparisons, len(self.comparisons.items)
         if by_vote:
             left, right, outcome, weight = vote_rows(c)
@@ -281,6 +378,8 @@ class _Model:
             left, right = p.left, p.right
             wins, losses, ties = (np.asarray(v, dtype=np.float64) for v in (p.left_wins, p.right_wins, p.ties))
         rows = Rows(n, left, right, self._design(len(left)))
+        if worth != 1.0:
+            wins, losses, ties = worth * wins, worth * losses, worth * ties
         if self.davidson:
             return rows, DavidsonRows(wins, losses, ties)
         return rows, LogisticRows(wins + 0.5 * ties, wins + losses + ties)

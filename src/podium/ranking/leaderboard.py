@@ -13,7 +13,7 @@ from podium.text import number, storable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COLUMNS", "frame", "remarks", "sure_cells", "unit_word"]
+__all__ = ["COLUMNS", "frame", "prior_words", "remarks", "sure_cells", "unit_word"]
 
 # Columns of the table, with their polars types.
 COLUMNS = {
@@ -78,6 +78,15 @@ def remarks(evidence: Evidence, asked: Source, used: Source, fixed: str) -> list
     if kind == "hessian" and asked[0] != "hessian" and not evidence.counted:
         told.append("weights are not counts, but this ranker gives no other errors: they may be too small")
     return told
+
+
+def prior_words(sd: float) -> str:
+    """What a penalty from the votes did to the scores.
+
+    >>> prior_words(0.8)
+    'few votes pull a score towards the mean: true scores seem to lie about 0.80 log-odds from it (l2=auto)'
+    """
+    return f"few votes pull a score towards the mean: true scores seem to lie about {sd:.2f} log-odds from it (l2=auto)"
 
 
 def unit_word(unit: float) -> str:

@@ -42,6 +42,9 @@ class Ranking:
     scores : array of float, aligned with `items`; higher is better
     evidence : Evidence, a function that returns one (called on first use), or None
         None when the ranker has no likelihood: intervals are then refused.
+    posterior : Evidence, a function that returns one, or None
+        For scores under a prior from the data: the curvature of loss and prior. `evidence` is then that of the
+        likelihood, with its own optimum; score intervals come from it, ranks and probabilities from the posterior.
     unit : float
         Units of `scores` per log-odds: 400 / ln 10 on the Elo scale.
     record : (wins, losses, ties), a function that returns them, or None
@@ -72,6 +75,7 @@ class Ranking:
         scores: Any,
         *,
         evidence: Evidence | Callable[[], Evidence] | None = None,
+        posterior: Evidence | Callable[[], Evidence] | None = None,
         unit: float = 1.0,
         record: Record | Callable[[], Record] | None = None,
         uncertainty: str = "auto",
@@ -94,6 +98,8 @@ class Ranking:
         self.cluster = cluster
         self.note = note
         self._evidence = evidence
+        self._posterior = posterior
+        self._posterior_spread: Spread | None = None
         self._record = record
         self._spread: Spread | None = None
         self._index: dict[Hashable, int] | None = None
@@ -131,6 +137,13 @@ class Ranking:
         return self._evidence
 
     @property
+    def posterior(self) -> Evidence | None:
+        """Curvature of the loss and of the prior that the scores were found under; None without a prior."""
+        if callable(self._posterior):
+            self._posterior = self._posterior()
+        return self._posterior
+
+    @property
     def record(self) -> Record | None:
         """Wins, losses and ties of each item, as sums of weights; None when the ranker keeps no record."""
         if callable(self._record):
@@ -158,8 +171,14 @@ class Ranking:
         """Covariance of the scores, the mean held fixed, in log-odds; None with too many items or no likelihood."""
         return None if self.evidence is None else self._known_spread().covariance
 
-    def intervals(self, level: float = 0.95, reference: Hashable = None) -> tuple[np.ndarray, np.ndarray]:
+    def intervals(
+        self, level: float = 0.95, reference: Hashable = None, kind: str = "confidence"
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the lower and upper bounds of every score, with the reference's score held fixed.
+
+        `kind="confidence"` gives the intervals of the likelihood, which hold each true score, the best one's too. With
+        a penalty from the data (`l2="auto"`) scores are pulled together and these intervals lie around the scores
+        without it; `kind="credible"` then gives the posterior's, which are right on average over items.
 
         `reference` is None or "mean" (of all items, or of those with bounded scores) or an item: the bounds are then
         those of the difference to that item, laid around the scores, and the item itself has none to either side. An
@@ -167,8 +186,13 @@ class Ranking:
         if the two scores were independent.
         """
         width = how_sure.quantile(level)
-        spread = self._known_spread()
-        lower, upper = spread.bounds(self._plain_scores(), width, self._reference(reference))
+        fixed = self._reference(reference)
+        if kind == "credible":
+            lower, upper = self._credible().bounds(self._plain_scores(), width, fixed)
+        elif kind == "confidence":
+            lower, upper = self._known_spread().bounds(self._likelihood_scores(fixed), width, fixed)
+        else:
+            raise InputError(f"kind={kind!r} is not known; use 'confidence' or 'credible'")
         return self.unit * lower, self.unit * upper
 
     def rank_intervals(self, level: float = 0.95, simultaneous: bool = False) -> tuple[np.ndarray, np.ndarray]:
@@ -177,7 +201,10 @@ class Ranking:
         An item is counted above another when the interval of their difference lies above zero. Each interval holds with
         probability `level` on its own; with `simultaneous=True` all of them do at once.
         """
-        return how_sure.rank_intervals(self._plain_scores(), self._known_spread(), level, simultaneous)
+        best, worst = how_sure.rank_intervals(*self._view(), level, simultaneous)
+        if self.posterior is not None:  # errors from elsewhere are about scores that lie elsewhere, too
+            best, worst = np.minimum(best, self.ranks), np.maximum(worst, self.ranks)
+        return best, worst
 
     def tiers(self, level: float = 0.95) -> list[tuple[Hashable, ...]]:
         """Return groups of items, best first, that the votes do not tell apart from the first of the group."""
@@ -189,7 +216,7 @@ class Ranking:
 
     def tier_numbers(self, level: float = 0.95) -> np.ndarray:
         """Return the tier of each item, from 1, aligned with `items`."""
-        return how_sure.tiers(self._plain_scores(), self._known_spread(), level)
+        return how_sure.tiers(*self._view(), level)
 
     def probability_above(self, one: Hashable, other: Hashable) -> float:
         """Return the confidence that `one` is truly above `other`; not the chance to win a single comparison.
@@ -197,18 +224,18 @@ class Ranking:
         NaN when one of them only won or only lost: where its score lies, the votes do not say.
         """
         places = self._place(one), self._place(other)
-        return how_sure.probability_above(self._plain_scores(), self._known_spread(), *places)
+        return how_sure.probability_above(*self._view(), *places)
 
     def probability_best(self) -> np.ndarray:
         """Return the confidence that each item is truly first, by simulation; the values sum to one.
 
         Items that only won or only lost have NaN, and the others' values are about being first among themselves.
         """
-        return how_sure.probability_best(self._plain_scores(), self._known_spread())
+        return how_sure.probability_best(*self._view())
 
     def top_set(self, k: int, level: float = 0.95) -> tuple[Hashable, ...]:
         """Return items, best first, among which all of the true top `k` are with probability at least `level`."""
-        inside = how_sure.top_set(self._plain_scores(), self._known_spread(), k, level)
+        inside = how_sure.top_set(*self._view(), k, level)
         return tuple(self.items[i] for i in self._best_first() if inside[i])
 
     def with_uncertainty(
@@ -236,6 +263,7 @@ class Ranking:
             self.items,
             self.scores,
             evidence=known,
+            posterior=self._posterior,
             unit=self.unit,
             record=self._record,
             uncertainty=kind,
@@ -313,7 +341,10 @@ class Ranking:
             return ["no intervals: this ranking has scores only"]
         if not self._quick:
             return ["intervals are computed when asked for: .intervals(), .rank_intervals(), .to_frame()"]
-        return leaderboard.remarks(self.evidence, (self.uncertainty, self.cluster), self._source(), self.held_fixed)
+        told = leaderboard.remarks(self.evidence, (self.uncertainty, self.cluster), self._source(), self.held_fixed)
+        if self.posterior is not None:
+            told.append(leaderboard.prior_words(self.posterior.ridge**-0.5))
+        return told
 
     @property
     def held_fixed(self) -> str:
@@ -349,12 +380,13 @@ class Ranking:
             "cluster": self.cluster,
             "note": self.note,
             "_evidence": self.evidence,
+            "_posterior": self.posterior,
             "_record": self.record,
             "_spread": self._spread if self.uncertainty == "bootstrap" else None,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update(state, _index=None)
+        vars(self).update({"_posterior": None} | state, _index=None, _posterior_spread=None)
         self.scores.setflags(write=False)
 
     def _best_first(self) -> np.ndarray:
@@ -364,6 +396,44 @@ class Ranking:
         """Scores in log-odds, where the spread is."""
         plain: np.ndarray = self.scores / self.unit
         return plain
+
+    def _likelihood_scores(self, fixed: int | None = None) -> np.ndarray:
+        """Where confidence intervals lie: at the scores, or with a posterior at those that the likelihood alone gives.
+
+        These have the same mean over the items with bounded scores, or the same score of the item held fixed.
+        """
+        scores, known = self._plain_scores(), self._require_evidence()
+        if self.posterior is None or known.scores is None:
+            return scores
+        ends = self._known_spread().open_ended
+        held = np.arange(len(self)) if ends is None or ends.all() else np.flatnonzero(~ends)
+        held = held if fixed is None else np.array([fixed])
+        moved: np.ndarray = known.scores + (scores[held].mean() - known.scores[held].mean())
+        return moved
+
+    def _credible(self) -> Spread:
+        if self.posterior is None:
+            raise InputError("credible intervals need a prior: use l2='auto', or kind='confidence'")
+        if self._posterior_spread is None:
+            self._posterior_spread = how_sure.posterior_spread(self.posterior)
+        return self._posterior_spread
+
+    def _view(self) -> tuple[np.ndarray, Spread]:
+        """Scores and spread that ranks and probabilities are read from: the posterior, unless errors were named."""
+        if self.posterior is not None and self.uncertainty == "auto":
+            return self._plain_scores(), self._credible()
+        return self._likelihood_scores(), self._known_spread()
+
+    def difference_variance(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+        """Posterior variance of score differences between items by place, in squared log-odds; 0 without a prior."""
+        if self.posterior is None:
+            return np.zeros(np.broadcast(one, other).shape)
+        spread = self._credible()
+        total = spread.variance[one] + spread.variance[other]
+        if spread.covariance is not None:
+            total = total - 2.0 * spread.covariance[one, other]
+        kept: np.ndarray = np.maximum(total, 0.0)
+        return kept
 
     def _place(self, item: Hashable) -> int:
         if self._index is None:

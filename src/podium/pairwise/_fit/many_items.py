@@ -19,14 +19,14 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.kernels.evidence import (
+from podium.kernels.pairwise.bradley_terry import scatter_sum
+from podium.kernels.pairwise.evidence import (
     first_gaps,
     first_precisions,
     laplacian_columns,
     precisions_given,
     precisions_taken,
 )
-from podium.kernels.pairwise.bradley_terry import scatter_sum
 from podium.numeric import conjugate_gradients
 
 __all__ = ["SparseInverse"]

@@ -31,13 +31,14 @@ from typing import Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.kernels.evidence import contract_logistic, logistic_shape
+from podium.data.pairs import Adjacency
 from podium.kernels.pairwise.bradley_terry import scatter_difference
+from podium.kernels.pairwise.evidence import contract_logistic, logistic_shape, pair_rows
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.many_items import SparseInverse
 from podium.pairwise._fit.solvers import Rows, evaluate
 
-__all__ = ["MAX_DENSE_ITEMS", "Prior", "choose_prior", "log_evidence"]
+__all__ = ["MAX_DENSE_ITEMS", "Prior", "adjacency_rows", "choose_prior", "log_evidence"]
 
 Floats = NDArray[np.float64]
 RowLosses: TypeAlias = LogisticRows | DavidsonRows
@@ -72,6 +73,17 @@ class Prior:
     def l2(self) -> float:
         """The penalty that says the same: 1/(2s²)."""
         return 0.5 / self.sd**2
+
+
+def adjacency_rows(a: Adjacency, scale: float = 1.0) -> tuple[Rows, LogisticRows]:
+    """The pairs of an adjacency as rows of a logistic loss, every vote counted `scale` times."""
+    m = len(a.partner) // 2
+    left, right = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int32)
+    points, total = np.empty(m), np.empty(m)
+    pair_rows(a.start, a.partner, a.wins, a.total, left, right, points, total)
+    if scale != 1.0:
+        points, total = scale * points, scale * total
+    return Rows(len(a), left, right), LogisticRows(points, total)
 
 
 class Inverse(Protocol):

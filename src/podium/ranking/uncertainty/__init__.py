@@ -7,6 +7,7 @@ and `rank_intervals`, `tiers`, `probability_above`, `probability_best` and `top_
 from podium.ranking.uncertainty.dense import covariance
 from podium.ranking.uncertainty.estimate import FEW, extra_covariance, extra_std_errors, few_clusters, spread
 from podium.ranking.uncertainty.evidence import KINDS, Evidence
+from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_spread
 from podium.ranking.uncertainty.ranks import (
     Spread,
     probability_above,
@@ -28,6 +29,8 @@ __all__ = [
     "extra_covariance",
     "extra_std_errors",
     "few_clusters",
+    "mean_chance_margin",
+    "posterior_spread",
     "probability_above",
     "probability_best",
     "quantile",

@@ -55,6 +55,8 @@ class Evidence:
         Items whose score has no finite upper (they only win) or lower bound (they only lose).
     tie_strength : float
         Davidson's ν where ties are outcomes of their own, else 0: the margin of a vote follows from its pull and this.
+    groups : int array, or None
+        Group of each item, where groups were never compared with each other: a posterior's prior places them, no vote.
     """
 
     n: int
@@ -76,6 +78,7 @@ class Evidence:
     open_above: np.ndarray | None = None
     open_below: np.ndarray | None = None
     tie_strength: float = 0.0
+    groups: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         assert len(self.left) == len(self.right) == len(self.curvature), "one entry per curvature row"
