@@ -218,3 +218,40 @@ def test_counts_without_weights_are_weights():
     c = Comparisons("ab", np.array([0]), np.array([1]), count=np.array([5]))
     assert table(c) == {(0, 1): (5.0, 0.0, 0.0)}
     assert table(c + Comparisons.from_pairs([("a", "b")])) == {(0, 1): (6.0, 0.0, 0.0)}
+
+
+class TestVotesByNumber:
+    """`votes[…]` numbers single votes, whether a row is one or stands for many."""
+
+    def test_counted_rows_split_like_the_votes_they_stand_for(self):
+        rng = np.random.default_rng(0)
+        counted = Comparisons.from_frame(
+            {"winner": list("aabc"), "loser": list("bccb"), "count": [3, 1, 4, 2], "weight": [1.0, 2.0, 0.5, 1.5]}
+        )
+        each = np.repeat(np.arange(4), counted.count)
+        assert len(counted) == counted.shape[0] == 10
+        for numbers in (rng.permutation(10)[:6], slice(2, 9, 3), rng.random(10) < 0.5, np.array([1, 1, 1, 9]), [4, 0]):
+            part = counted[numbers]
+            chosen = each[numbers]
+            assert len(part) == len(chosen)
+            weights = np.array([1.0, 2.0, 0.5, 1.5])[chosen]
+            wins = np.zeros((3, 3))
+            np.add.at(wins, (counted.left[chosen], counted.right[chosen]), weights)
+            found = np.zeros((3, 3))
+            np.add.at(found, (part.left, part.right), part.weight)
+            assert_allclose(found, wins)
+            assert part.weight_squares().sum() == pytest.approx((weights**2).sum())
+
+    def test_single_votes_keep_their_order_and_repeats(self):
+        votes = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a")])
+        assert votes[[2, 0, 0]].left.tolist() == [2, 0, 0]
+        assert votes[1].left.tolist() == [1]
+        assert votes[np.array([0, 1]), ...].right.tolist() == [1, 2]
+
+    def test_folds_of_scikit_learn_split_votes(self):
+        from sklearn.model_selection import KFold
+        from sklearn.utils import _safe_indexing
+
+        votes = Comparisons.from_frame({"winner": list("ab"), "loser": list("ba"), "count": [7, 3]})
+        sizes = [(len(_safe_indexing(votes, a)), len(_safe_indexing(votes, b))) for a, b in KFold(5).split(votes)]
+        assert sizes == [(8, 2)] * 5

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from podium import Comparisons
-from podium.data.splits import take
 from podium.errors import InputError
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.counting import WinRate
@@ -242,8 +241,8 @@ def test_rows_of_weight_zero_go_and_their_items_stay():
 
 def test_every_second_row_is_taken():
     c = Comparisons(**GOOD)
-    part = take(c, slice(None, None, 2))
+    part = c.take(slice(None, None, 2))
     assert_good(part)
     assert part.left.tolist() == [0, 2]
     with thin_data():
-        BradleyTerry().fit(take(Comparisons.from_pairs([("a", "b"), ("b", "a"), ("b", "a")]), slice(None, None, 2)))
+        BradleyTerry().fit(Comparisons.from_pairs([("a", "b"), ("b", "a"), ("b", "a")]).take(slice(None, None, 2)))

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from podium import RABF, BradleyTerry, Comparisons, Ranking
-from podium.data.splits import deal, share
+from podium.data.splits import deal
 from podium.errors import InputError
 from podium.evaluate.assessment import assess, calibration, known_methods
 from podium.evaluate.differences import Standing, compare_rankings, holm
@@ -138,8 +138,8 @@ def test_held_out_votes_are_predicted_by_the_chances_of_the_model_itself(name, m
     found = assess(votes, {name: OWN_CHANCES[name]}, folds=3, seed=1, **given)
     hands = deal(votes, 3, np.random.default_rng(1))
     for fold in range(3):
-        model = OWN_CHANCES[name]().fit(share(votes, hands.sum(axis=1) - hands[:, fold]), **given)
-        expected = chances_by_hand(model, share(votes, hands[:, fold]))
+        model = OWN_CHANCES[name]().fit(votes.share(hands.sum(axis=1) - hands[:, fold]), **given)
+        expected = chances_by_hand(model, votes.share(hands[:, fold]))
         assert found.log_loss[name][fold] == pytest.approx(expected, rel=1e-9)
 
 
@@ -150,7 +150,7 @@ def test_held_out_votes_of_judges_are_predicted_by_the_judges_own_chances():
     crowd = ranker("crowd")
     found = assess(votes, {"crowd": crowd}, folds=2, seed=1)
     hands = deal(votes, 2, np.random.default_rng(1))
-    model, test = crowd().fit(share(votes, hands[:, 1])), share(votes, hands[:, 0])
+    model, test = crowd().fit(votes.share(hands[:, 1])), votes.share(hands[:, 0])
     loss = [
         math.log(model.win_probability(test.items[i], test.items[j], judge=test.judges[k]))
         for i, j, k in zip(test.left, test.right, test.judge, strict=True)
@@ -163,8 +163,8 @@ def test_full_rankings_are_never_torn():
     votes = Comparisons.from_rankings(rankings)
     hands = deal(votes, 3, np.random.default_rng(0))
     for fold in range(3):
-        inside = set(share(votes, hands[:, fold]).group.tolist())
-        outside = set(share(votes, hands.sum(axis=1) - hands[:, fold]).group.tolist())
+        inside = set(votes.share(hands[:, fold]).group.tolist())
+        outside = set(votes.share(hands.sum(axis=1) - hands[:, fold]).group.tolist())
         assert not inside & outside
     assert assess(votes, ["win-rate"], folds=3).folds == 3
 

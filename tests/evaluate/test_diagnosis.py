@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from podium import BradleyTerry, Comparisons
-from podium.data.splits import deal, share, take
+from podium.data.splits import deal
 from podium.errors import InputError
 from podium.evaluate.diagnosis import diagnose, score_history
 
@@ -116,7 +116,7 @@ def test_dropping_an_item_is_a_refit_without_it():
     kept = (comparisons.left != 2) & (comparisons.right != 2)
     others = [0, 1, 3, 4, 5]
     with thin_data():  # the item that is left out is on its own
-        before, after = (BradleyTerry().fit(c).ranking_.scores[others] for c in (comparisons, take(comparisons, kept)))
+        before, after = (BradleyTerry().fit(c).ranking_.scores[others] for c in (comparisons, comparisons.take(kept)))
     swaps = sum((before[a] - before[b]) * (after[a] - after[b]) < 0 for a in range(5) for b in range(a))
     shift = np.abs((after - after.mean()) - (before - before.mean())).max()
     frame = diagnose(comparisons, replicates=1, splits=1).influence
@@ -145,7 +145,7 @@ def test_the_last_point_of_the_history_is_the_ranking():
     history = score_history(comparisons, points=8)
     assert history.votes.tolist() == [50, 100, 150, 200, 250, 300, 350, 400]
     assert_allclose(history.scores[-1], BradleyTerry().fit(comparisons).ranking_.scores, atol=1e-4)
-    half = BradleyTerry().fit(take(comparisons, slice(200))).ranking_.scores
+    half = BradleyTerry().fit(comparisons.take(slice(200))).ranking_.scores
     assert_allclose(history.scores[3], half, atol=1e-4)
 
 
@@ -163,7 +163,7 @@ def test_dealt_votes_are_all_the_votes(given_votes, parts, seed):
     n, rows = given_votes
     comparisons = as_comparisons(n, rows * parts * 2)
     hands = deal(comparisons, parts, np.random.default_rng(seed))
-    dealt = [share(comparisons, hands[:, k]) for k in range(parts)]
+    dealt = [comparisons.share(hands[:, k]) for k in range(parts)]
     assert sum(map(len, dealt)) == len(comparisons)
     assert max(map(len, dealt)) - min(map(len, dealt)) <= 1
     total = dealt[0]
@@ -179,7 +179,7 @@ def test_counts_and_weights_are_split_in_proportion():
         ordered=False,
     )  # fmt: skip
     hands = deal(comparisons, 2, np.random.default_rng(0))
-    half, rest = (share(comparisons, hands[:, k]) for k in (0, 1))
+    half, rest = (comparisons.share(hands[:, k]) for k in (0, 1))
     assert (half.count + rest.count).tolist() == [400, 600]
     assert_allclose(half.weight / half.count, [0.5, 1.0])
     assert_allclose(half.weight_sq + rest.weight_sq, [100.0, 600.0])
@@ -231,13 +231,13 @@ def test_history_and_influence_are_refits_with_the_settings_of_the_model(setting
     model = BradleyTerry(**settings).fit(all_votes)
     history = score_history(all_votes, model, points=4)
     assert_allclose(history.scores[-1], model.ranking_.scores)
-    early = BradleyTerry(**settings).fit(take(all_votes, slice(int(history.votes[1]))))
+    early = BradleyTerry(**settings).fit(all_votes.take(slice(int(history.votes[1]))))
     assert_allclose(history.scores[1], early.ranking_.scores, atol=1e-3 * model.ranking_.unit)
     found = diagnose(all_votes, model, replicates=1, splits=1)
     assert found.leader == model.ranking_.order[0]
     for row in found.influence.filter(found.influence["kind"] == "judge").to_dicts():
         kept = all_votes.judge != all_votes.judges.index(row["dropped"])
-        refitted = BradleyTerry(**settings).fit(take(all_votes, kept)).ranking_
+        refitted = BradleyTerry(**settings).fit(all_votes.take(kept)).ranking_
         assert row["leader"] == refitted.order[0]
         place = model.ranking_.items.index(row["moved"])
         assert (row["rank_before"], row["rank_after"]) == (model.ranking_.ranks[place], refitted.ranks[place])

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from podium import RABF, Comparisons
-from podium.data.splits import take
 from podium.errors import InputError, NotFittedError
 from podium.evaluate.feature_diagnosis import learning_curve, residual_norm, residual_outliers
 from podium.show.feature_plots import coefficients, learning_curves, outliers
@@ -62,7 +61,7 @@ def test_a_learning_curve_is_of_the_chances_of_the_model_itself(options):
         curve = learning_curve(votes, features, sizes=(0.8,), splits=1, seed=4, **options)
         order = np.random.default_rng(4).permutation(100)
         held = order[80:]
-        model = RABF(**options).fit(take(votes, order[:80]), features)
+        model = RABF(**options).fit(votes.take(order[:80]), features)
         losses = []
         for k in held:
             if covariates is None:

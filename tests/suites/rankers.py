@@ -173,7 +173,7 @@ class RankerSuite:
         if case.sequential:
             pytest.skip("reads votes in order")
         c = on_sides(data(m=40), np.arange(40) % 2 == 0)
-        assert_same_answers(case, c, c._rows(np.random.default_rng(2).permutation(40)))
+        assert_same_answers(case, c, c.take(np.random.default_rng(2).permutation(40)))
 
     @pytest.mark.parametrize("sided", [False, True])
     def test_a_vote_of_weight_five_is_one_of_two_and_one_of_three(self, case, sided):

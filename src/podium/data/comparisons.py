@@ -185,7 +185,7 @@ class Comparisons:
         if bad:
             self._complain(first_bad_row(self.left, self.right, n))
         if self.weight is not None and not self.weight.all():
-            return self._rows(np.flatnonzero(self.weight))
+            return self.take(np.flatnonzero(self.weight))
         return self
 
     def _settle_counts(self, count: NDArray[np.int64]) -> None:
@@ -377,10 +377,51 @@ class Comparisons:
             return self.weight**2
         return np.ones(len(self.left))
 
-    def _rows(self, chosen: NDArray[Any] | slice) -> Self:
-        """These rows, by number, mask or slice; all items stay."""
-        kept = {name: values[chosen] for name in COLUMNS if (values := getattr(self, name)) is not None}
-        return self._with(left=self.left[chosen], right=self.right[chosen], **kept)
+    def take(self, rows: NDArray[Any] | slice) -> Self:
+        """Return these rows, by number, mask or slice; all items stay. A row may stand for many equal votes.
+
+        >>> votes = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a")])
+        >>> len(votes.take(slice(2))), votes.take(slice(2)).items
+        (2, ('a', 'b', 'c'))
+        """
+        kept = {name: values[rows] for name in COLUMNS if (values := getattr(self, name)) is not None}
+        return self._with(left=self.left[rows], right=self.right[rows], **kept)
+
+    def share(self, counts: NDArray[np.int64]) -> Self:
+        """Return `counts[k]` of the equal votes that row k stands for; rows left with none go, all items stay."""
+        if self.count is None:
+            return self.take(np.repeat(np.arange(len(self.left)), counts))
+        part, kept = self.take(counts > 0), counts[counts > 0]
+        assert part.count is not None, "a part of counted rows is counted"
+        scale = kept / part.count
+        scaled = {
+            name: values * scale
+            for name in ("weight", "weight_sq", "margin_ss")
+            if (values := getattr(part, name)) is not None
+        }
+        return part._with(count=kept, **scaled)
+
+    def __getitem__(self, votes: Any) -> Self:
+        """Return these votes, by number, mask or slice, as scikit-learn's folds ask for them; all items stay.
+
+        Single votes are numbered in the order of the rows, also where a row stands for many: folds split votes.
+
+        >>> votes = Comparisons.from_frame({"winner": ["a", "b"], "loser": ["b", "a"], "count": [3, 1]})
+        >>> len(votes[:2]), votes[1:].count
+        (2, array([2, 1]))
+        """
+        if isinstance(votes, tuple) and votes and votes[-1] is Ellipsis:  # what scikit-learn asks an array for
+            votes = votes[0] if len(votes) == 2 else votes[:-1]
+        if self.count is None:
+            return self.take(votes if isinstance(votes, slice) else np.atleast_1d(votes))
+        chosen = np.atleast_1d(np.arange(len(self))[votes])
+        rows = np.searchsorted(np.cumsum(self.count), chosen, side="right")
+        return self.share(np.bincount(rows, minlength=len(self.left)))
+
+    @property
+    def shape(self) -> tuple[int]:
+        """The number of votes, as `len` gives it."""
+        return (len(self),)
 
     def _with(self, **columns: NDArray[Any]) -> Self:
         """The same with other columns, made from those that were checked."""

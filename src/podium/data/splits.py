@@ -1,8 +1,6 @@
-"""Parts of the votes: the first so many, all but some, or dealt out at random. Counts are split, not unrolled."""
+"""Votes dealt out at random. Counts are split, not unrolled."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,34 +8,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons
 from podium.errors import InputError
 
-__all__ = ["deal", "share", "take"]
-
-
-def take(comparisons: Comparisons, rows: NDArray[Any] | slice) -> Comparisons:
-    """Return these rows of the votes, by number, mask or slice; all items stay.
-
-    >>> votes = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a")])
-    >>> len(take(votes, slice(2))), take(votes, slice(2)).items
-    (2, ('a', 'b', 'c'))
-    """
-    return comparisons._rows(rows)
-
-
-def share(comparisons: Comparisons, counts: NDArray[np.int64]) -> Comparisons:
-    """Return the votes with `counts[k]` of the equal votes that row k stands for; rows left with none go."""
-    c = comparisons
-    part = take(c, counts > 0)
-    if c.count is None:
-        return part
-    kept = counts[counts > 0]
-    assert part.count is not None, "a part of counted rows is counted"
-    scale = kept / part.count
-    scaled = {
-        name: values * scale
-        for name in ("weight", "weight_sq", "margin_ss")
-        if (values := getattr(part, name)) is not None
-    }
-    return part._with(count=kept, **scaled)
+__all__ = ["deal"]
 
 
 def deal(comparisons: Comparisons, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
-from podium.data.splits import deal, share
+from podium.data.splits import deal
 from podium.errors import InputError, PodiumError, PodiumWarning
 from podium.pairwise import METHODS, ranker
 from podium.pairwise._fit.rows import vote_rows
@@ -129,7 +129,7 @@ def assess(
     told: dict[str, list[tuple[Floats, Floats, Floats]]] = {name: [] for name in makers}
     problems: dict[str, str] = {}
     for fold in range(folds):
-        train, test = share(comparisons, whole - hands[:, fold]), share(comparisons, hands[:, fold])
+        train, test = comparisons.share(whole - hands[:, fold]), comparisons.share(hands[:, fold])
         for name, make in makers.items():
             if name in problems:
                 continue

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
-from podium.data.splits import take
 from podium.errors import InputError
 from podium.pairwise._fit.rows import vote_rows
 from podium.pairwise._fit.solvers import Rows
@@ -107,9 +106,9 @@ def learning_curve(
     losses = np.empty((2, len(counts), splits))
     for split in range(splits):
         order = rng.permutation(rows)
-        held = take(comparisons, order[round(0.8 * rows) :])
+        held = comparisons.take(order[round(0.8 * rows) :])
         for place, count in enumerate(counts):
-            part = take(comparisons, order[:count])
+            part = comparisons.take(order[:count])
             for kind, table in enumerate((features, None)):
                 model = RABF(**options).fit(part, table, id=id if table is not None else None)
                 losses[kind, place, split] = _log_loss(model, held)

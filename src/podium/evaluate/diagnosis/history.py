@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
-from podium.data.splits import take
 from podium.errors import InputError
 from podium.evaluate.diagnosis.refit import quietly, refitting
 from podium.pairwise.bradley_terry import BradleyTerry
@@ -61,7 +60,7 @@ def score_history(
     cuts = cuts[cuts > 0]
     scores = np.full((len(cuts), len(ranking)), np.nan)
     for at, cut in zip(scores[:-1], cuts[:-1].tolist(), strict=True):
-        found = refit(take(c, slice(cut)))
+        found = refit(c.take(slice(cut)))
         if found is not None:
             at[:] = _anchored(found, model, ranking.items)
     scores[-1] = ranking.scores

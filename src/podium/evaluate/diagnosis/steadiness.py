@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
-from podium.data.splits import deal, share, take
+from podium.data.splits import deal
 from podium.errors import InputError
 from podium.evaluate.diagnosis.refit import Refit, condensed
 from podium.metrics.distances import kendall_tau
@@ -59,7 +59,7 @@ def reliability(votes: Comparisons, refit: Refit, splits: int, rng: np.random.Ge
     for _ in range(splits):
         try:
             hands = deal(votes, 2, rng)
-            halves = [refit(share(votes, hands[:, side])) for side in (0, 1)]
+            halves = [refit(votes.share(hands[:, side])) for side in (0, 1)]
         except InputError:
             return None
         if halves[0] is None or halves[1] is None:
@@ -129,7 +129,7 @@ def influence(
 
 
 def _some(votes: Comparisons, kept: NDArray[np.bool_]) -> Comparisons | None:
-    return take(votes, kept) if kept.any() else None
+    return votes.take(kept) if kept.any() else None
 
 
 def _moves(
