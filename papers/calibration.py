@@ -136,12 +136,12 @@ def adaptive(rng: np.random.Generator) -> tuple[Comparisons, np.ndarray]:
 
 def weights_as_counts(ranking: Ranking) -> Ranking:
     """The sandwich as it would be if a weight of 5 meant five votes."""
-    e = ranking.evidence
+    e = ranking.information
     assert e is not None
     return Ranking(
         ranking.items,
         ranking.scores,
-        evidence=dataclasses.replace(e, pull_weight_sq=e.pull_weight),
+        information=dataclasses.replace(e, vote_weight_sq=e.vote_weight),
         uncertainty="sandwich",
     )
 

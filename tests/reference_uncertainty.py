@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.ranking.uncertainty import Evidence
+from podium.ranking.uncertainty import Information
 
 
 def sigmoid(x):
@@ -37,20 +37,20 @@ def hessian(n, left, right, curvature, ridge):
     return matrix
 
 
-def evidence(n, left, right, won, weight, u, l2=1e-3, **more):
+def information(n, left, right, won, weight, u, l2=1e-3, **more):
     """One row per vote: what a ranker would hand over at `u`."""
     p = sigmoid(u[left] - u[right])
-    return Evidence(
+    return Information(
         n,
         left,
         right,
         weight * p * (1 - p),
         ridge=2 * l2,
-        pull_left=left,
-        pull_right=right,
-        pull=p - won,
-        pull_weight=weight,
-        pull_weight_sq=weight**2,
+        vote_left=left,
+        vote_right=right,
+        vote_gradient=p - won,
+        vote_weight=weight,
+        vote_weight_sq=weight**2,
         target=won,
         scores=u,
         **more,

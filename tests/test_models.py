@@ -27,12 +27,12 @@ def test_a_saved_model_answers_as_before(name, tmp_path):
 
 def test_every_estimator_is_in_the_suite():
     values = {
-        "Evidence",
+        "Information",
         "FeatureScale",
         "FeatureSpec",
         "Ranking",
         "RunningScale",
-        "Spread",
+        "ScoreCovariance",
         "Stream",
     }  # parts of models, tested with them
     missing = set(KNOWN) - values - {name.partition(",")[0] for name in MODELS}
@@ -188,7 +188,7 @@ def test_a_small_file_cannot_grow_without_bound(tmp_path):
         {"object": "WinRate", "state": {}},
         {"object": ["WinRate"], "state": {}},
         {"object": "Ranking", "state": {"items": {"tuple": [1, 2]}}},
-        {"object": "Evidence", "state": {"n": 2, "left": [0], "right": [7], "curvature": [1.0]}},
+        {"object": "Information", "state": {"n": 2, "left": [0], "right": [7], "curvature": [1.0]}},
         {"object": "WinRate", "state": {"prior": {"float": "one"}}},
         {"object": "WinRate", "state": {"prior": {"array": 1e400}}},
         7,
@@ -211,8 +211,8 @@ def test_a_nest_without_end_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("name", "spoil"),
     [
-        ("BradleyTerry", lambda m: (m.ranking_.record, m.ranking_.evidence.left.fill(7))),
-        ("BradleyTerry", lambda m: (m.ranking_.record, m.ranking_.evidence.right.fill(-1))),
+        ("BradleyTerry", lambda m: (m.ranking_.record, m.ranking_.information.left.fill(7))),
+        ("BradleyTerry", lambda m: (m.ranking_.record, m.ranking_.information.right.fill(-1))),
         ("Elo", lambda m: m._index.update({0: 9})),
         ("OnlineRABF", lambda m: setattr(m, "_rest", m._rest[:, :1])),
         ("OrdinalPerceptron", lambda m: setattr(m, "_W", m._W[:1])),

@@ -38,7 +38,7 @@ KNOWN: dict[str, str] = {
     "CrowdBradleyTerry": "podium.pairwise.crowd",
     "CumulativeLogit": "podium.ordinal.cumulative",
     "Elo": "podium.pairwise.elo",
-    "Evidence": "podium.ranking.uncertainty",
+    "Information": "podium.ranking.uncertainty",
     "FeatureScale": "podium.ordinal.scaling",
     "FeatureSpec": "podium.data.features",
     "Grader": "podium.ordinal.stream",
@@ -54,7 +54,7 @@ KNOWN: dict[str, str] = {
     "RankCentrality": "podium.pairwise.spectral",
     "Ranking": "podium.ranking.ranking",
     "RunningScale": "podium.ordinal.stream",
-    "Spread": "podium.ranking.uncertainty",
+    "ScoreCovariance": "podium.ranking.uncertainty",
     "Stream": "podium.multilabel.streaming",
     "WinRate": "podium.pairwise.counting",
 }
@@ -228,19 +228,27 @@ def _check_sizes(name: str, made: Any) -> None:
         raise InputError(f"the arrays of the {name} in it do not fit one another; the file is damaged")
 
 
-def _evidence_fits(evidence: Any) -> bool:
-    n, rows, pulls = evidence.n, len(evidence.left), evidence.pull_left
-    names = ("left", "right", "pull_left", "pull_right")
-    codes = [getattr(evidence, name) for name in names if getattr(evidence, name) is not None]
-    alike = [evidence.right, evidence.curvature]
+def _information_fits(information: Any) -> bool:
+    n, rows, pulls = information.n, len(information.left), information.vote_left
+    names = ("left", "right", "vote_left", "vote_right")
+    codes = [getattr(information, name) for name in names if getattr(information, name) is not None]
+    alike = [information.right, information.curvature]
     if pulls is not None:
-        pulled = (evidence.pull_right, evidence.pull, evidence.pull_weight, evidence.pull_weight_sq, evidence.target)
+        pulled = (
+            information.vote_right,
+            information.vote_gradient,
+            information.vote_weight,
+            information.vote_weight_sq,
+            information.target,
+        )
         others = [
-            column for column in (*pulled, evidence.pull_extra, *evidence.clusters.values()) if column is not None
+            column
+            for column in (*pulled, information.vote_extra_gradient, *information.clusters.values())
+            if column is not None
         ]
         if any(len(column) != len(pulls) for column in others):
             return False
-    items = (evidence.scores, evidence.open_above, evidence.open_below, evidence.border)
+    items = (information.scores, information.open_above, information.open_below, information.border)
     return (
         all(len(column) == rows for column in alike)
         and all(_within(column, n) for column in codes)
@@ -255,7 +263,7 @@ def _within(codes: np.ndarray, n: int) -> bool:
 def _ranking_fits(ranking: Any) -> bool:
     n = len(ranking.items)
     fits = ranking.scores.shape == (n,) and ranking.scores.dtype == np.float64
-    return bool(fits and (ranking._evidence is None or ranking._evidence.n == n))
+    return bool(fits and (ranking._information is None or ranking._information.n == n))
 
 
 def _numbered(index: dict[Any, int]) -> bool:
@@ -325,7 +333,7 @@ def _grades_fit(model: Any) -> bool:
 # What must agree before a kernel may follow the arrays of a value.
 SIZES: dict[str, Callable[[Any], bool]] = {
     "Elo": _elo_fits,
-    "Evidence": _evidence_fits,
+    "Information": _information_fits,
     "LabelRanker": _streams_fit,
     "OnlineLabelRanker": _streams_fit,
     "OnlineRABF": _online_fits,

@@ -51,7 +51,7 @@ def test_redraw_kernels_match_sums_over_rows():
     draws, size, target = rng.random((count, rows)), rng.random(rows), rng.choice([0, 0.5, 1], size=rows)
     pair = rng.integers(12, size=rows)
     total, wins = np.zeros((count, 12)), np.zeros((count, 12))
-    redraws.pour(draws, size, target, pair, total, wins)
+    redraws.sum_by_pair(draws, size, target, pair, total, wins)
     for b in range(count):
         assert_allclose(total[b], np.bincount(pair, draws[b] * size, 12))
         assert_allclose(wins[b], np.bincount(pair, draws[b] * size * target, 12))
@@ -61,7 +61,7 @@ def test_redraw_kernels_match_sums_over_rows():
     won = draws * target
     redraws.logistic_gradients(scores, left, right, draws, won, gradient)
     pushed = np.zeros((count, n))
-    redraws.push(draws, left, right, size, pushed)
+    redraws.add_gradients(draws, left, right, size, pushed)
     for b in range(count):
         margin = scores[b][left] - scores[b][right]
         tail = 1 / (1 + np.exp(-np.abs(margin)))

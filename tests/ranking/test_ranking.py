@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import podium
-import podium.ranking.uncertainty as how_sure
+import podium.ranking.uncertainty as inference
 from podium.errors import DataWarning, InputError
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
@@ -26,12 +26,12 @@ def fitted(shift=0.0, unit=1.0, lazily=False, **more):
     left, right, won = reference.votes(rng, truth, 200)
     u = reference.fit(4, left, right, won, np.ones(200))
     judge = rng.permutation(200) % 40
-    e = reference.evidence(4, left, right, won, np.ones(200), u, clusters={"judge": judge}, **more)
+    e = reference.information(4, left, right, won, np.ones(200), u, clusters={"judge": judge}, **more)
     record = (np.array([1.0, 2, 3, 4]), np.array([4.0, 3, 2, 1]), np.zeros(4))
     return Ranking(
         ["ale", "bun", "cod", "dip"],
         shift + unit * u,
-        evidence=(lambda: e) if lazily else e,
+        information=(lambda: e) if lazily else e,
         unit=unit,
         record=record,
     )
@@ -106,7 +106,7 @@ def test_the_level_reaches_every_end_of_an_interval(level):
     assert_allclose(frame["upper"] - frame["score"], width * frame["std_error"], rtol=1e-9)
     assert_allclose(frame["score"] - frame["lower"], width * frame["std_error"], rtol=1e-9)
     gap = ranking.scores[:, None] - ranking.scores
-    covariance = how_sure.covariance(ranking.evidence)
+    covariance = inference.covariance(ranking.information)
     error = np.sqrt(covariance.diagonal()[:, None] + covariance.diagonal() - 2 * covariance + np.eye(4))
     best, worst = 1 + (gap < -width * error).sum(axis=1), 4 - (gap > width * error).sum(axis=1)
     assert_allclose(ranking.rank_intervals(level), (best, worst))
@@ -134,7 +134,7 @@ def test_an_anchor_moves_the_bounds_but_no_width_rank_or_tier():
 def test_against_an_item_the_bounds_are_those_of_the_difference():
     ranking = fitted()
     c = reference.centred_inverse(
-        reference.hessian(4, *[getattr(ranking.evidence, k) for k in ("left", "right", "curvature")], 2e-3), 4
+        reference.hessian(4, *[getattr(ranking.information, k) for k in ("left", "right", "curvature")], 2e-3), 4
     )
     lower, upper = ranking.intervals(level=0.9, reference="cod")
     se = np.sqrt(np.diag(c) + c[2, 2] - 2 * c[2])
@@ -158,9 +158,9 @@ def test_evidence_is_made_on_first_use_and_once():
 
     def make():
         calls.append(1)
-        return fitted().evidence
+        return fitted().information
 
-    ranking = Ranking(["ale", "bun", "cod", "dip"], [1, 2, 3, 4], evidence=make)
+    ranking = Ranking(["ale", "bun", "cod", "dip"], [1, 2, 3, 4], information=make)
     assert ranking.order[0] == "dip"
     assert calls == []
     assert ranking.std_errors is not None
@@ -228,8 +228,8 @@ def test_six_thousand_items_print_without_waiting_and_have_intervals_when_asked(
     n = 6000
     truth = rng.normal(size=n)
     left, right, won = reference.votes(rng, truth, 30 * n)
-    e = reference.evidence(n, left, right, won, np.ones(30 * n), truth)
-    ranking = Ranking(range(n), truth, evidence=e)
+    e = reference.information(n, left, right, won, np.ones(30 * n), truth)
+    ranking = Ranking(range(n), truth, information=e)
     assert "computed when asked for" in repr(ranking)
     lower, upper = ranking.intervals()
     assert (lower < truth).all()
@@ -247,13 +247,13 @@ def five_and_a_newcomer(wins=3, l2=1e-3, **more):
     rng = np.random.default_rng(4)
     left, right, won = reference.votes(rng, np.array([1.2, 0.4, 0.3, -0.6, -1.3]), 300)
     known = reference.fit(5, left, right, won, np.ones(300), l2=l2)
-    before = Ranking("abcde", known, evidence=reference.evidence(5, left, right, won, np.ones(300), known, l2=l2))
+    before = Ranking("abcde", known, information=reference.information(5, left, right, won, np.ones(300), known, l2=l2))
     left = np.concatenate([left, np.full(wins, 5)])
     right, won = np.concatenate([right, np.arange(wins) % 3]), np.concatenate([won, np.ones(wins)])
     u = reference.fit(6, left, right, won, np.ones(len(won)), l2=l2)
     ends = {"open_above": np.arange(6) == 5, "open_below": np.zeros(6, dtype=bool)}
-    e = reference.evidence(6, left, right, won, np.ones(len(won)), u, l2=l2, **ends)
-    return before, Ranking([*"abcde", "new"], u, evidence=e, **more)
+    e = reference.information(6, left, right, won, np.ones(len(won)), u, l2=l2, **ends)
+    return before, Ranking([*"abcde", "new"], u, information=e, **more)
 
 
 @pytest.mark.parametrize("l2", [1e-3, 1e-6])
@@ -307,7 +307,7 @@ def weighted(**more):
     left, right, won = reference.votes(rng, np.zeros(4), 200)
     weight = rng.exponential(size=200)
     u = reference.fit(4, left, right, won, weight)
-    return Ranking("abcd", u, evidence=reference.evidence(4, left, right, won, weight, u), **more)
+    return Ranking("abcd", u, information=reference.information(4, left, right, won, weight, u), **more)
 
 
 def test_weights_that_are_not_counts_get_the_sandwich_and_say_so():
@@ -322,8 +322,8 @@ def clustered(count):
     rng = np.random.default_rng(9)
     left, right, won = reference.votes(rng, np.zeros(4), 200)
     u = reference.fit(4, left, right, won, np.ones(200))
-    e = reference.evidence(4, left, right, won, np.ones(200), u, clusters={"ranking": rng.permutation(200) % count})
-    return Ranking("abcd", u, evidence=e, uncertainty="cluster", cluster="ranking")
+    e = reference.information(4, left, right, won, np.ones(200), u, clusters={"ranking": rng.permutation(200) % count})
+    return Ranking("abcd", u, information=e, uncertainty="cluster", cluster="ranking")
 
 
 def test_few_clusters_are_warned_of_and_named_below_the_table():
@@ -346,13 +346,16 @@ def test_printing_never_fails():
     def broken():
         raise ArithmeticError("the votes are on fire")
 
-    for text in (repr(Ranking("ab", [1, 2], evidence=broken)), Ranking("ab", [1, 2], evidence=broken)._repr_html_()):
+    for text in (
+        repr(Ranking("ab", [1, 2], information=broken)),
+        Ranking("ab", [1, 2], information=broken)._repr_html_(),
+    ):
         assert "2.00" in text
         assert "no intervals: the votes are on fire" in text
 
 
 def test_an_item_called_mean_is_not_mistaken_for_the_mean():
-    ranking = Ranking(["mean", "median", "mode", "sum"], fitted().scores, evidence=fitted().evidence)
+    ranking = Ranking(["mean", "median", "mode", "sum"], fitted().scores, information=fitted().information)
     with pytest.raises(InputError, match=r"give reference=\('item', 'mean'\)"):
         ranking.intervals(reference="mean")
     assert_allclose(ranking.intervals(reference=("item", "mean")), fitted().intervals(reference="ale"))
@@ -377,7 +380,7 @@ def test_a_table_without_a_level_computes_nothing():
     def never():
         raise AssertionError("not asked for")
 
-    frame = Ranking("ab", [1, 2], evidence=never).to_frame(level=None)
+    frame = Ranking("ab", [1, 2], information=never).to_frame(level=None)
     assert frame["item"].to_list() == ["b", "a"]
     for name in ("std_error", "lower", "upper", "rank_lower", "rank_upper", "tier"):
         assert frame[name].null_count() == 2

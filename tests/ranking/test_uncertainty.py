@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 
 from podium.errors import InputError
 from podium.ranking.uncertainty import (
-    Evidence,
-    Spread,
+    Information,
+    ScoreCovariance,
     bootstrap,
     covariance,
     extra_covariance,
@@ -21,7 +21,7 @@ from podium.ranking.uncertainty import (
     probability_above,
     probability_best,
     rank_intervals,
-    spread,
+    score_covariance,
     tiers,
     top_set,
 )
@@ -31,7 +31,7 @@ import reference_uncertainty as reference
 
 @pytest.fixture
 def season():
-    """Twelve items, 600 weighted votes by 30 judges, and the fitted evidence."""
+    """Twelve items, 600 weighted votes by 30 judges, and the fitted information."""
     rng = np.random.default_rng(1)
     truth = rng.normal(size=12)
     left, right, won = reference.votes(rng, truth, 600)
@@ -39,18 +39,18 @@ def season():
     weight = rng.exponential(size=600)
     u = reference.fit(12, left, right, won, weight)
     judge = rng.integers(30, size=600)
-    return reference.evidence(12, left, right, won, weight, u, clusters={"judge": judge})
+    return reference.information(12, left, right, won, weight, u, clusters={"judge": judge})
 
 
 def test_one_pair_has_the_variance_of_the_textbook():
-    one = Evidence(2, np.array([0]), np.array([1]), np.array([40 * 0.3 * 0.7]))
-    found = spread(one)
+    one = Information(2, np.array([0]), np.array([1]), np.array([40 * 0.3 * 0.7]))
+    found = score_covariance(one)
     assert found.differences(0)[1] == pytest.approx(1 / (40 * 0.3 * 0.7))
 
 
 @pytest.mark.parametrize("ridge", [0.0, 2e-3, 1.0])
 def test_hessian_kind_is_the_projected_inverse(season, ridge):
-    e = Evidence(12, season.left, season.right, season.curvature, ridge=ridge)
+    e = Information(12, season.left, season.right, season.curvature, ridge=ridge)
     expected = reference.centred_inverse(reference.hessian(12, e.left, e.right, e.curvature, ridge), 12)
     assert_allclose(covariance(e), expected, atol=1e-11)
 
@@ -59,7 +59,9 @@ def test_sandwich_is_the_sum_of_outer_products_over_votes(season):
     bread = reference.centred_inverse(
         reference.hessian(12, season.left, season.right, season.curvature, season.ridge), 12
     )
-    gradients = reference.directions(12, season.left, season.right) * (season.pull * season.pull_weight)[:, None]
+    gradients = (
+        reference.directions(12, season.left, season.right) * (season.vote_gradient * season.vote_weight)[:, None]
+    )
     meat = sum(np.outer(g, g) for g in gradients)
     assert_allclose(covariance(season, "sandwich"), bread @ meat @ bread, atol=1e-11)
 
@@ -68,11 +70,11 @@ def test_sandwich_is_the_sum_of_outer_products_over_votes(season):
 def test_cluster_kind_sums_gradients_within_clusters_first(season, lonely):
     codes = season.clusters["judge"].copy()
     codes[:lonely] = -1
-    e = reference.evidence(
-        12, season.left, season.right, season.target, season.pull_weight, season.scores, clusters={"judge": codes}
+    e = reference.information(
+        12, season.left, season.right, season.target, season.vote_weight, season.scores, clusters={"judge": codes}
     )
     bread = reference.centred_inverse(reference.hessian(12, e.left, e.right, e.curvature, e.ridge), 12)
-    gradients = reference.directions(12, e.left, e.right) * (e.pull * e.pull_weight)[:, None]
+    gradients = reference.directions(12, e.left, e.right) * (e.vote_gradient * e.vote_weight)[:, None]
     sums = [gradients[codes == c].sum(axis=0) for c in np.unique(codes) if c >= 0]
     sums += list(gradients[codes < 0])
     meat = sum(np.outer(s, s) for s in sums) * len(sums) / (len(sums) - 1)
@@ -85,7 +87,7 @@ def test_extras_are_profiled_out(season):
     rows = np.hstack([reference.directions(12, season.left, season.right), z])
     whole = rows.T @ (season.curvature[:, None] * rows)
     whole[:12, :12] += season.ridge * np.eye(12)
-    e = Evidence(
+    e = Information(
         12,
         season.left,
         season.right,
@@ -93,16 +95,16 @@ def test_extras_are_profiled_out(season):
         ridge=season.ridge,
         border=whole[:12, 12:],
         corner=whole[12:, 12:],
-        pull_left=season.left,
-        pull_right=season.right,
-        pull=season.pull,
-        pull_weight=season.pull_weight,
-        pull_weight_sq=season.pull_weight_sq,
-        pull_extra=season.pull[:, None] * z,
+        vote_left=season.left,
+        vote_right=season.right,
+        vote_gradient=season.vote_gradient,
+        vote_weight=season.vote_weight,
+        vote_weight_sq=season.vote_weight_sq,
+        vote_extra_gradient=season.vote_gradient[:, None] * z,
         clusters=season.clusters,
     )
     bread = reference.centred_inverse(whole, 12)
-    gradients = rows * (season.pull * season.pull_weight)[:, None]
+    gradients = rows * (season.vote_gradient * season.vote_weight)[:, None]
     assert_allclose(covariance(e), bread[:12, :12], atol=1e-11)
     assert_allclose(extra_std_errors(e), np.sqrt(np.diag(np.linalg.inv(whole))[12:]), rtol=1e-9)
     robust = bread @ (gradients.T @ gradients) @ bread
@@ -122,7 +124,7 @@ def test_feature_weights_move_the_mean_and_are_handled():
     left, right, _ = reference.votes(rng, np.zeros(n), 80)
     curvature = rng.random(80)
     ridge, keep = 0.8, 0.3
-    e = Evidence(n, left, right, curvature, ridge, border=-ridge * x, corner=ridge * x.T @ x + keep * np.eye(d))
+    e = Information(n, left, right, curvature, ridge, border=-ridge * x, corner=ridge * x.T @ x + keep * np.eye(d))
     whole = np.block(
         [
             [reference.hessian(n, left, right, curvature, ridge), -ridge * x],
@@ -133,13 +135,13 @@ def test_feature_weights_move_the_mean_and_are_handled():
 
 
 def test_groups_never_compared_have_no_intervals_without_a_penalty():
-    apart = Evidence(4, np.array([0, 2]), np.array([1, 3]), np.array([5.0, 5.0]))
+    apart = Information(4, np.array([0, 2]), np.array([1, 3]), np.array([5.0, 5.0]))
     with pytest.raises(InputError, match="never compared"):
         covariance(apart)
 
 
 def test_what_a_kind_needs_is_said(season):
-    bare = Evidence(2, np.array([0]), np.array([1]), np.array([1.0]))
+    bare = Information(2, np.array([0]), np.array([1]), np.array([1.0]))
     with pytest.raises(InputError, match="'sandwich' needs every vote's gradient"):
         covariance(bare, "sandwich")
     with pytest.raises(InputError, match="'jackknife' is not known; choose one of auto, hessian"):
@@ -148,7 +150,7 @@ def test_what_a_kind_needs_is_said(season):
         covariance(season, "cluster", "group")
     with pytest.raises(InputError, match="takes no cluster"):
         covariance(season, "hessian", "judge")
-    alone = reference.evidence(
+    alone = reference.information(
         2,
         np.array([0, 0]),
         np.array([1, 1]),
@@ -161,7 +163,7 @@ def test_what_a_kind_needs_is_said(season):
         covariance(alone, "cluster")
 
 
-scores_and_spread = st.integers(2, 9).flatmap(
+scores_and_covariance = st.integers(2, 9).flatmap(
     lambda n: st.tuples(
         st.lists(st.integers(-6, 6), min_size=n, max_size=n),
         st.integers(0, 2**32 - 1),
@@ -171,7 +173,7 @@ scores_and_spread = st.integers(2, 9).flatmap(
 
 
 @settings(max_examples=60, deadline=None)
-@given(scores_and_spread)
+@given(scores_and_covariance)
 def test_rank_intervals_follow_the_definition(case):
     values, seed, ends = case
     n = len(values)
@@ -179,7 +181,7 @@ def test_rank_intervals_follow_the_definition(case):
     half = np.random.default_rng(seed).normal(size=(n, n))
     c = half @ half.T
     above, below = np.array([e == "above" for e in ends]), np.array([e == "below" for e in ends])
-    s = Spread(covariance=c, open_above=above, open_below=below)
+    s = ScoreCovariance(matrix=c, open_above=above, open_below=below)
     z = 1.959963984540054
     lower = np.where(below, -np.inf, u - z * np.sqrt(np.diag(c)))
     upper = np.where(above, np.inf, u + z * np.sqrt(np.diag(c)))
@@ -205,7 +207,7 @@ def test_many_items_compare_marginal_intervals():
     open_above = np.arange(40) == 3
     lower, upper = u - 1.959963984540054 * np.sqrt(v), u + 1.959963984540054 * np.sqrt(v)
     upper[3] = np.inf
-    best, worst = rank_intervals(u, Spread(variances=v, open_above=open_above))
+    best, worst = rank_intervals(u, ScoreCovariance(variances=v, open_above=open_above))
     for i in range(40):
         assert best[i] == 1 + np.sum(lower > upper[i])
         assert worst[i] == 40 - np.sum(upper < lower[i])
@@ -214,18 +216,18 @@ def test_many_items_compare_marginal_intervals():
 def test_a_tier_holds_all_not_significantly_below_its_first():
     u = np.array([0.0, 3.0, 2.9, 0.1, -5.0])
     c = np.diag([0.01, 0.01, 0.01, 9.0, 0.01])
-    assert tiers(u, Spread(covariance=c)).tolist() == [2, 1, 1, 1, 3]
-    assert tiers(u, Spread(variances=np.diag(c))).tolist() == [2, 1, 1, 1, 3]
+    assert tiers(u, ScoreCovariance(matrix=c)).tolist() == [2, 1, 1, 1, 3]
+    assert tiers(u, ScoreCovariance(variances=np.diag(c))).tolist() == [2, 1, 1, 1, 3]
 
 
 def test_confidence_that_one_is_above_the_other_is_the_normal_tail():
-    s = Spread(covariance=np.array([[1.0, 0.0], [0.0, 3.0]]))
+    s = ScoreCovariance(matrix=np.array([[1.0, 0.0], [0.0, 3.0]]))
     assert probability_above(np.array([1.0, 0.0]), s, 0, 1) == pytest.approx(0.6914624612740131)  # Φ(½)
     assert probability_above(np.array([1.0, 0.0]), s, 1, 0) == pytest.approx(1 - 0.6914624612740131)
 
 
 def test_confidence_to_be_best_of_two_is_the_confidence_to_be_above():
-    s = Spread(covariance=np.array([[1.0, -1.0], [-1.0, 1.0]]))
+    s = ScoreCovariance(matrix=np.array([[1.0, -1.0], [-1.0, 1.0]]))
     best = probability_best(np.array([1.0, 0.0]), s)
     assert best.sum() == pytest.approx(1)
     assert best[0] == pytest.approx(0.6914624612740131, abs=0.015)  # three standard errors of 10,000 draws
@@ -233,7 +235,7 @@ def test_confidence_to_be_best_of_two_is_the_confidence_to_be_above():
 
 def test_the_top_set_leaves_out_only_the_clearly_lower():
     u = np.array([5.0, 4.9, 0.0])
-    s = Spread(covariance=np.eye(3) * 0.01)
+    s = ScoreCovariance(matrix=np.eye(3) * 0.01)
     assert top_set(u, s, 1).tolist() == [True, True, False]
     with pytest.raises(InputError, match="between 1 and the number of items, 3; got 4"):
         top_set(u, s, 4)
@@ -242,24 +244,24 @@ def test_the_top_set_leaves_out_only_the_clearly_lower():
 @pytest.mark.parametrize("level", [0, 1, -1, 1.5, float("nan")])
 def test_a_level_outside_zero_to_one_is_refused(level):
     with pytest.raises(InputError, match="level must lie between 0 and 1"):
-        rank_intervals(np.zeros(2), Spread(covariance=np.eye(2)), level)
+        rank_intervals(np.zeros(2), ScoreCovariance(matrix=np.eye(2)), level)
 
 
 def test_relabelling_the_items_permutes_everything(season):
     rng = np.random.default_rng(5)
     place = rng.permutation(12)  # old code -> new code
-    moved = reference.evidence(
+    moved = reference.information(
         12,
         place[season.left],
         place[season.right],
         season.target,
-        season.pull_weight,
+        season.vote_weight,
         season.scores[np.argsort(place)],
         clusters=season.clusters,
     )
     for kind in ("hessian", "sandwich", "cluster"):
-        here, there = spread(season, kind), spread(moved, kind)
-        assert_allclose(there.covariance[np.ix_(place, place)], here.covariance, atol=1e-12)
+        here, there = score_covariance(season, kind), score_covariance(moved, kind)
+        assert_allclose(there.matrix[np.ix_(place, place)], here.matrix, atol=1e-12)
         old, new = rank_intervals(season.scores, here), rank_intervals(moved.scores, there)
         assert (new[0][place] == old[0]).all()
         assert (new[1][place] == old[1]).all()
@@ -286,23 +288,23 @@ def graph_of(name, n, rng):
     return left, right
 
 
-def robust_evidence(name, rng, n=300, ridge=2e-3):
+def robust_information(name, rng, n=300, ridge=2e-3):
     left, right = graph_of(name, n, rng)
     m = len(left)
     clusters = {"judge": rng.integers(60, size=m)}
     weight = rng.exponential(size=m)
     chance = 0.1 + 0.8 * rng.random(m)
-    return Evidence(
+    return Information(
         n,
         left,
         right,
         weight * chance * (1 - chance),
         ridge=ridge,
-        pull_left=left,
-        pull_right=right,
-        pull=chance - (rng.random(m) < chance),
-        pull_weight=weight,
-        pull_weight_sq=weight**2,
+        vote_left=left,
+        vote_right=right,
+        vote_gradient=chance - (rng.random(m) < chance),
+        vote_weight=weight,
+        vote_weight_sq=weight**2,
         clusters=clusters,
     )
 
@@ -310,14 +312,14 @@ def robust_evidence(name, rng, n=300, ridge=2e-3):
 @pytest.mark.parametrize("ridge", [0.0, 2e-3, 3.0])
 @pytest.mark.parametrize("name", ["random", "chain", "star", "bridge"])
 def test_variances_of_many_items_match_the_dense_inverse(name, ridge):
-    e = robust_evidence(name, np.random.default_rng(11), ridge=ridge)
+    e = robust_information(name, np.random.default_rng(11), ridge=ridge)
     assert_allclose(many.variances(e), covariance(e).diagonal(), rtol=0.04)
 
 
 @pytest.mark.parametrize("name", ["random", "chain", "star", "bridge"])
 @pytest.mark.parametrize("kind", ["sandwich", "cluster"])
 def test_robust_variances_of_many_items_match_the_dense_ones(name, kind):
-    e = robust_evidence(name, np.random.default_rng(12))
+    e = robust_information(name, np.random.default_rng(12))
     ratio = many.variances(e, kind) / covariance(e, kind).diagonal()
     assert np.median(ratio) == pytest.approx(1, abs=0.04)
     # 60 judges are solved one by one; single votes by 256 mixes, 9 % of noise, where the series does not converge.
@@ -326,31 +328,31 @@ def test_robust_variances_of_many_items_match_the_dense_ones(name, kind):
 
 @pytest.mark.parametrize("name", ["chain", "bridge"])
 def test_probing_without_a_factor_still_finds_the_variances(name, monkeypatch):
-    monkeypatch.setattr(graph, "MOST", 0.0)  # no factor is small enough
-    e = robust_evidence(name, np.random.default_rng(13))
+    monkeypatch.setattr(graph, "MAX_FACTOR_COST", 0.0)  # no factor is small enough
+    e = robust_information(name, np.random.default_rng(13))
     assert graph.Graph(e).factor is None
     assert_allclose(many.variances(e), covariance(e).diagonal(), rtol=0.15)
 
 
 def test_the_series_is_taken_where_it_agrees_and_refused_where_not():
     for name, fine in [("random", True), ("chain", False), ("star", False), ("bridge", False)]:
-        made = graph.Graph(robust_evidence(name, np.random.default_rng(14)))
+        made = graph.Graph(robust_information(name, np.random.default_rng(14)))
         found = many._hessian_series(made)
         assert (found is not None and many._agrees(made, found)) is fine
 
 
 def test_extras_of_many_items_match_the_dense_ones(monkeypatch):
     rng = np.random.default_rng(15)
-    plain = robust_evidence("random", rng)
+    plain = robust_information("random", rng)
     z = rng.normal(size=(len(plain.left), 2))
     rows = reference.directions(plain.n, plain.left, plain.right)
     parts = {f.name: getattr(plain, f.name) for f in dataclasses.fields(plain)}
     parts |= {
         "border": rows.T @ (plain.curvature[:, None] * z),
         "corner": z.T @ (plain.curvature[:, None] * z),
-        "pull_extra": plain.pull[:, None] * z,
+        "vote_extra_gradient": plain.vote_gradient[:, None] * z,
     }
-    e = Evidence(**parts)
+    e = Information(**parts)
     dense = {
         kind: (covariance(e, kind).diagonal(), extra_covariance(e, kind)) for kind in ("hessian", "sandwich", "cluster")
     }
@@ -363,7 +365,7 @@ def test_extras_of_many_items_match_the_dense_ones(monkeypatch):
 
 
 def test_many_items_in_groups_never_compared_have_no_intervals_without_a_penalty(monkeypatch):
-    apart = Evidence(4, np.array([0, 2]), np.array([1, 3]), np.array([5.0, 5.0]))
+    apart = Information(4, np.array([0, 2]), np.array([1, 3]), np.array([5.0, 5.0]))
     with pytest.raises(InputError, match="never compared"):
         many.variances(apart)
 
@@ -376,7 +378,7 @@ def test_the_sparse_inverse_diagonal_matches_the_dense_one_on_any_graph(n, seed)
     left = np.concatenate([np.arange(1, n), rng.integers(n, size=extra)])
     right = np.concatenate([[rng.integers(i) for i in range(1, n)], rng.integers(n, size=extra)]).astype(int)
     keep = left != right
-    e = Evidence(n, left[keep], right[keep], rng.exponential(size=keep.sum()) + 1e-3, ridge=rng.choice([0, 1e-3, 1]))
+    e = Information(n, left[keep], right[keep], rng.exponential(size=keep.sum()) + 1e-3, ridge=rng.choice([0, 1e-3, 1]))
     made = graph.Graph(e)
     expected = covariance(e)
     assert_allclose(made.factor.inverse_diagonal(), expected.diagonal(), rtol=1e-7)
@@ -392,7 +394,7 @@ def test_bootstrap_replicates_are_the_optima_of_the_redrawn_votes():
     judge = rng.integers(20, size=240)
     weight = rng.exponential(size=240)
     u = reference.fit(6, left, right, won, weight, l2=0.01)
-    e = reference.evidence(6, left, right, won, weight, u, l2=0.01, clusters={"judge": judge})
+    e = reference.information(6, left, right, won, weight, u, l2=0.01, clusters={"judge": judge})
     found = bootstrap(e, replicates=8, cluster="judge", rng=np.random.default_rng(3))
     times = np.random.default_rng(3).poisson(1.0, size=(8, 20))
     errors = np.sqrt(covariance(e).diagonal())
@@ -402,17 +404,17 @@ def test_bootstrap_replicates_are_the_optima_of_the_redrawn_votes():
 
 
 @pytest.mark.parametrize("weights", ["counts", "importance"])
-def test_bootstrap_spread_is_the_sandwich_spread(weights):
+def test_the_bootstrap_varies_as_the_sandwich_says(weights):
     rng = np.random.default_rng(17)
     left, right, won = reference.votes(rng, 0.5 * rng.normal(size=8), 2000)
     weight = np.ones(2000) if weights == "counts" else rng.exponential(size=2000)
     u = reference.fit(8, left, right, won, weight)
-    e = reference.evidence(8, left, right, won, weight, u)
-    found = spread(e, "bootstrap", replicates=3000, seed=1)
+    e = reference.information(8, left, right, won, weight, u)
+    found = score_covariance(e, "bootstrap", replicates=3000, seed=1)
     robust = np.sqrt(covariance(e, "sandwich").diagonal())
     assert_allclose(np.sqrt(found.variance), robust, rtol=0.08)  # 3000 replicates: sd to 1.3 %, plus second order
-    same = spread(e, "bootstrap", replicates=3000, seed=1)
-    assert (same.covariance == found.covariance).all()
+    same = score_covariance(e, "bootstrap", replicates=3000, seed=1)
+    assert (same.matrix == found.matrix).all()
 
 
 def test_a_pair_row_of_many_votes_is_redrawn_like_the_single_votes():
@@ -422,28 +424,28 @@ def test_a_pair_row_of_many_votes_is_redrawn_like_the_single_votes():
     rows = (np.tile(left, 2), np.tile(right, 2), np.repeat([1.0, 0.0], 3), np.concatenate([wins, losses]))
     u = reference.fit(3, *rows)
     chance = reference.sigmoid(u[left] - u[right])
-    merged = Evidence(
+    merged = Information(
         3,
         left,
         right,
         (wins + losses) * chance * (1 - chance),
         ridge=2e-3,
-        pull_left=rows[0],
-        pull_right=rows[1],
-        pull=np.concatenate([chance - 1, chance]),
-        pull_weight=rows[3],
-        pull_weight_sq=rows[3],
+        vote_left=rows[0],
+        vote_right=rows[1],
+        vote_gradient=np.concatenate([chance - 1, chance]),
+        vote_weight=rows[3],
+        vote_weight_sq=rows[3],
         target=rows[2],
         scores=u,
     )
-    found = spread(merged, "bootstrap", replicates=4000, seed=2)
+    found = score_covariance(merged, "bootstrap", replicates=4000, seed=2)
     assert_allclose(np.sqrt(found.variance), np.sqrt(covariance(merged, "sandwich").diagonal()), rtol=0.08)
 
 
 def test_without_a_target_the_bootstrap_takes_one_step():
     rng = np.random.default_rng(18)
-    plain = robust_evidence("random", rng, n=20)
-    found = spread(plain, "bootstrap", replicates=3000, seed=1)
+    plain = robust_information("random", rng, n=20)
+    found = score_covariance(plain, "bootstrap", replicates=3000, seed=1)
     assert_allclose(np.sqrt(found.variance), np.sqrt(covariance(plain, "sandwich").diagonal()), rtol=0.08)
 
 
@@ -452,8 +454,8 @@ def test_replicates_that_lose_an_items_only_win_are_refitted_too():
     left, right = np.array([0, 0, 1, 1, 2]), np.array([1, 1, 2, 2, 0])
     won, weight = np.array([1.0, 0.0, 1.0, 0.0, 1.0]), np.array([30.0, 1.0, 5.0, 4.0, 2.0])
     u = reference.fit(3, left, right, won, weight, l2=0.05)
-    e = reference.evidence(3, left, right, won, weight, u, l2=0.05)
-    e = dataclasses.replace(e, pull_weight_sq=weight, clusters={"row": np.arange(5)})
+    e = reference.information(3, left, right, won, weight, u, l2=0.05)
+    e = dataclasses.replace(e, vote_weight_sq=weight, clusters={"row": np.arange(5)})
     found = bootstrap(e, replicates=50, cluster="row", rng=np.random.default_rng(5))
     times = np.random.default_rng(5).poisson(1.0, size=(50, 5))
     errors = np.sqrt(covariance(e).diagonal())
@@ -465,25 +467,25 @@ def test_replicates_that_lose_an_items_only_win_are_refitted_too():
 def test_the_bootstrap_says_what_it_cannot_do(season):
     with pytest.raises(InputError, match="replicates must be at least 2"):
         bootstrap(season, replicates=1, rng=np.random.default_rng(0))
-    big = Evidence(
+    big = Information(
         5001,
         *(np.zeros(1, dtype=int), np.ones(1, dtype=int), np.ones(1)),
-        pull_left=np.zeros(1, dtype=int),
-        pull_right=np.ones(1, dtype=int),
-        pull=np.ones(1),
-        pull_weight=np.ones(1),
-        pull_weight_sq=np.ones(1),
+        vote_left=np.zeros(1, dtype=int),
+        vote_right=np.ones(1, dtype=int),
+        vote_gradient=np.ones(1),
+        vote_weight=np.ones(1),
+        vote_weight_sq=np.ones(1),
     )
     with pytest.raises(InputError, match="above 5,000 use 'sandwich'"):
         bootstrap(big, rng=np.random.default_rng(0))
 
 
 def test_beyond_the_limit_only_variances_are_held(monkeypatch):
-    e = robust_evidence("random", np.random.default_rng(19))
-    whole = spread(e)
+    e = robust_information("random", np.random.default_rng(19))
+    whole = score_covariance(e)
     monkeypatch.setattr("podium.ranking.uncertainty.estimate.DENSE_LIMIT", 100)
-    alone = spread(e)
-    assert alone.covariance is None
+    alone = score_covariance(e)
+    assert alone.matrix is None
     assert_allclose(alone.variance, whole.variance, rtol=0.02)
     u = np.random.default_rng(20).normal(size=e.n)
     strict, loose = rank_intervals(u, alone), rank_intervals(u, whole)
@@ -493,7 +495,7 @@ def test_beyond_the_limit_only_variances_are_held(monkeypatch):
 
 def test_features_of_many_items_match_the_dense_ones():
     rng = np.random.default_rng(21)
-    plain = robust_evidence("random", rng)
+    plain = robust_information("random", rng)
     n, ridge = plain.n, 0.7
     x = rng.normal(size=(n, 3)) + 0.5
     parts = {f.name: getattr(plain, f.name) for f in dataclasses.fields(plain)}
@@ -501,9 +503,9 @@ def test_features_of_many_items_match_the_dense_ones():
         "ridge": ridge,
         "border": -ridge * x,
         "corner": ridge * x.T @ x + 0.2 * np.eye(3),
-        "pull_extra": np.zeros((len(plain.pull), 3)),  # votes see the scores alone
+        "vote_extra_gradient": np.zeros((len(plain.vote_gradient), 3)),  # votes see the scores alone
     }
-    e = Evidence(**parts)
+    e = Information(**parts)
     assert not e.shift_free
     assert_allclose(many.variances(e), covariance(e).diagonal(), rtol=0.02)
     assert_allclose(many.variances(e, "cluster"), covariance(e, "cluster").diagonal(), rtol=1e-3)
@@ -515,27 +517,27 @@ def test_confidence_to_be_best_leaves_out_the_hopeless_only():
     c = np.diag([1.0, 0.5, 1.0, 2.0])
     draws = np.random.default_rng(22).multivariate_normal(u, c, size=40_000).argmax(axis=1)
     expected = np.bincount(draws, minlength=4) / 40_000
-    assert_allclose(probability_best(u, Spread(covariance=c)), expected, atol=0.02)
-    assert_allclose(probability_best(u, Spread(variances=np.diag(c))), expected, atol=0.02)
+    assert_allclose(probability_best(u, ScoreCovariance(matrix=c)), expected, atol=0.02)
+    assert_allclose(probability_best(u, ScoreCovariance(variances=np.diag(c))), expected, atol=0.02)
 
 
 @pytest.mark.parametrize("kind", ["hessian", "sandwich", "cluster"])
 @pytest.mark.parametrize("limit", [5000, 100])
 def test_open_ended_items_leave_the_rest_as_it_was(kind, limit, monkeypatch):
     """Three items that met only each other, and one that beat a core item; dense and large n."""
-    core = robust_evidence("random", np.random.default_rng(23), n=150)
+    core = robust_information("random", np.random.default_rng(23), n=150)
     outside = np.isin(np.arange(154), [150, 151, 152])
     more = {"left": [150, 151, 153], "right": [151, 152, 0], "curvature": [0.2, 0.2, 1e-3]}
-    more |= {"pull_left": more["left"], "pull_right": more["right"], "pull": [-0.3, -0.3, -0.01]}
-    more |= {"pull_weight": [1.0] * 3, "pull_weight_sq": [1.0] * 3}
+    more |= {"vote_left": more["left"], "vote_right": more["right"], "vote_gradient": [-0.3, -0.3, -0.01]}
+    more |= {"vote_weight": [1.0] * 3, "vote_weight_sq": [1.0] * 3}
     joined = {name: np.concatenate([getattr(core, name), values]) for name, values in more.items()}
     clusters = {"judge": np.concatenate([core.clusters["judge"], [0, 1, 2]])}
     ends = {"open_above": outside | (np.arange(154) == 153), "open_below": outside}
     e = dataclasses.replace(core, n=154, clusters=clusters, **joined, **ends)
     expected = covariance(core, kind).diagonal()
     monkeypatch.setattr("podium.ranking.uncertainty.estimate.DENSE_LIMIT", limit)
-    found = spread(e, kind)
-    assert (found.covariance is None) is (limit == 100)
+    found = score_covariance(e, kind)
+    assert (found.matrix is None) is (limit == 100)
     assert_allclose(found.variance[:150], expected, rtol=1e-9 if limit == 5000 else 0.05)
     assert np.isinf(found.variance[150:]).all()
     lower, upper = found.bounds(np.zeros(154), 1.959963984540054)
@@ -548,6 +550,6 @@ def test_open_ended_items_leave_the_rest_as_it_was(kind, limit, monkeypatch):
 def test_auto_is_the_sandwich_only_when_weights_are_not_counts(season):
     assert season.choose("auto") == "sandwich"
     assert_allclose(covariance(season, "auto"), covariance(season, "sandwich"))
-    counted = dataclasses.replace(season, pull_weight=np.ones(600), pull_weight_sq=np.ones(600))
+    counted = dataclasses.replace(season, vote_weight=np.ones(600), vote_weight_sq=np.ones(600))
     assert counted.choose("auto") == "hessian"
-    assert dataclasses.replace(season, pull=None).choose("auto") == "hessian"
+    assert dataclasses.replace(season, vote_gradient=None).choose("auto") == "hessian"

@@ -121,7 +121,7 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
         with _about(given["by"], value):
             model = make().fit(comparisons, **features)
             ranking = _spread(model.ranking_, given)
-            if ranking is not model.ranking_ and ranking.evidence is not None:
+            if ranking is not model.ranking_ and ranking.information is not None:
                 model.ranking_ = ranking  # all that follows reads this one model
             frame = _table(ranking, given)
             frame = frame.with_columns(_constant("settings", settings_of(model), len(frame)))
@@ -214,14 +214,14 @@ def _options(given: dict[str, Any]) -> dict[str, Any]:
 
 def _spread(ranking: Ranking, given: dict[str, Any]) -> Ranking:
     kind = given["ci"]
-    idle = ["level", "simultaneous"] if kind == "none" or ranking.evidence is None else []
+    idle = ["level", "simultaneous"] if kind == "none" or ranking.information is None else []
     for name in idle + ([] if kind == "bootstrap" else ["seed"]):
         if _typed(name):
             why = "the bootstrap only" if name == "seed" else "intervals, and there are none"
             raise click.UsageError(f"--{name} is about {why}")
     if kind in (None, "none"):
         return ranking
-    if kind in ("judge", "group") and ranking.evidence is not None and kind not in ranking.evidence.clusters:
+    if kind in ("judge", "group") and ranking.information is not None and kind not in ranking.information.clusters:
         raise InputError(f"--ci {kind}: no column of the votes is known as the {kind}; name its column by --{kind}")
     if kind in ("judge", "group", "ranking"):
         return ranking.with_uncertainty("cluster", cluster=kind)
@@ -256,7 +256,7 @@ def _constant(name: str, value: Any, rows: int) -> pl.Series:
 
 def _remark(comparisons: Comparisons, ranking: Ranking, given: dict[str, Any]) -> None:
     words = [f"{votes_on_items(comparisons)}, {given['method']}"]
-    if ranking.evidence is not None and given["ci"] != "none":
+    if ranking.information is not None and given["ci"] != "none":
         words.append(f"{100 * given['level']:.4g} % intervals hold the {ranking.held_fixed} fixed")
     say("; ".join(words))
     if ranking.posterior is not None:

@@ -39,9 +39,9 @@ def residual_outliers(model: RABF, *, level: float = 0.95) -> pl.DataFrame:
     from podium.ranking.uncertainty import quantile
 
     _need(model)
-    evidence = model.ranking_.evidence
-    assert evidence is not None
-    error = 1.0 / np.sqrt(evidence.summed_curvature())
+    information = model.ranking_.information
+    assert information is not None
+    error = 1.0 / np.sqrt(information.summed_curvature())
     z = model.residuals_ / error
     met = np.array([item not in set(model.unseen_) for item in model.ranking_.items])
     far = np.flatnonzero(met & (np.abs(z) > quantile(level ** (1 / max(int(met.sum()), 1)))))
@@ -58,10 +58,10 @@ def residual_norm(model: RABF) -> float:
     without votes that is all there is: its prior variance 1/(2λ_r) is not counted, as no vote speaks of it.
     """
     _need(model)
-    evidence = model.ranking_.evidence
-    assert evidence is not None
+    information = model.ranking_.information
+    assert information is not None
     seen = np.array([item not in set(model.unseen_) for item in model.ranking_.items])
-    spread = 1.0 / evidence.summed_curvature()[seen]
+    spread = 1.0 / information.summed_curvature()[seen]
     return float(model.residuals_[seen] @ model.residuals_[seen] + spread.sum())
 
 

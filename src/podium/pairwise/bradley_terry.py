@@ -21,7 +21,7 @@ from podium.pairwise._fit.rows import pull_rows, vote_rows
 from podium.pairwise._fit.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton, penalty_share
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Evidence, extra_std_errors, mean_chance_margin
+from podium.ranking.uncertainty import Information, extra_std_errors, mean_chance_margin
 
 __all__ = ["BradleyTerry"]
 
@@ -136,9 +136,9 @@ class BradleyTerry:
         self.ranking_ = Ranking(
             comparisons.items,
             scores,
-            evidence=partial(model.likelihood, found, self.tol, self.max_iter)
+            information=partial(model.likelihood, found, self.tol, self.max_iter)
             if auto
-            else partial(model.evidence, found, self.l2_),
+            else partial(model.information, found, self.l2_),
             posterior=partial(model.posterior, found, self.l2_) if auto else None,
             unit=unit,
             record=comparisons.record,
@@ -206,9 +206,9 @@ class BradleyTerry:
         return win / (win + loss + tie), tie / (win + loss + tie)
 
     def _extra_errors(self) -> Floats:
-        evidence = self.ranking_.evidence
-        assert evidence is not None
-        return extra_std_errors(evidence, self.ranking_.uncertainty, self.ranking_.cluster)
+        information = self.ranking_.information
+        assert information is not None
+        return extra_std_errors(information, self.ranking_.uncertainty, self.ranking_.cluster)
 
     @property
     def side_effect_(self) -> float:
@@ -336,23 +336,23 @@ class _Model:
         points, votes = c.adjacency.sums
         return choose_prior(rows, loss, fit, points=worth * points, votes=worth * votes)
 
-    def likelihood(self, near: Solution, tol: float, max_iter: int) -> Evidence:
-        """Evidence of the likelihood alone: what keeps scores finite where the votes do not is next to nothing."""
+    def likelihood(self, near: Solution, tol: float, max_iter: int) -> Information:
+        """Information of the likelihood alone: what keeps scores finite where the votes do not is next to nothing."""
         bounded = self.comparisons.adjacency.is_strongly_connected
         l2 = 0.0 if bounded else LEAST_L2 / self.votes_per_weight
         found = self.solve(l2, tol, max_iter, near.scores, near.extras)
         if not found.converged:
             l2 = PLAIN_L2 / self.votes_per_weight
             found = self.optimum(l2, tol, max_iter)
-        return self.evidence(found, l2)
+        return self.information(found, l2)
 
-    def posterior(self, found: Solution, l2: float) -> Evidence:
+    def posterior(self, found: Solution, l2: float) -> Information:
         """Curvature of loss and prior at the optimum, with votes for weights."""
         worth, c = self.votes_per_weight, self.comparisons
         rows, loss = self._rows(c.covariates is not None, worth)
         point = evaluate(rows, loss, worth * l2, found.scores, found.extras)
         extra, groups = len(found.extras) > 0, c.adjacency.components
-        return Evidence(
+        return Information(
             rows.n,
             rows.left,
             rows.right,
@@ -391,7 +391,7 @@ class _Model:
             columns.append(np.ones((rows, 1)))
         return np.ascontiguousarray(np.hstack(columns)) if columns else None
 
-    def evidence(self, found: Solution, l2: float) -> Evidence:
+    def information(self, found: Solution, l2: float) -> Information:
         """Curvature and pulls at the optimum, for whoever asks how sure the scores are."""
         c, n = self.comparisons, len(self.comparisons.items)
         rows, loss = self._rows(c.covariates is not None)
@@ -402,7 +402,7 @@ class _Model:
         slope, own = loss.vote_slopes(pulls.margin(found.scores, found.extras), outcome, found.extras)
         design = np.empty((len(left), 0)) if pulls.design is None else pulls.design
         above, below = c.adjacency.open_ended
-        return Evidence(
+        return Information(
             n,
             rows.left,
             rows.right,
@@ -410,12 +410,12 @@ class _Model:
             ridge=2.0 * l2,
             border=np.ascontiguousarray(point.border) if extra else None,
             corner=point.corner if extra else None,
-            pull_left=left,
-            pull_right=right,
-            pull=slope,
-            pull_weight=weight,
-            pull_weight_sq=squares,
-            pull_extra=np.hstack([slope[:, None] * design, own]) if extra else None,
+            vote_left=left,
+            vote_right=right,
+            vote_gradient=slope,
+            vote_weight=weight,
+            vote_weight_sq=squares,
+            vote_extra_gradient=np.hstack([slope[:, None] * design, own]) if extra else None,
             target=None if extra else outcome,
             scores=found.scores,
             clusters=clusters,

@@ -18,7 +18,7 @@ from podium.pairwise._fit.rows import vote_rows
 from podium.pairwise._fit.solvers import coordinate_newton
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Evidence
+from podium.ranking.uncertainty import Information
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,7 +97,7 @@ class CrowdBradleyTerry:
         self.ranking_ = Ranking(
             c.items,
             settled(scores, max(self.tol, ACCURACY)),
-            evidence=partial(rows.evidence, scores, slopes, self.l2, self.spread),
+            information=partial(rows.information, scores, slopes, self.l2, self.spread),
             record=c.record,
         )
         return self
@@ -293,7 +293,7 @@ class _Rows:
         border = np.bincount(cells, np.concatenate([mixed, -mixed]), self.n * self.judges)
         return border.reshape(self.n, self.judges).astype(np.float64)
 
-    def evidence(self, scores: Floats, slopes: Floats, l2: float, spread: float) -> Evidence:
+    def information(self, scores: Floats, slopes: Floats, l2: float, spread: float) -> Information:
         """Curvature at the optimum; the slopes are extra parameters where there are not too many."""
         _, chance = self._chances(scores, slopes)
         slope = slopes[self.judge]
@@ -303,7 +303,7 @@ class _Rows:
             # Far from both optima of a judge's slope the mixed terms can outweigh the rest; Gauss-Newton never does.
             if not self._positive(scores, slopes, l2, spread):
                 border = gauss_newton
-        return Evidence(
+        return Information(
             self.n,
             self.left,
             self.right,
@@ -311,11 +311,11 @@ class _Rows:
             ridge=2.0 * l2,
             border=border,
             corner=corner,
-            pull_left=self.left if border is None else None,
-            pull_right=self.right if border is None else None,
-            pull=slope * (chance - self.outcome) if border is None else None,
-            pull_weight=self.weight if border is None else None,
-            pull_weight_sq=self.squares if border is None else None,
+            vote_left=self.left if border is None else None,
+            vote_right=self.right if border is None else None,
+            vote_gradient=slope * (chance - self.outcome) if border is None else None,
+            vote_weight=self.weight if border is None else None,
+            vote_weight_sq=self.squares if border is None else None,
             scores=scores,
             clusters={"judge": self.judge} if border is None else {},
         )

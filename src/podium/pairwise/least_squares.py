@@ -17,7 +17,7 @@ from podium.pairwise._fit.rows import pull_rows, squared_loss, vote_targets
 from podium.pairwise._fit.solvers import LinearSolver, Rows
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Evidence
+from podium.ranking.uncertainty import Information
 
 __all__ = ["LeastSquares"]
 
@@ -83,7 +83,7 @@ class LeastSquares:
         self.ranking_ = Ranking(
             c.items,
             settled(scores, 1e-9 * np.ptp(scores)),
-            evidence=partial(_evidence, c, rows, loss.total, scores, self.noise_, self.l2) if sure else None,
+            information=partial(_information, c, rows, loss.total, scores, self.noise_, self.l2) if sure else None,
             record=c.record,
         )
         return self
@@ -106,21 +106,21 @@ def _by_pair(c: Comparisons) -> tuple[Floats, Floats]:
     return np.asarray((p.left_wins - p.right_wins) / p.total, dtype=np.float64), p.total
 
 
-def _evidence(c: Comparisons, rows: Rows, weight: Floats, scores: Floats, noise: float, l2: float) -> Evidence:
+def _information(c: Comparisons, rows: Rows, weight: Floats, scores: Floats, noise: float, l2: float) -> Information:
     """A normal likelihood with the noise found."""
     left, right, outcome, heavy, squares, clusters = pull_rows(c)
     wanted = vote_targets(c, outcome)
-    return Evidence(
+    return Information(
         rows.n,
         rows.left,
         rows.right,
         weight / noise**2,
         ridge=l2 / noise**2,
-        pull_left=left,
-        pull_right=right,
-        pull=(scores[left] - scores[right] - wanted) / noise**2,
-        pull_weight=heavy,
-        pull_weight_sq=squares,
+        vote_left=left,
+        vote_right=right,
+        vote_gradient=(scores[left] - scores[right] - wanted) / noise**2,
+        vote_weight=heavy,
+        vote_weight_sq=squares,
         scores=scores,
         clusters=clusters,
     )

@@ -21,7 +21,7 @@ from podium.pairwise._fit.rows import logistic_loss, pull_rows, squared_loss, vo
 from podium.pairwise._fit.solvers import Rows
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Evidence, extra_covariance
+from podium.ranking.uncertainty import Information, extra_covariance
 
 __all__ = ["RABF"]
 
@@ -185,7 +185,7 @@ class RABF:
         self.ranking_ = Ranking(
             labels,
             settled(scores, self.tol if self.loss == "logistic" else 1e-9 * np.ptp(scores)),
-            evidence=partial(model.evidence, found, penalties, self.noise_),
+            information=partial(model.information, found, penalties, self.noise_),
             record=partial(_record, c, len(labels)),
             uncertainty="cluster" if clustered else robust,
             cluster="ranking" if clustered else None,
@@ -222,12 +222,12 @@ class RABF:
 
     # ---- what was learned -----------------------------------------------------------------------------------
 
-    def _fitted(self) -> Evidence:
+    def _fitted(self) -> Information:
         if not hasattr(self, "ranking_"):
             raise NotFittedError("this RABF is not fitted yet; call fit(comparisons, features) first")
-        evidence = self.ranking_.evidence
-        assert evidence is not None
-        return evidence
+        information = self.ranking_.information
+        assert information is not None
+        return information
 
     @property
     def feature_names_(self) -> tuple[str, ...]:
@@ -243,10 +243,10 @@ class RABF:
 
     def _extra_covariance(self) -> Floats:
         """Posterior covariance of the weights (of features as they were scaled) and the covariates' effects."""
-        evidence = self._fitted()
-        if not evidence.extras:
+        information = self._fitted()
+        if not information.extras:
             return np.empty((0, 0))
-        return extra_covariance(evidence, self.ranking_.uncertainty, self.ranking_.cluster)
+        return extra_covariance(information, self.ranking_.uncertainty, self.ranking_.cluster)
 
     @property
     def coef_std_errors_(self) -> Floats:
@@ -267,13 +267,13 @@ class RABF:
 
         With `return_std` also their standard deviations: of the weights, and of the residual such an item may have.
         """
-        evidence = self._fitted()
+        information = self._fitted()
         moved = np.where(self._ignored, 0.0, (self._spec.read(features) - self._mean) / self._scale)
         scores: Floats = self._origin + moved @ (self.coef_ * self._scale)
         if not return_std:
             return scores
         d = moved.shape[1]
-        noise = 1.0 / evidence.ridge
+        noise = 1.0 / information.ridge
         spread: Floats = np.sqrt(np.einsum("ij,jk,ik->i", moved, self._extra_covariance()[:d, :d], moved) + noise)
         return scores, spread
 
@@ -323,7 +323,7 @@ class _Model:
         assert isinstance(loss, LapseRows)
         return FeatureProblem(p.rows, LogisticRows(loss.points, loss.total), p.features, p.votes)
 
-    def evidence(self, found: FeatureSolution, penalties: tuple[float, float], noise: float | None) -> Evidence:
+    def information(self, found: FeatureSolution, penalties: tuple[float, float], noise: float | None) -> Information:
         """Curvature of −log posterior in the scores of all items and the weights, and each vote's pull."""
         unit = 1.0 if noise is None else 0.5 / max(noise, 1e-150) ** 2  # a squared loss becomes a likelihood
         n, d = self.matrix.shape
@@ -336,7 +336,7 @@ class _Model:
         corner[:d, :d] = ridges[1] * (self.matrix.T @ self.matrix) + ridges[0] * np.eye(d)
         corner[d:, d:] = unit * point.corner
         pulls = self._pulls(found.place, unit, d)
-        return Evidence(
+        return Information(
             n,
             self.left,
             self.right,
@@ -369,12 +369,12 @@ class _Model:
         covariates = np.empty((len(left), 0)) if c.covariates is None else c.covariates
         extra = np.hstack([np.zeros((len(left), d)), slope[:, None] * covariates])
         return {
-            "pull_left": left,
-            "pull_right": right,
-            "pull": slope,
-            "pull_weight": weight,
-            "pull_weight_sq": squares,
-            "pull_extra": extra if extra.shape[1] else None,
+            "vote_left": left,
+            "vote_right": right,
+            "vote_gradient": slope,
+            "vote_weight": weight,
+            "vote_weight_sq": squares,
+            "vote_extra_gradient": extra if extra.shape[1] else None,
             "clusters": clusters,
         }
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from podium.ranking.uncertainty import FEW, Evidence, few_clusters
+from podium.ranking.uncertainty import MIN_CLUSTERS, Information, few_clusters
 from podium.text import number, storable
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COLUMNS", "frame", "prior_words", "remarks", "sure_cells", "unit_word"]
+__all__ = ["COLUMNS", "frame", "interval_cells", "prior_words", "remarks", "unit_word"]
 
 # Columns of the table, with their polars types.
 COLUMNS = {
@@ -55,7 +55,7 @@ def _labels(items: Sequence[Hashable]) -> pl.Series:
     return pl.Series("item", [storable(item) for item in items], dtype=pl.String)
 
 
-def sure_cells(
+def interval_cells(
     lower: np.ndarray, upper: np.ndarray, best: np.ndarray, worst: np.ndarray, tier: np.ndarray, *, digits: int
 ) -> list[list[str]]:
     """Columns of intervals, rank intervals and tiers, as text."""
@@ -66,18 +66,18 @@ def sure_cells(
     ]
 
 
-def remarks(evidence: Evidence, asked: Source, used: Source, fixed: str) -> list[str]:
+def remarks(information: Information, asked: Source, used: Source, fixed: str) -> list[str]:
     """What stands below a table: what is held fixed, where the errors come from, and when not to trust them.
 
     `asked` is what the user chose, `used` what it came to; `fixed` is what intervals hold fixed, in words.
     """
     kind, cluster = used
-    told = [f"95 % intervals, {fixed} held fixed ({_way(asked, used)})"]
-    if cluster is not None and evidence.cluster_count(cluster) < FEW:
-        told.append(few_clusters(evidence, cluster))
-    if kind == "hessian" and asked[0] != "hessian" and not evidence.counted:
-        told.append("weights are not counts, but this ranker gives no other errors: they may be too small")
-    return told
+    lines = [f"95 % intervals, {fixed} held fixed ({_way(asked, used)})"]
+    if cluster is not None and information.cluster_count(cluster) < MIN_CLUSTERS:
+        lines.append(few_clusters(information, cluster))
+    if kind == "hessian" and asked[0] != "hessian" and not information.counted:
+        lines.append("weights are not counts, but this ranker gives no other errors: they may be too small")
+    return lines
 
 
 def prior_words(sd: float) -> str:

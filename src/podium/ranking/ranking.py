@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-import podium.ranking.uncertainty as how_sure
+import podium.ranking.uncertainty as inference
 from podium.data.validation import distinct_labels
 from podium.errors import DataWarning, InputError
 from podium.ranking import leaderboard
 from podium.ranking.ranks import ranks
-from podium.ranking.uncertainty import Evidence, Spread
+from podium.ranking.uncertainty import Information, ScoreCovariance
 from podium.text import aligned, html_table, number
 
 if TYPE_CHECKING:
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Ranking"]
 
-SHOWN = 20  # rows of a printed ranking
-QUICK = 1000  # up to so many items printing may compute the intervals
+MAX_PRINTED_ROWS = 20  # rows of a printed ranking
+MAX_QUICK_ITEMS = 1000  # up to so many items printing may compute the intervals
 
 Record: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -40,10 +40,10 @@ class Ranking:
     ----------
     items : sequence of labels
     scores : array of float, aligned with `items`; higher is better
-    evidence : Evidence, a function that returns one (called on first use), or None
+    information : Information, a function that returns one (called on first use), or None
         None when the ranker has no likelihood: intervals are then refused.
-    posterior : Evidence, a function that returns one, or None
-        For scores under a prior from the data: the curvature of loss and prior. `evidence` is then that of the
+    posterior : Information, a function that returns one, or None
+        For scores under a prior from the data: the curvature of loss and prior. `information` is then that of the
         likelihood, with its own optimum; score intervals come from it, ranks and probabilities from the posterior.
     unit : float
         Units of `scores` per log-odds: 400 / ln 10 on the Elo scale.
@@ -74,8 +74,8 @@ class Ranking:
         items: Sequence[Hashable],
         scores: Any,
         *,
-        evidence: Evidence | Callable[[], Evidence] | None = None,
-        posterior: Evidence | Callable[[], Evidence] | None = None,
+        information: Information | Callable[[], Information] | None = None,
+        posterior: Information | Callable[[], Information] | None = None,
         unit: float = 1.0,
         record: Record | Callable[[], Record] | None = None,
         uncertainty: str = "auto",
@@ -83,8 +83,8 @@ class Ranking:
         note: str | None = None,
     ) -> None:
         self.items = tuple(distinct_labels(items))
-        if uncertainty not in how_sure.KINDS:
-            known = ", ".join(how_sure.KINDS)
+        if uncertainty not in inference.KINDS:
+            known = ", ".join(inference.KINDS)
             raise InputError(f"uncertainty {uncertainty!r} is not known; choose one of {known}")
         self.scores = np.array(scores, dtype=np.float64)
         if self.scores.shape != (len(self.items),):
@@ -97,11 +97,11 @@ class Ranking:
         self.uncertainty = uncertainty
         self.cluster = cluster
         self.note = note
-        self._evidence = evidence
+        self._information = information
         self._posterior = posterior
-        self._posterior_spread: Spread | None = None
+        self._posterior_covariance: ScoreCovariance | None = None
         self._record = record
-        self._spread: Spread | None = None
+        self._covariance: ScoreCovariance | None = None
         self._index: dict[Hashable, int] | None = None
 
     # The order
@@ -118,7 +118,7 @@ class Ranking:
 
     def score(self, item: Hashable) -> float:
         """Return the score of one item."""
-        return float(self.scores[self._place(item)])
+        return float(self.scores[self._index_of(item)])
 
     def __len__(self) -> int:
         return len(self.items)
@@ -127,17 +127,17 @@ class Ranking:
         """Go through the labels, best first."""
         return iter(self.order)
 
-    # How sure
+    # Uncertainty
 
     @property
-    def evidence(self) -> Evidence | None:
+    def information(self) -> Information | None:
         """What the ranker said about the curvature of its loss; None without a likelihood."""
-        if callable(self._evidence):
-            self._evidence = self._evidence()
-        return self._evidence
+        if callable(self._information):
+            self._information = self._information()
+        return self._information
 
     @property
-    def posterior(self) -> Evidence | None:
+    def posterior(self) -> Information | None:
         """Curvature of the loss and of the prior that the scores were found under; None without a prior."""
         if callable(self._posterior):
             self._posterior = self._posterior()
@@ -157,11 +157,11 @@ class Ranking:
         Infinite for an item that only won or only lost: the votes put no end to its score on one side. The mean held
         fixed is that of the other items.
         """
-        if self.evidence is None:
+        if self.information is None:
             return None
-        spread = self._known_spread()
-        errors: np.ndarray = self.unit * np.sqrt(spread.variance)
-        for mask in (spread.open_above, spread.open_below):
+        covariance = self._known_covariance()
+        errors: np.ndarray = self.unit * np.sqrt(covariance.variance)
+        for mask in (covariance.open_above, covariance.open_below):
             if mask is not None:
                 errors = np.where(mask, np.inf, errors)
         return errors
@@ -169,7 +169,7 @@ class Ranking:
     @property
     def covariance(self) -> np.ndarray | None:
         """Covariance of the scores, the mean held fixed, in log-odds; None with too many items or no likelihood."""
-        return None if self.evidence is None else self._known_spread().covariance
+        return None if self.information is None else self._known_covariance().matrix
 
     def intervals(
         self, level: float = 0.95, reference: Hashable = None, kind: str = "confidence"
@@ -185,12 +185,12 @@ class Ranking:
         item called "mean" is asked for by `("item", "mean")`. With more than 5,000 items the difference is treated as
         if the two scores were independent.
         """
-        width = how_sure.quantile(level)
+        width = inference.quantile(level)
         fixed = self._reference(reference)
         if kind == "credible":
             lower, upper = self._credible().bounds(self._plain_scores(), width, fixed)
         elif kind == "confidence":
-            lower, upper = self._known_spread().bounds(self._likelihood_scores(fixed), width, fixed)
+            lower, upper = self._known_covariance().bounds(self._likelihood_scores(fixed), width, fixed)
         else:
             raise InputError(f"kind={kind!r} is not known; use 'confidence' or 'credible'")
         return self.unit * lower, self.unit * upper
@@ -201,7 +201,7 @@ class Ranking:
         An item is counted above another when the interval of their difference lies above zero. Each interval holds with
         probability `level` on its own; with `simultaneous=True` all of them do at once.
         """
-        best, worst = how_sure.rank_intervals(*self._view(), level, simultaneous)
+        best, worst = inference.rank_intervals(*self._view(), level, simultaneous)
         if self.posterior is not None:  # errors from elsewhere are about scores that lie elsewhere, too
             best, worst = np.minimum(best, self.ranks), np.maximum(worst, self.ranks)
         return best, worst
@@ -216,26 +216,26 @@ class Ranking:
 
     def tier_numbers(self, level: float = 0.95) -> np.ndarray:
         """Return the tier of each item, from 1, aligned with `items`."""
-        return how_sure.tiers(*self._view(), level)
+        return inference.tiers(*self._view(), level)
 
     def probability_above(self, one: Hashable, other: Hashable) -> float:
         """Return the confidence that `one` is truly above `other`; not the chance to win a single comparison.
 
         NaN when one of them only won or only lost: where its score lies, the votes do not say.
         """
-        places = self._place(one), self._place(other)
-        return how_sure.probability_above(*self._view(), *places)
+        indices = self._index_of(one), self._index_of(other)
+        return inference.probability_above(*self._view(), *indices)
 
     def probability_best(self) -> np.ndarray:
         """Return the confidence that each item is truly first, by simulation; the values sum to one.
 
         Items that only won or only lost have NaN, and the others' values are about being first among themselves.
         """
-        return how_sure.probability_best(*self._view())
+        return inference.probability_best(*self._view())
 
     def top_set(self, k: int, level: float = 0.95) -> tuple[Hashable, ...]:
         """Return items, best first, among which all of the true top `k` are with probability at least `level`."""
-        inside = how_sure.top_set(*self._view(), k, level)
+        inside = inference.top_set(*self._view(), k, level)
         return tuple(self.items[i] for i in self._best_first() if inside[i])
 
     def with_uncertainty(
@@ -248,21 +248,21 @@ class Ranking:
         kind : str
             "hessian": the curvature of the likelihood, right when the model is. "sandwich": also right when weights are
             not counts. "auto": the first when they are counts, else the second. "cluster": also right when the votes
-            of one judge, group or ranking go together. "bootstrap": the spread of refits on resampled votes (or
+            of one judge, group or ranking go together. "bootstrap": that of refits on resampled votes (or
             clusters); of one Newton step each where the model has more parameters than the scores.
         cluster : str or None
             "judge", "group" or "ranking"; may be left out when the votes name only one of them.
         replicates, seed
             For the bootstrap.
         """
-        known = self._require_evidence()
+        known = self._require_information()
         cluster = known.require(kind, cluster)
         if cluster is not None and known.cluster_count(cluster) < 2:
             raise InputError(f"all votes are of one {cluster}: nothing says how {cluster}s differ; use 'sandwich'")
         made = Ranking(
             self.items,
             self.scores,
-            evidence=known,
+            information=known,
             posterior=self._posterior,
             unit=self.unit,
             record=self._record,
@@ -271,7 +271,7 @@ class Ranking:
             note=self.note,
         )
         if kind == "bootstrap":
-            made._spread = how_sure.spread(known, kind, cluster, replicates=replicates, seed=seed)
+            made._covariance = inference.score_covariance(known, kind, cluster, replicates=replicates, seed=seed)
         return made
 
     # Tables
@@ -288,9 +288,9 @@ class Ranking:
 
     def _columns(self, level: float | None, simultaneous: bool) -> dict[str, np.ndarray]:
         known: dict[str, np.ndarray] = {"score": self.scores, "rank": self.ranks}
-        if level is not None and self.evidence is not None:
+        if level is not None and self.information is not None:
             errors = self.std_errors
-            assert errors is not None, "there is evidence"
+            assert errors is not None, "there is information"
             known["std_error"] = errors
             known["lower"], known["upper"] = self.intervals(level)
             known["rank_lower"], known["rank_upper"] = self.rank_intervals(level, simultaneous)
@@ -309,54 +309,54 @@ class Ranking:
 
     def _shown(self) -> tuple[list[str], list[list[str]], list[str]]:
         """Heads, columns and remarks of the printed table. Printing never fails: what went wrong becomes a remark."""
-        places = self._best_first()[:SHOWN]
+        indices = self._best_first()[:MAX_PRINTED_ROWS]
         digits = 2 if self.unit < 10 else 0
         rank = self.ranks
         heads = ["rank", "item", "score"]
         columns = [
-            [str(rank[i]) for i in places],
-            [str(self.items[i]) for i in places],
-            [number(self.scores[i], digits) for i in places],
+            [str(rank[i]) for i in indices],
+            [str(self.items[i]) for i in indices],
+            [number(self.scores[i], digits) for i in indices],
         ]
-        notes = [f"… and {len(self) - SHOWN} more"] if len(self) > SHOWN else []
+        notes = [f"… and {len(self) - MAX_PRINTED_ROWS} more"] if len(self) > MAX_PRINTED_ROWS else []
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", DataWarning)  # the remarks say it
-                more = self._sure_columns(places, digits)
+                more = self._interval_columns(indices, digits)
                 notes += self._remarks()
                 heads, columns = heads + ["interval", "ranks", "tier"][: len(more)], columns + more
         except Exception as problem:
             notes.append(f"no intervals: {problem}")
         return heads, columns, notes + ([self.note] if self.note else [])
 
-    def _sure_columns(self, places: np.ndarray, digits: int) -> list[list[str]]:
+    def _interval_columns(self, indices: np.ndarray, digits: int) -> list[list[str]]:
         """Intervals, ranks and tiers in words; nothing when they are not known or would take long."""
-        if self.evidence is None or not self._quick:
+        if self.information is None or not self._quick:
             return []
         values = (*self.intervals(), *self.rank_intervals(), self.tier_numbers())
-        return leaderboard.sure_cells(*(each[places] for each in values), digits=digits)
+        return leaderboard.interval_cells(*(each[indices] for each in values), digits=digits)
 
     def _remarks(self) -> list[str]:
-        if self.evidence is None:
+        if self.information is None:
             return ["no intervals: this ranking has scores only"]
         if not self._quick:
             return ["intervals are computed when asked for: .intervals(), .rank_intervals(), .to_frame()"]
-        told = leaderboard.remarks(self.evidence, (self.uncertainty, self.cluster), self._source(), self.held_fixed)
+        lines = leaderboard.remarks(self.information, (self.uncertainty, self.cluster), self._source(), self.held_fixed)
         if self.posterior is not None:
-            told.append(leaderboard.prior_words(self.posterior.ridge**-0.5))
-        return told
+            lines.append(leaderboard.prior_words(self.posterior.ridge**-0.5))
+        return lines
 
     @property
     def held_fixed(self) -> str:
         """What intervals hold fixed, in words: the mean score, or that of the items whose score has both ends."""
-        ends = self._known_spread().open_ended
+        ends = self._known_covariance().open_ended
         bounded = len(self) if ends is None else int(np.count_nonzero(~ends))
         return f"mean of the {bounded} bounded items" if 0 < bounded < len(self) else "mean score"
 
     @property
     def _quick(self) -> bool:
         """Whether printing may tell how sure the scores are: it is known, or soon found."""
-        return self._spread is not None or len(self) <= QUICK
+        return self._covariance is not None or len(self) <= MAX_QUICK_ITEMS
 
     # Underneath
 
@@ -379,21 +379,21 @@ class Ranking:
             "uncertainty": self.uncertainty,
             "cluster": self.cluster,
             "note": self.note,
-            "_evidence": self.evidence,
+            "_information": self.information,
             "_posterior": self.posterior,
             "_record": self.record,
-            "_spread": self._spread if self.uncertainty == "bootstrap" else None,
+            "_covariance": self._covariance if self.uncertainty == "bootstrap" else None,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({"_posterior": None} | state, _index=None, _posterior_spread=None)
+        vars(self).update({"_posterior": None} | state, _index=None, _posterior_covariance=None)
         self.scores.setflags(write=False)
 
     def _best_first(self) -> np.ndarray:
         return np.argsort(-self.scores, kind="stable")
 
     def _plain_scores(self) -> np.ndarray:
-        """Scores in log-odds, where the spread is."""
+        """Scores in log-odds, where the covariance is."""
         plain: np.ndarray = self.scores / self.unit
         return plain
 
@@ -402,40 +402,40 @@ class Ranking:
 
         These have the same mean over the items with bounded scores, or the same score of the item held fixed.
         """
-        scores, known = self._plain_scores(), self._require_evidence()
+        scores, known = self._plain_scores(), self._require_information()
         if self.posterior is None or known.scores is None:
             return scores
-        ends = self._known_spread().open_ended
+        ends = self._known_covariance().open_ended
         held = np.arange(len(self)) if ends is None or ends.all() else np.flatnonzero(~ends)
         held = held if fixed is None else np.array([fixed])
         moved: np.ndarray = known.scores + (scores[held].mean() - known.scores[held].mean())
         return moved
 
-    def _credible(self) -> Spread:
+    def _credible(self) -> ScoreCovariance:
         if self.posterior is None:
             raise InputError("credible intervals need a prior: use l2='auto', or kind='confidence'")
-        if self._posterior_spread is None:
-            self._posterior_spread = how_sure.posterior_spread(self.posterior)
-        return self._posterior_spread
+        if self._posterior_covariance is None:
+            self._posterior_covariance = inference.posterior_covariance(self.posterior)
+        return self._posterior_covariance
 
-    def _view(self) -> tuple[np.ndarray, Spread]:
-        """Scores and spread that ranks and probabilities are read from: the posterior, unless errors were named."""
+    def _view(self) -> tuple[np.ndarray, ScoreCovariance]:
+        """Scores and covariance that ranks and probabilities are read from: the posterior, unless errors were named."""
         if self.posterior is not None and self.uncertainty == "auto":
             return self._plain_scores(), self._credible()
-        return self._likelihood_scores(), self._known_spread()
+        return self._likelihood_scores(), self._known_covariance()
 
     def difference_variance(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Posterior variance of score differences between items by place, in squared log-odds; 0 without a prior."""
         if self.posterior is None:
             return np.zeros(np.broadcast(one, other).shape)
-        spread = self._credible()
-        total = spread.variance[one] + spread.variance[other]
-        if spread.covariance is not None:
-            total = total - 2.0 * spread.covariance[one, other]
+        covariance = self._credible()
+        total = covariance.variance[one] + covariance.variance[other]
+        if covariance.matrix is not None:
+            total = total - 2.0 * covariance.matrix[one, other]
         kept: np.ndarray = np.maximum(total, 0.0)
         return kept
 
-    def _place(self, item: Hashable) -> int:
+    def _index_of(self, item: Hashable) -> int:
         if self._index is None:
             self._index = {label: i for i, label in enumerate(self.items)}
         try:
@@ -445,8 +445,8 @@ class Ranking:
             hint = f"did you mean {' or '.join(map(repr, near))}?" if near else f"the {len(self)} items are in `items`"
             raise InputError(f"{item!r} is not in this ranking; {hint}") from None
 
-    def _require_evidence(self) -> Evidence:
-        known = self.evidence
+    def _require_information(self) -> Information:
+        known = self.information
         if known is None:
             raise InputError(
                 "this ranking has scores only, so no intervals exist; use a ranker with a likelihood, as Bradley-Terry"
@@ -455,15 +455,15 @@ class Ranking:
 
     def _source(self) -> tuple[str, str | None]:
         """Where the standard errors come from, "auto" and clusters of which there is only one resolved."""
-        known = self._require_evidence()
+        known = self._require_information()
         cluster = known.require(self.uncertainty, self.cluster)
         if cluster is not None and known.cluster_count(cluster) < 2:
             return known.choose("auto"), None
         return known.choose(self.uncertainty), cluster
 
-    def _known_spread(self) -> Spread:
-        if self._spread is None:
-            known, (kind, cluster) = self._require_evidence(), self._source()
+    def _known_covariance(self) -> ScoreCovariance:
+        if self._covariance is None:
+            known, (kind, cluster) = self._require_information(), self._source()
             if cluster is None and kind != self.uncertainty and self.uncertainty == "cluster":
                 warnings.warn(
                     f"all votes are of one {self.cluster}, so errors cannot be clustered: they are those of "
@@ -471,8 +471,8 @@ class Ranking:
                     DataWarning,
                     stacklevel=3,
                 )
-            self._spread = how_sure.spread(known, kind, cluster)
-        return self._spread
+            self._covariance = inference.score_covariance(known, kind, cluster)
+        return self._covariance
 
     def _reference(self, reference: Hashable) -> int | None:
         """Place of the item held fixed; None for the mean."""
@@ -483,5 +483,5 @@ class Ranking:
                 )
             return None
         if isinstance(reference, tuple) and len(reference) == 2 and reference[0] == "item":
-            return self._place(reference if reference in self.items else reference[1])
-        return None if reference is None else self._place(reference)
+            return self._index_of(reference if reference in self.items else reference[1])
+        return None if reference is None else self._index_of(reference)

@@ -99,7 +99,7 @@ def intervals(
         raise InputError(f"top is {top}; at least one item must be shown")
     table = {name: frame[name].head(shown).to_numpy() for name in ("score", "lower", "upper", "rank", "tier")}
     names = [f"{rank}  {short(item)}" for rank, item in zip(table["rank"], frame["item"].head(shown), strict=True)]
-    sure = ranking.evidence is not None and level is not None
+    sure = ranking.information is not None and level is not None
     columns = -(-shown // COLUMN)
     rows = -(-shown // columns)
     left, width, height = 0.25 + label_width(names, 8), 3.0, 0.19 * max(rows, 2)
@@ -152,7 +152,7 @@ def unit_of(ranking: Ranking, model: Any = None) -> str:
         return "score, on the Elo scale"
     if isinstance(model, LeastSquares) or getattr(model, "loss", None) == "squared":
         return "score, in units of the margin"
-    return "score" if ranking.evidence is None else "score, in log-odds"
+    return "score" if ranking.information is None else "score, in log-odds"
 
 
 # ---- who beat whom --------------------------------------------------------------------------------------------------

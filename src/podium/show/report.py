@@ -151,7 +151,7 @@ class Report:
         """What scores and intervals mean, in a sentence or two."""
         ranking, unit = self.ranking, plots.unit_of(self.ranking, self.model)
         told = [f"Each {unit}." if "," in unit else ""]
-        if ranking.evidence is not None and self.level is not None:
+        if ranking.information is not None and self.level is not None:
             share = f"{100 * self.level:g}"
             surely = "all at once with the same confidence" if self.simultaneous else "as surely, each on its own"
             told += [
@@ -224,7 +224,7 @@ def summary(comparisons: Comparisons) -> dict[str, str]:
 def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
     """The result in a sentence."""
     first = str(frame["item"][0])
-    if ranking.evidence is None:
+    if ranking.information is None:
         return f"{first} leads. This method gives scores only, without intervals."
     if level is None:
         return f"{first} leads. How sure that is was not asked for."

@@ -4,7 +4,7 @@ import cython
 from cython.cimports.libc.math import exp
 
 
-def pour(
+def sum_by_pair(
     draws: cython.const[cython.double][:, ::1],
     size: cython.const[cython.double][::1],
     target: cython.const[cython.double][::1],
@@ -44,19 +44,19 @@ def logistic_gradients(
                 gradient[b, right[k]] -= force
 
 
-def push(
+def add_gradients(
     excess: cython.const[cython.double][:, ::1],
     left: cython.const[cython.longlong][::1],
     right: cython.const[cython.longlong][::1],
-    pull: cython.const[cython.double][::1],
+    slope: cython.const[cython.double][::1],
     gradient: cython.double[:, ::1],
 ) -> None:
-    """Add excess[b, k]·pull[k] to gradient[b, left[k]] and take it from gradient[b, right[k]]."""
+    """Add excess[b, k]·slope[k] to gradient[b, left[k]] and take it from gradient[b, right[k]]."""
     b: cython.Py_ssize_t
     k: cython.Py_ssize_t
     with cython.nogil:
         for b in range(excess.shape[0]):
             for k in range(left.shape[0]):
-                force: cython.double = excess[b, k] * pull[k]
+                force: cython.double = excess[b, k] * slope[k]
                 gradient[b, left[k]] += force
                 gradient[b, right[k]] -= force

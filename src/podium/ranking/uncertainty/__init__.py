@@ -1,15 +1,22 @@
-"""How sure the scores are: covariances, bootstrap, rank intervals, tiers. Arrays in, arrays out.
+"""Uncertainty of the scores: covariances, bootstrap, rank intervals, tiers. Arrays in, arrays out.
 
-`Evidence` is what a ranker hands over at its optimum, `spread` turns it into (co)variances of the mean-centred scores,
-and `rank_intervals`, `tiers`, `probability_above`, `probability_best` and `top_set` read those. All in log-odds.
+`Information` is what a ranker hands over at its optimum, `score_covariance` turns it into (co)variances of the
+mean-centred scores, and `rank_intervals`, `tiers`, `probability_above`, `probability_best` and `top_set` read those.
+All in log-odds.
 """
 
 from podium.ranking.uncertainty.dense import covariance
-from podium.ranking.uncertainty.estimate import FEW, extra_covariance, extra_std_errors, few_clusters, spread
-from podium.ranking.uncertainty.evidence import KINDS, Evidence
-from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_spread
+from podium.ranking.uncertainty.estimate import (
+    MIN_CLUSTERS,
+    extra_covariance,
+    extra_std_errors,
+    few_clusters,
+    score_covariance,
+)
+from podium.ranking.uncertainty.information import KINDS, Information
+from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_covariance
 from podium.ranking.uncertainty.ranks import (
-    Spread,
+    ScoreCovariance,
     probability_above,
     probability_best,
     quantile,
@@ -20,22 +27,22 @@ from podium.ranking.uncertainty.ranks import (
 from podium.ranking.uncertainty.redraw import bootstrap
 
 __all__ = [
-    "FEW",
     "KINDS",
-    "Evidence",
-    "Spread",
+    "MIN_CLUSTERS",
+    "Information",
+    "ScoreCovariance",
     "bootstrap",
     "covariance",
     "extra_covariance",
     "extra_std_errors",
     "few_clusters",
     "mean_chance_margin",
-    "posterior_spread",
+    "posterior_covariance",
     "probability_above",
     "probability_best",
     "quantile",
     "rank_intervals",
-    "spread",
+    "score_covariance",
     "tiers",
     "top_set",
 ]

@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium.errors import InputError
-from podium.ranking.uncertainty.evidence import Evidence
+from podium.ranking.uncertainty.information import Information
 
 __all__ = ["DENSE_LIMIT", "covariance", "full_covariance"]
 
@@ -30,7 +30,7 @@ UNDETERMINED = (
 )
 
 
-def covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
+def covariance(information: Information, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
     """Return the (n, n) covariance of the mean-centred scores.
 
     Examples
@@ -39,39 +39,39 @@ def covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = 
     score is half the difference.
 
     >>> import numpy as np
-    >>> covariance(Evidence(2, np.array([0]), np.array([1]), np.array([10.0])))
+    >>> covariance(Information(2, np.array([0]), np.array([1]), np.array([10.0])))
     array([[ 0.025, -0.025],
            [-0.025,  0.025]])
     """
-    return full_covariance(evidence, kind, cluster)[: evidence.n, : evidence.n]
+    return full_covariance(information, kind, cluster)[: information.n, : information.n]
 
 
-def full_covariance(evidence: Evidence, kind: str, cluster: str | None) -> np.ndarray:
+def full_covariance(information: Information, kind: str, cluster: str | None) -> np.ndarray:
     """Covariance of centred scores and extra parameters together, (n + p, n + p)."""
-    cluster = evidence.require(kind, cluster)
-    kind = evidence.choose(kind)
+    cluster = information.require(kind, cluster)
+    kind = information.choose(kind)
     if kind == "bootstrap":
-        raise InputError("the bootstrap gives replicates, not a formula; use `spread`")
-    bread = inverse_hessian(evidence)
+        raise InputError("the bootstrap gives replicates, not a formula; use `score_covariance`")
+    bread = inverse_hessian(information)
     if kind == "hessian":
         return bread
-    meat = _row_meat(evidence) if kind == "sandwich" else _cluster_meat(evidence, str(cluster))
+    meat = _row_meat(information) if kind == "sandwich" else _cluster_meat(information, str(cluster))
     full = bread @ meat @ bread
     even: np.ndarray = (full + full.T) / 2
     return even
 
 
-def inverse_hessian(evidence: Evidence, *, centred: bool = True) -> np.ndarray:
+def inverse_hessian(information: Information, *, centred: bool = True) -> np.ndarray:
     """Inverse of H with the scores centred; else with the common shift held firmly, which changes no difference."""
-    n = evidence.n
-    hessian = np.zeros((n + evidence.extras, n + evidence.extras))
-    hessian[:n, :n] = laplacian(n, evidence.left, evidence.right, evidence.curvature)
-    hessian[np.arange(n), np.arange(n)] += evidence.ridge
-    if evidence.border is not None:
-        hessian[:n, n:] = evidence.border
-        hessian[n:, :n] = evidence.border.T
-        hessian[n:, n:] = evidence.corner
-    if evidence.shift_free:
+    n = information.n
+    hessian = np.zeros((n + information.extras, n + information.extras))
+    hessian[:n, :n] = laplacian(n, information.left, information.right, information.curvature)
+    hessian[np.arange(n), np.arange(n)] += information.ridge
+    if information.border is not None:
+        hessian[:n, n:] = information.border
+        hessian[n:, :n] = information.border.T
+        hessian[n:, n:] = information.corner
+    if information.shift_free:
         # 1 is then an eigenvector; stiffening it leaves the centred part alone and makes the matrix invertible.
         hessian[:n, :n] += hessian.diagonal()[:n].mean() / n
     inverse = _invert(hessian)
@@ -111,55 +111,55 @@ def laplacian(n: int, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -
     return matrix
 
 
-def _row_meat(evidence: Evidence, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
+def _row_meat(information: Information, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
     """Σ w² g gᵀ over single votes: a Laplacian, bordered by the extra parameters."""
-    e, n = evidence, evidence.n
-    left, right, pull, _, square = (each[rows] for each in e.pulls())
-    scores = laplacian(n, left, right, square * pull**2)
-    if e.pull_extra is None:
+    e, n = information, information.n
+    left, right, slope, _, square = (each[rows] for each in e.vote_gradients())
+    scores = laplacian(n, left, right, square * slope**2)
+    if e.vote_extra_gradient is None:
         return scores
-    extra = e.pull_extra[rows]
+    extra = e.vote_extra_gradient[rows]
     border = np.zeros((n, e.extras))
-    each = (square * pull)[:, None] * extra
+    each = (square * slope)[:, None] * extra
     np.add.at(border, left, each)
     np.subtract.at(border, right, each)
     return np.block([[scores, border], [border.T, extra.T @ (square[:, None] * extra)]])
 
 
-def _cluster_meat(evidence: Evidence, cluster: str) -> np.ndarray:
+def _cluster_meat(information: Information, cluster: str) -> np.ndarray:
     """G/(G−1) Σ s sᵀ over clusters; a row without a cluster counts as votes of their own."""
-    codes = evidence.clusters[cluster]
+    codes = information.clusters[cluster]
     known = codes >= 0
-    sums = cluster_sums(evidence, cluster)
+    sums = cluster_sums(information, cluster)
     meat = np.asarray((sums.T @ sums).todense())
     if not known.all():
-        meat = meat + _row_meat(evidence, ~known)
-    groups = count_clusters(evidence, cluster)
+        meat = meat + _row_meat(information, ~known)
+    groups = count_clusters(information, cluster)
     scaled: np.ndarray = meat * (groups / (groups - 1))
     return scaled
 
 
-def count_clusters(evidence: Evidence, cluster: str) -> int:
+def count_clusters(information: Information, cluster: str) -> int:
     """Number of clusters, two at least; a row without one counts by itself."""
-    groups = evidence.cluster_count(cluster)
+    groups = information.cluster_count(cluster)
     if groups < 2:
         raise InputError(f"errors clustered by {cluster} need at least two clusters; the votes have {groups}")
     return groups
 
 
-def cluster_sums(evidence: Evidence, cluster: str):  # type: ignore[no-untyped-def]  # a SciPy CSR matrix
+def cluster_sums(information: Information, cluster: str):  # type: ignore[no-untyped-def]  # a SciPy CSR matrix
     """Gradient summed within each cluster, sparse (clusters, n + p)."""
     from scipy.sparse import csr_array
 
-    e = evidence
+    e = information
     known = np.flatnonzero(e.clusters[cluster] >= 0)
     codes = e.clusters[cluster][known]
-    left, right, pull, weight, _ = (each[known] for each in e.pulls())
-    rows, columns, values = [codes, codes], [left, right], [weight * pull, -weight * pull]
+    left, right, slope, weight, _ = (each[known] for each in e.vote_gradients())
+    rows, columns, values = [codes, codes], [left, right], [weight * slope, -weight * slope]
     for extra in range(e.extras):
-        assert e.pull_extra is not None
+        assert e.vote_extra_gradient is not None
         rows.append(codes)
         columns.append(np.full(len(codes), e.n + extra))
-        values.append(weight * e.pull_extra[known, extra])
+        values.append(weight * e.vote_extra_gradient[known, extra])
     shape = (int(codes.max(initial=-1)) + 1, e.n + e.extras)
     return csr_array((np.concatenate(values), (np.concatenate(rows), np.concatenate(columns))), shape=shape)

@@ -19,24 +19,24 @@ import dataclasses
 
 import numpy as np
 
-from podium.ranking.uncertainty.evidence import Evidence
+from podium.ranking.uncertainty.information import Information
 
 __all__ = ["bounded_items", "bounded_part", "end_rows", "reach"]
 
-STEPS = 60  # bisections: every bit of a double
+BISECTIONS = 60  # bisections: every bit of a double
 
 
-def bounded_items(evidence: Evidence) -> np.ndarray | None:
+def bounded_items(information: Information) -> np.ndarray | None:
     """Codes of the items with a bounded score; None when all are."""
-    masks = [mask for mask in (evidence.open_above, evidence.open_below) if mask is not None]
+    masks = [mask for mask in (information.open_above, information.open_below) if mask is not None]
     if not any(mask.any() for mask in masks):
         return None
     return np.flatnonzero(~np.logical_or.reduce(masks))
 
 
-def bounded_part(evidence: Evidence, kept: np.ndarray) -> Evidence:
-    """The evidence about some items from the votes among themselves."""
-    e = evidence
+def bounded_part(information: Information, kept: np.ndarray) -> Information:
+    """The information about some items from the votes among themselves."""
+    e = information
     place = np.full(e.n, -1, dtype=np.int32)
     place[kept] = np.arange(len(kept))
     left, right = place[e.left], place[e.right]
@@ -52,39 +52,41 @@ def bounded_part(evidence: Evidence, kept: np.ndarray) -> Evidence:
         open_above=None,
         open_below=None,
     )
-    if e.pull is None:
+    if e.vote_gradient is None:
         return part
-    pull_left, pull_right = place[e.pulls()[0]], place[e.pulls()[1]]
-    rows = np.flatnonzero((pull_left >= 0) & (pull_right >= 0))
+    vote_left, vote_right = place[e.vote_gradients()[0]], place[e.vote_gradients()[1]]
+    rows = np.flatnonzero((vote_left >= 0) & (vote_right >= 0))
 
     def some(values: np.ndarray | None) -> np.ndarray | None:
         return None if values is None else values[rows]
 
     return dataclasses.replace(
         part,
-        pull_left=pull_left[rows],
-        pull_right=pull_right[rows],
+        vote_left=vote_left[rows],
+        vote_right=vote_right[rows],
         clusters={name: codes[rows] for name, codes in e.clusters.items()},
-        pull=some(e.pull),
-        pull_weight=some(e.pull_weight),
-        pull_weight_sq=some(e.pull_weight_sq),
-        pull_extra=some(e.pull_extra),
+        vote_gradient=some(e.vote_gradient),
+        vote_weight=some(e.vote_weight),
+        vote_weight_sq=some(e.vote_weight_sq),
+        vote_extra_gradient=some(e.vote_extra_gradient),
         target=some(e.target),
     )
 
 
-def end_rows(evidence: Evidence, kept: np.ndarray, cluster: str | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def end_rows(
+    information: Information, kept: np.ndarray, cluster: str | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Votes of open-ended items with bounded ones (with anyone, where none is bounded): item, margin, number.
 
     Weights that are not counts are worth (Σw)²/Σw² votes; the votes of one cluster on an item are worth one.
     """
-    if evidence.pull is None:
+    if information.vote_gradient is None:
         return np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
-    left, right, pull, weight, square = evidence.pulls()
-    firm = np.zeros(evidence.n, dtype=bool)
+    left, right, slope, weight, square = information.vote_gradients()
+    firm = np.zeros(information.n, dtype=bool)
     firm[kept] = True
     votes = np.divide(weight**2, square, out=np.zeros(len(weight)), where=square > 0)
-    margin = _margin(np.abs(pull), evidence.tie_strength)
+    margin = _margin(np.abs(slope), information.tie_strength)
     items, rows = [], []
     for own, other in ((left, right), (right, left)):
         at = np.flatnonzero(~firm[own] & (firm[other] | (len(kept) == 0)) & (votes > 0))
@@ -93,20 +95,20 @@ def end_rows(evidence: Evidence, kept: np.ndarray, cluster: str | None) -> tuple
     item, row = np.concatenate(items).astype(np.intp), np.concatenate(rows)
     number = votes[row]
     if cluster is not None:
-        codes = evidence.clusters[cluster][row].astype(np.int64)
+        codes = information.clusters[cluster][row].astype(np.int64)
         codes = np.where(codes < 0, codes.max(initial=0) + 1 + row, codes)
         _, together = np.unique(np.column_stack([item, codes]), axis=0, return_inverse=True)
         number = number / np.maximum(np.bincount(together.ravel(), number)[together.ravel()], 1)
     return item, margin[row], number
 
 
-def _margin(pull: np.ndarray, tie_strength: float) -> np.ndarray:
-    """The margin of a vote for its winner, from the size of its pull.
+def _margin(slope: np.ndarray, tie_strength: float) -> np.ndarray:
+    """The margin of a vote for its winner, from the size of its gradient.
 
-    The pull of a win is what it took beyond the points expected, P(loss) + P(tie)/2. With x = exp(−margin/2) that is
-    (x² + νx/2) / (1 + νx + x²), a quadratic in x; ν = 0 where ties are not modelled.
+    The gradient of a win is what it took beyond the points expected, P(loss) + P(tie)/2. With x = exp(−margin/2) that
+    is (x² + νx/2) / (1 + νx + x²), a quadratic in x; ν = 0 where ties are not modelled.
     """
-    missing = np.clip(pull, 1e-300, 1 - 1e-16)
+    missing = np.clip(slope, 1e-300, 1 - 1e-16)
     half = 0.5 * tie_strength * (0.5 - missing)
     root = np.sqrt(half**2 + missing * (1 - missing))
     with np.errstate(divide="ignore"):
@@ -121,7 +123,7 @@ def reach(n: int, item: np.ndarray, margin: np.ndarray, number: np.ndarray, tail
     wanted = -np.log(tail)
     low, high = np.zeros(n), np.zeros(n)
     np.maximum.at(high, item, np.maximum(margin, 0) + wanted / number)
-    for _ in range(STEPS):
+    for _ in range(BISECTIONS):
         middle = (low + high) / 2
         improbable = np.bincount(item, number * np.logaddexp(0, middle[item] - margin), n) > wanted
         low, high = np.where(improbable, low, middle), np.where(improbable, middle, high)

@@ -9,39 +9,39 @@ import numpy as np
 from podium.errors import DataWarning
 from podium.ranking.uncertainty.dense import DENSE_LIMIT, covariance, full_covariance
 from podium.ranking.uncertainty.ends import bounded_items, bounded_part, end_rows
-from podium.ranking.uncertainty.evidence import Evidence
-from podium.ranking.uncertainty.ranks import Spread
+from podium.ranking.uncertainty.information import Information
+from podium.ranking.uncertainty.ranks import ScoreCovariance
 from podium.ranking.uncertainty.redraw import bootstrap
 
-__all__ = ["extra_covariance", "extra_std_errors", "few_clusters", "spread"]
+__all__ = ["extra_covariance", "extra_std_errors", "few_clusters", "score_covariance"]
 
-FAR = 4.0
-FEW = 30  # clusters below which their spread is itself hardly known
+CLIP_DEVIATIONS = 4.0
+MIN_CLUSTERS = 30  # clusters below which errors clustered by them tend to be too small
 
 
-def spread(
-    evidence: Evidence,
+def score_covariance(
+    information: Information,
     kind: str = "hessian",
     cluster: str | None = None,
     *,
     replicates: int = 1000,
     seed: int | None = None,
-) -> Spread:
-    """Return the joint spread of the mean-centred scores; with more than 5,000 items their variances alone.
+) -> ScoreCovariance:
+    """Return the covariance of the mean-centred scores; with more than 5,000 items their variances alone.
 
     Open-ended scores have an infinite variance, and the mean is that of the others, found from the votes among these.
     """
-    cluster = evidence.require(kind, cluster)
-    kind = evidence.choose(kind)
-    if cluster is not None and evidence.cluster_count(cluster) < FEW:
-        warnings.warn(few_clusters(evidence, cluster), DataWarning, stacklevel=2)
+    cluster = information.require(kind, cluster)
+    kind = information.choose(kind)
+    if cluster is not None and information.cluster_count(cluster) < MIN_CLUSTERS:
+        warnings.warn(few_clusters(information, cluster), DataWarning, stacklevel=2)
 
-    def found(part: Evidence) -> np.ndarray:
+    def found(part: Information) -> np.ndarray:
         """Covariance, or with many items variances."""
         if kind == "bootstrap":
             rng = np.random.default_rng(seed)
             return _covariance_of(bootstrap(part, replicates=replicates, cluster=cluster, rng=rng))
-        if evidence.n <= DENSE_LIMIT:
+        if information.n <= DENSE_LIMIT:
             return covariance(part, kind, cluster)
         if part.n <= DENSE_LIMIT:
             return covariance(part, kind, cluster).diagonal()
@@ -49,26 +49,26 @@ def spread(
 
         return variances(part, kind, cluster)
 
-    kept = bounded_items(evidence)
+    kept = bounded_items(information)
     if kept is None:
-        made = found(evidence)
-        return Spread(made, None) if made.ndim == 2 else Spread(None, made)
-    inner = found(bounded_part(evidence, kept)) if len(kept) > 1 else np.zeros((len(kept), len(kept)))
-    whole, variance = _laid_out(inner, kept, evidence.n)
-    ends = end_rows(evidence, kept, cluster)
-    return Spread(whole, variance, evidence.open_above, evidence.open_below, *ends)
+        made = found(information)
+        return ScoreCovariance(made, None) if made.ndim == 2 else ScoreCovariance(None, made)
+    inner = found(bounded_part(information, kept)) if len(kept) > 1 else np.zeros((len(kept), len(kept)))
+    whole, variance = _laid_out(inner, kept, information.n)
+    ends = end_rows(information, kept, cluster)
+    return ScoreCovariance(whole, variance, information.open_above, information.open_below, *ends)
 
 
-def few_clusters(evidence: Evidence, cluster: str) -> str:
+def few_clusters(information: Information, cluster: str) -> str:
     """A sentence for the case that there are few."""
     return (
-        f"errors clustered by {cluster} rest on {evidence.cluster_count(cluster)} clusters only; below {FEW} they tend "
-        "to be too small, and with two or three they mean nothing"
+        f"errors clustered by {cluster} rest on {information.cluster_count(cluster)} clusters only; below "
+        f"{MIN_CLUSTERS} they tend to be too small, and with two or three they mean nothing"
     )
 
 
 def _laid_out(inner: np.ndarray, kept: np.ndarray, n: int) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """The spread of some items laid out among all; the rest has an infinite variance."""
+    """The covariance of some items laid out among all; the rest has an infinite variance."""
     variance = np.full(n, np.inf)
     if inner.ndim == 1 or n > DENSE_LIMIT:
         variance[kept] = inner if inner.ndim == 1 else inner.diagonal()
@@ -78,34 +78,34 @@ def _laid_out(inner: np.ndarray, kept: np.ndarray, n: int) -> tuple[np.ndarray |
     return whole, None
 
 
-def extra_covariance(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
+def extra_covariance(information: Information, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
     """Return the (p, p) covariance of the extra parameters, in their own units.
 
     For the bootstrap that of the sandwich (of the clusters, if named), to which it converges.
     """
-    cluster = evidence.require(kind, cluster)
-    kind = evidence.choose(kind)
+    cluster = information.require(kind, cluster)
+    kind = information.choose(kind)
     if kind == "bootstrap":
         kind = "sandwich" if cluster is None else "cluster"
-    if evidence.n <= DENSE_LIMIT:
-        return full_covariance(evidence, kind, cluster)[evidence.n :, evidence.n :]
+    if information.n <= DENSE_LIMIT:
+        return full_covariance(information, kind, cluster)[information.n :, information.n :]
     from podium.ranking.uncertainty.many import extra_covariance_of_many
 
-    return extra_covariance_of_many(evidence, kind, cluster)
+    return extra_covariance_of_many(information, kind, cluster)
 
 
-def extra_std_errors(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
+def extra_std_errors(information: Information, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
     """Return the standard errors of the extra parameters, in their own units."""
-    errors: np.ndarray = np.sqrt(np.maximum(extra_covariance(evidence, kind, cluster).diagonal(), 0))
+    errors: np.ndarray = np.sqrt(np.maximum(extra_covariance(information, kind, cluster).diagonal(), 0))
     return errors
 
 
 def _covariance_of(redrawn: np.ndarray) -> np.ndarray:
-    """Covariance of bootstrap scores, each held within `FAR` robust standard deviations of its median.
+    """Covariance of bootstrap scores, each held within `CLIP_DEVIATIONS` robust standard deviations of its median.
 
     Where redrawing leaves an item without a loss (or a win), only the penalty keeps its score finite; without a limit
     a few such replicates would make the standard errors depend on the penalty more than on the votes.
     """
     middle = np.median(redrawn, axis=0)
-    reach = FAR * 1.4826 * np.median(np.abs(redrawn - middle), axis=0)
+    reach = CLIP_DEVIATIONS * 1.4826 * np.median(np.abs(redrawn - middle), axis=0)
     return np.cov(np.clip(redrawn, middle - reach, middle + reach), rowvar=False)

@@ -11,25 +11,25 @@ from podium.errors import ConvergenceError, InputError
 from podium.kernels.pairwise.uncertainty import fill, inverse_diagonal
 from podium.numeric import conjugate_gradients
 from podium.ranking.uncertainty.dense import UNDETERMINED
-from podium.ranking.uncertainty.evidence import Evidence
+from podium.ranking.uncertainty.information import Information
 
-__all__ = ["SHORT", "Graph", "between"]
+__all__ = ["MAX_EASY_STEPS", "Graph", "between"]
 
-MOST = 3e9  # operations, and entries, that a sparse factor may cost
-EXACT = 1e-6  # relative residual of an iterative solve
-SHORT, LONG = 300, 10_000  # steps of conjugate gradients: on a graph that mixes well, and on any
-LOOSE = 1e-12  # curvature of the shift, relative to an item's, that is worth a correction
+MAX_FACTOR_COST = 3e9  # operations, and entries, that a sparse factor may cost
+SOLVE_TOL = 1e-6  # relative residual of an iterative solve
+MAX_EASY_STEPS, MAX_STEPS = 300, 10_000  # steps of conjugate gradients: on a graph that mixes well, and on any
+MIN_SHIFT_CURVATURE = 1e-12  # curvature of the shift, relative to an item's, that is worth a correction
 
 
 class Graph:
     """A = Laplacian + ridge·I, with what it takes to solve A x = b for b that sum to zero; x then sums to zero too."""
 
-    def __init__(self, evidence: Evidence) -> None:
+    def __init__(self, information: Information) -> None:
         from scipy.sparse import diags_array
         from scipy.sparse.csgraph import connected_components
 
-        self.n, self.ridge = evidence.n, evidence.ridge
-        self.across = between(self.n, evidence.left, evidence.right, evidence.curvature)
+        self.n, self.ridge = information.n, information.ridge
+        self.across = between(self.n, information.left, information.right, information.curvature)
         self.degree = np.asarray(self.across.sum(axis=1)).ravel()
         self.diagonal = self.degree + self.ridge
         if self.ridge == 0 and connected_components(self.across, directed=False)[0] > 1:
@@ -39,20 +39,22 @@ class Graph:
     def solve(self, force: np.ndarray, most: int) -> np.ndarray | None:
         """Return the centred x with A x = force − mean, column by column, or None when `most` steps do not suffice."""
         x, enough = conjugate_gradients(
-            self.matrix.__matmul__, self.diagonal, force - force.mean(axis=0), accuracy=EXACT, most=most
+            self.matrix.__matmul__, self.diagonal, force - force.mean(axis=0), accuracy=SOLVE_TOL, most=most
         )
         centred: np.ndarray = x - x.mean(axis=0)
         return centred if enough else None
 
     def must_solve(self, force: np.ndarray) -> np.ndarray:
         """Solve with as many steps as a hard graph may need; ConvergenceError when even those do not suffice."""
-        found = self.solve(force, SHORT)
+        found = self.solve(force, MAX_EASY_STEPS)
         if found is None and self.factor is not None:
             found = self.factor.solve(force - force.mean(axis=0))
         if found is None:
-            found = self.solve(force, LONG)
+            found = self.solve(force, MAX_STEPS)
         if found is None:
-            raise ConvergenceError(f"no standard errors in {LONG:,} steps: too few votes connect the items; raise l2")
+            raise ConvergenceError(
+                f"no standard errors in {MAX_STEPS:,} steps: too few votes connect the items; raise l2"
+            )
         return found
 
     @cached_property
@@ -71,7 +73,7 @@ class Graph:
             parent, seen = np.empty(self.n, dtype=np.int32), np.empty(self.n, dtype=np.int32)
             below = np.empty(self.n, dtype=np.int64)
             start, column = moved.indptr.astype(np.int32), moved.indices.astype(np.int32)
-            if fill(start, column, parent, seen, below, MOST / 100, MOST) >= 0:
+            if fill(start, column, parent, seen, below, MAX_FACTOR_COST / 100, MAX_FACTOR_COST) >= 0:
                 return np.asarray(order)
         return None
 
@@ -110,7 +112,7 @@ class Factor:
     def solve(self, force: np.ndarray) -> np.ndarray:
         """Centred solution of A x = force for columns that sum to zero."""
         found = self._firm_solve(force)
-        if self.slack > LOOSE:
+        if self.slack > MIN_SHIFT_CURVATURE:
             found = found + np.outer(self.reach, self.hold * found[self.firm] / self.slack)
         centred: np.ndarray = found - found.mean(axis=0)
         return centred
@@ -122,7 +124,7 @@ class Factor:
         found[self.order] = _selected(self.parts)[self.parts.perm_c]
         ones = self._firm_solve(np.ones((n, 1)))[:, 0]
         found += ones.mean() / n - 2 * ones / n
-        if self.slack > LOOSE:
+        if self.slack > MIN_SHIFT_CURVATURE:
             found += self.hold * (self.reach - self.reach.mean()) ** 2 / self.slack
         return found
 

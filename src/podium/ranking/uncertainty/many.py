@@ -9,8 +9,8 @@ exactly by conjugate gradients. Where they disagree (chains, stars, groups joine
 2. a sparse factor and the diagonal of its inverse, where the factor stays small (chains, stars);
 3. random probes (Hutchinson 1990), each solved exactly, with a warning when they leave more than 5 % of noise.
 
-The robust kinds have the same series with the gradients' spread in the middle, checked alike. Else they solve for every
-cluster where there are few, and for random mixes of votes or clusters where there are many.
+The robust kinds have the same series with the gradients' covariance in the middle, checked alike. Else they solve for
+every cluster where there are few, and for random mixes of votes or clusters where there are many.
 """
 
 from __future__ import annotations
@@ -22,59 +22,59 @@ import numpy as np
 
 from podium.errors import DataWarning
 from podium.ranking.uncertainty.dense import cluster_sums, count_clusters
-from podium.ranking.uncertainty.evidence import Evidence
-from podium.ranking.uncertainty.graph import SHORT, Graph, between
+from podium.ranking.uncertainty.graph import MAX_EASY_STEPS, Graph, between
+from podium.ranking.uncertainty.information import Information
 
 __all__ = ["extra_covariance_of_many", "variances"]
 
-CHECKED = 8  # random items, and as many of the most compared ones, that are solved exactly
-AGREES = 0.04  # largest relative error of a checked variance; half of it in the standard error
-PROBES, BATCH = 256, 32
-SLOW = 32  # directions in which a badly connected graph is loose, taken out before probing
+CHECKED_ITEMS = 8  # random items, and as many of the most compared ones, that are solved exactly
+MAX_VARIANCE_ERROR = 0.04  # largest relative error of a checked variance; half of it in the standard error
+PROBES, PROBE_BATCH = 256, 32
+DEFLATED_DIRECTIONS = 32  # directions in which a badly connected graph is loose, taken out before probing
 SEED = 1990
 
 
-def variances(evidence: Evidence, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
+def variances(information: Information, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
     """Return the variance of each mean-centred score, by `hessian`, `sandwich` or `cluster`."""
-    cluster = evidence.require(kind, cluster)
-    kind = evidence.choose(kind)
-    graph = Graph(evidence)
+    cluster = information.require(kind, cluster)
+    kind = information.choose(kind)
+    graph = Graph(information)
     if kind == "hessian":
         found = _hessian_series(graph)
         if found is None or not _agrees(graph, found):
             found = _hessian_probes(graph) if graph.factor is None else graph.factor.inverse_diagonal()
-        if evidence.border is not None:
-            moved, core = _through_extras(graph, evidence)
+        if information.border is not None:
+            moved, core = _through_extras(graph, information)
             found = found + np.einsum("ij,ij->i", moved @ np.linalg.inv(core), moved)
     else:
-        spread = _Gradients(evidence, cluster)
-        found = None if evidence.extras else _robust_series(graph, spread)
-        if found is None or not _agrees(graph, found, spread):
-            found = _robust_columns(graph, evidence, spread)
+        gradients = _Gradients(information, cluster)
+        found = None if information.extras else _robust_series(graph, gradients)
+        if found is None or not _agrees(graph, found, gradients):
+            found = _robust_columns(graph, information, gradients)
     variance: np.ndarray = np.maximum(found, 0)
     return variance
 
 
-def extra_covariance_of_many(evidence: Evidence, kind: str, cluster: str | None) -> np.ndarray:
+def extra_covariance_of_many(information: Information, kind: str, cluster: str | None) -> np.ndarray:
     """Covariance of the extra parameters, with the scores profiled out."""
-    graph = Graph(evidence)
-    moved, core = _through_extras(graph, evidence)
+    graph = Graph(information)
+    moved, core = _through_extras(graph, information)
     bread = np.linalg.inv(core)
     if kind == "hessian":
         return bread
-    meat = _Gradients(evidence, cluster).along(np.vstack([-moved, np.eye(evidence.extras)]))
+    meat = _Gradients(information, cluster).along(np.vstack([-moved, np.eye(information.extras)]))
     robust: np.ndarray = bread @ meat @ bread
     return robust
 
 
-def _through_extras(graph: Graph, evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
+def _through_extras(graph: Graph, information: Information) -> tuple[np.ndarray, np.ndarray]:
     """Centred A⁻¹B, and the Schur complement C − BᵀA⁻¹B."""
-    assert evidence.border is not None, "there are extra parameters"
-    assert evidence.corner is not None, "there are extra parameters"
-    moved = graph.must_solve(evidence.border)
-    core = evidence.corner - evidence.border.T @ moved
-    if not evidence.shift_free:
-        mean = evidence.border.mean(axis=0)
+    assert information.border is not None, "there are extra parameters"
+    assert information.corner is not None, "there are extra parameters"
+    moved = graph.must_solve(information.border)
+    core = information.corner - information.border.T @ moved
+    if not information.shift_free:
+        mean = information.border.mean(axis=0)
         core = core - graph.n * np.outer(mean, mean) / graph.ridge
     return moved, core
 
@@ -86,7 +86,7 @@ def _hessian_series(graph: Graph) -> np.ndarray | None:
     """
     d, n = graph.diagonal, graph.n
     total = d.sum()
-    lean = graph.solve(d[:, None], SHORT)  # A⁺(d − mean): how the degrees' unevenness leans on the scores
+    lean = graph.solve(d[:, None], MAX_EASY_STEPS)  # A⁺(d − mean): how the degrees' unevenness leans on the scores
     if lean is None:
         return None
     s = lean[:, 0]
@@ -100,30 +100,30 @@ def _hessian_series(graph: Graph) -> np.ndarray | None:
     return np.asarray(found)
 
 
-def _robust_series(graph: Graph, spread: _Gradients) -> np.ndarray | None:
-    """H⁻¹MH⁻¹ to second order in W, M the spread of single votes' gradients; clusters scale it by their diagonal."""
+def _robust_series(graph: Graph, gradients: _Gradients) -> np.ndarray | None:
+    """H⁻¹MH⁻¹ to second order in W, M the covariance of votes' gradients; clusters scale it by their diagonal."""
     d, w = graph.diagonal, graph.across
-    m = spread.across
+    m = gradients.across
     own = np.asarray(m.sum(axis=1)).ravel()
     squares = w.multiply(w)
     found = own * (1 + 2 * (squares @ (1 / d)) / d) / d**2
     found += (squares @ (own / d**2) - 2 * (w.multiply(m) @ (1 / d))) / d**2
-    ratio = np.divide(spread.diagonal(), own, out=np.ones_like(own), where=own > 0)
+    ratio = np.divide(gradients.diagonal(), own, out=np.ones_like(own), where=own > 0)
     return np.asarray(found * ratio)
 
 
-def _agrees(graph: Graph, found: np.ndarray, spread: _Gradients | None = None) -> bool:
+def _agrees(graph: Graph, found: np.ndarray, gradients: _Gradients | None = None) -> bool:
     """Solve for some items exactly and compare."""
     rng = np.random.default_rng(SEED)
-    busiest = np.argpartition(-graph.diagonal, CHECKED)[:CHECKED]
-    chosen = np.unique(np.concatenate([rng.choice(graph.n, CHECKED, replace=False), busiest]))
+    busiest = np.argpartition(-graph.diagonal, CHECKED_ITEMS)[:CHECKED_ITEMS]
+    chosen = np.unique(np.concatenate([rng.choice(graph.n, CHECKED_ITEMS, replace=False), busiest]))
     units = np.zeros((graph.n, len(chosen)))
     units[chosen, np.arange(len(chosen))] = 1
-    columns = graph.solve(units, SHORT)
+    columns = graph.solve(units, MAX_EASY_STEPS)
     if columns is None:
         return False
-    exact = columns[chosen, np.arange(len(chosen))] if spread is None else spread.along(columns).diagonal()
-    return bool(np.all(np.abs(found[chosen] - exact) <= AGREES * exact))
+    exact = columns[chosen, np.arange(len(chosen))] if gradients is None else gradients.along(columns).diagonal()
+    return bool(np.all(np.abs(found[chosen] - exact) <= MAX_VARIANCE_ERROR * exact))
 
 
 def _hessian_probes(graph: Graph) -> np.ndarray:
@@ -132,12 +132,12 @@ def _hessian_probes(graph: Graph) -> np.ndarray:
     B = Q Zᵀ + Z Qᵀ − Q (QᵀZ) Qᵀ + R with Z = B Q and R = (I − QQᵀ) B (I − QQᵀ), diag R = E[ξ·(R ξ)] over random signs.
     """
     rng = np.random.default_rng(SEED)
-    loose, _ = np.linalg.qr(graph.must_solve(rng.standard_normal((graph.n, SLOW))))
+    loose, _ = np.linalg.qr(graph.must_solve(rng.standard_normal((graph.n, DEFLATED_DIRECTIONS))))
     moved = graph.must_solve(loose)
     known = np.einsum("ij,ij->i", loose, 2 * moved - loose @ (loose.T @ moved))
     total, squared = np.zeros(graph.n), np.zeros(graph.n)
-    for _ in range(PROBES // BATCH):
-        signs = rng.choice([-1.0, 1.0], size=(graph.n, BATCH))
+    for _ in range(PROBES // PROBE_BATCH):
+        signs = rng.choice([-1.0, 1.0], size=(graph.n, PROBE_BATCH))
         rest = graph.must_solve(signs - loose @ (loose.T @ signs))
         each = signs * (rest - loose @ (loose.T @ rest))
         total += each.sum(axis=1)
@@ -150,19 +150,23 @@ def _hessian_probes(graph: Graph) -> np.ndarray:
     return found
 
 
-def _robust_columns(graph: Graph, evidence: Evidence, spread: _Gradients) -> np.ndarray:
+def _robust_columns(graph: Graph, information: Information, gradients: _Gradients) -> np.ndarray:
     """Sum of squares of H⁻¹g over the clusters' gradients g where they are few, else over as many random mixes."""
     rng = np.random.default_rng(SEED)
-    few = spread.root.shape[0] <= PROBES
-    count = spread.root.shape[0] if few else PROBES
+    few = gradients.root.shape[0] <= PROBES
+    count = gradients.root.shape[0] if few else PROBES
     total = np.zeros(graph.n)
-    if evidence.border is not None:
-        through, core = _through_extras(graph, evidence)
-    for start in range(0, count, BATCH):
-        force = spread.root[start : start + BATCH].T.toarray() if few else spread.mixes(BATCH, rng) / np.sqrt(count)
+    if information.border is not None:
+        through, core = _through_extras(graph, information)
+    for start in range(0, count, PROBE_BATCH):
+        force = (
+            gradients.root[start : start + PROBE_BATCH].T.toarray()
+            if few
+            else gradients.mixes(PROBE_BATCH, rng) / np.sqrt(count)
+        )
         moved = graph.must_solve(force[: graph.n])
-        if evidence.border is not None:
-            moved = moved - through @ np.linalg.solve(core, force[graph.n :] - evidence.border.T @ moved)
+        if information.border is not None:
+            moved = moved - through @ np.linalg.solve(core, force[graph.n :] - information.border.T @ moved)
         total += (moved**2).sum(axis=1)
     if not few:
         _warn_of_noise((2 * PROBES) ** -0.5)
@@ -180,24 +184,24 @@ def _warn_of_noise(share: float) -> None:
 
 
 class _Gradients:
-    """Spread of the votes' gradients, M = Σ g gᵀ over votes or clusters, kept as a sparse root with M = rootᵀ root."""
+    """Covariance of the votes' gradients, M = Σ g gᵀ over votes or clusters, kept as a sparse root: M = rootᵀ root."""
 
-    def __init__(self, evidence: Evidence, cluster: str | None) -> None:
+    def __init__(self, information: Information, cluster: str | None) -> None:
         from scipy.sparse import csr_array, vstack
 
-        e = evidence
-        left, right, pull, _, square = e.pulls()
-        self.across = between(e.n, left, right, square * pull**2)
-        rows = np.arange(len(pull)) if cluster is None else np.flatnonzero(e.clusters[cluster] < 0)
+        e = information
+        left, right, slope, _, square = e.vote_gradients()
+        self.across = between(e.n, left, right, square * slope**2)
+        rows = np.arange(len(slope)) if cluster is None else np.flatnonzero(e.clusters[cluster] < 0)
         size = np.sqrt(square[rows])
         at = np.arange(len(rows))
-        places, columns, values = [at, at], [left[rows], right[rows]], [size * pull[rows], -size * pull[rows]]
+        indices, columns, values = [at, at], [left[rows], right[rows]], [size * slope[rows], -size * slope[rows]]
         for extra in range(e.extras):
-            assert e.pull_extra is not None, "checked by `require`"
-            places.append(at)
+            assert e.vote_extra_gradient is not None, "checked by `require`"
+            indices.append(at)
             columns.append(np.full(len(rows), e.n + extra))
-            values.append(size * e.pull_extra[rows, extra])
-        triple = (np.concatenate(values), (np.concatenate(places), np.concatenate(columns)))
+            values.append(size * e.vote_extra_gradient[rows, extra])
+        triple = (np.concatenate(values), (np.concatenate(indices), np.concatenate(columns)))
         root: Any = csr_array(triple, shape=(len(rows), e.n + e.extras))
         if cluster is not None:
             groups = count_clusters(e, cluster)

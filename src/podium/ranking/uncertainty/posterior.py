@@ -11,26 +11,26 @@ import math
 
 import numpy as np
 
-from podium.ranking.uncertainty.estimate import spread
-from podium.ranking.uncertainty.evidence import Evidence
-from podium.ranking.uncertainty.ranks import Spread
+from podium.ranking.uncertainty.estimate import score_covariance
+from podium.ranking.uncertainty.information import Information
+from podium.ranking.uncertainty.ranks import ScoreCovariance
 
-__all__ = ["mean_chance_margin", "posterior_spread"]
+__all__ = ["mean_chance_margin", "posterior_covariance"]
 
-LOOSE = 1e4  # variance of the distance between groups that were never compared, in squared log-odds
+BETWEEN_GROUPS_VARIANCE = 1e4  # variance of the distance between groups that were never compared, in squared log-odds
 
 
-def posterior_spread(posterior: Evidence) -> Spread:
-    """The joint spread of the centred scores by V = (L + I/s²)⁻¹; groups never compared lie anywhere to each other."""
-    found = spread(dataclasses.replace(posterior, open_above=None, open_below=None), "hessian")
+def posterior_covariance(posterior: Information) -> ScoreCovariance:
+    """The covariance of the centred scores by V = (L + I/s²)⁻¹; groups never compared lie anywhere to each other."""
+    found = score_covariance(dataclasses.replace(posterior, open_above=None, open_below=None), "hessian")
     groups = posterior.groups
     if groups is None:
         return found
-    if found.covariance is not None:
-        return Spread(found.covariance + LOOSE * (groups[:, None] == groups))
-    assert found.variances is not None, "a spread holds a covariance or variances"
+    if found.matrix is not None:
+        return ScoreCovariance(found.matrix + BETWEEN_GROUPS_VARIANCE * (groups[:, None] == groups))
+    assert found.variances is not None, "it holds a matrix or variances"
     largest = np.bincount(groups).argmax()
-    return Spread(None, found.variances + LOOSE * (groups != largest))
+    return ScoreCovariance(None, found.variances + BETWEEN_GROUPS_VARIANCE * (groups != largest))
 
 
 def mean_chance_margin(margin: np.ndarray, variance: np.ndarray) -> np.ndarray:

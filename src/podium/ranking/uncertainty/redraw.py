@@ -16,17 +16,17 @@ import numpy as np
 from podium.errors import InputError
 from podium.kernels.pairwise import bootstrap as kernel
 from podium.ranking.uncertainty.dense import DENSE_LIMIT, inverse_hessian, laplacian
-from podium.ranking.uncertainty.evidence import Evidence
+from podium.ranking.uncertainty.information import Information
 
 __all__ = ["bootstrap"]
 
-HELD = 4_000_000  # numbers of one table of draws held at once
-STEPS = 40  # chord steps before a replicate gets plain Newton
+MAX_HELD_DRAWS = 4_000_000  # numbers of one table of draws held at once
+MAX_CHORD_STEPS = 40  # chord steps before a replicate gets plain Newton
 NORMAL_FROM = 30.0  # mean from which a Poisson draw is made by its normal limit: eight times faster, 5σ from zero
 
 
 def bootstrap(
-    evidence: Evidence, *, replicates: int = 1000, cluster: str | None = None, rng: np.random.Generator
+    information: Information, *, replicates: int = 1000, cluster: str | None = None, rng: np.random.Generator
 ) -> np.ndarray:
     """Return (replicates, n) mean-centred scores, each the optimum for redrawn votes.
 
@@ -35,49 +35,49 @@ def bootstrap(
     One pair, 60 votes to 40: the log-odds vary by √(1/60 + 1/40) = 0.20, half of it on each item.
 
     >>> import numpy as np
-    >>> from podium.ranking.uncertainty import Evidence
+    >>> from podium.ranking.uncertainty import Information
     >>> votes = np.array([60.0, 40.0])
-    >>> pair = Evidence(
+    >>> pair = Information(
     ...     2, np.array([0]), np.array([1]), np.array([24.0]),
-    ...     pull_left=np.array([0, 0]), pull_right=np.array([1, 1]), pull=np.array([-0.4, 0.6]),
-    ...     pull_weight=votes, pull_weight_sq=votes, target=np.array([1.0, 0.0]),
+    ...     vote_left=np.array([0, 0]), vote_right=np.array([1, 1]), vote_gradient=np.array([-0.4, 0.6]),
+    ...     vote_weight=votes, vote_weight_sq=votes, target=np.array([1.0, 0.0]),
     ...     scores=np.array([1, -1]) * np.log(1.5) / 2,
     ... )
     >>> redrawn = bootstrap(pair, replicates=4000, rng=np.random.default_rng(0))
     >>> print(round(2 * redrawn.std(axis=0)[0], 2))
     0.21
     """
-    cluster = evidence.require("bootstrap", cluster)
+    cluster = information.require("bootstrap", cluster)
     if replicates < 2:
         raise InputError(f"replicates must be at least 2, better 1000; got {replicates!r}")
-    if evidence.n > DENSE_LIMIT:
+    if information.n > DENSE_LIMIT:
         raise InputError(
-            f"the bootstrap of {evidence.n:,} items would hold an n × n matrix; above {DENSE_LIMIT:,} use 'sandwich'"
+            f"the bootstrap of {information.n:,} items would hold an n × n matrix; above {DENSE_LIMIT:,} use 'sandwich'"
         )
-    inverse = inverse_hessian(evidence, centred=False)
-    block = max(1, HELD // max(1, len(evidence.pulls()[0])))
-    found = np.empty((replicates, evidence.n))
+    inverse = inverse_hessian(information, centred=False)
+    block = max(1, MAX_HELD_DRAWS // max(1, len(information.vote_gradients()[0])))
+    found = np.empty((replicates, information.n))
     for start in range(0, replicates, block):
         part = found[start : start + block]
-        draws, size = _draws(evidence, cluster, len(part), rng)
-        if evidence.target is not None and evidence.scores is not None and not evidence.extras:
-            part[:] = _refits(evidence, inverse, draws, size)
+        draws, size = _draws(information, cluster, len(part), rng)
+        if information.target is not None and information.scores is not None and not information.extras:
+            part[:] = _refits(information, inverse, draws, size)
         else:
-            part[:] = _first_steps(evidence, inverse, draws, size)
+            part[:] = _first_steps(information, inverse, draws, size)
     found -= found.mean(axis=1, keepdims=True)
     return found
 
 
 def _draws(
-    evidence: Evidence, cluster: str | None, count: int, rng: np.random.Generator
+    information: Information, cluster: str | None, count: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Multiplicities (count, rows), and the weight that one of them stands for in each row."""
-    _, _, _, weight, square = evidence.pulls()
+    _, _, _, weight, square = information.vote_gradients()
     size = np.divide(square, weight, out=np.ones(len(weight)), where=weight > 0)
     mean = np.divide(weight, size)
     if cluster is None:
         return _poisson(mean, count, rng), size
-    codes = evidence.clusters[cluster]
+    codes = information.clusters[cluster]
     alone = codes < 0
     times = rng.poisson(1.0, size=(count, int(codes.max(initial=0)) + 1))
     draws = np.take(times, codes, axis=1) * mean  # C order, unlike times[:, codes]
@@ -99,20 +99,20 @@ def _poisson(mean: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarr
     return draws
 
 
-def _refits(evidence: Evidence, inverse: np.ndarray, draws: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _refits(information: Information, inverse: np.ndarray, draws: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Optimum of Σ total·logloss + ridge/2·‖u‖² for every row of draws."""
-    e, n = evidence, evidence.n
+    e, n = information, information.n
     assert e.target is not None, "only a plain logistic model is refitted"
     assert e.scores is not None, "refits start at the optimum"
-    left, right, _, _, _ = e.pulls()
+    left, right, _, _, _ = e.vote_gradients()
     pairs, pair = np.unique(left.astype(np.int64) * n + right, return_inverse=True)
     left, right = np.divmod(pairs, n)
     total, wins = np.zeros((len(draws), len(pairs))), np.zeros((len(draws), len(pairs)))
-    kernel.pour(draws, size, np.ascontiguousarray(e.target, dtype=float), pair, total, wins)
+    kernel.sum_by_pair(draws, size, np.ascontiguousarray(e.target, dtype=float), pair, total, wins)
     scores = np.tile(np.asarray(e.scores, dtype=float), (len(draws), 1))
     close = 1e-3 * np.sqrt(max(float(inverse.diagonal().min()), np.finfo(float).tiny))
     moving = np.arange(len(draws))
-    for _ in range(STEPS):
+    for _ in range(MAX_CHORD_STEPS):
         here = np.ascontiguousarray(scores[moving])
         gradient = e.ridge * here
         kernel.logistic_gradients(here, left, right, total[moving], wins[moving], gradient)
@@ -152,17 +152,17 @@ def _newton(
     return scores
 
 
-def _first_steps(evidence: Evidence, inverse: np.ndarray, draws: np.ndarray, size: np.ndarray) -> np.ndarray:
+def _first_steps(information: Information, inverse: np.ndarray, draws: np.ndarray, size: np.ndarray) -> np.ndarray:
     """One Newton step from the optimum, where the gradient of the redrawn loss is that of the excess draws."""
-    e, n = evidence, evidence.n
-    left, right, pull, weight, _ = e.pulls()
+    e, n = information, information.n
+    left, right, slope, weight, _ = e.vote_gradients()
     excess = draws * size - weight
     gradient = np.zeros((len(draws), n))
-    kernel.push(
-        excess, left.astype(np.int64), right.astype(np.int64), np.ascontiguousarray(pull, dtype=float), gradient
+    kernel.add_gradients(
+        excess, left.astype(np.int64), right.astype(np.int64), np.ascontiguousarray(slope, dtype=float), gradient
     )
-    if e.pull_extra is not None:
-        gradient = np.hstack([gradient, excess @ e.pull_extra])
+    if e.vote_extra_gradient is not None:
+        gradient = np.hstack([gradient, excess @ e.vote_extra_gradient])
     start = 0.0 if e.scores is None else e.scores
     moved: np.ndarray = start - (gradient @ inverse)[:, :n]
     return moved

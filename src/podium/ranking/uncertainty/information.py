@@ -1,4 +1,4 @@
-"""Evidence: what a fitted likelihood model hands over so that others can say how sure its scores are."""
+"""Information: what a fitted likelihood model hands over so that others can say how sure its scores are."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 
 from podium.errors import InputError
 
-__all__ = ["KINDS", "Evidence"]
+__all__ = ["KINDS", "Information"]
 
-# How the spread of the scores may be estimated; `Evidence.require` says what each needs, `Evidence.choose` what "auto"
-# stands for.
+# How the covariance of the scores may be estimated; `Information.require` says what each needs, `Information.choose`
+# what "auto" stands for.
 KINDS = ("auto", "hessian", "sandwich", "cluster", "bootstrap")
-UNEVEN = 0.01  # share by which Σ w² may differ from Σ w before weights are no longer taken for counts
+MAX_WEIGHT_EXCESS = 0.01  # share by which Σ w² may differ from Σ w before weights are no longer taken for counts
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Evidence:
-    """What the votes say about how sure the scores are: the curvature of the loss at the optimum, and each row's pull.
+class Information:
+    """What the votes say about the scores: the curvature of the loss at the optimum, and each vote's gradient.
 
     The Hessian of the penalised loss in the scores u and the extra parameters e (tie, side, covariate coefficients,
     feature weights) is kept in parts, because u alone may be a million long:
@@ -37,12 +37,12 @@ class Evidence:
         Second derivative of the penalty, 2·l2. With 0 the common shift has no curvature; centring takes it out.
     border, corner : float arrays (n, p) and (p, p), or None
         Mixed and pure second derivatives of the extra parameters.
-    pull_left, pull_right, pull : arrays, or None
+    vote_left, vote_right, vote_gradient : arrays, or None
         d loss / d (u_left − u_right) of ONE vote of weight 1 in the row. There may be more of these rows than of
         curvature: one per pair × outcome (× cluster). The sandwich, cluster and bootstrap kinds need them.
-    pull_weight, pull_weight_sq : float arrays
+    vote_weight, vote_weight_sq : float arrays
         Σ w and Σ w² over the votes of the row. When weights are not counts only Σ w² makes the sandwich honest.
-    pull_extra : float array (rows, p), or None
+    vote_extra_gradient : float array (rows, p), or None
         Derivative of one vote's loss with respect to the extra parameters.
     target : float array, or None
         Share of the row's votes that left won (1, 0, or ½ for a tie counted half). Plain logistic models give it; with
@@ -50,11 +50,11 @@ class Evidence:
     scores : float array, or None
         The optimum, in log-odds.
     clusters : dict of str to int array
-        Name ("judge", "group", "ranking") to the cluster code of every pull row; −1 is a vote of its own.
+        Name ("judge", "group", "ranking") to the cluster code of every row of votes; −1 is a vote of its own.
     open_above, open_below : bool arrays, or None
         Items whose score has no finite upper (they only win) or lower bound (they only lose).
     tie_strength : float
-        Davidson's ν where ties are outcomes of their own, else 0: the margin of a vote follows from its pull and this.
+        Davidson's ν where ties are outcomes of their own, else 0: a vote's margin follows from its gradient and this.
     groups : int array, or None
         Group of each item, where groups were never compared with each other: a posterior's prior places them, no vote.
     """
@@ -66,12 +66,12 @@ class Evidence:
     ridge: float = 0.0
     border: np.ndarray | None = None
     corner: np.ndarray | None = None
-    pull_left: np.ndarray | None = None
-    pull_right: np.ndarray | None = None
-    pull: np.ndarray | None = None
-    pull_weight: np.ndarray | None = None
-    pull_weight_sq: np.ndarray | None = None
-    pull_extra: np.ndarray | None = None
+    vote_left: np.ndarray | None = None
+    vote_right: np.ndarray | None = None
+    vote_gradient: np.ndarray | None = None
+    vote_weight: np.ndarray | None = None
+    vote_weight_sq: np.ndarray | None = None
+    vote_extra_gradient: np.ndarray | None = None
     target: np.ndarray | None = None
     scores: np.ndarray | None = None
     clusters: dict[str, np.ndarray] = field(default_factory=dict)
@@ -83,7 +83,7 @@ class Evidence:
     def __post_init__(self) -> None:
         assert len(self.left) == len(self.right) == len(self.curvature), "one entry per curvature row"
         assert (self.border is None) == (self.corner is None), "border and corner come together"
-        assert (self.pull_extra is None) or self.border is not None, "extra pulls need their curvature"
+        assert (self.vote_extra_gradient is None) or self.border is not None, "extra pulls need their curvature"
 
     @property
     def extras(self) -> int:
@@ -100,30 +100,30 @@ class Evidence:
     @property
     def counted(self) -> bool:
         """Whether weights are counts of votes: Σ w² = Σ w; taken to be so where the votes' weights are not known."""
-        if self.pull_weight is None or self.pull_weight_sq is None:
+        if self.vote_weight is None or self.vote_weight_sq is None:
             return True
-        off = float(np.abs(self.pull_weight_sq - self.pull_weight).sum())
-        return off <= UNEVEN * float(self.pull_weight.sum())
+        off = float(np.abs(self.vote_weight_sq - self.vote_weight).sum())
+        return off <= MAX_WEIGHT_EXCESS * float(self.vote_weight.sum())
 
     def choose(self, kind: str) -> str:
         """What "auto" stands for: "hessian" when weights are counts, else "sandwich"; other kinds as they are."""
         if kind != "auto":
             return kind
-        robust = self.pull is not None and not (self.extras and self.pull_extra is None)
+        robust = self.vote_gradient is not None and not (self.extras and self.vote_extra_gradient is None)
         return "sandwich" if robust and not self.counted else "hessian"
 
     def require(self, kind: str, cluster: str | None = None) -> str | None:
-        """Check that `kind` can be had from this evidence; return the name of the cluster it will use."""
+        """Check that `kind` can be had from this information; return the name of the cluster it will use."""
         if kind not in KINDS:
             raise InputError(f"uncertainty {kind!r} is not known; choose one of {', '.join(KINDS)}")
         if cluster is not None and kind not in ("cluster", "bootstrap"):
             raise InputError(f"uncertainty {kind!r} takes no cluster; use 'cluster' or 'bootstrap'")
         kind = self.choose(kind)
-        if kind != "hessian" and self.pull is None:
+        if kind != "hessian" and self.vote_gradient is None:
             raise InputError(
                 f"uncertainty {kind!r} needs every vote's gradient, which this ranker does not give; use 'hessian'"
             )
-        if self.extras and kind != "hessian" and self.pull_extra is None:
+        if self.extras and kind != "hessian" and self.vote_extra_gradient is None:
             raise InputError(
                 f"uncertainty {kind!r} needs every vote's gradient in the extra parameters too; use 'hessian'"
             )
@@ -146,11 +146,11 @@ class Evidence:
             return "the votes name no judge, group or ranking"
         return "the votes have " + ", ".join(repr(name) for name in self.clusters)
 
-    def pulls(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return left, right, pull, Σ w and Σ w² of the gradient rows; `require` has checked that they exist."""
-        found = (self.pull_left, self.pull_right, self.pull, self.pull_weight, self.pull_weight_sq)
-        left, right, pull, weight, weight_sq = (each for each in found if each is not None)
-        return left, right, pull, weight, weight_sq
+    def vote_gradients(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return left, right, slope, Σ w and Σ w² of the gradient rows; `require` has checked that they exist."""
+        found = (self.vote_left, self.vote_right, self.vote_gradient, self.vote_weight, self.vote_weight_sq)
+        left, right, slope, weight, weight_sq = (each for each in found if each is not None)
+        return left, right, slope, weight, weight_sq
 
     def summed_curvature(self) -> np.ndarray:
         """Curvature of each item's own score: the diagonal of H."""
