@@ -11,7 +11,9 @@ __all__ = [
     "NotFittedError",
     "PodiumError",
     "PodiumWarning",
+    "RefusedError",
     "SeparationWarning",
+    "UnavailableError",
 ]
 
 
@@ -29,6 +31,18 @@ class ConvergenceError(PodiumError, ArithmeticError):
 
 class NotFittedError(PodiumError, AttributeError):
     """Something learned was asked for before `fit`."""
+
+
+class RefusedError(PodiumError, ValueError):
+    """A campaign does not allow this now; `code` says why in one word, for programs."""
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+
+class UnavailableError(PodiumError):
+    """The database cannot do this at the moment (full, locked, gone). Try again: no vote counts twice."""
 
 
 class PodiumWarning(UserWarning):

@@ -1,0 +1,120 @@
+"""One thread writes; whoever waits while it syncs is in the next commit.
+
+A job is a function of the open transaction. It is acknowledged only after the commit that holds it, so what was
+acknowledged is on disk. A job that is refused is rolled back by itself; where the database fails, nothing of the whole
+commit stands and every job in it says so.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
+
+from podium.errors import PodiumError, UnavailableError
+
+__all__ = ["Committer", "Job"]
+
+MOST = 256  # jobs of one commit
+
+
+@dataclass(slots=True)
+class Job:
+    """Something to write for a campaign, and where its result goes."""
+
+    campaign: int
+    work: Callable[[Connection], Any]
+    result: Future[Any] = field(default_factory=Future)
+
+
+class Committer:
+    """The writing thread of one database."""
+
+    def __init__(self, engine: Engine, words: Callable[[Exception], PodiumError]) -> None:
+        self.engine = engine
+        self.words = words
+        self.commits = 0
+        self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
+        self._closed = False
+        self._door = threading.Lock()
+        self._thread = threading.Thread(target=self._run, name="podium-writer", daemon=True)
+        self._thread.start()
+
+    def submit(self, campaign: int, work: Callable[[Connection], Any]) -> Future[Any]:
+        """Queue a job; its future has the result once that is on disk."""
+        job = Job(campaign, work)
+        with self._door:
+            if self._closed:
+                raise UnavailableError("the store is closed; open it again")
+            self._jobs.put(job)
+        return job.result
+
+    def close(self) -> None:
+        """Write what waits, then end."""
+        with self._door:
+            if not self._closed:
+                self._closed = True
+                self._jobs.put(None)
+        self._thread.join()
+
+    def _run(self) -> None:
+        while (first := self._jobs.get()) is not None:
+            batch: list[Job] = [first]
+            last = False
+            while len(batch) < MOST and not self._jobs.empty():
+                job = self._jobs.get()
+                if job is None:
+                    last = True
+                    break
+                batch.append(job)
+            # Always in the same order of campaigns: two processes never wait for each other's locks.
+            batch.sort(key=lambda job: job.campaign)
+            self._write([job for job in batch if job.result.set_running_or_notify_cancel()])
+            if last:
+                return
+
+    def _write(self, batch: list[Job]) -> None:
+        """One transaction for all; results are handed out after it."""
+        try:
+            with self.engine.connect() as connection, connection.begin():
+                outcomes = [(job, *_apart(connection, job)) for job in batch]
+        except BaseException as problem:
+            failure = self.words(problem) if isinstance(problem, SQLAlchemyError) else problem
+            for job in batch:
+                job.result.set_exception(failure)
+            return
+        self.commits += 1
+        for job, value, refusal in outcomes:
+            if refusal is None:
+                job.result.set_result(value)
+            else:
+                job.result.set_exception(self.words(refusal) if isinstance(refusal, SQLAlchemyError) else refusal)
+
+
+def _apart(connection: Connection, job: Job) -> tuple[Any, BaseException | None]:
+    """Run a job so that its refusal takes back what it wrote and nothing else.
+
+    A database that fails (a full disk, a lost connection) may have rolled back everything by itself: that error goes
+    up, and with it the whole commit.
+    """
+    connection.exec_driver_sql("SAVEPOINT job")
+    try:
+        value = job.work(connection)
+    except DBAPIError as problem:
+        if not isinstance(problem, IntegrityError):
+            raise
+        refusal: Exception = problem
+    except Exception as problem:
+        refusal = problem
+    else:
+        connection.exec_driver_sql("RELEASE SAVEPOINT job")
+        return value, None
+    connection.exec_driver_sql("ROLLBACK TO SAVEPOINT job")
+    connection.exec_driver_sql("RELEASE SAVEPOINT job")
+    return None, refusal

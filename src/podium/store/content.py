@@ -1,0 +1,95 @@
+"""Everything a standing is computed from, read by the same SQL whatever brings it to the database.
+
+`run(sql, values)` returns rows: SQLAlchemy's connection gives one, the standard library's `sqlite3` another.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.errors import InputError
+from podium.store import codec
+from podium.store.values import Campaign, Item, Judge
+
+__all__ = ["Content", "Run", "campaigns_of", "load", "load_times", "load_votes"]
+
+Run = Callable[[str, dict[str, Any]], Sequence[Sequence[Any]]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Content:
+    """A campaign at one moment: what it asks, of whom, and its whole log."""
+
+    campaign: Campaign
+    items: list[Item]
+    judges: list[Judge]
+    votes: codec.VoteArrays
+    intact: bool  # every snapshot was as it should be
+
+
+def _select(value: type, table: str) -> str:
+    return f"SELECT {', '.join(chr(34) + each.name + chr(34) for each in fields(value))} FROM {table}"
+
+
+def _json(cell: Any) -> Any:
+    return json.loads(cell) if isinstance(cell, str | bytes) else cell
+
+
+def campaigns_of(run: Run) -> list[Campaign]:
+    """All campaigns, oldest first."""
+    rows = run(_select(Campaign, "campaign") + " ORDER BY id", {})
+    at = [each.name for each in fields(Campaign)].index("options")
+    return [Campaign(*row[:at], _json(row[at]), *row[at + 1 :]) for row in rows]
+
+
+def load(run: Run, campaign: int) -> Content:
+    """Read a campaign, all from one state of the database."""
+    wanted = {"campaign": campaign}
+    found = [each for each in campaigns_of(run) if each.id == campaign]
+    if not found:
+        raise InputError(f"there is no campaign {campaign}; check its number")
+    items = []
+    for row in run(_select(Item, "item") + " WHERE campaign = :campaign ORDER BY code", wanted):
+        each = Item(*row)
+        items.append(Item(*row[:5], _json(each.features), *row[6:]))
+    judges = [
+        Judge(*row[:-1], conflicts=tuple(_json(row[-1])))
+        for row in run(_select(Judge, "judge") + " WHERE campaign = :campaign ORDER BY id", wanted)
+    ]
+    votes, intact = load_votes(run, campaign, found[0].last_vote, len(items))
+    return Content(found[0], items, judges, votes, intact)
+
+
+def load_times(run: Run, campaign: int, rows: int) -> NDArray[np.int64]:
+    """How long each vote took, in milliseconds; -1 where that is unknown."""
+    ms = np.full(rows, -1, dtype=np.int64)
+    times = run("SELECT seq, ms FROM vote WHERE campaign = :campaign AND ms IS NOT NULL", {"campaign": campaign})
+    if times:
+        table = np.array(times, dtype=np.int64)
+        ms[table[:, 0] - 1] = table[:, 1]
+    return ms
+
+
+def load_votes(run: Run, campaign: int, last_vote: int, items: int) -> tuple[codec.VoteArrays, bool]:
+    """The log, from snapshots as far as they fit and row by row from there; and whether all snapshots did fit."""
+    wanted = {"campaign": campaign}
+    pieces = run('SELECT seq, format, "bytes", checksum FROM snapshot WHERE campaign = :campaign ORDER BY seq', wanted)
+    # SQLite lets a column hold anything: text is no snapshot.
+    kept = [(seq, format, b"" if isinstance(data, str) else bytes(data), sum) for seq, format, data, sum in pieces]
+    known, intact = codec.from_snapshots(campaign, kept, last_vote, items)
+    rows = run(
+        f"SELECT {codec.VOTE_COLUMNS} FROM vote WHERE campaign = :campaign AND seq > :after ORDER BY seq",
+        wanted | {"after": len(known)},
+    )
+    votes = codec.VoteArrays.joined([known, codec.VoteArrays.of_rows(rows)])
+    if len(votes) != last_vote:
+        raise InputError(
+            f"the log of campaign {campaign} has {len(votes):,} rows and should have {last_vote:,}; restore a copy"
+        )
+    return votes, intact

@@ -1,0 +1,400 @@
+"""What can be read from the tables and written to them, in values. A `Reader` or `Writer` lives in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+from sqlalchemy import Connection, and_, case, delete, exists, func, or_, select, text, update
+
+from podium.errors import RefusedError
+from podium.store import codec
+from podium.store.content import Content, load, load_votes
+from podium.store.tables import campaign as campaigns
+from podium.store.tables import events, item, judge, lease, media, question, snapshot, vote
+from podium.store.values import Campaign, Event, Item, Judge, Media, Question, Vote
+
+__all__ = ["Reader", "Writer", "pair_of"]
+
+SHIFT = 1 << 31
+MOST_ROWS = 10_000  # rows of an export in memory at a time
+
+
+def pair_of(left: int, right: int) -> int:
+    """One number for a pair, whichever side each item stands on."""
+    return min(left, right) * SHIFT + max(left, right)
+
+
+def _columns(table: Any, value: type) -> list[Any]:
+    return [table.c[each.name] for each in fields(value)]
+
+
+CAMPAIGN = select(*_columns(campaigns, Campaign))
+ITEM = select(*_columns(item, Item))
+JUDGE = select(*_columns(judge, Judge))
+QUESTION = select(*_columns(question, Question))
+VOTE = select(*_columns(vote, Vote))
+EVENT = select(*_columns(events, Event))
+UNDO = vote.alias("undo")
+NOT_UNDONE = ~exists().where(UNDO.c.campaign == vote.c.campaign, UNDO.c.undoes == vote.c.seq)
+
+
+def _judge(row: Sequence[Any]) -> Judge:
+    return Judge(*row[:-1], conflicts=tuple(row[-1]))
+
+
+class Reader:
+    """One state of the database."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def _all(self, statement: Any) -> Sequence[Any]:
+        return self.connection.execute(statement).all()
+
+    def _first(self, statement: Any) -> Any:
+        return self.connection.execute(statement).first()
+
+    # Campaigns, items, judges
+
+    def campaigns(self) -> list[Campaign]:
+        """All campaigns, oldest first."""
+        return [Campaign(*row) for row in self._all(CAMPAIGN.order_by(campaigns.c.id))]
+
+    def campaign(self, campaign: int) -> Campaign:
+        """One campaign by its number."""
+        row = self._first(CAMPAIGN.where(campaigns.c.id == campaign))
+        if row is None:
+            raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")
+        return Campaign(*row)
+
+    def items(self, campaign: int) -> list[Item]:
+        """All items by code, those that were withdrawn included."""
+        return [Item(*row) for row in self._all(ITEM.where(item.c.campaign == campaign).order_by(item.c.code))]
+
+    def items_of(self, campaign: int, codes: Collection[int]) -> dict[int, Item]:
+        """Some items by code."""
+        rows = self._all(ITEM.where(item.c.campaign == campaign, item.c.code.in_(list(codes))))
+        return {row.code: Item(*row) for row in rows}
+
+    def media(self, campaign: int, sha256: str) -> Media | None:
+        """The bytes with that hash."""
+        columns = (media.c.sha256, media.c.type, media.c.bytes)
+        row = self._first(select(*columns).where(media.c.campaign == campaign, media.c.sha256 == sha256))
+        return None if row is None else Media(*row)
+
+    def media_hashes(self, campaign: int) -> dict[str, int]:
+        """Hash and size of every file."""
+        rows = self._all(select(media.c.sha256, media.c.size).where(media.c.campaign == campaign))
+        return {row.sha256: row.size for row in rows}
+
+    def judges(self, campaign: int) -> list[Judge]:
+        """All judges by id."""
+        return [_judge(row) for row in self._all(JUDGE.where(judge.c.campaign == campaign).order_by(judge.c.id))]
+
+    def judge(self, campaign: int, id: int) -> Judge:
+        """One judge."""
+        row = self._first(JUDGE.where(judge.c.campaign == campaign, judge.c.id == id))
+        if row is None:
+            raise RefusedError("unknown-judge", f"there is no judge {id} in this campaign; check the number")
+        return _judge(row)
+
+    def judge_by(self, campaign: int, **known: Any) -> Judge | None:
+        """The judge of this name, or outside id."""
+        same = [judge.c[name] == value for name, value in known.items()]
+        row = self._first(JUDGE.where(judge.c.campaign == campaign, *same))
+        return None if row is None else _judge(row)
+
+    def judge_of_token(self, token_hash: str) -> tuple[int, Judge] | None:
+        """The campaign and the judge whose token has that hash."""
+        row = self._first(JUDGE.add_columns(judge.c.campaign).where(judge.c.token_hash == token_hash))
+        return None if row is None else (row[-1], _judge(row[:-1]))
+
+    # Questions
+
+    def question(self, campaign: int, id: int) -> Question | None:
+        """One question."""
+        row = self._first(QUESTION.where(question.c.campaign == campaign, question.c.id == id))
+        return None if row is None else Question(*row)
+
+    def questions(self, campaign: int, *states: str) -> list[Question]:
+        """All questions in these states, in the order of the queue."""
+        rows = QUESTION.where(question.c.campaign == campaign, question.c.state.in_(states))
+        return [Question(*row) for row in self._all(rows.order_by(question.c.plan.desc(), question.c.place))]
+
+    def held(self, campaign: int, judge: int) -> list[Question]:
+        """The questions a judge has in hand, first given first."""
+        mine = (question.c.campaign == campaign, question.c.judge == judge, question.c.state == "out")
+        return [Question(*row) for row in self._all(QUESTION.where(*mine).order_by(question.c.until, question.c.id))]
+
+    def count_open(self, campaign: int) -> int:
+        """How many questions wait in the queue."""
+        waiting = (question.c.campaign == campaign, question.c.state == "open")
+        return int(self.connection.execute(select(func.count()).select_from(question).where(*waiting)).scalar_one())
+
+    def active_pairs(self, campaign: int) -> set[int]:
+        """Pairs that wait or are in somebody's hands."""
+        rows = self._all(
+            select(question.c.pair).where(question.c.campaign == campaign, question.c.state.in_(("open", "out")))
+        )
+        return {row[0] for row in rows}
+
+    def seen_pairs(self, campaign: int, judge: int) -> set[int]:
+        """Pairs that a judge was ever given."""
+        rows = self._all(select(lease.c.pair).where(lease.c.campaign == campaign, lease.c.judge == judge))
+        return {row[0] for row in rows}
+
+    def shown(self, campaign: int, id: int, judge: int) -> int | None:
+        """When a question was given to a judge; None where it never was."""
+        known = (lease.c.campaign == campaign, lease.c.question == id, lease.c.judge == judge)
+        row = self._first(select(lease.c.shown).where(*known))
+        return None if row is None else int(row[0])
+
+    # The logs
+
+    def vote(self, campaign: int, seq: int) -> Vote | None:
+        """One row of the log."""
+        row = self._first(VOTE.where(vote.c.campaign == campaign, vote.c.seq == seq))
+        return None if row is None else Vote(*row)
+
+    def vote_of_client(self, campaign: int, judge: int, client_id: str) -> Vote | None:
+        """The row that a judge sent under this id."""
+        same = (vote.c.campaign == campaign, vote.c.judge == judge, vote.c.client_id == client_id)
+        row = self._first(VOTE.where(*same))
+        return None if row is None else Vote(*row)
+
+    def standing_vote(self, campaign: int, id: int, judge: int) -> Vote | None:
+        """A judge's row on a question that was not undone."""
+        same = (vote.c.campaign == campaign, vote.c.question == id, vote.c.judge == judge, vote.c.undoes.is_(None))
+        row = self._first(VOTE.where(*same, NOT_UNDONE))
+        return None if row is None else Vote(*row)
+
+    def undo_of(self, campaign: int, seq: int) -> Vote | None:
+        """The row that undoes this one."""
+        row = self._first(VOTE.where(vote.c.campaign == campaign, vote.c.undoes == seq))
+        return None if row is None else Vote(*row)
+
+    def history(self, campaign: int, judge: int, limit: int) -> list[Vote]:
+        """A judge's last rows that stand, skips included, newest first."""
+        mine = (vote.c.campaign == campaign, vote.c.judge == judge, vote.c.undoes.is_(None), NOT_UNDONE)
+        return [Vote(*row) for row in self._all(VOTE.where(*mine).order_by(vote.c.seq.desc()).limit(limit))]
+
+    def count_votes(self, campaign: int, judge: int, since: int = 0) -> int:
+        """How many rows of a judge (undone ones too) came since a moment."""
+        mine = (vote.c.campaign == campaign, vote.c.judge == judge, vote.c.undoes.is_(None), vote.c.received >= since)
+        return int(self.connection.execute(select(func.count()).select_from(vote).where(*mine)).scalar_one())
+
+    def count_skips(self, campaign: int, id: int) -> int:
+        """How many judges skipped a question."""
+        these = (vote.c.campaign == campaign, vote.c.question == id, vote.c.outcome.is_(None), vote.c.undoes.is_(None))
+        return int(
+            self.connection.execute(select(func.count()).select_from(vote).where(*these, NOT_UNDONE)).scalar_one()
+        )
+
+    def votes(self, campaign: int, after: int = 0) -> Iterator[Vote]:
+        """The log row by row."""
+        while True:
+            rows = VOTE.where(vote.c.campaign == campaign, vote.c.seq > after).order_by(vote.c.seq).limit(MOST_ROWS)
+            piece = [Vote(*row) for row in self._all(rows)]
+            yield from piece
+            if len(piece) < MOST_ROWS:
+                return
+            after = piece[-1].seq
+
+    def events(self, campaign: int, after: int = 0) -> list[Event]:
+        """The log of everything else."""
+        rows = EVENT.where(events.c.campaign == campaign, events.c.seq > after).order_by(events.c.seq)
+        return [Event(*row) for row in self._all(rows)]
+
+    def run(self, sql: str, values: dict[str, Any]) -> Sequence[Any]:
+        """Rows of plain SQL, as `content` asks for them: tuples of the driver, nothing between."""
+        result = self.connection.execute(text(sql), values)
+        return result.cursor.fetchall()  # type: ignore[union-attr]
+
+    def content(self, campaign: int) -> Content:
+        """The whole campaign."""
+        return load(self.run, campaign)
+
+    def whole_log(self, campaign: int) -> tuple[codec.VoteArrays, bool]:
+        """The log, from snapshots as far as they fit; and whether they all did."""
+        count = select(func.count()).select_from(item).where(item.c.campaign == campaign)
+        items = int(self.connection.execute(count).scalar_one())
+        return load_votes(self.run, campaign, self.campaign(campaign).last_vote, items)
+
+
+class Writer(Reader):
+    """A transaction that writes. The campaign's row is locked first, so its numbers are nobody else's to change."""
+
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._locked: Campaign | None = None
+
+    def lock(self, campaign: int) -> Campaign:
+        """Wait for the campaign, and have it for the rest of the transaction."""
+        row = self._first(CAMPAIGN.where(campaigns.c.id == campaign).with_for_update())
+        if row is None:
+            raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")
+        self._locked = Campaign(*row)
+        return self._locked
+
+    @property
+    def locked(self) -> Campaign:
+        """The campaign of this transaction, as it is now."""
+        assert self._locked is not None, "write(campaign, …) locks it"
+        return self._locked
+
+    def change(self, **values: Any) -> Campaign:
+        """Change columns of the campaign."""
+        self.connection.execute(update(campaigns).where(campaigns.c.id == self.locked.id).values(**values))
+        self._locked = replace(self.locked, **values)
+        return self._locked
+
+    def add_campaign(self, new: Campaign) -> Campaign:
+        """Add a campaign; it is the one of this transaction from here on."""
+        values = asdict(new)
+        del values["id"]
+        key = self.connection.execute(campaigns.insert().values(**values)).inserted_primary_key
+        assert key is not None
+        self._locked = replace(new, id=int(key[0]))
+        return self._locked
+
+    def add_items(self, new: Sequence[Item]) -> None:
+        """Add items; their codes follow those there are."""
+        rows = [asdict(each) | {"campaign": self.locked.id} for each in new]
+        if rows:
+            self.connection.execute(item.insert(), rows)
+
+    def change_item(self, code: int, **values: Any) -> None:
+        """Change columns of an item."""
+        self.connection.execute(
+            update(item).where(item.c.campaign == self.locked.id, item.c.code == code).values(**values)
+        )
+
+    def add_media(self, new: Media) -> None:
+        """Keep the bytes, once."""
+        row = {"campaign": self.locked.id, "sha256": new.sha256, "type": new.type, "size": len(new.bytes)}
+        if (
+            self._first(select(media.c.size).where(media.c.campaign == self.locked.id, media.c.sha256 == new.sha256))
+            is None
+        ):
+            self.connection.execute(media.insert().values(**row, bytes=new.bytes))
+
+    def add_judge(self, new: Judge) -> Judge:
+        """Add a judge under the next id."""
+        highest = select(func.max(judge.c.id)).where(judge.c.campaign == self.locked.id)
+        last = self.connection.execute(highest).scalar_one()
+        added = replace(new, id=0 if last is None else last + 1)
+        values = asdict(added) | {"campaign": self.locked.id, "conflicts": list(added.conflicts)}
+        self.connection.execute(judge.insert().values(**values))
+        return added
+
+    def change_judge(self, id: int, **values: Any) -> None:
+        """Change columns of a judge."""
+        self.connection.execute(
+            update(judge).where(judge.c.campaign == self.locked.id, judge.c.id == id).values(**values)
+        )
+
+    def append_votes(self, new: Sequence[Vote]) -> list[Vote]:
+        """Append to the log; returns the rows with their numbers."""
+        first = self.locked.last_vote + 1
+        numbered = [replace(each, seq=first + k) for k, each in enumerate(new)]
+        if numbered:
+            self.change(last_vote=numbered[-1].seq)
+            self.connection.execute(vote.insert(), [_vote_row(each, self.locked.id) for each in numbered])
+        return numbered
+
+    def append_event(self, new: Event) -> Event:
+        """Append to the log of everything else."""
+        numbered = replace(new, seq=self.locked.last_event + 1)
+        self.change(last_event=numbered.seq)
+        self.connection.execute(events.insert().values(**asdict(numbered), campaign=self.locked.id))
+        return numbered
+
+    def empty_reasons(self, id: int) -> None:
+        """Empty the free text beside a judge's votes: the one thing in the log that can be taken out."""
+        mine = (vote.c.campaign == self.locked.id, vote.c.judge == id, vote.c.reason.is_not(None))
+        self.connection.execute(update(vote).where(*mine).values(reason=None))
+
+    # The queue
+
+    def add_questions(self, new: Sequence[Question]) -> None:
+        """Put questions into the queue."""
+        rows = []
+        for each in new:
+            values = asdict(each) | {"campaign": self.locked.id, "pair": pair_of(each.left, each.right)}
+            del values["id"]
+            rows.append(values)
+        if rows:
+            self.connection.execute(question.insert(), rows)
+
+    def change_question(self, id: int, **values: Any) -> None:
+        """Change columns of a question."""
+        self.connection.execute(
+            update(question).where(question.c.campaign == self.locked.id, question.c.id == id).values(**values)
+        )
+
+    def lapse(self, now: int, but: int | None = None) -> None:
+        """Questions whose time is over are open again; a judge who asks keeps what nobody else has taken."""
+        over = [question.c.campaign == self.locked.id, question.c.state == "out", question.c.until <= now]
+        if but is not None:
+            over.append(question.c.judge != but)
+        state = case((question.c.wanted > 0, "open"), else_="done")
+        self.connection.execute(update(question).where(*over).values(state=state, judge=None, until=None))
+
+    def next_questions(self, judge: Judge, count: int) -> list[Question]:
+        """Questions of the queue that this judge has not seen, best first."""
+        mine = (lease.c.campaign == question.c.campaign, lease.c.judge == judge.id)
+        rows = QUESTION.where(
+            question.c.campaign == self.locked.id,
+            question.c.state == "open",
+            or_(question.c.judge.is_(None), question.c.judge == judge.id),
+            or_(question.c.kind == "repeat", ~exists().where(*mine, lease.c.pair == question.c.pair)),
+            ~exists().where(*mine, lease.c.question == question.c.id),
+        )
+        if judge.conflicts:
+            rows = rows.where(question.c.left.not_in(judge.conflicts), question.c.right.not_in(judge.conflicts))
+        return [
+            Question(*row) for row in self._all(rows.order_by(question.c.plan.desc(), question.c.place).limit(count))
+        ]
+
+    def give(self, given: Question, judge: int, now: int, until: int) -> Question:
+        """Put a question into a judge's hands until a moment."""
+        self.change_question(given.id, state="out", judge=judge, until=until)
+        if self.shown(self.locked.id, given.id, judge) is None:
+            row = {"campaign": self.locked.id, "question": given.id, "judge": judge, "shown": now}
+            self.connection.execute(lease.insert().values(**row, pair=pair_of(given.left, given.right)))
+        return replace(given, state="out", judge=judge, until=until)
+
+    def extend(self, judge: int, until: int) -> None:
+        """A judge who is there keeps what is in hand."""
+        mine = (question.c.campaign == self.locked.id, question.c.judge == judge, question.c.state == "out")
+        self.connection.execute(update(question).where(*mine).values(until=until))
+
+    def clear_queue(self, *, items: Collection[int] = (), everything: bool = False) -> None:
+        """Take open questions out of the queue: all, or those with certain items (also out of people's hands)."""
+        mine = question.c.campaign == self.locked.id
+        states = ("open", "out") if items else ("open",)
+        about = and_(mine, question.c.state.in_(states))
+        if not everything:
+            codes = list(items)
+            about = and_(about, or_(question.c.left.in_(codes), question.c.right.in_(codes)))
+        given = exists().where(lease.c.campaign == question.c.campaign, lease.c.question == question.c.id)
+        self.connection.execute(delete(question).where(about, ~given))
+        self.connection.execute(update(question).where(about).values(state="done", judge=None, until=None))
+
+    # Snapshots
+
+    def put_snapshot(self, last: int, data: bytes) -> None:
+        """Keep the piece of the log that ends with row `last` as bytes."""
+        row = {"campaign": self.locked.id, "seq": last, "format": codec.SNAPSHOT_FORMAT, "bytes": data}
+        self.connection.execute(delete(snapshot).where(snapshot.c.campaign == self.locked.id, snapshot.c.seq == last))
+        self.connection.execute(snapshot.insert().values(**row, checksum=codec.checksum(data, self.locked.id, last)))
+
+    def drop_snapshots(self) -> None:
+        """Throw them away: they are derived."""
+        self.connection.execute(delete(snapshot).where(snapshot.c.campaign == self.locked.id))
+
+
+def _vote_row(each: Vote, campaign: int) -> dict[str, Any]:
+    return {name: getattr(each, name) for name in Vote.__slots__} | {"campaign": campaign}

@@ -1,0 +1,181 @@
+"""One file: SQLite with a write-ahead log, every commit synced, one writing thread."""
+
+from __future__ import annotations
+
+import os
+import secrets
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import URL, create_engine, delete, event, select, update
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
+
+from podium.errors import InputError, PodiumError, RefusedError, UnavailableError
+from podium.store.base import Hold, Store
+from podium.store.rows import Writer
+from podium.store.tables import holds
+
+__all__ = ["SQLiteStore"]
+
+WAIT = 5.0  # seconds for another process that writes to the same file
+STALE = 30_000  # milliseconds without a sign of life after which a lock of another host is free
+
+
+class SQLiteStore(Store):
+    """Campaigns in one file. One server at a time; commands may write beside it."""
+
+    def __init__(self, path: str | os.PathLike[str], *, new: bool = False) -> None:
+        self.path = Path(path)
+        _check_path(self.path, new)
+        existed = self.path.exists()
+        engines = [self._engine(f"PRAGMA query_only = {flag}", begin) for flag, begin in ENGINES]
+        try:
+            super().__init__(str(path), *engines)
+            self._prepare(new=new)
+        except SQLAlchemyError as problem:
+            self._abandon(existed)
+            raise self._opening_words(problem) from problem
+        except InputError:
+            self._abandon(existed)
+            raise
+
+    def _engine(self, pragma: str, begin: str) -> Any:
+        url = URL.create("sqlite", database=str(self.path))
+        engine = create_engine(url, connect_args={"timeout": WAIT, "check_same_thread": False})
+
+        @event.listens_for(engine, "connect")
+        def connected(connection: Any, _: Any) -> None:
+            connection.isolation_level = None  # transactions begin where we say, not where the driver guesses
+            cursor = connection.cursor()
+            mode = cursor.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+            if mode != "wal":
+                raise InputError(f"{self.path} is on a disk without shared memory (a network folder?); use a local one")
+            cursor.execute("PRAGMA synchronous = FULL")
+            cursor.execute(pragma)
+            cursor.close()
+
+        @event.listens_for(engine, "begin")
+        def begun(connection: Any) -> None:
+            connection.exec_driver_sql(begin)
+
+        return engine
+
+    def _abandon(self, existed: bool) -> None:
+        if hasattr(self, "_committer"):
+            self.close()
+        if not existed:
+            self.path.unlink(missing_ok=True)
+
+    def _opening_words(self, problem: Exception) -> PodiumError:
+        said = _said(problem)
+        if "not a database" in said:
+            return InputError(f"{self.name} is no campaign: it is not an SQLite file; check the path")
+        if "readonly" in said or "unable to open" in said:
+            return InputError(
+                f"{self.name} cannot be written: the file, its folder or the disk is read-only; "
+                "make it writable, or copy it elsewhere"
+            )
+        return self.words(problem)
+
+    def words(self, problem: Exception) -> PodiumError:
+        """What SQLite's errors mean."""
+        said = _said(problem)
+        if isinstance(problem, IntegrityError):
+            return RefusedError(
+                "conflict", f"{self.name}: the change contradicts what is stored ({said}); read it again"
+            )
+        if "full" in said:
+            return UnavailableError(f"{self.name}: the disk is full; free some space, then everything goes on")
+        if "locked" in said or "busy" in said:
+            return UnavailableError(f"{self.name} is locked by another program; it is tried again")
+        if "readonly" in said:
+            return UnavailableError(f"{self.name} cannot be written: the disk is read-only; make it writable")
+        if "malformed" in said:
+            return InputError(f"{self.name} is damaged ({said}); restore a copy")
+        return UnavailableError(f"{self.name} cannot be used now: {said}; try again")
+
+    def now(self) -> int:
+        """The host's clock, which is the file's."""
+        return time.time_ns() // 1_000_000
+
+    def hold(self, name: str) -> Hold | None:
+        """A row that says who and when last; free where its process is gone, or has been silent for long."""
+        token, now = secrets.token_hex(16), self.now()
+        mine = {"name": name, "pid": os.getpid(), "host": socket.gethostname(), "token": token, "beat": now}
+
+        def take(writer: Writer) -> bool:
+            row = writer.connection.execute(select(holds).where(holds.c.name == name)).first()
+            if row is not None and not _is_free(row, now):
+                return False
+            writer.connection.execute(delete(holds).where(holds.c.name == name))
+            writer.connection.execute(holds.insert().values(**mine))
+            return True
+
+        return _Row(self, name, token) if self.write(0, take) else None
+
+    def holder(self, name: str) -> str | None:
+        """The process and its host."""
+        with self._reading.connect() as connection:
+            row = connection.execute(select(holds).where(holds.c.name == name)).first()
+        return None if row is None or _is_free(row, self.now()) else f"process {row.pid} on {row.host}"
+
+    def serve(self) -> Hold:
+        """Be the one server of this file."""
+        taken = self.hold("serve")
+        if taken is None:
+            raise InputError(
+                f"{self.name} is served by {self.holder('serve')} already; stop that one, or use PostgreSQL for several"
+            )
+        return taken
+
+
+ENGINES = (("ON", "BEGIN"), ("OFF", "BEGIN IMMEDIATE"))
+
+
+class _Row(Hold):
+    """A lock that is a row, kept alive by its holder."""
+
+    def __init__(self, store: SQLiteStore, name: str, token: str) -> None:
+        self.store = store
+        self.mine = (holds.c.name == name, holds.c.token == token)
+
+    def keep(self) -> bool:
+        beat = self.store.now()
+        return self.store.write(
+            0, lambda writer: writer.connection.execute(update(holds).where(*self.mine).values(beat=beat)).rowcount == 1
+        )
+
+    def release(self) -> None:
+        self.store.write(0, lambda writer: writer.connection.execute(delete(holds).where(*self.mine)).rowcount)
+
+
+def _is_free(row: Any, now: int) -> bool:
+    if abs(now - row.beat) > STALE:
+        return True
+    if row.host != socket.gethostname():
+        return False
+    try:
+        os.kill(row.pid, 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        pass  # it lives, under another user
+    return False
+
+
+def _check_path(path: Path, new: bool) -> None:
+    if path.is_dir():
+        raise InputError(f"{path} is a folder; name a file, such as {path / 'campaign.db'}")
+    if not path.exists():
+        if not new:
+            raise InputError(f"no such file: {path}; check the path, or make a campaign by `podium campaign new`")
+        if not path.parent.is_dir():
+            raise InputError(f"no such folder: {path.parent}; make it first")
+    elif path.stat().st_size == 0 and not new:
+        raise InputError(f"{path} is empty, no campaign; check the path")
+
+
+def _said(problem: Exception) -> str:
+    return str(getattr(problem, "orig", None) or problem).splitlines()[0]

@@ -1,0 +1,154 @@
+"""What the store keeps, as plain values: rows without a database, times in milliseconds since 1970 (UTC)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+__all__ = [
+    "FORMAT",
+    "KINDS",
+    "Campaign",
+    "Event",
+    "Item",
+    "Judge",
+    "JudgeState",
+    "Kind",
+    "Media",
+    "Question",
+    "QuestionState",
+    "State",
+    "Vote",
+]
+
+# The one number of what is on disk. A change of the tables adds a step in `formats` and raises it.
+FORMAT = 1
+
+State: TypeAlias = Literal["draft", "open", "paused", "closed"]
+JudgeState: TypeAlias = Literal["active", "revoked", "excluded"]
+QuestionState: TypeAlias = Literal["open", "out", "done", "tired"]
+Kind: TypeAlias = Literal["chosen", "check", "gold", "repeat", "import"]
+
+# How a pair came to be asked; their places here are the codes in arrays and snapshots, so new ones go last.
+KINDS: tuple[Kind, ...] = ("chosen", "check", "gold", "repeat", "import")
+
+
+@dataclass(frozen=True, slots=True)
+class Campaign:
+    """A question about items, and how far its two logs have come.
+
+    `last_vote` and `last_event` are the log position: whatever is derived holds while neither has moved.
+    """
+
+    id: int
+    slug: str
+    title: str
+    question: str
+    instructions: str
+    version: int
+    options: dict[str, Any]
+    seed: int
+    state: State
+    admin_hash: str
+    made: int
+    last_vote: int = 0
+    last_event: int = 0
+    plans: int = 0
+    planned_at: int = 0
+
+    @property
+    def position(self) -> tuple[int, int]:
+        """How far both logs have come."""
+        return self.last_vote, self.last_event
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One thing to be compared. Codes are dense, in order of arrival, and never used again."""
+
+    code: int
+    label: str
+    kind: str = "text"
+    body: str | None = None
+    media: str | None = None
+    features: list[float] | None = None
+    added: int = 0
+    withdrawn: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Media:
+    """The bytes of a picture, a sound, a film or a page, known by their hash."""
+
+    sha256: str
+    type: str
+    bytes: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Somebody, or something, who answers. `conflicts` are codes of items never shown to this judge."""
+
+    id: int
+    name: str
+    kind: str = "person"
+    token_hash: str | None = None
+    outside_id: str | None = None
+    state: JudgeState = "active"
+    target: int | None = None
+    made: int = 0
+    seen: int | None = None
+    conflicts: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A pair to be asked, sides as shown. `wanted` votes are still needed; `judge` holds it until `until`."""
+
+    left: int
+    right: int
+    kind: Kind = "chosen"
+    wanted: int = 1
+    predicted: float | None = None
+    state: QuestionState = "open"
+    id: int = 0
+    plan: int = 0
+    place: int = 0
+    judge: int | None = None
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Vote:
+    """A row of the log. Outcome 1: left, 0: right, 0.5: tie, None: skipped; a row that `undoes` another has none.
+
+    `predicted` is the chance of the left item that was stored when the pair was planned.
+    `client_id` is made by whoever votes, before the first try: the same id again is the same vote.
+    """
+
+    judge: int
+    client_id: str
+    left: int
+    right: int
+    outcome: float | None
+    question: int | None = None
+    reason: str | None = None
+    undoes: int | None = None
+    kind: Kind = "chosen"
+    version: int = 1
+    predicted: float | None = None
+    ms: int | None = None
+    shown: int | None = None
+    received: int = 0
+    seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened, other than a vote. `data` names judges by id only, so that a person can be erased."""
+
+    verb: str
+    data: dict[str, Any] = field(default_factory=dict)
+    who: str = "organiser"
+    at: int = 0
+    seq: int = 0
