@@ -63,7 +63,7 @@ class VoteArrays:
 
     def counted(self) -> NDArray[np.bool_]:
         """Which rows are votes that stand: neither skipped, nor undone, nor an undo."""
-        stands = self.outcome >= 0
+        stands: NDArray[np.bool_] = self.outcome >= 0
         stands[self.left[self.outcome == UNDO] - 1] = False
         return stands
 
@@ -77,7 +77,7 @@ class VoteArrays:
 
     def skipped(self) -> NDArray[np.bool_]:
         """Which rows are skips that stand."""
-        stands = self.outcome == SKIP
+        stands: NDArray[np.bool_] = self.outcome == SKIP
         stands[self.left[self.outcome == UNDO] - 1] = False
         return stands
 

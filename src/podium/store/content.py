@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from podium.store.values import Campaign, Item, Judge
 
 __all__ = ["Content", "Run", "campaigns_of", "load", "load_times", "load_votes"]
 
+T = TypeVar("T")
 Run = Callable[[str, dict[str, Any]], Sequence[Sequence[Any]]]
 
 
@@ -37,6 +38,12 @@ def _select(value: type, table: str) -> str:
     return f"SELECT {', '.join(chr(34) + each.name + chr(34) for each in fields(value))} FROM {table}"
 
 
+def _value(kind: type[T], row: Sequence[Any], **read: Callable[[Any], Any]) -> T:
+    """A row as a value; some of its cells need reading."""
+    names = (each.name for each in fields(kind))  # type: ignore[arg-type]
+    return kind(**{name: read[name](cell) if name in read else cell for name, cell in zip(names, row, strict=True)})
+
+
 def _json(cell: Any) -> Any:
     return json.loads(cell) if isinstance(cell, str | bytes) else cell
 
@@ -44,8 +51,7 @@ def _json(cell: Any) -> Any:
 def campaigns_of(run: Run) -> list[Campaign]:
     """All campaigns, oldest first."""
     rows = run(_select(Campaign, "campaign") + " ORDER BY id", {})
-    at = [each.name for each in fields(Campaign)].index("options")
-    return [Campaign(*row[:at], _json(row[at]), *row[at + 1 :]) for row in rows]
+    return [_value(Campaign, row, options=_json) for row in rows]
 
 
 def load(run: Run, campaign: int) -> Content:
@@ -54,14 +60,10 @@ def load(run: Run, campaign: int) -> Content:
     found = [each for each in campaigns_of(run) if each.id == campaign]
     if not found:
         raise InputError(f"there is no campaign {campaign}; check its number")
-    items = []
-    for row in run(_select(Item, "item") + " WHERE campaign = :campaign ORDER BY code", wanted):
-        each = Item(*row)
-        items.append(Item(*row[:5], _json(each.features), *row[6:]))
-    judges = [
-        Judge(*row[:-1], conflicts=tuple(_json(row[-1])))
-        for row in run(_select(Judge, "judge") + " WHERE campaign = :campaign ORDER BY id", wanted)
-    ]
+    rows = run(_select(Item, "item") + " WHERE campaign = :campaign ORDER BY code", wanted)
+    items = [_value(Item, row, features=_json) for row in rows]
+    rows = run(_select(Judge, "judge") + " WHERE campaign = :campaign ORDER BY id", wanted)
+    judges = [_value(Judge, row, conflicts=lambda cell: tuple(_json(cell))) for row in rows]
     votes, intact = load_votes(run, campaign, found[0].last_vote, len(items))
     return Content(found[0], items, judges, votes, intact)
 

@@ -57,22 +57,28 @@ def _parted(path: str) -> tuple[Path, str | None]:
 
 @contextlib.contextmanager
 def _opened(file: Path) -> Iterator[sqlite3.Connection]:
-    """One state of the file. On a read-only disk a file that nobody writes is read as it is."""
-    address = f"file:{quote(str(file.resolve()))}?mode=ro"
+    """One state of the file."""
+    connection = None
     try:
-        connection = _begun(address)
-    except sqlite3.OperationalError:
-        if file.with_name(f"{file.name}-wal").exists():
-            raise InputError(
-                f"{file} cannot be read: its folder is read-only and a server left it open; copy it"
-            ) from None
-        connection = _begun(f"{address}&immutable=1")
-    try:
+        connection = _begun_anyhow(file)
         yield connection
     except sqlite3.DatabaseError as problem:
         raise InputError(f"{file} cannot be read: {problem}; restore a copy") from problem
     finally:
-        connection.close()
+        if connection is not None:
+            connection.close()
+
+
+def _begun_anyhow(file: Path) -> sqlite3.Connection:
+    """On a read-only disk, a file that nobody writes is read as it is."""
+    address = f"file:{quote(str(file.resolve()))}?mode=ro"
+    try:
+        return _begun(address)
+    except sqlite3.OperationalError as problem:
+        if file.with_name(f"{file.name}-wal").exists():
+            words = f"{file} cannot be read: its folder is read-only and a server left it open; copy it elsewhere"
+            raise InputError(words) from problem
+        return _begun(f"{address}&immutable=1")
 
 
 def _begun(address: str) -> sqlite3.Connection:

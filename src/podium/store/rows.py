@@ -41,7 +41,8 @@ NOT_UNDONE = ~exists().where(UNDO.c.campaign == vote.c.campaign, UNDO.c.undoes =
 
 
 def _judge(row: Sequence[Any]) -> Judge:
-    return Judge(*row[:-1], conflicts=tuple(row[-1]))
+    *cells, conflicts = row
+    return replace(Judge(*cells), conflicts=tuple(conflicts))
 
 
 class Reader:
@@ -210,7 +211,7 @@ class Reader:
     def run(self, sql: str, values: dict[str, Any]) -> Sequence[Any]:
         """Rows of plain SQL, as `content` asks for them: tuples of the driver, nothing between."""
         result = self.connection.execute(text(sql), values)
-        return result.cursor.fetchall()  # type: ignore[union-attr]
+        return result.cursor.fetchall()
 
     def content(self, campaign: int) -> Content:
         """The whole campaign."""

@@ -219,33 +219,23 @@ SAME += ' AND NEW."left" = OLD."left" AND NEW."right" = OLD."right" AND NEW.reas
 
 
 def _append_only(table: Table, allowed: str | None) -> None:
-    """Let the database itself refuse to change or remove a row."""
-    name = table.name
-    message = f"{name} is append-only"
-    unless = f"WHEN NOT ({allowed.replace('IS NOT DISTINCT FROM', 'IS')})" if allowed else ""
-    for verb, when in (("UPDATE", unless), ("DELETE", "")):
-        lite = DDL(
-            f"CREATE TRIGGER {name}_no_{verb.lower()} BEFORE {verb} ON {name} FOR EACH ROW {when} "
-            f"BEGIN SELECT RAISE(ABORT, '{message}'); END"
+    """Let the database itself refuse to change or remove a row, but for the change that is `allowed`."""
+    for verb in ("UPDATE", "DELETE"):
+        name = f"{table.name}_no_{verb.lower()}"
+        head = f"CREATE TRIGGER {name} BEFORE {verb} ON {table.name} FOR EACH ROW"
+        unless = f"WHEN (NOT ({allowed}))" if allowed and verb == "UPDATE" else ""
+        words = f"{table.name} is append-only"
+        plain = unless.replace("IS NOT DISTINCT FROM", "IS")  # which SQLite has long known, by the shorter name
+        _after(table, "sqlite", f"{head} {plain} BEGIN SELECT RAISE(ABORT, '{words}'); END")
+        raising = f"$$ BEGIN RAISE EXCEPTION '{words}'; END $$"
+        _after(
+            table, "postgresql", f"CREATE OR REPLACE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS {raising}"
         )
-        event.listen(table, "after_create", lite.execute_if(dialect="sqlite"))
-        when = f"WHEN (NOT ({allowed}))" if allowed and verb == "UPDATE" else ""
-        event.listen(
-            table,
-            "after_create",
-            DDL(
-                f"CREATE OR REPLACE FUNCTION {name}_no_{verb.lower()}() RETURNS trigger LANGUAGE plpgsql AS "
-                f"$$ BEGIN RAISE EXCEPTION '{message}'; END $$"
-            ).execute_if(dialect="postgresql"),
-        )
-        event.listen(
-            table,
-            "after_create",
-            DDL(
-                f"CREATE TRIGGER {name}_no_{verb.lower()} BEFORE {verb} ON {name} FOR EACH ROW {when} "
-                f"EXECUTE FUNCTION {name}_no_{verb.lower()}()"
-            ).execute_if(dialect="postgresql"),
-        )
+        _after(table, "postgresql", f"{head} {unless} EXECUTE FUNCTION {name}()")
+
+
+def _after(table: Table, dialect: str, statement: str) -> None:
+    event.listen(table, "after_create", DDL(statement).execute_if(dialect=dialect))  # type: ignore[no-untyped-call]
 
 
 _append_only(vote, SAME)
