@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
 __all__ = [
     "ConnectivityWarning",
     "ConvergenceError",
     "ConvergenceWarning",
     "DataWarning",
+    "InPython",
     "InputError",
     "NotFittedError",
+    "Option",
     "PodiumError",
     "PodiumWarning",
     "RefusedError",
@@ -17,8 +24,60 @@ __all__ = [
 ]
 
 
-class PodiumError(Exception):
-    """Root of every error podium raises on purpose."""
+class _Unset(Enum):  # an enum keeps its identity when an error travels between processes
+    UNSET = "unset"
+
+
+@dataclass(frozen=True)
+class Option:
+    """A part of a message that names an option, with its value where there is one.
+
+    Python says `missing='mean'`, the command line `--missing mean`. `column` marks options that name a column of the
+    votes, where False says that there is none.
+
+    >>> str(InputError("'kind' holds text; set ", Option("one_hot", True)))
+    "'kind' holds text; set one_hot=True"
+    """
+
+    name: str
+    value: Any = _Unset.UNSET
+    column: bool = False
+
+    @property
+    def has_value(self) -> bool:
+        return self.value is not _Unset.UNSET
+
+    def __str__(self) -> str:
+        return f"{self.name}={self.value!r}" if self.has_value else f"{self.name}="
+
+
+class InPython(str):
+    """A part of a message for users of Python only, about what the command line has no option for."""
+
+    __slots__ = ()
+
+
+class _Message:
+    """A message of parts: text, options, and asides in Python; each front end words the options in its own way."""
+
+    args: tuple[Any, ...]
+
+    def __str__(self) -> str:
+        return self.worded(str)
+
+    def worded(self, wording: Callable[[Option], str], *, python: bool = True) -> str:
+        """The message with its options as `wording` says them; asides in Python are left out if not `python`."""
+        parts = (part for part in self.args if python or not isinstance(part, InPython))
+        return "".join(wording(part) if isinstance(part, Option) else str(part) for part in parts)
+
+    @property
+    def options(self) -> tuple[Option, ...]:
+        """The options that the message names."""
+        return tuple(part for part in self.args if isinstance(part, Option))
+
+
+class PodiumError(_Message, Exception):
+    """Root of every error podium raises on purpose; its arguments are the parts of the message, in order."""
 
 
 class InputError(PodiumError, ValueError):
@@ -45,8 +104,8 @@ class UnavailableError(PodiumError):
     """The database cannot do this at the moment (full, locked, gone). Try again: no vote counts twice."""
 
 
-class PodiumWarning(UserWarning):
-    """Root of every warning podium gives."""
+class PodiumWarning(_Message, UserWarning):
+    """Root of every warning podium gives; a message of parts, as that of an error."""
 
 
 class ConvergenceWarning(PodiumWarning):

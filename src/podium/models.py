@@ -99,7 +99,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     except InputError as problem:
         if str(problem).startswith(str(path)):
             raise
-        raise InputError(f"{path}: {problem}") from problem
+        raise InputError(f"{path}: ", *problem.args) from problem
     except (
         Exception
     ) as problem:  # a damaged file goes wrong anywhere: in zlib, json, NumPy, or where a value is checked

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from podium._version import __version__
-from podium.cli.words import spoken
+from podium.cli.messages import worded
 from podium.errors import PodiumError, PodiumWarning
 from podium.text import one_line
 
@@ -55,7 +55,7 @@ def main() -> None:
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
     kind = "" if issubclass(category, PodiumWarning) else f"{category.__name__}: "
-    click.echo(one_line(f"warning: {kind}{spoken(str(message))}"), err=True)
+    click.echo(one_line(f"warning: {kind}{worded(message)}"), err=True)
 
 
 def _one_line(problem: click.ClickException) -> str:
@@ -83,7 +83,7 @@ def run(args: list[str] | None = None) -> None:
             click.echo(one_line(f"podium: {_one_line(problem)}"), err=True)
             sys.exit(2)
         except PodiumError as problem:
-            click.echo(one_line(f"podium: {spoken(str(problem))}"), err=True)
+            click.echo(one_line(f"podium: {worded(problem)}"), err=True)
             sys.exit(2)
         except (click.exceptions.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)

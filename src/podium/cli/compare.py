@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.features import given_features, maker, refuse_unused, table_options, words_without
+from podium.cli.messages import worded
 from podium.cli.options import (
     chosen_columns,
     column_options,
@@ -16,7 +17,6 @@ from podium.cli.options import (
     votes_argument,
 )
 from podium.cli.output import Output, counted, say
-from podium.cli.words import spoken
 from podium.errors import InputError
 from podium.pairwise import METHODS
 from podium.text import aligned
@@ -74,7 +74,7 @@ def compare(votes: tuple[str, ...], out: Output, **given: Any) -> None:
     for line in (line for name in methods for line in words_without(name, given)):
         say(line)
     for name, problem in found.problems.items():
-        say(f"{name} was left out: {spoken(problem)}")
+        say(f"{name} was left out: {worded(problem)}")
 
 
 def _refuse_few(votes: Comparisons, folds: int) -> None:

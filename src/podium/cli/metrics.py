@@ -62,7 +62,8 @@ def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> Non
         try:
             queries, reports[path] = run_report(judged, run, **options)
         except InputError as problem:
-            raise InputError(f"{path}: {problem}" if str(problem).startswith("the run") else str(problem)) from None
+            about = [f"{path}: "] if str(problem).startswith("the run") else []
+            raise InputError(*about, *problem.args) from None
         notes = [f"{len(queries)} judged queries"]
         notes += [f"{lacking} of them not answered, counted as nothing retrieved"] if lacking else []
         notes += [f"{void} with nothing relevant, {VOID[given['empty']]}"] if void else []

@@ -173,7 +173,7 @@ def _about(by: str | None, value: Any) -> Iterator[None]:
     except PodiumError as problem:
         if by is None:
             raise
-        raise type(problem)(f"{by} = {value}: {problem}") from problem
+        raise type(problem)(f"{by} = {value}: ", *problem.args) from problem
 
 
 def _read(

@@ -7,6 +7,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from podium.cli.messages import worded
 from podium.errors import PodiumWarning
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Show:
 
         def heard(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
             if issubclass(category, PodiumWarning):
-                self.warnings.append(str(message))
+                self.warnings.append(worded(message))
             tell(message, category, *rest, **more)
 
         warnings.showwarning = heard

@@ -25,7 +25,7 @@ from podium.data.validation import (
     outcome_column,
     union_of_labels,
 )
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.kernels.pairwise.counts import first_bad_row, histogram, histogram_outcomes
 
 if TYPE_CHECKING:
@@ -128,7 +128,9 @@ class Comparisons:
             if codes is not None:
                 found[name] = members(codes, found[f"{name}s"], name, rows)
             elif found[f"{name}s"]:
-                raise InputError(f"{name}s are listed and no row has one; give {name}= too, their codes")
+                raise InputError(
+                    f"{name}s are listed and no row has one; give ", Option(name, column=True), " too, their codes"
+                )
         if not isinstance(self.group_is, str) or self.group_is not in ("group", "ranking"):
             raise InputError(f"group_is is {self.group_is!r}; choose 'group' or 'ranking'")
         for name in ("sided", "ordered"):

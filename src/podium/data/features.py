@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.tables.forms import as_polars
-from podium.errors import DataWarning, InputError
+from podium.errors import DataWarning, InputError, Option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -49,10 +49,13 @@ class FeatureSpec:
             raise InputError(f"features: {len(table)} columns; the model was fitted with {len(self.columns)}")
         else:
             table = dict(zip(self.columns, table.values(), strict=True))
-        return self._matrix({name: table[name] for name in self.columns}, labels, "")
+        return self._matrix({name: table[name] for name in self.columns}, labels, ())
 
     def _matrix(
-        self, table: Mapping[str, Any], labels: Sequence[Hashable] | None, way: str = ", or set missing='mean'"
+        self,
+        table: Mapping[str, Any],
+        labels: Sequence[Hashable] | None,
+        way: tuple[str | Option, ...] = (", or set ", Option("missing", "mean")),
     ) -> Floats:
         parts = []
         for name in self.columns:
@@ -69,7 +72,7 @@ class FeatureSpec:
                 at = list(dict.fromkeys(rows[places == places[0]].tolist()))
                 where = few([row + 1 if labels is None else labels[row] for row in at])
                 where = where if labels is not None else f"row {where}"
-                raise InputError(f"features: {self.names[places[0]]!r} is missing for {where}; fill it in{way}")
+                raise InputError(f"features: {self.names[places[0]]!r} is missing for {where}; fill it in", *way)
             matrix = np.where(holes, self.means, matrix)
         return np.ascontiguousarray(matrix)
 
@@ -101,7 +104,7 @@ def read_features(
     labels, matrix, spec : compared items first, in their order, then the others in the order of the table
     """
     if missing not in ("error", "mean"):
-        raise InputError(f"missing={missing!r} is not known; use 'error' or 'mean'")
+        raise InputError(Option("missing", missing), " is not known; use 'error' or 'mean'")
     found, table = _table(source, id, items)
     if not table:
         raise InputError("features: there is no column beside the labels; give at least one feature")
@@ -265,7 +268,9 @@ def _label_column(columns: Mapping[str, pl.Series], id: str | None, items: Seque
         return "item"
     if len(fit) != 1:
         what = "no column holds every compared item" if not fit else f"columns {few(fit)} all hold the compared items"
-        raise InputError(f"features: {what}; name the column of labels by id= (there are {few(list(columns))})")
+        raise InputError(
+            f"features: {what}; name the column of labels by ", Option("id"), f" (there are {few(list(columns))})"
+        )
     return fit[0]
 
 
@@ -293,7 +298,7 @@ def _lined_up(
             "check the column of labels"
         )
     if lacking and missing == "error":
-        raise InputError(f"features: no row for {few(lacking)}; add it, or set missing='mean'")
+        raise InputError(f"features: no row for {few(lacking)}; add it, or set ", Option("missing", "mean"))
     labels = tuple(dict.fromkeys([*items, *rows]))
     return labels, np.array([rows.get(label, -1) for label in labels], dtype=np.intp)
 
@@ -309,7 +314,9 @@ def _text_levels(table: Mapping[str, Any], one_hot: bool) -> dict[str, tuple[str
             levels[name] = tuple(sorted({str(value) for value in values if value is not None}))
     if levels and not one_hot:
         raise InputError(
-            f"features: {few(list(levels))} holds text; leave it out, or set one_hot=True for a column per value"
+            f"features: {few(list(levels))} holds text; leave it out, or set ",
+            Option("one_hot", True),
+            " for a column per value",
         )
     return levels
 

@@ -11,11 +11,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from podium.data.comparisons import Comparisons
-from podium.data.tables.columns import Option, listed
+from podium.data.tables.columns import Given, listed
 from podium.data.tables.forms import Collector, Keep
 from podium.data.tables.readers import Batch, read_batches
 from podium.data.tables.sources import Source, find_sources, refuse_twice
-from podium.errors import InputError
+from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,20 +33,20 @@ __all__ = [
 def read_comparisons(
     source: Any,
     *,
-    winner: Option = None,
-    loser: Option = None,
-    left: Option = None,
-    right: Option = None,
-    outcome: Option = None,
-    left_wins: Option = None,
-    right_wins: Option = None,
-    ties: Option = None,
-    margin: Option = None,
-    ranking: Option = None,
-    weight: Option = None,
-    count: Option = None,
-    judge: Option = None,
-    group: Option = None,
+    winner: Given = None,
+    loser: Given = None,
+    left: Given = None,
+    right: Given = None,
+    outcome: Given = None,
+    left_wins: Given = None,
+    right_wins: Given = None,
+    ties: Given = None,
+    margin: Given = None,
+    ranking: Given = None,
+    weight: Given = None,
+    count: Given = None,
+    judge: Given = None,
+    group: Given = None,
     covariates: str | Iterable[str] | None = None,
     keep: Keep = "counts",
     format: str | None = None,
@@ -120,7 +120,7 @@ def _collect(source: Any, keep: Keep, format: str | None, delimiter: str | None,
     collector = Collector(keep, **columns)
     sources = find_sources(source, format)
     refuse_twice(sources)
-    for one in (replace(one, hint=", or name its format by format=") for one in sources):
+    for one in (replace(one, hint=(", or name its format by ", Option("format"))) for one in sources):
         row = 0
         for frame, _ in read_batches(one, partial(collector.choose, where=one.name), delimiter):
             collector.add_batch(frame, one.name, row)
@@ -224,7 +224,9 @@ def feature_columns(frame: pl.DataFrame, others: Collection[str]) -> list[str]:
     names = [name for name in frame.columns if name not in others]
     for name in names:
         if not is_number(frame.schema[name]):
-            raise InputError(f"column {name!r} is not numeric; leave it out by id={name!r}, or turn it into numbers")
+            raise InputError(
+                f"column {name!r} is not numeric; leave it out by ", Option("id", name), ", or turn it into numbers"
+            )
     if not names:
         raise InputError(f"no column is left for features; found {listed(frame.columns)}")
     return names

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 
 __all__ = [
     "choice_option",
@@ -187,7 +187,7 @@ def number_option(
     if not fine or (whole and value != int(value)):
         kind = "a whole number" if whole else "a finite number"
         bound = f" of at least {least:g}" if least is not None else f" above {above:g}" if above is not None else ""
-        raise InputError(f"{name}={value!r}: it must be {kind}{bound}{more}")
+        raise InputError(Option(name, value), f": it must be {kind}{bound}{more}")
     return float(value)
 
 
@@ -195,12 +195,12 @@ def choice_option(name: str, value: Any, known: Sequence[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in known:
         listed = [repr(word) for word in known]
-        raise InputError(f"{name}={value!r} is not known; use {', '.join(listed[:-1])} or {listed[-1]}")
+        raise InputError(Option(name, value), f" is not known; use {', '.join(listed[:-1])} or {listed[-1]}")
     return value
 
 
 def flag_option(name: str, value: Any) -> bool:
     """True or False; a word such as "no" is true in Python, so it is refused."""
     if not isinstance(value, bool | np.bool_):
-        raise InputError(f"{name}={value!r}: it must be True or False")
+        raise InputError(Option(name, value), ": it must be True or False")
     return bool(value)

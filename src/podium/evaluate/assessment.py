@@ -44,14 +44,14 @@ class Assessment:
     ----------
     log_loss, brier, accuracy : dicts of method to an array with one value per fold
     curves : dict of method to (predicted, observed, lower, upper) by bins of the favourite's predicted chance
-    problems : dict of method to the reason why it could not be assessed
+    problems : dict of method to the error that kept it from being assessed
     """
 
     log_loss: dict[str, Floats]
     brier: dict[str, Floats]
     accuracy: dict[str, Floats]
     curves: dict[str, tuple[Floats, Floats, Floats, Floats]]
-    problems: dict[str, str]
+    problems: dict[str, PodiumError]
     folds: int
     votes: int
 
@@ -127,7 +127,7 @@ def assess(
     whole = hands.sum(axis=1)
     scores: dict[str, list[tuple[float, float, float]]] = {name: [] for name in makers}
     told: dict[str, list[tuple[Floats, Floats, Floats]]] = {name: [] for name in makers}
-    problems: dict[str, str] = {}
+    problems: dict[str, PodiumError] = {}
     for fold in range(folds):
         train, test = comparisons.share(whole - hands[:, fold]), comparisons.share(hands[:, fold])
         for name, make in makers.items():
@@ -136,13 +136,14 @@ def assess(
             try:
                 chance, outcome, weight = _predicted(make(), train, test, about)
             except PodiumError as problem:
-                problems[name] = str(problem)
+                problems[name] = problem
                 continue
             scores[name].append(_measures(chance, outcome, weight))
             told[name].append((chance, outcome, weight))
     fine = [name for name in makers if name not in problems]
     if not fine:
-        raise InputError(f"no method could be assessed; {next(iter(problems))}: {next(iter(problems.values()))}")
+        name, first = next(iter(problems.items()))
+        raise InputError(f"no method could be assessed; {name}: ", *first.args) from first
     columns = {name: np.array(scores[name]).T for name in fine}
     log_loss, brier, accuracy = ({name: columns[name][k] for name in fine} for k in range(3))
     return Assessment(

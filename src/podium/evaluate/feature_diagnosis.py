@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
-from podium.errors import InputError
+from podium.errors import InputError, InPython
 from podium.pairwise._fit.rows import vote_rows
 from podium.pairwise._fit.solvers import Rows
 from podium.pairwise.rabf import RABF
@@ -96,7 +96,7 @@ def learning_curve(
     """
     rows = len(comparisons.left)
     if comparisons.count is not None:
-        raise InputError("a learning curve takes votes apart; keep each vote a row (keep=)")
+        raise InputError("a learning curve takes votes apart; keep each vote a row", InPython(" (keep=)"))
     if any(not 0 < size <= 0.8 for size in sizes):
         raise InputError(f"sizes are shares of the votes up to 0.8 (a fifth is held out); got {tuple(sizes)}")
     counts = tuple(max(2, round(size * rows)) for size in sizes)

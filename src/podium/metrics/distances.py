@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.kernels.metrics.distances import count_descents
 
 __all__ = ["footrule", "kendall_distance", "kendall_tau", "top_k_footrule", "top_k_kendall"]
@@ -25,7 +25,7 @@ def kendall_tau(a: Any, b: Any, *, weight: Any = None, variant: Literal["b", "a"
     """
     x, y, w = _two(a, b, weight)
     if variant not in ("a", "b", "gamma"):
-        raise InputError(f"variant={variant!r} is unknown; choose 'a', 'b' or 'gamma'")
+        raise InputError(Option("variant", variant), " is unknown; choose 'a', 'b' or 'gamma'")
     agree, against, pairs, tied_a, tied_b = _pairs(x, y, w)
     below = {"a": pairs, "b": np.sqrt((pairs - tied_a) * (pairs - tied_b)), "gamma": agree + against}[variant]
     return float(np.clip((agree - against) / below, -1, 1)) if below > 0 else float("nan")
@@ -42,7 +42,7 @@ def kendall_distance(a: Any, b: Any, *, weight: Any = None, ties: float = 0.5) -
     """
     x, y, w = _two(a, b, weight)
     if not 0 <= ties <= 1:
-        raise InputError(f"ties={ties!r}: a tied pair counts from 0 to 1")
+        raise InputError(Option("ties", ties), ": a tied pair counts from 0 to 1")
     agree, against, pairs, tied_a, tied_b = _pairs(x, y, w)
     tied_both = agree + against - pairs + tied_a + tied_b
     return float(against + ties * max(tied_a + tied_b - 2 * tied_both, 0.0))
@@ -70,7 +70,7 @@ def top_k_kendall(a: Sequence[Hashable], b: Sequence[Hashable], *, ties: float =
     2.0
     """
     if not 0 <= ties <= 1:
-        raise InputError(f"ties={ties!r}: a pair of unknown order counts from 0 to 1")
+        raise InputError(Option("ties", ties), ": a pair of unknown order counts from 0 to 1")
     first, second = _places(a), _places(b)
     both = [item for item in first if item in second]
     only_a, only_b = [i for i in first if i not in second], [i for i in second if i not in first]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from podium.errors import InputError
+from podium.errors import InputError, InPython, Option
 from podium.kernels.metrics.gains import statistics
 from podium.kernels.metrics.ranks import count_places, pack, places_from_order, unpack
 from podium.metrics.formulas import Statistics, per_row
@@ -171,7 +171,8 @@ def evaluate(
             if metric.needs_binary(kind):
                 raise InputError(
                     f"{metric} needs relevance 0 or 1, but the data hold {rows.top:g}; "
-                    "say from where on a label is relevant with relevant_from="
+                    "say from where on a label is relevant with ",
+                    Option("relevant_from"),
                 )
     parts = [(rows, chosen)]
     if split and relevant_from is not None:
@@ -179,8 +180,8 @@ def evaluate(
         parts = [(rows, [m for m in chosen if not m.splits]), (rows.relevant_from(relevant_from), binary)]
         if binary and len(rows.value) and rows.top < relevant_from:
             raise InputError(
-                f"relevant_from={relevant_from:g}: the largest relevance is {rows.top:g}, so nothing is relevant; "
-                "lower it"
+                Option("relevant_from", relevant_from),
+                f": the largest relevance is {rows.top:g}, so nothing is relevant; lower it",
             )
     found: dict[str, np.ndarray] = {}
     for here, named in parts:
@@ -195,18 +196,18 @@ def check_options(**options: Any) -> None:
     threshold = options.pop("relevant_from", None)
     for name, given in options.items():
         if given not in WORDS[name]:
-            raise InputError(f"{name}={given!r} is unknown; choose one of {', '.join(map(repr, WORDS[name]))}")
+            raise InputError(Option(name, given), f" is unknown; choose one of {', '.join(map(repr, WORDS[name]))}")
     if threshold is not None and not (isinstance(threshold, Real) and math.isfinite(threshold)):
-        raise InputError(f"relevant_from={threshold!r} is no relevance; give a number")
+        raise InputError(Option("relevant_from", threshold), " is no relevance; give a number")
     if threshold is not None and threshold <= 0:
-        raise InputError(f"relevant_from={threshold!r}: 0 means irrelevant; give a number above 0")
+        raise InputError(Option("relevant_from", threshold), ": 0 means irrelevant; give a number above 0")
 
 
 def _cuts(at: Sequence[int]) -> tuple[int, ...]:
     cuts = tuple(dict.fromkeys(at))
     for p in cuts:
         if isinstance(p, bool) or not isinstance(p, int | np.integer) or p < 1:
-            raise InputError(f"at={tuple(at)!r}: cut-offs are whole numbers from 1")
+            raise InputError(Option("at", tuple(at)), ": cut-offs are whole numbers from 1")
     return tuple(int(p) for p in cuts)
 
 
@@ -217,7 +218,8 @@ def _fitting(chosen: Sequence[Metric], rows: Rows, clip: bool) -> list[Metric]:
         if rows.width is not None and metric.p is not None and metric.p > rows.width:
             if not clip:
                 raise InputError(
-                    f"{metric}: there are only {rows.width} labels; use a cut-off up to {rows.width} (or clip=)"
+                    f"{metric}: there are only {rows.width} labels; use a cut-off up to {rows.width}",
+                    InPython(" (or clip=)"),
                 )
             metric = Metric(metric.kind, rows.width)
         fitting.append(metric)
@@ -260,8 +262,9 @@ def _check_exponents(rows: Rows) -> None:
     at = int(np.flatnonzero((rows.value != np.floor(rows.value)) | (rows.value > 1000))[0])
     row = int(np.searchsorted(rows.starts, at, side="right"))
     raise InputError(
-        f"row {row}: relevance {rows.value[at]:g}, but 2^y - 1 in DCG needs whole grades up to 1000; "
-        "use gain='linear', or leave dcg and ndcg out"
+        f"row {row}: relevance {rows.value[at]:g}, but 2^y - 1 in DCG needs whole grades up to 1000; use ",
+        Option("gain", "linear"),
+        ", or leave dcg and ndcg out",
     )
 
 

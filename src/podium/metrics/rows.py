@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.kernels.metrics.ranks import count_nonzero, gather_nonzero, summary
 
 __all__ = ["Rows", "read_rows"]
@@ -43,7 +43,7 @@ class Rows:
     def relevant_from(self, threshold: float) -> Rows:
         """The same rows with relevance 1 where it was at least `threshold`, else 0."""
         if not np.isfinite(threshold):
-            raise InputError(f"relevant_from={threshold} is no relevance; give a number")
+            raise InputError(Option("relevant_from", threshold), " is no relevance; give a number")
         keep = self.value >= threshold
         kept = np.concatenate([[0], np.cumsum(keep)])
         value = np.ones(int(kept[-1]))

@@ -18,7 +18,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.metrics import ranking_loss
 from podium.metrics.names import Metric
 from podium.multilabel import options
@@ -217,7 +217,7 @@ class ExpertThresholdLearner:
         self.label, self.cut = options.whole("label", label, least=0), options.whole("cut", cut, least=1)
         options.seed("seed", seed)
         if label >= n_labels or cut > n_labels:
-            raise InputError(f"label={label!r}, cut={cut!r}: there are only {n_labels} labels, counted from 0")
+            raise InputError(Option("label", label), f", cut={cut!r}: there are only {n_labels} labels, counted from 0")
         self.rng = np.random.default_rng(seed)
         guesses = list(_guesses(n_labels, cut, ordered=False))
         self.tree = _Experts(ranker, guesses, horizon, beta, 1.0, self.rng)
@@ -260,13 +260,13 @@ def _family(loss: Metric, n_labels: int) -> tuple[int, bool]:
     family = loss_family(str(loss))
     if family is None:
         raise InputError(
-            f"loss={str(loss)!r} is in no family of the paper, so no construction covers it; "
-            "choose sum@p, prec@p, ap, …"
+            Option("loss", str(loss)),
+            " is in no family of the paper, so no construction covers it; choose sum@p, prec@p, ap, …",
         )
     kind, _, p = family.partition("@")
     cut = n_labels - 1 if p == "K" else int(p)  # the first K - 1 labels fix the last
     if cut > n_labels:
-        raise InputError(f"loss={str(loss)!r}: there are only {n_labels} labels")
+        raise InputError(Option("loss", str(loss)), f": there are only {n_labels} labels")
     return max(1, min(cut, n_labels - 1) if kind == "sum" else cut), kind == "sum"
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 
 __all__ = [
     "finite_scores",
@@ -86,7 +86,7 @@ def labels_by_rank(labels: np.ndarray, scores: np.ndarray, top: int | None) -> n
     """Labels of each row, best first, the smaller label first on ties; the first `top` of them if given."""
     keep = scores.shape[1] if top is None else top
     if isinstance(keep, bool) or keep != int(keep) or not 1 <= keep <= scores.shape[1]:
-        raise InputError(f"top={top!r}: there are {scores.shape[1]} labels; choose 1 to {scores.shape[1]}")
+        raise InputError(Option("top", top), f": there are {scores.shape[1]} labels; choose 1 to {scores.shape[1]}")
     return np.asarray(labels[np.argsort(-scores, axis=1, kind="stable")[:, : int(keep)]])
 
 

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.errors import ConvergenceError
+from podium.errors import ConvergenceError, InPython, Option
 from podium.kernels.multilabel.linear import backward, curve, dual_sweeps, forward, logistic
 
 __all__ = ["Dense", "Design", "Sparse", "design", "fit_logistic", "squared_gradients"]
@@ -187,8 +187,10 @@ def _fit_block(
             x.forward(step), step, gradient, beta, margin, target, weight, ridge, loss
         )
     raise ConvergenceError(
-        f"{int(open_.sum())} labels have not converged in {max_iter} Newton steps; "
-        "lower C= or scale the features to similar sizes (or max_iter=, tol=)"
+        f"{int(open_.sum())} labels have not converged in {max_iter} Newton steps; lower ",
+        Option("C"),
+        " or scale the features to similar sizes",
+        InPython(" (or max_iter=, tol=)"),
     )
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric, parse
 from podium.multilabel import options
@@ -149,7 +149,7 @@ class OnlineLabelRanker(BaseEstimator):
             raise InputError(f"mode={self.mode!r}: the examples so far were learned with {self.mode_!r}; call fit")
         loss = options.loss_named(self.loss)
         if self.mode == "threshold" and loss.kind not in ("sum", "prec"):
-            raise InputError(f"loss={self.loss!r}: mode='threshold' ranks for sum@p or prec@p")
+            raise InputError(Option("loss", self.loss), ": mode='threshold' ranks for sum@p or prec@p")
         return loss
 
     def _begin(self, n_features: int, labels: np.ndarray, loss: Metric) -> None:

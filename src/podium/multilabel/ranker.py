@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric, parse
 from podium.multilabel import options
@@ -122,8 +122,10 @@ class LabelRanker(BaseEstimator):
         """
         if not isinstance(self.scorer, str) or self.surrogate != "univariate":
             raise InputError(
-                f"partial_fit needs scorer='linear' and surrogate='univariate', not scorer={self.scorer!r}, "
-                f"surrogate={self.surrogate!r}"
+                "partial_fit needs scorer='linear' and ",
+                Option("surrogate", "univariate"),
+                f", not scorer={self.scorer!r}, ",
+                Option("surrogate", self.surrogate),
             )
         with unchanged_on_error(self):
             first = not hasattr(self, "labels_")
@@ -144,8 +146,9 @@ class LabelRanker(BaseEstimator):
                 raise InputError("partial_fit cannot go on from a fit with another scorer; fit again with 'linear'")
             if self.standardize:
                 raise InputError(
-                    "standardize=True: the size of the features is measured by fit; call fit on some examples before "
-                    "partial_fit, or scale the features yourself"
+                    Option("standardize", True),
+                    ": the size of the features is measured by fit; call fit on some examples before partial_fit, "
+                    "or scale the features yourself",
                 )
             return Stream(self.n_features_in_, len(self.labels_), rate=self.rate)
         if not hasattr(self, "squares_"):
@@ -171,7 +174,9 @@ class LabelRanker(BaseEstimator):
         coef = np.ascontiguousarray((beta[:-1] / np.reshape(getattr(self, "size_", 1.0), (-1, 1))).T)
         intercept = beta[-1] - coef @ np.broadcast_to(getattr(self, "centre_", 0.0), coef.shape[1])
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
-            raise InputError("the features are so large that scores overflow; scale them, or set standardize=True")
+            raise InputError(
+                "the features are so large that scores overflow; scale them, or set ", Option("standardize", True)
+            )
         self.coef_, self.intercept_ = coef, intercept
 
     def decision_function(self, X: Any) -> np.ndarray:
@@ -203,7 +208,7 @@ class LabelRanker(BaseEstimator):
         if cut is None:
             return (scores >= (self.middle_ if threshold is None else threshold)).astype(np.int64)
         if cut < 1:
-            raise InputError(f"top={top!r}: at least 1")
+            raise InputError(Option("top", top), ": at least 1")
         best = np.argsort(-scores, axis=1, kind="stable")[:, :cut]
         out = np.zeros(scores.shape, dtype=np.int64)
         np.put_along_axis(out, best, 1, axis=1)
@@ -268,7 +273,7 @@ class LabelRanker(BaseEstimator):
         values = scaled if isinstance(scaled, np.ndarray) else scaled.data
         if values.size and np.abs(values).max() > LARGEST:
             raise InputError(
-                f"features are as large as {np.abs(values).max():.3g}; scale them, or set standardize=True"
+                f"features are as large as {np.abs(values).max():.3g}; scale them, or set ", Option("standardize", True)
             )
         x = design(scaled)
         settings: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": self.max_iter}
@@ -286,7 +291,7 @@ class LabelRanker(BaseEstimator):
 
     def _fit_scorers(self, X: Any, targets: Targets) -> None:
         if self.surrogate != "univariate":
-            raise InputError(f"surrogate={self.surrogate!r} needs scorer='linear'")
+            raise InputError(Option("surrogate", self.surrogate), " needs scorer='linear'")
         self.scorers_: list[Any] = []
         self.constant_ = np.zeros(targets.values.shape[1])
         columns = targets.values.tocsc()

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.errors import ConvergenceError
+from podium.errors import ConvergenceError, InPython, Option
 from podium.kernels.multilabel.linear import pairwise_logistic
 from podium.multilabel.linear import Design
 
@@ -74,6 +74,9 @@ def fit_coupled(
     )  # fmt: skip
     if not found.success:
         raise ConvergenceError(
-            f"{surrogate}: no optimum in {max_iter * 10} steps; lower C= or scale the features (or max_iter=, tol=)"
+            f"{surrogate}: no optimum in {max_iter * 10} steps; lower ",
+            Option("C"),
+            " or scale the features",
+            InPython(" (or max_iter=, tol=)"),
         )
     return np.asarray(found.x.reshape(shape))

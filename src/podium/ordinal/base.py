@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from podium.errors import DataWarning, InputError
+from podium.errors import DataWarning, InputError, Option
 from podium.ordinal.forms import declared_order, number_of
 from podium.ordinal.labels import Array, read_labels
 from podium.ordinal.losses import accuracy
@@ -193,9 +193,12 @@ def _say_order(classes: Array) -> None:
     if all(isinstance(grade, str) for grade in grades) and any(number_of(grade) is None for grade in grades):
         shown = " < ".join(grades if len(grades) <= 8 else [*grades[:4], "…", *grades[-2:]])
         warnings.warn(
-            f"the grades are words, taken in the order of the alphabet: {shown}; name them from lowest to highest by "
-            "classes=, or pass an ordered Categorical",
-            DataWarning,
+            DataWarning(
+                f"the grades are words, taken in the order of the alphabet: {shown}; "
+                "name them from lowest to highest by ",
+                Option("classes"),
+                ", or pass an ordered Categorical",
+            ),
             stacklevel=_callers_level(),
         )
 
@@ -203,9 +206,8 @@ def _say_order(classes: Array) -> None:
 def _checked(classes: Any) -> Array:
     """Grades from lowest to highest as an array without repeats."""
     grades = np.asarray(list(classes) if isinstance(classes, range) else classes)
-    shown = ",".join(map(str, grades.ravel().tolist()))
     if grades.ndim != 1 or len(grades) < 2:
-        raise InputError(f"classes={shown}: give at least two grades, from lowest to highest")
+        raise InputError(Option("classes", grades.tolist()), ": give at least two grades, from lowest to highest")
     if len(set(grades.tolist())) < len(grades):
-        raise InputError(f"classes={shown}: each grade may appear once")
+        raise InputError(Option("classes", grades.tolist()), ": each grade may appear once")
     return grades

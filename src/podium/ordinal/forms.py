@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 
 __all__ = ["as_range", "declared_order", "number_of", "split_ranges"]
 
@@ -32,8 +32,9 @@ def declared_order(*columns: Any) -> Array | None:
         return None
     if any(order != orders[0] for order in orders):
         raise InputError(
-            f"the two ends have categories in different orders, {orders[0]} and {orders[1]}; name the grades from "
-            "lowest to highest by classes="
+            f"the two ends have categories in different orders, {orders[0]} and {orders[1]}; "
+            "name the grades from lowest to highest by ",
+            Option("classes"),
         )
     if all(isinstance(grade, str) for grade in orders[0]):
         return np.array(orders[0], dtype=str)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.ordinal.forms import as_range, declared_order, number_of, split_ranges
 
 __all__ = ["code_of", "grades_of", "read_labels"]
@@ -76,7 +76,7 @@ def grades_of(*columns: Array) -> Array:
             grades = grades[np.argsort(grades.astype(float), kind="stable")]
     except TypeError as problem:
         raise InputError(
-            f"the grades cannot be sorted ({problem}); name them from lowest to highest by classes="
+            f"the grades cannot be sorted ({problem}); name them from lowest to highest by ", Option("classes")
         ) from None
     if not len(grades):
         raise InputError("no row has a grade at either end, so there is nothing to learn from")

@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.ordinal.base import OrdinalClassifier, _checked
 from podium.ordinal.labels import Array, code_of
 from podium.ordinal.scaling import FeatureScale
@@ -215,7 +215,7 @@ class OnlineClassifier(OrdinalClassifier):
             return known
         classes = self.classes if classes is None else classes
         if classes is None:
-            raise InputError("the grades are not known yet: pass classes=, from lowest to highest")
+            raise InputError("the grades are not known yet: pass ", Option("classes"), ", from lowest to highest")
         return _checked(classes)
 
     def _standardizes(self) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.kernels.ordinal import passes as kernel
 from podium.kernels.ordinal.scale import learn_one as learn_scaled
 from podium.ordinal.base import ThresholdClassifier
@@ -350,8 +350,11 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
     def _strength(self, weight: Array | None) -> Array:
         if self.variant == "pa" and weight is not None:
             raise InputError(
-                "sample_weight cannot be used with variant='pa': its updates fit each example exactly, whatever "
-                "its weight; use variant='pa1' or 'pa2', where it multiplies C"
+                "sample_weight cannot be used with ",
+                Option("variant", "pa"),
+                ": its updates fit each example exactly, whatever its weight; use ",
+                Option("variant", "pa1"),
+                " or 'pa2', where it multiplies C",
             )
         return super()._strength(weight)
 
@@ -366,11 +369,16 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
             raise InputError(f"variant is {self.variant!r}; it must be 'pa', 'pa1' or 'pa2'")
         if isinstance(self.C, str):
             if self.C != "auto":
-                raise InputError(f"C={self.C!r}: it must be 'auto' or a positive number")
+                raise InputError(Option("C", self.C), ": it must be 'auto' or a positive number")
             if self.standardize is not None and not self.standardize and self.variant != "pa":
-                raise InputError("C='auto' needs features on one scale: set standardize=True, or C to a number")
+                raise InputError(
+                    Option("C", "auto"),
+                    " needs features on one scale: set ",
+                    Option("standardize", True),
+                    ", or C to a number",
+                )
         elif not 0 < self.C < np.inf:
-            raise InputError(f"C={self.C!r}: it must be a positive number, or 'auto'")
+            raise InputError(Option("C", self.C), ": it must be a positive number, or 'auto'")
 
 
 def _without_probability() -> bool:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
-from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, SeparationWarning
+from podium.errors import ConvergenceError, DataWarning, InputError, InPython, NotFittedError, Option, SeparationWarning
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.prior import Prior, adjacency_rows, choose_prior
 from podium.pairwise._fit.rows import pull_rows, vote_rows
@@ -158,15 +158,16 @@ class BradleyTerry:
         number_option("tol", self.tol, above=0)
         number_option("max_iter", self.max_iter, least=1, whole=True)
         if self.ties not in ("half", "davidson"):
-            raise InputError(f"ties={self.ties!r} is not known; use 'half' or 'davidson'")
+            raise InputError(Option("ties", self.ties), " is not known; use 'half' or 'davidson'")
         if self.scale not in tuple(SCALES):
-            raise InputError(f"scale={self.scale!r} is not known; use {' or '.join(map(repr, SCALES))}")
+            raise InputError(Option("scale", self.scale), f" is not known; use {' or '.join(map(repr, SCALES))}")
         if self.anchor is not None:
             _anchor(self.anchor, comparisons.items)
         if self.side_effect and not comparisons.sided:
             raise InputError(
-                "side_effect=True needs votes that say which item stood on which side: "
-                "give left, right and outcome rather than winner and loser"
+                Option("side_effect", True),
+                " needs votes that say which item stood on which side: give left, right and outcome "
+                "rather than winner and loser",
             )
 
     # ---- what was learned -----------------------------------------------------------------------------------
@@ -252,12 +253,12 @@ class BradleyTerry:
 def _anchor(given: Any, items: Any) -> tuple[Hashable, float]:
     pairs = list(given.items()) if isinstance(given, Mapping) else [given]
     if len(pairs) != 1 or not isinstance(pairs[0], tuple) or len(pairs[0]) != 2:
-        raise InputError(f"anchor={given!r}: give one item and its score, as (item, score)")
+        raise InputError(Option("anchor", given), ": give one item and its score, as (item, score)")
     item, score = pairs[0]
     if item not in items:
-        raise InputError(f"anchor: {item!r} is not among the {len(items)} items that were compared")
+        raise InputError(Option("anchor"), f": {item!r} is not among the {len(items)} items that were compared")
     if not (isinstance(score, Real) and math.isfinite(score)):
-        raise InputError(f"anchor: the score of {item!r} is {score}; it must be finite")
+        raise InputError(Option("anchor"), f": the score of {item!r} is {score}; it must be finite")
     return item, float(score)
 
 
@@ -275,7 +276,12 @@ class _Model:
         if ties == "davidson":
             tied = float(c.pairs.ties.sum())
             if tied == float(c.pairs.total.sum()):
-                raise InputError("every vote is a tie: ties='davidson' cannot tell the items apart; use ties='half'")
+                raise InputError(
+                    "every vote is a tie: ",
+                    Option("ties", "davidson"),
+                    " cannot tell the items apart; use ",
+                    Option("ties", "half"),
+                )
             self.davidson = tied > 0  # without ties ν = 0 and this is plain Bradley-Terry
             self.columns += ("tie",) if self.davidson else ()
 
@@ -286,7 +292,10 @@ class _Model:
         if not found.converged:
             raise ConvergenceError(
                 f"no optimum in {max_iter} steps of {found.solver}: expected and observed wins still differ by "
-                f"{found.gap:.1e} of an item's votes; raise l2=, now {l2:g} (or max_iter=, tol=)"
+                f"{found.gap:.1e} of an item's votes; raise ",
+                Option("l2"),
+                f", now {l2:g}",
+                InPython(" (or max_iter=, tol=)"),
             )
         return found
 
@@ -449,10 +458,14 @@ class _Model:
         share = penalty_share(rows, loss, l2, found.scores, found.extras, bounded)
         if share > RULES:
             warnings.warn(
-                f"the penalty flattens the scores: with l2 = {l2 / math.e:.2g} instead of {l2:g} they would be about "
-                f"{100 * share:.0f} % further apart, because few votes, or long ways only, link some items to others; "
-                "believe the order, and set a smaller l2= for the distances",
-                DataWarning,
+                DataWarning(
+                    f"the penalty flattens the scores: with l2 = {l2 / math.e:.2g} instead of {l2:g} they would "
+                    f"be about {100 * share:.0f} % further apart, because few votes, or long ways only, "
+                    "link some items to others; "
+                    "believe the order, and set a smaller ",
+                    Option("l2"),
+                    " for the distances",
+                ),
                 stacklevel=3,
             )
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
-from podium.errors import ConvergenceError, InputError, NotFittedError
+from podium.errors import ConvergenceError, InputError, InPython, NotFittedError, Option
 from podium.kernels.pairwise.crowd import crowd_loss
 from podium.pairwise._fit.rows import vote_rows
 from podium.pairwise._fit.solvers import coordinate_newton
@@ -109,7 +109,9 @@ class CrowdBradleyTerry:
         number_option("tol", self.tol, above=0)
         number_option("max_iter", self.max_iter, least=1, whole=True)
         if c.judge is None:
-            raise InputError("the votes name no judge; name the column of the judge by judge=, or use Bradley-Terry")
+            raise InputError(
+                "the votes name no judge; name the column of the judge by ", Option("judge"), ", or use Bradley-Terry"
+            )
         if len(c.judges) == 1:
             raise InputError(f"the only judge is {c.judges[0]!r}: there is no one to compare with; use Bradley-Terry")
 
@@ -224,7 +226,10 @@ class _Rows:
         if gap > tol:
             raise ConvergenceError(
                 f"no optimum in {max_iter} steps: expected and observed wins still differ by {gap:.1e} of an item's "
-                f"or a judge's votes; raise l2=, now {l2:g} (or max_iter=, tol=)"
+                "or a judge's votes; raise ",
+                Option("l2"),
+                f", now {l2:g}",
+                InPython(" (or max_iter=, tol=)"),
             )
         return theta[:n], 1.0 + theta[n:] - theta[n:].mean(), int(found.nit)
 

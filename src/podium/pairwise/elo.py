@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
-from podium.errors import InputError, NotFittedError
+from podium.errors import InputError, InPython, NotFittedError
 from podium.kernels.pairwise.online import elo
 from podium.pairwise._fit.rows import vote_rows
 from podium.ranking.ranking import Ranking
@@ -60,7 +60,9 @@ class Elo:
         as_comparisons(comparisons)
         self._check()
         if not comparisons.ordered or comparisons.count is not None:
-            raise InputError("these votes are counted and have no order, which Elo needs; keep each vote a row (keep=)")
+            raise InputError(
+                "these votes are counted and have no order, which Elo needs; keep each vote a row", InPython(" (keep=)")
+            )
         places = self._places(comparisons.items)
         left, right, outcome, weight = vote_rows(comparisons)
         self._play(places[left], places[right], outcome, weight)

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, few, read_features
 from podium.data.validation import choice_option, flag_option, number_option
-from podium.errors import DataWarning, InputError, NotFittedError
+from podium.errors import DataWarning, InputError, InPython, NotFittedError, Option
 from podium.kernels.pairwise.online import sgd
 from podium.pairwise._fit.rows import vote_rows, vote_targets
 from podium.ranking.ranking import Ranking
@@ -102,7 +102,8 @@ class OnlineRABF:
         as_comparisons(comparisons)
         if not comparisons.ordered or comparisons.count is not None:
             raise InputError(
-                "these votes are counted and have no order, which this ranker needs; keep each vote a row (keep=)"
+                "these votes are counted and have no order, which this ranker needs; keep each vote a row",
+                InPython(" (keep=)"),
             )
         if features is not None:
             labels, matrix, spec = read_features(features, comparisons.items, id=id)
@@ -137,7 +138,7 @@ class OnlineRABF:
         if winner == loser:
             raise InputError(f"{winner!r} is compared with itself")
         if margin is not None and self.loss == "logistic":
-            raise InputError("margin is for loss='squared'; the logistic loss knows who won only")
+            raise InputError("margin is for ", Option("loss", "squared"), "; the logistic loss knows who won only")
         number_option("weight", weight, least=0)
         if margin is not None:
             number_option("margin", margin)
@@ -178,8 +179,9 @@ class OnlineRABF:
         largest = self.step * getattr(self, name)
         if largest >= 1:
             raise InputError(
-                f"step={self.step!r}, {name}={getattr(self, name)!r}: step · penalty is {largest:g}; at 1 and beyond a "
-                "step would turn scores over: lower either"
+                f"step={self.step!r}, ",
+                Option(name, getattr(self, name)),
+                f": step · penalty is {largest:g}; at 1 and beyond a step would turn scores over: lower either",
             )
 
     def _places(self, items: Iterable[Hashable]) -> NDArray[np.int32]:

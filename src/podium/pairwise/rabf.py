@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, column_moments, read_features, warn_of_columns
 from podium.data.validation import choice_option, flag_option, number_option
-from podium.errors import ConvergenceError, InputError, NotFittedError
+from podium.errors import ConvergenceError, InputError, InPython, NotFittedError, Option
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
 from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.penalties import Penalties, choose_penalties
@@ -141,8 +141,11 @@ class RABF:
         if not found.solution.converged:
             raise ConvergenceError(
                 f"no optimum in {self.max_iter} steps: expected and observed wins still differ by "
-                f"{found.solution.gap:.1e} of an item's votes; "
-                "raise feature_penalty= or residual_penalty= (or max_iter=, tol=)"
+                f"{found.solution.gap:.1e} of an item's votes; raise ",
+                Option("feature_penalty"),
+                " or ",
+                Option("residual_penalty"),
+                InPython(" (or max_iter=, tol=)"),
             )
         if start is not None:
             self._refuse_two_optima(model.problem, found, start((found.feature, found.residual)))
@@ -159,9 +162,15 @@ class RABF:
         off = float(np.max(np.abs((scores - scores.mean()) - (again - again.mean())), initial=0.0))
         if off > 1e-3 * (1.0 + float(np.ptp(scores))):
             raise ConvergenceError(
-                f"flip_rate={self.flip_rate}: these votes can be explained in more than one way (two starts end up to "
-                f"{off:.2g} apart); raise feature_penalty= or residual_penalty=, lower flip_rate=, or use "
-                "flip_loss='corrected'"
+                Option("flip_rate", self.flip_rate),
+                f": these votes can be explained in more than one way (two starts end up to {off:.2g} apart); raise ",
+                Option("feature_penalty"),
+                " or ",
+                Option("residual_penalty"),
+                ", lower ",
+                Option("flip_rate"),
+                ", or use ",
+                Option("flip_loss", "corrected"),
             )
 
     def _learn(self, model: _Model, found: FeatureSolution, labels: tuple[Hashable, ...], c: Comparisons) -> None:
@@ -205,14 +214,25 @@ class RABF:
         number_option("tol", self.tol, above=0)
         number_option("max_iter", self.max_iter, least=1, whole=True)
         if number_option("flip_rate", self.flip_rate, least=0) >= 0.5:
-            raise InputError(f"flip_rate={self.flip_rate!r}: a share of wrong votes lies in [0, 0.5)")
+            raise InputError(Option("flip_rate", self.flip_rate), ": a share of wrong votes lies in [0, 0.5)")
         if self.flip_loss == "lapse" and self.loss == "squared":
-            raise InputError("flip_loss='lapse' is a likelihood of who won; loss='squared' takes flip_loss='corrected'")
+            raise InputError(
+                Option("flip_loss", "lapse"),
+                " is a likelihood of who won; ",
+                Option("loss", "squared"),
+                " takes ",
+                Option("flip_loss", "corrected"),
+            )
         auto = "auto" in (self.feature_penalty, self.residual_penalty)
         if self.flip_rate and self.loss == "logistic" and self.flip_loss == "corrected" and auto:
             raise InputError(
-                "flip_loss='corrected' with the logistic loss needs feature_penalty= and residual_penalty= as positive "
-                "numbers: it is not a likelihood, and without a penalty it has no lower bound; or use flip_loss='lapse'"
+                Option("flip_loss", "corrected"),
+                " with the logistic loss needs ",
+                Option("feature_penalty"),
+                " and ",
+                Option("residual_penalty"),
+                " as positive numbers: it is not a likelihood, and without a penalty it has no lower bound; or use ",
+                Option("flip_loss", "lapse"),
             )
 
     def _read(self, c: Comparisons, features: Any, id: str | None) -> tuple[tuple[Hashable, ...], Floats, FeatureSpec]:

@@ -11,7 +11,7 @@ import numpy as np
 
 import podium.ranking.uncertainty as inference
 from podium.data.validation import distinct_labels
-from podium.errors import DataWarning, InputError
+from podium.errors import DataWarning, InputError, Option
 from podium.ranking import leaderboard
 from podium.ranking.ranks import ranks
 from podium.ranking.uncertainty import Information, ScoreCovariance
@@ -413,7 +413,7 @@ class Ranking:
 
     def _credible(self) -> ScoreCovariance:
         if self.posterior is None:
-            raise InputError("credible intervals need a prior: use l2='auto', or kind='confidence'")
+            raise InputError("credible intervals need a prior: use ", Option("l2", "auto"), ", or kind='confidence'")
         if self._posterior_covariance is None:
             self._posterior_covariance = inference.posterior_covariance(self.posterior)
         return self._posterior_covariance
@@ -479,7 +479,7 @@ class Ranking:
         if isinstance(reference, str) and reference == "mean":
             if "mean" in self.items:
                 raise InputError(
-                    "'mean' is an item here: give reference=('item', 'mean') for it, or None for the mean of the scores"
+                    "'mean' is an item here: give ('item', 'mean') for it, or None for the mean of the scores"
                 )
             return None
         if isinstance(reference, tuple) and len(reference) == 2 and reference[0] == "item":

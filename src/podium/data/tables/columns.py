@@ -19,11 +19,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 
-__all__ = ["Layout", "Option", "listed", "recognise", "refuse_difference"]
+__all__ = ["Given", "Layout", "listed", "recognise", "refuse_difference"]
 
-Option: TypeAlias = "str | Literal[False] | None"
+Given: TypeAlias = "str | Literal[False] | None"
 Form: TypeAlias = Literal["winner", "outcome", "flags", "counts", "margin", "ranking"]
 
 SIDES = [
@@ -70,7 +70,10 @@ ROLES = ("winner", "loser", "left", "right", "outcome", "left_wins", "right_wins
 BESIDE = ("weight", "count", "judge", "group")
 EXPECTED = (
     "expected winner and loser; or left and right (or model_a and model_b, a and b) with outcome, margin, "
-    "or left_wins and right_wins; or ranking; or name them, as winner='COLUMN' and loser='COLUMN'"
+    "or left_wins and right_wins; or ranking; or name them, as ",
+    Option("winner", "COLUMN"),
+    " and ",
+    Option("loser", "COLUMN"),
 )
 
 
@@ -108,7 +111,7 @@ class Layout:
         return list(dict.fromkeys([*names, *(name for given in self.covariates.values() for name in given)]))
 
 
-def recognise(found: Sequence[str], *, covariates: Any = None, by: str | None = None, **options: Option) -> Layout:
+def recognise(found: Sequence[str], *, covariates: Any = None, by: str | None = None, **options: Given) -> Layout:
     """Find the role of each column among the names `found`.
 
     An option names a column; None leaves it to be recognised; False says that there is none.
@@ -127,7 +130,9 @@ def recognise(found: Sequence[str], *, covariates: Any = None, by: str | None = 
     taken = [name for name in roles.values() if isinstance(name, str)]
     for role, name in extras.items():
         if name in taken:
-            raise InputError(f"column {name!r} is given as {role}= but already tells who met or who won")
+            raise InputError(
+                f"column {name!r} is given as ", Option(role, column=True), " but already tells who met or who won"
+            )
     if by is not None:
         names.require(by, "by")
     layout = Layout(form, **roles, **extras, by=by, covariates=_covariates(names, covariates))
@@ -154,12 +159,18 @@ def _refuse_unused(names: _Names, layout: Layout) -> None:
     read |= {"winner"} if form == "outcome" and layout.outcome == names.given("winner") else set()
     for role in ROLES:
         if names.given(role) and role not in read:
-            given = f"{role}={names.given(role)!r}"
-            raise InputError(f"{given} would not be read, as votes are taken from {listed(layout.columns)}; drop it")
+            raise InputError(
+                Option(role, names.given(role), column=True),
+                f" would not be read, as votes are taken from {listed(layout.columns)}; drop it",
+            )
     if form == "counts" and layout.count:
-        raise InputError(f"count={layout.count!r} beside counts of wins, which say it already; drop one of them")
+        raise InputError(
+            Option("count", layout.count), " beside counts of wins, which say it already; drop one of them"
+        )
     if form == "ranking" and layout.group:
-        raise InputError(f"group={layout.group!r} beside rankings, of which each is a group of its own; drop it")
+        raise InputError(
+            Option("group", layout.group), " beside rankings, of which each is a group of its own; drop it"
+        )
     if form == "ranking" and layout.covariates:
         raise InputError("covariates belong to a comparison of two items; drop them, or give pairs, not rankings")
 
@@ -167,7 +178,7 @@ def _refuse_unused(names: _Names, layout: Layout) -> None:
 class _Names:
     """The columns found, by exact name or ignoring case, and the options given."""
 
-    def __init__(self, found: Sequence[str], options: Mapping[str, Option]) -> None:
+    def __init__(self, found: Sequence[str], options: Mapping[str, Given]) -> None:
         self.found = list(found)
         self.options = options
         self.folded: dict[str, list[str]] = {}
@@ -176,7 +187,9 @@ class _Names:
 
     def require(self, name: str, role: str) -> str:
         if name not in self.found:
-            raise InputError(f"no column {name!r} (given as {role}=); found {listed(self.found)}")
+            raise InputError(
+                f"no column {name!r} (given as ", Option(role, column=True), f"); found {listed(self.found)}"
+            )
         return name
 
     def given(self, role: str) -> str | None:
@@ -194,7 +207,9 @@ class _Names:
             return None
         hits = [name for alias in NAMES[role] if (name := self.one(alias))]
         if len(hits) > 1:
-            raise InputError(f"columns {listed(hits)} could each be the {role}; say which by {role}=")
+            raise InputError(
+                f"columns {listed(hits)} could each be the {role}; say which by ", Option(role, column=True)
+            )
         return hits[0] if hits else None
 
     def together(self, roles: Sequence[str], aliases: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
@@ -203,15 +218,18 @@ class _Names:
         if any(given):
             if not all(given):
                 lacking = roles[given.index(None)]
-                raise InputError(f"{' and '.join(roles)} come together; give {lacking}= too")
+                raise InputError(f"{' and '.join(roles)} come together; give ", Option(lacking, column=True), " too")
             return tuple(name for name in given if name)
         if any(self.options.get(role) is False for role in roles):
             return None
         sets = [tuple(self.one(alias) for alias in wanted) for wanted in aliases]
         hits = [tuple(name for name in names if name) for names in sets if all(names)]
         if len(hits) > 1:
-            which = f"say which by {' and '.join(f'{role}=' for role in roles)}" if roles else "keep one set of them"
-            raise InputError(f"columns {' or '.join(map(listed, hits))} could each be {' and '.join(roles)}; {which}")
+            could = f"columns {' or '.join(map(listed, hits))} could each be"
+            if not roles:
+                raise InputError(f"{could} who won; keep one set of them")
+            first, second = (Option(role, column=True) for role in roles)
+            raise InputError(f"{could} {' and '.join(roles)}; say which by ", first, " and ", second)
         return hits[0] if hits else None
 
 
@@ -227,12 +245,20 @@ def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
         ranking = names.recognised("ranking")
         if ranking and not names.given("winner"):
             return "ranking", {"left": ranking, "right": ranking}
-        raise InputError(f"cannot tell who met whom: found columns {listed(names.found)}; {EXPECTED}")
+        raise InputError(f"cannot tell who met whom: found columns {listed(names.found)}; ", *EXPECTED)
     chosen = any(names.given(role) for role in ("outcome", "left_wins", "margin"))
     if pair and not chosen:
         raise InputError(
-            f"columns {listed(pair)} and {listed(sides)} both tell who met whom; "
-            "give winner= and loser=, or left=, right= and outcome="
+            f"columns {listed(pair)} and {listed(sides)} both tell who met whom; give ",
+            Option("winner"),
+            " and ",
+            Option("loser"),
+            ", or ",
+            Option("left"),
+            ", ",
+            Option("right"),
+            " and ",
+            Option("outcome"),
         )
     form, columns = _result(names) if chosen else _recognised_result(names, sides)
     return form, dict(zip(("left", "right"), sides, strict=True)) | columns
@@ -260,8 +286,15 @@ def _recognised_result(names: _Names, sides: tuple[str, ...]) -> tuple[Form, dic
         found.append((margin["margin"],))
     if len(found) > 1:
         raise InputError(
-            f"columns {' and '.join(map(listed, found))} each tell who won; say by outcome=, or left_wins= and "
-            "right_wins=, or margin=, which to read"
+            f"columns {' and '.join(map(listed, found))} each tell who won; say by ",
+            Option("outcome"),
+            ", or ",
+            Option("left_wins"),
+            " and ",
+            Option("right_wins"),
+            ", or ",
+            Option("margin"),
+            ", which to read",
         )
     if wins:
         return "counts", _counts(names, wins)
@@ -294,7 +327,7 @@ def _winner_loser(names: _Names) -> tuple[str, str] | None:
     if loser and winner:
         return winner, loser
     if names.given("loser"):
-        raise InputError("winner and loser come together; give winner= too")
+        raise InputError("winner and loser come together; give ", Option("winner"), " too")
     return None
 
 

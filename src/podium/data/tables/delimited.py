@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.kernels.text import lines as kernel
 
 if TYPE_CHECKING:
@@ -60,7 +60,9 @@ def sniff_delimiter(data: bytes) -> str:
 def _checked(delimiter: str) -> str:
     delimiter = {"\\t": "\t", "tab": "\t"}.get(delimiter, delimiter)
     if not isinstance(delimiter, str) or len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n':
-        raise InputError(f"delimiter={delimiter!r} is not one plain character; give one such as ',' or ';' or 'tab'")
+        raise InputError(
+            Option("delimiter", delimiter), " is not one plain character; give one such as ',' or ';' or 'tab'"
+        )
     return delimiter
 
 

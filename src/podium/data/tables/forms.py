@@ -362,4 +362,4 @@ class located:
 
     def __exit__(self, kind: Any, problem: BaseException | None, trace: Any) -> None:
         if self.where and isinstance(problem, InputError):
-            raise InputError(f"{self.where}: {problem}") from None
+            raise InputError(f"{self.where}: ", *problem.args) from None

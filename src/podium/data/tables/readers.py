@@ -9,7 +9,7 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 from podium.data.tables.delimited import read_delimited
 from podium.data.tables.jsonlines import read_json_array, read_json_lines
 from podium.data.tables.sources import Format, Source, opened
-from podium.errors import InputError
+from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +45,7 @@ def read_batches(source: Source, choose: Choose, delimiter: str | None = None) -
     chosen: list[str] = []
     with opened(source) as file:
         if delimiter is not None and file.format != "csv":
-            raise InputError(f"{source.name} is {file.format}, which has no delimiter; drop delimiter=")
+            raise InputError(f"{source.name} is {file.format}, which has no delimiter; drop ", Option("delimiter"))
         for frame in _frames(file.format, file.stream, source, choose_inside, delimiter):
             added = [pl.lit(folders[name]).alias(name) for name in chosen if name not in frame.columns]
             yield Batch(frame.with_columns(added).select(chosen) if added else frame, file.format)

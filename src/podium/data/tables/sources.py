@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
 
-from podium.errors import InputError
+from podium.errors import InputError, Option
 
 __all__ = ["Format", "Opened", "Source", "find_sources", "opened", "refuse_twice"]
 
@@ -45,7 +45,7 @@ class Source:
     stream: IO[Any] | None = None
     format: Format | None = None
     folders: dict[str, str] = field(default_factory=dict)
-    hint: str = ""  # what to do, beside renaming it, where name and content disagree
+    hint: tuple[str | Option, ...] = ()  # what to do, beside renaming it, where name and content disagree
 
 
 @dataclass(frozen=True)
@@ -209,6 +209,8 @@ def _settle(source: Source, head: bytes) -> Format:
     if magic != (named if named in ("parquet", "ipc") else None):
         what = f"is {TITLES[magic]}" if magic else f"is not {TITLES[named]}"
         if source.format is not None:
-            raise InputError(f"{source.name} {what} by its content, whatever format={source.format!r} says; drop that")
-        raise InputError(f"{source.name} {what} by its content; rename it{source.hint}")
+            raise InputError(
+                f"{source.name} {what} by its content, whatever ", Option("format", source.format), " says; drop that"
+            )
+        raise InputError(f"{source.name} {what} by its content; rename it", *source.hint)
     return named
