@@ -2,10 +2,10 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-KERNELS := $(wildcard src/podium/kernels/*.py src/podium/kernels/*/*.py src/podium/kernels/*/*.pxd)
+KERNELS := $(shell find src/podium/kernels -name '*.py' -o -name '*.pxd')
 WORKERS ?= 2
 
-.PHONY: demo test lint bench bench-full docs clean
+.PHONY: demo test test-checked lint bench bench-full docs clean
 
 demo: $(VENV)/.kernels  ## rank the bundled example, print the leaderboard and write report.html
 	$(BIN)/podium rank examples/chess-1948.csv --report report.html --title "World championship 1948"
@@ -14,7 +14,24 @@ test: $(VENV)/.kernels $(VENV)/.test  ## everything: unit, property, docs, types
 	$(BIN)/python -m sphinx -q -W -b html docs build/docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
-	$(BIN)/python -m pytest -n $(WORKERS) -q
+	$(BIN)/python -m pytest -n $(WORKERS) -q --ignore=tests/fuzz
+	$(MAKE) test-checked
+
+# Kernels run without bounds checks. Here they are compiled with them, into a package of its own, and the property tests
+# and strange inputs run against that. CHECKED=address adds the address sanitizer, which also sees what goes through
+# pointers (GCC or Clang; slower). PODIUM_FUZZ=20000 asks for more strange inputs than the usual 4000.
+CHECKED ?= 1
+CHECKED_ROOT := build/checked-$(CHECKED)
+ifeq ($(CHECKED),address)
+CHECKED_ENV := LD_PRELOAD=$$($(or $(CC),cc) -print-file-name=libasan.so) ASAN_OPTIONS=detect_leaks=0
+endif
+
+test-checked: $(VENV)/.kernels $(VENV)/.test  ## property tests and strange inputs against kernels with bounds checks
+	mkdir -p $(CHECKED_ROOT)
+	find $(CHECKED_ROOT) -name '*.py' -delete
+	PODIUM_CHECKED=$(CHECKED) $(BIN)/python setup.py --quiet build --build-lib $(CHECKED_ROOT) --build-temp $(CHECKED_ROOT)-temp --parallel 2
+	$(CHECKED_ENV) PYTHONPATH=$(CURDIR)/$(CHECKED_ROOT) PODIUM_CHECKED=$(CHECKED) $(BIN)/python -m pytest -n $(WORKERS) -q \
+		-W error::pytest.PytestUnraisableExceptionWarning -m 'hypothesis or fuzz or checked' tests
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -55,4 +72,5 @@ $(VENV)-bench/.installed: $(VENV)/.installed benchmarks/requirements.txt
 	touch $@
 
 clean:
-	rm -rf build $(VENV) $(VENV)-bench src/podium/kernels/*.so src/podium/kernels/*/*.so src/*.egg-info
+	rm -rf build $(VENV) $(VENV)-bench src/*.egg-info
+	find src/podium/kernels -name '*.so' -delete

@@ -74,6 +74,7 @@ setup(
             "cdivision": True,
             "initializedcheck": bool(CHECKED),
             "embedsignature": True,
+            "show_performance_hints": not CHECKED,
         },
     ),
 )

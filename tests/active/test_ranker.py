@@ -428,3 +428,19 @@ def test_the_smallest_budgets_and_the_largest_share_of_checks_ask_something(pres
             ranker.tell(pairs, [int(left < right) for left, right in pairs])
         assert sorted(ranker.ranking_.order) == list(range(n))
         assert budget is None or ranker.interview.asked <= budget
+
+
+def test_a_rater_who_comes_late_is_believed_like_the_others():
+    ranker = ActiveRanker(range(12), preset="quick", seed=2)
+    for who in ("ann", "bob", "ann", "bob"):
+        pairs = ranker.ask(8)
+        ranker.tell(pairs, [int(left < right) for left, right in pairs], who)
+    assert ranker.interview.state.weights is not None  # of ann and bob
+    pairs = [(a, b) for a in range(12) for b in range(a + 1, 12)]
+    ranker.tell(pairs, [1] * len(pairs), "cleo")
+    assert ranker.ranking_.order == tuple(range(12))
+
+
+def test_a_label_that_no_file_can_hold_is_refused():
+    with pytest.raises(InputError, match=r"item 2 is '.*ud800', half of a character"):
+        ActiveRanker(["a", "\ud800"])

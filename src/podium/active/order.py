@@ -120,8 +120,11 @@ def _wins_and_labels(
 def _checked(wins: np.ndarray) -> np.ndarray:
     """Square, finite, non-negative; the diagonal is ignored."""
     try:
-        wins = np.array(wins, dtype=np.float64, order="C")
-    except (TypeError, ValueError):
+        given = np.asarray(wins)
+        if given.dtype.kind in "cmMV":  # NumPy would drop the imaginary part, or count days
+            raise TypeError
+        wins = np.array(given, dtype=np.float64, order="C")
+    except (TypeError, ValueError, OverflowError):
         raise InputError("votes hold something that is no number; entry [u, v] is the weight of votes for u") from None
     if wins.ndim != 2 or wins.shape[0] != wins.shape[1]:
         raise InputError(f"votes have shape {wins.shape}; a square array is needed, entry [u, v] for u before v")

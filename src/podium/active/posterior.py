@@ -197,9 +197,12 @@ def _loglik(floor: float) -> np.ndarray:
 
 
 def vote_table(n: int, votes: Votes, weight: np.ndarray | None = None) -> SparseWins:
-    """Votes laid out by item, for sweeps and local searches."""
+    """Votes laid out by item, for sweeps and local searches; raters who came after the weights count 1, the average."""
     edge = 2.0 * votes.value - 1.0
-    return SparseWins(n, votes.left, votes.right, edge if weight is None else edge * weight[votes.rater])
+    if weight is not None:
+        late = int(votes.rater.max(initial=0)) + 1 - len(weight)
+        edge = edge * np.concatenate([weight, np.ones(max(late, 0))])[votes.rater]
+    return SparseWins(n, votes.left, votes.right, edge)
 
 
 def rater_weights(votes: Votes, posterior: Posterior) -> np.ndarray | None:

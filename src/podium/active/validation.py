@@ -47,10 +47,21 @@ def item_labels(items: Any) -> tuple[Any, ...]:
             raise InputError(f"item {number} is {label!r}; a label is text, a number or a tuple of these")
         if label != label:  # nan is not even itself
             raise InputError(f"item {number} is {label!r}; give every item a name")
+        if not _writable(label):
+            raise InputError(f"item {number} is {label!r}, half of a character, which no file can hold; mend the label")
         if label in seen:
             raise InputError(f"items {seen[label]} and {number} are both {label!r}; labels must differ")
         seen[label] = number
     return labels
+
+
+def _writable(label: Any) -> bool:
+    """Whether the label can be written as UTF-8; half of a surrogate pair cannot."""
+    try:
+        str(label).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def top_of(goal: Any, n: int) -> int | None:

@@ -1,0 +1,436 @@
+"""Every public entry of the library with strange data and options. An input may be refused, never stumbled over."""
+
+import contextlib
+import inspect
+import types
+
+import numpy as np
+import polars as pl
+
+from fuzz import inputs
+from fuzz.inputs import LEVEL, odd, pick, value
+from podium.errors import InputError
+
+# Options that make sense now and then; others are drawn from `value`.
+OPTIONS = {
+    "l2": (0.0, 1e-3, 1.0, 1e9), "ties": ("half", "davidson", "label", "average", "worst"), "scale": ("elo", "log-odds"),
+    "anchor": (("i0", 0.0), {"i0": 1.0}), "loss": ("logistic", "squared", "sum@1", "prec@2", "ndcg@2"), "max_iter": (1, 50),
+    "tol": (1e-6, 0.5), "feature_penalty": ("auto", 1.0, 0.0), "residual_penalty": ("auto", 1.0, 0.0), "schedule": ("sqrt", "fixed"),
+    "missing": ("error", "mean"), "variant": ("pa", "pa1", "pa2"), "classes": ([0, 1, 2], ["a", "b"], None), "C": (1.0, 1e-9, 1e9),
+    "random_state": (0, 1), "scorer": ("linear", "stream"), "surrogate": ("univariate", "softmax", "pairwise"),
+    "mode": ("marginal", "threshold", "experts"), "experts": (1, 3), "rate": (0.5, 1e9), "level": (0.9, 0.5), "kind": ("loss", "gain"),
+    "empty": ("zero_loss", "skip", "one"), "gain": ("exp", "linear"), "p": (1, 2), "k": (1, 2, 16.0), "preset": ("quick", "exact", "few_rounds"),
+    "goal": ("order", ("top", 1)), "budget": (1, 5, None), "random_share": (0.0, 0.5), "seed": (0, 1), "method": ("bootstrap", "hessian"),
+    "kind_of": ("auto",), "uncertainty": ("auto", "hessian", "sandwich", "cluster", "bootstrap"), "cluster": ("judge", "group", "ranking"),
+}  # fmt: skip
+HEAVY = (
+    "max_iter",
+    "replicates",
+    "draws",
+    "samples",
+    "budget",
+    "experts",
+    "threads",
+    "n_labels",
+    "horizon",
+    "restarts",
+)
+
+
+def options(rng, function, share=0.3, skip=()):
+    """Some of the keyword options of a function, with values that are right, odd or absurd."""
+    chosen = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        wanted = parameter.kind is parameter.KEYWORD_ONLY or parameter.default is not parameter.empty
+        if not wanted or name in skip or name == "self" or rng.random() > share:
+            continue
+        known = OPTIONS.get(name, (parameter.default,))
+        chosen[name] = pick(rng, known) if name in HEAVY or not odd(rng, 0.5) else strange_option(rng, known)
+        if name in HEAVY and odd(rng, 0.3):
+            chosen[name] = pick(rng, (0, -1))
+    return chosen
+
+
+def strange_option(rng, known):
+    """Another number for a number and another word for a word: a wrong type is left to Python's TypeError."""
+    if any(isinstance(each, bool) for each in known):
+        return bool(rng.integers(2))
+    if any(isinstance(each, int | float) for each in known):
+        return pick(rng, (*inputs.NUMBERS, *inputs.NO_NUMBERS))
+    if any(isinstance(each, str) for each in known):
+        return pick(rng, inputs.TEXTS)
+    return pick(rng, known)
+
+
+def votes(rng):
+    """Comparisons that were accepted, by any of the ways to make them."""
+    from podium import Comparisons
+
+    rows = int(rng.integers(0 if odd(rng, 0.3) else 8, 30))
+    names = inputs.labels(rng, int(rng.integers(2, 7)))
+    match int(rng.integers(5)) if LEVEL[0] else 4 * int(rng.integers(2)):
+        case 0:
+            if odd(rng, 0.3):
+                return Comparisons.from_pairs([(pick(rng, names), pick(rng, names)) for _ in range(rows)])
+            steps = rng.integers(0, len(names), rows), rng.integers(1, len(names), rows)
+            return Comparisons.from_pairs(
+                [(names[k], names[(k + d) % len(names)]) for k, d in zip(*steps, strict=True)]
+            )
+        case 1:
+            table = inputs.vote_columns(rng, rows)
+            frame = table if rng.random() < 0.5 else pl.DataFrame(table, strict=False, nan_to_null=True)
+            return Comparisons.from_frame(frame)
+        case 2:
+            lists = [list(rng.permutation(len(names))[: int(rng.integers(0, len(names) + 1))]) for _ in range(rows)]
+            return Comparisons.from_rankings([[names[int(k)] for k in each] for each in lists])
+        case 3:
+            more = {
+                name: pick(rng, (inputs.numbers(rng, rows), inputs.array(rng, rows)))
+                for name in ("weight", "tie", "margin", "covariates")
+                if rng.random() < 0.2
+            }
+            more |= {name: inputs.labels(rng, rows) for name in ("judge", "group") if rng.random() < 0.2}
+            codes = [
+                inputs.pick(
+                    rng,
+                    (
+                        rng.integers(0, len(names), rows),
+                        rng.integers(-1, 9, rows).astype(np.int8),
+                        inputs.array(rng, rows),
+                    ),
+                )
+                for _ in range(2)
+            ]
+            return Comparisons.from_arrays(*codes, items=names if rng.random() < 0.7 else None, **more)
+        case _:
+            left = rng.integers(0, 5, rows + 20)
+            right = (left + rng.integers(1, 5, rows + 20)) % 5
+            more = {"weight": rng.integers(1, 4, rows + 20)} if rng.random() < 0.3 else {}
+            more |= {"judge": rng.integers(0, 3, rows + 20)} if rng.random() < 0.5 else {}
+            more |= {"tie": rng.random(rows + 20) < 0.2} if rng.random() < 0.3 else {}
+            return Comparisons.from_arrays(left, right, items=[f"i{k}" for k in range(5)], **more)
+
+
+def comparisons(rng, folder):
+    data = votes(rng)
+    repr(data), len(data), data.pairs, data.record(), data.components(), data.components(strong=True), data.to_frame()
+    _ = data + votes(rng)
+
+
+def reading(rng, folder):
+    from podium import read_comparisons
+    from podium.io import read_table, write_table
+
+    columns = inputs.vote_columns(rng, int(rng.integers(0, 25)))
+    path = inputs.table_file(rng, folder, columns)
+    if rng.random() < 0.5:
+        read_comparisons(
+            path, **{name: pick(rng, [*columns, value(rng)]) for name in ("weight", "judge") if rng.random() < 0.2}
+        )
+        return
+    table = read_table(path)
+    write_table(table, folder / f"again.{pick(rng, ('csv', 'json', 'jsonl', 'parquet', 'x'))}")
+
+
+def features(rng, items):
+    match int(rng.integers(4)):
+        case 0:
+            return {item: inputs.numbers(rng, 2) for item in items}
+        case 1:
+            return pl.DataFrame({"id": [str(item) for item in items], "f": rng.normal(size=len(items))})
+        case 2:
+            return inputs.array(rng, len(items), 2)
+        case _:
+            return {item: {"size": 1.0 * k, "kind": pick(rng, ("a", "b", None))} for k, item in enumerate(items)}
+
+
+def rankers(rng, folder):
+    import podium
+    from podium.pairwise import METHODS, ranker
+
+    method = pick(rng, list(METHODS))
+    made = ranker(method)(**options(rng, ranker(method)))
+    data = votes(rng)
+    more = [features(rng, data.items)] if "rabf" in method and rng.random() < 0.6 else []
+    fitted = made.fit(data, *more)
+    look_at(rng, fitted.ranking_)
+    for name in ("win_probability", "tie_probability"):
+        if hasattr(fitted, name):
+            getattr(fitted, name)(pick(rng, data.items), pick(rng, [*data.items, value(rng)]))
+    for name in ("partial_fit",):
+        if hasattr(fitted, name):
+            getattr(fitted, name)(votes(rng))
+    if rng.random() < 0.2:
+        podium.save(fitted, folder / "m.podium")
+        look_at(rng, podium.load(folder / "m.podium").ranking_)
+
+
+def look_at(rng, ranking):
+    repr(ranking), str(ranking), ranking.order, ranking.ranks, ranking.record
+    calls = (
+        lambda: ranking.score(pick(rng, [*ranking.items, value(rng)])),
+        lambda: ranking.intervals(**options(rng, ranking.intervals)),
+        lambda: ranking.rank_intervals(**options(rng, ranking.rank_intervals)),
+        lambda: ranking.tiers(**options(rng, ranking.tiers)),
+        lambda: ranking.probability_above(pick(rng, [*ranking.items, "x"]), pick(rng, [*ranking.items, value(rng)])),
+        lambda: ranking.probability_best(),
+        lambda: ranking.top_set(pick(rng, (1, 2, 0, -1, value(rng)))),
+        lambda: (
+            ranking.with_uncertainty(
+                pick(rng, ("auto", "hessian", "sandwich", "cluster", "bootstrap", value(rng)))
+            ).std_errors
+        ),
+        lambda: ranking.to_frame(**options(rng, ranking.to_frame)),
+        lambda: ranking._repr_html_(),
+    )
+    with contextlib.suppress(InputError):  # without a likelihood most of these are refused
+        pick(rng, calls)()
+
+
+def ranking(rng, folder):
+    from podium import Ranking
+    from podium.differences import compare_rankings
+
+    made = []
+    for _ in range(2):
+        count = int(rng.integers(0 if odd(rng, 0.2) else 2, 6))
+        made.append(
+            Ranking(inputs.labels(rng, count), pick(rng, (inputs.numbers(rng, count), inputs.array(rng, count))))
+        )
+        look_at(rng, made[-1])
+    compare_rankings(*made).to_frame()
+
+
+def checking(rng, folder):
+    from podium.assessment import assess
+    from podium.diagnosis import diagnose, score_history
+
+    data = votes(rng)
+    pick(
+        rng,
+        (
+            lambda: assess(data, pick(rng, (None, ["borda", "elo"], ["x"], ["bradley-terry"])), seed=1).to_frame(),
+            lambda: diagnose(data, replicates=5, seed=1),
+            lambda: score_history(data),
+        ),
+    )()
+
+
+def measures(rng, folder):
+    from podium import metrics
+
+    name = pick(rng, [name for name in metrics.__all__ if isinstance(getattr(metrics, name), types.FunctionType)])
+    function = getattr(metrics, name)
+    rows, width = (int(rng.integers(0, 5)), int(rng.integers(0, 7))) if odd(rng, 0.5) else (3, 4)
+    if name in ("check_family", "loss_family"):
+        lead = [pick(rng, ("sum@1", "prec@2", "ap", value(rng)))] + ([] if name == "loss_family" else [3, 1])
+        function(*lead, **options(rng, function, skip=("B",)))
+        return
+    first = next(iter(inspect.signature(function).parameters))
+    if first in ("name", "loss"):
+        lead = [
+            pick(rng, ("x", "p@0", value(rng)))
+            if odd(rng, 0.2)
+            else pick(rng, ("sum@1", "prec@2", "ap", "ndcg", "auc", "rr"))
+        ]
+    else:
+        lead = []
+    shape = (width,) if rng.random() < 0.3 or first in ("a", "b") else (rows, width)
+    relevance = pick(rng, (rng.integers(0, 2, shape), inputs.array(rng, *shape), rng.integers(0, 4, shape).tolist()))
+    if rng.random() < 0.1 and first not in ("a", "b"):
+        from scipy import sparse
+
+        relevance = sparse.csr_array(np.atleast_2d(rng.integers(0, 2, shape)))
+    scores = inputs.array(rng, *shape)
+    chosen = options(rng, function, skip=("scores", "relevance"))
+    needed = {
+        name: 1
+        for name, each in inspect.signature(function).parameters.items()
+        if each.default is each.empty and name in ("p", "k")
+    }
+    function(*lead, relevance, scores, **(needed | chosen))
+
+
+def ordinal(rng, folder):
+    from podium import ordinal as room
+
+    cls = pick(rng, [getattr(room, name) for name in room.__all__ if isinstance(getattr(room, name), type)])
+    model = cls(**options(rng, cls))
+    rows, width = (int(rng.integers(0, 14)), int(rng.integers(0, 4))) if odd(rng, 0.3) else (12, 2)
+    X = examples(rng, rows, width)
+    grades = rng.integers(0, 3, rows)
+    y = (
+        grades
+        if not odd(rng, 0.5)
+        else pick(
+            rng,
+            (
+                grades,
+                grades.tolist(),
+                np.stack([grades, grades + 1], 1),
+                [pick(rng, ("a", "b")) for _ in range(rows)],
+                inputs.array(rng, rows),
+                inputs.numbers(rng, rows),
+            ),
+        )
+    )
+    fit = pick(
+        rng, [getattr(model, name) for name in ("fit", "fit", "partial_fit", "learn_one") if hasattr(model, name)]
+    )
+    if fit.__name__ == "learn_one":
+        for _ in range(3):
+            fit(inputs.array(rng, width), pick(rng, (0, 1, (0, 2), value(rng))))
+    else:
+        fit(
+            X,
+            y,
+            **(
+                {"sample_weight": inputs.array(rng, rows)}
+                if "sample_weight" in inspect.signature(fit).parameters and odd(rng, 0.3)
+                else {}
+            ),
+        )
+    again = X if rng.random() < 0.5 else examples(rng, 3, width)
+    for name in ("predict", "predict_proba", "predict_median", "decision_function", "predict_interval", "score"):
+        if hasattr(model, name) and rng.random() < 0.5:
+            getattr(model, name)(*((X, y) if name == "score" else (again,)))
+
+
+def examples(rng, rows, width):
+    X = inputs.array(rng, rows, width)
+    if rng.random() < 0.2 and X.ndim == 2 and X.dtype in (np.float64, np.float32):
+        from scipy import sparse
+
+        return pick(rng, (sparse.csr_array, sparse.coo_array, sparse.csc_matrix))(X)
+    return X
+
+
+def multilabel(rng, folder):
+    from podium.multilabel import LabelRanker, OnlineLabelRanker
+
+    cls = pick(rng, (LabelRanker, OnlineLabelRanker))
+    chosen = options(rng, cls)
+    if not odd(rng, 0.5):
+        chosen["loss"] = pick(rng, ("sum@1", "prec@2", "ndcg@2", "ap", "x"))
+    model = cls(**chosen)
+    rows, width, count = (
+        (int(rng.integers(0, 12)), int(rng.integers(0, 4)), int(rng.integers(1, 5))) if odd(rng, 0.3) else (12, 2, 3)
+    )
+    X = examples(rng, rows, width)
+    y = (
+        rng.integers(0, 2, (rows, count))
+        if not odd(rng, 0.5)
+        else pick(
+            rng,
+            (
+                rng.integers(0, 2, (rows, count)),
+                inputs.array(rng, rows, count),
+                rng.random((rows, count)),
+                rng.integers(0, 3, rows),
+            ),
+        )
+    )
+    getattr(model, pick(rng, ("fit", "partial_fit")))(X, y)
+    again = X if rng.random() < 0.5 else examples(rng, 3, width)
+    for name in ("predict", "decision_function", "rank", "score"):
+        if hasattr(model, name) and rng.random() < 0.5:
+            getattr(model, name)(*((X, y) if name == "score" else (again,)))
+
+
+def active(rng, folder):
+    from podium.active import ActiveRanker, kemeny
+
+    if rng.random() < 0.2:
+        count = int(rng.integers(0, 7))
+        kemeny(
+            pick(rng, (inputs.array(rng, count, count), np.abs(rng.normal(size=(count, count))), votes))
+            if rng.random() < 0.9
+            else value(rng)
+        )
+        return
+    items = inputs.labels(rng, int(rng.integers(0, 9)))
+    ranker = ActiveRanker(items, **({"seed": 1} | options(rng, ActiveRanker, share=0.2, skip=("paper",))))
+    for _ in range(int(rng.integers(1, 6))):
+        if ranker.done:
+            break
+        pairs = ranker.ask(pick(rng, (1, 3, None, value(rng)) if rng.random() < 0.1 else (1, 3, None)))
+        answers = [pick(rng, (1, 0, 0.5, None, True) if rng.random() < 0.98 else (2, "x", float("nan"))) for _ in pairs]
+        ranker.tell(pairs, answers, pick(rng, (None, "ann", "bob")))
+        if rng.random() < 0.2:
+            ranker.undo()
+    ranker.places(), str(ranker.summary()), ranker.ranking_.order
+    if rng.random() < 0.4:
+        rows = [dict(row) for row in ranker.log]
+        if rng.random() < 0.5:
+            spoilt = pick(rng, rows)
+            spoilt[pick(rng, list(spoilt))] = value(rng)
+        ActiveRanker.replay(items, rows).places()
+
+
+def models(rng, folder):
+    """A damaged file, or a header that says something else; what loads must answer or refuse."""
+    import json
+    import zipfile
+
+    import podium
+
+    from suites.models import MODELS
+
+    name = pick(rng, list(MODELS))
+    make = MODELS[name][0]
+    path = folder / "m.podium"
+    podium.save(make(), path)
+    if rng.random() < 0.5:
+        path.write_bytes(inputs.damaged(rng, path.read_bytes()))
+        podium.load(path)
+        return
+    with zipfile.ZipFile(path) as archive:
+        parts = {each: archive.read(each) for each in archive.namelist()}
+    header = json.loads(parts["podium.json"])
+    spoil(rng, header["model"])
+    parts["podium.json"] = json.dumps(header).encode()
+    if rng.random() < 0.3:
+        each = pick(rng, list(parts))
+        parts[each] = inputs.damaged(rng, parts[each])
+    with zipfile.ZipFile(path, "w") as archive:
+        for each, data in parts.items():
+            archive.writestr(each, data)
+    podium.load(path)
+
+
+def spoil(rng, node):
+    """Change one leaf, key or branch somewhere in a JSON tree."""
+    while True:
+        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
+        if not keys:
+            return
+        key = pick(rng, keys)
+        if isinstance(node[key], dict | list) and node[key] and rng.random() < 0.85:
+            node = node[key]
+            continue
+        match int(rng.integers(3)):
+            case 0:
+                del node[key]
+            case 1:
+                node[key] = pick(
+                    rng,
+                    (None, -1, 0, 1, 10**30, 0.5, "x", [], {}, [[]], {"array": 0}, {"tuple": 3}, {"object": "Ranking"}),
+                )
+            case _ if isinstance(node, dict):
+                node[pick(rng, ("x", "array", "object", "tuple", "dict"))] = node.pop(key)
+        return
+
+
+def targets():
+    return {
+        "comparisons": comparisons,
+        "reading": reading,
+        "rankers": rankers,
+        "ranking": ranking,
+        "checking": checking,
+        "measures": measures,
+        "ordinal": ordinal,
+        "multilabel": multilabel,
+        "active": active,
+        "models": models,
+    }

@@ -1,0 +1,283 @@
+"""Every command of the command line, its arguments and options drawn at random from what click says about them.
+
+A new command or option is covered without a word here, as long as its name tells what kind of file it wants.
+"""
+
+import contextlib
+import json
+import subprocess
+import sys
+
+import click
+import numpy as np
+
+from fuzz import inputs
+from fuzz.inputs import LEVEL, odd, pick, value
+
+COLUMNS = ("winner", "loser", "left", "right", "outcome", "left_wins", "right_wins", "tie_count", "margin", "ranking",
+           "weight", "count", "judge", "group", "delimiter", "by", "covariates", "anchor", "title")  # fmt: skip
+HEAVY = ("n", "runs", "replicates", "folds", "passes")  # options whose size is work asked for, not a mistake
+WORDS = {
+    "winner": ("winner", "left", "x"), "id": ("id", "f", "x"), "label": ("grade", "f", "id"), "low": ("low", "f"),
+    "high": ("high", "f"), "labels": ("tag_*", "*", "f"), "ids": ("id", "f"), "covariates": ("x", "weight", "left"),
+    "loss": ("sum@2", "prec@1", "ndcg@3", "x@0", "sum@99999999999"), "at": ("1,2", "0", "-1", "a", "1,,2", "99999999999999999999"),
+    "metric": ("ndcg", "ap", "rr", "ndcg@10", "p@0", "x", "p@99999999999999999999"), "by": ("judge", "x", "left"),
+    "anchor": ("i0=0", "i0", "i0=nan", "i0=1e400", "=", "i0=1,i1=2"), "delimiter": (",", ";", "", "ab", "\n", '"', "é"),
+    "classes": ("1,2,3", "1", "", "3,2,1", "a,b"), "text_column": ("id", "f", "x"),
+}  # fmt: skip
+
+
+def leaves(command=None, name=()):
+    """All commands that do something, by their words."""
+    from podium.cli import main
+
+    command = main if command is None else command
+    if not isinstance(command, click.Group):
+        return {" ".join(name): command}
+    context = click.Context(command)
+    found = {}
+    for word in command.list_commands(context):
+        found |= leaves(command.get_command(context, word), (*name, word))
+    return found
+
+
+def votes(rng, folder, name):
+    return inputs.table_file(
+        rng, folder, inputs.vote_columns(rng, int(rng.integers(0 if odd(rng, 0.2) else 12, 30))), name
+    )
+
+
+def examples(rng, folder, name):
+    if rng.random() < 0.1:
+        rows = [f"{rng.integers(3)},{rng.integers(3)} 0:{rng.normal():.2f} {rng.integers(5)}:1" for _ in range(6)]
+        return inputs.lines_file(rng, folder, f"{name}.svm", rows)
+    return inputs.table_file(
+        rng, folder, inputs.feature_columns(rng, int(rng.integers(0 if odd(rng, 0.2) else 12, 30))), name
+    )
+
+
+def items(rng, folder, name):
+    return inputs.table_file(
+        rng, folder, inputs.feature_columns(rng, int(rng.integers(0 if odd(rng, 0.2) else 5, 8)), grades=False), name
+    )
+
+
+def qrels(rng, folder, name):
+    rows = [
+        f"q{rng.integers(3)} 0 d{rng.integers(6)} {pick(rng, (-1, 'x', 1e9, 0.5)) if odd(rng, 0.2) else rng.integers(3)}"
+        for _ in range(8)
+    ]
+    return inputs.lines_file(
+        rng,
+        folder,
+        f"{name}.qrels",
+        dict.fromkeys(rows) if odd(rng, 0.3) else {row.rpartition(" ")[0]: row for row in rows}.values(),
+    )
+
+
+def run_file(rng, folder, name):
+    rows = [
+        f"q{rng.integers(3)} Q0 d{k} {k + 1} {pick(rng, (-1, 'nan', 'inf', 1e308)) if odd(rng, 0.2) else rng.integers(5)} tag"
+        for k in range(8)
+    ]
+    return inputs.lines_file(rng, folder, f"{name}.run", rows)
+
+
+def model(rng, folder, name, command=""):
+    """A model that fits the command, most often, and is whole, most often."""
+    import podium
+    from podium.ordinal import PassiveAggressiveOrdinal
+    from podium.ordinal.stream import Grader
+
+    from suites.models import MODELS
+
+    path = folder / f"{name}.podium"
+    X = np.arange(24.0).reshape(12, 2) % 5
+    if odd(rng, 0.3):
+        made = MODELS[pick(rng, list(MODELS))][0]()
+    elif command.startswith("grade"):
+        made = Grader.empty(["f", "g"], PassiveAggressiveOrdinal(classes=[1, 2, 3]))
+        made.learn(X, np.arange(12) % 3 + 1)
+    elif command.startswith("label"):
+        rows = [f"{k % 5},{k % 3},{k % 2},{(k + 1) % 2},1" for k in range(12)]
+        (folder / "train.csv").write_text("\n".join(["f,g,tag_a,tag_b,tag_c", *rows]))
+        called(["label", "fit", str(folder / "train.csv"), "--labels", "tag_*", "--save", str(path)])
+        made = None
+    else:
+        features = {f"i{k}": {"f": float(row[0]), "g": float(row[1])} for k, row in enumerate(X)}
+        made = podium.RABF().fit(
+            podium.Comparisons.from_pairs([("i0", "i1"), ("i1", "i2"), ("i2", "i0")] * 4), features
+        )
+    if made is not None:
+        podium.save(made, path)
+    if odd(rng, 0.5):
+        path.write_bytes(inputs.damaged(rng, path.read_bytes()))
+    return path
+
+
+def log(rng, folder, name):
+    path = folder / f"{name}.jsonl"
+    if odd(rng, 0.6):
+        head = {
+            "podium": "interview",
+            "version": "0",
+            "format": 1,
+            "items": "x",
+            "n": 3,
+            "seed": 1,
+            "preset": "quick",
+            "options": {},
+        }
+        head[pick(rng, list(head))] = pick(rng, (None, -1, "x", [], {}, 1e400, 10**30))
+        rows = [
+            head,
+            {"podium": "ask", "max_pairs": value_of_json(rng), "pairs": "0"},
+            {"left": "i0", "right": value_of_json(rng), "outcome": value_of_json(rng)},
+        ]
+        inputs.lines_file(rng, folder, path.name, [json.dumps(row) for row in rows])
+    return path
+
+
+def value_of_json(rng):
+    return pick(rng, (None, 1, 0, 0.5, -1, "i0", "i1", "", [], {}, True, 1e400, 10**30, "\ud800"))
+
+
+FILES = {
+    "votes": votes, "tables": examples, "table": examples, "items": items, "features": items, "qrels": qrels,
+    "runs": run_file, "model": model, "log": log, "first": votes, "second": votes,
+}  # fmt: skip
+
+
+def argument(rng, folder, parameter, command, k=0):
+    """A file for an argument, or another word in its place."""
+    name = f"{parameter.name}{k}"
+    if odd(rng, 0.05):
+        return pick(rng, ("", "-", "absent.csv", str(folder), "/dev/null", "*.csv", "é" * 300))
+    if parameter.name == "model":
+        return str(model(rng, folder, name, command))
+    return str(FILES.get(parameter.name, votes)(rng, folder, name))
+
+
+def option(rng, folder, parameter, command):
+    """Words for one option."""
+    flag = parameter.opts[-1]
+    if getattr(parameter, "is_flag", False):
+        return [pick(rng, (*parameter.opts, *parameter.secondary_opts))]
+    kind = parameter.type
+    if parameter.name in ("features", "model", "log"):
+        return [flag, argument(rng, folder, parameter, command)]
+    if isinstance(kind, click.Path):
+        usual = {"plot": ("png", "svg"), "report": ("html",), "save": ("podium",)}.get(
+            parameter.name, ("csv", "json", "parquet")
+        )
+        if odd(rng, 0.2):
+            return [flag, pick(rng, (str(folder / "no" / "x"), "", str(folder), str(folder / "x.y")))]
+        return [flag, str(folder / f"out-{parameter.name}.{pick(rng, usual)}")]
+    if isinstance(kind, click.Choice):
+        return [flag, "other" if odd(rng, 0.1) else pick(rng, kind.choices)]
+    if isinstance(kind, click.types.IntParamType):
+        if parameter.name == "n":
+            return [flag, pick(rng, ("2", "x", "20001")) if odd(rng, 0.2) else pick(rng, ("3", "4", "9", "17"))]
+        if not odd(rng, 0.5):
+            return [flag, pick(rng, ("2", "3"))]
+        sizes = ("1", "5", "8", "0", "-1", "x", "1.5", "")
+        return [flag, pick(rng, sizes if parameter.name in HEAVY else (*sizes, "1000000", "9" * 25))]
+    if isinstance(kind, click.types.FloatParamType):
+        if not odd(rng, 0.5):
+            return [flag, pick(rng, ("0.5", "0.9", "0.6"))]
+        return [flag, pick(rng, ("0", "1", "1e-9", "100", "-1", "nan", "inf", "1e308", "1e-320", "x", ""))]
+    words = WORDS.get(parameter.name, (parameter.name,))
+    if not odd(rng, 0.5):
+        return [flag, words[0]]
+    return [flag, pick(rng, words) if rng.random() < 0.7 else inputs.as_text(value(rng))]
+
+
+def line(rng, folder, name, command):
+    """A whole command line for `command`."""
+    words = name.split()
+    share = pick(rng, (0.0, 0.05, 0.2))
+    ranges = rng.random() < 0.3
+    for parameter in command.params:
+        if isinstance(parameter, click.Argument):
+            count = 1 if parameter.nargs == 1 or not odd(rng, 0.3) else 2
+            words += [argument(rng, folder, parameter, name, k) for k in range(count)]
+            continue
+        column = isinstance(parameter.type, click.types.StringParamType) and parameter.name in COLUMNS
+        if column and not odd(rng, 0.1):
+            continue
+        needed = parameter.required or parameter.name in HEAVY or parameter.name in ("labels", "ids")
+        if (
+            {"label": not ranges, "low": ranges, "high": ranges}.get(parameter.name, False)
+            or needed
+            or rng.random() < share * (0.3 + LEVEL[0])
+        ):
+            words += option(rng, folder, parameter, name)
+    return words
+
+
+def called(words, keys=""):
+    """Run in this process, as `podium` itself does: exit code, standard output and error."""
+    from click.testing import CliRunner
+
+    from podium.cli import run
+
+    runner = CliRunner()
+    with runner.isolation(input=keys) as streams:
+        code = None
+        try:
+            run(words)
+        except SystemExit as end:
+            code = end.code
+        sys.stdout.flush()
+        out, err = streams[0].getvalue(), streams[1].getvalue()
+    return code, out, err.decode("utf-8", "replace")
+
+
+def judge(words, code, out, err):
+    """What is wrong with how a command ended; None where nothing is."""
+    if "Traceback" in err or "Exception ignored" in err:
+        return f"a traceback: {err[-2000:]}"
+    if code not in (0, 1, 2):
+        return f"exit code {code}"
+    last = [text for text in err.split("\n") if text.strip()][-1:]
+    if code == 2 and not (last and (last[0].startswith("podium: ") or "--help" in err or "Usage" in err)):
+        return f"exit code 2 without a last line that says why: {err[-500:]!r}"
+    foreign = [
+        text for text in err.splitlines() if text.startswith("warning: ") and "Warning: " in text.split(" ", 2)[1] + " "
+    ]
+    if foreign:
+        return f"a warning that is not ours: {foreign[0]}"
+    if code == 0 and "json" in words and "--format" in words and "-o" not in words and "--output" not in words:
+        json.loads(out, parse_constant=lambda text: (_ for _ in ()).throw(AssertionError(f"{text} in JSON output")))
+    return None
+
+
+def fuzz_command(name):
+    command = leaves()[name]
+
+    def one(rng, folder):
+        words = [word.replace("\x00", "") for word in line(rng, folder, name, command)]  # no word of a shell holds NUL
+        keys = "".join(pick(rng, "12=surq \nx\x1b") for _ in range(int(rng.integers(0, 12)))) if name == "ask" else ""
+        with contextlib.chdir(folder):
+            ended = called(words, keys)
+        if wrong := judge(words, *ended):
+            raise AssertionError(f"podium {' '.join(map(repr, words))}: {wrong}")
+        return "done" if ended[0] == 0 else "refused"
+
+    return one
+
+
+def fuzz_process(rng, folder):
+    """The same in a process of its own, where standard streams are real."""
+    every = leaves()
+    name = pick(rng, [name for name in every if name != "simulate"])
+    words = [word.replace("\x00", "") for word in line(rng, folder, name, every[name])]
+    command = [sys.executable, "-X", "faulthandler", "-m", "podium", *words]
+    ended = subprocess.run(command, cwd=folder, capture_output=True, timeout=120, stdin=subprocess.DEVNULL, check=False)
+    if wrong := judge(words, ended.returncode, ended.stdout, ended.stderr.decode("utf-8", "replace")):
+        raise AssertionError(f"podium {' '.join(map(repr, words))}: {wrong}")
+    return "done" if ended.returncode == 0 else "refused"
+
+
+def targets():
+    return {name: fuzz_command(name) for name in leaves()} | {"process": fuzz_process}

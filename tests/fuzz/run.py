@@ -1,0 +1,139 @@
+"""Fuzz one target in a process of its own: python tests/fuzz/run.py TARGET [--first SEED] [--count N].
+
+Input number SEED of a target is always the same. Allowed are success, our own errors and our own warnings, and what
+scikit-learn says about arrays that no estimator takes. Anything else is a finding, told in one JSON line with its seed.
+"""
+
+import argparse
+import faulthandler
+import json
+import os
+import pathlib
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import traceback
+import warnings
+import zlib
+
+sys.path[:0] = [str(pathlib.Path(__file__).parents[1])]
+
+import numpy as np  # noqa: E402
+
+SECONDS = 60  # far more than any of these inputs takes, also on a busy machine
+MEGABYTES = 1500  # by which the most memory ever used may grow in one input
+
+
+class TooLong(BaseException):
+    """Not an Exception, so that no handler of the library keeps it."""
+
+
+def late(number, frame):
+    raise TooLong(f"no end after {SECONDS} seconds")
+
+
+def all_targets():
+    from fuzz import api, commands
+
+    return api.targets() | commands.targets()
+
+
+def peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def is_sklearns(problem):
+    """Whether scikit-learn itself refused an array or a parameter."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    inner = [frame.filename.replace(os.sep, "/") for frame in frames]
+    ours = max((k for k, name in enumerate(inner) if "/podium/" in name), default=0)
+    return isinstance(problem, ValueError | TypeError | AttributeError) and any(
+        "/sklearn/utils/" in name for name in inner[ours:]
+    )
+
+
+def finding(target, seed, folder):
+    """What is wrong with one input (a short key and the words, or None), and whether it was done or refused."""
+    from fuzz import inputs
+    from podium.errors import PodiumError, PodiumWarning
+
+    ignored = []
+    sys.unraisablehook = lambda event: ignored.append(
+        f"{type(event.exc_value).__name__}: {event.exc_value}, in {event.object!r}"
+    )
+    before = peak()
+    rng = np.random.default_rng([zlib.crc32(target.__name__.encode()) if hasattr(target, "__name__") else 0, seed])
+    inputs.LEVEL[0] = float(rng.choice([0.0, 0.2, 0.5, 1.0]))
+    found, ended = None, "refused"
+    signal.alarm(SECONDS)
+    try:
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                ended = target(rng, folder) or "done"
+            except PodiumError as problem:
+                if len(str(problem).splitlines()) != 1:
+                    found = "sentence", f"not one line: {str(problem)!r}"
+            except BaseException as problem:  # a panic of polars is no Exception
+                if not is_sklearns(problem):
+                    found = where(problem), "".join(traceback.format_exception(problem))[-3000:]
+    finally:
+        signal.alarm(0)
+    foreign = [each for each in said if not issubclass(each.category, PodiumWarning) and "/podium/" in each.filename]
+    if ignored:
+        found = "ignored", f"an exception was ignored: {ignored[0]}"
+    elif found is None and foreign:
+        each = foreign[0]
+        found = (
+            f"{each.category.__name__} at {short(each.filename)}:{each.lineno}",
+            f"a warning that is not ours: {each.message}",
+        )
+    elif found is None and peak() - before > MEGABYTES:
+        found = "memory", f"{peak() - before:.0f} MB more memory than before"
+    return found, ended
+
+
+def short(name):
+    return name.replace(os.sep, "/").rpartition("/podium/")[2] or name
+
+
+def where(problem):
+    frames = [
+        frame
+        for frame in traceback.extract_tb(problem.__traceback__)
+        if "/podium/" in frame.filename.replace(os.sep, "/")
+    ]
+    place = f" at {short(frames[-1].filename)}:{frames[-1].lineno}" if frames else ""
+    return f"{type(problem).__name__}{place}" if frames else f"{type(problem).__name__} {str(problem)[:160]}"
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("target")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--count", type=int, default=1)
+    given = parser.parse_args()
+    faulthandler.enable()
+    signal.signal(signal.SIGALRM, late)
+    target = all_targets()[given.target]
+    target.__name__ = given.target
+    succeeded = 0
+    for seed in range(given.first, given.first + given.count):
+        print(json.dumps({"seed": seed}), flush=True)  # a crash leaves this as the last line
+        faulthandler.dump_traceback_later(2 * SECONDS, exit=True)  # for a loop that never comes back to Python
+        folder = pathlib.Path(tempfile.mkdtemp(prefix="podium-fuzz-"))
+        try:
+            found, ended = finding(target, seed, folder)
+            succeeded += ended == "done"
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+        if found:
+            print(json.dumps({"seed": seed, "key": found[0], "what": found[1]}), flush=True)
+    faulthandler.cancel_dump_traceback_later()
+    print(json.dumps({"inputs": given.count, "done": succeeded}), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Strange input to every public entry and every command: refused in one sentence or served, nothing else.
+
+Each target runs in a process of its own, so that a crash is a finding as well. PODIUM_FUZZ=20000 sets how many inputs
+there are in all, PODIUM_FUZZ_FIRST where their numbers begin (another number, other inputs). A finding names its seed:
+
+    python tests/fuzz/run.py rankers --first 17
+"""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+from fuzz import api, commands
+
+pytestmark = pytest.mark.fuzz
+RUN = pathlib.Path(__file__).with_name("run.py")
+INPUTS = int(os.environ.get("PODIUM_FUZZ", "4000"))
+FIRST = int(os.environ.get("PODIUM_FUZZ_FIRST", "0"))
+# Share of the inputs; the cheap ones, which reach most of the library, get more.
+SHARES = {"comparisons": 3, "reading": 3, "rankers": 4, "measures": 4, "active": 3, "process": 0.1, "compare": 0.5}
+TARGETS = [*api.targets(), *commands.targets()]
+LEAST_DONE = 0.02  # of the inputs of a target must be served, or it tests only the door
+
+
+def share_of(target):
+    return max(4, round(INPUTS * SHARES.get(target, 1) / sum(SHARES.get(each, 1) for each in TARGETS)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_nothing_but_answers_and_sentences_comes_back(target):
+    count = share_of(target)
+    command = [sys.executable, str(RUN), target, "--first", str(FIRST), "--count", str(count)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"MPLBACKEND": "agg"})
+    told = [json.loads(line) for line in ended.stdout.splitlines()]
+    again = f"python tests/fuzz/run.py '{target}' --first"
+    assert told, ended.stderr[-4000:]
+    assert "inputs" in told[-1], (
+        f"the process ended with {ended.returncode} at {again} {told[-1]['seed']}\n{ended.stderr[-4000:]}"
+    )
+    findings = {line["key"]: line for line in reversed(told) if "key" in line}
+    assert not findings, "\n\n".join(f"{again} {line['seed']}\n{line['what']}" for line in findings.values())
+    assert told[-1]["done"] >= LEAST_DONE * count or count < 50, "hardly any input got past the door"
+
+
+def test_every_public_entry_has_a_target():
+    """What `podium` and the rooms offer is named in a target's code, or drawn from the room's own list."""
+    import podium
+    from podium.pairwise import METHODS
+
+    text = pathlib.Path(api.__file__).read_text()
+    rankers = {name for _, name in METHODS.values()}
+    left = set(podium.__all__) - rankers - {"__version__", "errors"}
+    assert not {name for name in left if name not in text}
+    assert set(commands.leaves()) <= set(TARGETS)
