@@ -45,6 +45,8 @@ def options(rng, function, share=0.3, skip=()):
         if not wanted or name in skip or name == "self" or rng.random() > share:
             continue
         known = OPTIONS.get(name, (parameter.default,))
+        if isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool):
+            known = [each for each in known if isinstance(each, int | float)] or [parameter.default]
         chosen[name] = pick(rng, known) if name in HEAVY or not odd(rng, 0.5) else strange_option(rng, known)
         if name in HEAVY and odd(rng, 0.3):
             chosen[name] = pick(rng, (0, -1))
@@ -55,6 +57,8 @@ def strange_option(rng, known):
     """Another number for a number and another word for a word: a wrong type is left to Python's TypeError."""
     if any(isinstance(each, bool) for each in known):
         return bool(rng.integers(2))
+    if all(isinstance(each, int) for each in known):
+        return pick(rng, (0, 1, -1, 2**31, 10**30))
     if any(isinstance(each, int | float) for each in known):
         return pick(rng, (*inputs.NUMBERS, *inputs.NO_NUMBERS))
     if any(isinstance(each, str) for each in known):

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium.errors import InputError, Option
 
 __all__ = [
+    "MAX_MARGIN",
     "choice_option",
     "code_column",
     "count_column",
@@ -30,6 +31,7 @@ Floats = NDArray[np.float64]
 
 LARGEST = float(np.finfo(np.float64).max)
 MOST = 1 << 53  # from here on not every whole number is a float
+MAX_MARGIN = 1e150  # its square is a number still
 
 
 def distinct_labels(items: Any, what: str = "items") -> Sequence[Hashable]:
@@ -134,6 +136,9 @@ def non_negative_column(values: ArrayLike, what: str, rows: int, least: float = 
         row = int(np.argmax(~(np.isfinite(column) & (column >= least))))
         bound = "" if least == -np.inf else f" of at least {least:g}"
         raise InputError(f"row {row + 1}: {what} is {column[row]:g}; it must be a finite number{bound}")
+    if what == "margin" and rows and np.abs(column).max() > MAX_MARGIN:
+        row = int(np.argmax(np.abs(column)))
+        raise InputError(f"row {row + 1}: margin is {column[row]:g}; give a number between ±{MAX_MARGIN:g}")
     return column
 
 

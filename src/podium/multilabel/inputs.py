@@ -48,7 +48,7 @@ def read_features(learner: BaseEstimator, X: Any, *, reset: bool = False) -> Any
     try:
         X = validate_data(learner, X, accept_sparse="csr", reset=reset, dtype=np.float64, ensure_all_finite=False)
     except ValueError as problem:
-        raise InputError(str(problem)) from problem
+        raise InputError(" ".join(str(problem).split())) from problem  # one line
     values = X.data if hasattr(X, "indptr") else X
     if values.size and not max(-values.min(), values.max()) <= LARGEST:  # NaN compares with nothing
         _refuse_value(learner, X)
@@ -107,6 +107,8 @@ def read_relevance(Y: Any, n_rows: int) -> tuple[Any, np.ndarray]:
             ) from problem
     if len(table.shape) == 1:
         raise InputError("y is a vector; give one column for each label, shape (rows, labels)")
+    if len(table.shape) != 2:
+        raise InputError(f"y has shape {table.shape}; give one column for each label, shape (rows, labels)")
     y = sparse.csr_array(table, dtype=np.float64)  # int8 is widened here, before any scikit-learn code sees it
     if y.shape[0] != n_rows:
         raise InputError(f"X has {n_rows} rows but y has {y.shape[0]}; they must pair up")

@@ -42,7 +42,9 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
             X = X.copy()
             X.sum_duplicates()
         values = X.data if hasattr(X, "indptr") else X
-        if finite and not np.isfinite(values.sum()) and not np.isfinite(values).all():
+        with np.errstate(over="ignore", invalid="ignore"):  # the sum is a quick look only
+            total = values.sum() if finite else 0.0
+        if finite and not np.isfinite(total) and not np.isfinite(values).all():
             self._not_finite(X)
         return X
 

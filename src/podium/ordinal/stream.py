@@ -13,6 +13,8 @@ from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
 
 __all__ = ["Grader", "RunningScale"]
 
+MAX_FEATURE = 1e150  # its square is a number still
+
 
 @dataclass
 class RunningScale:
@@ -105,10 +107,11 @@ class Grader:
         return self.classifier.predict_interval(self.scale.apply(self._checked(X, row)), margin=margin)
 
     def _checked(self, X: Array, row: int) -> Array:
-        bad = np.argwhere(~np.isfinite(X))
+        bad = np.argwhere(~(np.abs(X) < MAX_FEATURE))
         if len(bad):
             value = X[tuple(bad[0])]
-            shown = "is missing or not a number" if np.isnan(value) else "is infinite"
+            shown = "is missing or not a number" if np.isnan(value) else f"is {value:g}, too large to learn from"
+            shown = "is infinite" if np.isinf(value) else shown
             raise InputError(
                 f"row {row + int(bad[0, 0]) + 1}: {self.features[bad[0, 1]]!r} {shown}; fill in a value or drop the row"
             )

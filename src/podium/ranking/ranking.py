@@ -86,7 +86,7 @@ class Ranking:
         if uncertainty not in inference.KINDS:
             known = ", ".join(inference.KINDS)
             raise InputError(f"uncertainty {uncertainty!r} is not known; choose one of {known}")
-        self.scores = np.array(scores, dtype=np.float64)
+        self.scores = _numbers(scores)
         if self.scores.shape != (len(self.items),):
             raise InputError(f"{len(self.items)} items need as many scores; got an array of shape {self.scores.shape}")
         if not np.isfinite(self.scores).all():
@@ -485,3 +485,14 @@ class Ranking:
         if isinstance(reference, tuple) and len(reference) == 2 and reference[0] == "item":
             return self._index_of(reference if reference in self.items else reference[1])
         return None if reference is None else self._index_of(reference)
+
+
+def _numbers(scores: Any) -> np.ndarray:
+    """The scores as an array of their own; what is no number is refused, not made one."""
+    try:
+        given = np.asarray(scores)
+        if given.dtype.kind in "cmMV":
+            raise TypeError(f"they are {given.dtype}")
+        return np.array(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise InputError(f"scores must be numbers, one for each item ({problem})") from problem

@@ -19,6 +19,7 @@ from podium.data.tables.merging import Merger
 from podium.data.tables.outcomes import Outcomes
 from podium.data.tables.rankings import listed_items, pairs_of
 from podium.data.tables.values import as_labels, as_numbers
+from podium.data.validation import MAX_MARGIN
 from podium.errors import DataWarning, InputError
 
 if TYPE_CHECKING:
@@ -180,7 +181,7 @@ class _Batch:
         if layout.count:
             piece["count"] = self.whole(layout.count)
         if layout.margin:
-            piece["margin"] = self.number(layout.margin)
+            piece["margin"] = self.number(layout.margin, most=MAX_MARGIN)
         if layout.covariates:
             piece["covariates"] = np.column_stack([self.covariate(names) for names in layout.covariates.values()])
         if layout.form == "counts":
@@ -261,17 +262,18 @@ class _Batch:
             if len(bad):
                 self.fail(int(bad[0]), f"column {name!r} is empty; give every row a label or remove the row")
 
-    def number(self, name: str, least: float = -np.inf) -> NDArray[np.float64]:
-        """A column of finite numbers, at least `least`."""
+    def number(self, name: str, least: float = -np.inf, most: float = np.inf) -> NDArray[np.float64]:
+        """A column of finite numbers, at least `least`, of size at most `most`."""
         column = self.frame[name]
         read = as_numbers(column, self.fail, prefix(self.where))
         values: NDArray[np.float64] = read.fill_null(np.nan).to_numpy()
-        bad = np.flatnonzero(~(np.isfinite(values) & (values >= least)))
+        bad = np.flatnonzero(~(np.isfinite(values) & (values >= least) & (np.abs(values) <= most)))
         if len(bad):
             value = column[int(bad[0])]
             value = value.decode() if isinstance(value, bytes) else value
             what = "is missing" if is_missing(value) else f"is {value}"
             wanted = "a finite number" if least == -np.inf else f"a finite number, {least:g} or more"
+            wanted += "" if most == np.inf else f" between -{most:g} and {most:g}"
             self.fail(int(bad[0]), f"{name} {what}; give {wanted}")
         return values
 

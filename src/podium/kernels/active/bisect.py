@@ -330,11 +330,12 @@ def posterior_sweep(
             v = visit[i]
             size = spread[v] * 0.25 if spread[v] * 0.25 > unit else unit
             _lay_out(cython.address(grid), cython.address(steps[0]), position[v], size, n - 1.0, prior[v], precision)
-            _add_votes(
-                cython.address(grid), cython.address(curve), start[row[v]], start[row[v] + 1],
-                cython.address(partner[0]), cython.address(pull[0]), cython.address(position[0]),
-                cython.address(width[0]), wide,
-            )  # fmt: skip
+            if start[row[v]] < start[row[v] + 1]:  # else there may be no votes at all, and no first one to point at
+                _add_votes(
+                    cython.address(grid), cython.address(curve), start[row[v]], start[row[v] + 1],
+                    cython.address(partner[0]), cython.address(pull[0]), cython.address(position[0]),
+                    cython.address(width[0]), wide,
+                )  # fmt: skip
             total = _moments(cython.address(grid), temper, cython.address(position[v]), cython.address(spread[v]))
             width[v] = per * sqrt(scale * scale + blur * blur * spread[v] * spread[v])
             for r in range(quantile.shape[1]):
