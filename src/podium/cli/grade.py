@@ -327,7 +327,7 @@ def _survey(tables: tuple[str, ...], ends: list[str], ids: tuple[str, ...]) -> t
     """One pass for what must be known before learning: the grades that occur, and the features' scale."""
     from podium.ordinal.forms import declared_order
     from podium.ordinal.labels import grades_of
-    from podium.ordinal.stream import RunningScale
+    from podium.ordinal.stream import MAX_FEATURE, RunningScale
 
     seen: list[Any] = []
     scale, names, order = None, [], None
@@ -337,7 +337,7 @@ def _survey(tables: tuple[str, ...], ends: list[str], ids: tuple[str, ...]) -> t
                 names = _features(frame, ends, ids)
                 scale = RunningScale.empty(len(names))
             values = _values(frame, names)
-            scale.add(values[np.isfinite(values).all(axis=1)])  # a bad row is named when it is learned
+            scale.add(values[(np.abs(values) < MAX_FEATURE).all(axis=1)])  # a bad row is named when it is learned
             given = [_label(frame, end).drop_nulls() for end in ends]  # without nulls whole numbers stay whole
             order = declared_order(*(_column(frame, end) for end in ends)) if order is None else order
             seen.extend(_grades_in(column.to_numpy(), len(ends) == 1) for column in given if len(column))

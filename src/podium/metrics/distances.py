@@ -100,7 +100,13 @@ def top_k_footrule(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
 def _places(items: Sequence[Hashable]) -> dict[Hashable, int]:
     places: dict[Hashable, int] = {}
     for rank, item in enumerate(items, start=1):
-        if item in places:
+        try:
+            twice = item in places
+        except TypeError as problem:
+            raise InputError(
+                f"rank {rank} is {item!r}, which cannot be a label; use text, numbers or tuples"
+            ) from problem
+        if twice:
             raise InputError(f"item {item!r} stands at rank {places[item]} and at rank {rank}; list it once")
         places[item] = rank
     return places

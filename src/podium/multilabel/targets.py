@@ -28,6 +28,8 @@ from podium.metrics.names import Metric
 
 __all__ = ["Targets", "targets_for"]
 
+MAX_GRADE = 1000  # 2 to this is a number still
+
 
 @dataclass(frozen=True, slots=True)
 class Targets:
@@ -58,6 +60,8 @@ def targets_for(
     if loss.kind in ("dcg", "ndcg"):
         if top != int(top) or (y.data != np.floor(y.data)).any():
             raise InputError(f"{loss} needs whole grades; the data hold fractions: round them, or choose sum@p")
+        if top > MAX_GRADE:
+            raise InputError(f"{loss} gains 2^grade, and a grade is {top:g}; grades up to {MAX_GRADE} can be counted")
         share = (np.exp2(y.data) - 1) / (2.0**top - 1)
     if loss.kind == "ndcg":
         share = share / _best_dcg(y.indptr, share, loss.p or n_labels)[row_of]
