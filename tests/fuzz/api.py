@@ -125,7 +125,8 @@ def comparisons(rng, folder):
 
 def reading(rng, folder):
     from podium import read_comparisons
-    from podium.io import read_table, write_table
+    from podium.data.files import read_table
+    from podium.data.writing import write_table
 
     columns = inputs.vote_columns(rng, int(rng.integers(0, 25)))
     path = inputs.table_file(rng, folder, columns)
@@ -195,7 +196,7 @@ def look_at(rng, ranking):
 
 def ranking(rng, folder):
     from podium import Ranking
-    from podium.differences import compare_rankings
+    from podium.evaluate.differences import compare_rankings
 
     made = []
     for _ in range(2):
@@ -208,8 +209,8 @@ def ranking(rng, folder):
 
 
 def checking(rng, folder):
-    from podium.assessment import assess
-    from podium.diagnosis import diagnose, score_history
+    from podium.evaluate.assessment import assess
+    from podium.evaluate.diagnosis import diagnose, score_history
 
     data = votes(rng)
     pick(

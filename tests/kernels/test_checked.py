@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 import podium
-from podium.kernels import encode, order, rabf
+from podium.kernels.active import order
+from podium.kernels.pairwise import rabf
+from podium.kernels.text import encode
 
 pytestmark = [
     pytest.mark.checked,
