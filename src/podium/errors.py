@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 __all__ = [
     "ConnectivityWarning",
@@ -88,8 +88,10 @@ class ConvergenceError(PodiumError, ArithmeticError):
     """No optimum was reached; the message says which setting to change."""
 
 
-class NotFittedError(PodiumError, AttributeError):
-    """Something learned was asked for before `fit`."""
+if TYPE_CHECKING:
+
+    class NotFittedError(PodiumError, ValueError, AttributeError):
+        """Something learned was asked for before `fit`."""
 
 
 class RefusedError(PodiumError, ValueError):
@@ -122,3 +124,17 @@ class SeparationWarning(PodiumWarning):
 
 class DataWarning(PodiumWarning):
     """The data were usable, but something about them deserves a look."""
+
+
+def __getattr__(name: str) -> Any:
+    """`NotFittedError` is scikit-learn's, too, and made on first use: `import podium` does not load scikit-learn."""
+    if name != "NotFittedError":
+        raise AttributeError(f"module 'podium.errors' has no attribute {name!r}")
+    from sklearn.exceptions import NotFittedError as Theirs
+
+    about = {
+        "__doc__": "Something learned was asked for before `fit`; scikit-learn's error of this name.",
+        "__module__": __name__,
+    }
+    globals()[name] = made = type(name, (PodiumError, Theirs), about)
+    return made

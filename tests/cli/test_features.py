@@ -122,8 +122,8 @@ def test_predict_refuses_other_models_and_tables(folder, capfd, monkeypatch):
     ("args", "message"),
     [
         (
-            ["--method", "online-rabf", "--features", "sizes.csv"],
-            "--features does not apply to --method online-rabf; use rabf",
+            ["--method", "elo", "--features", "sizes.csv"],
+            "--features does not apply to --method elo; use rabf",
         ),
         (["--method", "elo", "--covariates", "length"], "--covariates do not apply to --method elo"),
         (["--one-hot"], "--one-hot is about --features, which is not given"),

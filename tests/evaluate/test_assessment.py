@@ -13,11 +13,12 @@ from podium.errors import InputError
 from podium.evaluate.assessment import assess, calibration, known_methods
 from podium.evaluate.differences import Standing, compare_rankings, holm
 from podium.pairwise import METHODS, ranker
+from podium.pairwise.base import Ranker, logistic
 
 from helpers import simulate, thin_data
 
 
-class Fixed:
+class Fixed(Ranker):
     """A ranker that has made up its mind."""
 
     def __init__(self, scores):
@@ -27,8 +28,8 @@ class Fixed:
         self.ranking_ = Ranking(comparisons.items, self.scores)
         return self
 
-    def win_probability(self, a, b):
-        return 1 / (1 + math.exp(self.ranking_.score(b) - self.ranking_.score(a)))
+    def _outcomes(self, margins):
+        return logistic(margins)
 
 
 def test_the_measures_are_those_of_a_plain_loop():
@@ -83,10 +84,10 @@ def test_scores_on_any_scale_are_given_the_chances_they_deserve():
     winner, loser, truth = simulate(8, 20_000, np.random.default_rng(3))
     votes = Comparisons.from_arrays(winner, loser, items=range(8))
 
-    class Scaled:
+    class Scaled(Ranker):
         def fit(self, comparisons):
             self.ranking_ = Ranking(comparisons.items[::-1], 1000 + 173 * truth[::-1])  # order and scale of its own
-            return self
+            return self._fitted_to(comparisons)
 
     found = assess(votes, {"right": lambda: Fixed(truth), "scaled": Scaled}, folds=3)
     assert found.log_loss["scaled"].mean() == pytest.approx(found.log_loss["right"].mean(), abs=2e-3)
@@ -134,7 +135,7 @@ def test_held_out_votes_are_predicted_by_the_chances_of_the_model_itself(name, m
     margin = rng.exponential(size=400) if margins else None
     votes = Comparisons.from_arrays(winner, loser, margin=margin, items=range(6))
     features = rng.normal(size=(6, 1))
-    given = {"features": features} if hasattr(OWN_CHANCES[name].func, "with_features") else {}
+    given = {"features": features} if OWN_CHANCES[name].func.uses.features else {}
     found = assess(votes, {name: OWN_CHANCES[name]}, folds=3, seed=1, **given)
     hands = deal(votes, 3, np.random.default_rng(1))
     for fold in range(3):

@@ -47,5 +47,5 @@ def test_counted_votes_and_bad_options_are_refused():
         Elo(k=0).fit(Comparisons.from_pairs([("a", "b")]))
     with pytest.raises(InputError, match="compared with itself"):
         Elo().update("a", "a")
-    with pytest.raises(NotFittedError, match="seen no vote"):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         _ = Elo().ranking_

@@ -236,5 +236,5 @@ def test_what_cannot_be_learned_from_is_refused():
         OnlineRABF().update("a", "b", margin=1.0)
     with pytest.raises(InputError, match="have no order"):
         OnlineRABF().fit(Comparisons("ab", np.array([0]), np.array([1]), count=np.array([5]), ordered=False))
-    with pytest.raises(NotFittedError, match="seen no item"):
+    with pytest.raises(NotFittedError, match="not fitted yet"):
         _ = OnlineRABF().ranking_

@@ -87,13 +87,13 @@ def _standing(source: str | _Piped) -> Standing | None:
     """A leaderboard from a table with item and score, or a model file; None where it is votes."""
     from podium.evaluate.differences import standing
     from podium.models import load
+    from podium.pairwise.base import Ranker
     from podium.ranking.ranking import Ranking
 
     path = source.name if isinstance(source, _Piped) else source
     if path.endswith(".podium") or (not os.path.isdir(path) and zipfile.is_zipfile(source)):
         model = load(source)  # type: ignore[arg-type]  # zipfile reads both
-        ranking = model if isinstance(model, Ranking) else getattr(model, "ranking_", None)
-        if ranking is None:
+        if not isinstance(model, Ranker | Ranking):
             raise InputError(f"{path}: a {type(model).__name__} holds no leaderboard; save one with podium rank --save")
         return standing(model)
     return _leaderboard(source, path)

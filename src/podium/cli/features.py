@@ -87,24 +87,28 @@ def maker(method: str, options: dict[str, Any]) -> Callable[[], Any]:
 def refuse_unused(method: str, given: dict[str, Any]) -> None:
     """A table or covariates that the method would not look at are a mistake worth telling."""
     cls = ranker(method)
-    if given["features"] is not None and not hasattr(cls, "with_features"):
+    if given["features"] is not None and not cls.uses.features:
         raise click.UsageError(f"--features does not apply to --method {method}; use rabf")
-    if given["covariates"] is not None and not hasattr(cls, "with_covariates"):
+    if given["covariates"] is not None and not cls.uses.covariates:
         raise click.UsageError(f"--covariates do not apply to --method {method}; use bradley-terry or rabf")
 
 
 def words_without(method: str, given: dict[str, Any]) -> list[str]:
     """What a method made for features does without them."""
-    if given["features"] is not None or not hasattr(ranker(method), "with_features"):
+    if given["features"] is not None or method != "rabf":
         return []
     return [f"{method} without --features: bradley-terry with a penalty chosen from the votes"]
 
 
 def words_about(model: Any, level: float | None = 0.95) -> list[str]:
     """Lines on coefficients, residual outliers, items without votes, and judges, where the model has them."""
-    if hasattr(model, "with_features"):
+    from podium.pairwise.bradley_terry import BradleyTerry
+    from podium.pairwise.crowd import CrowdBradleyTerry
+    from podium.pairwise.rabf import RABF
+
+    if isinstance(model, RABF):
         return _about_features(model, level)
-    if hasattr(model, "by_judge"):
+    if isinstance(model, CrowdBradleyTerry):
         rows = model.judge_frame().head(SHOWN).rows(named=True)
         lines = [
             f"  {one_line(row['judge'])}  {row['reliability']:.2f}{_half(row['std_error'], level, '.2f')}  "
@@ -113,14 +117,16 @@ def words_about(model: Any, level: float | None = 0.95) -> list[str]:
             for row in rows
         ]
         return ["reliability of judges, least first (1: average, 0: chance)", *lines]
+    if not isinstance(model, BradleyTerry):
+        return []
     lines, unit = [], model.ranking_.unit
-    if getattr(model, "covariate_names_", ()):
+    if model.covariate_names_:
         lines.append(f"covariates, {unit_word(unit)} per unit")
         lines += _effects(model.covariate_names_, unit * model.coef_, unit * model.coef_std_errors_, level)
-    if getattr(model, "side_effect", False):
-        half = _half(unit * model.side_effect_std_error_, level, ".2g")
+    if (error := model.side_effect_std_error_) is not None:
+        half = _half(unit * error, level, ".2g")
         lines.append(f"advantage of the left side: {unit * model.side_effect_:+.3g}{half} {unit_word(unit)}")
-    if getattr(model, "tie_strength_", None) is not None:
+    if model.tie_strength_ is not None:
         chance = model.tie_strength_ / (2.0 + model.tie_strength_)
         lines.append(f"equals tie with chance {100 * chance:.1f} % (Davidson's ν = {model.tie_strength_:.3g})")
     return lines

@@ -182,14 +182,14 @@ def _read(
     from podium.data.files import read_comparisons, read_comparisons_by
 
     cls = ranker(given["method"])
-    if getattr(cls, "by_judge", False) or given["report"]:
+    if cls.uses.judges or given["report"]:
         columns.setdefault("judge", None)
     for cluster in ("judge", "group"):  # kept only where they matter: they multiply the rows
         if given["ci"] != cluster and cluster not in columns:
             columns[cluster] = False
     if given["covariates"]:
         columns["covariates"] = [name.strip() for name in given["covariates"].split(",")]
-    columns["keep"] = "rows" if in_order or getattr(cls, "sequential", False) else "counts"
+    columns["keep"] = "rows" if in_order or cls.uses.order else "counts"
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     if given["by"] is None:
         return {None: read_comparisons(source, **columns)}

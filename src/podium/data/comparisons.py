@@ -492,6 +492,12 @@ class Comparisons:
             return Adjacency.of_wins(self.left, self.right, n)
         return Adjacency.of_pairs(self.pairs, n)
 
+    def vote_rows(self) -> tuple[Codes, Codes, Floats, Floats]:
+        """Left, right, outcome for the left item (1, 0, ½) and weight of every row."""
+        left, right = self.left.astype(np.int32, copy=False), self.right.astype(np.int32, copy=False)
+        outcome = np.ones(len(left)) if self.outcome is None else np.asarray((self.outcome + 1.0) / 2.0)
+        return left, right, outcome, np.ones(len(left)) if self.weight is None else self.weight
+
     def record(self) -> tuple[Floats, Floats, Floats]:
         """Each item's wins, losses and ties, as sums of weights."""
         p, n = self.pairs, len(self.items)
@@ -541,9 +547,9 @@ class Comparisons:
         check_connected(self.items, self.adjacency, l2)
 
 
-def as_comparisons(votes: Any) -> Comparisons:
+def as_comparisons(votes: Any, method: str = "fit") -> Comparisons:
     """What a ranker is given, if it is `Comparisons`: a frame or a list does not say which column is what."""
     if isinstance(votes, Comparisons):
         return votes
     way = "Comparisons.from_pairs(...)" if isinstance(votes, list | tuple) else "Comparisons.from_frame(...)"
-    raise InputError(f"fit takes Comparisons, not {type(votes).__name__}; make them by {way}")
+    raise InputError(f"{method} takes Comparisons, not {type(votes).__name__}; make them by {way}")

@@ -1,15 +1,14 @@
 """Assessment: which method predicts votes it has not seen, and are its chances honest?
 
-Votes are dealt into folds; each method is fitted on all folds but one and predicts that one. A method without win
-chances of its own (scores only) is given the best one it could have: chance = 1 / (1 + exp(−b·(difference of scores))),
-with the slope b fitted on the same training votes.
+Votes are dealt into folds; each method is fitted on all folds but one and predicts that one, see
+`Ranker.predict_proba`.
 """
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -20,9 +19,8 @@ from podium.data.comparisons import Comparisons
 from podium.data.splits import deal
 from podium.errors import InputError, PodiumError, PodiumWarning
 from podium.pairwise import METHODS, ranker
-from podium.pairwise._fit.rows import vote_rows
-from podium.ranking.ranking import Ranking
-from podium.ranking.uncertainty import mean_chance_margin, quantile
+from podium.pairwise.base import MIN_CHANCE, Ranker
+from podium.ranking.uncertainty import quantile
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,7 +30,6 @@ __all__ = ["Assessment", "assess", "known_methods"]
 Floats = NDArray[np.float64]
 
 BINS = 10
-LEAST = 1e-9  # a chance is never taken to be nearer to 0 or 1: one upset would cost infinitely much
 SKIPPED = {"rabf"}  # is for features of the items
 
 
@@ -93,7 +90,7 @@ def known_methods(*, features: bool = False) -> list[str]:
 
 def assess(
     comparisons: Comparisons,
-    methods: Sequence[str] | Mapping[str, Callable[[], Any]] | None = None,
+    methods: Sequence[str] | Mapping[str, Callable[[], Ranker]] | None = None,
     *,
     features: Any = None,
     id: str | None = None,
@@ -176,8 +173,8 @@ def calibration(chance: Floats, outcome: Floats, weight: Floats) -> tuple[Floats
 
 
 def _makers(
-    methods: Sequence[str] | Mapping[str, Callable[[], Any]] | None, features: bool
-) -> dict[str, Callable[[], Any]]:
+    methods: Sequence[str] | Mapping[str, Callable[[], Ranker]] | None, features: bool
+) -> dict[str, Callable[[], Ranker]]:
     if isinstance(methods, Mapping):
         made = dict(methods)
     else:
@@ -189,78 +186,21 @@ def _makers(
 
 
 def _predicted(
-    model: Any, train: Comparisons, test: Comparisons, about: Mapping[str, Any]
+    model: Ranker, train: Comparisons, test: Comparisons, about: Mapping[str, Any]
 ) -> tuple[Floats, Floats, Floats]:
     """Fit on `train`; the chance, the outcome (1, ½, 0) and the weight of every row of `test`, for its left item."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # a fold may be thin where the whole is not
-        model.fit(train, **(about if hasattr(model, "with_features") else {}))
-    left, right, outcome, weight = vote_rows(test)
-    scores = _scores(model.ranking_, test.items)
-    margin = scores[left] - scores[right]
-    if not hasattr(model, "win_probability"):
-        return _logistic(_slope(scores, *vote_rows(train)) * margin), outcome, weight
-    if test.judge is not None and hasattr(model, "reliability_"):
-        known = dict(zip(model.judges_, model.reliability_, strict=True))
-        margin = margin * np.array([known.get(judge, 1.0) for judge in test.judges])[test.judge]
-    if getattr(model, "side_effect", False) and test.sided:
-        margin = margin + model.side_effect_
-    if test.covariates is not None and hasattr(model, "with_covariates"):
-        margin = margin + test.covariates @ getattr(model, "covariate_coef_", model.coef_)
-    margin = mean_chance_margin(margin, _margin_variance(model.ranking_, test.items, left, right))
-    ties = getattr(model, "tie_strength_", None) or 0.0
-    if ties:  # Davidson's expected points: the chance of a win and half that of a tie
-        top = np.maximum(np.abs(margin) / 2, 0.0)
-        win, loss, tie = np.exp(margin / 2 - top), np.exp(-margin / 2 - top), ties * np.exp(-top)
-        return (win + tie / 2) / (win + loss + tie), outcome, weight
-    own = getattr(model, "_vote_chances", _logistic)  # a model of margins, or of flipped votes, is not logistic
-    return own(margin), outcome, weight
-
-
-def _scores(ranking: Ranking, items: Sequence[Hashable]) -> Floats:
-    """Scores in the order of `items`; one that the training votes do not name stands in the middle."""
-    known = dict(zip(ranking.items, ranking.scores.tolist(), strict=True))
-    middle = float(ranking.scores.mean())
-    return np.array([known.get(item, middle) for item in items]) / ranking.unit
-
-
-def _margin_variance(ranking: Ranking, items: Sequence[Hashable], left: NDArray[Any], right: NDArray[Any]) -> Floats:
-    """How well the margins are known, under a prior from the votes; 0 without one, and for items it has not seen."""
-    if ranking.posterior is None:
-        return np.zeros(len(left))
-    place = {item: k for k, item in enumerate(ranking.items)}
-    codes = np.array([place.get(item, -1) for item in items])
-    one, other = codes[left], codes[right]
-    known: Floats = ranking.difference_variance(np.maximum(one, 0), np.maximum(other, 0))
-    return np.where((one >= 0) & (other >= 0), known, 0.0)
-
-
-def _logistic(margin: Floats) -> Floats:
-    chance: Floats = 1.0 / (1.0 + np.exp(-np.clip(margin, -700, 700)))
-    return chance
-
-
-def _slope(scores: Floats, left: NDArray[Any], right: NDArray[Any], outcome: Floats, weight: Floats) -> float:
-    """The b that makes 1 / (1 + exp(−b·difference)) most likely; a little prior keeps it finite on consistent votes."""
-    gap = scores[left] - scores[right]
-    size = math.sqrt(float(weight @ gap**2) / float(weight.sum())) or 1.0
-    gap = gap / size
-    b = 0.0
-    for _ in range(50):
-        chance = _logistic(b * gap)
-        slope = float(weight @ (gap * (chance - outcome))) + 1e-3 * b
-        curve = float(weight @ (gap**2 * chance * (1 - chance))) + 1e-3
-        step = slope / curve
-        b -= math.copysign(min(abs(step), 5.0), step)
-        if abs(step) < 1e-9:
-            break
-    return b / size
+        model.fit(train, **(about if model.uses.features else {}))
+    win, tie, _ = model.predict_proba(test).T
+    _, _, outcome, weight = test.vote_rows()
+    return win + tie / 2, outcome, weight
 
 
 def _measures(chance: Floats, outcome: Floats, weight: Floats) -> tuple[float, float, float]:
     """Log loss, Brier score and accuracy; a tie counts half for both, and so does a guess of one half."""
     total = float(weight.sum())
-    safe = np.clip(chance, LEAST, 1 - LEAST)
+    safe = np.clip(chance, MIN_CHANCE, 1 - MIN_CHANCE)
     log_loss = -float(weight @ (outcome * np.log(safe) + (1 - outcome) * np.log(1 - safe))) / total
     brier = float(weight @ (chance - outcome) ** 2) / total
     right = np.where(chance == 0.5, 0.5, np.where(chance > 0.5, outcome, 1 - outcome))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 import shlex
 from collections.abc import Hashable, Mapping
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 
 from podium.errors import InputError
 from podium.metrics.distances import kendall_tau
-from podium.pairwise import METHODS
+from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import ranks as ranks_of
 from podium.ranking.uncertainty import quantile
@@ -28,24 +27,17 @@ __all__ = ["Differences", "Standing", "compare_rankings", "read_settings", "sett
 
 Floats = NDArray[np.float64]
 
-IDLE = ("max_iter", "tol")  # parameters that do not change what is estimated
 SHIFTS = ("scale", "anchor", "sd")  # settings that only stretch or shift the scores, or follow from the votes
 
 
-def settings_of(model: Any) -> str:
+def settings_of(model: Ranker) -> str:
     """How a fitted ranker was fitted, as one line of words that `read_settings` takes apart.
 
     >>> from podium import BradleyTerry, Comparisons
     >>> settings_of(BradleyTerry(ties="davidson").fit(Comparisons.from_pairs([("a", "b"), ("b", "a")])))
     'method=bradley-terry l2=0.001 ties=davidson side_effect=False scale=log-odds'
     """
-    names = {name: method for method, (_, name) in METHODS.items()}
-    told: dict[str, Any] = {"method": names.get(type(model).__name__, type(model).__name__)}
-    told |= {name: getattr(model, name) for name in inspect.signature(type(model)).parameters if name not in IDLE}
-    told["sd"] = getattr(model, "sd_", None)  # what a penalty from the votes came to
-    told["features"] = ",".join(getattr(model, "feature_names_", ())) or None
-    told["covariates"] = ",".join(getattr(model, "covariate_names_", ())) or None
-    return shlex.join(f"{name}={_word(value)}" for name, value in told.items() if value is not None)
+    return shlex.join(f"{name}={_word(value)}" for name, value in model.settings_.items())
 
 
 def _word(value: Any) -> str:

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
 from podium.errors import InputError, InPython
-from podium.pairwise._fit.rows import vote_rows
-from podium.pairwise._fit.solvers import Rows
 from podium.pairwise.rabf import RABF
 
 if TYPE_CHECKING:
@@ -21,8 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["LearningCurve", "learning_curve", "residual_norm", "residual_outliers"]
 
 Floats = NDArray[np.float64]
-
-LEAST = 1e-9  # a chance is never taken to be nearer to 0: one upset would cost infinitely much
 
 
 def residual_outliers(model: RABF, *, level: float = 0.95) -> pl.DataFrame:
@@ -111,20 +107,11 @@ def learning_curve(
             part = comparisons.take(order[:count])
             for kind, table in enumerate((features, None)):
                 model = RABF(**options).fit(part, table, id=id if table is not None else None)
-                losses[kind, place, split] = _log_loss(model, held)
+                losses[kind, place, split] = -model.score(held)
     return LearningCurve(counts, losses[0], losses[1])
-
-
-def _log_loss(model: RABF, held: Comparisons) -> float:
-    place = {item: k for k, item in enumerate(model.ranking_.items)}
-    codes = np.array([place[item] for item in held.items])
-    left, right, outcome, weight = vote_rows(held)
-    margin = Rows(len(codes), left, right, held.covariates).margin(model.ranking_.scores[codes], model.covariate_coef_)
-    win, loss = (np.maximum(model._vote_chances(side * margin), LEAST) for side in (1.0, -1.0))
-    return float(np.average(-outcome * np.log(win) - (1.0 - outcome) * np.log(loss), weights=weight))
 
 
 def _need(model: RABF) -> None:
     if not isinstance(model, RABF):
         raise InputError(f"a fitted RABF is expected, not a {type(model).__name__}")
-    model._fitted()
+    model._check_fitted()

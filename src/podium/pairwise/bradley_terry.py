@@ -14,11 +14,12 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
-from podium.errors import ConvergenceError, DataWarning, InputError, InPython, NotFittedError, Option, SeparationWarning
+from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, SeparationWarning
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.prior import Prior, adjacency_rows, choose_prior
-from podium.pairwise._fit.rows import pull_rows, vote_rows
+from podium.pairwise._fit.rows import pull_rows
 from podium.pairwise._fit.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton, penalty_share
+from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
 from podium.ranking.uncertainty import Information, extra_std_errors, mean_chance_margin
@@ -33,7 +34,7 @@ NODES = 20  # of a mean over the posterior
 SCALES = {"log-odds": (1.0, 0.0), "elo": (400.0 / math.log(10.0), 1000.0)}
 
 
-class BradleyTerry:
+class BradleyTerry(Ranker):
     """Rank items by penalised Bradley-Terry likelihood.
 
     The chance that i beats j is 1 / (1 + exp(s_j − s_i)). `fit` finds the scores s that minimise
@@ -84,7 +85,7 @@ class BradleyTerry:
     0.75
     """
 
-    with_covariates = True  # uses what is known of the votes
+    uses = Uses(covariates=True, sides=True, ties=True)
 
     def __init__(
         self,
@@ -149,7 +150,7 @@ class BradleyTerry:
         model.warn_of_separation(found)
         if not auto:
             model.warn_of_penalty(found, self.l2_, ~open_ended)
-        return self
+        return self._fitted_to(comparisons)
 
     def _check(self, comparisons: Comparisons) -> None:
         as_comparisons(comparisons)
@@ -172,10 +173,6 @@ class BradleyTerry:
 
     # ---- what was learned -----------------------------------------------------------------------------------
 
-    def _fitted(self) -> None:
-        if not hasattr(self, "ranking_"):
-            raise NotFittedError("this BradleyTerry is not fitted yet; call fit(comparisons) first")
-
     def win_probability(self, a: Hashable, b: Hashable) -> float:
         """Chance that `a` beats `b`, with neither side favoured and covariates equal; a tie is not a win."""
         return self._chances(a, b)[0]
@@ -185,26 +182,59 @@ class BradleyTerry:
         return self._chances(a, b)[1]
 
     def _chances(self, a: Hashable, b: Hashable) -> tuple[float, float]:
-        self._fitted()
+        self._check_fitted()
         margin = (self.ranking_.score(a) - self.ranking_.score(b)) / self.ranking_.unit
-        if self.sd_ is not None:
-            places = (np.array([self.ranking_.items.index(item)]) for item in (a, b))
-            variance = float(self.ranking_.difference_variance(*places)[0])
-            if not self.tie_strength_:
-                margin = float(mean_chance_margin(np.array(margin), np.array(variance)))
-            else:
-                node, share = np.polynomial.hermite_e.hermegauss(NODES)
-                each = [self._chances_at(margin + math.sqrt(variance) * z) for z in node.tolist()]
-                win, tie = share @ np.array(each) / share.sum()
-                return float(win), float(tie)
-        return self._chances_at(margin)
+        places = np.array([[self.ranking_.items.index(item)] for item in (a, b)])
+        win, tie, _ = self._mean_outcomes(np.array([margin]), self.ranking_.difference_variance(*places))
+        return float(win[0]), float(tie[0])
 
-    def _chances_at(self, margin: float) -> tuple[float, float]:
-        tie = (self.tie_strength_ or 0.0) / math.exp(abs(margin) / 2)  # all three over the larger of the two
-        win, loss = math.exp(min(margin, 0.0)), math.exp(min(-margin, 0.0))
+    def predict_proba(self, comparisons: Comparisons) -> Floats:
+        """Chances that the left item of each row wins, ties and loses: (rows, 3).
+
+        With a penalty from the votes they allow for how well the scores are known. Covariates and the side enter where
+        they were estimated; an item that was not compared stands in the middle.
+        """
+        c = as_comparisons(comparisons, "predict_proba")
+        self._check_fitted()
+        return np.stack(self._mean_outcomes(self._margins(c), self._margin_variance(c)), axis=1)
+
+    def _margins(self, c: Comparisons) -> Floats:
+        side = self.side_effect_ if c.sided else 0.0
+        margins: Floats = super()._margins(c) + self._covariate_effects(c, self.coef_) + side
+        return margins
+
+    def _margin_variance(self, c: Comparisons) -> Floats:
+        """How well margins are known, under a prior from the votes; 0 without one, and for items it has not seen."""
+        if self.sd_ is None:
+            return np.zeros(len(c.left))
+        place = {item: k for k, item in enumerate(self.ranking_.items)}
+        codes = np.array([place.get(item, -1) for item in c.items])
+        one, other = codes[c.left], codes[c.right]
+        known = self.ranking_.difference_variance(np.maximum(one, 0), np.maximum(other, 0))
+        return np.where((one >= 0) & (other >= 0), known, 0.0)
+
+    def _mean_outcomes(self, margins: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
+        """Chances at margins that are only known so well."""
+        if not variance.any():
+            return self._outcomes(margins)
         if not self.tie_strength_:
-            return win / (win + loss), 0.0
-        return win / (win + loss + tie), tie / (win + loss + tie)
+            return logistic(mean_chance_margin(margins, variance))
+        nodes, shares = np.polynomial.hermite_e.hermegauss(NODES)
+        each = [np.stack(self._outcomes(margins + np.sqrt(variance) * node)) for node in nodes]
+        win, tie, loss = np.tensordot(shares / shares.sum(), np.array(each), axes=1)
+        return win, tie, loss
+
+    def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
+        if not self.tie_strength_:
+            return logistic(margins)
+        likely = np.exp(-np.abs(margins))  # the other outcome, and the tie, over the likelier of win and loss
+        tie = self.tie_strength_ * np.exp(-np.abs(margins) / 2)
+        total = 1.0 + likely + tie
+        best, worst, ahead = 1.0 / total, likely / total, margins >= 0
+        return np.where(ahead, best, worst), tie / total, np.where(ahead, worst, best)
+
+    def _chosen(self) -> dict[str, Any]:
+        return {"sd": self.sd_}  # what a penalty from the votes came to
 
     def _extra_errors(self) -> Floats:
         information = self.ranking_.information
@@ -214,19 +244,19 @@ class BradleyTerry:
     @property
     def side_effect_(self) -> float:
         """Advantage of the left side, in log-odds."""
-        self._fitted()
+        self._check_fitted()
         return float(self._extras[self._columns.index("side")]) if "side" in self._columns else 0.0
 
     @property
     def side_effect_std_error_(self) -> float | None:
         """Standard error of `side_effect_`."""
-        self._fitted()
+        self._check_fitted()
         return float(self._extra_errors()[self._columns.index("side")]) if "side" in self._columns else None
 
     @property
     def tie_strength_(self) -> float | None:
         """Davidson's ν."""
-        self._fitted()
+        self._check_fitted()
         if self.ties == "half":
             return None
         return math.exp(self._extras[-1]) if "tie" in self._columns else 0.0
@@ -234,7 +264,7 @@ class BradleyTerry:
     @property
     def covariate_names_(self) -> tuple[str, ...]:
         """Names of the covariates."""
-        self._fitted()
+        self._check_fitted()
         return tuple(name.removeprefix("covariate:") for name in self._columns if name.startswith("covariate:"))
 
     @property
@@ -380,7 +410,7 @@ class _Model:
         """
         c, n = self.comparisons, len(self.comparisons.items)
         if by_vote:
-            left, right, outcome, weight = vote_rows(c)
+            left, right, outcome, weight = c.vote_rows()
             wins, losses, ties = (weight * (outcome == value) for value in (1.0, 0.0, 0.5))
         else:
             p = c.pairs_by_side if "side" in self.columns else c.pairs

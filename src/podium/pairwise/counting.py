@@ -8,6 +8,7 @@ import numpy as np
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
+from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
 
@@ -16,7 +17,7 @@ __all__ = ["Borda", "Copeland", "WinRate"]
 ROUNDING = 1e-12  # shares that differ by less differ by the order in which weights were added
 
 
-class WinRate:
+class WinRate(Ranker):
     """Rank items by the share of their votes that they won, a tie counting half.
 
     Simple to explain, and unfair when items met different opponents: beating the weak counts as much as beating the
@@ -50,10 +51,10 @@ class WinRate:
         with np.errstate(invalid="ignore"):
             rate = np.where(votes + self.prior > 0, (points + 0.5 * self.prior) / (votes + self.prior), 0.5)
         self.ranking_ = Ranking(comparisons.items, settled(rate, ROUNDING), record=comparisons.record)
-        return self
+        return self._fitted_to(comparisons)
 
 
-class Borda:
+class Borda(Ranker):
     """Rank items by the chance of beating an opponent picked at random among those they met.
 
     Every opponent counts the same however often the two met, which `WinRate` does not do. When everyone met everyone
@@ -79,10 +80,10 @@ class Borda:
         total = np.bincount(owner, share, len(met))
         scores = np.where(met > 0, total / np.maximum(met, 1), 0.5)
         self.ranking_ = Ranking(comparisons.items, settled(scores, ROUNDING), record=comparisons.record)
-        return self
+        return self._fitted_to(comparisons)
 
 
-class Copeland:
+class Copeland(Ranker):
     """Rank items by the opponents they beat more often than not, less those they lost to more often.
 
     A Condorcet winner, who beats everyone, is first whatever the margins. An item that met few has a small score either
@@ -107,7 +108,7 @@ class Copeland:
         owner = np.repeat(np.arange(len(met)), met)
         scores = np.bincount(owner, np.sign(np.where(np.abs(share - 0.5) > ROUNDING, share - 0.5, 0.0)), len(met))
         self.ranking_ = Ranking(comparisons.items, scores, record=comparisons.record)
-        return self
+        return self._fitted_to(comparisons)
 
 
 def _by_opponent(comparisons: Comparisons) -> tuple[np.ndarray, np.ndarray]:

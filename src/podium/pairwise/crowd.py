@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
-from podium.errors import ConvergenceError, InputError, InPython, NotFittedError, Option
+from podium.errors import ConvergenceError, InputError, InPython, Option
 from podium.kernels.pairwise.crowd import crowd_loss
-from podium.pairwise._fit.rows import vote_rows
 from podium.pairwise._fit.solvers import coordinate_newton
+from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
 from podium.ranking.uncertainty import Information
@@ -33,7 +33,7 @@ ACCURACY = 1e-6  # of a score: closer to the optimum L-BFGS sees only the roundi
 ODDS = math.log(10.0)  # how much likelier coin flips must make a judge's votes before the judge is flagged
 
 
-class CrowdBradleyTerry:
+class CrowdBradleyTerry(Ranker):
     """Rank items and weigh judges: a judge k prefers i to j with chance 1 / (1 + exp(−β_k (s_i − s_j))).
 
     The slope β_k is the judge's reliability: 1 on average over judges, 0 for one who flips coins, negative for one who
@@ -73,7 +73,7 @@ class CrowdBradleyTerry:
     (('tea', 'cola', 'milk'), ['eve'])
     """
 
-    by_judge = True  # needs to know whose votes are whose
+    uses = Uses(judges=True)
 
     def __init__(self, *, l2: float = 1e-2, spread: float = 1.0, max_iter: int = 2000, tol: float = 1e-6) -> None:
         self.l2 = l2
@@ -100,7 +100,7 @@ class CrowdBradleyTerry:
             information=partial(rows.information, scores, slopes, self.l2, self.spread),
             record=c.record,
         )
-        return self
+        return self._fitted_to(c)
 
     def _check(self, c: Comparisons) -> None:
         as_comparisons(c)
@@ -117,21 +117,29 @@ class CrowdBradleyTerry:
 
     # ---- what was learned -----------------------------------------------------------------------------------
 
-    def _fitted(self) -> None:
-        if not hasattr(self, "ranking_"):
-            raise NotFittedError("this CrowdBradleyTerry is not fitted yet; call fit(comparisons) first")
+    def _margins(self, c: Comparisons) -> Floats:
+        """A judge who is not known, or not named, is taken for an average one."""
+        margins = super()._margins(c)
+        if c.judge is None:
+            return margins
+        known = dict(zip(self.judges_, self.reliability_.tolist(), strict=True))
+        slopes: Floats = np.array([known.get(judge, 1.0) for judge in c.judges])
+        return margins * slopes[c.judge]
+
+    def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
+        return logistic(margins)
 
     @property
     def reliability_std_errors_(self) -> Floats:
         """Standard errors of `reliability_`, with the scores held fixed."""
-        self._fitted()
+        self._check_fitted()
         errors: Floats = 1.0 / np.sqrt(self._bend)
         return errors
 
     @property
     def flags_(self) -> dict[Hashable, str]:
         """Judges who seem to flip coins, or to answer the wrong way round."""
-        self._fitted()
+        self._check_fitted()
         contrary = self.reliability_ + 2.0 * self.reliability_std_errors_ < 0
         chance = -self._gain > ODDS
         return {
@@ -157,15 +165,14 @@ class CrowdBradleyTerry:
 
     def win_probability(self, a: Hashable, b: Hashable, *, judge: Hashable | None = None) -> float:
         """Chance that a judge of average reliability, or the one named, prefers `a`."""
-        self._fitted()
+        self._check_fitted()
         slope = 1.0
         if judge is not None:
             if judge not in self.judges_:
                 raise InputError(f"{judge!r} is not among the {len(self.judges_)} judges")
             slope = float(self.reliability_[self.judges_.index(judge)])
         margin = slope * (self.ranking_.score(a) - self.ranking_.score(b))
-        tail = math.exp(-abs(margin))
-        return 1.0 / (1.0 + tail) if margin >= 0 else tail / (1.0 + tail)
+        return float(logistic(np.array(margin))[0])
 
 
 class _Rows:
@@ -174,7 +181,7 @@ class _Rows:
     def __init__(self, c: Comparisons) -> None:
         assert c.judge is not None
         self.n, self.judges = len(c.items), len(c.judges)
-        self.left, self.right, self.outcome, self.weight = vote_rows(c)
+        self.left, self.right, self.outcome, self.weight = c.vote_rows()
         self.judge = c.judge.astype(np.int32, copy=False)
         self.squares = c.weight_squares()
 

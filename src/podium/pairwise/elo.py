@@ -11,15 +11,17 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
-from podium.errors import InputError, InPython, NotFittedError
+from podium.errors import InputError, InPython
 from podium.kernels.pairwise.online import elo
-from podium.pairwise._fit.rows import vote_rows
+from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
 
 __all__ = ["Elo"]
 
+Floats = NDArray[np.float64]
 
-class Elo:
+
+class Elo(Ranker):
     """Rate items one vote after the other (Elo 1978).
 
     After a game both ratings move by k · (score − expected score), in opposite directions; the expected score of a is
@@ -43,7 +45,8 @@ class Elo:
     [1016.0, 984.0]
     """
 
-    sequential = True  # reads votes in their order
+    uses = Uses(order=True)
+    _begins_with = "fit(comparisons) or update(winner, loser)"
 
     def __init__(self, *, k: float = 16.0, initial: float = 1000.0) -> None:
         self.k = k
@@ -64,9 +67,9 @@ class Elo:
                 "these votes are counted and have no order, which Elo needs; keep each vote a row", InPython(" (keep=)")
             )
         places = self._places(comparisons.items)
-        left, right, outcome, weight = vote_rows(comparisons)
+        left, right, outcome, weight = comparisons.vote_rows()
         self._play(places[left], places[right], outcome, weight)
-        return self
+        return self._fitted_to(comparisons)
 
     def update(self, winner: Hashable, loser: Hashable, *, tie: bool = False, weight: float = 1.0) -> Self:
         """Go on with one vote."""
@@ -83,7 +86,7 @@ class Elo:
         number_option("initial", self.initial)
 
     def _places(self, items: object) -> NDArray[np.int32]:
-        if not hasattr(self, "_index"):
+        if "_index" not in vars(self):
             self._index, self._ratings = {}, np.empty(0)
         index = self._index
         places = np.array([index.setdefault(item, len(index)) for item in items], dtype=np.int32)  # type: ignore[attr-defined]
@@ -100,10 +103,16 @@ class Elo:
         weight: NDArray[np.float64],
     ) -> None:
         elo(left, right, outcome, weight, float(self.k), math.log(10.0) / 400.0, self._ratings)
+        self._moved()
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return bool(vars(self).get("_index"))
+
+    def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
+        return logistic(margins)  # Elo's expected score
 
     @property
-    def ranking_(self) -> Ranking:
+    def ranking_(self) -> Ranking:  # type: ignore[override]
         """The ratings so far."""
-        if not getattr(self, "_index", None):
-            raise NotFittedError("this Elo has seen no vote yet; call fit(comparisons) or update(winner, loser)")
+        self._check_fitted()
         return Ranking(tuple(self._index), self._ratings, unit=400.0 / math.log(10.0))

@@ -15,6 +15,7 @@ from podium.errors import ConnectivityWarning
 from podium.kernels.pairwise.bradley_terry import scatter_difference
 from podium.pairwise._fit.rows import pull_rows, squared_loss, vote_targets
 from podium.pairwise._fit.solvers import LinearSolver, Rows
+from podium.pairwise.base import Ranker, Uses
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
 from podium.ranking.uncertainty import Information
@@ -24,7 +25,7 @@ __all__ = ["LeastSquares"]
 Floats = NDArray[np.float64]
 
 
-class LeastSquares:
+class LeastSquares(Ranker):
     """Rank items by least squares on margins (HodgeRank: Jiang, Lim, Yao & Ye 2011).
 
     `fit` minimises Σ weight · (s_i − s_j − y)² + l2 · ‖s‖², y being the margin of i over j: as given, or 1 for a win,
@@ -52,6 +53,8 @@ class LeastSquares:
     >>> LeastSquares().fit(votes).ranking_.scores.round(4).tolist()
     [1.6667, -0.3333, -1.3333]
     """
+
+    uses = Uses(margins=True)
 
     def __init__(self, *, l2: float = 0.0) -> None:
         self.l2 = l2
@@ -86,7 +89,12 @@ class LeastSquares:
             information=partial(_information, c, rows, loss.total, scores, self.noise_, self.l2) if sure else None,
             record=c.record,
         )
-        return self
+        return self._fitted_to(c)
+
+    @property
+    def in_margins(self) -> bool:
+        """Whether scores are counted in the votes' margins."""
+        return True
 
 
 def _solve(rows: Rows, weight: Floats, target: Floats, l2: float, c: Comparisons) -> Floats:

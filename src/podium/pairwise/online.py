@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, few, read_features
 from podium.data.validation import choice_option, flag_option, number_option
-from podium.errors import DataWarning, InputError, InPython, NotFittedError, Option
+from podium.errors import DataWarning, InputError, InPython, Option
 from podium.kernels.pairwise.online import sgd
-from podium.pairwise._fit.rows import vote_rows, vote_targets
+from podium.pairwise._fit.rows import vote_targets
+from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
 
 __all__ = ["OnlineRABF"]
@@ -25,7 +26,7 @@ LOSSES = ("logistic", "squared")
 SCHEDULES = ("constant", "sqrt", "strong")
 
 
-class OnlineRABF:
+class OnlineRABF(Ranker):
     """Learn u = X w + r by one stochastic gradient step a vote (Appendix C, rule 19, of the RABF paper).
 
         w ← w − η (∂ℓ/∂w + λ_w w),   r ← r − η (∂ℓ/∂r + λ_r r)
@@ -68,7 +69,8 @@ class OnlineRABF:
     ('tea', 'cola', 'milk')
     """
 
-    sequential = True  # reads votes in their order
+    uses = Uses(features=True, margins=True, order=True)
+    _begins_with = "fit(comparisons) or update(winner, loser)"
     _spec: FeatureSpec
 
     def __init__(
@@ -94,7 +96,8 @@ class OnlineRABF:
 
     def fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None) -> Self:
         """Forget everything and learn from these votes, in their order."""
-        vars(self).pop("_index", None)
+        for name in ("_index", "_training"):
+            vars(self).pop(name, None)
         return self.partial_fit(comparisons, features, id=id)
 
     def partial_fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None) -> Self:
@@ -111,10 +114,10 @@ class OnlineRABF:
             self._add(labels, matrix)
             self._warn_of_constants()
         places = self._places(comparisons.items)
-        left, right, outcome, weight = vote_rows(comparisons)
+        left, right, outcome, weight = comparisons.vote_rows()
         target = outcome if self.loss == "logistic" else vote_targets(comparisons, outcome)
         self._step(places[left], places[right], target, weight)
-        return self
+        return self._fitted_to(comparisons)
 
     def add(self, features: Any) -> Self:
         """Make items known with their features: a mapping from label, as in `RABF.fit`. They join the ranking."""
@@ -150,7 +153,7 @@ class OnlineRABF:
 
     def _begin(self, spec: FeatureSpec | None = None) -> None:
         """Check the options and start at zero, unless begun."""
-        if hasattr(self, "_index"):
+        if "_index" in vars(self):
             if spec is not None and spec.names != self._spec.names:
                 raise InputError(f"features are {few(spec.names)}; the model began with {few(self._spec.names)}")
             return
@@ -227,6 +230,7 @@ class OnlineRABF:
             )
 
     def _step(self, left: NDArray[np.int32], right: NDArray[np.int32], target: Floats, weight: Floats) -> None:
+        self._moved()
         rate, offset = float(self.step), 0.0
         if self.schedule == "strong":
             rate = min(self.feature_penalty, self.residual_penalty)
@@ -252,10 +256,20 @@ class OnlineRABF:
 
     # ---- what was learned -----------------------------------------------------------------------------------
 
+    def __sklearn_is_fitted__(self) -> bool:
+        return bool(vars(self).get("_index"))
+
+    def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
+        return logistic(margins) if self.loss == "logistic" else super()._outcomes(margins)
+
+    @property
+    def in_margins(self) -> bool:
+        """Whether scores are counted in the votes' margins."""
+        return self.loss == "squared"
+
     def _parts(self) -> tuple[Floats, Floats]:
         """w and r now, or their means over all votes."""
-        if not getattr(self, "_index", None):
-            raise NotFittedError("this OnlineRABF has seen no item yet; call fit(comparisons) or update(winner, loser)")
+        self._check_fitted()
         votes, factor_w, factor_r, mass_w, mass_r = self._scalars.tolist()
         (w, late_w, sum_w), (r, late_r, sum_r) = self._weights, self._rest[:, : len(self._index)]
         if self.average and votes:
@@ -285,7 +299,7 @@ class OnlineRABF:
         return int(self._scalars[0])
 
     @property
-    def ranking_(self) -> Ranking:
+    def ranking_(self) -> Ranking:  # type: ignore[override]
         """The scores so far."""
         w, r = self._parts()
         origin = self._moments[0] if self.standardize else 0.0

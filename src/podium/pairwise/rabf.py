@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, column_moments, read_features, warn_of_columns
 from podium.data.validation import choice_option, flag_option, number_option
-from podium.errors import ConvergenceError, InputError, InPython, NotFittedError, Option
+from podium.errors import ConvergenceError, InputError, InPython, Option
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
 from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.penalties import Penalties, choose_penalties
 from podium.pairwise._fit.rows import logistic_loss, pull_rows, squared_loss, vote_targets
 from podium.pairwise._fit.solvers import Rows
+from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
 from podium.ranking.uncertainty import Information, extra_covariance
@@ -30,7 +31,7 @@ Floats = NDArray[np.float64]
 FARTHER = 3.0  # how much farther out than the plain fit the second start is
 
 
-class RABF:
+class RABF(Ranker):
     """Rank items from votes and features: scores u = X w + r.
 
     The features X explain what they can, the residual r what they cannot, so that bad features cost little. `fit`
@@ -94,8 +95,7 @@ class RABF:
     ('huge',)
     """
 
-    with_features = True  # uses what is known of the items
-    with_covariates = True  # and of the votes
+    uses = Uses(features=True, covariates=True, margins=True)
 
     def __init__(
         self,
@@ -152,7 +152,7 @@ class RABF:
         self.n_iter_, self.solver_, self.converged_ = found.solution.n_iter, found.solution.solver, True
         self.feature_penalty_, self.residual_penalty_, self.boundary_ = found.feature, found.residual, found.boundary
         self._learn(model, found.solution, labels, comparisons)
-        return self
+        return self._fitted_to(comparisons)
 
     def _refuse_two_optima(self, problem: FeatureProblem, found: Penalties, plain: Place) -> None:
         """Start again, from much farther out than the plain fit, and see whether it ends at the same scores."""
@@ -187,7 +187,7 @@ class RABF:
         parts = np.var(explained[model.seen]), np.var(place.residuals)
         self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
         self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))
-        self.covariate_names_, self.covariate_coef_ = c.covariate_names, place.extras
+        self._covariate_names, self.covariate_coef_ = c.covariate_names, place.extras
         robust = "sandwich" if self.flip_rate and type(loss) is LogisticRows else "auto"  # corrected: no likelihood
         clustered = c.group_is == "ranking" and c.group is not None
         scores = explained + residuals
@@ -242,9 +242,8 @@ class RABF:
 
     # ---- what was learned -----------------------------------------------------------------------------------
 
-    def _fitted(self) -> Information:
-        if not hasattr(self, "ranking_"):
-            raise NotFittedError("this RABF is not fitted yet; call fit(comparisons, features) first")
+    def _information(self) -> Information:
+        self._check_fitted()
         information = self.ranking_.information
         assert information is not None
         return information
@@ -252,18 +251,29 @@ class RABF:
     @property
     def feature_names_(self) -> tuple[str, ...]:
         """Names of the features, aligned with `coef_`."""
-        self._fitted()
+        self._check_fitted()
         return self._spec.names
+
+    @property
+    def covariate_names_(self) -> tuple[str, ...]:
+        """Names of the votes' covariates, aligned with `covariate_coef_`."""
+        self._check_fitted()
+        return self._covariate_names
+
+    @property
+    def in_margins(self) -> bool:
+        """Whether scores are counted in the votes' margins."""
+        return self.loss == "squared"
 
     @property
     def feature_columns_(self) -> tuple[str, ...]:
         """Columns of the table of features; a text column has several `feature_names_`."""
-        self._fitted()
+        self._check_fitted()
         return self._spec.columns
 
     def _extra_covariance(self) -> Floats:
         """Posterior covariance of the weights (of features as they were scaled) and the covariates' effects."""
-        information = self._fitted()
+        information = self._information()
         if not information.extras:
             return np.empty((0, 0))
         return extra_covariance(information, self.ranking_.uncertainty, self.ranking_.cluster)
@@ -287,7 +297,7 @@ class RABF:
 
         With `return_std` also their standard deviations: of the weights, and of the residual such an item may have.
         """
-        information = self._fitted()
+        information = self._information()
         moved = np.where(self._ignored, 0.0, (self._spec.read(features) - self._mean) / self._scale)
         scores: Floats = self._origin + moved @ (self.coef_ * self._scale)
         if not return_std:
@@ -299,18 +309,23 @@ class RABF:
 
     def win_probability(self, a: Hashable, b: Hashable) -> float:
         """Chance that a vote, as it is reported, goes to `a`; with the squared loss, that its margin is positive."""
-        self._fitted()
-        return float(self._vote_chances(np.array([self.ranking_.score(a) - self.ranking_.score(b)]))[0])
+        self._check_fitted()
+        return float(self._outcomes(np.array([self.ranking_.score(a) - self.ranking_.score(b)]))[0][0])
 
-    def _vote_chances(self, margin: Floats) -> Floats:
-        """Chances that votes with these margins are reported for the left item."""
+    def _margins(self, c: Comparisons) -> Floats:
+        margins: Floats = super()._margins(c) + self._covariate_effects(c, self.covariate_coef_)
+        return margins
+
+    def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
+        """Chances that votes with these margins are reported for the left item, and for the right."""
+        win, tie, loss = logistic(margins)
         if self.noise_ is not None:
             from scipy.special import ndtr
 
-            chances: Floats = ndtr(margin / self.noise_) if self.noise_ else 0.5 + 0.5 * np.sign(margin)
-            return chances
-        chances = 1.0 / (1.0 + np.exp(-np.clip(margin, -700.0, 700.0)))
-        return self.flip_rate + (1.0 - 2.0 * self.flip_rate) * chances
+            win, loss = (ndtr(m / self.noise_) if self.noise_ else 0.5 + 0.5 * np.sign(m) for m in (margins, -margins))
+            return win, tie, loss
+        keep = 1.0 - 2.0 * self.flip_rate
+        return self.flip_rate + keep * win, tie, self.flip_rate + keep * loss
 
 
 class _Model:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
 from podium.errors import InputError
+from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
 
@@ -22,7 +23,7 @@ ACCURACY = 1e-7  # of a score: the logarithm of a time that is found to 1e-12 of
 STEPS = 2000  # of the walk, before a sparse factorisation takes over
 
 
-class RankCentrality:
+class RankCentrality(Ranker):
     """Rank items by the stationary distribution of a walk over the comparisons (Negahban, Oh & Shah 2017).
 
     From i the walk goes to j, among those i met, at a rate equal to the share of their meetings that j won. Under
@@ -70,7 +71,7 @@ class RankCentrality:
         time = self._dense(a, rate) if len(a) <= DENSE else self._walk(a, rate)
         scores = np.log(np.maximum(time, 1e-300))
         self.ranking_ = Ranking(c.items, settled(scores - scores.mean(), ACCURACY), record=c.record)
-        return self
+        return self._fitted_to(c)
 
     def _dense(self, a: Any, rate: Floats) -> Floats:
         """Solve πQ = 0 with Σπ = 1 in place of the last equation."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
 from podium.errors import InputError
-from podium.pairwise.least_squares import LeastSquares
+from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
 from podium.show.canvas import (
     BAND,
@@ -146,11 +146,11 @@ def _interval_column(
     ax.plot(table["score"], places, "o", color=BLUE if sure else INK, markersize=4)
 
 
-def unit_of(ranking: Ranking, model: Any = None) -> str:
+def unit_of(ranking: Ranking, model: Ranker | None = None) -> str:
     """What the scores are counted in, for an axis; some models count them in the votes' margins."""
     if ranking.unit != 1.0:
         return "score, on the Elo scale"
-    if isinstance(model, LeastSquares) or getattr(model, "loss", None) == "squared":
+    if model is not None and model.in_margins:
         return "score, in units of the margin"
     return "score" if ranking.information is None else "score, in log-odds"
 

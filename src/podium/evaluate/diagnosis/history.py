@@ -69,7 +69,7 @@ def score_history(
 
 def _anchored(scores: Floats, model: Any, items: tuple[Hashable, ...]) -> Floats:
     """The scores shifted as the model's anchor wants it; unknown while the anchor has no score."""
-    anchor = getattr(model, "anchor", None)
+    anchor = model.get_params().get("anchor")
     if anchor is None:
         return scores
     item, score = next(iter(anchor.items())) if isinstance(anchor, Mapping) else anchor

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import replace
@@ -13,6 +12,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
 from podium.errors import PodiumError, PodiumWarning
+from podium.pairwise.base import Ranker
 from podium.pairwise.bradley_terry import BradleyTerry
 
 __all__ = ["Refit", "condensed", "quietly", "refitting"]
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 Refit: TypeAlias = Callable[[Comparisons], Floats | None]
 
 
-def refitting(model: Any, items: Sequence[Hashable], features: Any = None, id: str | None = None) -> Refit:
+def refitting(model: Ranker, items: Sequence[Hashable], features: Any = None, id: str | None = None) -> Refit:
     """A function from votes to scores of `items`, in the unit of the model's own ranking.
 
     It fits a ranker with the settings of `model`, and the penalties that `model` chose. A score is NaN where the
@@ -50,15 +50,9 @@ def quietly(model: Any, votes: Comparisons, **about: Any) -> Any:
         return model.fit(votes, **about)
 
 
-def _alike(model: Any) -> Any:
+def _alike(model: Ranker) -> Ranker:
     """An unfitted ranker with the same settings; what was chosen from the votes is kept as it was chosen."""
-    settings = {name: getattr(model, name) for name in inspect.signature(type(model)).parameters}
-    if "anchor" in settings:
-        settings["anchor"] = None
-    for name in settings:
-        if settings[name] == "auto" and isinstance(getattr(model, f"{name}_", None), float):
-            settings[name] = getattr(model, f"{name}_")
-    return type(model)(**settings)
+    return model.unfitted(**({"anchor": None} if "anchor" in model.get_params() else {}))
 
 
 def _among_seen(votes: Comparisons) -> Comparisons:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons
 from podium.data.pairs import Adjacency, Pairs
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
-from podium.pairwise._fit.rows import vote_rows
 from podium.pairwise._fit.solvers import Rows, coordinate_newton, newton
 from podium.pairwise.bradley_terry import BradleyTerry
 
@@ -44,7 +43,7 @@ class Table:
         """The votes in a form that can be redrawn, with as few rows as the model allows."""
         n, c = len(votes.items), votes
         if c.covariates is not None:
-            left, right, outcome, weight = vote_rows(c)
+            left, right, outcome, weight = c.vote_rows()
             wins, losses, ties = (weight * (outcome == value) for value in (1.0, 0.0, 0.5))
             columns = [c.covariates, np.ones((len(left), 1))] if side else [c.covariates]
             return cls(n, left, right, wins, losses, ties, c.weight_squares(), np.ascontiguousarray(np.hstack(columns)))

@@ -10,17 +10,10 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons
 from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
 
-__all__ = ["logistic_loss", "pull_rows", "squared_loss", "vote_rows", "vote_targets"]
+__all__ = ["logistic_loss", "pull_rows", "squared_loss", "vote_targets"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
-
-
-def vote_rows(c: Comparisons) -> tuple[NDArray[Any], NDArray[Any], Floats, Floats]:
-    """Left, right, outcome (1, 0, ½) and weight of every row."""
-    left, right = c.left.astype(np.int32, copy=False), c.right.astype(np.int32, copy=False)
-    outcome = np.ones(len(left)) if c.outcome is None else np.asarray((c.outcome + 1.0) / 2.0, dtype=np.float64)
-    return left, right, outcome, np.ones(len(left)) if c.weight is None else c.weight
 
 
 def vote_targets(c: Comparisons, outcome: Floats) -> Floats:
@@ -46,7 +39,7 @@ def pull_rows(
     clusters = {} if c.judge is None else {"judge": c.judge}
     if c.group is not None:
         clusters[c.group_is] = c.group
-    return *vote_rows(c), c.weight_squares(), clusters
+    return *c.vote_rows(), c.weight_squares(), clusters
 
 
 def logistic_loss(
@@ -59,7 +52,7 @@ def logistic_loss(
     chance that a vote is reported as it was.
     """
     if c.covariates is not None or _scattered(c):
-        left, right, outcome, weight = vote_rows(c)
+        left, right, outcome, weight = c.vote_rows()
         points = weight * outcome
     else:
         left, right, points, weight = c.pairs.left, c.pairs.right, c.pairs.left_points, c.pairs.total
@@ -78,7 +71,7 @@ def squared_loss(c: Comparisons, flip_rate: float = 0.0) -> tuple[Codes, Codes, 
     targets around the fit; the constant, which would take that scatter off again, is kept apart.
     """
     if c.covariates is not None or _scattered(c):
-        left, right, outcome, weight = vote_rows(c)
+        left, right, outcome, weight = c.vote_rows()
         target = vote_targets(c, outcome)
         within = 0.0 if c.margin_ss is None else float(c.margin_ss.sum())
     else:
