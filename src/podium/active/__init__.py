@@ -3,7 +3,18 @@
 from podium.active.checks import Summary
 from podium.active.order import Kemeny, kemeny
 from podium.active.paper.improve import PaperOptions
+from podium.active.planner import Planner, Questions
 from podium.active.presets import PRESETS
 from podium.active.ranker import ActiveRanker, rank_with
 
-__all__ = ["PRESETS", "ActiveRanker", "Kemeny", "PaperOptions", "Summary", "kemeny", "rank_with"]
+__all__ = [
+    "PRESETS",
+    "ActiveRanker",
+    "Kemeny",
+    "PaperOptions",
+    "Planner",
+    "Questions",
+    "Summary",
+    "kemeny",
+    "rank_with",
+]

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.active.model_scores import Scores
 from podium.active.posterior import Posterior
 from podium.errors import InputError
 
@@ -58,6 +59,15 @@ class Features:
         n = posterior.n
         guess, error = self._guess(np.arange(n), posterior.position, self._everyone)
         return guess, _worth(error + float(np.mean(posterior.spread**2)), n)  # places are themselves unsure
+
+    def score_prior(self, scores: Scores) -> tuple[np.ndarray, float]:
+        """Expected scores without the item's own votes, and the precision of that; 0 where features tell nothing."""
+        guess, error = self._guess(np.arange(len(self._design)), scores.mean, self._everyone)
+        known = float(scores.mean.var())
+        if error >= 0.9 * known or known == 0.0:
+            return np.zeros(len(guess)), 0.0
+        left = max(error - float(scores.variance.mean()), 0.1 * error)
+        return guess, min(1.0 / left, 10.0)
 
     def _hat(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """What turns places of `rows` into weights, and how far each place pulls its own guess."""

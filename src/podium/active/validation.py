@@ -12,8 +12,10 @@ from podium.errors import InputError
 
 __all__ = [
     "answer_values",
+    "codes_of",
     "feature_table",
     "item_labels",
+    "kinds_of",
     "listed",
     "pair_codes",
     "per_pair",
@@ -21,6 +23,7 @@ __all__ = [
     "seed_of",
     "share_of",
     "top_of",
+    "values_of",
     "whole_number",
 ]
 
@@ -203,3 +206,56 @@ def _hashable(value: Any) -> bool:
     except TypeError:  # a tuple that holds a list claims to be Hashable
         return False
     return isinstance(value, Hashable)
+
+
+# Numbers of a planner
+
+
+def codes_of(name: str, given: Any, n: int | None, size: int | None = None) -> np.ndarray:
+    """Whole numbers from 0 (to n - 1), one a row; a single one stands for all `size` rows."""
+    table = np.asarray(given)
+    if table.ndim == 0 and size is not None:
+        table = np.full(size, table)
+    if table.ndim != 1 or (table.dtype.kind not in "iu" and table.size):
+        raise InputError(f"{name} is an array of {table.dtype} of shape {table.shape}; give whole numbers, one a row")
+    if size is not None and len(table) != size:
+        raise InputError(f"{len(table)} numbers in {name} for {size} rows; give one a row")
+    codes: np.ndarray = table.astype(np.int64)
+    bad = np.flatnonzero((codes < 0) | (codes >= (n if n is not None else np.iinfo(np.int64).max)))
+    if len(bad):
+        limit = "at least 0" if n is None else f"0 to {n - 1}"
+        raise InputError(f"{name}, row {bad[0] + 1}: {codes[bad[0]]}; numbers are {limit}")
+    return codes
+
+
+def values_of(given: Any, size: int) -> np.ndarray:
+    """Answers as floats, one a row: 1, 0.5, 0 or nan."""
+    try:
+        values: np.ndarray = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"value is {given!r}; answers are 1, 0.5, 0, or nan for a skip") from None
+    if values.ndim == 0:
+        values = np.full(size, values)
+    if values.shape != (size,):
+        raise InputError(f"value has shape {values.shape} for {size} rows; give one answer a row")
+    bad = np.flatnonzero(~(np.isnan(values) | (values == 0.0) | (values == 1.0) | (values == 0.5)))
+    if len(bad):
+        raise InputError(f"value, row {bad[0] + 1}: {values[bad[0]]:g}; answers are 1, 0.5, 0, or nan for a skip")
+    return values
+
+
+def kinds_of(given: Any, size: int) -> np.ndarray:
+    """Kinds of questions as numbers, one a row; None says that all were chosen."""
+    names = ("chosen", "check", "repeat")
+    if given is None:
+        return np.zeros(size, dtype=np.int64)
+    table = np.asarray(given)
+    if table.ndim == 0:
+        table = np.full(size, table)
+    if table.dtype.kind in "UO":
+        unknown = [str(kind) for kind in table.tolist() if kind not in names]
+        if unknown:
+            raise InputError(f"kind {unknown[0]!r} is unknown; there are {', '.join(names)}")
+        table = np.array([names.index(kind) for kind in table.tolist()], dtype=np.int64)
+    kinds = codes_of("kind", table, len(names), size)
+    return kinds

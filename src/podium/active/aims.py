@@ -1,0 +1,67 @@
+"""The order that the votes speak for, by either aim.
+
+"answers": the order that contradicts the fewest answers, those not given yet included as the models expect them; best
+for consistent judges and for tastes that go round in circles. "truth": the order nearest to the one behind the noise.
+Both are searches for the least disagreement with a square array of chances.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.active.models import Models
+from podium.active.order import EXACT_LIMIT, SparseWins, exact_order, iterated_search
+from podium.active.tally import Tally
+
+__all__ = ["AIMS", "SQUARE", "best_order", "chances"]
+
+AIMS = ("truth", "answers")
+SQUARE = 1000  # up to so many items the search runs on a square array
+RESTARTS = 20
+OWN = 1.0 / 7.0  # of a pair's own answer in model A's part: the fit has used it already
+
+
+def chances(models: Models) -> tuple[np.ndarray, np.ndarray]:
+    """What both models expect of every pair: square arrays, chance that the row goes before the column."""
+    n = len(models.scores.mean)
+    first, second = np.triu_indices(n, 1)
+    by_place = np.full((n, n), 0.5)
+    by_place[first, second] = models.places.chances(np.column_stack([first, second]), models.table)
+    by_place[second, first] = 1.0 - by_place[first, second]
+    return models.scores.matrix()[0], by_place
+
+
+def best_order(tally: Tally, models: Models, aim: str) -> np.ndarray:
+    """Items, best first."""
+    if not len(tally):
+        return models.scores.order
+    return _square_search(tally, models, aim) if tally.n <= SQUARE else _sparse_search(tally, models, aim)
+
+
+def _square_search(tally: Tally, models: Models, aim: str) -> np.ndarray:
+    by_score, by_place = chances(models)
+    share = models.share
+    points, total = tally.sums(models.weight)
+    answer = points / total
+    low, high = tally.pair_low, tally.pair_high
+    if aim == "answers":
+        wins = (1.0 - share) * by_score + share * by_place
+        wins[low, high], wins[high, low] = answer, 1.0 - answer
+    else:
+        by_place[low, high], by_place[high, low] = answer, 1.0 - answer
+        own = (1.0 - OWN) * by_score[low, high] + OWN * answer
+        by_score[low, high], by_score[high, low] = own, 1.0 - own
+        wins = (1.0 - share) * by_score + share * by_place
+    np.fill_diagonal(wins, 0.0)
+    if tally.n <= min(EXACT_LIMIT, 12):
+        return exact_order(wins)
+    start = models.places.order if share > 0.5 else models.scores.order
+    restarts = RESTARTS if tally.n <= 400 else 3
+    return iterated_search(wins, start, restarts=restarts, rng=np.random.default_rng(0))
+
+
+def _sparse_search(tally: Tally, models: Models, aim: str) -> np.ndarray:
+    if aim == "truth" and models.share < 0.5:
+        return models.scores.order
+    table: SparseWins = models.table
+    return table.insertion_search(table.window_search(table.insertion_search(models.places.order)))

@@ -1,0 +1,78 @@
+"""How far each item may be from its rank, and when to stop asking.
+
+A band holds the true rank of an item with a chance of about 90 %: the rank in the hidden order, where answers are noise
+around one. It joins what both models say. Ranks of model A come from draws of the scores; model B has a spread of its
+own. The widths were set by simulation; `docs/active.md` shows how often they hold.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.active.model_scores import Scores
+from podium.active.models import Models
+from podium.active.tally import CHECK, Tally
+
+__all__ = ["TYPICAL", "half_widths", "rank_spread", "ranks_between"]
+
+DRAWS = 200
+LEVEL = 0.9
+STRETCH = 1.6  # of the ranks in the draws of model A, which knows nothing of plain mistakes
+SPREADS = 2.2  # of model B, in posterior spreads; one rank more for the search
+BLIND = 1.1  # wider by this before any check pair
+SEEING = 15.0  # check votes that take away most of it
+TYPICAL = 0.15  # stable: a typical band covers no more of the list
+
+
+def rank_spread(scores: Scores) -> np.ndarray:
+    """Standard deviation of the rank of each item under model A."""
+    ranks = _drawn_ranks(scores) if scores.covariance is not None else None
+    if ranks is not None:
+        spread: np.ndarray = ranks.std(axis=0)
+        return spread
+    deviation = np.sqrt(scores.variance)
+    ordered = np.sort(-scores.mean)
+    above, below = (
+        np.searchsorted(ordered, -scores.mean - deviation),
+        np.searchsorted(ordered, -scores.mean + deviation),
+    )
+    spread = (below - above) / 2.0
+    return spread
+
+
+def _drawn_ranks(scores: Scores) -> np.ndarray:
+    """Ranks, from 0, of the items in draws from the posterior of model A."""
+    n = len(scores.mean)
+    assert scores.covariance is not None
+    root = np.linalg.cholesky(scores.covariance + 1e-9 * np.eye(n))
+    drawn = scores.mean + np.random.default_rng(0).standard_normal((DRAWS, n)) @ root.T
+    ranks: np.ndarray = np.argsort(np.argsort(-drawn, axis=1), axis=1)
+    return ranks
+
+
+def half_widths(tally: Tally, models: Models) -> np.ndarray:
+    """Ranks by which each item may be off, either way, at 90 %.
+
+    Questions among neighbours cannot tell close calls from plain mistakes at any distance: bands are wider as long as
+    neither check pairs nor most of all pairs have spoken.
+    """
+    n = tally.n
+    by_score = STRETCH * 1.645 * rank_spread(models.scores)
+    by_place = SPREADS * models.places.spread / np.sqrt(1.0 - 2.0 * models.places.floor) + 1.0
+    share = models.share
+    off: np.ndarray = np.maximum(by_score, by_place) if share < 1.0 else by_place
+    checks = int(np.count_nonzero(tally.kind == CHECK))
+    unasked = 1.0 - len(tally.keys) / (n * (n - 1) / 2)
+    blind = 1.0 + BLIND * unasked * np.exp(-checks / SEEING)
+    capped: np.ndarray = np.minimum(off * models.doubt * blind, n - 1.0)
+    return capped
+
+
+def ranks_between(order: np.ndarray, off: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """First and last rank, from 1, of each item."""
+    n = len(order)
+    rank = np.empty(n)
+    rank[order] = np.arange(1, n + 1)
+    lower = np.maximum(1, np.floor(rank - off + 0.5)).astype(np.int64)
+    upper = np.minimum(n, np.ceil(rank + off - 0.5)).astype(np.int64)
+    return lower, upper

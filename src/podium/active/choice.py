@@ -1,0 +1,126 @@
+"""Which pairs next, where answers may be wrong: Swiss rounds, then the pairs whose answers would tell most."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from podium.active.model_scores import Scores, chance
+
+__all__ = ["most_telling", "swiss_round"]
+
+AGAIN = 0.7  # of a new pair's worth: what a pair is worth that has been answered already
+
+
+def swiss_round(order: np.ndarray, degree: np.ndarray, barred: np.ndarray, count: int) -> np.ndarray:
+    """Pair neighbours of `order`, from the top: those with the fewest questions so far, no pair whose key is barred.
+
+    An item that has met all others of as few questions gets the nearest item that it has not met.
+    """
+    n = len(degree)
+    shut = set(barred.tolist())
+    least = int(degree[order].min())
+    fresh = [u for u in order.tolist() if degree[u] == least]
+    pairs, alone = _top_down(fresh, shut, n, count)
+    used = {u for pair in pairs for u in pair}
+    for u in alone if len(pairs) < count else ():
+        at = int(np.flatnonzero(order == u)[0])
+        near = order[np.argsort(np.abs(np.arange(len(order)) - at), kind="stable")].tolist()
+        v = next((v for v in near if v != u and v not in used and _key(u, v, n) not in shut), None)
+        if v is not None and u not in used and len(pairs) < count:
+            used |= {u, v}
+            pairs.append((u, v))
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def _top_down(items: list[int], shut: set[int], n: int, count: int) -> tuple[list[tuple[int, int]], list[int]]:
+    """Each item with the next one below that it may meet; those left over."""
+    pairs: list[tuple[int, int]] = []
+    waiting: list[int] = []  # from the top, without a partner yet
+    for v in items:
+        at = next((k for k, u in enumerate(waiting) if _key(u, v, n) not in shut), None)
+        if at is None or len(pairs) == count:
+            waiting.append(v)
+        else:
+            pairs.append((waiting.pop(at), v))
+    return pairs, waiting
+
+
+def _key(u: int, v: int, n: int) -> int:
+    return min(u, v) * n + max(u, v)
+
+
+def most_telling(
+    scores: Scores,
+    count: int,
+    closed: np.ndarray,
+    out: np.ndarray,
+    interest: np.ndarray | None = None,
+    asked: np.ndarray | None = None,
+) -> np.ndarray:
+    """Up to `count` pairs by p(1-p)·√v, an item once a round; pairs in `closed` (keys) never, in `asked` for less.
+
+    What is out, and what this call has picked, adds its information first: the answers are on their way.
+    """
+    n = len(scores.mean)
+    first, second = np.triu_indices(n, 1)
+    keys = first * n + second
+    allowed = ~np.isin(keys, closed)
+    worth = np.where(np.isin(keys, asked), AGAIN, 1.0) if asked is not None else np.ones(len(keys))
+    if interest is not None:
+        worth = worth * (interest[first] + interest[second])
+    assert scores.precision is not None
+    precision = scores.precision.copy()
+    _inform(precision, scores, out)
+    picked: list[np.ndarray] = []
+    found = 0
+    round_size = max(1, n // 4)
+    while found < count and allowed.any():
+        covariance = np.linalg.inv(precision)
+        spread = np.diag(covariance)
+        variance = np.maximum(spread[first] + spread[second] - 2.0 * covariance[first, second], 1e-9)
+        p = chance(scores.mean[first] - scores.mean[second], variance)
+        value = np.where(allowed, p * (1.0 - p) * np.sqrt(variance) * worth, -1.0)
+        some = _matching(first, second, value, min(round_size, count - found), n)
+        if not len(some):
+            break
+        pairs = np.column_stack([first[some], second[some]])
+        allowed[some] = False
+        picked.append(pairs)
+        found += len(pairs)
+        if found < count:
+            _inform(precision, scores, pairs)
+    return np.concatenate(picked) if picked else np.zeros((0, 2), dtype=np.int64)
+
+
+def _inform(precision: np.ndarray, scores: Scores, pairs: np.ndarray) -> None:
+    """Add the information that the answers to `pairs` will bring."""
+    if not len(pairs):
+        return
+    u, v = pairs[:, 0], pairs[:, 1]
+    p = scores.chances(u, v)[0]
+    worth = p * (1.0 - p)
+    np.add.at(precision, (u, u), worth)
+    np.add.at(precision, (v, v), worth)
+    np.add.at(precision, (u, v), -worth)
+    np.add.at(precision, (v, u), -worth)
+
+
+def _matching(first: np.ndarray, second: np.ndarray, value: np.ndarray, count: int, n: int) -> list[int]:
+    """Rows of most value, no item twice: greedy, from the top."""
+    head = np.argsort(-value, kind="stable")
+    free = np.ones(n, dtype=bool)
+    rows: list[int] = []
+    for start in range(0, len(head), 4 * n):
+        some = head[start : start + 4 * n]
+        some = some[free[first[some]] & free[second[some]]]
+        for row, u, v, worth in zip(
+            some.tolist(), first[some].tolist(), second[some].tolist(), value[some].tolist(), strict=True
+        ):
+            if worth <= 0.0 or len(rows) == count:
+                return rows
+            if free[u] and free[v]:
+                free[u] = free[v] = False
+                rows.append(row)
+        if np.count_nonzero(free) < 2:
+            break
+    return rows

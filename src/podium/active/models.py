@@ -1,0 +1,136 @@
+"""Two models of the same votes, side by side, and what held-out votes say of each.
+
+Model A (`model_scores`) has a score for every item: close calls are coin flips, far ones certain. Model B (`posterior`)
+has a place for every item and mistakes at any distance. People and language models are nearer to A, the paper's
+tournaments to B. Which of the two to believe is read off votes that neither has seen: each of five parts of the pairs
+is predicted by fits to the other four.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from podium.active.model_scores import Scores, fit_scores, judge_weights
+from podium.active.order import SparseWins
+from podium.active.posterior import Posterior
+from podium.active.tally import Tally
+
+__all__ = ["Models", "fit_models", "fold_of", "rank_posterior", "weights_of"]
+
+FOLDS = 5
+NATS = 2.0  # log-likelihood that model B must gain for its two constants
+SWEEPS = 3
+MIXTURES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
+DOUBTS = np.array([1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0])
+TURNING = 0.1  # more mistakes among far pairs than elsewhere: there may be a cycle
+
+
+@dataclass(frozen=True)
+class Models:
+    """Both models fitted to all votes; `share` is how far model B is believed, `held_out` what both said of the votes
+    before they saw them (columns: model A, model B), `weight` how far each judge is believed. `doubt` is how much too
+    sure of themselves they were there: their logits would have to be divided by it."""
+
+    scores: Scores
+    places: Posterior
+    table: SparseWins
+    share: float
+    weight: np.ndarray | None
+    held_out: np.ndarray
+    turning: bool
+    doubt: float
+
+    def held_out_chances(self) -> np.ndarray:
+        """The chance of each vote's lower item, from fits that had not seen the pair."""
+        chances: np.ndarray = (1.0 - self.share) * self.held_out[:, 0] + self.share * self.held_out[:, 1]
+        return chances
+
+
+def fit_models(tally: Tally, prior: tuple[np.ndarray, float] | None = None) -> Models:
+    """Fit both models, the noise of model B and the share of each."""
+    weight = weights_of(tally, prior)
+    part = fold_of(tally)
+    n = tally.n
+    seen = np.full((len(tally), 2), 0.5)
+    gap, variance = np.zeros(len(tally)), np.ones(len(tally))
+    fits = []
+    for fold in range(FOLDS):
+        out = part == fold
+        if not out.any() or out.all():
+            continue
+        rest = tally.part(~out)
+        scores = fit_scores(rest, weight, prior)
+        left, right = tally.low[out], tally.high[out]
+        seen[out, 0] = scores.chances(left, right)[0]
+        posterior, table = rank_posterior(rest, scores.order, weight)
+        gap[out], variance[out] = posterior.predict(np.column_stack([left, right]))
+        fits.append((out, posterior, table))
+    noise = Posterior(n)
+    noise.learn_noise(gap, variance, tally.value)
+    for out, posterior, table in fits:
+        posterior.floor, posterior.scale = noise.floor, noise.scale
+        seen[out, 1] = posterior.chances(np.column_stack([tally.low[out], tally.high[out]]), table)
+    scores = fit_scores(tally, weight, prior)
+    posterior, table = rank_posterior(tally, scores.order, weight, (noise.floor, noise.scale))
+    posterior.fresh = noise.fresh
+    turning = posterior.far_floor(table) > posterior.floor + TURNING
+    share = _share(seen, tally.value)
+    doubt = _doubt((1.0 - share) * seen[:, 0] + share * seen[:, 1], tally.value)
+    return Models(scores, posterior, table, share, weight, seen, turning, doubt)
+
+
+def _doubt(chances: np.ndarray, value: np.ndarray) -> float:
+    """The divisor, 1 to 3, of the logits of held-out chances that fits the votes best."""
+    if not len(value):
+        return 1.0
+    logit = np.log(np.clip(chances, 1e-4, 1.0 - 1e-4) / np.clip(1.0 - chances, 1e-4, 1.0 - 1e-4))
+    scaled = logit[:, None] / DOUBTS
+    fit = (value[:, None] * scaled - np.logaddexp(0.0, scaled)).sum(axis=0)
+    return float(DOUBTS[np.argmax(fit)])
+
+
+def fold_of(tally: Tally) -> np.ndarray:
+    """Which of five parts each vote is in; all votes on a pair are in the same."""
+    keys = (tally.low * tally.n + tally.high).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    parts: np.ndarray = ((keys >> np.uint64(33)) % np.uint64(FOLDS)).astype(np.int64)
+    return parts
+
+
+def weights_of(tally: Tally, prior: tuple[np.ndarray, float] | None) -> np.ndarray | None:
+    """Trust in each judge after a first fit that trusts all alike."""
+    if tally.judges < 2 or not len(tally):
+        return None
+    first = fit_scores(tally, None, prior)
+    ahead = first.mean[tally.low] > first.mean[tally.high]
+    return judge_weights(tally, np.where(ahead, tally.value, 1.0 - tally.value))
+
+
+def rank_posterior(
+    tally: Tally, order: np.ndarray, weight: np.ndarray | None, noise: tuple[float, float] | None = None
+) -> tuple[Posterior, SparseWins]:
+    """Model B started anew: from `order`, improved by single moves and windows, then swept."""
+    n = tally.n
+    edge = 2.0 * tally.value - 1.0
+    table = SparseWins(n, tally.low, tally.high, edge if weight is None else edge * weight[tally.judge])
+    posterior = Posterior(n)
+    if noise is not None:
+        posterior.floor, posterior.scale = noise
+    start = table.window_search(table.insertion_search(order)) if len(tally) else order
+    posterior.position[start] = np.arange(n)
+    posterior.spread[:] = np.clip(n / np.sqrt(12) / (1.0 + 0.5 * tally.degree), 0.5, None)
+    if len(tally):
+        posterior.sweep(table, SWEEPS)
+    return posterior, table
+
+
+def _share(seen: np.ndarray, value: np.ndarray) -> float:
+    """The mixture of both models that held-out votes speak for; any share of model B must be worth its constants."""
+    if not len(value):
+        return 0.0
+    mixed = seen[:, :1] * (1.0 - MIXTURES) + seen[:, 1:] * MIXTURES
+    mixed = np.clip(mixed, 1e-4, 1.0 - 1e-4)
+    fit = value @ np.log(mixed) + (1.0 - value) @ np.log(1.0 - mixed)
+    fit[1:] -= NATS
+    return float(MIXTURES[np.argmax(fit)])

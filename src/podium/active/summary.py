@@ -1,0 +1,182 @@
+"""Honest words about an order that was made by asking: agreement, cost, spread, and when to stop.
+
+Answers to pairs that were chosen because they were hard say little about the rest. Check pairs are drawn uniformly,
+and each is predicted by fits that have not seen it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from podium.active.bands import TYPICAL
+from podium.active.many import head_chance
+from podium.active.tally import CHECK
+
+if TYPE_CHECKING:
+    from podium.active.planner import Planner
+
+__all__ = ["ENOUGH", "TELLING", "Summary", "summarise"]
+
+ENOUGH = 250  # check votes before scores may have intervals
+TELLING = 20  # answers before the share of mistakes is more than a guess made beforehand
+LEVEL_Z = 1.645  # 90 %
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Where the asking stands.
+
+    Attributes
+    ----------
+    items, questions, pairs, repeated, skipped : int
+        Answers, the distinct pairs they are on, answers to pairs that had one already, and pairs only skipped.
+    judges : int
+        How many have answered.
+    check_votes : int
+        Answered check pairs; `agreement` is the share of them that fits to the other answers predicted, with a 90 %
+        interval (None without check votes).
+    noise, close_calls : float or None
+        Estimated share of plain mistakes, and the width of the zone, in ranks, where answers waver; None before 20
+        answers.
+    cost : float
+        Estimated number of all n(n-1)/2 answers that contradict the order, with a 90 % interval.
+    spread : float
+        Nine in ten items stand within so many ranks of their true one.
+    width : float
+        Ranks that a typical band covers beside the item's own.
+    stable : bool
+        The stop signal: a typical band covers at most 15 % of the list, or no answer contradicts another and together
+        they imply the whole order. With goal ("top", k), of the items that may be among the first k. Never given
+        before 20 answers, nor while `turning`.
+    turning : bool
+        Far pairs contradict the order much more often than near ones, as on a circle: where it begins is arbitrary.
+    finished : bool
+        No useful pair is left to ask, whether stable or not.
+    until_stable : int
+        About how many more questions `stable` takes.
+    """
+
+    items: int
+    questions: int
+    pairs: int
+    repeated: int
+    skipped: int
+    judges: int
+    check_votes: int
+    agreement: float | None
+    agreement_interval: tuple[float, float] | None
+    noise: float | None
+    close_calls: float | None
+    cost: float
+    cost_interval: tuple[float, float] | None
+    spread: float
+    width: float
+    stable: bool
+    turning: bool
+    finished: bool
+    until_stable: int
+
+    def __str__(self) -> str:
+        lines = [f"{self.items} items, {self.questions} questions ({self.questions / self.items:.1f} an item)"]
+        details = {"skipped": self.skipped, "asked again": self.repeated}
+        if any(details.values()):
+            lines.append(", ".join(f"{count} {what}" for what, count in details.items() if count))
+        if self.agreement is not None and self.agreement_interval is not None:
+            low, high = self.agreement_interval
+            lines.append(f"agreement on check pairs {self.agreement:.0%} ({low:.0%} to {high:.0%}, {self.check_votes})")
+        mistakes = "mistakes: too few answers to tell" if self.noise is None else f"mistakes about {self.noise:.1%}"
+        lines.append(f"{mistakes}; nine in ten items within {self.spread:.0f} ranks")
+        if self.turning:
+            lines.append("far pairs contradict the order, as on a circle: where it begins is arbitrary")
+        lines.append(self._signal())
+        return "\n".join(lines)
+
+    def _signal(self) -> str:
+        if self.stable:
+            return "stable: more questions would change little"
+        if self.finished:
+            return "not stable, but no useful pair is left to ask"
+        return f"not stable yet: about {self.until_stable} more questions"
+
+
+def summarise(planner: Planner) -> Summary:
+    """Put the state of a planner in numbers."""
+    n, tally = planner.n, planner.tally
+    off = planner.half_widths()
+    lower, upper = planner.bands()
+    weight = np.ones(n) if planner.top is None else _head(planner, off)
+    width = float(np.average(upper - lower, weights=weight))
+    turning = bool(len(tally)) and not planner.settled and planner.models.turning
+    narrow = planner.settled or width <= TYPICAL * (n - 1)
+    stable = len(tally) >= TELLING and not turning and narrow
+    share = _check_share(planner)
+    known = len(tally) >= TELLING and not planner.settled
+    floor = planner.models.places.floor if known else 0.0
+    contradicted = _contradicted(planner)
+    wrong = 1.0 - share[0] if share else floor
+    rest = n * (n - 1) // 2 - len(tally.keys)
+    return Summary(
+        items=n,
+        questions=len(tally) + len(tally.skipped_low),
+        pairs=len(tally.keys),
+        repeated=len(tally) - len(tally.keys),
+        skipped=len(tally.asked_keys) - len(tally.keys),
+        judges=len(np.unique(tally.judge)),
+        check_votes=int(np.count_nonzero(tally.kind == CHECK)),
+        agreement=share[0] if share else None,
+        agreement_interval=share[1:] if share else None,
+        noise=floor if known else (0.0 if planner.settled and len(tally) >= TELLING else None),
+        close_calls=planner.models.places.scale if known else None,
+        cost=contradicted + rest * wrong,
+        cost_interval=(contradicted + rest * (1 - share[2]), contradicted + rest * (1 - share[1])) if share else None,
+        spread=float(np.quantile(off, 0.9)),
+        width=width,
+        stable=stable,
+        turning=turning,
+        finished=planner.finished,
+        until_stable=0 if stable else _until_stable(planner, off, weight, floor),
+    )
+
+
+def _head(planner: Planner, off: np.ndarray) -> np.ndarray:
+    rank = np.argsort(planner.order())
+    assert planner.top is not None
+    return head_chance(rank, off / 2.0, planner.top) + 1e-9
+
+
+def _contradicted(planner: Planner) -> float:
+    """Pairs whose answer, the mean of several, contradicts the order."""
+    tally = planner.tally
+    if not len(tally):
+        return 0.0
+    rank = np.argsort(planner.order())
+    points, total = tally.sums()
+    ahead = rank[tally.pair_low] < rank[tally.pair_high]
+    return float(np.where(ahead, 1.0 - points / total, points / total).sum())
+
+
+def _check_share(planner: Planner) -> tuple[float, float, float] | None:
+    """The share of check votes that fits to other pairs predicted, with its 90 % score interval."""
+    tally = planner.tally
+    checks = tally.kind == CHECK
+    if not checks.any():
+        return None
+    predicted = planner.models.held_out_chances()[checks] > 0.5
+    hits = np.where(predicted, tally.value[checks], 1.0 - tally.value[checks])
+    count, share, z2 = len(hits), float(hits.mean()), LEVEL_Z**2
+    centre = (share + z2 / (2 * count)) / (1 + z2 / count)
+    half = LEVEL_Z * np.sqrt(share * (1 - share) / count + z2 / (4 * count**2)) / (1 + z2 / count)
+    return share, float(centre - half), float(centre + half)
+
+
+def _until_stable(planner: Planner, off: np.ndarray, weight: np.ndarray, floor: float) -> int:
+    """A question carries 1 - H(floor) bits and about half of them count; a bit halves the spread of one item."""
+    n = planner.n
+    floor = min(max(floor, 0.003), 0.45)
+    bits = 1.0 + floor * np.log2(floor) + (1 - floor) * np.log2(1 - floor)
+    typical = 2.0 * float(np.average(off, weights=weight))
+    halvings = max(0.1, float(np.log2(typical / (TYPICAL * (n - 1)))))
+    return int(np.ceil(float(weight.sum()) * 1.7 / bits * halvings))
