@@ -21,11 +21,11 @@ def run(tmp_path, monkeypatch):
     return lambda *args: CliRunner().invoke(check, [*args, "--replicates", "99"])
 
 
-def test_circles_are_marked(run):
+def test_cycles_are_marked(run):
     done = run("circle.csv")
     assert done.exit_code == 0
-    assert "! Transitivity: 100 % of the evidence goes in circles" in done.stdout
-    assert "60 votes on 3 items, 99 simulations" in done.stderr
+    assert "! Transitivity: 100 % of what the votes say is cyclic" in done.stdout
+    assert "60 votes on 3 items, 99 redraws" in done.stderr
 
 
 def test_strict_fails_where_something_deserves_a_look_only(run):

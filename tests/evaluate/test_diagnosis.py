@@ -60,11 +60,11 @@ def test_the_cyclic_share_is_that_of_dense_least_squares():
     assert found.cyclic.value == pytest.approx(share_of_rest, rel=1e-6)
 
 
-def test_rock_paper_scissors_is_all_circles():
+def test_rock_paper_scissors_is_all_cyclic():
     found = diagnose(Comparisons.from_pairs([("r", "s"), ("s", "p"), ("p", "r")] * 20), replicates=99)
     assert found.cyclic.value == pytest.approx(1)
     assert found.cyclic.p_value == pytest.approx(0.01)
-    assert any(finding.concern and "circles" in finding.text for finding in found.findings())
+    assert any(finding.concern and "cyclic" in finding.text for finding in found.findings())
 
 
 @pytest.mark.parametrize("ties", [False, True])

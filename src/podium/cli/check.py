@@ -18,7 +18,7 @@ __all__ = ["check"]
 @click.command()
 @votes_argument
 @click.option(
-    "--replicates", type=click.IntRange(1), default=199, show_default=True, help="Simulations behind p-values."
+    "--replicates", type=click.IntRange(1), default=199, show_default=True, help="Redraws behind the p-values."
 )
 @click.option(
     "--pairs", type=click.IntRange(0), default=5, show_default=True, help="Pairs that fit least, to be listed."
@@ -28,9 +28,10 @@ __all__ = ["check"]
 @output_options("table", "json")
 @column_options
 def check(votes: tuple[str, ...], out: Output, **given: Any) -> None:
-    """Check the fit of VOTES: pairs that fit least, over-dispersion, circles, reliability, influence.
+    """Check the fit of VOTES: pairs that fit least, over-dispersion, cycles, reliability, influence.
 
-    P-values come from votes simulated on the same pairs. What is marked ! deserves a look before a ranking is shown.
+    P-values come from redrawn votes: same pairs, same wins of every item. What is marked ! deserves a look before a
+    ranking is shown.
     """
     columns = chosen_columns(given)
     from podium.data.files import read_comparisons
@@ -51,6 +52,6 @@ def check(votes: tuple[str, ...], out: Output, **given: Any) -> None:
                 f"{one_line(row['against'])}, expected {row['expected']:,.3g} ({row['residual']:.1f} sd)"
             )
     out.write_text(text)
-    say(f"{votes_on_items(comparisons)}, {counted(given['replicates'], 'simulation')}")
+    say(f"{votes_on_items(comparisons)}, {counted(given['replicates'], 'redraw')}")
     if given["strict"] and found.concerns:
         sys.exit(1)

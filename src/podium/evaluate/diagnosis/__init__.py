@@ -1,8 +1,9 @@
 """Diagnosis: do the votes look like the model that ranks them, and does the ranking hang on a few of them?
 
-The model is that of the leaderboard: its ties, side effect, covariates and penalty. What chance alone would give is
-found by simulation: votes are redrawn from the fitted model on the same pairs, refitted, and measured in the same way
-(a parametric bootstrap), so that thin pairs, estimated scores and ties are all allowed for.
+The model is that of the leaderboard: its ties, side effect, covariates and penalty. What chance alone gives is found
+by redrawing the votes. Counted votes are redrawn with everybody's wins kept, which makes the p-values exact from the
+first vote on (`exact`). Votes with weights or covariates are drawn from scores that few votes pull together
+(`l2="auto"`), and the model is fitted again to each redraw (a parametric bootstrap).
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def diagnose(
         Of the model's fit, where it was given any.
     shown : items among which a leader is named, all unless given
     replicates : int
-        Simulations behind the p-values; the smallest possible one is 1 / (replicates + 1).
+        Redraws behind the p-values; the smallest possible one is 1 / (replicates + 1).
     splits : int
         Random halvings behind the reliability.
     influence : bool
@@ -73,7 +74,7 @@ def diagnose(
         model = quietly(BradleyTerry(), votes)
     expected = model if isinstance(model, BradleyTerry) else quietly(BradleyTerry(), votes)
     fit = Fit(Table.of(votes, expected.side_effect), Model.of(expected))
-    tests = fit.tests(replicates, rng)
+    tests = fit.tests(replicates, rng, None if fit.table.countable else _shrunken(expected, votes))
     ranking = model.ranking_
     refit = refitting(model, ranking.items, features, id)
     named = np.array([shown is None or item in shown for item in ranking.items])
@@ -88,3 +89,9 @@ def diagnose(
         tried=moved.tried if moved else {},
         against=None if expected is model else "Bradley-Terry",
     )
+
+
+def _shrunken(model: BradleyTerry, votes: Comparisons) -> Model:
+    """The model with a penalty from the votes: scores about as far apart as the true ones, however few the votes."""
+    settings = {name: getattr(model, name) for name in ("ties", "side_effect")}
+    return Model.of(quietly(BradleyTerry(l2="auto", **settings), votes))

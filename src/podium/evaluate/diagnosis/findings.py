@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Diagnosis", "Finding"]
 
-ALARM = 0.05  # a p-value below is a concern
-RELIABLE = 0.7  # a reliability below is a concern
+MIN_RELIABILITY = 0.7  # less is a concern
 
 
 @dataclass(frozen=True)
@@ -38,8 +37,8 @@ class Diagnosis:
     ----------
     residuals : frame with item, against, votes, won, expected, residual (in standard deviations); the largest first
     largest : Test of the largest residual
-    dispersion : Test of Σ residual² / degrees of freedom; 1 when votes vary as the model expects
-    cyclic : Test of the share of the evidence that no scores could explain (the HodgeRank residual)
+    dispersion : Test of Σ residual² / degrees of freedom, about 1 when many votes vary as the model expects
+    cyclic : Test of the share of what the votes say that no scores could explain (the HodgeRank residual)
     reliability : Reliability, or None with too few votes
     influence : frame with kind, dropped, votes, leader, moved, rank_before, rank_after, shift, swaps; strongest first
     replicates : how many times votes were simulated
@@ -70,7 +69,7 @@ class Diagnosis:
 
     def _fit(self) -> Iterator[Finding]:
         if np.isnan(self.dispersion.value):
-            text = "The pairs form no circle, so that scores fit them all exactly: there is nothing to test."
+            text = "No pairs form a cycle, so scores fit them all exactly: there is nothing to test."
             yield Finding("Fit", text, concern=False)
             return
         worst = self.residuals.row(0, named=True)
@@ -79,18 +78,19 @@ class Diagnosis:
             f"{one_line(worst['against'])}, expected "
             f"{worst['expected']:,.3g}: {_chance(self.largest)}."
         )
-        yield Finding("Largest residual", text, self.largest.p_value < ALARM)
-        text = f"Votes vary {self.dispersion.value:.3g} times as much as the model expects: {_chance(self.dispersion)}."
-        if concern := self.dispersion.p_value < ALARM:
+        yield Finding("Largest residual", text, self.largest.significant)
+        ratio = self.dispersion.value / self.dispersion.expected if self.dispersion.expected > 0 else 1.0
+        text = f"Results vary {ratio:.3g} times as much as by chance: {_chance(self.dispersion)}."
+        if self.dispersion.significant:
             text += " Intervals are too narrow; errors clustered by judge, or a bootstrap of judges, may mend them."
-        yield Finding("Over-dispersion", text, concern)
+        yield Finding("Over-dispersion", text, self.dispersion.significant)
         text = (
-            f"{100 * self.cyclic.value:.3g} % of the evidence goes in circles, {100 * self.cyclic.expected:.3g} % is "
-            f"expected: {_chance(self.cyclic)}."
+            f"{100 * self.cyclic.value:.3g} % of what the votes say is cyclic, {100 * self.cyclic.expected:.3g} % is "
+            f"expected by chance: {_chance(self.cyclic)}."
         )
-        if concern := self.cyclic.p_value < ALARM:
+        if self.cyclic.significant:
             text += " No single ranking can explain these votes; there may be several kinds of judges or questions."
-        yield Finding("Transitivity", text, concern)
+        yield Finding("Transitivity", text, self.cyclic.significant)
 
     def _steadiness(self) -> Iterator[Finding]:
         if self.reliability is not None:
@@ -147,10 +147,10 @@ def _reliability(r: Reliability) -> Finding:
         text = f"{halves}: no agreement, so the scores are noise as far as these votes tell; {alike}."
         return Finding("Split-half reliability", text, concern=True)
     text = f"{halves}, which means {r.full:.2f} for all votes; {alike}."
-    return Finding("Split-half reliability", text, r.full < RELIABLE)
+    return Finding("Split-half reliability", text, r.full < MIN_RELIABILITY)
 
 
 def _chance(test: Test) -> str:
-    if test.p_value < ALARM:
-        return f"chance would give as much in {test.p_value:.1%} of cases"
-    return f"no more than chance gives (p = {test.p_value:.2f})"
+    if test.significant:
+        return f"chance gives as much in {test.p_value:.1%} of cases"
+    return f"within chance (p = {test.p_value:.2f})" if test.enough else "too few votes to tell"

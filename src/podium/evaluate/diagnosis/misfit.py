@@ -1,4 +1,4 @@
-"""Misfit: how far the votes are from one scale of scores, against what chance alone would give."""
+"""Misfit: how far the votes are from one scale of scores, against what chance alone gives."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.pairs import Adjacency, Pairs
+from podium.evaluate.diagnosis.exact import ExactRedraws
 from podium.evaluate.diagnosis.table import Model, Table
 from podium.pairwise._fit.solvers import LinearSolver, Rows
 from podium.text import storable
@@ -16,31 +17,43 @@ from podium.text import storable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Fit", "Test"]
+__all__ = ["SIGNIFICANCE", "Fit", "Test"]
 
 Floats = NDArray[np.float64]
+
+SIGNIFICANCE = 0.05  # a p-value below is a concern
+MIN_CHANGES = 10  # moves of a redraw that must change the votes, or it is too much like them to tell anything
 
 
 @dataclass(frozen=True)
 class Test:
-    """A measure of misfit, what chance gives on average, and how often chance gives as much."""
+    """A measure of misfit, what chance gives on average, and how often chance gives as much.
+
+    `enough` is false where no outcome of these votes could have a p-value below 0.05: too few votes to tell.
+    """
 
     value: float
     expected: float
     p_value: float
+    enough: bool = True
 
     __test__ = False  # not a test of ours, whatever pytest thinks
+
+    @property
+    def significant(self) -> bool:
+        """Whether chance gives as much in less than 5 % of cases."""
+        return self.p_value < SIGNIFICANCE
 
 
 class Fit:
     """A table under a model: how far each pair is from what the model expects of it."""
 
-    def __init__(self, table: Table, model: Model, circles: Circles | None = None) -> None:
+    def __init__(self, table: Table, model: Model, cycles: Cycles | None = None) -> None:
         self.table, self.model = table, model
-        self.circles = circles or Circles(table)
+        self.cycles = cycles or Cycles(table)
         self.win, self.tie = model.chances(table)
         expected = self.win + self.tie / 2
-        spread = expected * (1.0 - expected)
+        without_ties = expected * (1.0 - expected)
         variance = self.win + self.tie / 4 - expected**2
         if model.log_nu is None:
             # Ties are half a win each: with chance 2·tied·min(p, 1 − p) the expected points stay p whatever `tied` is.
@@ -49,18 +62,52 @@ class Fit:
             tied = min(1.0, float(table.ties.sum()) / possible) if possible > 0 else 0.0
             self.tie = 2.0 * tied * rare
             self.win = np.clip(expected - self.tie / 2.0, 0.0, 1.0)
-            variance = spread - 0.5 * tied * rare
-        variance = np.maximum(variance, 0.01 * spread)
-        self.votes, self.won = table.by_pair(table.total), table.by_pair(table.points, table.total - table.points)
+            variance = without_ties - 0.5 * tied * rare
+        variance = np.maximum(variance, 0.01 * without_ties)
+        self.votes = table.by_pair(table.total)
         self.expected = table.by_pair(table.total * expected, table.total * (1.0 - expected))
-        self.residual = (self.won - self.expected) / np.sqrt(np.maximum(table.by_pair(table.squares * variance), 1e-12))
+        self.std_error = np.sqrt(np.maximum(table.by_pair(table.squares * variance), 1e-12))
+        self.won = self._won(table)
+        self.residual = (self.won - self.expected) / self.std_error
 
-    def measures(self) -> tuple[float, float, float, float]:
-        """Largest residual, dispersion, cyclic evidence, and its share of all."""
-        dispersion = float(self.residual @ self.residual) / self.circles.freedom if self.circles.freedom else np.nan
-        return float(np.max(np.abs(self.residual))), dispersion, *self.circles.measure(self.table)
+    def _won(self, table: Table) -> Floats:
+        """Points of the first item of each pair."""
+        return self.table.by_pair(table.points, table.total - table.points)
 
-    def redrawn(self, rng: np.random.Generator) -> Table:
+    def measures(self, table: Table | None = None) -> tuple[float, float, float, float]:
+        """Largest residual, dispersion, cyclic sum of squares and its share; of other votes with the same chances."""
+        votes = table or self.table
+        residual = (self._won(votes) - self.expected) / self.std_error
+        freedom = self.cycles.freedom
+        dispersion = float(residual @ residual) / freedom if freedom else np.nan
+        return float(np.max(np.abs(residual))), dispersion, *self.cycles.measure(votes)
+
+    def tests(self, replicates: int, rng: np.random.Generator, chances: Model | None = None) -> tuple[Test, Test, Test]:
+        """Each measure against the same measure of redrawn votes: largest residual, dispersion, cycles.
+
+        Redraws keep everybody's wins where votes are counted and have no covariates: the tests are then exact. Else
+        votes are drawn from the model `chances` (this one unless given) and the model is fitted again to each redraw.
+        """
+        measured = np.array(self.measures())
+        freely = True  # whether redraws differ enough from the votes
+        if self.table.countable:
+            redraws = ExactRedraws(self.table, keep_sides=self.table.design is not None)
+            drawn = np.array([self.measures(table) for table in redraws.draw(replicates, rng)])
+            freely = redraws.moved >= MIN_CHANGES * redraws.redraws
+        else:
+            source = self if chances is None else Fit(self.table, chances, self.cycles)
+            drawn = np.array([self._refitted(source.drawn(rng)).measures() for _ in range(replicates)])
+        p_values = _shares(drawn, measured)
+        smallest = _shares(drawn, np.maximum(measured, drawn.max(axis=0)))  # that any outcome could have had
+        enough = freely & (smallest <= max(SIGNIFICANCE, 1.0 / (1.0 + replicates)))
+        mean = drawn.mean(axis=0)
+        largest, dispersion, squares, share = (
+            Test(float(value), float(usual), float(p), bool(known) or bool(p < SIGNIFICANCE))
+            for value, usual, p, known in zip(measured, mean, p_values, enough, strict=True)
+        )
+        return largest, dispersion, replace(share, p_value=squares.p_value, enough=squares.enough)
+
+    def drawn(self, rng: np.random.Generator) -> Table:
         """Votes on the same rows, drawn from the model; weighted ones as the equal votes they are worth."""
         t = self.table
         number = np.maximum(np.rint(t.total**2 / t.squares), 1.0).astype(np.int64)
@@ -69,23 +116,12 @@ class Fit:
         ties = rng.binomial(number - wins, np.clip(self.tie / np.maximum(1.0 - self.win, 1e-300), 0.0, 1.0))
         return replace(t, wins=size * wins, ties=size * ties, losses=size * (number - wins - ties))
 
-    def refitted(self, table: Table) -> Fit:
+    def _refitted(self, table: Table) -> Fit:
         """The same model, fitted to other votes on the same rows."""
-        return Fit(table, self.model.refitted(table), self.circles)
-
-    def tests(self, replicates: int, rng: np.random.Generator) -> tuple[Test, Test, Test]:
-        """Each measure against the same measure of redrawn votes."""
-        found = np.array(self.measures())
-        drawn = np.array([self.refitted(self.redrawn(rng)).measures() for _ in range(replicates)])
-        # Equal in exact arithmetic must count as equal.
-        more = (drawn >= found - 1e-9 * np.abs(found)).sum(axis=0)
-        p_values = (1.0 + more) / (1.0 + replicates)
-        mean = drawn.mean(axis=0)
-        largest, dispersion, _, cyclic = (Test(*map(float, each)) for each in zip(found, mean, p_values, strict=True))
-        return largest, dispersion, replace(cyclic, p_value=float(p_values[2]))
+        return Fit(table, self.model.refitted(table), self.cycles)
 
     def residual_frame(self, items: Any, most: int = 50) -> pl.DataFrame:
-        """The pairs furthest from the scores, told from the side of the item that won more than expected."""
+        """The pairs furthest from the scores, seen from the item that won more than expected."""
         import polars as pl
 
         first, second, *_ = self.table.pair
@@ -101,15 +137,16 @@ class Fit:
         return pl.DataFrame(rows, ["item", "against", "votes", "won", "expected", "residual"], orient="row")
 
 
-class Circles:
-    """The share of pairwise evidence that goes in circles: Jiang, Lim, Yao and Ye (2011), HodgeRank.
+class Cycles:
+    """The share of what the votes say that is cyclic: Jiang, Lim, Yao and Ye (2011), HodgeRank.
 
     Each pair's mean outcome y (from −1 to 1) is fitted by differences of scores in weighted least squares. What is
-    left, Σ w (y − fit)², is the evidence that goes in circles; over Σ w y² it is 0 when one ranking explains everything
-    and 1 for rock, paper, scissors. The share is easy to read; the sum is what tells circles from chance.
+    left, Σ w (y − fit)², is cyclic; over Σ w y² it is 0 when one ranking explains everything and 1 for rock, paper,
+    scissors. The share is easy to read; the sum is what tells cycles from chance.
     """
 
     def __init__(self, table: Table) -> None:
+        self.table = table
         first, second, *_ = table.pair
         self.weight = np.maximum(table.by_pair(table.total), 1e-300)
         rows = Rows(table.n, first, second)
@@ -120,14 +157,22 @@ class Circles:
         self.freedom = len(first) - (table.n - groups)
 
     def measure(self, table: Table) -> tuple[float, float]:
-        """Cyclic evidence of a table with the same pairs and totals, and its share of all evidence."""
+        """Cyclic sum of squares of a table with the same pairs and totals, and its share of all."""
         if not self.freedom:
             return 0.0, 0.0
-        first, second, *_ = table.pair
-        flow = table.by_pair(table.wins - table.losses, table.losses - table.wins)
+        first, second, *_ = self.table.pair
+        flow = self.table.by_pair(table.wins - table.losses, table.losses - table.wins)
         mean, n = flow / self.weight, table.n
         net: Floats = np.bincount(first, flow, n).astype(np.float64) - np.bincount(second, flow, n)
         scores = self.solve(net)
         rest = mean - (scores[first] - scores[second])
-        circles, whole = float(self.weight @ rest**2), float(self.weight @ mean**2)
-        return circles, circles / whole if whole > 0 else 0.0
+        cyclic, whole = float(self.weight @ rest**2), float(self.weight @ mean**2)
+        return cyclic, cyclic / whole if whole > 0 else 0.0
+
+
+def _shares(drawn: Floats, measured: Floats) -> Floats:
+    """P-values: the share of redraws that reach each measure, the votes themselves counted among them."""
+    # Equal in exact arithmetic must count as equal.
+    reached = (drawn >= measured - 1e-9 * np.abs(measured)).sum(axis=0)
+    shares: Floats = (1.0 + reached) / (1.0 + len(drawn))
+    return shares

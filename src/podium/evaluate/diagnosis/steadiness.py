@@ -24,9 +24,9 @@ __all__ = ["Influence", "Reliability", "influence", "influence_frame", "reliabil
 
 Floats = NDArray[np.float64]
 
-MOST = 50  # items and judges whose influence is tried: those with the most votes
-FEWEST = 10  # of them, however many votes there are
-ROWS = 5_000_000  # votes that all these refits may look at together
+MAX_DROPPED = 50  # items and judges whose influence is tried: those with the most votes
+MIN_DROPPED = 10  # of them, however many votes there are
+MAX_REFIT_ROWS = 5_000_000  # votes that all these refits may look at together
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def influence(
     made = Influence([], {})
 
     def without(kind: str, busiest: NDArray[np.intp], labels: Sequence[Hashable], size: Floats, rest: Any) -> None:
-        most = max(FEWEST, min(MOST, int(ROWS / len(votes.left))))
+        most = max(MIN_DROPPED, min(MAX_DROPPED, int(MAX_REFIT_ROWS / len(votes.left))))
         tried = [k for k in busiest[:most].tolist() if size[k] > 0]
         for k in tried:
             part = rest(k)

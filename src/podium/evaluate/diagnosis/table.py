@@ -19,7 +19,7 @@ __all__ = ["Model", "Table"]
 
 Floats = NDArray[np.float64]
 
-LEAST = 1e-6  # penalty of a refit: redrawn votes may have no finite optimum where the votes themselves had one
+MIN_PENALTY = 1e-6  # penalty of a refit: redrawn votes may have no finite optimum where the votes themselves had one
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,19 +64,27 @@ class Table:
         """What the left item took, a tie counting half."""
         return self.wins + 0.5 * self.ties
 
+    @property
+    def countable(self) -> bool:
+        """Whether all that is known of a vote is its pair, outcome and perhaps side: no weights, no covariates."""
+        if self.design is not None and not (self.design.shape[1] == 1 and (self.design == 1.0).all()):
+            return False
+        whole = all((each == np.rint(each)).all() for each in (self.wins, self.losses, self.ties))
+        return whole and np.allclose(self.squares, self.total, rtol=1e-9, atol=0.0)
+
     @cached_property
     def pair(self) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.intp], NDArray[np.bool_]]:
-        """The unordered pairs: their two items, the pair of each row, and whether the row tells it turned round."""
+        """The unordered pairs: their two items, the pair of each row, and whether the row has them turned round."""
         turned = self.left > self.right
         code = np.minimum(self.left, self.right).astype(np.int64) * self.n + np.maximum(self.left, self.right)
         unique, index = np.unique(code, return_inverse=True)
         return (unique // self.n).astype(np.int32), (unique % self.n).astype(np.int32), index, turned
 
     def by_pair(self, values: Any, turned: Any = None) -> Floats:
-        """Sums over the rows of each unordered pair; of `turned` where a row tells it the other way round."""
+        """Sums over the rows of each unordered pair; of `turned` where a row has them the other way round."""
         first, _, index, around = self.pair
-        told = values if turned is None else np.where(around, turned, values)
-        return np.bincount(index, told, len(first)).astype(np.float64)
+        seen = values if turned is None else np.where(around, turned, values)
+        return np.bincount(index, seen, len(first)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +102,7 @@ class Model:
         side = [model.side_effect_] if model.side_effect else []
         nu = model.tie_strength_
         scores = np.asarray(model.ranking_.scores, dtype=np.float64) / model.ranking_.unit
-        l2 = max(float(getattr(model, "l2_", model.l2)), LEAST)
+        l2 = max(float(getattr(model, "l2_", model.l2)), MIN_PENALTY)
         return cls(scores - scores.mean(), np.array([*model.coef_, *side]), float(np.log(nu)) if nu else None, l2)
 
     def margin(self, table: Table) -> Floats:
