@@ -316,3 +316,13 @@ def test_halves_that_contradict_each_other_have_no_reliability():
     assert found.reliability.full is None
     assert found.to_dict()["reliability"]["full"] is None
     assert any(each.concern and "no agreement" in each.text for each in found.findings())
+
+
+def test_residuals_and_tests_are_those_of_the_likelihood_whatever_the_penalty():
+    votes = drawn(8, 60, seed=9)
+    with thin_data():
+        plain, auto = (BradleyTerry(l2=l2).fit(votes) for l2 in (1e-3, "auto"))
+    mine, theirs = (diagnose(votes, model, replicates=19, influence=False) for model in (auto, plain))
+    assert mine.residuals.equals(theirs.residuals)
+    assert mine.dispersion == theirs.dispersion
+    assert mine.against is None

@@ -26,6 +26,8 @@ from podium.pairwise.bradley_terry import BradleyTerry
 
 __all__ = ["Diagnosis", "Finding", "History", "Reliability", "Test", "diagnose", "score_history"]
 
+LIKELIHOOD = 1e-3  # a penalty that keeps scores finite and moves nothing else
+
 
 def diagnose(
     comparisons: Comparisons,
@@ -47,7 +49,8 @@ def diagnose(
     model : a ranker fitted to them, or None for Bradley-Terry
         The leader, the reliability and the influence are those of this model, refitted with its settings. Residuals
         and p-values are too if it is a `BradleyTerry`; other rankers do not say how votes vary, and theirs are
-        measured against Bradley-Terry with the votes' covariates (`Diagnosis.against` says so).
+        measured against Bradley-Terry with the votes' covariates (`Diagnosis.against` says so). With `l2="auto"` they
+        are those of the likelihood.
     features, id
         Of the model's fit, where it was given any.
     shown : items among which a leader is named, all unless given
@@ -72,7 +75,9 @@ def diagnose(
     votes = comparisons
     if model is None:
         model = quietly(BradleyTerry(), votes)
-    expected = model if isinstance(model, BradleyTerry) else quietly(BradleyTerry(), votes)
+    expected = model if isinstance(model, BradleyTerry) else quietly(BradleyTerry(l2=LIKELIHOOD), votes)
+    if getattr(expected, "sd_", None) is not None:  # scores pulled together expect less of the good than they did
+        expected = quietly(BradleyTerry(l2=LIKELIHOOD, ties=expected.ties, side_effect=expected.side_effect), votes)
     fit = Fit(Table.of(votes, expected.side_effect), Model.of(expected))
     tests = fit.tests(replicates, rng, None if fit.table.countable else _shrunken(expected, votes))
     ranking = model.ranking_
@@ -87,7 +92,7 @@ def diagnose(
         replicates=replicates,
         leader=next(item for item in ranking.order if shown is None or item in shown),
         tried=moved.tried if moved else {},
-        against=None if expected is model else "Bradley-Terry",
+        against=None if isinstance(model, BradleyTerry) else "Bradley-Terry",
     )
 
 
