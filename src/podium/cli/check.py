@@ -8,43 +8,61 @@ from typing import Any
 
 import click
 
-from podium.cli.options import chosen_columns, column_options, output_options, seed_option, votes_argument
+from podium.cli.help import GroupedCommand, option
+from podium.cli.options import Columns, column_options, output_options, seed_option, votes_argument
 from podium.cli.output import Output, counted, say, votes_on_items
 from podium.text import one_line
 
 __all__ = ["check"]
 
 
-@click.command()
+EXAMPLES = (
+    ("podium check votes.csv", "what deserves a look before a ranking is shown"),
+    ("podium check votes.csv --strict", "the same in a script, where exit code 1 stops it"),
+)
+
+
+@click.command(cls=GroupedCommand, examples=EXAMPLES)
 @votes_argument
-@click.option(
-    "--replicates", type=click.IntRange(1), default=199, show_default=True, help="Redraws behind the p-values."
-)
-@click.option(
-    "--pairs", type=click.IntRange(0), default=5, show_default=True, help="Pairs that fit least, to be listed."
-)
-@seed_option("the simulations and the random halves")
-@click.option("--strict", is_flag=True, help="Exit with 1 when something deserves a look.")
-@output_options("table", "json")
 @column_options
-def check(votes: tuple[str, ...], out: Output, **given: Any) -> None:
+@option(
+    "Model",
+    "--replicates",
+    type=click.IntRange(1),
+    default=199,
+    show_default=True,
+    help="Redraw the votes this often for the p-values.",
+)
+@seed_option("the redraws and the random halves")
+@option(
+    "Output",
+    "--pairs",
+    type=click.IntRange(0),
+    default=5,
+    show_default=True,
+    help="List this many of the pairs that fit least.",
+)
+@option("Output", "--strict", is_flag=True, help="Exit with 1 when something deserves a look.")
+@output_options("table", "json")
+def check(
+    votes: tuple[str, ...], out: Output, columns: Columns, replicates: int, seed: int, pairs: int, strict: bool
+) -> None:
     """Check the fit of VOTES: pairs that fit least, over-dispersion, cycles, reliability, influence.
 
     P-values come from redrawn votes: same pairs, same wins of every item. What is marked ! deserves a look before a
     ranking is shown.
     """
-    columns = chosen_columns(given)
     from podium.data.files import read_comparisons
     from podium.evaluate.diagnosis import diagnose
 
     source: Any = list(votes) if len(votes) > 1 else votes[0]
-    comparisons = read_comparisons(source, **columns, keep="counts")
-    found = diagnose(comparisons, replicates=given["replicates"], seed=given["seed"])
+    comparisons = read_comparisons(source, **columns.arguments(), keep="counts")
+    diagnosis = diagnose(comparisons, replicates=replicates, seed=seed)
     if out.form == "json":
-        text = json.dumps(found.to_dict(), indent=1, ensure_ascii=False)
+        text = json.dumps(diagnosis.to_dict(), indent=1, ensure_ascii=False)
     else:
-        text = "\n".join(f"{'!' if each.concern else ' '} {each.name}: {each.text}" for each in found.findings())
-        rows = found.residuals.head(given["pairs"]).to_dicts()
+        text = "\n".join(f"{'!' if each.concern else ' '} {each.name}: {each.text}" for each in diagnosis.findings())
+        rows = diagnosis.residuals.head(pairs).to_dicts()
         text += "\n\nPairs that fit least:" if rows else ""
         for row in rows:
             text += (
@@ -52,6 +70,6 @@ def check(votes: tuple[str, ...], out: Output, **given: Any) -> None:
                 f"{one_line(row['against'])}, expected {row['expected']:,.3g} ({row['residual']:.1f} sd)"
             )
     out.write_text(text)
-    say(f"{votes_on_items(comparisons)}, {counted(given['replicates'], 'redraw')}")
-    if given["strict"] and found.concerns:
+    say(f"{votes_on_items(comparisons)}, {counted(replicates, 'redraw')}")
+    if strict and diagnosis.concerns:
         sys.exit(1)

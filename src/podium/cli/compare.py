@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.features import given_features, maker, refuse_unused, table_options, words_without
+from podium.cli.features import Knowledge, knowledge_options, maker, refuse_unused, words_without
+from podium.cli.help import GroupedCommand, option
 from podium.cli.messages import worded
-from podium.cli.options import (
-    chosen_columns,
-    column_options,
-    output_options,
-    plot_option,
-    seed_option,
-    votes_argument,
-)
+from podium.cli.options import Columns, column_options, output_options, plot_option, seed_option, votes_argument
 from podium.cli.output import Output, counted, say
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.pairwise import METHODS
 from podium.text import aligned
 
@@ -29,51 +24,74 @@ if TYPE_CHECKING:
 __all__ = ["compare"]
 
 
-@click.command()
-@votes_argument
-@click.option(
-    "--method", "methods", multiple=True, type=click.Choice(list(METHODS)), help="Only these; may be given again."
+EXAMPLES = (
+    ("podium compare votes.csv", "which method predicts these votes best"),
+    ("podium compare votes.csv --method rabf --method bradley-terry --features items.csv", "whether features help"),
 )
-@click.option("--folds", type=click.IntRange(2), default=10, show_default=True, help="Parts the votes are dealt into.")
-@table_options
-@seed_option("the deal")
+
+
+@click.command(cls=GroupedCommand, examples=EXAMPLES)
+@votes_argument
+@column_options
+@knowledge_options
+@option(
+    "Model",
+    "--method",
+    "methods",
+    multiple=True,
+    type=click.Choice(list(METHODS)),
+    help="Compare only these methods; may be given again.",
+)
+@option(
+    "Model",
+    "--folds",
+    type=click.IntRange(2),
+    default=10,
+    show_default=True,
+    help="Deal the votes into this many parts.",
+)
+@seed_option("dealing the votes into folds")
 @plot_option("the calibration")
 @output_options()
-@column_options
-def compare(votes: tuple[str, ...], out: Output, **given: Any) -> None:
+def compare(
+    votes: tuple[str, ...],
+    out: Output,
+    columns: Columns,
+    known: Knowledge,
+    methods: tuple[str, ...],
+    folds: int,
+    seed: int,
+    plot: Path | None,
+) -> None:
     """Compare methods on VOTES by how well they predict held-out ones.
 
     Log loss and Brier score are better when smaller, accuracy when larger; ± is half a 95 % interval over the folds.
     "Worse" is the log loss above the best method's, fold by fold. "Calibration" is the mean distance between predicted
     and observed chances. Methods that use --features or --covariates are given them, the others do without.
     """
-    columns = chosen_columns(given)
     from podium.data.files import read_comparisons
     from podium.evaluate.assessment import assess, known_methods
     from podium.show import plots
 
-    features = given_features(given)
-    methods = list(given["methods"]) or known_methods(features=bool(features))
-    if given["methods"]:
-        for method in methods:
-            refuse_unused(method, given)
-    options = {name: given[name] for name in ("missing", "one_hot") if given[name] is not None}
-    makers = {name: maker(name, options if name == "rabf" else {}) for name in methods}
-    if given["covariates"]:
-        columns["covariates"] = [name.strip() for name in given["covariates"].split(",")]
+    features = known.arguments()
+    for method in methods:
+        refuse_unused(method, known)
+    chosen = list(methods) or known_methods(features=bool(features))
+    makers = {name: maker(name, known.treatment if name == "rabf" else {}) for name in chosen}
+    arguments = columns.arguments() | ({"covariates": list(known.covariates)} if known.covariates else {})
     source: Any = list(votes) if len(votes) > 1 else votes[0]
-    comparisons = read_comparisons(source, **columns, keep="rows")
-    _refuse_few(comparisons, given["folds"])
-    found = assess(comparisons, makers, **features, folds=given["folds"], seed=given["seed"])
-    frame = found.to_frame()
+    comparisons = read_comparisons(source, **arguments, keep="rows")
+    _refuse_few(comparisons, folds)
+    assessment = assess(comparisons, makers, **features, folds=folds, seed=seed)
+    frame = assessment.to_frame()
     out.write(frame, lambda: _table(frame))
-    if given["plot"]:
+    if plot:
         best = frame["method"].head(6).to_list()
-        plots.save(plots.calibration({name: found.curves[name] for name in best}), given["plot"])
-    say(f"{counted(found.votes, 'vote')} in {found.folds} folds")
-    for line in (line for name in methods for line in words_without(name, given)):
+        plots.save(plots.calibration({name: assessment.curves[name] for name in best}), plot)
+    say(f"{counted(assessment.votes, 'vote')} in {assessment.folds} folds")
+    for line in (line for name in chosen for line in words_without(name, known)):
         say(line)
-    for name, problem in found.problems.items():
+    for name, problem in assessment.problems.items():
         say(f"{name} was left out: {worded(problem)}")
 
 
@@ -83,8 +101,10 @@ def _refuse_few(votes: Comparisons, folds: int) -> None:
     what = counted(len(votes.groups), "ranking") if whole else counted(len(votes), "vote")
     most = len(votes.groups) if whole else len(votes) // 2
     if most < folds:
-        way = f"set --folds {most}" + (" or less" if most > 2 else "") if most > 1 else "gather more"
-        raise InputError(f"{what} cannot be dealt into {folds} folds; {way}")
+        few = f"{what} cannot be dealt into {folds} folds; "
+        if most < 2:
+            raise InputError(f"{few}gather more")
+        raise InputError(f"{few}set ", Option("folds", most), " or less" if most > 2 else "")
 
 
 def _table(frame: pl.DataFrame) -> str:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.options import chosen_columns, column_options, level_option, output_options
+from podium.cli.help import GroupedCommand, option
+from podium.cli.options import Columns, column_options, level_option, output_options
 from podium.cli.output import Output, counted, say
 from podium.errors import InputError, PodiumWarning
 from podium.text import aligned, number, one_line
@@ -30,14 +31,25 @@ SHOWN = 30
 OPTIONAL = ("std_error", "comparisons", "settings")  # columns of a leaderboard beside item and score
 
 
-@click.command()
+EXAMPLES = (
+    ("podium diff january.csv february.csv", "who moved between two leaderboards"),
+    ("podium diff old.podium new.podium --reference gpt-4", "two saved models, relative to one item"),
+)
+
+
+@click.command(cls=GroupedCommand, examples=EXAMPLES)
 @click.argument("first")
 @click.argument("second")
-@level_option("intervals, and of significance")
-@click.option("--reference", metavar="mean|weighted-mean|ITEM", help="What is held fixed.  [default: mean]")
-@output_options()
 @column_options
-def diff(first: str, second: str, out: Output, level: float, reference: str | None, **given: Any) -> None:
+@level_option("the intervals and of the tests")
+@option(
+    "Intervals",
+    "--reference",
+    metavar="mean|weighted-mean|ITEM",
+    help="Compare scores relative to this.  [default: mean]",
+)
+@output_options()
+def diff(first: str, second: str, out: Output, columns: Columns, level: float, reference: str | None) -> None:
     """Compare the leaderboards FIRST and SECOND: who moved, and what is more than chance.
 
     Each is a leaderboard written by `podium rank` (with the columns item and score), a saved model, or a file of votes,
@@ -47,25 +59,25 @@ def diff(first: str, second: str, out: Output, level: float, reference: str | No
     change marked * is significant for all items at once (Holm), if the two come from different votes. Leaderboards
     that were not fitted alike (method, ties, covariates, penalty, …) are compared by ranks alone.
     """
-    columns = chosen_columns(given)
+    named = columns.arguments()
     from podium.evaluate.differences import compare_rankings
 
     if first == second == "-":
-        raise click.UsageError("standard input can be read once only; name a file for one of the two")
+        raise InputError("standard input can be read once only; name a file for one of the two")
     sources = [_source(path) for path in (first, second)]
     known = [_standing(source) for source in sources]
-    if columns and not any(side is None for side in known):
-        raise click.UsageError("options about columns are for files of votes; both are leaderboards")
-    sides = [side or _ranked(source, columns) for side, source in zip(known, sources, strict=True)]
-    found = compare_rankings(sides[0], sides[1], reference)
-    frame = found.to_frame(level)
+    if named and not any(side is None for side in known):
+        raise InputError("options about columns are for files of votes, and both are leaderboards; drop them")
+    sides = [side or _ranked(source, named) for side, source in zip(known, sources, strict=True)]
+    changes = compare_rankings(sides[0], sides[1], reference)
+    frame = changes.to_frame(level)
     out.write(frame, lambda: _table(frame))
     if os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second):
         say(f"{first} and {second} are the same file")
     for path, side in zip((first, second), sides, strict=True):
         if side.settings is None:
             say(f"{path} does not say how it was fitted; it is taken to be in log-odds, and fitted as the other")
-    _remark(found, frame)
+    _remark(changes, frame)
 
 
 class _Piped(BytesIO):
@@ -146,7 +158,7 @@ def _leaderboard(source: str | _Piped, path: str) -> Standing | None:
         raise InputError(f"{path}: score, std_error and comparisons must be numbers") from problem
     if frame["item"].is_duplicated().any():
         twice = frame["item"].filter(frame["item"].is_duplicated())[0]
-        raise InputError(f"{path}: {twice!r} stands twice; is it one leaderboard, or several (--by)?")
+        raise InputError(f"{path}: {twice!r} appears twice; is it one leaderboard, or several (--by)?")
     if not np.isfinite(scores).all() or frame["score"].null_count():
         raise InputError(f"{path}: a score is missing or not finite; write the leaderboard anew with podium rank")
     settings = _settings(frame, path)
@@ -215,6 +227,6 @@ def _remark(found: Differences, frame: pl.DataFrame) -> None:
         if found.bounded:
             say("a table holds no covariances, so intervals are upper bounds; compare saved models for exact ones")
         many = int(frame["significant"].sum())
-        say(f"{counted(many, 'change')} {'is' if many == 1 else 'are'} more than chance (*), for all items at once")
+        say(f"{counted(many, 'change')} {'is' if many == 1 else 'are'} significant (*), for all items at once")
     else:
         say("no standard errors in one of them, so nothing can be called significant")

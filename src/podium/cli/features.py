@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.options import Command, Decorator, id_option
-from podium.pairwise import ranker
+from podium.cli.help import option
+from podium.cli.options import Penalty, gathered, id_option, split_names
+from podium.errors import InputError, Option
+from podium.pairwise import METHODS, ranker
 from podium.ranking.leaderboard import unit_word
 from podium.text import one_line
 
@@ -18,11 +21,12 @@ if TYPE_CHECKING:
     import numpy as np
 
 __all__ = [
-    "given_features",
+    "Knowledge",
+    "RankerOptions",
+    "knowledge_options",
     "maker",
-    "penalty_options",
+    "ranker_options",
     "refuse_unused",
-    "table_options",
     "words_about",
     "words_without",
 ]
@@ -30,48 +34,164 @@ __all__ = [
 SHOWN = 12  # coefficients, outliers and judges put into words
 
 
-def table_options(command: Command) -> Command:
-    """Add the options about what is known of items and votes: a table of features, covariates."""
-    options: list[Decorator] = [
-        click.option("--features", metavar="FILE", help="Table of item features, for --method rabf."),
-        id_option("the column of --features that holds every compared item"),
-        click.option("--missing", type=click.Choice(["error", "mean"]), help="What to do about missing features."),
-        click.option("--one-hot", is_flag=True, default=None, help="A column per value of text features."),
-        click.option("--covariates", metavar="NAMES", help="Columns of votes, comma-separated, to control for."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What is known beside who won: a table of item features, and covariates of each vote."""
+
+    features: str | None
+    id: str | None
+    missing: str | None
+    one_hot: bool | None
+    covariates: tuple[str, ...]
+
+    def arguments(self) -> dict[str, Any]:
+        """The table of features, if there is one, as `fit` takes it."""
+        if self.features is not None:
+            from podium.data.files import read_table
+
+            return {"features": read_table(self.features), "id": self.id}
+        for name in ("id", "missing", "one_hot"):
+            if getattr(self, name) is not None:
+                raise InputError(Option(name), " is about ", Option("features"), ", which is not given; drop it")
+        return {}
+
+    @property
+    def treatment(self) -> dict[str, Any]:
+        """How the ranker is to treat the features, where it was typed."""
+        return {name: value for name in ("missing", "one_hot") if (value := getattr(self, name)) is not None}
 
 
-def penalty_options(command: Command) -> Command:
-    """Add the options of a fit with features."""
-    options: list[Decorator] = [
-        click.option("--loss", type=click.Choice(["logistic", "squared"]), help="Of rabf: who won, or by how much."),
-        click.option("--flip-rate", type=float, help="Share of votes known to be the wrong way round."),
-        click.option(
-            "--flip-loss",
-            type=click.Choice(["lapse", "corrected"]),
-            help="How: by likelihood (default for who won), or the unbiased loss of the paper.",
-        ),
-        click.option("--feature-penalty", type=float, help="Of rabf; else chosen from the votes."),
-        click.option("--residual-penalty", type=float, help="Of rabf; else chosen from the votes."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+knowledge_options = gathered(
+    "known",
+    Knowledge,
+    option("Data", "--features", metavar="FILE", help="Read item features from this table, for --method rabf."),
+    id_option("the column of --features that holds every compared item"),
+    option(
+        "Data",
+        "--missing",
+        type=click.Choice(["error", "mean"]),
+        help="Refuse missing features, or replace them by the mean.",
+    ),
+    option("Data", "--one-hot", is_flag=True, default=None, help="Give each value of a text feature its own column."),
+    option(
+        "Data",
+        "--covariates",
+        metavar="NAMES",
+        callback=split_names,
+        help="Control for these columns of the votes (style control), separated by commas.",
+    ),
+)
 
 
-def given_features(given: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of `fit`: the table of features, if there is one."""
-    if given["features"] is not None:
-        from podium.data.files import read_table
+class _Anchor(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
+    """An item and the score it is to have."""
 
-        return {"features": read_table(given["features"]), "id": given["id"]}
-    for name in ("id", "missing", "one_hot"):
-        if given[name] is not None:
-            raise click.UsageError(f"--{name.replace('_', '-')} is about --features, which is not given")
-    return {}
+    name = "ITEM=SCORE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Divide at the last equals sign; an item may hold some."""
+        if isinstance(value, tuple):
+            return value
+        item, _, score = value.rpartition("=")
+        try:
+            anchor = (item, float(score))
+        except ValueError:
+            item = ""
+        return anchor if item else self.fail(f"{value!r} is not ITEM=SCORE", param, ctx)
+
+
+@dataclass(frozen=True, slots=True)
+class RankerOptions:
+    """The method, and its options where they were typed."""
+
+    method: str | None
+    l2: float | str | None
+    ties: str | None
+    side_effect: bool
+    scale: str | None
+    anchor: tuple[str, float] | None
+    loss: str | None
+    flip_rate: float | None
+    flip_loss: str | None
+    feature_penalty: float | None
+    residual_penalty: float | None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The options of the ranker itself."""
+        typed = {name: getattr(self, name) for name in self.__slots__ if name != "method"}
+        return {name: value for name, value in typed.items() if value is not None and value is not False}
+
+    def described(self, method: str, more: str | None) -> str:
+        """The method and what was chosen about it, for a page."""
+        words = [f"{name.replace('_', '-')}={value}" for name, value in self._shown()]
+        words += ["side-effect"] if self.side_effect else []
+        words += [more] if more else []
+        return f"{method} ({', '.join(words)})" if words else method
+
+    def _shown(self) -> list[tuple[str, Any]]:
+        anchor = None if self.anchor is None else f"{self.anchor[0]}={self.anchor[1]:g}"
+        shown = {"l2": self.l2, "ties": self.ties, "scale": self.scale, "anchor": anchor}
+        return [(name, value) for name, value in shown.items() if value is not None]
+
+
+ranker_options = gathered(
+    "fitting",
+    RankerOptions,
+    option(
+        "Model",
+        "--method",
+        type=click.Choice(list(METHODS)),
+        help="Rank by this method.  [default: bradley-terry; rabf with --features]",
+    ),
+    option(
+        "Model",
+        "--l2",
+        type=Penalty(),
+        help="Ridge penalty on the scores, or auto: chosen from the votes.  [default: 0.001]",
+    ),
+    option(
+        "Model",
+        "--ties",
+        type=click.Choice(["half", "davidson"]),
+        help="Count a tie as half a win for each, or model ties.  [default: half]",
+    ),
+    option(
+        "Model", "--side-effect", is_flag=True, help="Estimate the position bias (home advantage) of the left side."
+    ),
+    option(
+        "Model",
+        "--scale",
+        type=click.Choice(["log-odds", "elo"]),
+        help="Give scores in this unit.  [default: log-odds]",
+    ),
+    option("Model", "--anchor", type=_Anchor(), help="Shift all scores so that ITEM has SCORE."),
+    option(
+        "Model",
+        "--loss",
+        type=click.Choice(["logistic", "squared"]),
+        help="Fit rabf to who won (logistic), or by how much (squared).  [default: logistic]",
+    ),
+    option("Model", "--flip-rate", type=float, metavar="SHARE", help="Share of votes known to be the wrong way round."),
+    option(
+        "Model",
+        "--flip-loss",
+        type=click.Choice(["lapse", "corrected"]),
+        help="Correct for such votes by likelihood (default for who won), or by the paper's unbiased loss.",
+    ),
+    option(
+        "Model",
+        "--feature-penalty",
+        type=float,
+        help="Penalty on the features' weights in rabf.  [default: chosen from the votes]",
+    ),
+    option(
+        "Model",
+        "--residual-penalty",
+        type=float,
+        help="Penalty on what features do not explain in rabf.  [default: chosen from the votes]",
+    ),
+)
 
 
 def maker(method: str, options: dict[str, Any]) -> Callable[[], Any]:
@@ -80,22 +200,23 @@ def maker(method: str, options: dict[str, Any]) -> Callable[[], Any]:
     known = inspect.signature(cls).parameters
     for name in options:
         if name not in known:
-            raise click.UsageError(f"--{name.replace('_', '-')} does not apply to --method {method}")
+            raise InputError(Option(name), " does not apply to ", Option("method", method), "; drop it")
     return partial(cls, **options)
 
 
-def refuse_unused(method: str, given: dict[str, Any]) -> None:
+def refuse_unused(method: str, known: Knowledge) -> None:
     """A table or covariates that the method would not look at are a mistake worth telling."""
     cls = ranker(method)
-    if given["features"] is not None and not cls.uses.features:
-        raise click.UsageError(f"--features does not apply to --method {method}; use rabf")
-    if given["covariates"] is not None and not cls.uses.covariates:
-        raise click.UsageError(f"--covariates do not apply to --method {method}; use bradley-terry or rabf")
+    idle = Option("method", method)
+    if known.features is not None and not cls.uses.features:
+        raise InputError(Option("features"), " does not apply to ", idle, "; use rabf")
+    if known.covariates and not cls.uses.covariates:
+        raise InputError(Option("covariates"), " does not apply to ", idle, "; use bradley-terry or rabf")
 
 
-def words_without(method: str, given: dict[str, Any]) -> list[str]:
+def words_without(method: str, known: Knowledge) -> list[str]:
     """What a method made for features does without them."""
-    if given["features"] is not None or method != "rabf":
+    if known.features is not None or method != "rabf":
         return []
     return [f"{method} without --features: bradley-terry with a penalty chosen from the votes"]
 
@@ -124,8 +245,8 @@ def words_about(model: Any, level: float | None = 0.95) -> list[str]:
         lines.append(f"covariates, {unit_word(unit)} per unit")
         lines += _effects(model.covariate_names_, unit * model.coef_, unit * model.coef_std_errors_, level)
     if (error := model.side_effect_std_error_) is not None:
-        half = _half(unit * error, level, ".2g")
-        lines.append(f"advantage of the left side: {unit * model.side_effect_:+.3g}{half} {unit_word(unit)}")
+        effect, half = unit * model.side_effect_, _half(unit * error, level, ".2g")
+        lines.append(f"position bias, in favour of the left side: {effect:+.3g}{half} {unit_word(unit)}")
     if model.tie_strength_ is not None:
         chance = model.tie_strength_ / (2.0 + model.tie_strength_)
         lines.append(f"equals tie with chance {100 * chance:.1f} % (Davidson's ν = {model.tie_strength_:.3g})")

@@ -7,9 +7,10 @@ from typing import Any
 
 import click
 
+from podium.cli.help import GroupedCommand, Handler, option
 from podium.cli.options import ids_option, metric_options, model_option, output_options, save_option
 from podium.cli.output import Output, say
-from podium.errors import InputError
+from podium.errors import InputError, Option
 
 __all__ = ["label"]
 
@@ -26,34 +27,50 @@ def label() -> None:
     """
 
 
-def _examples(command: Any) -> Any:
-    for option in (
-        ids_option,
-        click.option(
-            "--labels", multiple=True, metavar="PATTERN", help="Label columns, as in 'tag_*'; may be given again."
-        ),
-        click.argument("table"),
-    ):
-        command = option(command)
-    return command
+def _examples(command: Handler) -> Handler:
+    words = "Take the columns of this pattern, such as 'tag_*', as labels; may be given again."
+    command = option("Data", "--labels", multiple=True, metavar="PATTERN", help=words)(ids_option(command))
+    return click.argument("table")(command)
 
 
-@label.command()
+FIT = (("podium label fit train.csv --labels 'tag_*' --id doc --save m.podium", "learn to rank the tag_ columns"),)
+PREDICT = (("podium label predict new.csv --id doc --model m.podium --top 5", "the five best labels of each row"),)
+EVALUATE = (("podium label evaluate test.csv --labels 'tag_*' --id doc --model m.podium", "how good the ranking is"),)
+
+
+@label.command(cls=GroupedCommand, examples=FIT)
 @_examples
 @save_option(required=True)
-@click.option("--loss", help="Ranking loss to train for, such as prec@5 or ndcg@10.  [default: sum@3]")
-@click.option("--C", "C", type=float, default=1.0, show_default=True, help="Inverse strength of the penalty.")
-@click.option(
+@option(
+    "Model", "--loss", metavar="NAME", help="Train for this ranking loss, such as prec@5 or ndcg@10.  [default: sum@3]"
+)
+@option("Model", "--C", "C", type=float, default=1.0, show_default=True, help="Inverse strength of the penalty.")
+@option(
+    "Model",
     "--surrogate",
     type=click.Choice(["univariate", "softmax", "softmax-normalised", "pairwise"]),
     default="univariate",
     show_default=True,
-    help="The other ones couple labels; pairwise can be better on small data.",
+    help="Minimise this loss in place of the ranking loss; pairwise can be better on small data.",
 )
-@click.option("--standardize/--no-standardize", default=True, show_default=True, help="Features to equal size.")
+@option(
+    "Model",
+    "--standardize/--no-standardize",
+    default=True,
+    show_default=True,
+    help="Bring the features to mean 0 and standard deviation 1.",
+)
 @output_options()
 def fit(
-    table: str, labels: tuple[str, ...], ids: tuple[str, ...], save: Path, loss: str | None, out: Output, **options: Any
+    table: str,
+    labels: tuple[str, ...],
+    ids: tuple[str, ...],
+    save: Path,
+    loss: str | None,
+    C: float,
+    surrogate: str,
+    standardize: bool,
+    out: Output,
 ) -> None:
     """Train a linear label ranker on TABLE and save it. Prints how much it was trained on."""
     import polars as pl
@@ -65,11 +82,11 @@ def fit(
     examples = read_examples(table, labels=labels, ids=ids)
     n, k = examples.Y.shape
     loss = _loss(loss, k)
-    ranker = LabelRanker(loss, **options).fit(examples.X, examples.Y)
+    ranker = LabelRanker(loss, C=C, surrogate=surrogate, standardize=standardize).fit(examples.X, examples.Y)
     ranker.labels_, ranker.columns_ = examples.labels, examples.features
     models.save(ranker, save)
-    found = {"examples": n, "features": examples.X.shape[1], "labels": k, "loss": loss, "exact": ranker.exact_}
-    out.write(pl.DataFrame({name: [value] for name, value in found.items()}))
+    summary = {"examples": n, "features": examples.X.shape[1], "labels": k, "loss": loss, "exact": ranker.exact_}
+    out.write(pl.DataFrame({name: [value] for name, value in summary.items()}))
     say(f"trained for {loss}, saved {save}")
     if not ranker.exact_:
         say(f"no target makes the ranking best for {loss} with this surrogate; take it as a good guess")
@@ -83,14 +100,14 @@ def _loss(given: str | None, labels: int) -> str:
         return f"sum@{min(3, labels)}"
     metric = parse(given)
     if metric.p is not None and metric.p > labels:
-        raise InputError(f"--loss {given}: there are only {labels} labels; use a cut-off up to {labels}")
+        raise InputError(Option("loss", given), f": there are only {labels} labels; use a cut-off up to {labels}")
     return given
 
 
-@label.command()
+@label.command(cls=GroupedCommand, examples=PREDICT)
 @_examples
 @model_option("podium label fit")
-@click.option("--top", type=click.IntRange(1), default=3, show_default=True, help="Labels per example.")
+@option("Output", "--top", type=click.IntRange(1), default=3, show_default=True, help="Write this many labels a row.")
 @output_options(default="csv")
 def predict(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: Path, top: int, out: Output) -> None:
     """Rank the labels of each row of TABLE; one line for each of the best labels."""
@@ -102,7 +119,9 @@ def predict(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: Pa
     ranker = _load(model)
     for name in ids:
         if name in ADDED:
-            raise InputError(f"--id {name}: the predictions have a column {name!r} of their own; rename yours first")
+            raise InputError(
+                Option("id", name), f": the predictions have a column {name!r} of their own; rename yours first"
+            )
     examples = read_examples(table, labels=labels, ids=ids, features=ranker.columns_, labelled=False)
     scores = ranker.decision_function(examples.X)
     keep = min(top, scores.shape[1])
@@ -120,10 +139,17 @@ def predict(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: Pa
     say(f"{n:,} examples, {keep} of {scores.shape[1]:,} labels each")
 
 
-@label.command()
+@label.command(cls=GroupedCommand, examples=EVALUATE)
 @_examples
 @model_option("podium label fit")
-@click.option("--at", default="1,3,5", show_default=True, help="Cut-offs; those beyond the labels are left out.")
+@option(
+    "Measures",
+    "--at",
+    default="1,3,5",
+    show_default=True,
+    metavar="NUMBERS",
+    help="Measure at these cut-offs; those beyond the number of labels are left out.",
+)
 @metric_options(empty="zero_loss")
 @output_options()
 def evaluate(
@@ -132,8 +158,11 @@ def evaluate(
     ids: tuple[str, ...],
     model: Path,
     at: str,
+    relevant_from: float | None,
+    gain: str,
+    ties: str,
+    empty: str,
     out: Output,
-    **options: Any,
 ) -> None:
     """Rank the labels of each row of TABLE, whose relevance is known, and print every loss and gain."""
     import polars as pl
@@ -147,13 +176,17 @@ def evaluate(
     try:
         cuts = [int(part) for part in at.split(",")]
     except ValueError:
-        raise InputError(f"--at {at!r}: whole numbers separated by commas, as in 1,3,5") from None
+        raise InputError(Option("at", at), ": whole numbers separated by commas, as in 1,3,5") from None
     cuts, beyond = [p for p in cuts if p <= scores.shape[1]], [p for p in cuts if p > scores.shape[1]]
     if min(cuts, default=0) < 1:
-        raise InputError(f"--at {at}: there are {scores.shape[1]} labels; give cut-offs from 1 to {scores.shape[1]}")
-    found = {kind: ranking_report(examples.Y, scores, cuts, kind=kind, **options) for kind in ("loss", "gain")}
-    names = list(found["loss"])
-    frame = pl.DataFrame({"metric": names} | {kind: [each.get(name) for name in names] for kind, each in found.items()})
+        raise InputError(
+            Option("at", at), f": there are {scores.shape[1]} labels; give cut-offs from 1 to {scores.shape[1]}"
+        )
+    options: dict[str, Any] = {"relevant_from": relevant_from, "gain": gain, "ties": ties, "empty": empty}
+    loss, gains = (ranking_report(examples.Y, scores, cuts, kind=kind, **options) for kind in ("loss", "gain"))
+    frame = pl.DataFrame(
+        {"metric": list(loss), "loss": list(loss.values()), "gain": [gains.get(name) for name in loss]}
+    )
     out.write(frame)
     left = f"; --at {','.join(map(str, beyond))} left out, there are fewer labels" if beyond else ""
     say(f"{examples.Y.shape[0]:,} examples, {examples.Y.shape[1]:,} labels; trained for {ranker.loss}{left}")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.help import GroupedCommand, option
 from podium.cli.options import metric_options, output_options
 from podium.cli.output import Output, say, table
 from podium.errors import InputError
@@ -19,22 +20,40 @@ VOID = {"one": "gain 0", "zero_loss": "gain 1", "skip": "left out of the means"}
 DEFAULT = "ap,rr,ndcg@10,prec@10,recall@100"
 
 
-@click.command()
+EXAMPLES = (
+    ("podium metrics qrels.txt bm25.run dense.run", "two runs, compared by a paired t test"),
+    ("podium metrics qrels.txt bm25.run -m ndcg@10 --per-query -o queries.csv", "one figure for each query, as data"),
+)
+
+
+@click.command(cls=GroupedCommand, examples=EXAMPLES)
 @click.argument("qrels")
 @click.argument("runs", nargs=-1, required=True)
-@click.option(
+@option(
+    "Measures",
     "-m",
     "--metric",
     "names",
     multiple=True,
     default=[DEFAULT],
     show_default=DEFAULT,
-    help="Names, separated by commas; may be given again.",
+    metavar="NAMES",
+    help="Compute these metrics, separated by commas; may be given again.",
 )
 @metric_options(empty="one", relevant_from=1.0, gain="linear")
-@click.option("--per-query", is_flag=True, help="One line for each run and query.")
+@option("Output", "--per-query", is_flag=True, help="Write one line for each run and query.")
 @output_options()
-def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> None:
+def metrics(
+    qrels: str,
+    runs: tuple[str, ...],
+    out: Output,
+    names: tuple[str, ...],
+    per_query: bool,
+    relevant_from: float,
+    gain: str,
+    ties: str,
+    empty: str,
+) -> None:
     """Measure RUNS against the judgements QRELS.
 
     QRELS is a TREC file (query 0 document relevance) or a table with columns query, doc, relevance; a run is a TREC
@@ -50,9 +69,9 @@ def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> Non
     if twice:
         raise InputError(f"run {twice[0]} is given twice; name each once")
     judged = read_judgements(qrels)
-    options = {name: given[name] for name in ("ties", "empty", "gain", "relevant_from")}
-    options |= {"kind": "gain", "metrics": [name.strip() for names in given["names"] for name in names.split(",")]}
-    relevant = judged.filter((pl.col("relevance") >= given["relevant_from"]) & (pl.col("relevance") > 0))
+    options = {"ties": ties, "empty": empty, "gain": gain, "relevant_from": relevant_from, "kind": "gain"}
+    wanted = [name.strip() for listed in names for name in listed.split(",")]
+    relevant = judged.filter((pl.col("relevance") >= relevant_from) & (pl.col("relevance") > 0))
     void = judged["query"].n_unique() - relevant["query"].n_unique()
     reports = {}
     for path in runs:
@@ -60,16 +79,16 @@ def metrics(qrels: str, runs: tuple[str, ...], out: Output, **given: Any) -> Non
         extra = run.filter(~pl.col("query").is_in(judged["query"].unique().implode()))["query"].n_unique()
         lacking = judged["query"].n_unique() - (run["query"].n_unique() - extra)
         try:
-            queries, reports[path] = run_report(judged, run, **options)
+            queries, reports[path] = run_report(judged, run, metrics=wanted, **options)
         except InputError as problem:
             about = [f"{path}: "] if str(problem).startswith("the run") else []
             raise InputError(*about, *problem.args) from None
         notes = [f"{len(queries)} judged queries"]
         notes += [f"{lacking} of them not answered, counted as nothing retrieved"] if lacking else []
-        notes += [f"{void} with nothing relevant, {VOID[given['empty']]}"] if void else []
+        notes += [f"{void} with nothing relevant, {VOID[empty]}"] if void else []
         notes += [f"{extra} queries of the run not judged, left out"] if extra else []
         say(f"{path}: {', '.join(notes)}")
-    frame = _per_query(queries, reports) if given["per_query"] else _means(reports)
+    frame = _per_query(queries, reports) if per_query else _means(reports)
     out.write(frame, lambda: _for_people(frame))
 
 
@@ -112,5 +131,5 @@ def _per_query(queries: list[str], reports: dict[str, Any]) -> pl.DataFrame:
     for path, report in reports.items():
         known = pl.DataFrame({"run": [path] * len(queries), "query": queries})
         parts.append(pl.concat([known, report.to_frame().fill_nan(None)], how="horizontal"))
-    made: pl.DataFrame = pl.concat(parts)
-    return made
+    frame: pl.DataFrame = pl.concat(parts)
+    return frame

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from podium.cli.help import GroupedCommand
 from podium.cli.options import id_option, model_option, output_options
 from podium.cli.output import Output, counted, say
-from podium.errors import InputError
+from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +20,13 @@ if TYPE_CHECKING:
 __all__ = ["predict"]
 
 
-@click.command()
+EXAMPLES = (
+    ("podium rank votes.csv --features items.csv --save m.podium", "first, a model of features"),
+    ("podium predict new-items.csv --model m.podium", "then the scores of items without votes"),
+)
+
+
+@click.command(cls=GroupedCommand, examples=EXAMPLES)
 @click.argument("items")
 @model_option("podium rank --features")
 @id_option("the one column that is no feature")
@@ -45,10 +52,10 @@ def predict(items: str, model: Path, id: str | None, out: Output) -> None:
 
 def _label_column(model: RABF, table: pl.DataFrame, given: str | None) -> str | None:
     if given is not None and given not in table.columns:
-        raise InputError(f"no column {given!r}; there are {', '.join(table.columns)}")
+        raise InputError(f"no column {given!r} (given as ", Option("id"), f"); found {', '.join(table.columns)}")
     others = [name for name in table.columns if name not in model.feature_columns_]
     if given is None and len(others) > 1:
-        raise InputError(f"columns {', '.join(others)} are no features; say which names the items: --id COLUMN")
+        raise InputError(f"columns {', '.join(others)} are no features; say which names the items by ", Option("id"))
     return given or (others[0] if others else None)
 
 
@@ -57,6 +64,6 @@ def _scored(model: RABF, table: pl.DataFrame, labels: str | None) -> pl.DataFram
 
     scores, errors = model.predict(table, return_std=True)
     items = table[labels].to_list() if labels else list(range(1, len(table) + 1))
-    made = pl.DataFrame({"item": items, "score": scores, "std_error": errors})
-    made = made.sort("score", descending=True, maintain_order=True)
-    return made.with_columns(pl.col("score").rank("min", descending=True).cast(pl.Int64).alias("rank"))
+    frame = pl.DataFrame({"item": items, "score": scores, "std_error": errors})
+    frame = frame.sort("score", descending=True, maintain_order=True)
+    return frame.with_columns(pl.col("score").rank("min", descending=True).cast(pl.Int64).alias("rank"))

@@ -11,30 +11,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.features import (
-    given_features,
+    Knowledge,
+    RankerOptions,
+    knowledge_options,
     maker,
-    penalty_options,
+    ranker_options,
     refuse_unused,
-    table_options,
     words_about,
     words_without,
 )
-from podium.cli.options import (
-    NumberRange,
-    Penalty,
-    chosen_columns,
-    column_options,
-    level_option,
-    output_options,
-    plot_option,
-    save_option,
-    seed_option,
-    votes_argument,
-)
+from podium.cli.help import GroupedCommand
+from podium.cli.options import Columns, column_options, output_options, save_option, votes_argument
 from podium.cli.output import Output, leaderboard, say, votes_on_items
-from podium.cli.show import Show
-from podium.errors import InputError, PodiumError
-from podium.pairwise import METHODS, ranker
+from podium.cli.show import Intervals, Pictures, Selection, Show, interval_options, picture_options, selection_options
+from podium.errors import InputError, Option, PodiumError
+from podium.pairwise import ranker
 from podium.ranking.leaderboard import prior_words
 from podium.text import one_line
 
@@ -46,45 +37,35 @@ if TYPE_CHECKING:
 
 __all__ = ["rank"]
 
-# Options that go to the ranker as they are.
-PASSED = (
-    "l2", "ties", "scale", "loss", "flip_rate", "flip_loss", "feature_penalty", "residual_penalty", "missing", "one_hot"
-)  # fmt: skip
-PICTURES = ("intervals", "wins", "history")
-SPREADS = ("auto", "none", "hessian", "sandwich", "judge", "group", "ranking", "bootstrap")
+EXAMPLES = (
+    ("podium rank votes.csv", "a leaderboard with confidence and rank intervals"),
+    ("podium rank votes.parquet --report board.html", "the same as a page to show"),
+    ("podium rank matches.csv --left home --right away --outcome result --side-effect", "with home advantage"),
+    ("podium rank votes.csv --by language --top 10 -o top.csv", "the best ten of each language, as data"),
+)
 
 
-@click.command()
+@click.command(cls=GroupedCommand, examples=EXAMPLES)
 @votes_argument
-@click.option(
-    "--method", type=click.Choice(list(METHODS)), help="Ranker.  [default: bradley-terry; rabf with --features]"
-)
-@click.option(
-    "--l2", type=Penalty(), help="Pull of the scores towards zero, or auto: from the votes.  [default: 0.001]"
-)
-@click.option("--ties", type=click.Choice(["half", "davidson"]), help="Ties are half a win each, or modelled.")
-@click.option("--side-effect", is_flag=True, help="Estimate the advantage of the left side.")
-@click.option("--scale", type=click.Choice(["log-odds", "elo"]), help="Unit of the scores.")
-@click.option("--anchor", metavar="ITEM=SCORE", help="Shift all scores so that ITEM has SCORE.")
-@table_options
-@penalty_options
-@click.option("--ci", type=click.Choice(SPREADS), help="Where intervals come from; judge, group, ranking: clusters.")
-@level_option("the intervals")
-@click.option("--simultaneous", is_flag=True, help="Rank intervals that hold for all items at once.")
-@seed_option("the bootstrap")
-@click.option("--top", type=click.IntRange(1), help="Show only the first N items.")
-@click.option("--min-votes", type=NumberRange(0), default=0, help="Leave items with fewer votes out of the table.")
-@click.option("--by", metavar="COLUMN", help="One ranking for each value of COLUMN.")
-@save_option()
-@plot_option("the leaderboard")
-@click.option(
-    "--picture", type=click.Choice(PICTURES), default="intervals", show_default=True, help="What --plot draws."
-)
-@click.option("--report", type=click.Path(dir_okay=False, path_type=Path), help="Write a page to show: .html.")
-@click.option("--title", help="Headline of the page or the picture.")
-@output_options()
 @column_options
-def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
+@knowledge_options
+@ranker_options
+@interval_options
+@selection_options
+@picture_options
+@save_option()
+@output_options()
+def rank(
+    votes: tuple[str, ...],
+    out: Output,
+    save: Path | None,
+    columns: Columns,
+    known: Knowledge,
+    fitting: RankerOptions,
+    intervals: Intervals,
+    selection: Selection,
+    pictures: Pictures,
+) -> None:
     """Rank the items of VOTES: files of comparisons, globs, folders, or - for standard input, taken together.
 
     CSV, Parquet, JSON Lines, JSON and Arrow files are read, plain or gzipped. A row is one of these, recognised by the
@@ -101,49 +82,46 @@ def rank(votes: tuple[str, ...], out: Output, **given: Any) -> None:
 
     weight, count, judge and group may stand beside them. An empty name, as in --judge=, says that there is none.
     """
-    columns = chosen_columns(given)
     from podium.evaluate.differences import settings_of
 
-    given["method"] = given["method"] or ("rabf" if given["features"] else "bradley-terry")
-    refuse_unused(given["method"], given)
-    features, make = given_features(given), maker(given["method"], _options(given))
-    for option in ("save", "plot", "report"):
-        if given["by"] and given[option]:
-            raise InputError(f"--{option} holds one ranking; leave --by out, or rank the parts one by one")
-    _refuse_idle_pictures(given)
-    show = Show(given)
-    sets = _read(votes, columns, given, show.in_order)
+    method = fitting.method or ("rabf" if known.features else "bradley-terry")
+    refuse_unused(method, known)
+    features, make = known.arguments(), maker(method, fitting.arguments | known.treatment)
+    pictures.refuse_idle()
+    _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot, "report": pictures.report})
+    show = Show(pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"))
     frames: list[pl.DataFrame] = []
     texts: list[Callable[[], str]] = []
+    sets = _read(votes, columns, known.covariates, method, selection.by, intervals.ci, show)
     for value, comparisons in sets.items():
-        if given["by"]:
-            say(one_line(f"{given['by']} = {value}"))
-        with _about(given["by"], value):
+        part = f"{selection.by} = {value}" if selection.by else None
+        if part:
+            say(one_line(part))
+        with _about(part):
             model = make().fit(comparisons, **features)
-            ranking = _spread(model.ranking_, given)
+            ranking = intervals.applied(model.ranking_)
             if ranking is not model.ranking_ and ranking.information is not None:
                 model.ranking_ = ranking  # all that follows reads this one model
-            frame = _table(ranking, given)
+            frame = _table(ranking, intervals, selection)
             frame = frame.with_columns(_constant("settings", settings_of(model), len(frame)))
-        if given["by"]:
-            name = given["by"] if given["by"] not in frame.columns else f"by {given['by']}"
+        if selection.by:
+            name = selection.by if selection.by not in frame.columns else f"by {selection.by}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
-        texts.append(
-            partial(_shown, frame, 2 if ranking.unit < 10 else 0, f"{given['by']} = {value}" if given["by"] else None)
-        )
+        texts.append(partial(_shown, frame, 2 if ranking.unit < 10 else 0, part))
         frames.append(frame)
-        _remark(comparisons, ranking, given)
-        for line in words_without(given["method"], given) + words_about(model, _level(given)):
+        _remark(comparisons, ranking, method, intervals)
+        for line in words_without(method, known) + words_about(model, intervals.shown_level):
             say(line)
         show.write(model, comparisons, features)
-        if given["save"]:
-            from podium.models import save
+        if save:
+            from podium import models
 
-            save(model, given["save"])
+            models.save(model, save)
     import polars as pl
 
-    if given["by"] and all(frame.is_empty() for frame in frames):
-        raise InputError(f"no part has an item with {given['min_votes']:,.10g} votes; lower --min-votes")
+    if selection.by and all(frame.is_empty() for frame in frames):
+        none = f"no part has an item with {selection.min_votes:,.10g} votes; lower "
+        raise InputError(none, Option("min_votes"))
     out.write(pl.concat(frames, how="vertical_relaxed"), lambda: "\n".join(text() for text in texts))
 
 
@@ -152,100 +130,68 @@ def _shown(frame: pl.DataFrame, digits: int, title: str | None) -> str:
     return text if title is None else f"{one_line(title)}\n{text}"
 
 
-def _refuse_idle_pictures(given: dict[str, Any]) -> None:
-    """An option that would do nothing is a mistake worth telling."""
-    if _typed("picture") and not given["plot"]:
-        raise click.UsageError("--picture is about --plot, which is not given")
-    if given["title"] and not (given["plot"] or given["report"]):
-        raise click.UsageError("--title is about --plot or --report; neither is given")
-
-
-def _typed(name: str) -> bool:
-    source = click.get_current_context().get_parameter_source(name)
-    return source is click.core.ParameterSource.COMMANDLINE
+def _refuse_one_of_many(selection: Selection, files: dict[str, Path | None]) -> None:
+    """A file that holds one ranking cannot hold one for each part."""
+    for name, path in files.items():
+        if selection.by and path:
+            raise InputError(
+                Option(name), " holds one ranking; leave ", Option("by"), " out, or rank the parts one by one"
+            )
 
 
 @contextmanager
-def _about(by: str | None, value: Any) -> Iterator[None]:
+def _about(part: str | None) -> Iterator[None]:
     """Errors about one part of the votes say which."""
     try:
         yield
     except PodiumError as problem:
-        if by is None:
+        if part is None:
             raise
-        raise type(problem)(f"{by} = {value}: ", *problem.args) from problem
+        raise type(problem)(f"{part}: ", *problem.args) from problem
 
 
 def _read(
-    votes: tuple[str, ...], columns: dict[str, Any], given: dict[str, Any], in_order: bool
+    votes: tuple[str, ...],
+    columns: Columns,
+    covariates: tuple[str, ...],
+    method: str,
+    by: str | None,
+    ci: str | None,
+    show: Show,
 ) -> dict[Any, Comparisons]:
+    """The votes, or those of each part; judges and groups only where they matter, as they multiply the rows."""
     from podium.data.files import read_comparisons, read_comparisons_by
 
-    cls = ranker(given["method"])
-    if cls.uses.judges or given["report"]:
-        columns.setdefault("judge", None)
-    for cluster in ("judge", "group"):  # kept only where they matter: they multiply the rows
-        if given["ci"] != cluster and cluster not in columns:
-            columns[cluster] = False
-    if given["covariates"]:
-        columns["covariates"] = [name.strip() for name in given["covariates"].split(",")]
-    columns["keep"] = "rows" if in_order or cls.uses.order else "counts"
+    cls = ranker(method)
+    arguments = columns.arguments()
+    if cls.uses.judges or show.pictures.report:
+        arguments.setdefault("judge", None)
+    for cluster in ("judge", "group"):
+        if ci != cluster:
+            arguments.setdefault(cluster, False)
+    if covariates:
+        arguments["covariates"] = list(covariates)
+    arguments["keep"] = "rows" if show.in_order or cls.uses.order else "counts"
     source: Any = list(votes) if len(votes) > 1 else votes[0]
-    if given["by"] is None:
-        return {None: read_comparisons(source, **columns)}
-    return read_comparisons_by(source, given["by"], **columns)
+    if by is None:
+        return {None: read_comparisons(source, **arguments)}
+    return read_comparisons_by(source, by, **arguments)
 
 
-def _options(given: dict[str, Any]) -> dict[str, Any]:
-    """The options of the ranker itself."""
-    chosen: dict[str, Any] = {name: given[name] for name in PASSED if given[name] is not None}
-    if given["side_effect"]:
-        chosen["side_effect"] = True
-    if given["anchor"] is not None:
-        item, equals, score = given["anchor"].rpartition("=")
-        try:
-            chosen["anchor"] = (item, float(score))
-        except ValueError:
-            equals = ""
-        if not equals or not item:
-            raise click.BadParameter(f"{given['anchor']!r} is not ITEM=SCORE", param_hint="--anchor")
-    return chosen
-
-
-def _spread(ranking: Ranking, given: dict[str, Any]) -> Ranking:
-    kind = given["ci"]
-    idle = ["level", "simultaneous"] if kind == "none" or ranking.information is None else []
-    for name in idle + ([] if kind == "bootstrap" else ["seed"]):
-        if _typed(name):
-            why = "the bootstrap only" if name == "seed" else "intervals, and there are none"
-            raise click.UsageError(f"--{name} is about {why}")
-    if kind in (None, "none"):
-        return ranking
-    if kind in ("judge", "group") and ranking.information is not None and kind not in ranking.information.clusters:
-        raise InputError(f"--ci {kind}: no column of the votes is known as the {kind}; name its column by --{kind}")
-    if kind in ("judge", "group", "ranking"):
-        return ranking.with_uncertainty("cluster", cluster=kind)
-    return ranking.with_uncertainty(kind, seed=given["seed"])
-
-
-def _level(given: dict[str, Any]) -> float | None:
-    return None if given["ci"] == "none" else given["level"]
-
-
-def _table(ranking: Ranking, given: dict[str, Any]) -> pl.DataFrame:
+def _table(ranking: Ranking, intervals: Intervals, selection: Selection) -> pl.DataFrame:
     import polars as pl
 
-    frame = ranking.to_frame(level=_level(given), simultaneous=given["simultaneous"])
-    if given["min_votes"]:
-        kept = frame.filter(pl.col("comparisons") >= given["min_votes"])
+    frame = ranking.to_frame(level=intervals.shown_level, simultaneous=intervals.simultaneous)
+    if selection.min_votes:
+        kept = frame.filter(pl.col("comparisons") >= selection.min_votes)
         if kept.is_empty():
             most = f"{max(frame['comparisons'].to_list()):,.10g}"
-            none = f"no item has {given['min_votes']:,.10g} votes, the most is {most}"
-            if given["by"] is None:
-                raise InputError(f"{none}; lower --min-votes")
+            none = f"no item has {selection.min_votes:,.10g} votes, the most is {most}"
+            if selection.by is None:
+                raise InputError(f"{none}; lower ", Option("min_votes"))
             say(none)
         frame = kept
-    return frame.head(given["top"]) if given["top"] else frame
+    return frame.head(selection.top) if selection.top else frame
 
 
 def _constant(name: str, value: Any, rows: int) -> pl.Series:
@@ -254,10 +200,11 @@ def _constant(name: str, value: Any, rows: int) -> pl.Series:
     return pl.Series(name, [value] * rows)
 
 
-def _remark(comparisons: Comparisons, ranking: Ranking, given: dict[str, Any]) -> None:
-    words = [f"{votes_on_items(comparisons)}, {given['method']}"]
-    if ranking.information is not None and given["ci"] != "none":
-        words.append(f"{100 * given['level']:.4g} % intervals hold the {ranking.held_fixed} fixed")
+def _remark(comparisons: Comparisons, ranking: Ranking, method: str, intervals: Intervals) -> None:
+    words = [f"{votes_on_items(comparisons)}, {method}"]
+    if ranking.information is not None and intervals.ci != "none":
+        fixed = ranking.held_fixed.removesuffix(" score")
+        words.append(f"{100 * intervals.level:.4g} % confidence intervals, relative to the {fixed}")
     say("; ".join(words))
     if ranking.posterior is not None:
         say(prior_words(ranking.posterior.ridge**-0.5))

@@ -5,36 +5,156 @@ from __future__ import annotations
 import shlex
 import sys
 import warnings
+from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from podium.cli.help import option
 from podium.cli.messages import worded
-from podium.errors import PodiumWarning
+from podium.cli.options import NumberRange, gathered, is_typed, level_option, plot_option, seed_option
+from podium.errors import InputError, Option, PodiumWarning
 
 if TYPE_CHECKING:
     from podium.data.comparisons import Comparisons
     from podium.ranking.ranking import Ranking
 
-__all__ = ["Show"]
+__all__ = ["Intervals", "Pictures", "Selection", "Show", "interval_options", "picture_options", "selection_options"]
 
-MANY = 100_000  # votes with covariates beyond which they are simulated 39 times only
+MANY_ROWS = 100_000  # votes with covariates beyond which they are simulated 39 times only
+PICTURES = ("intervals", "wins", "history")
+SOURCES = ("auto", "none", "hessian", "sandwich", "judge", "group", "ranking", "bootstrap")
+
+
+@dataclass(frozen=True, slots=True)
+class Intervals:
+    """Where intervals come from, and of which level they are."""
+
+    ci: str | None
+    level: float
+    simultaneous: bool
+    seed: int
+
+    @property
+    def shown_level(self) -> float | None:
+        """The level; None where no intervals are wanted."""
+        return None if self.ci == "none" else self.level
+
+    def applied(self, ranking: Ranking) -> Ranking:
+        """The ranking with intervals of this kind; an option that would do nothing is refused."""
+        idle = ["level", "simultaneous"] if self.ci == "none" or ranking.information is None else []
+        for name in idle + ([] if self.ci == "bootstrap" else ["seed"]):
+            if is_typed(name):
+                why = "the bootstrap only; add --ci bootstrap" if name == "seed" else "intervals, and there are none"
+                raise InputError(Option(name), f" is about {why}")
+        if self.ci in (None, "none"):
+            return ranking
+        if self.ci in ("judge", "group", "ranking"):
+            known = ranking.information
+            if known is not None and self.ci not in known.clusters and self.ci != "ranking":
+                lacking = f": no column of the votes is known as the {self.ci}; name its column by "
+                raise InputError(Option("ci", self.ci), lacking, Option(self.ci))
+            return ranking.with_uncertainty("cluster", cluster=self.ci)
+        return ranking.with_uncertainty(self.ci, seed=self.seed)
+
+
+interval_options = gathered(
+    "intervals",
+    Intervals,
+    option(
+        "Intervals",
+        "--ci",
+        type=click.Choice(SOURCES),
+        help="Compute intervals in this way; judge, group and ranking cluster the votes.",
+    ),
+    level_option("the intervals"),
+    option("Intervals", "--simultaneous", is_flag=True, help="Make the rank intervals hold for all items at once."),
+    seed_option("the bootstrap", "Intervals"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which items are shown, in one ranking or several."""
+
+    top: int | None
+    min_votes: float
+    by: str | None
+
+
+selection_options = gathered(
+    "selection",
+    Selection,
+    option("Output", "--top", type=click.IntRange(1), help="Show only the first N items.", metavar="N"),
+    option(
+        "Output", "--min-votes", type=NumberRange(0), default=0, help="Leave items with fewer votes out of the table."
+    ),
+    option("Output", "--by", metavar="COLUMN", help="Make one ranking for each value of COLUMN."),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pictures:
+    """What is drawn beside the table."""
+
+    plot: Path | None
+    picture: str
+    report: Path | None
+    title: str | None
+
+    def refuse_idle(self) -> None:
+        """An option that would do nothing is a mistake worth telling."""
+        if is_typed("picture") and not self.plot:
+            raise InputError(Option("picture"), " is about ", Option("plot"), ", which is not given; add it")
+        if self.title and not (self.plot or self.report):
+            raise InputError(
+                Option("title"), " is about ", Option("plot"), " or ", Option("report"), "; add one of them"
+            )
+
+
+picture_options = gathered(
+    "pictures",
+    Pictures,
+    plot_option("the leaderboard"),
+    option(
+        "Output",
+        "--picture",
+        type=click.Choice(PICTURES),
+        default="intervals",
+        show_default=True,
+        help="Draw this into the file of --plot.",
+    ),
+    option(
+        "Output",
+        "--report",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write a page to show, an .html file.",
+    ),
+    option("Output", "--title", metavar="TEXT", help="Put this headline on the page or the picture."),
+)
 
 
 class Show:
     """What the user asked to be shown. The page's name is checked at once, before any vote is read."""
 
-    def __init__(self, given: dict[str, Any]) -> None:
-        self.given = given
+    def __init__(self, pictures: Pictures, selection: Selection, intervals: Intervals, method: str) -> None:
+        self.pictures = pictures
+        self.selection = selection
+        self.intervals = intervals
+        self.method = method
         self.warnings: list[str] = []
-        if given["report"]:
+        if pictures.report:
             from podium.show import report
 
-            report.check_path(given["report"])
+            report.check_path(pictures.report)
             self._listen()
 
     @property
     def in_order(self) -> bool:
         """Whether the order of the votes is needed."""
-        return bool(self.given["report"]) or (bool(self.given["plot"]) and self.given["picture"] == "history")
+        return bool(self.pictures.report) or (bool(self.pictures.plot) and self.pictures.picture == "history")
 
     def _listen(self) -> None:
         """Keep our warnings for the page, and pass them on as before."""
@@ -49,76 +169,59 @@ class Show:
 
     def write(self, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
         """Draw the picture and write the page, where asked for: of this one model, and the features it was given."""
-        if self.given["plot"]:
-            self._plot(model, comparisons, features)
-        if self.given["report"]:
-            self._report(model, comparisons, features)
+        if self.pictures.plot:
+            self._plot(self.pictures.plot, model, comparisons, features)
+        if self.pictures.report:
+            self._report(self.pictures.report, model, comparisons, features)
 
-    @property
-    def _level(self) -> float | None:
-        return None if self.given["ci"] == "none" else self.given["level"]
-
-    def _plot(self, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
+    def _plot(self, path: Path, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
         from podium.show import plots
 
-        g, ranking = self.given, model.ranking_
-        unit = plots.unit_of(ranking, model)
-        if g["picture"] == "intervals":
-            figure = plots.intervals(
-                ranking, level=self._level, top=g["top"], unit=unit, least=g["min_votes"], title=g["title"]
-            )
-        elif g["picture"] == "wins":
-            figure = plots.wins(comparisons, ranking, top=g["top"], least=g["min_votes"], title=g["title"])
+        ranking, top, title = model.ranking_, self.selection.top, self.pictures.title
+        unit, least = plots.unit_of(ranking, model), self.selection.min_votes
+        if self.pictures.picture == "intervals":
+            level = self.intervals.shown_level
+            figure = plots.intervals(ranking, level=level, top=top, unit=unit, least=least, title=title)
+        elif self.pictures.picture == "wins":
+            figure = plots.wins(comparisons, ranking, top=top, least=least, title=title)
         else:
             from podium.evaluate.diagnosis import score_history
 
-            told = score_history(comparisons, model, **features).among(self._shown(ranking))
-            figure = plots.history(
-                told.votes.tolist(), told.items, told.scores, top=g["top"], unit=unit, title=g["title"]
-            )
-        plots.save(figure, g["plot"])
+            past = score_history(comparisons, model, **features).among(self._shown(ranking))
+            figure = plots.history(past.votes.tolist(), past.items, past.scores, top=top, unit=unit, title=title)
+        plots.save(figure, path)
 
     def _shown(self, ranking: Ranking) -> set[Any] | None:
         """The items with votes enough; None for all."""
-        if not self.given["min_votes"] or ranking.record is None:
+        least = self.selection.min_votes
+        if not least or ranking.record is None:
             return None
         won, lost, tied = ranking.record
-        return {
-            item for item, many in zip(ranking.items, won + lost + tied, strict=True) if many >= self.given["min_votes"]
-        }
+        return {item for item, votes in zip(ranking.items, won + lost + tied, strict=True) if votes >= least}
 
-    def _report(self, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
+    def _report(self, path: Path, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
         from podium.evaluate.diagnosis import diagnose, score_history
         from podium.show.report import Report
 
-        g, shown = self.given, self._shown(model.ranking_)
+        shown = self._shown(model.ranking_)
         singly = comparisons.ordered and comparisons.count is None
         history = None
         if singly and len(comparisons.left) >= 100:
             history = score_history(comparisons, model, **features).among(shown)
-        by_vote = comparisons.covariates is not None and len(comparisons.left) > MANY
+        by_vote = comparisons.covariates is not None and len(comparisons.left) > MANY_ROWS
         page = Report(
             model.ranking_,
             comparisons,
-            title=g["title"] or "Leaderboard",
-            method=self._method(),
+            title=self.pictures.title or "Leaderboard",
+            method=self.method,
             command=shlex.join(["podium", *sys.argv[1:]]),
             warnings=tuple(self.warnings),
-            level=self._level,
-            simultaneous=g["simultaneous"],
-            top=g["top"],
-            min_votes=g["min_votes"],
+            level=self.intervals.shown_level,
+            simultaneous=self.intervals.simultaneous,
+            top=self.selection.top,
+            min_votes=self.selection.min_votes,
             model=model,
             diagnosis=diagnose(comparisons, model, **features, shown=shown, replicates=39 if by_vote else 199),
             history=history,
         )
-        page.write(g["report"])
-
-    def _method(self) -> str:
-        g = self.given
-        said = [
-            f"{name.replace('_', '-')}={g[name]}" for name in ("l2", "ties", "scale", "anchor") if g[name] is not None
-        ]
-        said += ["side-effect"] if g["side_effect"] else []
-        said += [f"ci={g['ci']}"] if g["ci"] else []
-        return f"{g['method']} ({', '.join(said)})" if said else str(g["method"])
+        page.write(path)
