@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from podium.cli.compare import compare
+from podium.cli.messages import worded
 from podium.errors import InputError
 
 from helpers import simulate
@@ -54,11 +55,11 @@ def test_features_are_given_to_the_methods_that_use_them(run, tmp_path):
     assert scores[True]["rabf"] != scores[False]["rabf"]
     every = run("votes.csv", "--features", "items.csv", "--folds", "3", "--format", "json")
     assert {"rabf", "bradley-terry", "elo"} <= {row["method"] for row in json.loads(every.stdout)}
-    assert "use rabf" in run("votes.csv", "--method", "elo", "--features", "items.csv").output
+    assert "use rabf" in str(run("votes.csv", "--method", "elo", "--features", "items.csv").exception)
 
 
 @pytest.mark.parametrize(("votes", "way"), [(7, "set --folds 3 or less"), (3, "gather more")])
 def test_too_few_votes_for_the_folds_say_how_many_would_do(run, tmp_path, votes, way):
     (tmp_path / "few.csv").write_text("winner,loser\n" + "a,b\nb,a\n" * (votes // 2) + "a,b\n" * (votes % 2))
-    problem = str(run("few.csv").exception)
+    problem = worded(run("few.csv").exception)
     assert f"{votes} votes cannot be dealt into 10 folds; {way}" in problem

@@ -61,7 +61,7 @@ def test_without_errors_nothing_is_called_significant(run, tmp_path):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("item,score\nx,1\nx,2\n", "'x' stands twice"),
+        ("item,score\nx,1\nx,2\n", "'x' appears twice"),
         ("item,score\nx,1\ny,\n", "missing or not finite"),
         ("item,score\nx,good\ny,bad\n", "must be numbers"),
     ],
@@ -95,7 +95,7 @@ def test_columns_of_votes_may_be_named(run, tmp_path):
 
 def test_column_options_beside_leaderboards_are_refused(run):
     CliRunner().invoke(rank, ["before.csv", "-o", "board.csv"])
-    assert "both are leaderboards" in run("board.csv", "board.csv", "--winner", "x").output
+    assert "both are leaderboards" in str(run("board.csv", "board.csv", "--winner", "x").exception)
 
 
 def test_the_same_file_twice_is_told(run):
@@ -113,7 +113,7 @@ def test_standard_input_is_read_like_a_path(run, tmp_path, name):
     piped = CliRunner().invoke(diff, ["before.csv", "-", "--format", "json"], input=(tmp_path / name).read_bytes())
     assert piped.exit_code == 0, piped.exception
     assert piped.stdout == run("before.csv", name, "--format", "json").stdout
-    assert "can be read once only" in run("-", "-").output
+    assert "can be read once only" in str(run("-", "-").exception)
 
 
 @pytest.fixture

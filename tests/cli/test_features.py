@@ -112,7 +112,7 @@ def test_predict_refuses_other_models_and_tables(folder, capfd, monkeypatch):
     call(capfd, "rank", "votes.csv", "--features", "sizes.csv", "--save", "m.podium")
     code, _, err = call(capfd, "predict", "items.csv", "--model", "m.podium")
     assert code == 2
-    assert "say which names the items: --id COLUMN" in err
+    assert "say which names the items by --id" in err
     code, _, err = call(capfd, "predict", "votes.csv", "--model", "m.podium", "--id", "left")
     assert code == 2
     assert "no column 'size'" in err
@@ -125,7 +125,7 @@ def test_predict_refuses_other_models_and_tables(folder, capfd, monkeypatch):
             ["--method", "elo", "--features", "sizes.csv"],
             "--features does not apply to --method elo; use rabf",
         ),
-        (["--method", "elo", "--covariates", "length"], "--covariates do not apply to --method elo"),
+        (["--method", "elo", "--covariates", "length"], "--covariates does not apply to --method elo"),
         (["--one-hot"], "--one-hot is about --features, which is not given"),
         (["--features", "items.csv"], "or set --one-hot for a column per value"),
         (

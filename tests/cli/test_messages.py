@@ -70,7 +70,7 @@ def test_no_message_names_an_option_in_plain_text():
         (["say by ", Option("left_wins")], "say by left_wins=", "say by --left-wins"),
         ([Option("ties", "n ties", column=True), " is idle"], "ties='n ties' is idle", "--tie-count 'n ties' is idle"),
         (["use ", Option("ties", "half")], "use ties='half'", "use --ties half"),
-        ([Option("l2", -1.0), ": no"], "l2=-1.0: no", "--l2 -1.0: no"),
+        ([Option("l2", -1.0), ": no"], "l2=-1.0: no", "--l2 -1: no"),
         ([Option("format", "csv"), " is wrong"], "format='csv' is wrong", "--input-format csv is wrong"),
         (["raise ", Option("l2"), ASIDE], "raise l2= (or max_iter=, tol=)", "raise --l2"),
         ([LABEL], LABEL, LABEL),

@@ -181,7 +181,7 @@ def test_grades_below_0_are_worth_nothing(files, capfd):
 @pytest.mark.parametrize(
     ("option", "says"),
     [
-        (["--relevant-from", "0"], "--relevant-from 0.0: 0 means irrelevant"),
+        (["--relevant-from", "0"], "--relevant-from 0: 0 means irrelevant"),
         (["--relevant-from", "-1"], "0 means irrelevant"),
         (["--relevant-from", "9"], "--relevant-from 9: the largest relevance is 2, so nothing is relevant"),
         (["-m", "prec@99999999999999999999"], "a cut-off is at least 1, and at most"),

@@ -273,7 +273,7 @@ def test_side_and_tie_effects_are_told(tmp_path, capfd):
     path = tmp_path / "votes.csv"
     path.write_text("left,right,outcome\na,b,1\nb,a,1\na,b,0.5\nb,a,0\na,b,0\n")
     _, err = ok(capfd, path, "--side-effect", "--ties", "davidson")
-    assert "advantage of the left side" in err
+    assert "position bias, in favour of the left side" in err
     assert "equals tie with chance" in err
 
 

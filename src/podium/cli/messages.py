@@ -37,4 +37,7 @@ def _typed(option: Option) -> str:
     name = option_name(option)
     if option.has_value and option.value is False and option.column:
         return f"{name}="
-    return name if not option.has_value or option.value is True else f"{name} {shlex.quote(str(option.value))}"
+    if not option.has_value or option.value is True:
+        return name
+    value = f"{option.value:.10g}" if isinstance(option.value, float) else str(option.value)
+    return f"{name} {shlex.quote(value)}"
