@@ -1,23 +1,28 @@
-"""What every ranker must do: laws that hold whatever the model.
+"""What every ranker must do: laws that hold whatever the model, and the contract of `podium.pairwise.base`.
 
-A ranker joins by a row in `RANKERS`: how to make one, and what it is exempt from. `sequential` rankers read votes in
-order, so that laws about the order of rows do not hold for them.
+A ranker joins by a row in `RANKERS`: how to make one, and what it is exempt from. Those of other packages, found by
+their entry points, join as they are. Rankers that use the order of votes are exempt from laws about the order of rows.
 """
 
 import inspect
-from dataclasses import dataclass, replace
+import pickle
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+import sklearn.exceptions
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
+from sklearn.model_selection import KFold, cross_val_score
 
 from podium.data.comparisons import Comparisons
-from podium.errors import InputError
+from podium.errors import InputError, NotFittedError, PodiumError
 from podium.pairwise import METHODS, ranker
+from podium.pairwise.base import Uses
 
 from helpers import simulate, thin_data
 
@@ -31,22 +36,23 @@ class Case:
     """
 
     make: Any  # (unit=1) -> ranker
-    sequential: bool = False
     tolerance: float = 1e-5
+    turned_on: Any = field(default_factory=dict)  # what `uses` names -> options with which the ranker looks at it
+
+    @property
+    def sequential(self):
+        return self.make().uses.order
 
 
-class Judged:
+class Judged(ranker("crowd")):
     """A ranker that needs judges, with judges made up from the labels: the same whatever the order of votes."""
 
-    def __init__(self, **options):
-        self.model = ranker("crowd")(tol=1e-7, **options)
-
     def fit(self, c):
-        if not isinstance(c, Comparisons):
-            return ranker("crowd")().fit(c)
+        if not isinstance(c, Comparisons) or c.judge is not None:
+            return super().fit(c)
         last = np.array([int(str(item)[-1]) for item in c.items])
         judge = ((last[c.left] + last[c.right]) % 3).astype(np.int32)
-        return self.model.fit(replace(c, judge=judge, judges=("ann", "bob", "eve")))
+        return super().fit(replace(c, judge=judge, judges=("ann", "bob", "eve")))
 
 
 def of(method, **options):
@@ -54,19 +60,26 @@ def of(method, **options):
 
 
 RANKERS: dict[str, Case] = {
-    "bradley-terry": Case(lambda unit=1.0: ranker("bradley-terry")(l2=1e-3 * unit)),
+    "bradley-terry": Case(
+        lambda unit=1.0: ranker("bradley-terry")(l2=1e-3 * unit),
+        turned_on={"sides": {"side_effect": True}, "ties": {"ties": "davidson"}},
+    ),
     "borda": Case(of("borda")),
     "copeland": Case(of("copeland")),
-    "crowd": Case(lambda unit=1.0: Judged(l2=1e-2 * unit, spread=unit**-0.5), tolerance=1e-4),
-    "elo": Case(lambda unit=1.0: ranker("elo")(k=16.0 / unit), sequential=True),
+    "crowd": Case(lambda unit=1.0: Judged(l2=1e-2 * unit, spread=unit**-0.5, tol=1e-7), tolerance=1e-4),
+    "elo": Case(lambda unit=1.0: ranker("elo")(k=16.0 / unit)),
     "least-squares": Case(of("least-squares")),
     "rank-centrality": Case(of("rank-centrality", prior=0.0)),
     "online-rabf": Case(
-        lambda unit=1.0: ranker("online-rabf")(step=0.5 / unit, residual_penalty=1e-4 * unit), sequential=True
+        lambda unit=1.0: ranker("online-rabf")(step=0.5 / unit, residual_penalty=1e-4 * unit),
+        turned_on={"margins": {"loss": "squared"}},
     ),
-    "rabf": Case(lambda unit=1.0: ranker("rabf")(residual_penalty=0.1 * unit)),
+    "rabf": Case(
+        lambda unit=1.0: ranker("rabf")(residual_penalty=0.1 * unit), turned_on={"margins": {"loss": "squared"}}
+    ),
     "win-rate": Case(of("win-rate")),
 }
+RANKERS |= {method: Case(of(method)) for method in METHODS if method not in RANKERS}
 
 
 def data(seed=0, n=7, m=400, ties=True, **more):
@@ -259,6 +272,168 @@ class RankerSuite:
         assert frame["item"].to_list() == list(ranking.order)
         assert frame["rank"].to_list() == sorted(frame["rank"].to_list())
         assert (np.diff(frame["score"].to_numpy()) <= 0).all()
+
+    # ---- the contract ---------------------------------------------------------------------------------------
+
+    def test_parameters_are_those_of_the_signature_and_survive_clone_repr_and_set_params(self, case):
+        model = case.make(3.0)
+        params = model.get_params()
+        assert list(params) == list(inspect.signature(type(model)).parameters)
+        with thin_data():
+            fitted = clone(model).fit(data())
+        read = eval(repr(model), {type(model).__name__: type(model)})
+        for other in (clone(fitted), type(model)().set_params(**params), read):
+            assert type(other) is type(model)
+            assert other.get_params() == params
+            assert not other.__sklearn_is_fitted__()
+        assert repr(type(model)()) == f"{type(model).__name__}()"
+        with pytest.raises(InputError, match="has no parameter 'depth'; it takes"):
+            model.set_params(depth=3)
+
+    @pytest.mark.parametrize(
+        "ask",
+        [
+            lambda model: model.ranking_,
+            lambda model: model.predict_proba(data()),
+            lambda model: model.score(data()),
+            lambda model: model.log_likelihood_,
+            lambda model: model.settings_,
+            lambda model: model.feature_names_,
+            lambda model: model.covariate_names_,
+            lambda model: model.n_iter_,
+        ],
+        ids=range(8),
+    )
+    def test_asked_too_early_a_ranker_says_what_to_call(self, case, ask):
+        message = r"is not fitted yet; call fit\(comparisons\)"
+        with pytest.raises(sklearn.exceptions.NotFittedError, match=message) as caught:
+            ask(case.make())
+        assert isinstance(caught.value, PodiumError)
+        assert isinstance(caught.value, NotFittedError)
+        assert not hasattr(case.make(), "ranking_")
+
+    def test_what_a_ranker_never_has_is_a_plain_attribute_error(self, case):
+        with thin_data():
+            model = case.make().fit(data())
+        for name in ("wisdom", "wisdom_"):
+            with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
+                getattr(model, name)
+
+    def test_chances_add_up_and_turn_around_with_the_sides(self, case):
+        c = data()
+        with thin_data():
+            model = case.make().fit(c)
+        chances = model.predict_proba(c)
+        assert chances.shape == (len(c.left), 3)
+        assert ((chances >= 0) & (chances <= 1)).all()
+        assert_allclose(chances.sum(axis=1), 1.0, rtol=1e-12)
+        turned = replace(c, left=c.right, right=c.left, outcome=-c.outcome)
+        assert_allclose(model.predict_proba(turned), chances[:, ::-1], rtol=1e-12)
+        assert (chances[:, 1] == 0).all()  # as made here, none models ties
+
+    def test_the_better_score_has_the_better_chance_and_the_unknown_stand_in_the_middle(self, case):
+        with thin_data():
+            model = case.make().fit(data())
+        ranking = model.ranking_
+        best, worst = ranking.order[0], ranking.order[-1]
+        asked = [(best, worst), (worst, best), ("new", "newer"), (best, "new"), ("new", worst), ("newer", worst)]
+        win = model.predict_proba(Comparisons.from_pairs(asked))[:, 0]
+        assert win[0] > win[3] > 0.5 > win[1]
+        assert win[2] == 0.5
+        assert 0.5 < win[4] == win[5] < win[0]
+
+    def test_score_and_log_likelihood_are_those_of_a_plain_loop(self, case):
+        weight = np.random.default_rng(3).choice([0.5, 1.0, 2.0], 400)
+        c = replace(data(), weight=weight)
+        with thin_data():
+            model = case.make().fit(c)
+        total = sum(
+            w * (np.log(win) if y > 0 else 0.5 * np.log(win) + 0.5 * np.log(loss))
+            for (win, _, loss), y, w in zip(model.predict_proba(c), c.outcome, weight, strict=True)
+        )
+        assert model.score(c) == pytest.approx(total / weight.sum(), rel=1e-9)
+        if type(model) is not Judged:  # whose votes are not those that were given
+            assert model.log_likelihood_ == pytest.approx(total, rel=1e-9)
+        assert model.score(c) > np.log(0.5)
+
+    def test_a_stored_ranker_gives_the_same_chances_and_holds_no_votes(self, case):
+        c = data()
+        with thin_data():
+            model = case.make().fit(c)
+        again = pickle.loads(pickle.dumps(model))
+        assert_array_equal(again.predict_proba(c), model.predict_proba(c))
+        assert again.log_likelihood_ == model.log_likelihood_
+        assert not any(isinstance(value, Comparisons) for value in vars(again).values())
+
+    def test_fitted_again_it_forgets_the_votes_before(self, case):
+        one, other = data(seed=1), data(seed=2)
+        with thin_data():
+            model, fresh = case.make().fit(one), case.make().fit(other)
+            _ = model.log_likelihood_, model.predict_proba(one)
+            model.fit(other)
+        assert_array_equal(model.predict_proba(other), fresh.predict_proba(other))
+        assert model.log_likelihood_ == fresh.log_likelihood_
+
+    def test_settings_name_the_method_and_what_it_was_told(self, case):
+        with thin_data():
+            model = case.make().fit(data())
+        settings = model.settings_
+        assert settings["method"] in (*METHODS, "Judged")
+        told = {name: value for name, value in model.get_params().items() if name not in ("max_iter", "tol")}
+        assert settings.items() >= {name: value for name, value in told.items() if value is not None}.items()
+        assert not {"max_iter", "tol"} & settings.keys()
+
+    def test_what_it_does_not_use_changes_nothing(self, case):
+        plain = data(ties=False)
+        for name, c in beside(plain).items():
+            if not getattr(case.make().uses, name):
+                with thin_data():
+                    one, other = case.make().fit(plain), case.make().fit(c)
+                assert_allclose(one.predict_proba(plain), other.predict_proba(plain), atol=case.tolerance)
+
+    def test_what_it_uses_makes_a_difference(self, case):
+        model = case.make()
+        assert isinstance(model.uses, Uses)
+        plain = data(ties=False)
+        for name, c in beside(plain).items():
+            if getattr(model.uses, name):
+                options = case.turned_on.get(name, {})
+                with thin_data():  # without sides, their effect cannot be asked for
+                    one = case.make().fit(c) if name == "sides" else case.make().set_params(**options).fit(plain)
+                    other = case.make().set_params(**options).fit(c)
+                assert np.abs(one.predict_proba(c) - other.predict_proba(c)).max() > 1e-3, name
+
+    def test_ties_have_a_chance_with_those_that_model_them(self, case):
+        model = case.make()
+        with thin_data():
+            model.set_params(**case.turned_on.get("ties", {})).fit(data())
+        assert (model.predict_proba(data())[:, 1] > 0).all() == model.uses.ties
+        assert (model.tie_strength_ is not None) == model.uses.ties
+
+    def test_features_are_taken_by_those_that_use_them(self, case):
+        takes = "features" in inspect.signature(type(case.make()).fit).parameters
+        assert takes == case.make().uses.features
+
+    def test_votes_can_be_dealt_by_scikit_learn(self, case):
+        c, deal = data(), KFold(4, shuffle=True, random_state=0)
+        with thin_data():
+            found = cross_val_score(case.make(), c, cv=deal)
+            by_hand = [case.make().fit(c[train]).score(c[test]) for train, test in deal.split(np.arange(len(c)))]
+        assert_allclose(found, by_hand, rtol=1e-12)
+
+
+def beside(c):
+    """The same votes with one more thing known of each."""
+    rng = np.random.default_rng(9)
+    m = len(c.left)
+    outcome = np.ones(m, dtype=np.int8)
+    turned = rng.random(m) < 0.2  # most winners stood on the left
+    return {
+        "judges": replace(c, judge=rng.integers(0, 3, m).astype(np.int32), judges=("ann", "bob", "eve")),
+        "covariates": replace(c, covariates=rng.normal(0.5, 1.0, (m, 1)), covariate_names=("length",)),
+        "margins": replace(c, margin=rng.exponential(size=m)),
+        "sides": on_sides(replace(c, outcome=outcome), turned),
+    }
 
 
 OPTIONS = [
