@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 import podium
+from podium import WinRate
 from podium.errors import InputError
 from podium.models import KNOWN
 
@@ -58,7 +59,10 @@ def write(path, header):
     ("header", "message"),
     [
         ({"podium": "9.9", "format": 99, "model": None}, "newer podium 9.9"),
-        ({"podium": "0.1", "format": 1, "model": {"object": "Popen", "state": {}}}, "unknown class 'Popen'"),
+        (
+            {"podium": "0.1", "format": 1, "model": {"object": "Popen", "version": 1, "state": {}}},
+            "unknown class 'Popen'",
+        ),
         ({"podium": "0.1", "format": 1, "model": {"array": 7}}, "not a podium model file, or a damaged one"),
         ({"podium": "0.1"}, "not a podium model file, or a damaged one"),
         ([], "not a podium model file, or a damaged one"),
@@ -68,6 +72,66 @@ def test_strange_files_are_refused_with_a_reason(header, message, tmp_path):
     write(tmp_path / "m.podium", header)
     with pytest.raises(InputError, match=message):
         podium.load(tmp_path / "m.podium")
+
+
+class Later(WinRate):
+    """Win rates, whose state has changed twice since; what the first version stored it reads no more."""
+
+    __module__ = "podium.later"
+    __name__ = __qualname__ = "WinRate"
+    state_version = 3
+
+    @classmethod
+    def upgraded(cls, state, version):
+        if version < 2:
+            raise InputError("too old")
+        return {"prior": state.pop("pull"), **state}
+
+
+def stored(model, path, version, **renamed):
+    """A file as an older version wrote it."""
+    podium.save(model, path)
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(members["podium.json"])
+    state = header["model"]["state"]
+    header["model"]["state"] = {renamed.get(name, name): value for name, value in state.items()}
+    header["model"].pop("version")
+    header["model"] |= {} if version is None else {"version": version}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in (members | {"podium.json": json.dumps(header)}).items():
+            archive.writestr(name, data)
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        (None, "the WinRate in it was written by an older podium, whose form is no longer read; fit again"),
+        (0, "the WinRate in it was written by an older podium, whose form is no longer read; fit again"),
+        (2, "the WinRate in it was written by a newer podium; upgrade podium"),
+        (-1, "version -1; the file is damaged"),
+        ("one", "version 'one'; the file is damaged"),
+    ],
+)
+def test_a_class_of_another_version_is_refused_in_a_sentence(version, message, tmp_path):
+    path = tmp_path / "m.podium"
+    stored(MODELS["WinRate"][0](), path, version)
+    with pytest.raises(InputError, match=message):
+        podium.load(path)
+
+
+def test_an_older_version_is_read_where_the_class_says_how(tmp_path, monkeypatch):
+    path = tmp_path / "m.podium"
+    model = MODELS["WinRate"][0]().set_params(prior=2.0)
+    stored(model, path, 2, prior="pull")
+    monkeypatch.setattr("podium.pairwise.counting.WinRate", Later)
+    again = podium.load(path)
+    assert type(again) is Later
+    assert again.prior == 2.0
+    assert_array_equal(again.ranking_.scores, model.ranking_.scores)
+    stored(model, path, 1)
+    with pytest.raises(InputError, match="too old"):
+        podium.load(path)
 
 
 def test_other_files_are_refused(tmp_path):
@@ -137,7 +201,7 @@ def test_no_damage_to_a_file_is_a_surprise(tmp_path):
 def with_array(path, data, header=None, copies=1):
     """A file that asks for one array, whose bytes are given."""
     uses = [{"array": 0}] * copies
-    model = {"object": "WinRate", "state": {"prior": uses}}
+    model = {"object": "WinRate", "version": 1, "state": {"prior": uses}}
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("podium.json", json.dumps(header or {"podium": "0.1", "format": 1, "model": model}))
         archive.writestr("0.npy", data)
@@ -184,13 +248,13 @@ def test_a_small_file_cannot_grow_without_bound(tmp_path):
     "model",
     [
         json.loads("[" * 400 + "]" * 400),
-        {"object": "WinRate", "state": []},
-        {"object": "WinRate", "state": {}},
-        {"object": ["WinRate"], "state": {}},
-        {"object": "Ranking", "state": {"items": {"tuple": [1, 2]}}},
-        {"object": "Information", "state": {"n": 2, "left": [0], "right": [7], "curvature": [1.0]}},
-        {"object": "WinRate", "state": {"prior": {"float": "one"}}},
-        {"object": "WinRate", "state": {"prior": {"array": 1e400}}},
+        {"object": "WinRate", "version": 1, "state": []},
+        {"object": "WinRate", "version": 1, "state": {}},
+        {"object": ["WinRate"], "version": 1, "state": {}},
+        {"object": "Ranking", "version": 1, "state": {"items": {"tuple": [1, 2]}}},
+        {"object": "Information", "version": 1, "state": {"n": 2, "left": [0], "right": [7], "curvature": [1.0]}},
+        {"object": "WinRate", "version": 1, "state": {"prior": {"float": "one"}}},
+        {"object": "WinRate", "version": 1, "state": {"prior": {"array": 1e400}}},
         7,
         None,
     ],

@@ -1,7 +1,10 @@
 """One model file for all estimators: a zip of `.npy` arrays and a JSON header, read without running code.
 
-The header names a class of ours from `KNOWN` and holds its state; whatever else it asks for is refused.
-An estimator joins by adding its name here and itself to the round-trip suite.
+The header names a class of ours from `KNOWN`, or a ranker that an installed package offers, and holds its state;
+whatever else it asks for is refused. An estimator joins by adding its name here and itself to the round-trip suite.
+
+Each class has a version of what it stores: its `state_version`, 1 where it names none. A class whose state changes
+raises it, and may say how older states are read, by a class method `upgraded(state, version)`. Else these are refused.
 """
 
 from __future__ import annotations
@@ -65,7 +68,7 @@ def save(model: object, path: str | os.PathLike[str]) -> None:
 
     Raises `InputError` when the model holds something that only pickle could store.
     """
-    if type(model).__name__ not in KNOWN:
+    if _name_of(type(model)) is None:
         raise InputError(f"cannot save a {type(model).__name__}; model files hold {', '.join(sorted(KNOWN))}")
     arrays: list[np.ndarray] = []
     header = {"podium": __version__, "format": FORMAT, "model": _pack(model, arrays, type(model).__name__)}
@@ -89,7 +92,7 @@ def load(path: str | os.PathLike[str]) -> Any:
                 raise InputError(
                     f"{path}: written by the newer podium {header['podium']}; this is {__version__}: upgrade podium"
                 )
-            if not isinstance(header["model"], dict) or "object" not in header["model"]:
+            if not isinstance(header["model"], dict) or not {"object", "ranker"} & header["model"].keys():
                 raise InputError(f"{path}: not a podium model file, or a damaged one (it holds no model)")
             return _unpack(header["model"], _Arrays(archive).take)
     except FileNotFoundError as problem:
@@ -166,11 +169,59 @@ def _pack(value: Any, arrays: list[np.ndarray], where: str) -> Any:
         return {"tuple": [_pack(each, arrays, where) for each in value]}
     if isinstance(value, dict):
         return {"dict": [[_pack(k, arrays, where), _pack(v, arrays, f"{where}[{k!r}]")] for k, v in value.items()]}
-    name = type(value).__name__
-    if name in KNOWN and type(value).__module__.startswith("podium."):
-        state = _state(value)
-        return {"object": name, "state": {k: _pack(v, arrays, f"{where}.{k}") for k, v in state.items()}}
-    raise InputError(f"cannot save {where}: a {name} cannot be stored without pickle")
+    named = _name_of(type(value))
+    if named is None:
+        raise InputError(f"cannot save {where}: a {type(value).__name__} cannot be stored without pickle")
+    state = {k: _pack(v, arrays, f"{where}.{k}") for k, v in _state(value).items()}
+    return named | {"version": _version(type(value)), "state": state}
+
+
+def _name_of(cls: type) -> dict[str, str] | None:
+    """How a file names a class: one of ours, or a ranker by what users type; None for any other."""
+    if cls.__name__ in KNOWN and cls.__module__.startswith("podium."):
+        return {"object": cls.__name__}
+    from podium.pairwise import METHODS, method_of
+    from podium.pairwise.base import Ranker
+
+    method = method_of(cls) if issubclass(cls, Ranker) else ""
+    return {"ranker": method} if method in METHODS else None
+
+
+def _class_of(value: dict[str, Any]) -> type:
+    """The class a file names; only classes of ours, and rankers of installed packages."""
+    if "ranker" in value:
+        from podium.pairwise import METHODS, ranker
+
+        if value["ranker"] in METHODS:
+            return ranker(value["ranker"])
+        raise InputError(f"it holds a ranker {value['ranker']!r} of another package; install that, and load it again")
+    name = value["object"]
+    if not isinstance(name, str) or name not in KNOWN:
+        raise InputError(f"the file asks for an unknown class {name!r}; upgrade podium, or do not trust the file")
+    cls: type = getattr(importlib.import_module(KNOWN[name]), name)
+    return cls
+
+
+def _version(cls: type) -> int:
+    return int(getattr(cls, "state_version", 1))
+
+
+def _upgraded(cls: type, state: dict[str, Any], version: Any) -> dict[str, Any]:
+    """The state as this version of the class takes it."""
+    now = _version(cls)
+    if version == now:
+        return state
+    if not isinstance(version, int) or not version >= 0:
+        raise InputError(f"the {cls.__name__} in it has version {version!r}; the file is damaged")
+    if version > now:
+        raise InputError(f"the {cls.__name__} in it was written by a newer podium; upgrade podium")
+    read = getattr(cls, "upgraded", None)
+    if read is None:
+        raise InputError(
+            f"the {cls.__name__} in it was written by an older podium, whose form is no longer read; fit again"
+        )
+    found: dict[str, Any] = read(state, version)
+    return found
 
 
 def _state(value: object) -> dict[str, Any]:
@@ -201,11 +252,9 @@ def _unpack(value: Any, array: Callable[[int], np.ndarray]) -> Any:
         flat = np.empty(len(value["objects"]), dtype=object)
         flat[:] = _unpack(value["objects"], array)
         return flat.reshape(value["shape"])
-    name = value["object"]
-    if not isinstance(name, str) or name not in KNOWN:
-        raise InputError(f"the file asks for an unknown class {name!r}; upgrade podium, or do not trust the file")
-    cls = getattr(importlib.import_module(KNOWN[name]), name)
-    state = {k: _unpack(v, array) for k, v in value["state"].items()}
+    cls: Any = _class_of(value)
+    name = cls.__name__
+    state = _upgraded(cls, {k: _unpack(v, array) for k, v in value["state"].items()}, value.get("version", 0))
     if hasattr(cls, "__dataclass_fields__"):
         made = cls(**state)
         _check_sizes(name, made)

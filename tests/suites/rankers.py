@@ -437,10 +437,10 @@ def beside(c):
 
 
 OPTIONS = [
-    (method, name, "float" in parameter.annotation or "int" in parameter.annotation)
+    (method, name, "float" in str(parameter.annotation) or "int" in str(parameter.annotation))
     for method in METHODS
     for name, parameter in inspect.signature(ranker(method)).parameters.items()
-    if parameter.annotation != "bool" and name != "anchor"
+    if parameter.annotation not in ("bool", bool) and name != "anchor"
 ]
 
 

@@ -241,9 +241,7 @@ class Ranker:
 
     def _training_votes(self, what: str) -> Comparisons:
         if "_training" not in vars(self):
-            from podium.errors import NotFittedError
-
-            raise NotFittedError(f"{what} needs votes to be computed from, and votes one by one are not kept; call fit")
+            raise InputError(f"{what} is computed from the votes, and votes given one by one are not kept; call fit")
         return self._training
 
     def _margins(self, c: Comparisons) -> Floats:
