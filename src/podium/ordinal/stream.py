@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from podium.errors import InputError
-from podium.ordinal.labels import Array, read_labels
+from podium.errors import InputError, Option
+from podium.ordinal.forms import declared_order
+from podium.ordinal.labels import Array, grades_of, read_labels
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
+from podium.ordinal.tables import GradeColumns, column, pieces, values
 
-__all__ = ["Grader", "RunningScale"]
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Evaluation", "Grader", "RunningScale"]
+
+# Called with what is being done; the block is handed a function that it calls with the rows done.
+Progress: TypeAlias = Callable[[str], AbstractContextManager[Callable[[int], object]]]
+
+
+@contextmanager
+def _silently(what: str) -> Iterator[Callable[[int], object]]:
+    yield lambda rows: None
+
 
 MAX_FEATURE = 1e150  # its square is a number still
 
@@ -56,11 +72,73 @@ class RunningScale:
         return scaled
 
 
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How a model's grades agree with those of a table.
+
+    Attributes
+    ----------
+    grades : array of shape (K,)
+        From lowest to highest.
+    counts : array of shape (K, K)
+        Rows by true grade (the one of a range that is nearest to the prediction) and predicted grade.
+    scores, truth : arrays
+        Score and place of the true grade of the first rows, as many as were asked for, for pictures.
+    """
+
+    grades: Array
+    counts: Array
+    scores: Array
+    truth: Array
+
+    @property
+    def rows(self) -> int:
+        """How many rows were graded."""
+        return int(self.counts.sum())
+
+    @property
+    def error(self) -> float:
+        """Mean absolute error in grades; 0 anywhere inside a range."""
+        return float((self.counts * self._distance).sum() / self.rows)
+
+    @property
+    def accuracy(self) -> float:
+        """Share of rows whose prediction is the grade, or lies inside the range."""
+        return float(self.counts.diagonal().sum() / self.rows)
+
+    @property
+    def _distance(self) -> Array:
+        places = np.arange(len(self.grades))
+        distance: Array = np.abs(places[:, None] - places)
+        return distance
+
+    def to_frame(self) -> pl.DataFrame:
+        """A row for each grade: rows, how many are right, their mean absolute error, and how often it became which."""
+        import polars as pl
+
+        rows = self.counts.sum(axis=1)
+        error = ((self.counts * self._distance).sum(axis=1) / np.maximum(rows, 1)).round(4)
+        about = {"grade": self.grades, "rows": rows, "right": self.counts.diagonal(), "error": error}
+        became = {f"as {grade}": self.counts[:, k] for k, grade in enumerate(self.grades.tolist())}
+        return pl.DataFrame(about | became)
+
+
 @dataclass
 class Grader:
-    """Learns from pieces of a table and grades others; this is what `podium grade` keeps in its model file.
+    """Learns from a table of any length, read piece by piece, and grades others.
 
-    With `settled`, the scale was found in a pass of its own and stays; else each piece is first added to it.
+    `Grader.fit` reads files; `learn` takes arrays as they come. This is what `podium grade` keeps in its model file.
+    With `settled`, the scale was measured in a pass of its own and stays; else each piece is first added to it.
+
+    Examples
+    --------
+    >>> import io
+    >>> table = "size,grade\\n" + "".join(f"{k},{1 + k // 10}\\n" for k in range(30))
+    >>> grader = Grader.fit(io.StringIO(table), label="grade", classes=[1, 2, 3])
+    >>> grader.features, grader.grades.tolist()
+    (['size'], [1, 2, 3])
+    >>> grader.evaluate(io.StringIO(table), label="grade").rows
+    30
     """
 
     features: list[str]
@@ -68,13 +146,133 @@ class Grader:
     scale: RunningScale
     settled: bool = False
     curve: list[tuple[int, float]] = field(default_factory=list)  # rows seen, progressive error up to then
+    rows: int = 0  # of one pass of `fit`
 
     @classmethod
     def empty(cls, features: list[str], classifier: PassiveAggressiveOrdinal) -> Grader:
         return cls(list(features), classifier, RunningScale.empty(len(features)))
 
+    @classmethod
+    def fit(
+        cls,
+        tables: Any,
+        *,
+        label: str | None = None,
+        low: str | None = None,
+        high: str | None = None,
+        id: str | Sequence[str] = (),
+        classes: Any = None,
+        variant: str = "pa1",
+        C: float | str = "auto",
+        passes: int = 1,
+        progress: Progress = _silently,
+    ) -> Grader:
+        """Learn from tables: files, or anything that `scan_table` reads; several files are one table.
+
+        Parameters
+        ----------
+        tables : path, list of paths, or a readable object
+            One that can be read once only needs `classes`, and one pass.
+        label, low, high : str
+            The column of the grade, or the columns of the two ends of a range; an empty cell is an open end.
+        id : str or list of str
+            Columns of labels, which are no features. All other columns are, and must hold numbers.
+        classes : array-like, optional
+            The grades from lowest to highest. Without them one more pass looks for those that occur.
+        variant, C : see `PassiveAggressiveOrdinal`
+        passes : int
+            How often to go over the tables.
+        progress : callable, optional
+            Called with what is being done; returns a context manager that hands out a function of rows done.
+        """
+        where = GradeColumns.named(label, low, high, id)
+        grades, scale = (np.asarray(classes), None) if classes is not None else _survey(tables, where, progress)
+        classifier = PassiveAggressiveOrdinal(variant, C=C, classes=grades)
+        classifier._check_parameters()
+        grader: Grader | None = None
+        for number in range(1, passes + 1):
+            with progress(f"pass {number} of {passes}") as advance:
+                for row, frame in pieces(tables):
+                    if grader is None:
+                        grader = cls.empty(where.features(frame), classifier)
+                        if scale is not None:
+                            grader.scale, grader.settled = scale, True
+                    grader.learn(values(frame, grader.features), *where.labels(frame, grades), row=row)
+                    advance(len(frame))
+            if grader is None or not classifier.n_seen_:
+                raise InputError("the table has no rows, so there is nothing to learn from")
+            grader.settled = True
+            grader.rows = classifier.n_seen_ // number
+        assert grader is not None  # there is at least one pass
+        if not classifier.n_updates_:
+            raise InputError("every range is open at both ends, so there is nothing to learn from")
+        return grader
+
+    def evaluate(
+        self,
+        tables: Any,
+        *,
+        label: str | None = None,
+        low: str | None = None,
+        high: str | None = None,
+        sample: int = 0,
+        progress: Progress = _silently,
+    ) -> Evaluation:
+        """Compare the model's grades with those of tables; the first `sample` rows keep their scores, for pictures."""
+        where, K = GradeColumns.named(label, low, high), len(self.grades)
+        counts = np.zeros((K, K), dtype=np.int64)
+        kept: list[Array] = [np.empty((2, 0))]
+        with progress("evaluating") as advance:
+            for row, frame in pieces(tables):
+                lower, upper = where.read(frame, self.grades, row)
+                scores = self.scores(values(frame, self.features), row=row)
+                guess = np.searchsorted(self.classifier.thresholds_, scores, side="right")
+                truth = np.clip(guess, lower, upper)  # the grade of the range that is nearest to the prediction
+                np.add.at(counts, (truth, guess), 1)
+                if row < sample:
+                    kept.append(np.stack([scores, truth])[:, : sample - row])
+                advance(len(frame))
+        if not counts.any():
+            raise InputError("the table has no rows, so there is nothing to evaluate")
+        scores, truth = np.concatenate(kept, axis=1)
+        return Evaluation(self.grades, counts, scores, truth.astype(np.intp))
+
+    def grade(
+        self, tables: Any, *, id: str | Sequence[str] = (), margin: float | None = None, progress: Progress = _silently
+    ) -> Iterator[pl.DataFrame]:
+        """Yield the columns of `id`, grade and score of each piece; with `margin` lower and upper of `interval`."""
+        import polars as pl
+
+        ids = (id,) if isinstance(id, str) else tuple(dict.fromkeys(id))
+        for name in ids:
+            if name in ("grade", "score") or (margin is not None and name in ("lower", "upper")):
+                own = f": the output has a column {name!r} of its own; rename the one in the table"
+                raise InputError(Option("id", name), own)
+        graded = 0
+        with progress("grading") as advance:
+            for row, frame in pieces(tables):
+                X = values(frame, self.features)
+                columns = [_writable(column(frame, name)) for name in ids]
+                columns += [pl.Series("grade", self.predict(X, row=row))]
+                columns += [pl.Series("score", self.scores(X, row=row)).round(6)]
+                if margin is not None:
+                    ends = self.interval(X, margin=margin, row=row)
+                    columns += [pl.Series("lower", ends[:, 0]), pl.Series("upper", ends[:, 1])]
+                yield pl.DataFrame(columns)
+                graded += len(frame)
+                advance(len(frame))
+        if not graded:
+            raise InputError("the table has no rows, so there is nothing to grade")
+
+    @property
+    def error(self) -> float:
+        """Mean absolute error while learning, each row graded before it was learned, and for the first time only."""
+        first = [error for seen, error in self.curve if not self.rows or seen <= self.rows]
+        return first[-1] if first else float("nan")
+
     @property
     def grades(self) -> Array:
+        """From lowest to highest."""
         grades: Array = self.classifier.classes_
         return grades
 
@@ -116,3 +314,32 @@ class Grader:
                 f"row {row + int(bad[0, 0]) + 1}: {self.features[bad[0, 1]]!r} {shown}; fill in a value or drop the row"
             )
         return X
+
+
+def _survey(tables: Any, where: GradeColumns, progress: Progress) -> tuple[Array, RunningScale]:
+    """One pass for what must be known before learning: the grades that occur, and the features' scale."""
+    grades: Array | None = None
+    declared: Array | None = None
+    scale, names = RunningScale.empty(0), []
+    with progress("looking for grades") as advance:
+        for row, frame in pieces(tables):
+            if row == 0:
+                names = where.features(frame)
+                scale = RunningScale.empty(len(names))
+                declared = declared_order(*(column(frame, end) for end in where.ends))
+            X = values(frame, names)
+            scale.add(X[np.isfinite(X).all(axis=1)])  # a bad row is named when it is learned
+            found = where.grades_in(frame)
+            grades = grades_of(*([] if grades is None else [grades]), *found) if found else grades
+            advance(len(frame))
+    return where.order(grades, declared), scale
+
+
+def _writable(cells: pl.Series) -> pl.Series:
+    """A column of labels as it goes into every format."""
+    import polars as pl
+
+    if cells.dtype.is_nested() or cells.dtype in (pl.Binary, pl.Object):
+        lacking = f": the column holds {cells.dtype}, which a table cannot show; choose another"
+        raise InputError(Option("id", cells.name), lacking)
+    return cells.dt.to_string() if cells.dtype == pl.Duration else cells
