@@ -61,6 +61,10 @@ class VoteArrays:
         listed = list(parts) or [cls.of_rows([])]
         return cls(*(np.concatenate([getattr(part, name) for part in listed]) for name, _ in LAYOUT))
 
+    def part(self, first: int, last: int) -> VoteArrays:
+        """Rows from `first` (counted from 0) up to `last`."""
+        return VoteArrays(*(getattr(self, name)[first:last] for name, _ in LAYOUT))
+
     def counted(self) -> NDArray[np.bool_]:
         """Which rows are votes that stand: neither skipped, nor undone, nor an undo."""
         stands: NDArray[np.bool_] = self.outcome >= 0

@@ -127,7 +127,10 @@ class Reader:
     def held(self, campaign: int, judge: int) -> list[Question]:
         """The questions a judge has in hand, first given first."""
         mine = (question.c.campaign == campaign, question.c.judge == judge, question.c.state == "out")
-        return [Question(*row) for row in self._all(QUESTION.where(*mine).order_by(question.c.until, question.c.id))]
+        given = and_(lease.c.campaign == campaign, lease.c.question == question.c.id, lease.c.judge == judge)
+        rows = QUESTION.join(lease, given).where(*mine)
+        order = (lease.c.shown, question.c.plan.desc(), question.c.place, question.c.id)
+        return [Question(*row) for row in self._all(rows.order_by(*order))]
 
     def count_open(self, campaign: int) -> int:
         """How many questions wait in the queue."""
@@ -140,6 +143,16 @@ class Reader:
             select(question.c.pair).where(question.c.campaign == campaign, question.c.state.in_(("open", "out")))
         )
         return {row[0] for row in rows}
+
+    def is_active(self, campaign: int, pair: int) -> bool:
+        """Whether a pair waits or is in somebody's hands."""
+        same = (question.c.campaign == campaign, question.c.pair == pair, question.c.state.in_(("open", "out")))
+        return self._first(select(question.c.id).where(*same)) is not None
+
+    def active_codes(self, campaign: int) -> list[int]:
+        """Codes of the items that were not withdrawn."""
+        rows = select(item.c.code).where(item.c.campaign == campaign, item.c.withdrawn.is_(None)).order_by(item.c.code)
+        return [row[0] for row in self._all(rows)]
 
     def seen_pairs(self, campaign: int, judge: int) -> set[int]:
         """Pairs that a judge was ever given."""
@@ -164,6 +177,12 @@ class Reader:
         same = (vote.c.campaign == campaign, vote.c.judge == judge, vote.c.client_id == client_id)
         row = self._first(VOTE.where(*same))
         return None if row is None else Vote(*row)
+
+    def client_rows(self, campaign: int, ids: Sequence[str]) -> dict[tuple[int, str], int]:
+        """Which rows of the log came under these ids: judge and id, and the row's number."""
+        columns = (vote.c.judge, vote.c.client_id, vote.c.seq)
+        rows = self._all(select(*columns).where(vote.c.campaign == campaign, vote.c.client_id.in_(ids)))
+        return {(row.judge, row.client_id): row.seq for row in rows}
 
     def standing_vote(self, campaign: int, id: int, judge: int) -> Vote | None:
         """A judge's row on a question that was not undone."""
@@ -212,6 +231,10 @@ class Reader:
         """Rows of plain SQL, as `content` asks for them: tuples of the driver, nothing between."""
         result = self.connection.execute(text(sql), values)
         return result.cursor.fetchall()
+
+    def snapshot_ends(self, campaign: int) -> list[int]:
+        """The last rows of the pieces of the log that are kept as bytes."""
+        return [row[0] for row in self._all(select(snapshot.c.seq).where(snapshot.c.campaign == campaign))]
 
     def content(self, campaign: int) -> Content:
         """The whole campaign."""
@@ -344,20 +367,22 @@ class Writer(Reader):
         self.connection.execute(update(question).where(*over).values(state=state, judge=None, until=None))
 
     def next_questions(self, judge: Judge, count: int) -> list[Question]:
-        """Questions of the queue that this judge has not seen, best first."""
+        """Questions of the queue that are new to this judge, best first; marked repeats where there are too few."""
         mine = (lease.c.campaign == question.c.campaign, lease.c.judge == judge.id)
         rows = QUESTION.where(
             question.c.campaign == self.locked.id,
             question.c.state == "open",
             or_(question.c.judge.is_(None), question.c.judge == judge.id),
-            or_(question.c.kind == "repeat", ~exists().where(*mine, lease.c.pair == question.c.pair)),
             ~exists().where(*mine, lease.c.question == question.c.id),
-        )
+        ).order_by(question.c.plan.desc(), question.c.place, question.c.id)
         if judge.conflicts:
             rows = rows.where(question.c.left.not_in(judge.conflicts), question.c.right.not_in(judge.conflicts))
-        return [
-            Question(*row) for row in self._all(rows.order_by(question.c.plan.desc(), question.c.place).limit(count))
-        ]
+        seen = exists().where(*mine, lease.c.pair == question.c.pair)
+        found = self._all(rows.where(~seen).limit(count))
+        if len(found) < count:
+            again = rows.where(seen, question.c.kind == "repeat").limit(count - len(found))
+            found = [*found, *self._all(again)]
+        return [Question(*row) for row in found]
 
     def give(self, given: Question, judge: int, now: int, until: int) -> Question:
         """Put a question into a judge's hands until a moment."""
@@ -371,6 +396,12 @@ class Writer(Reader):
         """A judge who is there keeps what is in hand."""
         mine = (question.c.campaign == self.locked.id, question.c.judge == judge, question.c.state == "out")
         self.connection.execute(update(question).where(*mine).values(until=until))
+
+    def release_hand(self, judge: int) -> None:
+        """Take everything out of a judge's hands, back into the queue."""
+        mine = (question.c.campaign == self.locked.id, question.c.judge == judge, question.c.state == "out")
+        state = case((question.c.wanted > 0, "open"), else_="done")
+        self.connection.execute(update(question).where(*mine).values(state=state, judge=None, until=None))
 
     def clear_queue(self, *, items: Collection[int] = (), everything: bool = False) -> None:
         """Take open questions out of the queue: all, or those with certain items (also out of people's hands)."""

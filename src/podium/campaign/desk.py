@@ -1,0 +1,288 @@
+"""The desk where judges come: pairs in hand, votes, skips, undoing, and items that are broken.
+
+Every function is one transaction: a vote and the next pairs are one commit. A pair is in one judge's hands at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from podium.campaign.options import Options
+from podium.errors import RefusedError
+from podium.store.rows import Reader, Writer, pair_of
+from podium.store.values import Event, Judge, Question, Vote
+
+__all__ = ["REPORTS", "SEEN_EVERY", "Ballot", "Hand", "Receipt", "history", "next_pairs", "report", "undo", "vote"]
+
+MOST_IN_HAND = 10
+MOST_BALLOTS = 200
+MOST_REASON = 2000  # characters
+SEEN_EVERY = 60_000  # milliseconds between notes that a judge is there
+LAST = 1_000_000_000  # place in the queue of pairs that were drawn because it was empty
+REPORTS = ("broken", "missing", "unreadable", "offensive", "other")
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot:
+    """A vote as a judge sends it, under an id made before the first try. Outcome None is a skip."""
+
+    id: str
+    question: int
+    outcome: float | None
+    reason: str | None = None
+    ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a vote: stored, repeated (it was stored before), or refused, with a code and words."""
+
+    id: str
+    status: Literal["stored", "repeated", "refused"]
+    seq: int | None = None
+    code: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Hand:
+    """The pairs a judge has in hand, the one to show first; with none, `why` in one word: paused, closed, done."""
+
+    questions: tuple[Question, ...]
+    why: str | None
+    answered: int
+    target: int | None
+
+
+def next_pairs(writer: Writer, judge: int, now: int, count: int = 3) -> Hand:
+    """The pairs in a judge's hands, filled up to `count`; the same ones after a reload."""
+    who = _judge(writer, judge)
+    return _hand(writer, who, now, min(max(count, 1), MOST_IN_HAND))
+
+
+def vote(writer: Writer, judge: int, ballots: Sequence[Ballot], now: int, count: int = 3) -> tuple[list[Receipt], Hand]:
+    """Take votes, each with its own receipt, and give the next pairs.
+
+    A vote on a pair whose time was over counts too. The same id again is the same vote; with other content it is
+    refused.
+    """
+    who = _judge(writer, judge)
+    if len(ballots) > MOST_BALLOTS:
+        raise RefusedError("too-many", f"{len(ballots)} votes at once; send at most {MOST_BALLOTS}")
+    options = Options.of(writer.locked.options)
+    receipts = []
+    for ballot in ballots:
+        try:
+            receipts.append(_taken(writer, who, ballot, options, now))
+        except RefusedError as problem:
+            receipts.append(Receipt(ballot.id, "refused", None, problem.code, str(problem)))
+    return receipts, _hand(writer, who, now, min(max(count, 0), MOST_IN_HAND))
+
+
+def undo(writer: Writer, judge: int, id: str, of: str, now: int, count: int = 3) -> tuple[Receipt, Hand]:
+    """Take back the vote (or skip) that was sent under the id `of`; its pair comes back into hand.
+
+    What was undone before gives the first answer again.
+    """
+    who = _judge(writer, judge)
+    _check_id(id)
+    campaign = writer.locked.id
+    known = writer.vote_of_client(campaign, judge, id)
+    target = writer.vote_of_client(campaign, judge, of)
+    if known is not None and (target is None or known.undoes != target.seq):
+        raise RefusedError("conflict", f"the id {id!r} was used for something else; make a new one")
+    if target is None or target.undoes is not None:
+        raise RefusedError("unknown-vote", f"no vote of yours has the id {of!r}; it cannot be undone")
+    done = known or writer.undo_of(campaign, target.seq)
+    if done is not None:
+        return Receipt(id, "repeated", done.seq), _hand(writer, who, now, count)
+    _open_or_refuse(writer)
+    row = replace(target, client_id=id, outcome=None, reason=None, undoes=target.seq, ms=None, received=now)
+    stored = writer.append_votes([row])[0]
+    _take_back(writer, who, target, now)
+    return Receipt(id, "stored", stored.seq), _hand(writer, who, now, count)
+
+
+def history(reader: Reader, campaign: int, judge: int, limit: int = 50) -> list[Vote]:
+    """A judge's last votes and skips that stand, newest first."""
+    return reader.history(campaign, judge, min(max(limit, 1), 500))
+
+
+def report(writer: Writer, judge: int, item: int, reason: str, now: int) -> Event:
+    """Tell the organiser that an item is broken."""
+    _judge(writer, judge)
+    if reason not in REPORTS:
+        raise RefusedError("bad-reason", f"{reason!r} is no reason for a report; choose among {', '.join(REPORTS)}")
+    if not writer.items_of(writer.locked.id, [item]):
+        raise RefusedError("unknown-item", f"there is no item {item} in this campaign")
+    return writer.append_event(Event("report", {"item": item, "judge": judge, "reason": reason}, f"judge {judge}", now))
+
+
+# Votes
+
+
+def _judge(writer: Writer, judge: int) -> Judge:
+    who = writer.judge(writer.locked.id, judge)
+    if who.state == "revoked":
+        raise RefusedError("revoked", "this link was withdrawn by the organiser; votes already made are safe")
+    return who
+
+
+def _open_or_refuse(writer: Writer) -> None:
+    if writer.locked.state in ("closed", "draft"):
+        words = {
+            "closed": "the campaign is closed; votes already made are safe",
+            "draft": "the campaign is not open yet",
+        }
+        raise RefusedError(writer.locked.state, words[writer.locked.state])
+
+
+def _check_id(id: str) -> None:
+    if not isinstance(id, str) or not 1 <= len(id) <= 100:
+        raise RefusedError("bad-id", "a vote needs an id of 1 to 100 characters")
+
+
+def _checked(ballot: Ballot, options: Options) -> None:
+    _check_id(ballot.id)
+    if ballot.outcome is not None and ballot.outcome not in (0, 0.5, 1):
+        raise RefusedError("bad-outcome", f"outcome {ballot.outcome!r} is unknown; it is 1, 0, 0.5, or null for a skip")
+    if ballot.outcome == 0.5 and not options.ties:
+        raise RefusedError("no-ties", "this campaign takes no ties; choose a side or skip")
+    if ballot.reason is not None and len(ballot.reason) > MOST_REASON:
+        raise RefusedError("long-reason", f"the reason has {len(ballot.reason)} characters; at most {MOST_REASON}")
+
+
+def _taken(writer: Writer, judge: Judge, ballot: Ballot, options: Options, now: int) -> Receipt:
+    _checked(ballot, options)
+    campaign = writer.locked
+    outcome = None if ballot.outcome is None else float(ballot.outcome)
+    known = writer.vote_of_client(campaign.id, judge.id, ballot.id)
+    if known is not None:
+        if (known.question, known.outcome, known.undoes) == (ballot.question, outcome, None):
+            return Receipt(ballot.id, "repeated", known.seq)
+        raise RefusedError("conflict", f"the id {ballot.id!r} was used for another vote; make a new one")
+    _open_or_refuse(writer)
+    question = writer.question(campaign.id, ballot.question)
+    shown = None if question is None else writer.shown(campaign.id, question.id, judge.id)
+    if question is None or shown is None:
+        raise RefusedError("not-given", f"pair {ballot.question} was not given to you; vote on the pair that is shown")
+    if writer.standing_vote(campaign.id, question.id, judge.id) is not None:
+        raise RefusedError("answered", f"you have answered pair {ballot.question}; undo that first")
+    row = Vote(
+        judge.id,
+        ballot.id,
+        question.left,
+        question.right,
+        outcome,
+        question=question.id,
+        reason=ballot.reason or None,
+        kind=question.kind,
+        version=campaign.version,
+        predicted=question.predicted,
+        ms=None if ballot.ms is None else min(max(int(ballot.ms), 0), 2**31),
+        shown=shown,
+        received=now,
+    )
+    stored = writer.append_votes([row])[0]
+    if outcome is None:
+        _skipped(writer, judge, question, options)
+    else:
+        _answered(writer, judge, question)
+    return Receipt(ballot.id, "stored", stored.seq)
+
+
+def _answered(writer: Writer, judge: Judge, question: Question) -> None:
+    """One vote less is wanted. Who holds the pair in the meantime keeps it, and counts too."""
+    wanted = max(question.wanted - 1, 0)
+    if question.state == "out" and question.judge != judge.id:
+        writer.change_question(question.id, wanted=wanted)
+    elif question.state in ("open", "out"):
+        state = "open" if wanted else "done"
+        writer.change_question(question.id, wanted=wanted, state=state, judge=None, until=None)
+
+
+def _skipped(writer: Writer, judge: Judge, question: Question, options: Options) -> None:
+    """The pair goes to another judge, until enough have skipped it."""
+    if question.state == "out" and question.judge != judge.id:
+        return
+    if question.state in ("open", "out"):
+        tired = writer.count_skips(writer.locked.id, question.id) >= options.tired_after
+        writer.change_question(question.id, state="tired" if tired else "open", judge=None, until=None)
+
+
+def _take_back(writer: Writer, judge: Judge, target: Vote, now: int) -> None:
+    """An undone vote is wanted again, of the same judge first, unless its pair is with somebody else by now."""
+    question = None if target.question is None else writer.question(writer.locked.id, target.question)
+    if question is None:
+        return
+    wanted = question.wanted + (target.outcome is not None)
+    if question.state == "out" and question.judge != judge.id:
+        writer.change_question(question.id, wanted=wanted)
+        return
+    if question.state in ("done", "tired") and writer.is_active(writer.locked.id, pair_of(target.left, target.right)):
+        return
+    writer.change_question(question.id, wanted=max(wanted, 1))
+    writer.give(question, judge.id, now, now + Options.of(writer.locked.options).lease)
+
+
+# Pairs in hand
+
+
+def _hand(writer: Writer, judge: Judge, now: int, count: int) -> Hand:
+    campaign = writer.locked
+    options = Options.of(campaign.options)
+    if judge.seen is None or now - judge.seen > SEEN_EVERY:
+        writer.change_judge(judge.id, seen=now)
+    target = judge.target or options.target
+    answered = writer.count_votes(campaign.id, judge.id)
+    if campaign.state != "open":
+        return Hand((), campaign.state, answered, target)
+    if judge.state == "excluded":
+        return Hand((), "done", answered, target)
+    writer.lapse(now, judge.id)
+    held = writer.held(campaign.id, judge.id)
+    until = now + options.lease
+    if held and min(question.until or 0 for question in held) < until - SEEN_EVERY:
+        writer.extend(judge.id, until)
+        held = [replace(question, until=until) for question in held]
+    missing = count - len(held)
+    if missing > 0:
+        new = writer.next_questions(judge, missing)
+        if len(new) < missing:
+            _draw_pairs(writer, judge, missing - len(new))
+            new = writer.next_questions(judge, missing)
+        held += [writer.give(question, judge.id, now, until) for question in new]
+    return Hand(tuple(held[:count]), None if held else "done", answered, target)
+
+
+def _draw_pairs(writer: Writer, judge: Judge, count: int) -> None:
+    """Random check pairs where the queue has nothing for this judge: nobody waits for a plan."""
+    campaign = writer.locked
+    codes = [code for code in writer.active_codes(campaign.id) if code not in judge.conflicts]
+    seen = writer.seen_pairs(campaign.id, judge.id) | writer.active_pairs(campaign.id)
+    rng = np.random.default_rng([campaign.seed, campaign.last_vote, judge.id, len(seen)])
+    pairs = _random_pairs(codes, seen, count, rng)
+    writer.add_questions([Question(left, right, "check", plan=campaign.plans, place=LAST) for left, right in pairs])
+
+
+def _random_pairs(codes: Sequence[int], seen: set[int], count: int, rng: np.random.Generator) -> list[tuple[int, int]]:
+    """Uniform among the pairs that are not in `seen`, sides drawn."""
+    n = len(codes)
+    everything = n * (n - 1) // 2
+    found: dict[int, tuple[int, int]] = {}
+    if everything <= 4 * (len(seen) + count):
+        rest = [
+            (codes[a], codes[b]) for a in range(n) for b in range(a + 1, n) if pair_of(codes[a], codes[b]) not in seen
+        ]
+        some = [rest[k] for k in rng.permutation(len(rest))[:count]]
+    else:
+        while len(found) < count:
+            a, b = (codes[k] for k in rng.choice(n, 2, replace=False))
+            if (key := pair_of(a, b)) not in seen:
+                found[key] = (a, b)
+        some = list(found.values())
+    return [(a, b) if rng.random() < 0.5 else (b, a) for a, b in some]

@@ -1,0 +1,303 @@
+"""Out of a campaign and into one: votes as a table, as a journal, and everything as one file.
+
+A row of the journal of `podium ask` is a row here: JSON Lines, votes as `left, right, outcome, judge, time`, notes with
+"podium" first. `of` of an undo is the number of the line it undoes.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium._version import __version__
+from podium.campaign.items import Items
+from podium.campaign.setup import add_items
+from podium.errors import InputError
+from podium.store.base import Store
+from podium.store.content import Content
+from podium.store.rows import Writer
+from podium.store.values import Event, Item, Judge, Vote
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Imported", "import_votes", "journal_lines", "quoted", "votes_frame"]
+
+AT_ONCE = 2000  # votes of a commit
+RISKY = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for a formula
+JOURNAL_FORMAT = 1
+
+
+def quoted(cell: str | None) -> str | None:
+    """Text that a spreadsheet cannot take for a formula."""
+    return f"'{cell}" if cell is not None and cell.startswith(RISKY) else cell
+
+
+def moment(at: int | None) -> str | None:
+    """A time as people and programs read it."""
+    if at is None:
+        return None
+    return datetime.datetime.fromtimestamp(at / 1000, datetime.UTC).isoformat(timespec="milliseconds")
+
+
+def votes_frame(content: Content, votes: Iterable[Vote], *, safe: bool = False) -> pl.DataFrame:
+    """The whole log; `counts` says whether a vote is in the results, `safe` quotes text for spreadsheets."""
+    import polars as pl
+
+    labels = [item.label for item in content.items]
+    names = {judge.id: judge.name for judge in content.judges}
+    out = {judge.id for judge in content.judges if judge.state == "excluded"}
+    gone = {item.code for item in content.items if item.withdrawn is not None}
+    stands = content.votes.counted()
+    text: Callable[[str | None], str | None] = quoted if safe else lambda cell: cell
+    rows = [
+        {
+            "seq": vote.seq,
+            "time": moment(vote.received),
+            "judge": text(names[vote.judge]),
+            "left": text(labels[vote.left]),
+            "right": text(labels[vote.right]),
+            "outcome": vote.outcome,
+            "kind": vote.kind,
+            "undoes": vote.undoes,
+            "reason": text(vote.reason),
+            "ms": vote.ms,
+            "version": vote.version,
+            "counts": bool(stands[vote.seq - 1]) and vote.judge not in out and not gone & {vote.left, vote.right},
+        }
+        for vote in votes
+    ]
+    schema = {"seq": pl.Int64, "time": pl.String, "judge": pl.String, "left": pl.String, "right": pl.String}
+    schema |= {"outcome": pl.Float64, "kind": pl.String, "undoes": pl.Int64, "reason": pl.String, "ms": pl.Int64}
+    return pl.DataFrame(rows, schema=schema | {"version": pl.Int64, "counts": pl.Boolean})
+
+
+def journal_lines(content: Content, votes: Iterable[Vote]) -> Iterator[str]:
+    """The campaign as a journal: a header, the votes in their order, and who is excluded in the end."""
+    campaign = content.campaign
+    labels = [item.label for item in content.items]
+    names = {judge.id: judge.name for judge in content.judges}
+    head = {"podium": "campaign", "version": __version__, "format": JOURNAL_FORMAT, "title": campaign.title}
+    yield _line(head | {"question": campaign.question, "n": len(labels), "seed": campaign.seed})
+    first = 2
+    for item in content.items:
+        yield _line({"podium": "item", "item": item.label})
+        first += 1
+    for vote in votes:
+        yield _line(_journal_row(vote, labels, names, first))
+    for judge in content.judges:
+        if judge.state == "excluded":
+            yield _line({"podium": "judge", "judge": judge.name, "state": "excluded"})
+
+
+def _journal_row(vote: Vote, labels: list[str], names: dict[int, str], first: int) -> dict[str, Any]:
+    """A vote as a line; the first vote stands on line `first`."""
+    who = {"judge": names[vote.judge], "time": moment(vote.received)}
+    if vote.undoes is not None:
+        return {"podium": "undo", "of": vote.undoes + first - 1} | who
+    pair = {"left": labels[vote.left], "right": labels[vote.right]}
+    row = {"podium": "skip"} | pair if vote.outcome is None else pair | {"outcome": _plain(vote.outcome)}
+    more = {"kind": vote.kind, "ms": vote.ms, "reason": vote.reason, "predicted": vote.predicted}
+    return row | who | {name: value for name, value in more.items() if value is not None}
+
+
+def _plain(outcome: float) -> float:
+    return outcome if outcome == 0.5 else int(outcome)
+
+
+def _line(row: dict[str, Any]) -> str:
+    return json.dumps(row, ensure_ascii=False) + "\n"
+
+
+# In
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What an import did."""
+
+    votes: int
+    repeated: int
+    items: int
+    judges: int
+
+
+@dataclass(slots=True)
+class _Read:
+    """A row to be imported; `of` is the line it undoes."""
+
+    line: int
+    left: str = ""
+    right: str = ""
+    outcome: float | None = None
+    judge: str | None = None
+    reason: str | None = None
+    ms: int | None = None
+    at: int | None = None
+    of: int | None = None
+
+
+def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool = False) -> Imported:
+    """Add the votes of a file: a journal, or any table of votes. The same file again adds nothing.
+
+    With `add`, items the campaign does not have are added; else they are refused. Votes come under judges of kind
+    "import", never under those of people with links.
+    """
+    data = Path(path).read_bytes() if Path(path).is_file() else None
+    if data is None:
+        raise InputError(f"no such file: {path}; check the path")
+    mark = hashlib.sha256(data).hexdigest()[:16]
+    rows, excluded = _read_journal(path, data) if _is_journal(data) else (_read_table(path), set[str]())
+    labels = {label: None for row in rows if row.of is None for label in (row.left, row.right)}
+    names = list(dict.fromkeys([row.judge for row in rows]))
+
+    def prepare(writer: Writer) -> tuple[int, dict[str, int], dict[str | None, int], int]:
+        known = {item.label: item.code for item in writer.items(campaign)}
+        missing = [label for label in labels if label not in known]
+        if missing and not add:
+            shown = ", ".join(repr(label) for label in missing[:10])
+            raise InputError(
+                f"{path}: items that the campaign does not have: {shown}; add them first, or import with --add"
+            )
+        if missing:
+            made = add_items(writer, Items([Item(-1, label) for label in missing]), now)
+            known |= {item.label: item.code for item in made}
+        before = len(writer.judges(campaign))
+        who = {name: _import_judge(writer, name, now) for name in names}
+        for name in excluded & {name for name in names if name is not None}:
+            if writer.judge(campaign, who[name]).state != "excluded":
+                writer.change_judge(who[name], state="excluded")
+                writer.append_event(Event("judge", {"judge": who[name], "to": "excluded"}, at=now))
+        return len(missing), known, who, len(writer.judges(campaign)) - before
+
+    added, codes, who, new = store.write(campaign, prepare)
+    stored = repeated = 0
+    seqs: dict[int, int] = {}
+    for at in range(0, len(rows), AT_ONCE):
+        piece = rows[at : at + AT_ONCE]
+        here = store.write(campaign, partial(_append, rows=piece, mark=mark, codes=codes, who=who, seqs=seqs, now=now))
+        stored, repeated = stored + here, repeated + len(piece) - here
+    return Imported(stored, repeated, added, new)
+
+
+def _import_judge(writer: Writer, name: str | None, now: int) -> int:
+    label = name or "import"
+    known = writer.judge_by(writer.locked.id, name=label)
+    if known is not None and known.kind != "import":
+        label = f"{label} (import)"
+        known = writer.judge_by(writer.locked.id, name=label)
+    if known is None:
+        known = writer.add_judge(Judge(0, label, "import", made=now))
+        writer.append_event(Event("judge", {"judge": known.id, "to": "active"}, at=now))
+    return known.id
+
+
+def _append(
+    writer: Writer,
+    rows: list[_Read],
+    mark: str,
+    codes: dict[str, int],
+    who: dict[str | None, int],
+    seqs: dict[int, int],
+    now: int,
+) -> int:
+    """Append what is not there yet; `seqs` learns which row of the log each line became."""
+    campaign = writer.locked.id
+    new: list[Vote] = []
+    numbers = writer.client_rows(campaign, [f"{mark}:{row.line}" for row in rows])
+    for row in rows:
+        judge, id = who[row.judge], f"{mark}:{row.line}"
+        if (judge, id) in numbers:
+            seqs[row.line] = numbers[judge, id]
+            continue
+        seq = writer.locked.last_vote + len(new) + 1
+        seqs[row.line] = seq
+        at = now if row.at is None else row.at
+        if row.of is None:
+            vote = Vote(judge, id, codes[row.left], codes[row.right], row.outcome, reason=row.reason, ms=row.ms)
+        else:
+            target = next((vote for vote in new if vote.seq == seqs.get(row.of)), None)
+            target = target or writer.vote(campaign, seqs.get(row.of, 0))
+            if target is None or target.undoes is not None or target.judge != judge:
+                raise InputError(
+                    f"line {row.line}: undoes line {row.of}, which is no vote of the same judge; mend the file"
+                )
+            vote = Vote(judge, id, target.left, target.right, None, undoes=target.seq)
+        new.append(replace(vote, seq=seq, kind="import", received=at))
+    writer.append_votes(new)
+    return len(new)
+
+
+def _is_journal(data: bytes) -> bool:
+    """JSON Lines with notes of ours: a header, or any other row that begins with "podium"."""
+    head = data.removeprefix(b"\xef\xbb\xbf").lstrip()[:1_000_000]
+    return head.startswith(b"{") and b'"podium"' in head
+
+
+def _read_journal(path: str, data: bytes) -> tuple[list[_Read], set[str]]:
+    rows: list[_Read] = []
+    excluded: set[str] = set()
+    for number, line in enumerate(data.splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            if not isinstance(row, dict):
+                raise ValueError("not a JSON object")
+            note = row.get("podium")
+            if note == "judge":
+                (excluded.add if row["state"] == "excluded" else excluded.discard)(str(row["judge"]))
+            elif note == "undo":
+                rows.append(_Read(number, judge=_name(row), at=_moment(row.get("time")), of=int(row["of"])))
+            elif note in (None, "skip"):
+                rows.append(_journal_vote(number, row))
+        except (ValueError, KeyError, TypeError) as problem:
+            what = f"lacks {problem}" if isinstance(problem, KeyError) else f"cannot be read ({problem})"
+            raise InputError(f"{path}, line {number} {what}; mend the line or take it out") from problem
+    return rows, excluded
+
+
+def _journal_vote(number: int, row: dict[str, Any]) -> _Read:
+    outcome = None if row.get("podium") == "skip" else row["outcome"]
+    if outcome not in (None, 0, 1, 0.5) or (outcome is None and row.get("podium") != "skip"):
+        raise ValueError(f"outcome {outcome!r} is unknown; it is 1, 0 or 0.5")
+    left, right = str(row["left"]), str(row["right"])
+    if left == right:
+        raise ValueError(f"{left!r} is compared with itself")
+    ms, reason = row.get("ms"), row.get("reason")
+    value = None if outcome is None else float(outcome)
+    return _Read(number, left, right, value, _name(row), reason, ms, _moment(row.get("time")))
+
+
+def _name(row: dict[str, Any]) -> str | None:
+    return None if row.get("judge") is None else str(row["judge"])
+
+
+def _moment(text: Any) -> int | None:
+    if text is None:
+        return None
+    at = datetime.datetime.fromisoformat(str(text))
+    return int((at if at.tzinfo else at.replace(tzinfo=datetime.UTC)).timestamp() * 1000)
+
+
+def _read_table(path: str) -> list[_Read]:
+    from podium.data.files import read_comparisons
+
+    votes = read_comparisons(path, keep="rows")
+    if votes.weight is not None or votes.margin is not None:
+        raise InputError(f"{path} has weights, counts or margins; a campaign takes single votes: give one row a vote")
+    names = votes.judges
+    outcome = [1.0] * len(votes.left) if votes.outcome is None else ((votes.outcome + 1) / 2.0).tolist()
+    judge: list[Any] = [None] * len(votes.left) if votes.judge is None else votes.judge.tolist()
+    return [
+        _Read(number, str(votes.items[a]), str(votes.items[b]), value, None if who is None else str(names[who]))
+        for number, (a, b, value, who) in enumerate(
+            zip(votes.left.tolist(), votes.right.tolist(), outcome, judge, strict=True), start=1
+        )
+    ]

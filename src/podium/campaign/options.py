@@ -1,0 +1,108 @@
+"""What an organiser can set, checked once."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any, Self
+
+from podium.errors import InputError
+
+__all__ = ["Options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Settings of a campaign.
+
+    Attributes
+    ----------
+    ties : bool
+        Whether a judge may say that neither is better.
+    top : int or None
+        Care for the first so many places only; None for the whole order.
+    votes_per_pair : int
+        Votes asked of each pair that is chosen, each of another judge.
+    budget : int or None
+        The campaign pauses after so many votes; the few pairs that are out then are still taken.
+    target : int or None
+        About how many comparisons each judge is asked for.
+    check_share : float
+        Share of random check pairs. They measure what the chosen ones cannot.
+    lease_minutes : float
+        How long a pair is kept for the judge who has it.
+    tired_after : int
+        A pair that so many judges skipped is asked no more.
+    gold : list of [left, right, answer]
+        Pairs whose answer (1 or 0 for the left item) is known; every judge gets them.
+    texts : dict
+        Words for the pages: consent, completion code and the like.
+    """
+
+    ties: bool = True
+    top: int | None = None
+    votes_per_pair: int = 1
+    budget: int | None = None
+    target: int | None = None
+    check_share: float = 0.1
+    lease_minutes: float = 10.0
+    tired_after: int = 3
+    gold: tuple[tuple[str, str, int], ...] = ()
+    texts: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.ties, bool):
+            raise InputError(f"ties is {self.ties!r}; give true or false")
+        for name in ("top", "budget", "target"):
+            _whole(name, getattr(self, name), optional=True)
+        for name in ("votes_per_pair", "tired_after"):
+            _whole(name, getattr(self, name))
+        _number("check_share", self.check_share, 0.0, 0.99)
+        _number("lease_minutes", self.lease_minutes, 0.1, 24 * 60.0)
+        if not isinstance(self.texts, dict):
+            raise InputError(f"texts is {self.texts!r}; give names and words")
+        _gold(self.gold)
+
+    @classmethod
+    def of(cls, given: dict[str, Any]) -> Self:
+        """From what is stored, or given by name; a name that is unknown is an error."""
+        known = {each.name for each in fields(cls)}
+        for name in given:
+            if name not in known:
+                raise InputError(f"option {name!r} is unknown; there are {', '.join(sorted(known))}")
+        gold = given.get("gold", ())
+        _gold(gold)
+        return cls(**given | {"gold": tuple(tuple(row) for row in gold)})
+
+    def stored(self) -> dict[str, Any]:
+        """As JSON takes it."""
+        return asdict(self) | {"gold": [list(row) for row in self.gold]}
+
+    @property
+    def goal(self) -> str | tuple[str, int]:
+        """As the planner takes it."""
+        return "order" if self.top is None else ("top", self.top)
+
+    @property
+    def lease(self) -> int:
+        """Milliseconds that a pair is kept for a judge."""
+        return int(self.lease_minutes * 60_000)
+
+
+def _whole(name: str, value: Any, *, optional: bool = False) -> None:
+    if optional and value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:
+        raise InputError(f"{name} is {value!r}; give a whole number from 1 on")
+
+
+def _number(name: str, value: Any, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InputError(f"{name} is {value!r}; give a number from {low:g} to {high:g}")
+
+
+def _gold(rows: Any) -> None:
+    if not isinstance(rows, list | tuple):
+        raise InputError(f"gold is {rows!r}; give a list of [left, right, answer]")
+    for number, row in enumerate(rows, start=1):
+        if not isinstance(row, list | tuple) or len(row) != 3 or row[2] not in (0, 1) or row[0] == row[1]:
+            raise InputError(f"gold, row {number}: {row!r} is not [left, right, answer] with two items and 1 or 0")

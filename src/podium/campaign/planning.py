@@ -1,0 +1,212 @@
+"""The queue of questions, and when to fill it again: beside the servers, in one process at a time.
+
+A plan is made from what is in the log and in people's hands, outside any transaction; judges never wait for it. What
+came in the meantime is in the next.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from podium.campaign.choosing import PLANNER_KINDS, Chooser, chooser
+from podium.campaign.live import Live, live_votes, tired_pairs
+from podium.campaign.options import Options
+from podium.errors import PodiumError
+from podium.store import codec
+from podium.store.base import Store
+from podium.store.content import Content
+from podium.store.rows import Reader, Writer, pair_of
+from podium.store.values import Campaign, Event, Question
+
+__all__ = ["Planning", "is_due", "keep_snapshots", "plan_once"]
+
+log = logging.getLogger(__name__)
+
+HERE = 10 * 60_000  # milliseconds since a judge was seen last and counts as there
+PER_JUDGE = 3  # open questions a judge below which a new plan is made
+FEWEST, MOST = 30, 5000  # questions of a plan
+GOLD_EVERY = 10  # one gold pair after so many questions
+ALWAYS = 1_000_000_000  # votes wanted of a gold pair: every judge's
+
+
+def is_due(reader: Reader, campaign: Campaign, now: int) -> bool:
+    """Whether a new plan is worth making: the queue runs low, or n/4 votes came since the last one."""
+    if campaign.state != "open":
+        return False
+    if campaign.plans == 0:
+        return True
+    came = campaign.last_vote - campaign.planned_at
+    items = len(reader.active_codes(campaign.id))
+    judges = _judges_here(reader, campaign.id, now)
+    return came >= max(1, items // 4) or (came > 0 and reader.count_open(campaign.id) < PER_JUDGE * judges)
+
+
+def _judges_here(reader: Reader, campaign: int, now: int) -> int:
+    judges = reader.judges(campaign)
+    return max(1, sum(each.state == "active" and each.seen is not None and now - each.seen < HERE for each in judges))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What was planned."""
+
+    number: int
+    questions: int
+    votes: int
+
+
+def plan_once(store: Store, campaign: int, now: int) -> Plan | None:
+    """Plan anew and replace the queue; None where there is nothing to plan."""
+
+    def look(reader: Reader) -> tuple[Content, set[int], int]:
+        out = {pair_of(each.left, each.right) for each in reader.questions(campaign, "out")}
+        return reader.content(campaign), out, _judges_here(reader, campaign, now)
+
+    content, out, judges = store.read(look)
+    keep_snapshots(store, content)
+    live, options = live_votes(content), Options.of(content.campaign.options)
+    items = [item for item in content.items if item.withdrawn is None]
+    if len(items) < 2:
+        return None
+    if options.budget is not None and len(live) >= options.budget:
+        store.write(campaign, lambda writer: _spent(writer, options.budget or 0, now))
+        return None
+    planner = chooser(items, live, options, content.campaign.seed, content.campaign.plans)
+    count = min(max(FEWEST, 2 * PER_JUDGE * judges, len(items) // 2), MOST)
+    place = {int(code): index for index, code in enumerate(live.codes)}
+    barred = {pair: divmod(pair, 1 << 31) for pair in out}
+    hands = [(place[a], place[b]) for a, b in barred.values() if a in place and b in place]
+    tired = tired_pairs(content.votes, options.tired_after)
+    planned = planner.plan(
+        count, out=hands, tired=[(place[a], place[b]) for a, b in tired if a in place and b in place]
+    )
+    questions = _questions(planned, live, planner, options) + _gold(content, options)
+    summary = planner.summary()
+    made = {"questions": len(planned.left), "votes": len(live), "width": float(summary.width)}
+    made |= {"stable": bool(summary.stable), "until_stable": int(summary.until_stable)}
+    return store.write(campaign, lambda writer: _replace_queue(writer, questions, content.campaign, made, now))
+
+
+def _questions(planned: Any, live: Live, planner: Chooser, options: Options) -> list[Question]:
+    """In the codes of the campaign, each check pair with what the order says of it now."""
+    rank = np.empty(len(live.codes), dtype=np.int64)
+    rank[planner.order()] = np.arange(len(live.codes))
+    found = []
+    for number, (left, right, kind) in enumerate(zip(planned.left, planned.right, planned.kind, strict=True)):
+        name = PLANNER_KINDS[int(kind)]
+        guess = float(rank[left] < rank[right]) if name == "check" and len(live) else None
+        wanted = options.votes_per_pair if name == "chosen" else 1
+        codes = int(live.codes[left]), int(live.codes[right])
+        found.append(Question(*codes, name, wanted, guess, place=GOLD_EVERY * number))  # type: ignore[arg-type]
+    return found
+
+
+def _gold(content: Content, options: Options) -> list[Question]:
+    """Pairs whose answer is known, between the others."""
+    codes = {item.label: item.code for item in content.items if item.withdrawn is None}
+    rows = [(codes[a], codes[b], answer) for a, b, answer in options.gold if a in codes and b in codes]
+    return [
+        Question(left, right, "gold", ALWAYS, float(answer), place=GOLD_EVERY * GOLD_EVERY * number + 1)
+        for number, (left, right, answer) in enumerate(rows, start=1)
+    ]
+
+
+def _replace_queue(
+    writer: Writer, questions: list[Question], seen: Campaign, made: dict[str, Any], now: int
+) -> Plan | None:
+    """Put the plan in the place of what was open; what went out in the meantime stays out."""
+    campaign = writer.locked
+    if campaign.plans != seen.plans or campaign.state == "closed":
+        return None  # somebody else planned, or nobody needs it any more
+    writer.lapse(now)
+    writer.clear_queue(everything=True)
+    active = writer.active_pairs(campaign.id)
+    withdrawn = {item.code for item in writer.items(campaign.id) if item.withdrawn is not None}
+    number = campaign.plans + 1
+    fresh: dict[int, Question] = {}
+    for each in sorted(questions, key=lambda each: each.kind != "gold"):
+        pair = pair_of(each.left, each.right)
+        if pair not in active and not withdrawn & {each.left, each.right}:
+            fresh.setdefault(pair, each)
+    writer.add_questions([replace(each, plan=number) for each in fresh.values()])
+    writer.change(plans=number, planned_at=seen.last_vote)
+    writer.append_event(Event("plan", {"plan": number, "position": seen.last_vote} | made, "planner", now))
+    return Plan(number, len(fresh), made["votes"])
+
+
+def _spent(writer: Writer, budget: int, now: int) -> None:
+    """The budget is used: no new pairs until the organiser raises it and opens again."""
+    if writer.locked.state == "open":
+        writer.clear_queue(everything=True)
+        writer.change(state="paused")
+        writer.append_event(
+            Event("state", {"to": "paused", "why": f"the budget of {budget} votes is used"}, "planner", now)
+        )
+
+
+def keep_snapshots(store: Store, content: Content) -> None:
+    """Write the pieces of the log that are long enough and not kept yet; throw away pieces that do not fit."""
+    votes, campaign = content.votes, content.campaign.id
+    if not content.intact:
+        store.write(campaign, lambda writer: writer.drop_snapshots())
+    kept = set(store.read(lambda reader: reader.snapshot_ends(campaign)))
+    for last in range(codec.PIECE, len(votes) + 1, codec.PIECE):
+        if last not in kept:
+            data = codec.encode(votes.part(last - codec.PIECE, last))
+            store.write(campaign, partial(Writer.put_snapshot, last=last, data=data))
+
+
+class Planning:
+    """Plans all open campaigns of a store in a thread of its own, while this process holds the lock for it.
+
+    `trouble` is the last thing that went wrong, for the organiser; judges go on with check pairs meanwhile.
+    """
+
+    def __init__(self, store: Store, every: float = 1.0) -> None:
+        self.store, self.every = store, every
+        self.trouble: str | None = None
+        self.plans = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="podium-planner", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the plan at hand."""
+        self._stop.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        hold = None
+        while not self._stop.wait(self.every):
+            try:
+                if hold is None or not hold.keep():
+                    hold = self.store.hold("plan")
+                if hold is not None:
+                    self.tick()
+                    self.trouble = None
+            except PodiumError as problem:
+                self.trouble = str(problem)
+            except Exception as problem:
+                log.exception("planning failed")
+                self.trouble = f"no plan could be made ({type(problem).__name__}); judges go on with random pairs"
+        if hold is not None:
+            try:
+                hold.release()
+            except PodiumError as problem:
+                self.trouble = str(problem)
+
+    def tick(self) -> None:
+        """Plan whatever is due."""
+        now = self.store.now()
+        for campaign in self.store.read(lambda reader: reader.campaigns()):
+            if self.store.read(partial(is_due, campaign=campaign, now=now)):
+                self.plans += plan_once(self.store, campaign.id, now) is not None

@@ -1,0 +1,232 @@
+"""Where a campaign stands: order, tiers, likely places, agreement on check pairs, and whether to go on.
+
+A function of the log. Servers, `podium rank campaign.db` and reports all call this one, so they say the same.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.campaign.choosing import LEVEL, chooser
+from podium.campaign.live import Live, live_votes
+from podium.campaign.options import Options
+from podium.errors import InputError
+from podium.store.content import Content
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from podium.ranking.ranking import Ranking
+    from podium.store.base import Store
+
+__all__ = ["ENOUGH", "LEVEL", "Place", "Share", "Standing", "Standings", "check_scores", "share", "standing"]
+
+ENOUGH = 250  # check votes before scores may have intervals
+LEVEL_Z = 1.6448536269514722  # two-sided 90 %
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A share of `count` votes with its 90 % score interval (Wilson)."""
+
+    value: float
+    lower: float
+    upper: float
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """An item's place from 1, the 90 % band of places it may truly have, its tier, its votes and skips."""
+
+    place: int
+    item: str
+    code: int
+    lower: int
+    upper: int
+    tier: int
+    votes: int
+    skips: int
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A campaign at one position of its log.
+
+    `stable` is the stop signal, `finished` says that no useful pair is left, `until_stable` about how many more votes
+    are needed. Without votes there are no places.
+    """
+
+    position: tuple[int, int]
+    places: tuple[Place, ...]
+    votes: int
+    skips: int
+    judges: int
+    agreement: Share | None
+    stable: bool
+    finished: bool
+    until_stable: int
+    width: float
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Items, best first."""
+        return tuple(place.item for place in self.places)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row an item, best first."""
+        import polars as pl
+
+        return pl.DataFrame(
+            {
+                "place": [each.place for each in self.places],
+                "item": [each.item for each in self.places],
+                "place_lower": [each.lower for each in self.places],
+                "place_upper": [each.upper for each in self.places],
+                "tier": [each.tier for each in self.places],
+                "votes": [each.votes for each in self.places],
+                "skips": [each.skips for each in self.places],
+            }
+        )
+
+    def words(self) -> str:
+        """The same in a few lines."""
+        lines = [f"{self.votes:,} votes by {self.judges:,} judges, {self.skips:,} skipped"]
+        if self.agreement is not None:
+            each = self.agreement
+            lines.append(
+                f"agreement on check pairs {each.value:.0%} (90 % interval {each.lower:.0%} to {each.upper:.0%}, "
+                f"{each.count:,} votes)"
+            )
+        if self.stable:
+            lines.append("stable: more votes would change little")
+        elif self.finished:
+            lines.append("not stable, but no useful pair is left to ask")
+        else:
+            lines.append(f"not stable yet: about {self.until_stable:,} more votes")
+        return "\n".join(lines)
+
+
+def standing(content: Content, *, without: Collection[int] = ()) -> Standing:
+    """Compute it from the log; `without` leaves out judges, as if they were excluded."""
+    live = live_votes(content, without=without)
+    items = [item for item in content.items if item.withdrawn is None]
+    options = Options.of(content.campaign.options)
+    if not len(live) or len(items) < 2:
+        return Standing(content.campaign.position, (), len(live), 0, 0, None, False, False, 0, float("nan"))
+    planner = chooser(items, live, options, content.campaign.seed)
+    order = planner.order()
+    lower, upper = planner.bands()
+    summary = planner.summary()
+    skips = _skips(content, live)
+    answers = np.bincount(live.left, minlength=len(items)) + np.bincount(live.right, minlength=len(items))
+    places = [
+        Place(
+            number,
+            live.labels[k],
+            int(live.codes[k]),
+            int(lower[k]),
+            int(upper[k]),
+            tier,
+            int(answers[k]),
+            int(skips[k]),
+        )
+        for number, (k, tier) in enumerate(zip(order.tolist(), _tiers(order, lower, upper), strict=True), start=1)
+    ]
+    return Standing(
+        position=content.campaign.position,
+        places=tuple(places),
+        votes=len(live),
+        skips=int(content.votes.skipped().sum()),
+        judges=len(np.unique(live.judge)),
+        agreement=agreement(live),
+        stable=bool(summary.stable),
+        finished=bool(summary.finished),
+        until_stable=int(summary.until_stable),
+        width=float(summary.width),
+    )
+
+
+def _tiers(order: NDArray[Any], lower: NDArray[Any], upper: NDArray[Any]) -> list[int]:
+    """A new tier begins where an item's band begins below the end of the band of the tier's first item."""
+    tiers: list[int] = []
+    tier, edge = 0, 0
+    for item in order.tolist():
+        if lower[item] > edge:
+            tier, edge = tier + 1, int(upper[item])
+        tiers.append(tier)
+    return tiers
+
+
+def _skips(content: Content, live: Live) -> NDArray[np.int64]:
+    votes = content.votes
+    rows = votes.skipped()
+    counts = np.bincount(np.concatenate([votes.left[rows], votes.right[rows]]), minlength=len(content.items))
+    found: NDArray[np.int64] = counts[live.codes]
+    return found
+
+
+def agreement(live: Live, mine: NDArray[np.bool_] | None = None) -> Share | None:
+    """The share of votes on check pairs that the order at the time of planning predicted; a tie is half right."""
+    kept = live.of_kind("check") & ~np.isnan(live.predicted)
+    if mine is not None:
+        kept &= mine
+    value = live.value[kept]
+    return share(np.where(live.predicted[kept] > 0.5, value, 1.0 - value))
+
+
+def share(hits: NDArray[np.float64]) -> Share | None:
+    """A share with its interval; None of nothing."""
+    count = len(hits)
+    if not count:
+        return None
+    value, z2 = float(hits.mean()), LEVEL_Z**2
+    centre = (value + z2 / (2 * count)) / (1 + z2 / count)
+    half = LEVEL_Z * np.sqrt(value * (1 - value) / count + z2 / (4 * count**2)) / (1 + z2 / count)
+    return Share(value, float(centre - half), float(centre + half), count)
+
+
+def check_scores(content: Content) -> Ranking:
+    """Bradley-Terry scores of the votes on check pairs alone, with approximate intervals; needs 250 of them.
+
+    Votes on chosen pairs would give intervals that are far too narrow.
+    """
+    from podium.data.comparisons import Comparisons
+    from podium.pairwise.bradley_terry import BradleyTerry
+
+    live = live_votes(content)
+    kept = live.of_kind("check")
+    if kept.sum() < ENOUGH:
+        raise InputError(f"{kept.sum()} votes on check pairs; scores with intervals need {ENOUGH}: go on")
+    outcome = np.sign(2 * live.value[kept] - 1).astype(np.int8)
+    codes = live.left[kept].astype(np.int32), live.right[kept].astype(np.int32)
+    ranking = BradleyTerry(l2=0.1).fit(Comparisons(live.labels, *codes, outcome=outcome)).ranking_
+    ranking.note = "Scores of votes on check pairs only; intervals are approximate."
+    return ranking
+
+
+class Standings:
+    """Standings of a store, computed anew only when a log has moved. Threads may share it."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.computed = 0
+        self._known: dict[int, Standing] = {}
+        self._lock = threading.Lock()
+
+    def get(self, campaign: int) -> Standing:
+        """The standing at the present position of the log."""
+        position = self.store.read(lambda reader: reader.campaign(campaign).position)
+        with self._lock:
+            known = self._known.get(campaign)
+            if known is None or known.position != position:
+                known = standing(self.store.read(lambda reader: reader.content(campaign)))
+                self._known[campaign] = known
+                self.computed += 1
+        return known
