@@ -23,6 +23,7 @@ MOST_BALLOTS = 200
 MOST_REASON = 2000  # characters
 SEEN_EVERY = 60_000  # milliseconds between notes that a judge is there
 LAST = 1_000_000_000  # place in the queue of pairs that were drawn because it was empty
+GOLD_FIRST, GOLD_EVERY = 3, 10  # votes of a judge before the first gold pair, and between two
 REPORTS = ("broken", "missing", "unreadable", "offensive", "other")
 
 
@@ -251,12 +252,21 @@ def _hand(writer: Writer, judge: Judge, now: int, count: int) -> Hand:
         held = [replace(question, until=until) for question in held]
     missing = count - len(held)
     if missing > 0:
-        new = writer.next_questions(judge, missing)
+        new = _gold_due(writer, judge, answered) if options.gold else []
+        new += writer.next_questions(judge, missing - len(new))
         if len(new) < missing:
             _draw_pairs(writer, judge, missing - len(new))
-            new = writer.next_questions(judge, missing)
+            known = {question.id for question in new}
+            drawn = [each for each in writer.next_questions(judge, missing) if each.id not in known]
+            new += drawn[: missing - len(new)]
         held += [writer.give(question, judge.id, now, until) for question in new]
     return Hand(tuple(held[:count]), None if held else "done", answered, target)
+
+
+def _gold_due(writer: Writer, judge: Judge, answered: int) -> list[Question]:
+    """A gold pair, where this judge has come far enough for the next."""
+    had = writer.count_given(writer.locked.id, judge.id, "gold")
+    return writer.next_questions(judge, 1, gold=True) if answered >= GOLD_FIRST + GOLD_EVERY * had else []
 
 
 def _draw_pairs(writer: Writer, judge: Judge, count: int) -> None:

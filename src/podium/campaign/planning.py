@@ -13,8 +13,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from podium.campaign.choosing import PLANNER_KINDS, Chooser, chooser
+from podium.active.planner import Planner
+from podium.campaign.choosing import PLANNER_KINDS, loaded_planner
 from podium.campaign.live import Live, live_votes, tired_pairs
 from podium.campaign.options import Options
 from podium.errors import PodiumError
@@ -31,7 +33,6 @@ log = logging.getLogger(__name__)
 HERE = 10 * 60_000  # milliseconds since a judge was seen last and counts as there
 PER_JUDGE = 3  # open questions a judge below which a new plan is made
 FEWEST, MOST = 30, 5000  # questions of a plan
-GOLD_EVERY = 10  # one gold pair after so many questions
 ALWAYS = 1_000_000_000  # votes wanted of a gold pair: every judge's
 
 
@@ -64,8 +65,8 @@ class Plan:
 def plan_once(store: Store, campaign: int, now: int) -> Plan | None:
     """Plan anew and replace the queue; None where there is nothing to plan."""
 
-    def look(reader: Reader) -> tuple[Content, set[int], int]:
-        out = {pair_of(each.left, each.right) for each in reader.questions(campaign, "out")}
+    def look(reader: Reader) -> tuple[Content, list[tuple[int, int]], int]:
+        out = [(each.left, each.right) for each in [*reader.questions(campaign, "out"), *reader.begun(campaign)]]
         return reader.content(campaign), out, _judges_here(reader, campaign, now)
 
     content, out, judges = store.read(look)
@@ -77,43 +78,69 @@ def plan_once(store: Store, campaign: int, now: int) -> Plan | None:
     if options.budget is not None and len(live) >= options.budget:
         store.write(campaign, lambda writer: _spent(writer, options.budget or 0, now))
         return None
-    planner = chooser(items, live, options, content.campaign.seed, content.campaign.plans)
+    planner = loaded_planner(items, live, options, content.campaign.seed, content.campaign.plans)
     count = min(max(FEWEST, 2 * PER_JUDGE * judges, len(items) // 2), MOST)
     place = {int(code): index for index, code in enumerate(live.codes)}
-    barred = {pair: divmod(pair, 1 << 31) for pair in out}
-    hands = [(place[a], place[b]) for a, b in barred.values() if a in place and b in place]
-    tired = tired_pairs(content.votes, options.tired_after)
-    planned = planner.plan(
-        count, out=hands, tired=[(place[a], place[b]) for a, b in tired if a in place and b in place]
-    )
+    hands = [(place[a], place[b]) for a, b in out if a in place and b in place]
+    tired = [
+        (place[a], place[b]) for a, b in tired_pairs(content.votes, options.tired_after) if a in place and b in place
+    ]
+    planned = _rounds(planner, count, hands, tired)
     questions = _questions(planned, live, planner, options) + _gold(content, options)
     summary = planner.summary()
-    made = {"questions": len(planned.left), "votes": len(live), "width": float(summary.width)}
+    made: dict[str, Any] = {"questions": len(planned), "votes": len(live), "width": float(summary.width)}
     made |= {"stable": bool(summary.stable), "until_stable": int(summary.until_stable)}
     return store.write(campaign, lambda writer: _replace_queue(writer, questions, content.campaign, made, now))
 
 
-def _questions(planned: Any, live: Live, planner: Chooser, options: Options) -> list[Question]:
+def _rounds(
+    planner: Planner, count: int, out: list[tuple[int, int]], tired: list[tuple[int, int]]
+) -> list[tuple[int, int, str]]:
+    """Pairs to ask, round after round, each planned with those before it as out.
+
+    Within a round check pairs stand anywhere: a queue is often replaced before it is used up, and what stood last would
+    never be asked. What fills up a round that has too few useful pairs comes with it, so further rounds add nothing.
+    """
+    found: list[tuple[int, int, str]] = []
+    while len(found) < count:
+        size = min(max(1, planner.round_size), count - len(found))
+        asked = planner.plan(size, out=[*out, *((a, b) for a, b, _ in found)], tired=tired)
+        kinds = [PLANNER_KINDS[kind] for kind in asked.kind.tolist()]
+        order = _mixed(np.array([kind == "check" for kind in kinds], dtype=bool), planner)
+        found += [(int(asked.left[k]), int(asked.right[k]), kinds[k]) for k in order]
+        if len(asked) < size or "chosen" not in kinds:
+            break
+    return found
+
+
+def _mixed(check: NDArray[np.bool_], planner: Planner) -> list[int]:
+    """The chosen in their order, check pairs at random between them."""
+    rng = np.random.default_rng([planner.seed, planner.plans])
+    at = np.where(check, rng.random(len(check)), (np.cumsum(~check) - 0.5) / max(1, int(np.count_nonzero(~check))))
+    order: list[int] = np.argsort(at, kind="stable").tolist()
+    return order
+
+
+def _questions(planned: list[tuple[int, int, str]], live: Live, planner: Planner, options: Options) -> list[Question]:
     """In the codes of the campaign, each check pair with what the order says of it now."""
     rank = np.empty(len(live.codes), dtype=np.int64)
     rank[planner.order()] = np.arange(len(live.codes))
     found = []
-    for number, (left, right, kind) in enumerate(zip(planned.left, planned.right, planned.kind, strict=True)):
-        name = PLANNER_KINDS[int(kind)]
+    for number, (left, right, name) in enumerate(planned):
         guess = float(rank[left] < rank[right]) if name == "check" and len(live) else None
         wanted = options.votes_per_pair if name == "chosen" else 1
         codes = int(live.codes[left]), int(live.codes[right])
-        found.append(Question(*codes, name, wanted, guess, place=GOLD_EVERY * number))  # type: ignore[arg-type]
+        found.append(Question(*codes, name, wanted, guess, place=number))  # type: ignore[arg-type]
     return found
 
 
 def _gold(content: Content, options: Options) -> list[Question]:
-    """Pairs whose answer is known, between the others."""
+    """Pairs whose answer is known; the desk hands them out by how far each judge is."""
     codes = {item.label: item.code for item in content.items if item.withdrawn is None}
     rows = [(codes[a], codes[b], answer) for a, b, answer in options.gold if a in codes and b in codes]
     return [
-        Question(left, right, "gold", ALWAYS, float(answer), place=GOLD_EVERY * GOLD_EVERY * number + 1)
-        for number, (left, right, answer) in enumerate(rows, start=1)
+        Question(left, right, "gold", ALWAYS, float(answer), place=number)
+        for number, (left, right, answer) in enumerate(rows)
     ]
 
 
@@ -126,6 +153,7 @@ def _replace_queue(
         return None  # somebody else planned, or nobody needs it any more
     writer.lapse(now)
     writer.clear_queue(everything=True)
+    writer.bring_forward(campaign.plans + 1)
     active = writer.active_pairs(campaign.id)
     withdrawn = {item.code for item in writer.items(campaign.id) if item.withdrawn is not None}
     number = campaign.plans + 1

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.campaign.choosing import LEVEL, chooser
+from podium.campaign.choosing import LEVEL, loaded_planner
 from podium.campaign.live import Live, live_votes
 from podium.campaign.options import Options
 from podium.errors import InputError
@@ -120,7 +120,7 @@ def standing(content: Content, *, without: Collection[int] = ()) -> Standing:
     options = Options.of(content.campaign.options)
     if not len(live) or len(items) < 2:
         return Standing(content.campaign.position, (), len(live), 0, 0, None, False, False, 0, float("nan"))
-    planner = chooser(items, live, options, content.campaign.seed)
+    planner = loaded_planner(items, live, options, content.campaign.seed)
     order = planner.order()
     lower, upper = planner.bands()
     summary = planner.summary()

@@ -38,6 +38,12 @@ VOTE = select(*_columns(vote, Vote))
 EVENT = select(*_columns(events, Event))
 UNDO = vote.alias("undo")
 NOT_UNDONE = ~exists().where(UNDO.c.campaign == vote.c.campaign, UNDO.c.undoes == vote.c.seq)
+BEGUN = and_(
+    question.c.wanted > 0,
+    exists().where(
+        vote.c.campaign == question.c.campaign, vote.c.question == question.c.id, vote.c.outcome.is_not(None)
+    ),
+)
 
 
 def _judge(row: Sequence[Any]) -> Judge:
@@ -132,6 +138,11 @@ class Reader:
         order = (lease.c.shown, question.c.plan.desc(), question.c.place, question.c.id)
         return [Question(*row) for row in self._all(rows.order_by(*order))]
 
+    def begun(self, campaign: int) -> list[Question]:
+        """Questions that have some of the votes they want and wait for more."""
+        waiting = (question.c.campaign == campaign, question.c.state == "open", BEGUN)
+        return [Question(*row) for row in self._all(QUESTION.where(*waiting))]
+
     def count_open(self, campaign: int) -> int:
         """How many questions wait in the queue."""
         waiting = (question.c.campaign == campaign, question.c.state == "open")
@@ -158,6 +169,12 @@ class Reader:
         """Pairs that a judge was ever given."""
         rows = self._all(select(lease.c.pair).where(lease.c.campaign == campaign, lease.c.judge == judge))
         return {row[0] for row in rows}
+
+    def count_given(self, campaign: int, judge: int, kind: str) -> int:
+        """How many questions of a kind a judge was given."""
+        mine = (lease.c.campaign == campaign, lease.c.judge == judge, question.c.kind == kind)
+        rows = select(func.count()).select_from(lease.join(question, question.c.id == lease.c.question)).where(*mine)
+        return int(self.connection.execute(rows).scalar_one())
 
     def shown(self, campaign: int, id: int, judge: int) -> int | None:
         """When a question was given to a judge; None where it never was."""
@@ -366,12 +383,16 @@ class Writer(Reader):
         state = case((question.c.wanted > 0, "open"), else_="done")
         self.connection.execute(update(question).where(*over).values(state=state, judge=None, until=None))
 
-    def next_questions(self, judge: Judge, count: int) -> list[Question]:
-        """Questions of the queue that are new to this judge, best first; marked repeats where there are too few."""
+    def next_questions(self, judge: Judge, count: int, *, gold: bool = False) -> list[Question]:
+        """Questions of the queue that are new to this judge, best first; marked repeats where there are too few.
+
+        Gold pairs come only when asked for.
+        """
         mine = (lease.c.campaign == question.c.campaign, lease.c.judge == judge.id)
         rows = QUESTION.where(
             question.c.campaign == self.locked.id,
             question.c.state == "open",
+            (question.c.kind == "gold") if gold else (question.c.kind != "gold"),
             or_(question.c.judge.is_(None), question.c.judge == judge.id),
             ~exists().where(*mine, lease.c.question == question.c.id),
         ).order_by(question.c.plan.desc(), question.c.place, question.c.id)
@@ -403,6 +424,11 @@ class Writer(Reader):
         state = case((question.c.wanted > 0, "open"), else_="done")
         self.connection.execute(update(question).where(*mine).values(state=state, judge=None, until=None))
 
+    def bring_forward(self, plan: int) -> None:
+        """Questions that have some of the votes they want go to the head of this plan."""
+        waiting = (question.c.campaign == self.locked.id, question.c.state == "open", question.c.kind != "gold")
+        self.connection.execute(update(question).where(*waiting, BEGUN).values(plan=plan, place=-1))
+
     def clear_queue(self, *, items: Collection[int] = (), everything: bool = False) -> None:
         """Take open questions out of the queue: all, or those with certain items (also out of people's hands)."""
         mine = question.c.campaign == self.locked.id
@@ -411,6 +437,8 @@ class Writer(Reader):
         if not everything:
             codes = list(items)
             about = and_(about, or_(question.c.left.in_(codes), question.c.right.in_(codes)))
+        else:
+            about = and_(about, ~BEGUN)
         given = exists().where(lease.c.campaign == question.c.campaign, lease.c.question == question.c.id)
         self.connection.execute(delete(question).where(about, ~given))
         self.connection.execute(update(question).where(about).values(state="done", judge=None, until=None))

@@ -1,0 +1,509 @@
+"""Making a campaign, changing it while it runs, and what the results make of it."""
+
+import numpy as np
+import pytest
+
+from podium.campaign import desk, planning, setup
+from podium.campaign.items import Items, media_type, read_items
+from podium.campaign.judges import judge_reports, without_judge
+from podium.campaign.live import live_comparisons, live_votes, tired_pairs
+from podium.campaign.options import Options
+from podium.campaign.standing import Standings, check_scores, share, standing
+from podium.campaign.tokens import hash_of, is_token, new_token
+from podium.errors import InputError, RefusedError
+from podium.store import codec, open_store
+from podium.store.content import load_times
+from podium.store.values import Item, Vote
+
+from suites.campaigns import Bench
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(str(tmp_path / "c.db"), new=True) as store:
+        yield store
+
+
+def told(bench, rows, judge=0, kind="chosen", **more):
+    """Append (left, right, outcome) rows as they are."""
+    start = bench.content().campaign.last_vote
+    votes = [Vote(judge, f"t{start + k}", *row, kind=kind, **more) for k, row in enumerate(rows)]
+    return bench.do(lambda writer: writer.append_votes(votes))
+
+
+def all_pairs(n, judge_errs=lambda a, b: False):
+    return [(a, b, float(judge_errs(a, b) != (a < b))) for a in range(n) for b in range(n) if a < b]
+
+
+# Set-up
+
+
+def test_a_new_campaign_is_open_with_its_items_in_order(store):
+    bench = Bench(store, items=3)
+    assert bench.campaign.slug == "tea"
+    assert [(item.code, item.label) for item in bench.content().items] == [(0, "item 0"), (1, "item 1"), (2, "item 2")]
+    assert is_token(bench.token, bench.read(lambda reader: reader.campaign(bench.id)).admin_hash)
+    assert not is_token("x", bench.campaign.admin_hash)
+    assert not is_token("x", None)
+    assert Bench(store).campaign.slug == "tea-2"
+
+
+def test_tokens_are_long_and_only_their_hash_is_kept(store):
+    bench = Bench(store)
+    judge, token = bench.links[0]
+    assert len(token) >= 32  # 6 bits a character
+    assert new_token() != new_token()
+    assert bench.read(lambda reader: reader.judge_of_token(hash_of(token))) == (bench.id, judge)
+    for table in ("judge", "campaign", "event"):
+        assert token not in str(bench.read(lambda reader, table=table: reader.run(f"SELECT * FROM {table}", {})))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"title": " "}, "title is ' '"),
+        ({"question": ""}, "question is ''"),
+        ({"title": "x" * 201}, "title has 201 characters"),
+        ({"items": Items([Item(-1, "one")])}, "1 item; a ranking needs at least two"),
+        ({"options": Options(top=2)}, "top 2: there are 2 items"),
+        ({"options": Options(gold=(("a", "z", 1),))}, "gold, row 1: there is no item 'z'"),
+    ],
+)
+def test_a_campaign_that_cannot_be(store, change, words):
+    given = {"items": Items([Item(-1, "a"), Item(-1, "b")]), "title": "T", "question": "Q", "now": 1} | change
+    with pytest.raises(InputError, match=words):
+        store.write(0, lambda writer: setup.new_campaign(writer, given.pop("items"), **given))
+    assert store.read(lambda reader: reader.campaigns()) == []  # nothing is left of it
+
+
+def test_states_follow_one_another(store):
+    bench = Bench(store)
+    for state in ("paused", "open", "closed", "open", "open"):
+        bench.do(lambda writer, state=state: setup.set_state(writer, state, bench.now))
+    with pytest.raises(RefusedError, match="it cannot be draft"):
+        bench.do(lambda writer: setup.set_state(writer, "draft", bench.now))
+    verbs = [event.data for event in bench.read(lambda reader: reader.events(bench.id)) if event.verb == "state"]
+    assert [data["to"] for data in verbs] == ["open", "paused", "open", "closed", "open"]
+
+
+def test_votes_carry_the_version_of_the_instructions(store):
+    bench = Bench(store)
+    bench.answer(0)
+    assert bench.do(lambda writer: setup.set_instructions(writer, "Look twice.", bench.now)) == 2
+    bench.answer(0)
+    assert [vote.version for vote in bench.read(lambda r: list(r.votes(bench.id)))] == [1, 2]
+
+
+def test_people_by_one_open_link(store):
+    bench = Bench(store, judges=())
+    token = bench.do(lambda writer: setup.open_link(writer, bench.now, most=2, parameter="PROLIFIC_PID"))
+    first, secret = bench.do(lambda writer: setup.join(writer, token, bench.now, "p1"))
+    again, other = bench.do(lambda writer: setup.join(writer, token, bench.now, "p1"))
+    assert again.id == first.id
+    assert secret != other
+    bench.do(lambda writer: setup.join(writer, token, bench.now, "p2"))
+    with pytest.raises(RefusedError, match="everybody who was wanted") as problem:
+        bench.do(lambda writer: setup.join(writer, token, bench.now, "p3"))
+    assert problem.value.code == "full"
+    with pytest.raises(RefusedError, match="not known"):
+        bench.do(lambda writer: setup.join(writer, "wrong", bench.now))
+
+
+def test_names_of_judges_differ(store):
+    bench = Bench(store)
+    with pytest.raises(InputError, match="a judge 'ann' already"):
+        bench.do(lambda writer: setup.invite(writer, ["ann"], bench.now))
+    with pytest.raises(InputError, match="a judge 'bob' already"):
+        bench.do(lambda writer: setup.rename(writer, 0, "bob", bench.now))
+    bench.do(lambda writer: setup.rename(writer, 0, "anna", bench.now))
+    assert bench.content().judges[0].name == "anna"
+
+
+def test_erasing_a_person_leaves_the_votes_and_nothing_else(store):
+    bench = Bench(store, judges=("Ann Secret",))
+    question = bench.next(0).questions[0].id
+    bench.vote(0, question, reason="as Ann Secret told me")
+    before = standing(bench.content())
+    bench.do(lambda writer: writer.change_judge(0, outside_id="prolific-77"))
+    name = bench.do(lambda writer: setup.erase(writer, 0, bench.now))
+    tables = ("judge", "vote", "event", "lease", "question", "campaign")
+    everything = " ".join(str(bench.read(lambda r, t=t: r.run(f"SELECT * FROM {t}", {}))) for t in tables)
+    for trace in ("Ann", "Secret", "prolific-77", bench.links[0][0].token_hash):
+        assert trace not in everything
+    assert bench.content().judges[0].name == name
+    assert standing(bench.content()).places == before.places
+    with pytest.raises(RefusedError, match="withdrawn"):
+        bench.next(0)
+
+
+# Items
+
+
+def test_items_of_a_table(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text("id,text,size\n7,first,1.5\nb,,2\n")
+    read = read_items(str(path), features=["size"])
+    assert [(i.label, i.body, i.features) for i in read.items] == [("7", "first", [1.5]), ("b", None, [2.0])]
+
+
+def test_items_of_a_folder(tmp_path):
+    (tmp_path / "a.txt").write_text("tea")
+    (tmp_path / "b.md").write_text("*milk*")
+    (tmp_path / "c.png").write_bytes(b"\x89PNG\r\n\x1a\nrest")
+    (tmp_path / "d.html").write_text("<!DOCTYPE html><p>page")
+    (tmp_path / ".hidden").write_text("no")
+    read = read_items(str(tmp_path))
+    assert [(i.label, i.kind) for i in read.items] == [
+        ("a.txt", "text"), ("b.md", "markdown"), ("c.png", "image"), ("d.html", "html"),
+    ]  # fmt: skip
+    assert {each.type for each in read.media.values()} == {"image/png", "text/html"}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("id,text\n", "no rows"),
+        ("id,text\na,1\na,2\n", "row 2: 'a' appears in row 1 already"),
+        ("id,text\n,1\nb,2\n", "row 1: the label is empty"),
+        ("id,text\nknown,1\nb,2\n", "row 1: 'known' is in the campaign already"),
+        ("id,file\na,none.png\n", "row 1: .*none.png cannot be read"),
+        ("id,file\na,strange.bin\n", "row 1: .*strange.bin is no picture"),
+        ("id,kind\na,film\n", "row 1: kind 'film' is unknown"),
+        ("id,text\na," + "x" * 1_000_001 + "\n", r"row 1: the text of 'a' has 1,000,001 bytes"),
+    ],
+)
+def test_items_that_are_refused_whole_with_their_rows(tmp_path, content, words):
+    (tmp_path / "strange.bin").write_bytes(b"\x01\x02\x03")
+    path = tmp_path / "items.csv"
+    path.write_text(content)
+    with pytest.raises(InputError, match=words):
+        read_items(str(path), known=frozenset({"known"}))
+
+
+def test_the_first_ten_problems_are_named(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text("id\n" + "a\n" * 14)
+    with pytest.raises(InputError, match=r"row 11: .*\(and 3 more\); nothing was taken") as problem:
+        read_items(str(path))
+    assert str(problem.value).count("row 1 already") == 10
+
+
+@pytest.mark.parametrize(
+    ("data", "kind"),
+    [
+        (b"\xff\xd8\xff\xe0", "image/jpeg"), (b"RIFF1234WEBPVP8", "image/webp"), (b"RIFF1234WAVEfmt", "audio/wav"),
+        (b"\x00\x00\x00\x18ftypmp42", "video/mp4"), (b"<svg xmlns=''>", "image/svg+xml"), (b"  <HTML>", "text/html"),
+        (b"MZ\x90\x00", None), (b"", None), (b"just text", None), (b"<script>", None),
+    ],
+)  # fmt: skip
+def test_types_come_from_content(data, kind):
+    assert media_type(data) == kind
+
+
+def test_items_added_while_running_are_asked_about(store):
+    bench = Bench(store, items=4)
+    bench.answer(0, times=4)
+    bench.do(lambda writer: setup.add_items(writer, Items([Item(-1, "late")]), bench.now))
+    assert bench.content().items[4].label == "late"
+    with pytest.raises(InputError, match="'late' is in the campaign already"):
+        bench.do(lambda writer: setup.add_items(writer, Items([Item(-1, "late")]), bench.now))
+    campaign = bench.read(lambda reader: reader.campaign(bench.id))
+    assert bench.read(lambda reader: planning.is_due(reader, campaign, bench.now))
+    planning.plan_once(store, bench.id, bench.now)
+    asked = bench.read(lambda reader: reader.questions(bench.id, "open", "out"))
+    assert any(4 in (q.left, q.right) for q in asked)
+
+
+def test_a_withdrawn_item_is_hidden_and_comes_back_with_its_votes(store):
+    bench = Bench(store, items=4)
+    told(bench, all_pairs(4))
+    whole = standing(bench.content())
+    assert whole.order == ("item 0", "item 1", "item 2", "item 3")
+    bench.next(0, 3)
+    bench.do(lambda writer: setup.withdraw(writer, 1, bench.now))
+    assert standing(bench.content()).order == ("item 0", "item 2", "item 3")
+    assert standing(bench.content()).votes == 3
+    assert all(1 not in (q.left, q.right) for q in bench.next(0, 10).questions)
+    bench.do(lambda writer: setup.withdraw(writer, 1, bench.now, back=True))
+    assert standing(bench.content()).places == whole.places
+
+
+# Results
+
+
+def test_the_standing_is_that_of_the_planner_on_the_votes_that_count(store):
+    from podium.active import Planner
+
+    bench = Bench(store, items=8)
+    rng = np.random.default_rng(2)
+    rows = []
+    for _ in range(120):
+        a, b = rng.permutation(8)[:2].tolist()
+        rows.append((a, b, float(rng.random() < 1 / (1 + np.exp(a - b)))))
+    told(bench, rows)
+    told(bench, [(7, 0, 1.0)] * 30, judge=1)
+    bench.do(lambda writer: setup.exclude(writer, 1, bench.now))
+    planner = Planner(8, seed=bench.campaign.seed)
+    left, right, value = zip(*rows, strict=True)
+    planner.load(left, right, value)
+    found = standing(bench.content())
+    lower, upper = planner.bands()
+    assert [place.code for place in found.places] == planner.order().tolist()
+    assert [(place.lower, place.upper) for place in found.places] == [(lower[k], upper[k]) for k in planner.order()]
+    assert (found.stable, found.until_stable) == (planner.summary().stable, planner.summary().until_stable)
+    assert found.votes == 120
+
+
+def test_excluding_and_restoring_leaves_the_order_as_it_was(store):
+    bench = Bench(store, items=6)
+    told(bench, all_pairs(6) * 3)
+    told(bench, [(a, b, 1.0 - v) for a, b, v in all_pairs(6)] * 9, judge=1)
+    both = standing(bench.content())
+    moved = without_judge(bench.content(), 1)
+    bench.do(lambda writer: setup.exclude(writer, 1, bench.now))
+    alone = standing(bench.content())
+    assert alone.order == tuple(f"item {k}" for k in range(6))
+    assert [each.item for each in sorted(moved, key=lambda each: each.after)] == list(alone.order)
+    assert [each.item for each in moved] == list(both.order)
+    assert without_judge(bench.content(), 1) == moved  # whether excluded or not
+    bench.do(lambda writer: setup.reinstate(writer, 1, bench.now))
+    assert standing(bench.content()).places == both.places
+
+
+def test_no_votes_no_places(store):
+    bench = Bench(store)
+    found = standing(bench.content())
+    assert found.places == ()
+    assert found.to_frame().height == 0
+    with pytest.raises(InputError, match="no votes that count"):
+        live_comparisons(bench.content())
+
+
+def test_agreement_is_the_share_that_was_predicted(store):
+    bench = Bench(store, items=4)
+    told(bench, [(0, 1, 1.0)] * 6 + [(0, 1, 0.0)] * 2, kind="check", predicted=1.0)
+    told(bench, [(0, 1, 0.0)], kind="check", predicted=0.0)
+    told(bench, [(0, 1, 0.5)], kind="check", predicted=0.0)
+    told(bench, [(0, 1, 0.0)] * 50, kind="chosen", predicted=1.0)  # chosen pairs say nothing about the rest
+    told(bench, [(0, 1, 0.0)] * 50, kind="check")  # nothing was predicted
+    found = standing(bench.content()).agreement
+    assert (found.value, found.count) == (7.5 / 10, 10)
+
+
+def test_the_interval_of_a_share_solves_the_score_equation():
+    for hits, count in ((3, 10), (0, 7), (19, 19)):
+        found = share(np.array([1.0] * hits + [0.0] * (count - hits)))
+        for end in (found.lower, found.upper):
+            if 1e-9 < end < 1 - 1e-9:
+                z = (hits / count - end) / np.sqrt(end * (1 - end) / count)
+                assert abs(z) == pytest.approx(1.6448536, abs=1e-6)
+    assert share(np.array([])) is None
+
+
+def test_standings_are_computed_once_a_position(store):
+    bench = Bench(store)
+    told(bench, all_pairs(4))
+    standings = Standings(store)
+    first = standings.get(bench.id)
+    assert standings.get(bench.id) is first
+    bench.do(lambda writer: setup.exclude(writer, 1, bench.now))
+    standings.get(bench.id)
+    bench.answer(0)
+    assert standings.get(bench.id).votes == 7
+    assert standings.computed == 3
+
+
+def test_scores_need_enough_check_votes(store):
+    bench = Bench(store, items=4)
+    told(bench, all_pairs(4) * 50, kind="chosen")
+    with pytest.raises(InputError, match="0 votes on check pairs; scores with intervals need 250"):
+        check_scores(bench.content())
+    told(bench, [(a, b, float((a < b) != (k % 4 == 0))) for k in range(50) for a, b, _ in all_pairs(4)], kind="check")
+    assert check_scores(bench.content()).order == tuple(f"item {k}" for k in range(4))
+
+
+def test_judges_in_numbers(store):
+    bench = Bench(store, items=5, judges=("good", "left", "contrary", "second"))
+    for judge in (0, 1, 2):
+        rows = all_pairs(5) * 8
+        if judge == 1:
+            rows = [(a, b, 1.0) if k // 10 % 2 else (b, a, 1.0) for k, (a, b, _) in enumerate(rows)]
+        if judge == 2:
+            rows = [(a, b, 1.0 - v) for a, b, v in rows]
+        told(bench, rows, judge, kind="check", ms=1000 * (judge + 1))
+    told(bench, all_pairs(5) * 8, 0, kind="check", ms=1000)
+    told(bench, all_pairs(5) * 16, 3, kind="check")
+    told(bench, [(0, 1, None)] * 2, 0)
+    told(bench, [(0, 1, 1.0), (0, 1, 0.0)], 0, kind="gold", predicted=1.0, ms=1000)
+    content = bench.content()
+    times = bench.read(lambda reader: load_times(reader.run, bench.id, len(content.votes)))
+    good, left, contrary, second = judge_reports(content, times)
+    assert (good.votes, good.skips, good.seconds) == (162, 2, 1.0)
+    assert (good.gold.value, good.gold.count) == (0.5, 2)
+    assert good.consistency.value == pytest.approx(151 / 152)
+    assert (left.left.value, left.longest_run, left.seconds) == (1.0, 80, 2.0)
+    assert left.consistency.value == pytest.approx(3 / 7)
+    assert contrary.agreement.value == 0.0
+    assert good.agreement.value == second.agreement.value == 1.0
+    assert second.seconds is None
+    assert contrary.flag == "contrary"
+    assert good.flag is None
+
+
+def test_tired_pairs_are_those_that_enough_judges_skipped(store):
+    bench = Bench(store, judges=("a", "b", "c"))
+    told(bench, [(0, 1, None), (0, 1, None), (2, 3, None)], 0)
+    told(bench, [(1, 0, None)], 1)
+    told(bench, [(1, 0, 1.0)], 2)
+    assert tired_pairs(bench.content().votes, 2) == [(0, 1)]
+    assert tired_pairs(bench.content().votes, 1) == [(0, 1), (2, 3)]
+
+
+def test_comparisons_for_other_rankers_are_the_votes_that_count(store):
+    bench = Bench(store, items=4)
+    told(bench, [(1, 0, 1.0), (2, 3, 0.5), (0, 2, None)])
+    told(bench, [(3, 1, 0.0)], 1)
+    votes = live_comparisons(bench.content())
+    assert votes.sided
+    assert votes.outcome.tolist() == [1, 0, -1]
+    assert [votes.judges[k] for k in votes.judge] == ["ann", "ann", "bob"]
+
+
+# Planning
+
+
+def test_a_plan_fills_the_queue_and_keeps_what_is_out(store):
+    bench = Bench(store, items=12)
+    out = bench.next(0).questions
+    planned = planning.plan_once(store, bench.id, bench.now)
+    assert planned.number == 1
+    waiting = bench.read(lambda reader: reader.questions(bench.id, "open"))
+    assert len(waiting) == planned.questions > 20
+    assert [q.id for q in bench.next(0).questions] == [q.id for q in out]
+    campaign = bench.read(lambda reader: reader.campaign(bench.id))
+    assert not bench.read(lambda reader: planning.is_due(reader, campaign, bench.now))
+    for _ in range(3):
+        bench.answer(1)
+    campaign = bench.read(lambda reader: reader.campaign(bench.id))
+    assert bench.read(lambda reader: planning.is_due(reader, campaign, bench.now))
+
+
+def test_check_pairs_carry_what_the_order_said_and_are_asked(store):
+    bench = Bench(store, items=16, check_share=0.3)
+    rng = np.random.default_rng(5)
+    for _ in range(12):
+        planning.plan_once(store, bench.id, bench.now)
+        bench.answer(0, times=8, better=lambda a, b: min(a, b) if rng.random() < 0.8 else max(a, b))
+    live = live_votes(bench.content())
+    checks = live.of_kind("check")
+    assert 4 <= checks.sum() <= 60  # of 96, three in ten once they begin
+    assert not np.isnan(live.predicted[checks]).all()
+    assert standing(bench.content()).agreement is not None
+
+
+def test_gold_pairs_go_to_every_judge(store):
+    bench = Bench(store, items=8, gold=[["item 0", "item 7", 1]])
+    planning.plan_once(store, bench.id, bench.now)
+    for judge in (0, 1):
+        kinds = []
+        for _ in range(20):
+            question = bench.next(judge, 1).questions[0]
+            kinds.append(question.kind)
+            if question.kind == "gold":
+                assert {question.left, question.right} == {0, 7}
+            bench.vote(judge, question.id, float(question.left < question.right))
+            if len(kinds) % 5 == 0:
+                planning.plan_once(store, bench.id, bench.now)
+        assert kinds.count("gold") == 1
+
+
+def test_pairs_that_want_more_votes_survive_a_plan(store):
+    bench = Bench(store, items=6, judges=("a", "b"), votes_per_pair=2)
+    planning.plan_once(store, bench.id, bench.now)
+    question = bench.next(0, 1).questions[0]
+    bench.vote(0, question.id, count=0)
+    planning.plan_once(store, bench.id, bench.now)
+    assert bench.next(1, 1).questions[0].id == question.id
+
+
+def test_the_budget_ends_the_asking(store):
+    bench = Bench(store, items=6, budget=5)
+    planning.plan_once(store, bench.id, bench.now)
+    bench.answer(0, times=5)
+    assert planning.plan_once(store, bench.id, bench.now) is None
+    assert bench.next(0).why == "paused"
+    event = bench.read(lambda reader: reader.events(bench.id))[-1]
+    assert event.data["why"] == "the budget of 5 votes is used"
+
+
+def test_a_planner_that_fails_is_told_and_judges_go_on(store, monkeypatch):
+    bench = Bench(store)
+
+    def broken(*args, **more):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(planning, "loaded_planner", broken)
+    running = planning.Planning(store, every=0.01)
+    running.start()
+    for _ in range(500):
+        if running.trouble:
+            break
+        running._stop.wait(0.01)
+    assert "judges go on with random pairs" in running.trouble
+    bench.answer(0, times=3)
+    monkeypatch.undo()
+    for _ in range(500):
+        if running.trouble is None and running.plans:
+            break
+        running._stop.wait(0.01)
+    running.stop()
+    assert running.plans >= 1
+    assert running.trouble is None
+    assert store.holder("plan") is None
+
+
+def test_two_planning_processes_one_plans(store, tmp_path):
+    Bench(store)
+    with open_store(str(tmp_path / "c.db")) as other:
+        first, second = planning.Planning(store, every=0.01), planning.Planning(other, every=0.01)
+        first.start()
+        for _ in range(500):
+            if first.plans:
+                break
+            first._stop.wait(0.01)
+        second.start()
+        second._stop.wait(0.3)
+        assert second.plans == 0
+        second.stop()
+        first.stop()
+    assert store.read(lambda reader: reader.campaigns())[0].plans == 1
+
+
+def test_of_two_plans_at_once_the_second_is_dropped(store):
+    bench = Bench(store)
+    seen = bench.read(lambda reader: reader.campaign(bench.id))
+    assert planning.plan_once(store, bench.id, bench.now) is not None
+    made = {"votes": 0}
+    assert bench.do(lambda writer: planning._replace_queue(writer, [], seen, made, bench.now)) is None
+
+
+def test_snapshots_are_kept_and_thrown_away(store, monkeypatch):
+    monkeypatch.setattr(codec, "PIECE", 20)
+    bench = Bench(store, items=5)
+    told(bench, all_pairs(5) * 5)
+    before = standing(bench.content())
+    planning.plan_once(store, bench.id, bench.now)
+    assert bench.read(lambda reader: reader.snapshot_ends(bench.id)) == [20, 40]
+    assert standing(bench.content()).places == before.places
+    bench.do(lambda w: w.connection.exec_driver_sql("UPDATE snapshot SET checksum = 'x' WHERE seq = 20"))
+    assert not bench.content().intact
+    assert standing(bench.content()).places == before.places
+    planning.plan_once(store, bench.id, bench.now)
+    assert bench.content().intact
+    assert bench.read(lambda reader: reader.snapshot_ends(bench.id)) == [20, 40]
+
+
+def test_history_is_newest_first(store):
+    bench = Bench(store)
+    bench.answer(0, times=3)
+    assert [vote.seq for vote in bench.read(lambda r: desk.history(r, bench.id, 0))] == [3, 2, 1]
