@@ -12,6 +12,7 @@ __all__ = [
     "ConvergenceError",
     "ConvergenceWarning",
     "DataWarning",
+    "EngineError",
     "InPython",
     "InputError",
     "NotFittedError",
@@ -104,6 +105,10 @@ class RefusedError(PodiumError, ValueError):
 
 class UnavailableError(PodiumError):
     """The database cannot do this at the moment (full, locked, gone). Try again: no vote counts twice."""
+
+
+class EngineError(PodiumError, RuntimeError):
+    """Worker processes could not do the work; the message names what they were at."""
 
 
 class PodiumWarning(_Message, UserWarning):

@@ -5,7 +5,7 @@ Reading is lazy and in pieces. Votes are merged as they arrive, so that memory f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 from podium.data.comparisons import Comparisons
 from podium.data.tables.columns import Given, listed
 from podium.data.tables.forms import Collector, Keep
+from podium.data.tables.merging import DENSE_BYTES
 from podium.data.tables.readers import Batch, read_batches
 from podium.data.tables.sources import Source, find_sources, refuse_twice
+from podium.engine import engine_for, report
 from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -28,6 +30,11 @@ __all__ = [
     "read_table",
     "scan_table",
 ]
+
+
+Progress = Callable[[tuple[int, int]], None]
+
+MIN_BYTES_FOR_PROCESSES = 1 << 26  # below, starting processes takes longer than reading
 
 
 def read_comparisons(
@@ -49,8 +56,11 @@ def read_comparisons(
     group: Given = None,
     covariates: str | Iterable[str] | None = None,
     keep: Keep = "counts",
+    fold_sides: bool = False,
     format: str | None = None,
     delimiter: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
 ) -> Comparisons:
     """Read votes from files.
 
@@ -75,10 +85,17 @@ def read_comparisons(
         Columns that hold left minus right; or stems `x` of two columns `x_a, x_b` whose difference is taken.
     keep : {"counts", "rows"}
         Merge equal votes, or keep each in its place, as rankers that follow the order of votes need.
+    fold_sides : bool
+        Forget which item was shown left, so that counts take half the memory. A side effect cannot be estimated then.
     format : {"csv", "json", "jsonl", "parquet", "ipc"}, optional
         Otherwise by the end of the name, or by content.
     delimiter : str, optional
         Otherwise the one among comma, semicolon, tab and bar that the header holds most of.
+    jobs : int, optional
+        Processes that read, at most one a file; None for as many as there are cores if the files are large. What is
+        read does not depend on it. A script that sets it keeps what it does under `if __name__ == "__main__":`.
+    progress : callable, optional
+        Called with (votes, bytes) now and then: how many more were read.
 
     Examples
     --------
@@ -91,7 +108,9 @@ def read_comparisons(
     result = {"outcome": outcome, "left_wins": left_wins, "right_wins": right_wins, "ties": ties, "margin": margin}
     result["ranking"] = ranking
     beside = {"weight": weight, "count": count, "judge": judge, "group": group, "covariates": covariates}
-    collector = _collect(source, keep, format, delimiter, sides | result | beside)
+    columns = sides | result | beside
+    options = {"keep": keep, "fold_sides": fold_sides, "delimiter": delimiter}
+    collector = _collect(source, format, jobs, progress, **options, **columns)
     return Comparisons._of(**collector.result())
 
 
@@ -102,6 +121,8 @@ def read_comparisons_by(
     keep: Keep = "counts",
     format: str | None = None,
     delimiter: str | None = None,
+    jobs: int | None = 1,
+    progress: Progress | None = None,
     **columns: Any,
 ) -> dict[Hashable, Comparisons]:
     """Read votes in one pass and divide them by the values of a column; each part has the items it names.
@@ -111,22 +132,38 @@ def read_comparisons_by(
     >>> {value: votes.items for value, votes in parts.items()}
     {'en': ('a', 'b'), 'de': ('b', 'c')}
     """
-    collector = _collect(source, keep, format, delimiter, columns | {"by": by})
+    collector = _collect(source, format, jobs, progress, keep=keep, delimiter=delimiter, **columns, by=by)
     return {value: Comparisons._of(**part) for value, part in collector.result_by().items()}
 
 
-def _collect(source: Any, keep: Keep, format: str | None, delimiter: str | None, columns: dict[str, Any]) -> Collector:
+def _collect(source: Any, format: str | None, jobs: int | None, progress: Progress | None, **options: Any) -> Collector:
     """Everything the files hold."""
-    collector = Collector(keep, **columns)
-    sources = find_sources(source, format)
+    sources = [
+        replace(one, hint=(", or name its format by ", Option("format"))) for one in find_sources(source, format)
+    ]
     refuse_twice(sources)
-    for one in (replace(one, hint=(", or name its format by ", Option("format"))) for one in sources):
-        row = 0
-        for frame, _ in read_batches(one, partial(collector.choose, where=one.name), delimiter):
-            collector.add_batch(frame, one.name, row)
-            row += frame.height
+    portable = all(one.stream is None for one in sources)  # what is open here cannot be read elsewhere
+    if jobs is None and sum(one.size for one in sources) < MIN_BYTES_FOR_PROCESSES:
+        jobs = 1
+    with engine_for(jobs, len(sources) if portable else 1) as engine:
+        options["dense_bytes"] = DENSE_BYTES // getattr(engine, "n", 1)
+        collector: Collector = engine.sum(_count_file, sources, options, add=Collector.unite, progress=progress)
     if not collector.votes:
-        raise InputError(f"{one.name} has a header and no rows; there is nothing to rank")
+        raise InputError(f"{sources[-1].name} has a header and no rows; there is nothing to rank")
+    return collector
+
+
+def _count_file(source: Source, options: dict[str, Any]) -> Collector:
+    """The votes of one file."""
+    chosen = dict(options)
+    delimiter = chosen.pop("delimiter")
+    collector = Collector(**chosen)
+    row = read = 0
+    for frame, _, size in read_batches(source, partial(collector.choose, where=source.name), delimiter):
+        collector.add_batch(frame, source.name, row)
+        row, read = row + frame.height, read + size
+        report((frame.height, size))
+    report((0, source.size - read))  # a columnar file is not read from its start to its end
     return collector
 
 

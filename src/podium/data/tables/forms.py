@@ -57,14 +57,16 @@ class Collector:
     some of them have is an error, not lost.
     """
 
-    def __init__(self, keep: Keep = "rows", **columns: Any) -> None:
+    def __init__(
+        self, keep: Keep = "rows", *, fold_sides: bool = False, dense_bytes: int | None = None, **columns: Any
+    ) -> None:
         if keep not in ("rows", "counts"):
             raise InputError(f"keep is {keep!r}; choose 'rows' or 'counts'")
         self.options = columns
         self.votes = 0  # rows read, for progress
         self.items, self.judges, self.groups, self.bys = (Numbering() for _ in range(4))
         self.outcomes = Outcomes(self.items)
-        self.merger = Merger(merge=keep == "counts")
+        self.merger = Merger(merge=keep == "counts", fold=fold_sides, dense_bytes=dense_bytes)
         self.layout: Layout | None = None
         self.place = ""  # the frame that settled the layout
         self.rankings = 0  # taken so far
@@ -86,6 +88,8 @@ class Collector:
         if self.layout is None:
             self.layout, self.place = layout, where or "the frame before"
             self.merger.merge &= layout.form != "ranking"  # no two are of one cluster
+            if layout.covariates and self.merger.fold:
+                raise InputError("covariates are of left minus right, so sides cannot be folded; drop fold_sides=")
         refuse_difference(layout, where or "this frame", self.layout, self.place)
         return layout.columns
 
@@ -94,7 +98,33 @@ class Collector:
         assert self.layout is not None
         if batch.height:
             self.votes += batch.height
-            self.merger.add(_Batch(self, self.layout, batch, where, row).read())
+            self.merger.add(_Batch(self, self.layout, batch, where, row).read(), len(self.items))
+
+    def unite(self, other: Collector) -> Collector:
+        """Take all that another has read, of files that come after those read here."""
+        if other.layout is None:  # nothing but notes of an interview
+            return self
+        if self.layout is None:
+            return other
+        refuse_difference(other.layout, other.place, self.layout, self.place)
+        for column, (kind, where) in other._kinds.items():
+            self.same_kind(column, kind, where)
+        self.outcomes.unite(other.outcomes, other.place)
+        recode = {"left": self.items.unite(other.items)}
+        recode["right"] = recode["left"]
+        for role, ours, theirs in (
+            ("judge", self.judges, other.judges),
+            ("group", self.groups, other.groups),
+            ("by", self.bys, other.bys),
+        ):
+            if len(theirs):
+                recode[role] = ours.unite(theirs)
+        if self.layout.form == "ranking":
+            recode["group"] = np.arange(self.rankings, self.rankings + other.rankings, dtype=np.int32)
+        self.merger.unite(other.merger, recode, len(self.items))
+        self.votes += other.votes
+        self.rankings += other.rankings
+        return self
 
     def result(self) -> dict[str, Any]:
         """Keyword arguments of `Comparisons` for all votes taken."""
@@ -133,6 +163,7 @@ class Collector:
         assert layout is not None
         ordered = not self.merger.merge and "count" not in columns
         found: dict[str, Any] = {"items": items, **columns, "sided": layout.form != "winner", "ordered": ordered}
+        found["sided"] &= not self.merger.fold
         found.pop("by", None)
         if layout.judge:
             found["judges"] = self.judges.labels

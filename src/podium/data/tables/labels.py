@@ -147,6 +147,17 @@ class Numbering:
                 self._grow()
         return codes_left, codes_right
 
+    def unite(self, other: Numbering) -> Codes:
+        """The codes here of the labels of another numbering; those not known here come after all others."""
+        import polars as pl
+
+        if other._numbers is None:
+            return self.single(pl.Series(other.labels, dtype=pl.String))
+        if self._numbers is None:
+            self._numbers = {}
+        index = self._numbers
+        return np.array([index.setdefault(label, len(index)) for label in other._numbers], np.int32)
+
     def _pair_of_numbers(self, left: pl.Series, right: pl.Series) -> tuple[Codes, Codes]:
         """Columns that no one type of number holds exactly: compared as Python does, whole numbers as integers."""
         if self._numbers is None:

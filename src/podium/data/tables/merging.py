@@ -6,83 +6,156 @@ sum of weights and of their squares, and of a margin y the weighted mean and the
 
 from __future__ import annotations
 
+import math
 from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.tables.labels import number_records
+from podium.data.tables.cells import MAX_COUNT, Cells
+from podium.data.tables.keyed import KeyedRows
 
-__all__ = ["Merger"]
+__all__ = ["DENSE_BYTES", "Merger", "merge"]
 
 Piece: TypeAlias = dict[str, NDArray[Any]]  # the columns there are, by role
 
-KEYS = ("left", "right", "outcome", "judge", "group", "by")  # codes: each fits 32 bits
+DENSE_BYTES = 1 << 30  # a table of all pairs may take so much, in all processes together
+MAX_CELLS_PER_VOTE = 64  # a larger table would be nearly empty: rows are smaller and as fast
+MIN_CELLS_PER_VOTE = 16  # votes that came to be so many for their items move into a table
+PLAIN = {"left", "right", "outcome"}
 
 
 class Merger:
-    """Holds the pieces added: as they are, or merged so that memory follows the distinct rows."""
+    """Holds the votes added: as they are, or as counts.
 
-    def __init__(self, merge: bool) -> None:
-        self.merge = merge
+    Votes that say nothing but who won go into a table of all pairs while that is worth its memory; all others, and
+    those of too many items, into rows found by their keys. Which of the two it was does not show in the result.
+    """
+
+    def __init__(self, merge: bool, *, fold: bool = False, dense_bytes: int | None = None) -> None:
+        self.merge, self.fold = merge, fold
+        self.dense_bytes = DENSE_BYTES if dense_bytes is None else dense_bytes
+        self.votes = 0  # rows taken
         self._pieces: list[Piece] = []
-        self._rows = 0  # in all pieces
-        self._distinct = 0  # after the last merge
+        self._counts: Cells | KeyedRows | None = None
+        self._plain = False
+        self._outcomes = False
 
-    def add(self, piece: Piece) -> None:
+    def add(self, piece: Piece, n: int) -> None:
+        """Take rows between items numbered below n; all pieces have the same columns."""
         piece = _without_zeros(_weighed(piece))
-        if self.merge:
-            piece = merged(_counted(piece))
-        self._pieces.append(piece)
-        self._rows += len(piece["left"])
-        if self.merge and self._rows > 2 * self._distinct + 500_000:
-            self._compact()
+        if not len(piece["left"]):
+            return
+        if not self.votes:
+            self._plain, self._outcomes = set(piece) <= PLAIN, "outcome" in piece
+        self.votes += len(piece["left"])
+        self._settle(n)
+        self._take(piece)
+
+    def unite(self, other: Merger, recode: dict[str, NDArray[np.int32]], n: int) -> None:
+        """Add what another holds; recode[role][code there] is the code here, and there are n items now."""
+        if not other.votes:
+            return
+        if not self.votes:
+            self._plain, self._outcomes = other._plain, other._outcomes
+        self.votes += other.votes
+        self._settle(n)
+        if isinstance(self._counts, Cells) and isinstance(other._counts, Cells):
+            self._counts.unite(other._counts, recode["left"])
+            return
+        rows = other._rows()
+        rows = rows | {role: codes[rows[role]] for role, codes in recode.items() if role in rows}
+        self._take(rows)
+
+    def _take(self, piece: Piece) -> None:
+        if self.fold and not isinstance(self._counts, Cells):  # a table is folded at the end
+            piece = _folded(piece)
+        if not self.merge:
+            self._pieces.append(piece)
+            return
+        if self._counts is None:
+            self._counts = KeyedRows(piece)
+        self._counts.add(piece)
+
+    def _settle(self, n: int) -> None:
+        """Choose between the table and rows for n items, and make room; what is held moves over."""
+        size = Cells.size(n, self._outcomes)
+        width = 4 if self.votes <= MAX_COUNT else 8
+        limit = math.isqrt(self.dense_bytes // (width * Cells.size(1, self._outcomes)))
+        dense = isinstance(self._counts, Cells)
+        worth = size <= (MAX_CELLS_PER_VOTE if dense else MIN_CELLS_PER_VOTE) * self.votes
+        if self.merge and self._plain and n <= limit and worth:
+            counts = self._counts if isinstance(self._counts, Cells) else Cells(self._outcomes)
+            counts.make_room(n, limit)
+            if isinstance(self._counts, KeyedRows):
+                counts.add(self._counts.rows())
+            self._counts = counts
+        elif isinstance(self._counts, Cells):
+            rows = self._counts.rows(fold=self.fold)
+            self._counts = KeyedRows(rows)
+            self._counts.add(rows)
 
     def result(self) -> Piece | None:
-        """All rows added, or None when there are none."""
-        if not self._rows:
+        """All rows added, or None when there are none. What was held is let go.
+
+        Counts of plain votes are in order of left, right and outcome, all others in order of first appearance.
+        """
+        if not self.votes:
             return None
-        if self.merge:
-            self._compact()
-        return joined(self._pieces)
+        dense = isinstance(self._counts, Cells)
+        rows = self._rows()
+        return _sorted(rows) if self.merge and self._plain and not dense else rows
 
-    def _compact(self) -> None:
-        if len(self._pieces) > 1:
-            self._pieces = [merged(joined(self._pieces))]
-        self._rows = self._distinct = len(self._pieces[0]["left"])
-
-
-def merged(piece: Piece) -> Piece:
-    """One row for each distinct one, in order of first appearance."""
-    group, first = number_records(_records(piece))
-    size = len(first)
-    if size == len(group):
-        return piece
-    found = {name: piece[name][first] for name in (*KEYS, "covariates") if name in piece}
-    weight = piece["weight"]
-    found["count"] = np.bincount(group, piece["count"], size).astype(np.int64)
-    found["weight"] = np.bincount(group, weight, size)
-    found["weight_sq"] = np.bincount(group, piece["weight_sq"], size)
-    if "margin" in piece:
-        mean = np.bincount(group, weight * piece["margin"], size) / found["weight"]
-        spread = piece["margin_ss"] + weight * (piece["margin"] - mean[group]) ** 2
-        found["margin"], found["margin_ss"] = mean, np.bincount(group, spread, size)
-    return found
+    def _rows(self) -> Piece:
+        """The same, whichever order they are in."""
+        if not self.merge:
+            return _joined(self._pieces)
+        counts, self._counts = self._counts, None
+        assert counts is not None, "there are votes, and they are held once"
+        return counts.rows(fold=self.fold) if isinstance(counts, Cells) else counts.rows()
 
 
-def joined(pieces: list[Piece]) -> Piece:
+def merge(piece: Piece) -> Piece:
+    """One row for each distinct one, in the order of `Merger`; `weight` is what a row weighs in all."""
+    counts = KeyedRows(piece)
+    counts.add(piece)
+    rows = counts.rows()
+    return _sorted(rows) if set(piece) <= PLAIN | {"count"} else rows
+
+
+def _joined(pieces: list[Piece]) -> Piece:
     """The rows of all pieces, one after the other."""
     if len(pieces) == 1:
         return pieces[0]
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
+def _sorted(rows: Piece) -> Piece:
+    """Plain rows by left, right and outcome."""
+    key = (rows["left"].astype(np.uint64) << np.uint64(33)) | (rows["right"].astype(np.uint64) << np.uint64(2))
+    if "outcome" in rows:
+        key |= (rows["outcome"] + 1).astype(np.uint64)
+    order = np.argsort(key)
+    return {name: column[order] for name, column in rows.items()}
+
+
+def _folded(piece: Piece) -> Piece:
+    """The item with the smaller code stands left, whichever side it was shown on."""
+    turned = piece["left"] > piece["right"]
+    if "outcome" not in piece or not turned.any():
+        return piece
+    swapped = {"left": np.minimum(piece["left"], piece["right"]), "right": np.maximum(piece["left"], piece["right"])}
+    swapped["outcome"] = np.where(turned, -piece["outcome"], piece["outcome"])
+    if "margin" in piece:
+        swapped["margin"] = np.where(turned, -piece["margin"], piece["margin"])
+    return piece | swapped
+
+
 def _weighed(piece: Piece) -> Piece:
     """A row that counts several votes weighs as many, each what its weight says."""
-    if "count" not in piece:
+    if "count" not in piece or "weight" not in piece:
         return piece
-    count = piece["count"].astype(np.float64)
-    weight = piece.get("weight", 1.0)
+    count, weight = piece["count"].astype(np.float64), piece["weight"]
     return piece | {"weight": weight * count, "weight_sq": weight**2 * count}
 
 
@@ -93,26 +166,3 @@ def _without_zeros(piece: Piece) -> Piece:
         return piece
     kept = np.logical_and.reduce(tests)
     return {name: column[kept] for name, column in piece.items()}
-
-
-def _counted(piece: Piece) -> Piece:
-    """The same rows with every sum that merging adds up."""
-    one = np.ones(len(piece["left"]))
-    weight = piece.get("weight", one)
-    full = {"count": one.astype(np.int64), "weight": weight, "weight_sq": weight**2} | piece
-    return full | ({"margin_ss": 0 * one} if "margin" in piece else {})
-
-
-def _records(piece: Piece) -> NDArray[np.uint64]:
-    """The bits that tell rows apart, one record a row: two keys to a word, then the covariates."""
-    keys = [piece[name] for name in KEYS if name in piece]
-    words = [_word(keys[k], keys[k + 1] if k + 1 < len(keys) else None) for k in range(0, len(keys), 2)]
-    if "covariates" in piece:
-        zeroed = piece["covariates"] + 0.0  # -0.0 equals 0.0
-        words += [np.ascontiguousarray(column).view(np.uint64) for column in zeroed.T]
-    return np.column_stack(words) if len(words) > 1 else words[0].reshape(-1, 1)
-
-
-def _word(high: NDArray[Any], low: NDArray[Any] | None) -> NDArray[np.uint64]:
-    word = high.astype(np.uint64) << np.uint64(32)
-    return word if low is None else word | low.astype(np.uint32)

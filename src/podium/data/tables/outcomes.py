@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from podium.data.tables.columns import Layout
 from podium.data.tables.labels import Numbering
+from podium.errors import InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -66,6 +67,19 @@ class Outcomes:
         self._refuse_other_case(rows, named)
         return rows.found
 
+    def unite(self, other: Outcomes, where: str) -> None:
+        """Take what another reader of the same column, in the file `where`, took values for."""
+        self.as_label = other.as_label if self.as_label is None else self.as_label
+        self.as_number = other.as_number if self.as_number is None else self.as_number
+        if self.as_label is not None and self.as_number is not None:
+            raise InputError(f"{where}: {self._torn()}")
+
+    def _torn(self) -> str:
+        return (
+            f"outcome {self.as_number!r} would be a number and {self.as_label!r} the winner's label, in one "
+            "column; use left, right or tie, or call the column winner"
+        )
+
     def _by_label(self, rows: _Rows, named: NDArray[np.int32], numbers_are_numbers: bool) -> None:
         """Settle the rows whose outcome is the label of one of the two items."""
         found = rows.found
@@ -80,11 +94,7 @@ class Outcomes:
         self.as_number = rows.word(taken[0]) if len(taken) else self.as_number
         if self.as_label is not None and self.as_number is not None and (len(used) or len(taken)):
             k = int(used[0]) if len(used) else int(taken[0])
-            rows.fail(
-                k,
-                f"outcome {self.as_number!r} would be a number and {self.as_label!r} the winner's label, in one "
-                "column; use left, right or tie, or call the column winner",
-            )
+            rows.fail(k, self._torn())
         rows.found = np.where(found == UNKNOWN, by_label, found)
         for k in np.flatnonzero(rows.found == UNKNOWN)[:1].tolist():
             items = self.items.labels

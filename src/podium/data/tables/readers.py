@@ -26,6 +26,7 @@ class Batch(NamedTuple):
 
     frame: pl.DataFrame
     format: Format
+    size: int  # bytes of the file that were read for them, as far as is known
 
 
 def read_batches(source: Source, choose: Choose, delimiter: str | None = None) -> Iterator[Batch]:
@@ -46,9 +47,11 @@ def read_batches(source: Source, choose: Choose, delimiter: str | None = None) -
     with opened(source) as file:
         if delimiter is not None and file.format != "csv":
             raise InputError(f"{source.name} is {file.format}, which has no delimiter; drop ", Option("delimiter"))
+        read = 0
         for frame in _frames(file.format, file.stream, source, choose_inside, delimiter):
             added = [pl.lit(folders[name]).alias(name) for name in chosen if name not in frame.columns]
-            yield Batch(frame.with_columns(added).select(chosen) if added else frame, file.format)
+            before, read = read, file.position()
+            yield Batch(frame.with_columns(added).select(chosen) if added else frame, file.format, read - before)
 
 
 def _frames(

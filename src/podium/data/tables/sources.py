@@ -47,6 +47,14 @@ class Source:
     folders: dict[str, str] = field(default_factory=dict)
     hint: tuple[str | Option, ...] = ()  # what to do, beside renaming it, where name and content disagree
 
+    @property
+    def size(self) -> int:
+        """Bytes of the file; 0 where there is none, or no longer."""
+        try:
+            return 0 if self.path is None else self.path.stat().st_size
+        except OSError:
+            return 0
+
 
 @dataclass(frozen=True)
 class Opened:
@@ -55,6 +63,11 @@ class Opened:
     source: Source
     format: Format
     stream: IO[bytes]
+    raw: IO[bytes]
+
+    def position(self) -> int:
+        """How many bytes of a file were read so far, packed as they are."""
+        return self.raw.tell() if self.source.path is not None else 0
 
 
 def find_sources(source: Any, format: str | None = None) -> list[Source]:
@@ -129,7 +142,7 @@ def opened(source: Source) -> Iterator[Opened]:
     try:
         with _bytes(source) as raw:
             stream = _unpacked(raw, source.name)
-            yield Opened(source, _settle(source, _peek(stream, 4096)), stream)
+            yield Opened(source, _settle(source, _peek(stream, 4096)), stream, raw)
     except gzip.BadGzipFile as problem:
         raise InputError(f"{source.name} is not a good gzip file: {problem}") from problem
     except (EOFError, zlib.error) as problem:

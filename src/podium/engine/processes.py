@@ -1,0 +1,261 @@
+"""Several processes on this machine: started when first needed, ended with the engine.
+
+A worker that dies (killed, out of memory) is replaced and what it was at is done again; a chunk that ends three of
+them is named in the error. The answer is right or there is none.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import operator
+import os
+import pickle
+import warnings
+import weakref
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, islice
+from multiprocessing.connection import Connection, wait
+from typing import Any
+
+from podium.engine.base import FAN_IN, Add, Adder, Engine, Function, Kept, Progress, Serial
+from podium.engine.worker import Task, work
+from podium.errors import EngineError, InputError
+
+__all__ = ["Processes", "engine_for"]
+
+MAX_DEATHS = 3  # of workers at one chunk
+AHEAD = 4  # tasks for each worker that may be done before the first of them is asked for
+
+
+def engine_for(jobs: int | None, chunks: int | None = None) -> Engine:
+    """The engine for `jobs` processes, at most one a chunk; None is as many as the machine has cores to give."""
+    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
+        raise InputError(f"jobs is {jobs!r}; give the number of processes, 1 or more")
+    count = cores() if jobs is None else jobs
+    if chunks is not None:
+        count = min(count, chunks)
+    return Processes(count) if count > 1 else Serial()
+
+
+def cores() -> int:
+    """How many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Processes(Engine):
+    """`n` worker processes, each a fresh Python (spawn).
+
+    A script that uses them keeps what it does under `if __name__ == "__main__":`, as Python asks of every script that
+    starts processes.
+    """
+
+    def __init__(self, n: int) -> None:
+        if isinstance(n, bool) or not isinstance(n, int) or n < 1:
+            raise InputError(f"{n!r} processes cannot be started; give a whole number, 1 or more")
+        self.n = n
+        self._workers: list[_Worker] = []
+        self._finalizer = weakref.finalize(self, _end_all, self._workers)
+
+    def close(self) -> None:
+        _end_all(self._workers)
+
+    def map(
+        self, function: Function, chunks: Iterable[Any], *shared: Any, progress: Progress | None = None
+    ) -> Iterator[Any]:
+        jobs = (_Job(k, [chunk]) for k, chunk in enumerate(chunks))
+        return self._run(jobs, Task(function, shared), progress)
+
+    def sum(
+        self,
+        function: Function,
+        chunks: Sequence[Any],
+        *shared: Any,
+        add: Add = operator.add,
+        progress: Progress | None = None,
+    ) -> Any:
+        chunks = list(chunks)
+        # Workers add up whole branches of the tree while there are enough of them to keep all busy, then single chunks.
+        branches = len(chunks) // FAN_IN // self.n * self.n
+        single = branches * FAN_IN
+        groups = [chunks[k : k + FAN_IN] for k in range(0, single, FAN_IN)] + [[chunk] for chunk in chunks[single:]]
+        total = Adder(add)
+        jobs = (_Job(k, group) for k, group in enumerate(groups))
+        for k, value in enumerate(self._run(jobs, Task(function, shared, add), progress)):
+            total.take(value, level=1 if k < branches else 0)
+        return total.result()
+
+    def keep(self, function: Function, chunks: Sequence[Any]) -> Kept:
+        return _KeptThere(self, function, list(chunks))
+
+    def _run(self, jobs: Iterator[_Job], task: Task, progress: Progress | None) -> Iterator[Any]:
+        """Yield the value of every job in order; workers that are busy when the reader leaves are ended."""
+        assert not self._busy, "one call at a time: the one before still runs"
+        message = pickle.dumps(task)
+        waiting: list[_Job] = []
+        done: dict[int, Any] = {}
+        asked = 0  # the next value to yield
+        try:
+            while True:
+                waiting.extend(islice(jobs, max(0, self.n - len(waiting) - len(self._busy))))
+                while waiting and waiting[0].number < asked + AHEAD * self.n:
+                    idle = self._idle(waiting[0])
+                    if idle is None:
+                        break
+                    idle.start(waiting.pop(0), message)
+                if asked in done:
+                    yield _value(done.pop(asked))
+                    asked += 1
+                    continue
+                if not self._busy:
+                    if not waiting:
+                        return
+                    continue
+                for worker in self._ready():
+                    self._listen(worker, waiting, done, progress)
+        finally:
+            for worker in self._busy:  # an error, or nobody wants the rest
+                worker.end()
+                self._workers.remove(worker)
+
+    def _listen(self, worker: _Worker, waiting: list[_Job], done: dict[int, Any], progress: Progress | None) -> None:
+        """Take one message of a worker; if it has died, its job waits again, in its place."""
+        job = worker.job
+        assert job is not None
+        try:
+            kind, value = worker.channel.recv()
+        except (EOFError, OSError):
+            code = worker.end()
+            self._workers.remove(worker)
+            chunk = job.chunks[job.at]
+            job.deaths[job.at] = job.deaths.get(job.at, 0) + 1
+            if job.deaths[job.at] >= MAX_DEATHS:
+                done[job.number] = ("error", _deadly(chunk, code))
+            else:
+                waiting.insert(0, job)
+            return
+        if kind == "at":
+            job.at = value
+        elif kind == "progress":
+            if progress is not None:
+                progress(value)
+        else:
+            worker.job = None
+            done[job.number] = (kind, value)
+
+    @property
+    def _busy(self) -> list[_Worker]:
+        return [worker for worker in self._workers if worker.job is not None]
+
+    def _ready(self) -> list[_Worker]:
+        channels = {worker.channel: worker for worker in self._busy}
+        return [channels[channel] for channel in wait(list(channels)) if isinstance(channel, Connection)]
+
+    def _idle(self, job: _Job) -> _Worker | None:
+        """A worker with nothing to do, best one that did the same job before; a new one if there may be more."""
+        idle = [worker for worker in self._workers if worker.job is None]
+        for worker in sorted(idle, key=lambda worker: job.number not in worker.numbers):
+            if worker.process.is_alive():
+                return worker
+            worker.end()
+            self._workers.remove(worker)
+        if len(self._workers) < self.n:
+            self._workers.append(_Worker())
+            return self._workers[-1]
+        return None
+
+
+@dataclass
+class _Job:
+    """Chunks for one worker; where it is at, and how many workers ended at each."""
+
+    number: int
+    chunks: list[Any]
+    at: int = 0
+    deaths: dict[int, int] = field(default_factory=dict)
+
+
+class _Worker:
+    """A process and the channel to it."""
+
+    def __init__(self) -> None:
+        context = multiprocessing.get_context("spawn")
+        self.channel, there = context.Pipe()
+        self.process = context.Process(target=work, args=(there,), daemon=True)
+        self.process.start()
+        there.close()
+        self.job: _Job | None = None
+        self.numbers: set[int] = set()  # of its jobs so far: parts that are kept are kept by them
+        self._sent: bytes | None = None
+
+    def start(self, job: _Job, message: bytes) -> None:
+        """Send a job; what all jobs share is sent once. A worker that is gone shows when it is listened to."""
+        self.job, job.at = job, 0
+        self.numbers.add(job.number)
+        try:
+            if self._sent is not message:
+                self.channel.send(("task", message))
+                self._sent = message
+            self.channel.send(("chunks", job.chunks))
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def end(self) -> int | None:
+        """End the process now; return its exit code."""
+        self.channel.close()
+        self.process.join(timeout=0.2)
+        self.process.kill()
+        self.process.join()
+        code = self.process.exitcode
+        self.process.close()
+        return code
+
+
+def _end_all(workers: list[_Worker]) -> None:
+    for worker in workers:
+        worker.end()
+    workers.clear()
+
+
+def _value(message: tuple[str, Any]) -> Any:
+    """What a job came to: its value, after the warnings that came with it, or its error."""
+    kind, content = message
+    if kind == "error":
+        raise content
+    value, warned = content
+    for text, category in warned:
+        warnings.warn(category(text), stacklevel=2)
+    return value
+
+
+def _deadly(chunk: Any, code: int | None) -> EngineError:
+    name = getattr(chunk, "name", None) or repr(chunk)
+    how = f"by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
+    return EngineError(f"{name} ended {MAX_DEATHS} worker processes, the last {how}; too little memory? use jobs=1")
+
+
+class _KeptThere(Kept):
+    """Parts in workers: each worker makes those it is asked for, keeps them, and makes them again where lost."""
+
+    def __init__(self, engine: Processes, function: Function, chunks: list[Any]) -> None:
+        self.engine, self.function = engine, function
+        size = -(-len(chunks) // engine.n)
+        self.shares = [chunks[k : k + size] for k in range(0, len(chunks), size)]
+        self.key = (id(self), os.urandom(8))
+
+    def sum(self, function: Function, *shared: Any, add: Add = operator.add) -> Any:
+        total = Adder(add)
+        found = self.engine.map(_of_parts, list(enumerate(self.shares)), self.key, self.function, function, shared)
+        for value in chain.from_iterable(found):
+            total.take(value)
+        return total.result()
+
+
+_parts: dict[Any, list[Any]] = {}  # in a worker
+
+
+def _of_parts(share: tuple[int, list[Any]], key: Any, make: Function, function: Function, shared: Any) -> list[Any]:
+    place = (key, share[0])
+    if place not in _parts:
+        _parts[place] = [make(chunk) for chunk in share[1]]
+    return [function(part, *shared) for part in _parts[place]]
