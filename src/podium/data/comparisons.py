@@ -14,6 +14,7 @@ from podium.data.connectivity import check_connected, groups_of
 from podium.data.pairs import Adjacency, Pairs, count_rows, count_table
 from podium.data.tables.forms import read_frame
 from podium.data.tables.labels import encode, encode_pair, is_missing, is_text
+from podium.data.tables.merging import merge
 from podium.data.validation import (
     code_column,
     count_column,
@@ -322,7 +323,7 @@ class Comparisons:
         return cls._of(labels, left, right, group=group, groups=tuple(range(1, len(size) + 1)), group_is="ranking")
 
     def __add__(self, other: Comparisons) -> Comparisons:
-        """All votes of both; items are matched by label."""
+        """All votes of both; items are matched by label. Counts are merged, single votes stay in their order."""
         if not isinstance(other, Comparisons):
             return NotImplemented
         for name in ("margin", "judge", "group", "covariates"):
@@ -346,7 +347,7 @@ class Comparisons:
             return np.concatenate([a, b if code is None else code[b]]).astype(dtype, copy=False)
 
         weighted = not (self.weight is None and other.weight is None)
-        return Comparisons._of(
+        both = Comparisons._of(
             items,
             np.concatenate([self.left, recode[other.left]]).astype(np.int32, copy=False),
             np.concatenate([self.right, recode[other.right]]).astype(np.int32, copy=False),
@@ -366,6 +367,24 @@ class Comparisons:
             sided=self.sided and other.sided,
             ordered=self.ordered and other.ordered,
         )
+        return both if self.count is None or other.count is None else both.merged()
+
+    def merged(self) -> Comparisons:
+        """Return the same votes as counts: one row for those that agree in items, outcome, judge, group, covariates.
+
+        >>> votes = Comparisons.from_pairs([("tea", "milk"), ("milk", "tea"), ("tea", "milk")])
+        >>> counts = votes.merged()
+        >>> len(counts), counts.count
+        (3, array([2, 1]))
+        """
+        names = {"left", "right", *COLUMNS}
+        columns = {name: values for name in names if (values := getattr(self, name)) is not None}
+        columns |= {name: columns[name].astype(np.int32, copy=False) for name in ("left", "right")}
+        sums = ("weight", "weight_sq")
+        if self.count is not None and all(np.array_equal(columns[name], self.count) for name in sums):
+            columns = {name: values for name, values in columns.items() if name not in sums}  # each vote weighs 1
+        rest = {field.name: getattr(self, field.name) for field in fields(self) if field.name not in names}
+        return Comparisons._of(**rest | merge(columns) | {"ordered": False})
 
     def __radd__(self, other: object) -> Comparisons:
         """So that `sum` adds a list of them."""

@@ -6,9 +6,10 @@ A missing one (None, NaN, an empty string) is refused, with its row.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Hashable, Iterable
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,9 @@ def encode_pair(
     >>> encode_pair(["tea", "coffee"], ["milk", "tea"])
     (('tea', 'milk', 'coffee'), array([0, 2], dtype=int32), array([1, 0], dtype=int32))
     """
+    if _is_plain_series(left) and _is_plain_series(right) and _alike(left, right):
+        labels, (codes_left, codes_right) = _encode_series({names[0]: left, names[1]: right})
+        return labels, codes_left, codes_right
     lefts, rights = _column(left, names[0]), _column(right, names[1])
     if len(lefts) != len(rights):
         raise InputError(
@@ -67,6 +71,9 @@ def encode(values: Iterable[Hashable], what: str = "label") -> tuple[Codes, Labe
     >>> encode(["ann", "bob", "ann"], what="judge")
     (array([0, 1, 0], dtype=int32), ('ann', 'bob'))
     """
+    if _is_plain_series(values):
+        labels, (codes,) = _encode_series({what: values})
+        return codes, labels
     column = _column(values, what)
     if isinstance(column, np.ndarray):
         codes, labels = _encode_array(column)
@@ -80,6 +87,30 @@ def encode(values: Iterable[Hashable], what: str = "label") -> tuple[Codes, Labe
         labels = tuple(index)
     _refuse_missing(labels, {what: codes})
     return codes, _python(labels)
+
+
+def _is_plain_series(values: Any) -> TypeGuard[pl.Series]:
+    """Whether the values are a polars Series of text or numbers, which need not become Python objects."""
+    polars = sys.modules.get("polars")
+    if polars is None or not isinstance(values, polars.Series):
+        return False
+    return bool(values.dtype == polars.String or values.dtype.is_integer() or values.dtype.is_float())
+
+
+def _alike(left: pl.Series, right: pl.Series) -> bool:
+    return len(left) == len(right) and left.dtype.is_numeric() == right.dtype.is_numeric()
+
+
+def _encode_series(columns: dict[str, pl.Series]) -> tuple[Labels, list[Codes]]:
+    numbering = Numbering()
+    one, *others = columns.values()
+    coded: list[Codes] = [*numbering.pair(one, others[0])] if others else [numbering.single(one)]
+    labels = numbering.labels
+    if any(codes.min(initial=0) < 0 for codes in coded):  # null
+        labels = (*labels, None)
+        coded = [np.where(codes < 0, np.int32(len(labels) - 1), codes) for codes in coded]
+    _refuse_missing(labels, dict(zip(columns, coded, strict=True)))
+    return labels, coded
 
 
 class Numbering:
