@@ -55,7 +55,7 @@ def test_a_chunk_that_ends_three_workers_is_named_and_there_is_no_answer():
 
 @pytest.mark.parametrize("jobs", [0, -1, True, 1.5, "2"])
 def test_a_number_of_jobs_that_is_none_is_refused(jobs):
-    with pytest.raises(InputError, match=r"jobs is .*; give the number of processes, 1 or more"):
+    with pytest.raises(InputError, match=r"jobs=.*: give the number of processes, 1 or more"):
         engine_for(jobs)
     with pytest.raises(InputError, match="cannot be started"):
         Processes(jobs)

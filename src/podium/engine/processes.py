@@ -20,7 +20,7 @@ from typing import Any
 
 from podium.engine.base import FAN_IN, Add, Adder, Engine, Function, Kept, Progress, Serial
 from podium.engine.worker import Task, work
-from podium.errors import EngineError, InputError
+from podium.errors import EngineError, InputError, Option
 
 __all__ = ["Processes", "engine_for"]
 
@@ -31,7 +31,7 @@ AHEAD = 4  # tasks for each worker that may be done before the first of them is 
 def engine_for(jobs: int | None, chunks: int | None = None) -> Engine:
     """The engine for `jobs` processes, at most one a chunk; None is as many as the machine has cores to give."""
     if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise InputError(f"jobs is {jobs!r}; give the number of processes, 1 or more")
+        raise InputError(Option("jobs", jobs), ": give the number of processes, 1 or more")
     count = cores() if jobs is None else jobs
     if chunks is not None:
         count = min(count, chunks)
@@ -223,15 +223,16 @@ def _value(message: tuple[str, Any]) -> Any:
     if kind == "error":
         raise content
     value, warned = content
-    for text, category in warned:
-        warnings.warn(category(text), stacklevel=2)
+    for warning in warned:
+        warnings.warn(warning, stacklevel=2)
     return value
 
 
 def _deadly(chunk: Any, code: int | None) -> EngineError:
     name = getattr(chunk, "name", None) or repr(chunk)
     how = f"by signal {-code}" if code is not None and code < 0 else f"with exit code {code}"
-    return EngineError(f"{name} ended {MAX_DEATHS} worker processes, the last {how}; too little memory? use jobs=1")
+    what = f"{name} ended {MAX_DEATHS} worker processes, the last {how}; too little memory? use "
+    return EngineError(what, Option("jobs", 1))
 
 
 class _KeptThere(Kept):

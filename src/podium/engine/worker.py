@@ -60,7 +60,7 @@ def _outcome(task: Task, chunks: list[Any], channel: Connection) -> tuple[str, A
                 channel.send(("at", k))
                 value = task.function(chunk, *task.shared)
                 total = value if k == 0 or task.add is None else task.add(total, value)
-        return "value", (total, [(str(one.message), one.category) for one in caught])
+        return "value", (total, [one.message for one in caught])
     except Exception as problem:
         return "error", _portable(problem)
 

@@ -361,7 +361,7 @@ def test_progress_counts_every_vote_and_byte(folder, tmp_path):
 
 @pytest.mark.parametrize("jobs", [0, -2, 1.5])
 def test_a_number_of_jobs_that_is_none_is_refused(folder, jobs):
-    with pytest.raises(InputError, match=f"jobs is {jobs}; give the number of processes, 1 or more"):
+    with pytest.raises(InputError, match=f"jobs={jobs}: give the number of processes, 1 or more"):
         read_comparisons(folder, jobs=jobs)
 
 
