@@ -356,7 +356,7 @@ def test_printing_never_fails():
 
 def test_an_item_called_mean_is_not_mistaken_for_the_mean():
     ranking = Ranking(["mean", "median", "mode", "sum"], fitted().scores, information=fitted().information)
-    with pytest.raises(InputError, match=r"give reference=\('item', 'mean'\)"):
+    with pytest.raises(InputError, match=r"give \('item', 'mean'\) for it"):
         ranking.intervals(reference="mean")
     assert_allclose(ranking.intervals(reference=("item", "mean")), fitted().intervals(reference="ale"))
     assert_allclose(ranking.intervals(), fitted().intervals(reference="mean"))

@@ -97,12 +97,7 @@ class Comparisons:
 
     def _checked(self) -> dict[str, Any]:
         """Every field as the kernels take it; what they could not is an `InputError`."""
-        items = distinct_labels(self.items)
-        for place, label in enumerate(() if isinstance(items, range) else items, start=1):
-            if is_missing(label):
-                raise InputError(f"items: place {place} is missing ({label!r}); name every item")
-            if isinstance(label, str) and not is_text(label):
-                raise InputError(f"items: {label!r} is half a character (a lone surrogate); write it anew")
+        items = _item_labels(self.items)
         left, right = code_column(self.left, "left"), code_column(self.right, "right")
         if len(left) != len(right):
             raise InputError(f"left has {len(left)} rows, right {len(right)}; they must match")
@@ -259,7 +254,7 @@ class Comparisons:
                 raise InputError("no votes: there is nothing to rank")
             labels, left, right = encode_pair(winner, loser)
         else:
-            labels, left, right = distinct_labels(items), code_column(winner, "winner"), code_column(loser, "loser")
+            labels, left, right = _item_labels(items), code_column(winner, "winner"), code_column(loser, "loser")
             if len(left) != len(right):
                 raise InputError(f"winner has {len(left)} rows, loser {len(right)}; they must match")
         rows = len(left)
@@ -564,6 +559,17 @@ class Comparisons:
     def check_connected(self, l2: float | None) -> None:
         """Say which items the votes cannot place: an `InputError` without a penalty (`l2` = 0), else a warning."""
         check_connected(self.items, self.adjacency, l2)
+
+
+def _item_labels(items: Any) -> Sequence[Hashable]:
+    """The items a user lists, each with a name that can be written down."""
+    labels = distinct_labels(items)
+    for place, label in enumerate(() if isinstance(labels, range) else labels, start=1):
+        if is_missing(label):
+            raise InputError(f"items: place {place} is missing ({label!r}); name every item")
+        if isinstance(label, str) and not is_text(label):
+            raise InputError(f"items: {label!r} is half a character (a lone surrogate); write it anew")
+    return labels
 
 
 def as_comparisons(votes: Any, method: str = "fit") -> Comparisons:

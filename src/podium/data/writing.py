@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from podium.errors import InputError
+from podium.text import one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -43,6 +44,11 @@ def write_table(frame: pl.DataFrame, target: Any = "-", format: str | None = Non
 
 
 def _write(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
+    for name, kind in frame.schema.items():
+        if not _holds(format, kind):
+            others = [word for word in reversed(FORMATS) if _holds(word, kind)]
+            way = f"write {others[0]}" if others else "turn it into text or numbers"
+            raise InputError(f"column {one_line(name)!r} is {kind}, which {format} cannot hold; {way}, or leave it out")
     if format == "csv":
         frame.write_csv(file)
     elif format == "parquet":
@@ -52,6 +58,20 @@ def _write(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
     else:
         rows = re.sub(rb"\n(?=.)", b",\n ", frame.write_ndjson().encode().rstrip(b"\n"))
         file.write(b"[" + rows + b"]\n")
+
+
+def _holds(format: str, kind: pl.DataType | type[pl.DataType]) -> bool:
+    """Whether polars writes columns of this kind: asked first, as it would panic rather than say no."""
+    import polars as pl
+
+    inner = [field.dtype for field in kind.fields] if isinstance(kind, pl.Struct) else []
+    inner += [kind.inner] if isinstance(kind, pl.List | pl.Array) else []
+    no = {"csv": (pl.Binary, pl.Duration, pl.Object), "parquet": (pl.Object,)}.get(format, (pl.Binary, pl.Object))
+    if format == "csv" and kind.is_nested():
+        return False
+    if format == "parquet" and isinstance(kind, pl.Struct) and not inner:
+        return False
+    return kind not in no and all(_holds(format, each) for each in inner)
 
 
 @contextmanager
