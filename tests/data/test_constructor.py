@@ -246,3 +246,24 @@ def test_every_second_row_is_taken():
     assert part.left.tolist() == [0, 2]
     with thin_data():
         BradleyTerry().fit(Comparisons.from_pairs([("a", "b"), ("b", "a"), ("b", "a")]).take(slice(None, None, 2)))
+
+
+@pytest.mark.parametrize("items", [["\ud800", "b"], ["a", None], ["a", float("nan")], ["a", "a"], ["a", ["b"]], 5])
+def test_both_ways_to_list_items_refuse_the_same(items):
+    with pytest.raises(InputError) as by_constructor:
+        Comparisons(items, [0], [1])
+    with pytest.raises(InputError) as by_arrays:
+        Comparisons.from_arrays([0], [1], items=items)
+    assert str(by_arrays.value) == str(by_constructor.value)
+
+
+@pytest.mark.parametrize("margin", [1e151, 1e308])
+def test_a_margin_whose_square_is_no_number_is_refused_everywhere(margin):
+    for make in (
+        lambda: Comparisons("ab", [0, 0], [1, 1], margin=[1.0, -margin]),
+        lambda: Comparisons.from_arrays([0, 0], [1, 1], items="ab", margin=[1.0, margin]),
+        lambda: Comparisons.from_frame({"left": ["a"] * 2, "right": ["b"] * 2, "margin": [1.0, -margin]}),
+    ):
+        with pytest.raises(InputError, match=r"row 2: margin is .*between"):
+            make()
+    assert Comparisons("ab", [0], [1], margin=[1e149]).margin[0] == 1e149

@@ -567,3 +567,42 @@ def test_a_log_without_answers_is_told_and_does_not_block_the_others(tmp_path):
         read_comparisons(empty)
     with pytest.warns(DataWarning), pytest.raises(InputError, match=r"notes of an interview and no rows"):
         read_table(empty)
+
+
+KINDS = {
+    "binary": (b"x", pl.Binary), "binaries": ([b"x"], pl.List(pl.Binary)), "list": ([1], pl.List(pl.Int64)),
+    "in a struct": ({"b": b"x"}, pl.Struct({"b": pl.Binary})), "empty struct": ({}, pl.Struct({})),
+    "array": ([1, 2], pl.Array(pl.Int8, 2)), "object": (object(), pl.Object), "duration": (1, pl.Duration),
+    "time": (1, pl.Time), "date": (1, pl.Date), "moment": (1, pl.Datetime), "category": ("a", pl.Categorical),
+    "enum": ("a", pl.Enum(["a"])), "null": (None, pl.Null), "decimal": (1, pl.Decimal(10, 2)), "huge": (1, pl.Int128),
+    "flag": (True, pl.Boolean), "infinite": (float("inf"), pl.Float32),
+}  # fmt: skip
+REFUSED = {
+    "csv": {"binary", "binaries", "list", "in a struct", "empty struct", "array", "object", "duration"},
+    "json": {"binary", "binaries", "in a struct", "object"},
+    "jsonl": {"binary", "binaries", "in a struct", "object"},
+    "parquet": {"empty struct", "object"},
+}
+
+
+@pytest.mark.parametrize("format", ["csv", "json", "jsonl", "parquet"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_column_of_any_kind_is_written_or_refused_by_name(kind, format, tmp_path):
+    value, dtype = KINDS[kind]
+    frame = pl.DataFrame({"id": [1], "stuff": pl.Series([value], dtype=dtype)})
+    path = tmp_path / f"t.{format}"
+    if kind not in REFUSED[format]:
+        write_table(frame, path)
+        assert read_table(path)["id"].to_list() == [1]
+        return
+    with pytest.raises(InputError, match="column 'stuff' is ") as refusal:
+        write_table(frame, path)
+    assert f"{frame.schema['stuff']}, which {format} cannot hold" in str(refusal.value)
+    assert not path.exists()
+
+
+def test_what_another_format_holds_is_said(tmp_path):
+    with pytest.raises(InputError, match=r"'stuff' is List.Int64., which csv cannot hold; write parquet, or leave it"):
+        write_table(pl.DataFrame({"stuff": [[1]]}), tmp_path / "t.csv")
+    with pytest.raises(InputError, match="cannot hold; turn it into text or numbers, or leave it out"):
+        write_table(pl.DataFrame({"stuff": pl.Series([object()], dtype=pl.Object)}), tmp_path / "t.csv")

@@ -86,3 +86,11 @@ def test_disjoint_lists_are_as_far_as_can_be():
 def test_bad_input_is_named(call, says):
     with pytest.raises(InputError, match=says):
         call()
+
+
+@pytest.mark.parametrize("distance", [top_k_footrule, top_k_kendall])
+def test_a_list_cannot_be_an_item(distance):
+    with pytest.raises(InputError, match=r"rank 2 is \['b'\], which cannot be a label; use text, numbers or tuples"):
+        distance(["a", ["b"]], ["a", "b"])
+    with pytest.raises(InputError, match=r"rank 1 is \{\}"):
+        distance(["a", "b"], [{}, "b"])

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from podium import load, save
 from podium.errors import ConvergenceError, InputError
 from podium.metrics import ranking_loss
-from podium.multilabel import LabelRanker
+from podium.multilabel import LabelRanker, OnlineLabelRanker
 
 from reference_multilabel import adagrad
 
@@ -207,3 +207,10 @@ def test_no_optimum_in_time_says_what_to_change():
     X, Y = problem()
     with pytest.raises(ConvergenceError, match="max_iter="):
         LabelRanker(max_iter=1, tol=1e-12).fit(1e4 * X, Y)
+
+
+@pytest.mark.parametrize("shape", [(), (2, 1, 1), (2, 2, 2)])
+def test_relevance_of_any_other_shape_is_refused(shape):
+    for learner in (LabelRanker(), OnlineLabelRanker()):
+        with pytest.raises(InputError, match=r"y has shape \(.*one column for each label"):
+            learner.partial_fit([[0.0], [1.0]], np.ones(shape))

@@ -62,3 +62,10 @@ def test_bad_relevance_is_refused():
         targets_for(parse("dcg"), sparse.csr_array(np.array([[0.5, 0.0]])), 0.5)
     with pytest.raises(InputError, match="no pair"):
         targets_for(parse("auc"), sparse.csr_array(np.array([[1.0, 1.0]])), 1)
+
+
+@pytest.mark.parametrize("name", ["dcg", "ndcg@2"])
+def test_a_grade_whose_gain_is_no_number_is_refused(name):
+    with pytest.raises(InputError, match=r"gains 2\^grade, and a grade is 1001; grades up to 1000 can be counted"):
+        targets_for(parse(name), sparse.csr_array(np.array([[1001.0, 1.0]])), 1001)
+    assert np.isfinite(targets_for(parse(name), sparse.csr_array(np.array([[1000.0, 1.0]])), 1000).values.data).all()

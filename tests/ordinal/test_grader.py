@@ -1,5 +1,7 @@
 """Grader.fit and evaluate: what `podium grade` does, for users of Python."""
 
+import io
+
 import numpy as np
 import polars as pl
 import pytest
@@ -116,3 +118,13 @@ def test_progress_is_told_of_every_row(files):
 def test_columns_that_make_no_sense_are_refused_in_words(files, options, message):
     with pytest.raises(InputError, match=message):
         Grader.fit(files, **options)
+
+
+@pytest.mark.parametrize("size", [1e150, -1e200, 1.7e308])
+def test_a_feature_whose_square_is_no_number_is_named_with_its_row(size):
+    table = "size,other,grade\n" + "".join(f"{k},1,{1 + k // 10}\n" for k in range(30))
+    grader = Grader.fit(io.StringIO(table), label="grade", classes=[1, 2, 3])
+    with pytest.raises(InputError, match=r"row 31: 'size' is .*, too large to learn from"):
+        Grader.fit(io.StringIO(table + f"{size},1,3\n"), label="grade", classes=[1, 2, 3])
+    with pytest.raises(InputError, match=r"row 1: 'size' is .*, too large to learn from"):
+        grader.evaluate(io.StringIO(f"size,other,grade\n{size},1,3\n"), label="grade")

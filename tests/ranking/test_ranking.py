@@ -409,3 +409,11 @@ def test_neighbours_within_the_accuracy_share_a_score_and_a_crowd_stays_apart():
     assert Ranking("abcde", near).ranks.tolist() == [1, 3, 3, 3, 2]
     crowd = np.arange(20) * 0.9e-6
     assert settled(crowd, 1e-6).tolist() == crowd.tolist()
+
+
+@pytest.mark.parametrize(
+    "scores", [["x", 1], [None, 1j], [1 + 1j, 2], np.array(["2020", "2021"], "M8[Y]"), [10**400, 1], [[1], 2], object()]
+)
+def test_scores_that_are_no_numbers_are_refused(scores):
+    with pytest.raises(InputError, match="scores must be numbers, one for each item"):
+        Ranking("ab", scores)
