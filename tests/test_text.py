@@ -1,8 +1,12 @@
 """Text in columns."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from podium.text import aligned, number, one_line, width
+from podium.text import aligned, distinct_room, fitted, number, one_line, shortened, width
+
+labels = st.text(st.sampled_from("abc 茶é\u0301-"), max_size=40).map(str.strip)
 
 
 @pytest.mark.parametrize(("text", "columns"), [("tea", 3), ("茶", 2), ("e\u0301", 1), ("thé", 3), ("", 0)])
@@ -23,3 +27,37 @@ def test_what_would_leave_the_cell_is_escaped(hostile):
 
 def test_numbers_without_an_end():
     assert [number(x, 1) for x in (float("inf"), float("-inf"), -0.01, 2.25)] == ["∞", "-∞", "0.0", "2.2"]
+
+
+@given(labels, st.integers(2, 40))
+def test_a_shortened_label_fits_and_keeps_both_ends(label, room):
+    short = shortened(label, room)
+    assert width(short) <= room
+    if width(label) <= room:
+        assert short == label
+    else:
+        front, _, back = short.partition("…")
+        assert label.startswith(front)
+        assert label.endswith(back)
+        assert len(front) + len(back) < len(label)
+
+
+@given(st.lists(labels, min_size=1, max_size=8), st.integers(2, 20))
+def test_labels_stay_different_in_the_room_they_need(many, least):
+    room = distinct_room(many, least)
+    assert len({shortened(label, room) for label in many}) == len(set(many))
+    assert all(
+        len({shortened(label, less) for label in many}) < len(set(many)) or less < least for less in range(2, room)
+    )
+
+
+@given(st.lists(labels, min_size=1, max_size=6), st.integers(1, 8), st.integers(20, 90))
+def test_a_fitted_table_is_no_wider_than_its_room(items, numbers, room):
+    heads = ["item", *(f"as {k}" for k in range(numbers))]
+    columns = [items, *([str(10**k)] * len(items) for k in range(numbers))]
+    lines = fitted(heads, columns, room).splitlines()
+    widest = max(distinct_room([one_line(item) for item in items]), 4) + 2 + max(4, numbers)
+    assert all(width(line) <= max(room, widest) for line in lines)
+    words = " ".join(lines).split()
+    assert all(head.split()[-1] in words for head in heads)
+    assert fitted(heads, columns, None) == aligned(heads, columns)

@@ -5,10 +5,24 @@ from __future__ import annotations
 import html
 import math
 import re
-import unicodedata
 from collections.abc import Collection, Hashable, Sequence
 
-__all__ = ["aligned", "html_table", "number", "one_line", "printable", "some", "storable", "width"]
+__all__ = [
+    "aligned",
+    "distinct_room",
+    "fitted",
+    "html_table",
+    "number",
+    "one_line",
+    "printable",
+    "shortened",
+    "some",
+    "storable",
+    "width",
+]
+
+GAP = 2  # blanks between columns
+MIN_LABEL = 12  # columns of the terminal that a label keeps, where it has as many
 
 
 def width(text: str) -> int:
@@ -21,13 +35,9 @@ def width(text: str) -> int:
     """
     if text.isascii():
         return len(text)
-    return sum(_columns(character) for character in text)
+    from rich.cells import cell_len
 
-
-def _columns(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if unicodedata.east_asian_width(character) in "WF" else 1
+    return cell_len(text)
 
 
 def one_line(label: object) -> str:
@@ -87,6 +97,87 @@ def number(value: float, digits: int) -> str:
     return f"{value:z.{digits}f}"
 
 
+def shortened(text: str, room: int) -> str:
+    """The text in at most `room` columns of a terminal: what does not fit is taken out of the middle.
+
+    Examples
+    --------
+    >>> shortened("a-rather-long-name-v2", 12), shortened("tea", 12)
+    ('a-rath…me-v2', 'tea')
+    """
+    if width(text) <= room:
+        return text
+    front, back = room // 2, room - room // 2 - 1
+    if text.isascii():
+        return f"{text[:front]}…{text[len(text) - back :]}"
+    head = next(k for k in range(len(text) + 1) if width(text[: k + 1]) > front)
+    tail = next(k for k in range(len(text) + 1) if width(text[len(text) - k - 1 :]) > back)
+    end = text[len(text) - tail :] if tail else ""
+    while end and width(end[0]) == 0:  # a mark belongs to the letter that was cut off
+        end = end[1:]
+    return f"{text[:head]}…{end}"
+
+
+def distinct_room(labels: Collection[str], least: int = MIN_LABEL) -> int:
+    """The columns of a terminal, at least `least`, in which no two labels become the same when they are shortened.
+
+    Examples
+    --------
+    >>> distinct_room(["model-4-large-en", "model-5-large-en"], least=5), distinct_room(["tea", "coffee"])
+    (14, 6)
+    """
+    different = set(labels)
+    longest = max((width(label) for label in different), default=0)
+    for room in range(least, longest):
+        if len({shortened(label, room) for label in different}) == len(different):
+            return room
+    return longest
+
+
+def fitted(
+    heads: Sequence[str],
+    columns: Sequence[Sequence[object]],
+    room: int | None,
+    *,
+    to_left: Collection[str] = ("item", ""),
+    shorten: Collection[str] = ("item",),
+) -> str:
+    """`aligned` in lines of at most `room` columns of a terminal; None is without end.
+
+    Labels in the columns named in `shorten` are shortened first, the longest before the others, as far as they stay
+    different; then the columns go into several tables, one below the other, the first column in each.
+
+    Examples
+    --------
+    >>> print(fitted(["item", "votes"], [["tea", "a coffee from far away"], [3, 4]], 19))
+    item          votes
+    tea               3
+    a coff… away      4
+    """
+    cells = [[one_line(cell) for cell in column] for column in columns]
+    widths = [max(map(width, [head, *column])) for head, column in zip(heads, cells, strict=True)]
+    if room is None or _total(widths) <= room:
+        return aligned(heads, cells, to_left=to_left)
+    least = {k: max(width(head), distinct_room(cells[k])) for k, head in enumerate(heads) if head in shorten}
+    while _total(widths) > room and (long := [k for k in least if widths[k] > least[k]]):
+        widest = max(long, key=lambda k: widths[k])
+        widths[widest] -= 1
+    for k in least:
+        cells[k] = [shortened(cell, widths[k]) for cell in cells[k]]
+    tables, block = [], [0]
+    for k in range(1, len(heads)):
+        if len(block) > 1 and _total([widths[j] for j in [*block, k]]) > room:
+            tables.append(block)
+            block = [0]
+        block.append(k)
+    tables.append(block)
+    return "\n\n".join(aligned([heads[k] for k in t], [cells[k] for k in t], to_left=to_left) for t in tables)
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + GAP * (len(widths) - 1)
+
+
 def aligned(
     heads: Sequence[str], columns: Sequence[Sequence[object]], *, to_left: Collection[str] = ("item", "")
 ) -> str:
@@ -99,13 +190,13 @@ def aligned(
        1  茶
        2  coffee
     """
-    made = [[one_line(cell) for cell in [head, *cells]] for head, cells in zip(heads, columns, strict=True)]
-    for head, cells in zip(heads, made, strict=True):
+    padded = [[one_line(cell) for cell in [head, *cells]] for head, cells in zip(heads, columns, strict=True)]
+    for head, cells in zip(heads, padded, strict=True):
         widths = [width(cell) for cell in cells]
         for k, own in enumerate(widths):
             space = " " * (max(widths) - own)
             cells[k] = cells[k] + space if head in to_left else space + cells[k]
-    return "\n".join("  ".join(line).rstrip() for line in zip(*made, strict=True))
+    return "\n".join((" " * GAP).join(line).rstrip() for line in zip(*padded, strict=True))
 
 
 def html_table(heads: Sequence[str], columns: Sequence[Sequence[object]], notes: Sequence[str]) -> str:

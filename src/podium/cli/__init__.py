@@ -12,6 +12,7 @@ import click
 
 from podium._version import __version__
 from podium.cli.messages import worded
+from podium.cli.output import say
 from podium.errors import PodiumError, PodiumWarning
 from podium.text import one_line
 
@@ -32,6 +33,9 @@ COMMANDS = {
 }
 
 
+INTERRUPTED = 130  # what shells expect after Ctrl-C: 128 and the number of the signal
+
+
 class _Commands(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -49,13 +53,13 @@ class _Commands(click.Group):
 def main() -> None:
     """Turn imperfect feedback into a ranking you can defend.
 
-    Data goes to stdout, words to stderr. Exit codes: 0 done, 1 interrupted or a check failed, 2 bad input or usage.
+    Data goes to stdout, words to stderr. Exit codes: 0 done, 1 a check failed, 2 bad input or usage, 130 interrupted.
     """
 
 
 def _show_warning(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
     kind = "" if issubclass(category, PodiumWarning) else f"{category.__name__}: "
-    click.echo(one_line(f"warning: {kind}{worded(message)}"), err=True)
+    say(one_line(f"warning: {kind}{worded(message)}"))
 
 
 def _one_line(problem: click.ClickException) -> str:
@@ -80,14 +84,14 @@ def run(args: list[str] | None = None) -> None:
             problem.show()
             sys.exit(2)
         except click.ClickException as problem:
-            click.echo(one_line(f"podium: {_one_line(problem)}"), err=True)
+            say(one_line(f"podium: {_one_line(problem)}"))
             sys.exit(2)
         except PodiumError as problem:
-            click.echo(one_line(f"podium: {worded(problem)}"), err=True)
+            say(one_line(f"podium: {worded(problem)}"))
             sys.exit(2)
         except (click.exceptions.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)
-            sys.exit(1)
+            sys.exit(INTERRUPTED)
         except UnicodeEncodeError as problem:
             click.echo(
                 f"podium: the terminal cannot show {problem.object[problem.start]!r}; set PYTHONUTF8=1", err=True
@@ -98,5 +102,5 @@ def run(args: list[str] | None = None) -> None:
             sys.exit(0)
         except OSError as problem:
             where = f"{problem.filename}: " if problem.filename else ""
-            click.echo(one_line(f"podium: {where}{problem.strerror or problem}"), err=True)
+            say(one_line(f"podium: {where}{problem.strerror or problem}"))
             sys.exit(2)

@@ -10,7 +10,7 @@ import click
 
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import Columns, column_options, output_options, seed_option, votes_argument
-from podium.cli.output import Output, counted, say, votes_on_items
+from podium.cli.output import Output, counted, say, votes_on_items, wrapped
 from podium.text import one_line
 
 __all__ = ["check"]
@@ -69,7 +69,7 @@ def check(
                 f"\n  {one_line(row['item'])} won {row['won']:,.4g} of {row['votes']:,.4g} against "
                 f"{one_line(row['against'])}, expected {row['expected']:,.3g} ({row['residual']:.1f} sd)"
             )
-    out.write_text(text)
+    out.write_text(text if out.form == "json" else wrapped(text, out.room))
     say(f"{votes_on_items(comparisons)}, {counted(replicates, 'redraw')}")
     if strict and diagnosis.concerns:
         sys.exit(1)

@@ -14,7 +14,7 @@ from podium.cli.options import Columns, column_options, output_options, plot_opt
 from podium.cli.output import Output, counted, say
 from podium.errors import InputError, Option
 from podium.pairwise import METHODS
-from podium.text import aligned
+from podium.text import fitted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -84,7 +84,7 @@ def compare(
     _refuse_few(comparisons, folds)
     assessment = assess(comparisons, makers, **features, folds=folds, seed=seed)
     frame = assessment.to_frame()
-    out.write(frame, lambda: _table(frame))
+    out.write(frame, lambda: _table(frame, out.room))
     if plot:
         best = frame["method"].head(6).to_list()
         plots.save(plots.calibration({name: assessment.curves[name] for name in best}), plot)
@@ -107,7 +107,7 @@ def _refuse_few(votes: Comparisons, folds: int) -> None:
         raise InputError(f"{few}set ", Option("folds", most), " or less" if most > 2 else "")
 
 
-def _table(frame: pl.DataFrame) -> str:
+def _table(frame: pl.DataFrame, room: int | None) -> str:
     """The measures with their half-widths, aligned."""
     heads = ["method", "log loss", "worse", "Brier", "accuracy", "calibration"]
     rows = [
@@ -121,4 +121,4 @@ def _table(frame: pl.DataFrame) -> str:
         ]
         for row in frame.to_dicts()
     ]
-    return aligned(heads, list(zip(*rows, strict=True)), to_left=["method"])
+    return fitted(heads, list(zip(*rows, strict=True)), room, to_left=["method"], shorten=[])

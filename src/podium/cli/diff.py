@@ -18,7 +18,7 @@ from podium.cli.help import GroupedCommand, option
 from podium.cli.options import Columns, column_options, level_option, output_options
 from podium.cli.output import Output, counted, say
 from podium.errors import InputError, PodiumWarning
-from podium.text import aligned, number, one_line
+from podium.text import fitted, number, one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,7 +71,7 @@ def diff(first: str, second: str, out: Output, columns: Columns, level: float, r
     sides = [side or _ranked(source, named) for side, source in zip(known, sources, strict=True)]
     changes = compare_rankings(sides[0], sides[1], reference)
     frame = changes.to_frame(level)
-    out.write(frame, lambda: _table(frame))
+    out.write(frame, lambda: _table(frame, out.room))
     if os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second):
         say(f"{first} and {second} are the same file")
     for path, side in zip((first, second), sides, strict=True):
@@ -187,7 +187,7 @@ def _unit(settings: dict[str, str] | None) -> float:
     return SCALES["elo" if settings.get("method") == "elo" else settings.get("scale", "log-odds")][0]
 
 
-def _table(frame: pl.DataFrame) -> str:
+def _table(frame: pl.DataFrame, room: int | None) -> str:
     scored, tested = "change" in frame.columns, "significant" in frame.columns
     by = frame["change" if scored else "climbed"].abs()
     moved = frame.sort(by, descending=True, maintain_order=True).head(SHOWN) if len(frame) > SHOWN else frame
@@ -200,7 +200,7 @@ def _table(frame: pl.DataFrame) -> str:
             width = f" ({_signed(row['lower'])} … {_signed(row['upper'])})" if tested else ""
             cells += [_signed(row["change"]) + width, "*" if tested and row["significant"] else ""]
         rows.append(cells)
-    lines = [aligned(heads, list(zip(*rows, strict=True)), to_left=heads)]
+    lines = [fitted(heads, list(zip(*rows, strict=True)), room, to_left=heads)]
     if len(frame) > SHOWN:
         lines.append(f"… and {len(frame) - SHOWN:,} more that changed less")
     return "\n".join(lines)

@@ -89,17 +89,17 @@ def metrics(
         notes += [f"{extra} queries of the run not judged, left out"] if extra else []
         say(f"{path}: {', '.join(notes)}")
     frame = _per_query(queries, reports) if per_query else _means(reports)
-    out.write(frame, lambda: _for_people(frame))
+    out.write(frame, lambda: _for_people(frame, out.room))
 
 
-def _for_people(frame: pl.DataFrame) -> str:
+def _for_people(frame: pl.DataFrame, room: int | None) -> str:
     """A table in which a small p is never written as 0."""
     import polars as pl
 
     if "p" not in frame.columns:
-        return table(frame)
+        return table(frame, room=room)
     words = [None if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}" for p in frame["p"]]
-    return table(frame.with_columns(pl.Series("p", words, dtype=pl.String)))
+    return table(frame.with_columns(pl.Series("p", words, dtype=pl.String)), room=room)
 
 
 def _means(reports: dict[str, Any]) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -14,14 +15,25 @@ from typing import IO, TYPE_CHECKING, Any
 import click
 
 from podium.errors import InputError
-from podium.text import aligned, number, one_line, printable
+from podium.text import aligned, distinct_room, fitted, number, one_line, printable, shortened, width
 
 if TYPE_CHECKING:
     import polars as pl
 
     from podium.data.comparisons import Comparisons
 
-__all__ = ["FORMATS", "Output", "counted", "counting", "leaderboard", "say", "table", "votes_on_items"]
+__all__ = [
+    "FORMATS",
+    "Output",
+    "counted",
+    "counting",
+    "leaderboard",
+    "room_of",
+    "say",
+    "table",
+    "votes_on_items",
+    "wrapped",
+]
 
 FORMATS = ("table", "csv", "json", "jsonl", "parquet")
 SUFFIXES = {
@@ -32,12 +44,44 @@ SUFFIXES = {
     ".parquet": "parquet",
     ".txt": "table",
 }
-BAR = 32  # characters of the little interval plot
+MAX_BAR = 32  # characters of the little picture of the intervals
+MIN_BAR = 12
+MIN_ITEM = 20  # characters of an item's label before a column is left out
+LEFT_OUT = (
+    "",
+    "tier",
+    "votes",
+    "ranks",
+    "interval",
+)  # columns of a leaderboard, the first to go first; "" is the picture
 
 
 def say(text: str) -> None:
     """Words go to stderr, and a label in them cannot steer the terminal."""
-    click.echo(printable(text), err=True)
+    click.echo(wrapped(printable(text), room_of(sys.stderr)), err=True)
+
+
+def room_of(stream: IO[str] | None) -> int | None:
+    """Columns of the terminal that `stream` writes to; None where it is none, and lines may be of any length."""
+    return shutil.get_terminal_size().columns if stream is not None and stream.isatty() else None
+
+
+def wrapped(text: str, room: int | None) -> str:
+    """The text in lines of at most `room` columns of a terminal, broken between words, indented as they began."""
+    if room is None or all(width(line) <= room for line in text.split("\n")):
+        return text
+    from rich.console import Console
+    from rich.text import Text
+
+    console = Console(width=room)
+    lines = []
+    for line in text.split("\n"):
+        indent = line[: len(line) - len(line.lstrip())] + ("  " if line[:2] in ("! ", "  ") else "")
+        first, *rest = Text(line).wrap(console, room)
+        lines.append(first.plain.rstrip())
+        left = line[len(first.plain.rstrip()) :].lstrip() if rest else ""
+        lines += [indent + part.plain.rstrip() for part in Text(left).wrap(console, room - len(indent)) if left]
+    return "\n".join(lines)
 
 
 def counted(number: int, what: str) -> str:
@@ -79,10 +123,15 @@ class Output:
             raise InputError(f"{path}: this command does not write {SUFFIXES[suffix]}; use {' or '.join(known)}")
         return cls(SUFFIXES[suffix], path)
 
+    @property
+    def room(self) -> int | None:
+        """Columns of the terminal that a table may take; None where it goes elsewhere."""
+        return room_of(sys.stdout) if self.path is None else None
+
     def write(self, frame: pl.DataFrame, text: Callable[[], str] | None = None) -> None:
         """Write `frame` in a machine's form, or for people as `text` says, else as a plain table."""
         if self.form == "table":
-            self.write_text(table(frame) if text is None else text())
+            self.write_text(table(frame, room=self.room) if text is None else text())
         else:
             self.write_pieces([frame])
 
@@ -97,13 +146,13 @@ class Output:
             return
         whole = self.form in ("json", "parquet")
         with self._opened() as file:
-            for place, frame in enumerate([pl.concat(list(pieces))] if whole else pieces):
-                made = BytesIO()  # whole first: polars has its own idea of what a closed pipe is
+            for number, frame in enumerate([pl.concat(list(pieces))] if whole else pieces):
+                data = BytesIO()  # whole first: polars has its own idea of what a closed pipe is
                 if self.form == "csv":
-                    frame.write_csv(made, include_header=place == 0)
+                    frame.write_csv(data, include_header=number == 0)
                 else:
-                    write_table(frame, made, self.form)
-                file.write(made.getvalue())
+                    write_table(frame, data, self.form)
+                file.write(data.getvalue())
 
     def write_text(self, text: str) -> None:
         """Write text for people, on a terminal in its own encoding; nothing in it can steer the terminal."""
@@ -127,11 +176,11 @@ class Output:
         sys.stdout.buffer.flush()
 
 
-def table(frame: pl.DataFrame, *, digits: int = 4) -> str:
+def table(frame: pl.DataFrame, *, digits: int = 4, room: int | None = None) -> str:
     """A frame as aligned text: words to the left, numbers to the right, so many decimals, nothing for null."""
     columns = [[_cell(value, digits) for value in column] for column in frame]
     words = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
-    return aligned(frame.columns, columns, to_left=words)
+    return fitted(frame.columns, columns, room, to_left=words, shorten=words)
 
 
 def _cell(value: Any, digits: int) -> str:
@@ -155,39 +204,70 @@ def counting(what: str, unit: str = "rows") -> Iterator[Callable[[int], None]]:
         yield lambda more: progress.advance(task, more)
 
 
-def leaderboard(frame: pl.DataFrame, *, digits: int) -> str:
-    """A ranking's frame as an aligned table, with a little picture of the intervals."""
-    sure = frame["lower"].null_count() < len(frame) if len(frame) else False
-    heads = ["rank", "item", "score"]
-    columns: list[list[str]] = [
-        [str(value) for value in frame["rank"]],
-        [one_line(value) for value in frame["item"]],
-        [f"{value:z.{digits}f}" for value in frame["score"]],
-    ]
-    if sure:
-        heads += ["interval", "", "ranks", "tier"]
-        lower, upper = frame["lower"].to_list(), frame["upper"].to_list()
-        columns.append([f"{number(a, digits)} … {number(b, digits)}" for a, b in zip(lower, upper, strict=True)])
-        columns.append(_bars(frame["score"].to_list(), lower, upper))
-        columns.append([f"{a}–{b}" for a, b in zip(frame["rank_lower"], frame["rank_upper"], strict=True)])
-        columns.append([str(value) for value in frame["tier"]])
+def leaderboard(frame: pl.DataFrame, *, digits: int, room: int | None = None) -> str:
+    """A ranking's frame as an aligned table, with a little picture of the intervals.
+
+    Where the terminal is narrow, the picture becomes smaller, then the columns of LEFT_OUT are left out one by one,
+    which is told, until labels have MIN_ITEM columns; longer ones are shortened in the middle, as far as they differ.
+    """
+    columns = _leaderboard_columns(frame, digits)
+    labels = columns["item"]
+    gone: list[str] = []
+    wanted = min(distinct_room(labels, MIN_ITEM), max(map(width, labels), default=0))
+    if room is not None:
+        for name in LEFT_OUT:
+            spare = room - _width_beside(columns, "item") - wanted
+            if spare >= 0:
+                break
+            if name == "" and "" in columns and spare + MAX_BAR - MIN_BAR >= 0:
+                columns[""] = _bars(frame, MAX_BAR + spare)
+                break
+            if columns.pop(name, None) is not None and name:
+                gone.append(name)
+        if gone:
+            say(f"left out, as the terminal has {room} columns: {', '.join(gone)}")
+        spare = max(room - _width_beside(columns, "item"), wanted)
+        columns["item"] = [shortened(label, spare) for label in labels]
+    return aligned(list(columns), list(columns.values()))
+
+
+def _leaderboard_columns(frame: pl.DataFrame, digits: int) -> dict[str, list[str]]:
+    columns: dict[str, list[str]] = {
+        "rank": [str(value) for value in frame["rank"]],
+        "item": [one_line(value) for value in frame["item"]],
+        "score": [f"{value:z.{digits}f}" for value in frame["score"]],
+    }
+    if len(frame) and frame["lower"].null_count() < len(frame):
+        ends = zip(frame["lower"], frame["upper"], strict=True)
+        columns["interval"] = [f"{number(a, digits)} … {number(b, digits)}" for a, b in ends]
+        columns[""] = _bars(frame, MAX_BAR)
+        ranks = zip(frame["rank_lower"], frame["rank_upper"], strict=True)
+        columns["ranks"] = [f"{a}–{b}" for a, b in ranks]
+        columns["tier"] = [str(value) for value in frame["tier"]]
     if frame["comparisons"].null_count() < len(frame):
-        heads.append("votes")
-        columns.append([f"{value:,.10g}" for value in frame["comparisons"]])
-    return aligned(heads, columns)
+        columns["votes"] = [f"{value:,.10g}" for value in frame["comparisons"]]
+    return columns
 
 
-def _bars(scores: list[float], lower: list[float], upper: list[float]) -> list[str]:
+def _width_beside(columns: dict[str, list[str]], item: str) -> int:
+    """Columns of the terminal that all but the labels take, the picture at its full size."""
+    taken: list[int] = [max(map(width, [head, *cells])) for head, cells in columns.items() if head != item]
+    return sum(taken) + 2 * len(taken)
+
+
+def _bars(frame: pl.DataFrame, size: int) -> list[str]:
+    scores, lower, upper = (frame[name].to_list() for name in ("score", "lower", "upper"))
     finite = [value for value in [*scores, *lower, *upper] if math.isfinite(value)]
     low, high = min(finite), max(finite)
-    step = (high - low) / (BAR - 1) or 1.0
+    step = (high - low) / (size - 1) or 1.0
 
     def place(value: float) -> int:
-        return round((min(max(value, low), high) - low) / step)
+        steps: float = (min(max(value, low), high) - low) / step
+        return round(steps)
 
     rows = []
     for score, a, b in zip(scores, lower, upper, strict=True):
-        cells = [" "] * BAR
+        cells = [" "] * size
         cells[place(a) : place(b) + 1] = "─" * (place(b) - place(a) + 1)
         cells[place(a)] = "├" if math.isfinite(a) else "◂"
         cells[place(b)] = "┤" if math.isfinite(b) else "▸"

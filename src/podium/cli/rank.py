@@ -107,7 +107,7 @@ def rank(
         if selection.by:
             name = selection.by if selection.by not in frame.columns else f"by {selection.by}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
-        texts.append(partial(_shown, frame, 2 if ranking.unit < 10 else 0, part))
+        texts.append(partial(_shown, frame, 2 if ranking.unit < 10 else 0, part, out.room))
         frames.append(frame)
         _remark(comparisons, ranking, method, intervals)
         for line in words_without(method, known) + words_about(model, intervals.shown_level):
@@ -125,8 +125,8 @@ def rank(
     out.write(pl.concat(frames, how="vertical_relaxed"), lambda: "\n".join(text() for text in texts))
 
 
-def _shown(frame: pl.DataFrame, digits: int, title: str | None) -> str:
-    text = leaderboard(frame, digits=digits)
+def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None) -> str:
+    text = leaderboard(frame, digits=digits, room=room)
     return text if title is None else f"{one_line(title)}\n{text}"
 
 

@@ -1,0 +1,170 @@
+"""What holds for every command: its help, and how it refuses what cannot be."""
+
+import importlib
+import os
+import re
+
+import click
+import numpy as np
+import polars as pl
+import pytest
+
+from podium.cli import COMMANDS, run
+from podium.cli.help import GroupedCommand
+
+from suites.ordinal import graded
+
+LABEL = ["--labels", "tag_*", "--id", "doc"]
+# Command -> (arguments that work, an option with a value it cannot have, an option that names a column, or None).
+CALLS = {
+    "ask": (["items.csv", "--log", "log.jsonl"], ["--budget", "0"], "--id"),
+    "check": (["votes.csv", "--replicates", "9"], ["--replicates", "none"], "--winner"),
+    "compare": (["votes.csv", "--method", "win-rate", "--folds", "3"], ["--folds", "1"], "--winner"),
+    "diff": (["votes.csv", "other.csv"], ["--level", "2"], "--winner"),
+    "grade evaluate": (["grades.csv", "--model", "grade.podium", "--label", "g"], ["--format", "xml"], "--label"),
+    "grade fit": (["grades.csv", "--save", "new.podium", "--label", "g"], ["--passes", "0"], "--label"),
+    "grade predict": (["grades.csv", "--model", "grade.podium"], ["--margin", "-1"], "--id"),
+    "label evaluate": (["tags.csv", "--model", "label.podium", *LABEL], ["--at", "x"], "--id"),
+    "label fit": (["tags.csv", "--save", "new.podium", *LABEL], ["--C", "much"], "--id"),
+    "label predict": (["tags.csv", "--model", "label.podium", *LABEL], ["--top", "0"], "--id"),
+    "metrics": (["qrels.csv", "run.csv"], ["--gain", "square"], None),
+    "predict": (["features.csv", "--model", "rabf.podium"], ["--format", "xml"], "--id"),
+    "rank": (["votes.csv"], ["--l2", "much"], "--winner"),
+    "simulate": (["-n", "5", "--runs", "1", "--preset", "quick"], ["--runs", "0"], None),
+}
+
+
+def leaves():
+    """Every command that does something, by what is typed."""
+    for name, place in COMMANDS.items():
+        module, _, function = place.partition(":")
+        command = getattr(importlib.import_module(module), function)
+        if isinstance(command, click.Group):
+            yield from ((f"{name} {part}", each) for part, each in command.commands.items())
+        else:
+            yield name, command
+
+
+def call(capfd, *args):
+    with pytest.raises(SystemExit) as stop:
+        run([str(arg) for arg in args])
+    out, err = capfd.readouterr()
+    return stop.value.code, out, err
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A file for each kind of input, and a model for each command that reads one."""
+    path = tmp_path_factory.mktemp("files")
+    rng = np.random.default_rng(0)
+    (path / "votes.csv").write_text("winner,loser\n" + "a,b\nb,a\nb,c\nc,b\na,c\nc,a\n" * 3)
+    (path / "other.csv").write_text("winner,loser\n" + "a,b\nb,a\na,c\nc,b\nb,c\nc,a\n" * 3)
+    (path / "items.csv").write_text("id,text\na,tea\nb,milk\n")
+    (path / "features.csv").write_text("item,size\na,1\nb,3\nc,2\n")
+    X, y, _ = graded(n=60)
+    pl.DataFrame({f"x{j}": X[:, j] for j in range(4)}).with_columns(g=pl.Series(y)).write_csv(path / "grades.csv")
+    tags = {f"tag_{j}": rng.integers(0, 2, 30) for j in range(3)}
+    pl.DataFrame({"doc": range(30), "x": rng.normal(size=30), **tags}).write_csv(path / "tags.csv")
+    (path / "qrels.csv").write_text("query,doc,relevance\nq,a,1\nq,b,0\n")
+    (path / "run.csv").write_text("query,doc,score\nq,a,2\nq,b,1\n")
+    before = os.getcwd()
+    os.chdir(path)
+    try:
+        for line in (
+            "grade fit grades.csv --label g --save grade.podium",
+            "label fit tags.csv --labels tag_* --id doc --save label.podium",
+            "rank votes.csv --features features.csv --feature-penalty 1 --residual-penalty 1 --save rabf.podium",
+        ):
+            with pytest.raises(SystemExit) as stop:
+                run(line.split())
+            assert stop.value.code == 0
+    finally:
+        os.chdir(before)
+    return path
+
+
+def is_a_sentence(err):
+    assert err.count("\n") == 1, err
+    assert err.startswith("podium: ")
+    assert "Traceback" not in err
+    assert not re.search(r"\b[a-z_]+=(?!\S*/)", err.replace("--judge=", "")), "a Python parameter"
+
+
+def test_the_table_has_every_command():
+    assert set(CALLS) == {name for name, _ in leaves()}
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_help_says_in_whole_sentences_what_each_option_does(name, capfd):
+    command = dict(leaves())[name]
+    code, out, err = call(capfd, *name.split(), "--help")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"Usage: podium {name}")
+    if not isinstance(command, GroupedCommand):
+        return
+    for option in command.params:
+        if isinstance(option, click.Option):
+            words = re.sub(r"\s+\[.*?\]$", "", option.help or "")
+            assert re.match(r"[A-Z].*[.]$", words, re.DOTALL), f"{option.opts}: {option.help}"
+            assert len(words.split()) > 2, f"{option.opts}: {option.help}"
+    assert "Examples:" in out
+    assert f"$ podium {name}" in out
+    assert "Output:" in out
+
+
+@pytest.mark.parametrize("name", [name for name, (_, bad, _) in CALLS.items() if bad])
+def test_a_value_that_an_option_cannot_have_is_one_sentence(name, folder, capfd, monkeypatch):
+    monkeypatch.chdir(folder)
+    good, bad, _ = CALLS[name]
+    code, out, err = call(capfd, *name.split(), *good, *bad)
+    assert (code, out) == (2, "")
+    is_a_sentence(err)
+    assert bad[0] in err
+    assert bad[1] in err
+
+
+@pytest.mark.parametrize("name", [name for name in CALLS if name != "simulate"])
+def test_a_file_that_is_not_there_is_one_sentence(name, folder, capfd, monkeypatch):
+    monkeypatch.chdir(folder)
+    good, _, _ = CALLS[name]
+    code, out, err = call(capfd, *name.split(), "absent.csv", *good[1:])
+    assert (code, out) == (2, "")
+    is_a_sentence(err)
+    assert "absent.csv" in err
+    if "--model" in good:
+        at = good.index("--model") + 1
+        code, out, err = call(capfd, *name.split(), *good[:at], "absent.podium", *good[at + 1 :])
+        assert (code, out) == (2, "")
+        is_a_sentence(err)
+        assert "absent.podium" in err
+
+
+@pytest.mark.parametrize("name", [name for name, (_, _, column) in CALLS.items() if column])
+def test_a_column_that_is_not_there_is_one_sentence(name, folder, capfd, monkeypatch):
+    monkeypatch.chdir(folder)
+    good, _, column = CALLS[name]
+    code, out, err = call(capfd, *name.split(), *good, column, "nowhere")
+    assert (code, out) == (2, "")
+    is_a_sentence(err)
+    assert "no column 'nowhere'" in err
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_the_good_call_works(name, folder, capfd, monkeypatch):
+    """Else the refusals above could be about something else."""
+    if name == "ask":
+        pytest.skip("asks a person")
+    monkeypatch.chdir(folder)
+    code, out, err = call(capfd, *name.split(), *CALLS[name][0])
+    assert code == 0, err
+    assert out
+
+
+def test_an_interrupted_command_says_so_and_exits_with_130(folder, capfd, monkeypatch):
+    def interrupted(*args, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("podium.data.files.read_comparisons", interrupted)
+    code, out, err = call(capfd, "rank", "votes.csv")
+    assert (code, out, err.strip()) == (130, "", "interrupted")
