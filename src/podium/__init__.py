@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from podium import errors
+from podium._lazy import lazy
 from podium._version import __version__
 
 if TYPE_CHECKING:
@@ -61,14 +61,4 @@ __all__ = [  # noqa: RUF022  (sorted as text: RABF is a class, not a constant)
     "save",
 ]
 
-
-def __getattr__(name: str) -> Any:
-    if name in _LAZY:
-        value = getattr(importlib.import_module(_LAZY[name]), name)
-        globals()[name] = value
-        return value
-    raise AttributeError(f"module 'podium' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted([*__all__, *globals()])
+__getattr__, __dir__ = lazy(__name__, _LAZY)

@@ -13,7 +13,7 @@ import pytest
 from podium import BradleyTerry, Comparisons, WinRate
 from podium.errors import InputError
 from podium.evaluate.diagnosis import diagnose, score_history
-from podium.show.report import Report, check_path, summary
+from podium.show.report import Report, check_path, vote_summary
 
 from helpers import simulate, thin_data
 
@@ -83,8 +83,9 @@ def test_the_page_tells_the_leaderboard_the_data_and_how_to_make_it_again():
     report = full_report(["a", "b", "c", "d"])
     text = "".join(Reader(str(report)).words)
     for said in (
-        "Models & <more>", "watch <out>", "600 votes on 4 items", "Bars are 95 % intervals", "Split-half reliability",
-        "6 of 6 (100 %)", "podium rank 'a b.csv' --title '<x>'", "As votes came in", "Who beat whom",
+        "Models & <more>", "watch <out>", "600 votes on 4 items", "Bars are 95 % confidence intervals",
+            "relative to the mean score", "Split-half reliability",
+        "6 of 6 (100 %)", "podium rank 'a b.csv' --title '<x>'", "Scores as votes came in", "Who beat whom",
     ):  # fmt: skip
         assert said in text
     rows = re.findall(
@@ -99,27 +100,29 @@ def test_intervals_without_an_end_are_arrows_and_said():
         page = str(Report(BradleyTerry().fit(votes).ranking_, votes))
     assert "▸" in page
     assert "… ∞" in page
-    assert "without an end" in page
+    assert "does not end" in page
 
 
 def test_a_method_without_intervals_says_so():
     votes = Comparisons.from_pairs([("a", "b"), ("b", "c")])
     page = str(Report(WinRate().fit(votes).ranking_, votes, method="win-rate"))
-    assert "scores only, without intervals" in page
+    assert "scores without intervals" in page
     assert "Bars are" not in page
 
 
 def test_a_clear_winner_is_called_one():
     votes = Comparisons.from_pairs([("a", "b")] * 90 + [("b", "a")] * 10 + [("b", "c")] * 50 + [("c", "b")] * 50)
-    assert "a leads, and at 95 % confidence" in str(Report(BradleyTerry().fit(votes).ranking_, votes))
+    assert "a leads, significantly above every other item (95 % confidence)" in str(
+        Report(BradleyTerry().fit(votes).ranking_, votes)
+    )
 
 
 def test_the_summary_counts():
     votes = Comparisons.from_arrays(["a", "b", "x"], ["b", "a", "y"], tie=[1, 0, 0], judge=["j", "k", "j"])
-    told = summary(votes)
+    told = vote_summary(votes)
     assert told["Votes"] == "3"
     assert told["Ties"] == "33.3 %"
-    assert told["Pairs that met"] == "2 of 6 (33.3 %)"
+    assert told["Pairs compared"] == "2 of 6 (33.3 %)"
     assert told["Connected"].startswith("no: 2 groups")
     assert told["Judges"] == "2"
 

@@ -154,8 +154,8 @@ def test_side_ties_and_covariates_are_on_the_page_in_the_unit_of_the_scores(fold
     options = ["--covariates", "length", "--side-effect", "--ties", "davidson"]
     for scale, unit, word in (("log-odds", 1.0, "log-odds"), ("elo", 400 / np.log(10), "Elo points")):
         page = run(folder, monkeypatch, *options, "--scale", scale)[1]
-        assert f"Standing on the left is worth {unit * model.side_effect_:+.3g} ±" in page.text
-        assert f"{word}; scores are without it" in page.text
+        assert f"in favour of the left side: {unit * model.side_effect_:+.3g} ±" in page.text
+        assert f"{word}; scores are corrected for it" in page.text
         assert f"ν = {model.tie_strength_:.3g}" in page.text
         assert f"{unit * model.coef_[0]:+.4g}" in page.text
 

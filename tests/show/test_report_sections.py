@@ -21,7 +21,7 @@ def test_features_outliers_and_unseen_items_are_on_the_page_and_escaped():
     data = votes()
     model = RABF(feature_penalty=0.1, residual_penalty=1.0).fit(data, features)
     page = str(Report(model.ranking_, data, model=model))
-    assert "What features are worth" in page
+    assert "<h2>Features" in page
     assert "&lt;size&gt;" in page
     assert f"{model.coef_[0]:+.4g}" in page
     assert "without votes: &lt;new&gt;" in page

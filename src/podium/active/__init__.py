@@ -1,6 +1,7 @@
 """Ask the fewest questions for the best order."""
 
 from podium.active.checks import Summary
+from podium.active.oracles import FunctionOracle, MatrixOracle, Oracle, Simulated
 from podium.active.order import Kemeny, kemeny
 from podium.active.paper.improve import PaperOptions
 from podium.active.planner import Planner, Questions
@@ -10,10 +11,14 @@ from podium.active.ranker import ActiveRanker, rank_with
 __all__ = [
     "PRESETS",
     "ActiveRanker",
+    "FunctionOracle",
     "Kemeny",
+    "MatrixOracle",
+    "Oracle",
     "PaperOptions",
     "Planner",
     "Questions",
+    "Simulated",
     "Summary",
     "kemeny",
     "rank_with",

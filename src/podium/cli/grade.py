@@ -197,10 +197,10 @@ def evaluate(tables: tuple[str, ...], labels: _Labels, model: Path, plot: Path |
 
 
 def _panels(axes: Any, evaluation: Evaluation, grader: Grader) -> None:
-    from podium.show.grade_plots import confusion, score_axis
+    from podium.show.grade_plots import confusion, scores_by_grade
 
     grades = evaluation.grades.tolist()
-    score_axis(evaluation.scores, evaluation.truth, grader.classifier.thresholds_, grades, ax=axes[0])
+    scores_by_grade(evaluation.scores, evaluation.truth, grader.classifier.thresholds_, grades, ax=axes[0])
     confusion(evaluation.counts, grades, ax=axes[1])
 
 

@@ -181,9 +181,9 @@ class Show:
         unit, least = plots.unit_of(ranking, model), self.selection.min_votes
         if self.pictures.picture == "intervals":
             level = self.intervals.shown_level
-            figure = plots.intervals(ranking, level=level, top=top, unit=unit, least=least, title=title)
+            figure = plots.intervals(ranking, level=level, top=top, unit=unit, min_votes=least, title=title)
         elif self.pictures.picture == "wins":
-            figure = plots.wins(comparisons, ranking, top=top, least=least, title=title)
+            figure = plots.wins(comparisons, ranking, top=top, min_votes=least, title=title)
         else:
             from podium.evaluate.diagnosis import score_history
 

@@ -1,1 +1,53 @@
 """Is it right? Held-out votes, misfit, stability."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from podium._lazy import lazy
+
+if TYPE_CHECKING:
+    from podium.evaluate.assessment import Assessment, assess
+    from podium.evaluate.diagnosis import Diagnosis, Finding, History, Reliability, Test, diagnose, score_history
+    from podium.evaluate.differences import Differences, Standing, compare_rankings
+    from podium.evaluate.feature_diagnosis import LearningCurve, learning_curve, residual_norm, residual_outliers
+
+_LAZY = {
+    "Assessment": "podium.evaluate.assessment",
+    "Diagnosis": "podium.evaluate.diagnosis",
+    "Differences": "podium.evaluate.differences",
+    "Finding": "podium.evaluate.diagnosis",
+    "History": "podium.evaluate.diagnosis",
+    "LearningCurve": "podium.evaluate.feature_diagnosis",
+    "Reliability": "podium.evaluate.diagnosis",
+    "Standing": "podium.evaluate.differences",
+    "Test": "podium.evaluate.diagnosis",
+    "assess": "podium.evaluate.assessment",
+    "compare_rankings": "podium.evaluate.differences",
+    "diagnose": "podium.evaluate.diagnosis",
+    "learning_curve": "podium.evaluate.feature_diagnosis",
+    "residual_norm": "podium.evaluate.feature_diagnosis",
+    "residual_outliers": "podium.evaluate.feature_diagnosis",
+    "score_history": "podium.evaluate.diagnosis",
+}
+
+__all__ = [
+    "Assessment",
+    "Diagnosis",
+    "Differences",
+    "Finding",
+    "History",
+    "LearningCurve",
+    "Reliability",
+    "Standing",
+    "Test",
+    "assess",
+    "compare_rankings",
+    "diagnose",
+    "learning_curve",
+    "residual_norm",
+    "residual_outliers",
+    "score_history",
+]
+
+__getattr__, __dir__ = lazy(__name__, _LAZY)

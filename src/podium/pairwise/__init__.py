@@ -10,12 +10,15 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from podium._lazy import lazy
 from podium.errors import InputError
 
 if TYPE_CHECKING:
-    from podium.pairwise.base import Ranker
+    from podium.pairwise.base import Ranker, Uses
 
-__all__ = ["METHODS", "method_of", "ranker"]
+__all__ = ["METHODS", "Ranker", "Uses", "method_of", "ranker"]
+
+__getattr__, __dir__ = lazy(__name__, {"Ranker": "podium.pairwise.base", "Uses": "podium.pairwise.base"})
 
 GROUP = "podium.rankers"
 
@@ -81,7 +84,7 @@ def _others(method: str, module: str, name: str) -> type[Ranker]:
     except Exception as problem:  # another package's code may fail in any way
         raise InputError(f"method {method!r}: {module}:{name} cannot be loaded ({problem}); reinstall it") from problem
     if not (isinstance(cls, type) and issubclass(cls, Ranker)):
-        raise InputError(f"method {method!r}: {module}:{name} is not a subclass of podium.pairwise.base.Ranker")
+        raise InputError(f"method {method!r}: {module}:{name} is not a subclass of podium.pairwise.Ranker")
     return cls
 
 

@@ -1,4 +1,4 @@
-"""Figures of asking: what a question buys."""
+"""Pictures of asking: how the order improves with the number of questions."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ __all__ = ["cost_by_questions"]
 def cost_by_questions(
     curves: Mapping[str, Sequence[tuple[float, float]]], *, title: str = "", log: bool = True, ax: Any = None
 ) -> Any:
-    """Cost over the least known against questions per item, one line for each way of asking; returns the axes.
+    """Draw the cost of the order, relative to the best known, against questions per item; returns the axes.
 
-    `curves` maps a name to (questions per item, cost ratio) points. With `log` the axis shows the excess over 1.
+    `curves` maps the name of a strategy to its points (questions per item, cost ratio), one line each. With `log` the
+    axis shows the excess over 1.
     """
     ax = panel(6.4, 4.0)[1] if ax is None else ax
     floor = 1e-4

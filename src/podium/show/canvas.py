@@ -1,4 +1,4 @@
-"""Paper and ink for every picture: colours, fonts, room for labels, and files.
+"""What every picture shares: colours, fonts, space for labels, and files.
 
 A figure belongs to nobody (no pyplot, no global state). Colours are from the palette of Okabe and Ito, which the
 colour-blind can tell apart.
@@ -55,16 +55,16 @@ P = ParamSpec("P")
 
 
 def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Run `draw` with our ink and fonts, and leave matplotlib's own settings as they were."""
+    """Run `draw` with our colours and fonts, and leave matplotlib's own settings as they were."""
 
     @functools.wraps(draw)
-    def drawn(*args: P.args, **kwargs: P.kwargs) -> Figure:
+    def wrapper(*args: P.args, **kwargs: P.kwargs) -> Figure:
         import matplotlib
 
         with matplotlib.rc_context(STYLE | {"font.family": _fonts()}):
             return draw(*args, **kwargs)
 
-    return drawn
+    return wrapper
 
 
 # ---- files ----------------------------------------------------------------------------------------------------------
@@ -95,12 +95,12 @@ def svg(figure: Figure, name: str) -> str:
 
     `name` tells the figures of one page apart.
     """
-    made = BytesIO()
+    buffer = BytesIO()
     figure.patch.set_alpha(0.0)
     for ax in figure.axes:
         ax.patch.set_alpha(0.0)
-    _write(figure, made, "svg", salt=name)
-    text = made.getvalue().decode()
+    _write(figure, buffer, "svg", salt=name)
+    text = buffer.getvalue().decode()
     text = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", text[text.index("<svg") :], flags=re.DOTALL)
     for colour, variable in ((INK, "ink"), (SOFT, "soft"), ("#dddddd", "line"), (BAND, "band")):
         text = text.replace(colour, f"var(--{variable})")
@@ -111,8 +111,8 @@ def _write(figure: Figure, file: Any, kind: str, dpi: int = 150, salt: str = "po
     import matplotlib
     from matplotlib.text import Text
 
-    for written in figure.findobj(Text):  # titles, legends and notes; labels of ticks come through `short`
-        written.set_text(printable(written.get_text()))
+    for element in figure.findobj(Text):  # titles, legends and notes; labels of ticks come through `short`
+        element.set_text(printable(element.get_text()))
     quiet = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(kind, {"Software": None})
     # Text stays text in SVG: light, searchable, and any letter the reader's fonts have.
     settings = {"svg.fonttype": "none", "svg.hashsalt": salt, "font.family": _fonts(), "axes.unicode_minus": True}
@@ -122,7 +122,7 @@ def _write(figure: Figure, file: Any, kind: str, dpi: int = 150, salt: str = "po
     for each in caught:
         if "missing from" in str(each.message):
             if kind != "svg":
-                text = "some letters of the labels are in no installed font and are drawn as boxes; write .svg instead"
+                text = "no installed font has some letters of the labels, which are drawn as boxes; write .svg instead"
                 warnings.warn(text, DataWarning, stacklevel=3)
             break
 
@@ -134,7 +134,7 @@ def _fonts() -> list[str]:
     return [name for name in FONTS if name in known] or ["sans-serif"]
 
 
-# ---- a page to draw on ----------------------------------------------------------------------------------------------
+# ---- figures and their texts ----------------------------------------------------------------------------------------
 
 
 def sheet(width: float, height: float) -> Figure:
@@ -181,8 +181,8 @@ def footnote(figure: Figure, text: str) -> None:
 
 
 def _lines(text: str, points: float, figure: Figure) -> list[str]:
-    letters = int((figure.get_figwidth() - 0.24) / label_width(["m"], points))
-    return textwrap.wrap(text, max(letters, 12)) or [""]
+    characters = int((figure.get_figwidth() - 0.24) / label_width(["m"], points))
+    return textwrap.wrap(text, max(characters, 12)) or [""]
 
 
 def _grow(figure: Figure, above: float = 0.0, below: float = 0.0) -> None:
@@ -203,16 +203,16 @@ def label_width(names: Sequence[str], points: float) -> float:
     return letters * 0.62 * points / 72
 
 
-def short(item: Hashable, most: int = 34) -> str:
+def short(item: Hashable, max_length: int = 34) -> str:
     """A label on one line, cut in the middle where it is too long; see `podium.text.one_line`."""
     text = one_line(" ".join(str(item).split()))
-    return text if len(text) <= most else f"{text[: most - 12]}…{text[-11:]}"
+    return text if len(text) <= max_length else f"{text[: max_length - 12]}…{text[-11:]}"
 
 
 def span(*values: Floats) -> tuple[float, float]:
-    """Ends of an axis with room for all finite values."""
+    """Limits of an axis that shows all finite values."""
     flat = np.concatenate([np.asarray(v, dtype=np.float64) for v in values])
     flat = flat[np.isfinite(flat)]
     low, high = float(flat.min()), float(flat.max())
-    room = 0.05 * (high - low) or 0.5
-    return low - room, high + room
+    margin = 0.05 * (high - low) or 0.5
+    return low - margin, high + margin

@@ -1,7 +1,7 @@
 """Pictures of what features do: coefficients with intervals, learning curves, and items their features do not explain.
 
-Figures belong to nobody (no pyplot); write them with `podium.show.canvas.save`. Colours are from the palette of Okabe
-and Ito, and no meaning hangs on colour alone.
+Figures belong to nobody (no pyplot); write them with `podium.show.save`. Colours are from the palette of Okabe and
+Ito, and no meaning depends on colour alone.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 
 __all__ = ["coefficients", "learning_curves", "outliers"]
 
-MOST = 40  # coefficients drawn, the surest first; the rest are counted in words
-NAMED = 12  # outliers named beside their points
+MAX_COEFFICIENTS = 40  # drawn, the most significant first; the rest are only counted
+MAX_NAMED_OUTLIERS = 12  # named beside their points
 
 
 def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> Figure:
-    """Each feature's weight with its interval, the farthest from 0 first.
+    """Draw each feature's coefficient with its confidence interval, the most significant first.
 
     With `standard` the effect of one standard deviation of the feature over all ranked items is drawn, so that features
     in different units compare; else the effect of one unit.
@@ -33,23 +33,23 @@ def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> 
     names, effects, errors = model.feature_names_, model.coef_, model.coef_std_errors_
     unit = model.feature_spread_ if standard else np.ones(len(names))
     effects, errors = effects * unit, errors * unit
-    order = np.argsort(-np.abs(effects) / np.maximum(errors, 1e-300), kind="stable")[:MOST]
+    order = np.argsort(-np.abs(effects) / np.maximum(errors, 1e-300), kind="stable")[:MAX_COEFFICIENTS]
     figure, axes = panel(6.4, 1.3 + 0.27 * len(order))
-    place = -np.arange(len(order))
+    heights = -np.arange(len(order))
     half = quantile(level) * errors[order]
-    sure = np.abs(effects[order]) > half
-    for mask, face, label in ((sure, BLUE, "away from 0"), (~sure, "white", "may be 0")):
+    significant = np.abs(effects[order]) > half
+    for mask, face, label in ((significant, BLUE, "significant"), (~significant, "white", "may be 0")):
         if mask.any():
             axes.errorbar(
-                effects[order][mask], place[mask], xerr=half[mask], fmt="o", color=BLUE, markerfacecolor=face,
+                effects[order][mask], heights[mask], xerr=half[mask], fmt="o", color=BLUE, markerfacecolor=face,
                 markersize=5, linewidth=1.2, label=label,
             )  # fmt: skip
     axes.axvline(0.0, color=SOFT, linewidth=0.8)
-    axes.set_yticks(place, [short(names[k]) for k in order], parse_math=False)
+    axes.set_yticks(heights, [short(names[k]) for k in order], parse_math=False)
     axes.set_ylim(-len(order) + 0.4, 0.6)
     what = "one standard deviation" if standard else "one unit"
-    axes.set_xlabel(f"change of score by {what} of the feature, {100 * level:g} % interval")
-    more = f"; {len(names) - MOST} weaker ones left out" if len(names) > MOST else ""
+    axes.set_xlabel(f"change of score per {what} of the feature, {100 * level:g} % interval")
+    more = f"; {len(names) - MAX_COEFFICIENTS} weaker ones left out" if len(names) > MAX_COEFFICIENTS else ""
     axes.set_title(
         f"features explain {100 * model.explained_:.0f} % of the scores' variance{more}", fontsize=10, loc="left"
     )
@@ -58,7 +58,7 @@ def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> 
 
 
 def learning_curves(curve: LearningCurve) -> Figure:
-    """Held-out log loss against votes, with features and without; bands are one standard error over the splits."""
+    """Draw held-out log loss against votes, with features and without; bands are ± one standard error over splits."""
     figure, axes = panel(6.0, 3.8)
     for values, label, color, style in (
         (curve.without_features, "votes alone", VERMILLION, "s--"),
@@ -80,30 +80,44 @@ def learning_curves(curve: LearningCurve) -> Figure:
 
 
 def outliers(model: RABF, *, level: float = 0.95) -> Figure:
-    """What features say of each item against its score; items far off the line are better or worse than that."""
+    """Draw each item's score against the score its features predict; items far off the line are named."""
     scores = model.ranking_.scores
-    said = scores - model.residuals_
-    seen = np.array([item not in set(model.unseen_) for item in model.ranking_.items])
+    predicted = scores - model.residuals_
+    with_votes = np.array([item not in set(model.unseen_) for item in model.ranking_.items])
     far = residual_outliers(model, level=level)
     named = set(far["item"].to_list())
-    odd = np.array([str(item) in named for item in model.ranking_.items])
+    outlying = np.array([str(item) in named for item in model.ranking_.items])
     figure, axes = panel(5.6, 5.0)
-    low, high = float(min(said.min(), scores.min())), float(max(said.max(), scores.max()))
+    low, high = float(min(predicted.min(), scores.min())), float(max(predicted.max(), scores.max()))
     axes.plot([low, high], [low, high], color=SOFT, linewidth=0.8)
-    axes.scatter(said[seen & ~odd], scores[seen & ~odd], s=14, color=SOFT, label="as features say", linewidths=0)
-    if odd.any():
-        axes.scatter(said[odd], scores[odd], s=26, color=VERMILLION, marker="D", label="better or worse")
-    for name in far["item"].to_list()[:NAMED]:
+    axes.scatter(
+        predicted[with_votes & ~outlying],
+        scores[with_votes & ~outlying],
+        s=14,
+        color=SOFT,
+        label="as predicted",
+        linewidths=0,
+    )
+    if outlying.any():
+        axes.scatter(
+            predicted[outlying],
+            scores[outlying],
+            s=26,
+            color=VERMILLION,
+            marker="D",
+            label="better or worse than predicted",
+        )
+    for name in far["item"].to_list()[:MAX_NAMED_OUTLIERS]:
         k = [str(item) for item in model.ranking_.items].index(name)
         axes.annotate(
             short(name, 24),
-            (said[k], scores[k]),
+            (predicted[k], scores[k]),
             xytext=(5, 3),
             textcoords="offset points",
             fontsize=8,
             parse_math=False,
         )
-    axes.set_xlabel("score that features alone give")
-    axes.set_ylabel("score with the votes")
+    axes.set_xlabel("score predicted by features alone")
+    axes.set_ylabel("score from features and votes")
     axes.legend(frameon=False, fontsize=8, loc="upper left")
     return figure

@@ -1,4 +1,4 @@
-"""Figures of a grader: how its error fell, where its thresholds lie, which grades it mistakes for which."""
+"""Pictures of a grader: how its error fell, where its thresholds lie, which grades it mistakes for which."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 
 from podium.show.canvas import BLUE, SOFT, VERMILLION, panel
 
-__all__ = ["confusion", "progress", "score_axis"]
+__all__ = ["confusion", "progress", "scores_by_grade"]
 
 
 def progress(curve: Sequence[tuple[int, float]], *, ax: Any = None) -> Any:
-    """Progressive mean absolute error against examples seen; returns the axes."""
+    """Draw the progressive mean absolute error against examples seen; returns the axes."""
     ax = panel(6, 4)[1] if ax is None else ax
     seen, error = np.array(curve, dtype=float).T
     ax.plot(seen, error, color=BLUE, marker="o" if len(seen) < 30 else None, markersize=3)
@@ -25,8 +25,8 @@ def progress(curve: Sequence[tuple[int, float]], *, ax: Any = None) -> Any:
     return ax
 
 
-def score_axis(scores: Any, labels: Any, thresholds: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
-    """How the scores of each grade spread, one row a grade, and the thresholds that cut the axis.
+def scores_by_grade(scores: Any, labels: Any, thresholds: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
+    """Draw the scores of each grade, one row per grade, and the thresholds between grades; returns the axes.
 
     `labels` are codes from 0. A box spans the middle half of a grade's scores, whiskers 90 % of them.
     """
@@ -44,13 +44,13 @@ def score_axis(scores: Any, labels: Any, thresholds: Any, grades: Sequence[Any],
     for i, threshold in enumerate(finite):
         ax.axvline(threshold, color=VERMILLION, linestyle="--", linewidth=1, label=None if i else "thresholds")
     ax.set_yticks(range(len(grades)), [f"{grade} ({len(row):,})" for grade, row in zip(grades, rows, strict=True)])
-    ax.set(xlabel="score", ylabel="grade given (examples)", title="Scores and thresholds")
+    ax.set(xlabel="score", ylabel="true grade (examples)", title="Scores and thresholds")
     ax.legend(loc="lower right", frameon=False)
     return ax
 
 
 def confusion(counts: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
-    """Share of each given grade (rows) that got each predicted grade (columns)."""
+    """Draw the share of each true grade (rows) that got each predicted grade (columns); returns the axes."""
     ax = panel(6, 4)[1] if ax is None else ax
     counts = np.asarray(counts, dtype=float)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
@@ -63,5 +63,5 @@ def confusion(counts: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
     ticks = range(0, len(grades), 1 + len(grades) // 25)
     ax.set_xticks(ticks, [str(grades[k]) for k in ticks])
     ax.set_yticks(ticks, [str(grades[k]) for k in ticks])
-    ax.set(xlabel="grade predicted", ylabel="grade given", title="Which grades are mistaken for which")
+    ax.set(xlabel="predicted grade", ylabel="true grade", title="Which grades are mistaken for which")
     return ax

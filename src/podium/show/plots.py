@@ -1,8 +1,8 @@
 """Pictures from values: a ranking with its intervals, who beat whom, scores as votes came in, calibration.
 
-Every function returns a matplotlib `Figure` that belongs to nobody (no pyplot, no global state); `save` writes it as
+Every picture is a matplotlib `Figure` that belongs to nobody (no pyplot, no global state); `save` writes it as
 PNG, SVG or PDF. Colours are from the palette of Okabe and Ito, which the colour-blind can tell apart, and no meaning
-hangs on colour alone.
+depends on colour alone.
 """
 
 from __future__ import annotations
@@ -59,11 +59,11 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
-COLUMN = 60  # items in one column of the interval plot
-MOST = 600  # items drawn; the rest are counted in words
-NAMED_LINES = 24  # lines of the history that are named
+ITEMS_PER_COLUMN = 60  # of the interval plot
+MAX_ITEMS = 600  # drawn; the rest are only counted
+MAX_NAMED_LINES = 24  # of the history
+MAX_NUMBERED_ITEMS = 40  # up to which the cells of the heat map carry numbers
 DASHES = ("-", (0, (4, 1.5)), (0, (1, 1)))  # one for each round of the colours
-NAMED = 40  # cells of the heat map carry numbers up to so many items
 
 
 # ---- intervals ------------------------------------------------------------------------------------------------------
@@ -76,15 +76,15 @@ def intervals(
     level: float | None = 0.95,
     top: int | None = None,
     unit: str | None = None,
-    least: float = 0.0,
+    min_votes: float = 0.0,
     title: str | None = None,
 ) -> Figure:
     """Draw the scores, best first, with their intervals; tiers are shaded in turn and numbered on the right.
 
-    An arrow is an interval without an end: the item only won or only lost. A ranking without a likelihood has dots
-    alone, and so has one drawn with `level=None`. Many items are laid out in columns with one scale; beyond `top` (or
-    600) the rest are counted in words. Items with fewer than `least` votes are left out. `unit` is what the scores are
-    counted in; log-odds or the Elo scale unless given.
+    An arrow marks an interval that does not end: the item only won or only lost. A ranking without standard errors
+    is drawn as dots, as is any with `level=None`. Many items are laid out in columns with one scale; beyond `top` (or
+    600) the rest are only counted in a footnote. Items with fewer than `min_votes` votes are left out.
+    `unit` names what the scores are measured in; log-odds or the Elo scale by default.
 
     Examples
     --------
@@ -93,14 +93,14 @@ def intervals(
     ['1  coffee', '2  tea', '3  milk']
     """
     frame = ranking.to_frame(level)
-    frame = frame.filter(frame["comparisons"] >= least) if least else frame
-    shown = min(len(frame), MOST if top is None else top)
+    frame = frame.filter(frame["comparisons"] >= min_votes) if min_votes else frame
+    shown = min(len(frame), MAX_ITEMS if top is None else top)
     if shown < 1:
         raise InputError(f"top is {top}; at least one item must be shown")
     table = {name: frame[name].head(shown).to_numpy() for name in ("score", "lower", "upper", "rank", "tier")}
     names = [f"{rank}  {short(item)}" for rank, item in zip(table["rank"], frame["item"].head(shown), strict=True)]
-    sure = ranking.information is not None and level is not None
-    columns = -(-shown // COLUMN)
+    with_intervals = ranking.information is not None and level is not None
+    columns = -(-shown // ITEMS_PER_COLUMN)
     rows = -(-shown // columns)
     left, width, height = 0.25 + label_width(names, 8), 3.0, 0.19 * max(rows, 2)
     figure = sheet(columns * (left + width + 0.35), height + 1.0)
@@ -108,25 +108,25 @@ def intervals(
     for number in range(columns):
         ax = axes_at(figure, left + number * (left + width + 0.35), 0.6, width, height)
         part = slice(number * rows, min((number + 1) * rows, shown))
-        _interval_column(ax, {k: v[part] for k, v in table.items()}, names[part], limits, rows, sure)
-    headline(figure, title or "Scores" + (f" with {100 * level:g} % intervals" if sure and level else ""))
+        _interval_column(ax, {k: v[part] for k, v in table.items()}, names[part], limits, rows, with_intervals)
+    headline(figure, title or "Scores" + (f" with {100 * level:g} % intervals" if with_intervals and level else ""))
     notes = [unit or unit_of(ranking)]
-    notes += ["items of one tier (shaded, numbered) are not told apart from its first"] if sure else []
+    notes += ["items of one tier (shaded, numbered) are not significantly below its leader"] if with_intervals else []
     notes += [f"{len(frame) - shown:,} more items are below"] if shown < len(frame) else []
     footnote(figure, "; ".join(notes))
     return figure
 
 
 def _interval_column(
-    ax: Axes, table: dict[str, Any], names: list[str], limits: tuple[float, float], rows: int, sure: bool
+    ax: Axes, table: dict[str, Any], names: list[str], limits: tuple[float, float], rows: int, with_intervals: bool
 ) -> None:
     count = len(names)
-    places = np.arange(count)
+    heights = np.arange(count)
     ax.set(xlim=limits, ylim=(rows - 0.5, -0.5))
-    ax.set_yticks(places, names, fontsize=8, parse_math=False)
+    ax.set_yticks(heights, names, fontsize=8, parse_math=False)
     ax.tick_params(axis="y", length=0)
     ax.grid(axis="x", color="#dddddd", linewidth=0.6)
-    if sure:
+    if with_intervals:
         ends = np.flatnonzero(np.diff(table["tier"])) + 1
         for start, stop in zip([0, *ends], [*ends, count], strict=True):
             tier = int(table["tier"][start])
@@ -137,17 +137,19 @@ def _interval_column(
                 va="center", annotation_clip=False,
             )  # fmt: skip
         lower, upper = np.clip(table["lower"], *limits), np.clip(table["upper"], *limits)
-        ax.hlines(places, lower, upper, color=BLUE, linewidth=1.6)
+        ax.hlines(heights, lower, upper, color=BLUE, linewidth=1.6)
         for open_ended, end, marker in (
             (table["lower"] == -np.inf, limits[0], "<"),
             (table["upper"] == np.inf, limits[1], ">"),
         ):
-            ax.plot(np.full(open_ended.sum(), end), places[open_ended], marker, color=BLUE, markersize=5, clip_on=False)
-    ax.plot(table["score"], places, "o", color=BLUE if sure else INK, markersize=4)
+            ax.plot(
+                np.full(open_ended.sum(), end), heights[open_ended], marker, color=BLUE, markersize=5, clip_on=False
+            )
+    ax.plot(table["score"], heights, "o", color=BLUE if with_intervals else INK, markersize=4)
 
 
 def unit_of(ranking: Ranking, model: Ranker | None = None) -> str:
-    """What the scores are counted in, for an axis; some models count them in the votes' margins."""
+    """What the scores are measured in, for an axis; some models measure them in the votes' margins."""
     if ranking.unit != 1.0:
         return "score, on the Elo scale"
     if model is not None and model.in_margins:
@@ -159,9 +161,10 @@ def unit_of(ranking: Ranking, model: Ranker | None = None) -> str:
 
 
 def win_rates(comparisons: Comparisons, order: Sequence[Hashable] | None = None) -> tuple[Floats, Floats]:
-    """Return (rate, votes), n × n: how much of its votes against the column's item the row's item took.
+    """Return (rate, votes), n × n: the share of votes that the row's item won against the column's.
 
-    A tie counts half. Rows follow `order` (default: the items as they are); pairs that never met have rate NaN.
+    A tie counts half. Rows follow `order` (default: the items as they are); pairs that were never compared have
+    rate NaN.
 
     Examples
     --------
@@ -178,8 +181,8 @@ def win_rates(comparisons: Comparisons, order: Sequence[Hashable] | None = None)
     np.add.at(votes, (p.right, p.left), p.total)
     if order is not None:
         index = {item: code for code, item in enumerate(comparisons.items)}
-        places = np.array([index[item] for item in order])
-        points, votes = points[np.ix_(places, places)], votes[np.ix_(places, places)]
+        rows = np.array([index[item] for item in order])
+        points, votes = points[np.ix_(rows, rows)], votes[np.ix_(rows, rows)]
     with np.errstate(invalid="ignore"):
         return points / votes, votes
 
@@ -190,49 +193,48 @@ def wins(
     ranking: Ranking,
     *,
     top: int | None = None,
-    least: float = 0.0,
+    min_votes: float = 0.0,
     title: str | None = None,
 ) -> Figure:
-    """Draw how often the row's item beat the column's, both best first; what never met stays empty.
+    """Draw how often the row's item beat the column's, both best first; pairs never compared stay empty.
 
-    Items with fewer than `least` votes are left out.
-
-    Up to 40 items the cells carry the percentage; with more, names thin out so that they stay readable.
+    Items with fewer than `min_votes` votes are left out. Up to 40 items the cells carry the percentage; with very
+    many, only some are named so that the names stay readable.
     """
     from matplotlib.colors import LinearSegmentedColormap
 
-    many = np.sum(comparisons.record(), axis=0)
-    met = {item for item, votes in zip(comparisons.items, many, strict=True) if votes >= least}
+    totals = np.sum(comparisons.record(), axis=0)
+    eligible = {item for item, votes in zip(comparisons.items, totals, strict=True) if votes >= min_votes}
     # A ranking may also hold items without votes.
-    order = tuple(item for item in ranking.order if item in met)[: MOST if top is None else top]
+    order = tuple(item for item in ranking.order if item in eligible)[: MAX_ITEMS if top is None else top]
     n = len(order)
     rate, _ = win_rates(comparisons, order)
     names = [short(item) for item in order]
-    letters = 8 if n <= NAMED else 6
-    side, margin = float(np.clip(0.34 * n, 2.4, 11.0)), 0.2 + label_width(names, letters)
+    font_size = 8 if n <= MAX_NUMBERED_ITEMS else 6
+    side, margin = float(np.clip(0.34 * n, 2.4, 11.0)), 0.2 + label_width(names, font_size)
     figure = sheet(margin + side + 1.4, margin + side + 0.45)
     ax = axes_at(figure, margin, 0.1, side, side)
     colours = LinearSegmentedColormap.from_list("wins", [VERMILLION, "#f7f7f7", BLUE])
-    drawn = ax.imshow(rate, vmin=0, vmax=1, cmap=colours, interpolation="nearest")
+    image = ax.imshow(rate, vmin=0, vmax=1, cmap=colours, interpolation="nearest")
     step = max(1, -(-n // 80))
     ticks = np.arange(0, n, step)
     for axis, turn in ((ax.set_xticks, 90), (ax.set_yticks, 0)):
-        axis(ticks, [names[t] for t in ticks], rotation=turn, fontsize=letters, parse_math=False)
+        axis(ticks, [names[t] for t in ticks], rotation=turn, fontsize=font_size, parse_math=False)
     ax.xaxis.tick_top()
     ax.tick_params(length=0)
-    if n <= NAMED:
+    if n <= MAX_NUMBERED_ITEMS:
         size = 7 if n <= 24 else 5.5
         for i, j in zip(*np.nonzero(np.isfinite(rate)), strict=True):
             colour = "white" if abs(rate[i, j] - 0.5) > 0.36 else ON_LIGHT
             ax.text(j, i, f"{100 * rate[i, j]:.0f}", ha="center", va="center", fontsize=size, color=colour)
     high = min(side, 3.0)
-    bar = figure.colorbar(drawn, cax=axes_at(figure, margin + side + 0.15, 0.1 + (side - high) / 2, 0.14, high))
+    bar = figure.colorbar(image, cax=axes_at(figure, margin + side + 0.15, 0.1 + (side - high) / 2, 0.14, high))
     bar.set_ticks([0, 0.5, 1], labels=["always lost", "even", "always won"], fontsize=7)
     bar.outline.set_visible(False)
-    notes = [f"the first {n:,} of {len(met):,}"] if n < len(met) else []
+    notes = [f"the first {n:,} of {len(eligible):,}"] if n < len(eligible) else []
     notes += [f"one in {step} is named"] if step > 1 else []
-    said = title or "Share of its votes that the row's item took, %"
-    headline(figure, f"{said} ({', '.join(notes)})" if notes else said)
+    headline_text = title or "Votes won by the row's item, %"
+    headline(figure, f"{headline_text} ({', '.join(notes)})" if notes else headline_text)
     return figure
 
 
@@ -249,10 +251,10 @@ def history(
     unit: str = "score",
     title: str | None = None,
 ) -> Figure:
-    """Draw each item's score after so many votes: `scores` is (times, items), NaN where there is none yet.
+    """Draw each item's score after each number of votes: `scores` is (times, items), NaN where there is none yet.
 
-    The best eight of the last time are coloured and named where their lines end, the others grey. With `top` only so
-    many are drawn, and up to 24 of them named. `unit` is written beside the axis.
+    The best eight at the end are coloured and named, the others are grey. With `top` only that many are drawn, and up
+    to 24 of them named. `unit` is written beside the axis.
     """
     scores = np.asarray(scores, dtype=np.float64)
     if scores.shape != (len(votes), len(items)):
@@ -260,19 +262,19 @@ def history(
     if top is not None and top < 1:
         raise InputError(f"top is {top}; at least one item must be shown")
     last = np.where(np.isfinite(scores[-1]), scores[-1], -np.inf)
-    drawn = np.argsort(-last, kind="stable")[:top]
-    best = drawn[: len(LINES) if top is None else NAMED_LINES]
+    shown = np.argsort(-last, kind="stable")[:top]
+    best = shown[: len(LINES) if top is None else MAX_NAMED_LINES]
     names = [short(items[i]) for i in best]
     high = max(3.2, 0.18 * len(best))
     figure = sheet(0.75 + 5.0 + 0.4 + label_width(names, 8), high + 1.0)
     ax = axes_at(figure, 0.75, 0.55, 5.0, high)
-    others = drawn[len(best) :]
+    others = shown[len(best) :]
     if len(others):
         ax.plot(votes, scores[:, others], color="#b0b0b0", linewidth=0.7, alpha=max(0.25, min(1.0, 20 / len(others))))
     lines = [(LINES[k % len(LINES)], DASHES[k // len(LINES)]) for k in range(len(best))]
     for i, (colour, dash) in zip(best, lines, strict=True):
         ax.plot(votes, scores[:, i], color=colour, linewidth=1.8, linestyle=dash)
-    settled = scores[np.asarray(votes) >= 0.2 * votes[-1]][:, drawn]  # the first few votes say wild things
+    settled = scores[np.asarray(votes) >= 0.2 * votes[-1]][:, shown]  # scores from the first few votes are wild
     ax.set_ylim(span(settled.ravel()))
     heights = _apart(scores[-1, best], 0.176 / high * float(np.ptp(ax.get_ylim())))
     for i, name, (colour, _), height in zip(best, names, lines, heights, strict=True):
@@ -284,7 +286,7 @@ def history(
     ax.set(xlabel="votes", ylabel=unit, xlim=(0, votes[-1]))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.grid(color="#dddddd", linewidth=0.6)
-    rest = f" (the first {len(drawn):,} of {len(items):,} items)" if len(drawn) < len(items) else ""
+    rest = f" (the first {len(shown):,} of {len(items):,} items)" if len(shown) < len(items) else ""
     headline(figure, (title or "Scores as votes came in") + rest)
     return figure
 
@@ -307,10 +309,10 @@ def _apart(wanted: Floats, gap: float) -> Floats:
 
 @styled
 def calibration(curves: dict[str, tuple[Floats, Floats, Floats, Floats]], *, title: str | None = None) -> Figure:
-    """Draw predicted against observed chances of the higher-ranked item, one curve per method.
+    """Draw how often the higher-ranked item won against the chance predicted, one curve per method.
 
-    Each curve is (predicted, observed, lower, upper), one entry per bin. On the diagonal predictions are honest; below
-    it they are too bold.
+    Each curve is (predicted, observed, lower, upper), one entry per bin. Predictions on the diagonal are
+    calibrated; below it they are overconfident.
     """
     if not curves:
         raise InputError("there is no calibration curve to draw")

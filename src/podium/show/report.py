@@ -28,10 +28,10 @@ from podium.text import one_line
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Report", "check_path", "summary"]
+__all__ = ["Report", "check_path", "vote_summary"]
 
-ROWS = 2000  # of the leaderboard
-HEAT = 300  # items up to which the heat map is drawn
+MAX_ROWS = 2000  # of the leaderboard
+MAX_HEATMAP_ITEMS = 300  # with more, the heat map is left out
 
 STYLE = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1a1a1a;--soft:#5f6368;--line:#dfe1e5;--band:#f3f5f8;--blue:#0072b2;
@@ -73,20 +73,20 @@ thead{display:table-header-group}
 
 @dataclass(frozen=True)
 class Report:
-    """What goes on the page. `str(report)` is the HTML; `write` puts it in a file.
+    """A leaderboard as one HTML page: `str(report)` is the HTML, `write` puts it in a file.
 
     Attributes
     ----------
     ranking, comparisons : the leaderboard and the votes behind it
     title : headline
-    method : the ranker in words, as "bradley-terry (l2=0.001)"
-    command : what to type to get this page again
+    method : the ranker in words, such as "bradley-terry (l2=0.001)"
+    command : the command that makes this page again
     warnings : sentences to show at the top
-    level : of the intervals; None for a page without them
+    level : confidence level of the intervals; None for a page without them
     simultaneous : whether rank intervals hold for all items at once
-    top, min_votes : how many items are listed, and the fewest votes of one that is
-    diagnosis, history : further sections, where given; made from the same model
-    model : the fitted ranker; what it says of features, covariates, side, ties and judges gets sections too
+    top, min_votes : how many items to list at most, and how many votes an item needs to be listed
+    diagnosis, history : further sections, from the same model
+    model : the fitted ranker; its features, covariates, side effect, ties and judges get sections too
 
     Examples
     --------
@@ -112,7 +112,7 @@ class Report:
     model: Any = None
 
     def write(self, path: str | os.PathLike[str]) -> None:
-        """Write the page; a failed run leaves an old one as it was."""
+        """Write the page; if that fails, an older file stays as it was."""
         target = check_path(path)
         text = str(self).encode()
         with replacing(target) as file:
@@ -128,13 +128,13 @@ class Report:
             f'<p class="soft">{len(self.comparisons):,} votes on {len(self.comparisons.items):,} items</p>',
             *(f'<p class="warn">{_safe(text)}</p>' for text in self.warnings),
             "<h2>Leaderboard</h2>",
-            _table(frame, 2 if self.ranking.unit < 10 else 0, ROWS if self.top is None else self.top),
+            _table(frame, 2 if self.ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top),
             *(f'<p class="soft">{_safe(text)}</p>' for text in self._meaning()),
             *sections(self.model, self.level),
             *self._pictures(),
             *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
             "<h2>The data</h2>",
-            _listed(summary(self.comparisons)),
+            _listed(vote_summary(self.comparisons)),
             "<h2>Method</h2>",
             _listed({"Ranker": self.method, "Made with": f"podium {__version__}"}),
         ]
@@ -150,32 +150,38 @@ class Report:
     def _meaning(self) -> list[str]:
         """What scores and intervals mean, in a sentence or two."""
         ranking, unit = self.ranking, plots.unit_of(self.ranking, self.model)
-        told = [f"Each {unit}." if "," in unit else ""]
+        measured = unit.partition(", ")[2]
+        sentences = [f"Scores are {measured}." if measured else ""]
         if ranking.information is not None and self.level is not None:
             share = f"{100 * self.level:g}"
-            surely = "all at once with the same confidence" if self.simultaneous else "as surely, each on its own"
-            told += [
-                f"Bars are {share} % intervals: were the votes collected anew, again and again, {share} of 100 such "
-                f"intervals would hold the true score, the {ranking.held_fixed} held fixed. Ranks are those an item "
-                f"may have, {surely}. Items of one tier (shaded in turn) are not told apart from the first of it."
+            together = "for all items at once" if self.simultaneous else "for each item on its own"
+            sentences += [
+                f"Bars are {share} % confidence intervals, relative to the {ranking.held_fixed}: if the votes were "
+                f"collected again and again, {share} of 100 such intervals would contain the true score. Ranks are "
+                f"{share} % intervals of the rank, {together}. Items of one tier (shaded in turn) are not "
+                "significantly below its leader."
             ]
             errors = ranking.std_errors
             if errors is not None and not np.isfinite(errors).all():
-                told.append("An arrow is an interval without an end: the item only won or only lost.")
-        return [text for text in (*told, ranking.note) if text]
+                sentences.append("An arrow marks an interval that does not end: the item only won or only lost.")
+        return [text for text in (*sentences, ranking.note) if text]
 
     def _pictures(self) -> list[str]:
         parts = []
-        if len(self.ranking) <= HEAT:
-            figure = plots.wins(self.comparisons, self.ranking, top=self.top, least=self.min_votes, title=" ")
-            said = "Share of the votes that the row's item took from the column's, in per cent; empty where none met."
-            parts += ["<h2>Who beat whom</h2>", f'<p class="soft">{said}</p>', _figure(figure, "wins", said)]
+        if len(self.ranking) <= MAX_HEATMAP_ITEMS:
+            figure = plots.wins(self.comparisons, self.ranking, top=self.top, min_votes=self.min_votes, title=" ")
+            caption = "Votes that the row's item won against the column's, in per cent; empty if never compared."
+            parts += ["<h2>Who beat whom</h2>", f'<p class="soft">{caption}</p>', _figure(figure, "wins", caption)]
         if self.history is not None:
             h = self.history
-            said = "The score of each item after so many votes, by the same model: flat lines have settled."
+            caption = "The score of each item as votes came in, by the same model: a flat line has settled."
             unit = plots.unit_of(self.ranking, self.model)
             figure = plots.history(h.votes.tolist(), h.items, h.scores, top=self.top, unit=unit, title=" ")
-            parts += ["<h2>As votes came in</h2>", f'<p class="soft">{said}</p>', _figure(figure, "history", said)]
+            parts += [
+                "<h2>Scores as votes came in</h2>",
+                f'<p class="soft">{caption}</p>',
+                _figure(figure, "history", caption),
+            ]
         return parts
 
 
@@ -191,10 +197,10 @@ def check_path(path: str | os.PathLike[str]) -> Path:
     return target
 
 
-def summary(comparisons: Comparisons) -> dict[str, str]:
-    """Return what the votes are like, in words.
+def vote_summary(comparisons: Comparisons) -> dict[str, str]:
+    """Describe the votes in words: how many, on how many items, and whether they connect them.
 
-    >>> summary(Comparisons.from_pairs([("a", "b"), ("b", "c"), ("b", "a")]))["Pairs that met"]
+    >>> vote_summary(Comparisons.from_pairs([("a", "b"), ("b", "c"), ("b", "a")]))["Pairs compared"]
     '2 of 3 (66.7 %)'
     """
     c, n = comparisons, len(comparisons.items)
@@ -204,63 +210,67 @@ def summary(comparisons: Comparisons) -> dict[str, str]:
     met = len({(min(i, j), max(i, j)) for i, j in zip(p.left.tolist(), p.right.tolist(), strict=True)})
     groups = int(c.adjacency.components.max()) + 1
     total = float(p.total.sum())
-    told = {
-        "Votes": f"{len(c):,}" + ("" if total == len(c) else f", of total weight {total:,.6g}"),
+    rows = {
+        "Votes": f"{len(c):,}" + ("" if total == len(c) else f", total weight {total:,.6g}"),
         "Ties": f"{100 * float(p.ties.sum()) / total:.1f} %",
         "Items": f"{n:,}",
-        "Votes per item": f"{votes.min():,.6g} to {votes.max():,.6g}, half of them at least {np.median(votes):,.6g}",
-        "Pairs that met": f"{met:,} of {n * (n - 1) // 2:,} ({100 * met / (n * (n - 1) / 2):.3g} %)",
+        "Votes per item": f"{votes.min():,.6g} to {votes.max():,.6g}, median {np.median(votes):,.6g}",
+        "Pairs compared": f"{met:,} of {n * (n - 1) // 2:,} ({100 * met / (n * (n - 1) / 2):.3g} %)",
         "Connected": "yes: every item was compared with every other, directly or through others"
         if groups == 1
         else f"no: {groups:,} groups of items were never compared with each other",
     }
     if c.judges:
-        told["Judges"] = f"{len(c.judges):,}"
+        rows["Judges"] = f"{len(c.judges):,}"
     if c.groups:
-        told["Rankings" if c.group_is == "ranking" else "Groups"] = f"{len(c.groups):,}"
-    return told
+        rows["Rankings" if c.group_is == "ranking" else "Groups"] = f"{len(c.groups):,}"
+    return rows
 
 
 def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
     """The result in a sentence."""
     first = str(frame["item"][0])
     if ranking.information is None:
-        return f"{first} leads. This method gives scores only, without intervals."
+        return f"{first} leads. This method gives scores without intervals."
     if level is None:
-        return f"{first} leads. How sure that is was not asked for."
+        return f"{first} leads. No confidence intervals were asked for."
     tier = frame.filter(frame["tier"] == frame["tier"][0])
     share = f"{100 * level:g} %"
     if len(tier) == 1:
-        return f"{first} leads, and at {share} confidence the votes put it above every other item."
+        return f"{first} leads, significantly above every other item ({share} confidence)."
     others = [str(item) for item in tier["item"].to_list()[1:]]
     named = ", ".join(others[:4]) + (f" and {len(others) - 4:,} more" if len(others) > 4 else "")
-    return f"{first} leads, but at {share} confidence the votes do not tell it apart from {named}."
+    verb = "is" if len(others) == 1 else "are"
+    return f"{first} leads, but at {share} confidence {named} {verb} not significantly below it."
 
 
-def _table(frame: pl.DataFrame, digits: int, most: int) -> str:
-    """The leaderboard, each row with its interval drawn in percent of the column, so that it fits any screen."""
-    rows = frame.head(most).to_dicts()
-    sure = rows[0]["lower"] is not None
-    counted = rows[0]["comparisons"] is not None
+def _table(frame: pl.DataFrame, digits: int, max_rows: int) -> str:
+    """The leaderboard; intervals are drawn in percent of their column, so that they fit any screen."""
+    rows = frame.head(max_rows).to_dicts()
+    with_intervals = rows[0]["lower"] is not None
+    with_votes = rows[0]["comparisons"] is not None
     finite = [v for row in rows for v in (row["score"], row["lower"], row["upper"]) if v is not None and np.isfinite(v)]
     low, high = min(finite), max(finite)
     span = (high - low) or 1.0
     heads = ['<th class="n">Rank</th><th>Item</th><th class="n">Score</th><th>Interval</th>']
-    heads.append('<th class="n wide">From … to</th><th class="n">Ranks</th>' if sure else "")
-    heads.append('<th class="n wide">Votes</th>' if counted else "")
+    heads.append('<th class="n wide">From … to</th><th class="n">Ranks</th>' if with_intervals else "")
+    heads.append('<th class="n wide">Votes</th>' if with_votes else "")
     parts = [f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>"]
     before = None
     for row in rows:
-        marks = (["band"] if sure and row["tier"] % 2 else []) + (["first"] if sure and row["tier"] != before else [])
+        marks = (["band"] if with_intervals and row["tier"] % 2 else []) + (
+            ["first"] if with_intervals and row["tier"] != before else []
+        )
         before = row["tier"]
         cells = [
             f'<td class="n">{row["rank"]}</td><td class="item">{_safe(str(row["item"]))}</td>',
-            f'<td class="n">{_number(row["score"], digits)}</td><td class="bar">{_bar(row, low, span, sure)}</td>',
+            f'<td class="n">{_number(row["score"], digits)}</td>',
+            f'<td class="bar">{_bar(row, low, span, with_intervals)}</td>',
         ]
-        if sure:
+        if with_intervals:
             ends = f"{_number(row['lower'], digits)} … {_number(row['upper'], digits)}"
             cells.append(f'<td class="n wide">{ends}</td><td class="n">{row["rank_lower"]}–{row["rank_upper"]}</td>')
-        if counted:
+        if with_votes:
             cells.append(f'<td class="n wide">{row["comparisons"]:,.10g}</td>')
         parts.append(f'<tr class="{" ".join(marks)}">{"".join(cells)}</tr>')
     parts.append("</tbody></table>")
@@ -270,16 +280,16 @@ def _table(frame: pl.DataFrame, digits: int, most: int) -> str:
 
 
 def _safe(text: object) -> str:
-    """Text from outside, as text of the page."""
+    """Text from outside, escaped and on one line."""
     return escape(one_line(text))
 
 
-def _bar(row: dict[str, Any], low: float, span: float, sure: bool) -> str:
+def _bar(row: dict[str, Any], low: float, span: float, with_intervals: bool) -> str:
     def x(value: float) -> str:
         return f"{3 + 94 * (min(max(value, low), low + span) - low) / span:.2f}%"
 
     parts = []
-    if sure:
+    if with_intervals:
         parts.append(f'<line class="whisker" x1="{x(row["lower"])}" x2="{x(row["upper"])}" y1="50%" y2="50%"/>')
         for end, sign in ((row["lower"], "◂"), (row["upper"], "▸")):
             if not np.isfinite(end):
@@ -295,28 +305,30 @@ def _number(value: float, digits: int) -> str:
     return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # no −0.00
 
 
-def _figure(figure: Any, name: str, said: str) -> str:
-    drawn = plots.svg(figure, name).replace("<svg", f'<svg role="img" aria-label="{_safe(said)}"', 1)
-    return f'<div class="figure">{drawn}</div>'
+def _figure(figure: Any, name: str, caption: str) -> str:
+    element = plots.svg(figure, name).replace("<svg", f'<svg role="img" aria-label="{_safe(caption)}"', 1)
+    return f'<div class="figure">{element}</div>'
 
 
 def _listed(pairs: dict[str, str]) -> str:
     return "<dl>" + "".join(f"<dt>{_safe(k)}</dt><dd>{_safe(v)}</dd>" for k, v in pairs.items()) + "</dl>"
 
 
-def _diagnosis(found: Diagnosis) -> list[str]:
+def _diagnosis(diagnosis: Diagnosis) -> list[str]:
     parts = ["<h2>Can the ranking be trusted?</h2>"]
-    if found.against:
-        said = f"This ranker does not say how votes vary, so residuals and p-values are those of {found.against}."
-        parts.append(f'<p class="soft">{_safe(said)}</p>')
-    for finding in found.findings():
+    if diagnosis.against:
+        note = f"This ranker has no likelihood, so residuals and p-values are those of {diagnosis.against}."
+        parts.append(f'<p class="soft">{_safe(note)}</p>')
+    for finding in diagnosis.findings():
         mark = 'class="warn"' if finding.concern else ""
         parts.append(f"<p {mark}><b>{_safe(finding.name)}.</b> {_safe(finding.text)}</p>")
-    rows = found.residuals.head(8).to_dicts()
+    rows = diagnosis.residuals.head(8).to_dicts()
     heads = (
-        '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th><th class="n wide">Of votes</th>'
+        '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th><th class="n wide">Votes</th>'
     )
-    parts.append(f'<p class="soft">Pairs that fit the scores least:</p><table><thead><tr>{heads}</tr></thead><tbody>')
+    parts.append(
+        f'<p class="soft">Pairs that the scores explain least:</p><table><thead><tr>{heads}</tr></thead><tbody>'
+    )
     for row in rows:
         numbers = "".join(f'<td class="n">{row[name]:,.4g}</td>' for name in ("won", "expected"))
         numbers += f'<td class="n wide">{row["votes"]:,.4g}</td>'

@@ -1,4 +1,4 @@
-"""Sections of the report about what a model learned beside scores: features, covariates, side, ties, judges."""
+"""Sections of the report about what a model learned besides scores: features, covariates, side, ties, judges."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from podium.text import one_line
 
 __all__ = ["sections"]
 
-ROWS = 200  # of a table
+MAX_ROWS = 200  # of a table
 
 
 def sections(model: Any, level: float | None = 0.95) -> list[str]:
-    """HTML of what `model` says beyond its ranking; nothing for rankers that learn scores only.
+    """Return HTML on what `model` learned besides its ranking; nothing for rankers that learn scores only.
 
-    Effects are in the unit of its ranking; ± is half an interval of this level, and left out without one.
+    Effects are in the unit of its ranking; ± is half the width of the confidence interval, left out without a level.
     """
     if isinstance(model, RABF):
         effects = zip(model.covariate_names_, model.covariate_coef_, model.covariate_std_errors_, strict=True)
@@ -41,7 +41,7 @@ def _pm(level: float | None) -> list[str]:
     return [] if level is None else [f"± ({100 * level:g} %)"]
 
 
-def _half(error: float, level: float | None, form: str) -> tuple[str, ...]:
+def _half_width(error: float, level: float | None, form: str) -> tuple[str, ...]:
     """The cell below `_pm`; an effect without a standard error is one that was left out of the fit."""
     half = format(quantile(level or 0.95) * error, form) if error == error else "ignored"
     return () if level is None else (half,)
@@ -50,19 +50,21 @@ def _half(error: float, level: float | None, form: str) -> tuple[str, ...]:
 def _features(model: RABF, level: float | None) -> list[str]:
     if not model.feature_names_:
         return []
-    said = f"Features explain {100 * model.explained_:.0f} % of the variance of the scores."
-    parts = ["<h2>What features are worth</h2>", f"<p>{said}</p>"]
+    caption = f"Features explain {100 * model.explained_:.0f} % of the variance of the scores."
+    parts = ["<h2>Features</h2>", f"<p>{caption}</p>"]
     if level is not None:
-        drawn = plots.svg(feature_plots.coefficients(model, level=level), "coefficients")
-        drawn = drawn.replace("<svg", f'<svg role="img" aria-label="{escape(said)}"', 1)
-        parts.append(f'<div class="figure">{drawn}</div>')
+        picture = plots.svg(feature_plots.coefficients(model, level=level), "coefficients")
+        picture = picture.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
+        parts.append(f'<div class="figure">{picture}</div>')
     rows = zip(model.feature_names_, model.coef_, model.coef_std_errors_, strict=True)
-    listed = [(name, f"{weight:+.4g}", *_half(error, level, ".2g")) for name, weight, error in rows]
+    listed = [(name, f"{weight:+.4g}", *_half_width(error, level, ".2g")) for name, weight, error in rows]
     parts.append(_table(["Feature", "Score per unit", *_pm(level)], listed))
-    far = residual_outliers(model, level=level or 0.95).to_dicts()
-    if far:
-        parts.append("<p>Better (+) or worse (−) than their features say:</p>")
-        listed = [(row["item"], f"{row['residual']:+.2f}", *_half(row["std_error"], level, ".2f")) for row in far]
+    outliers = residual_outliers(model, level=level or 0.95).to_dicts()
+    if outliers:
+        parts.append("<p>Items significantly better (+) or worse (−) than their features predict:</p>")
+        listed = [
+            (row["item"], f"{row['residual']:+.2f}", *_half_width(row["std_error"], level, ".2f")) for row in outliers
+        ]
         parts.append(_table(["Item", "Residual", *_pm(level)], listed))
     if model.unseen_:
         some = ", ".join(one_line(item) for item in model.unseen_[:8]) + (", …" if len(model.unseen_) > 8 else "")
@@ -73,21 +75,22 @@ def _features(model: RABF, level: float | None) -> list[str]:
 def _effects(effects: list[tuple[str, float, float]], unit: str, level: float | None) -> list[str]:
     if not effects:
         return []
-    rows = [(name, f"{effect:+.4g}", *_half(error, level, ".2g")) for name, effect, error in effects]
-    counted = f", in {unit}" if unit else ""
-    said = f"What a vote's covariates add to the margin{counted}, left minus right; scores are at equal covariates."
-    return ["<h2>Covariates</h2>", f'<p class="soft">{said}</p>', _table(["Covariate", "Per unit", *_pm(level)], rows)]
+    rows = [(name, f"{effect:+.4g}", *_half_width(error, level, ".2g")) for name, effect, error in effects]
+    measured = f", in {unit}" if unit else ""
+    note = f"Effect of a vote's covariates on the margin{measured}, left minus right; scores hold at equal covariates."
+    return ["<h2>Covariates</h2>", f'<p class="soft">{note}</p>', _table(["Covariate", "Per unit", *_pm(level)], rows)]
 
 
 def _side_and_ties(side: tuple[float, float] | None, nu: float | None, unit: str, level: float | None) -> list[str]:
     parts = []
     if side is not None:
         half = "" if level is None else f" ± {quantile(level) * side[1]:.2g} ({100 * level:g} %)"
-        parts.append(f"<p>Standing on the left is worth {side[0]:+.3g}{half} {unit}; scores are without it.</p>")
+        effect = f"Position bias, in favour of the left side: {side[0]:+.3g}{half} {unit}"
+        parts.append(f"<p>{effect}; scores are corrected for it.</p>")
     if nu is not None:
         chance = f"{100 * nu / (2.0 + nu):.1f} %"
         parts.append(f"<p>Two equal items tie with chance {chance} (Davidson’s ν = {nu:.3g}).</p>")
-    return ["<h2>Side and ties</h2>", *parts] if parts else []
+    return ["<h2>Position bias and ties</h2>", *parts] if parts else []
 
 
 def _judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
@@ -95,15 +98,15 @@ def _judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
         (
             row["judge"],
             f"{row['reliability']:.2f}",
-            *_half(row["std_error"], level, ".2f"),
+            *_half_width(row["std_error"], level, ".2f"),
             f"{row['votes']:,.10g}",
             row["flag"] or "",
         )
         for row in model.judge_frame().to_dicts()
     ]
-    said = "Reliability is 1 for the average judge, 0 for coin flips, negative for answers the wrong way round."
+    note = "Reliability is 1 for the average judge, 0 for random votes, negative for reversed votes."
     heads = ["Judge", "Reliability", *_pm(level), "Votes", "Flag"]
-    return ["<h2>Judges</h2>", f'<p class="soft">{said}</p>', _table(heads, rows)]
+    return ["<h2>Judges</h2>", f'<p class="soft">{note}</p>', _table(heads, rows)]
 
 
 def _table(heads: list[str], rows: Sequence[tuple[str, ...]]) -> str:
@@ -113,7 +116,7 @@ def _table(heads: list[str], rows: Sequence[tuple[str, ...]]) -> str:
         "<tr>"
         + "".join(f'<td class="{kind}">{escape(one_line(cell))}</td>' for cell, kind in zip(row, kinds, strict=True))
         + "</tr>"
-        for row in rows[:ROWS]
+        for row in rows[:MAX_ROWS]
     )
-    more = f'<p class="soft">… and {len(rows) - ROWS:,} more</p>' if len(rows) > ROWS else ""
+    more = f'<p class="soft">… and {len(rows) - MAX_ROWS:,} more</p>' if len(rows) > MAX_ROWS else ""
     return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}"
