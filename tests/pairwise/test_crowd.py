@@ -7,6 +7,8 @@ from scipy.optimize import minimize
 
 from podium import BradleyTerry, Comparisons, CrowdBradleyTerry
 from podium.errors import ConvergenceError, InputError, NotFittedError
+from podium.kernels.pairwise.crowd import crowd_loss
+from podium.pairwise.crowd import _Rows
 
 
 def crowd(n, slopes, each, rng):
@@ -107,3 +109,26 @@ def test_what_it_cannot_do_is_said():
         CrowdBradleyTerry().fit(two).win_probability("a", "b", judge="eve")
     with pytest.raises(NotFittedError, match="call fit"):
         _ = CrowdBradleyTerry().flags_
+
+
+def test_scores_near_a_saddle_are_exact_too():
+    """Judges who contradict each other leave no minimum in scores and slopes at once; items with the same votes share
+    their score all the same, wherever the search has stopped."""
+    rows = [("a", "b", "ann", 3.0), ("b", "a", "bob", 3.0), ("b", "c", "ann", 0.3), ("c", "b", "bob", 0.3)]
+    twice = [(i + x, j + y, judge, weight) for i, j, judge, weight in rows for x in "12" for y in "12"]
+    left, right, judge, weight = zip(*twice, strict=True)
+    c = Comparisons.from_arrays(left, right, judge=judge, weight=weight)
+    rows, n = _Rows(c), len(c.items)
+    at = np.concatenate([1e-4 * np.random.default_rng(0).normal(size=n), [0.0, 0.0]])
+    assert np.linalg.eigvalsh(rows._hessian(at[:n], np.ones(2), 0.01, 1.0))[0] < -0.1
+
+    def gradient(theta):
+        by_item, by_judge = 0.02 * theta[:n], np.zeros(2)
+        slopes = 1.0 + theta[n:] - theta[n:].mean()
+        scores = np.ascontiguousarray(theta[:n])
+        crowd_loss(rows.left, rows.right, rows.judge, rows.outcome, rows.weight, scores, slopes, by_item, by_judge)
+        return np.concatenate([by_item, by_judge - by_judge.mean() + theta[n:]])
+
+    scores = dict(zip(c.items, rows._polished(at, gradient, 0.01, 1.0)[:n], strict=True))
+    for item in "abc":
+        assert scores[item + "1"] == pytest.approx(scores[item + "2"], abs=1e-9)

@@ -241,25 +241,35 @@ class _Rows:
         return theta[:n], 1.0 + theta[n:] - theta[n:].mean(), int(found.nit)
 
     def _polished(
-        self, theta: Floats, gradient: Callable[[Floats], Floats], l2: float, spread: float, steps: int = 4
+        self, theta: Floats, gradient: Callable[[Floats], Floats], l2: float, spread: float, steps: int = 8
     ) -> Floats:
-        """The last digits by Newton's method: L-BFGS stops where the objective no longer shows a difference."""
+        """The last digits by Newton's method: L-BFGS stops where the objective no longer shows a difference.
+
+        Where scores and slopes at once are not convex, as between judges who contradict each other, the scores alone
+        are, and so are the slopes alone; these take turns. Items with the same votes then end at the same score.
+        """
         n = self.n
         if n + self.judges > MOST_DENSE:
             return theta
         slope = gradient(theta)
-        for _ in range(steps):
-            slopes = 1.0 + theta[n:] - theta[n:].mean()
-            hessian = self._hessian(theta[:n], slopes, l2, spread)
-            try:
-                np.linalg.cholesky(hessian)
-            except np.linalg.LinAlgError:
-                return theta
-            there = theta - np.linalg.solve(hessian, slope)
+
+        def step(part: slice) -> bool:
+            """One step of Newton's in these parameters, if it leaves less slope than there was."""
+            nonlocal theta, slope
+            hessian = self._hessian(theta[:n], 1.0 + theta[n:] - theta[n:].mean(), l2, spread)[part, part]
+            if not _is_positive(hessian):
+                return False
+            there = theta.copy()
+            there[part] -= np.linalg.solve(hessian, slope[part])
             then = gradient(there)
-            if not np.abs(then).max() < np.abs(slope).max():
-                return theta
-            theta, slope = there, then
+            closer = bool(np.abs(then).max() < np.abs(slope).max())
+            if closer:
+                theta, slope = there, then
+            return closer
+
+        for _ in range(steps):
+            if not step(slice(None)) and not any([step(slice(n)), step(slice(n, None))]):
+                break
         return theta
 
     def _parts(self, scores: Floats, slopes: Floats, spread: float) -> tuple[Floats, Floats, Floats, Floats]:
@@ -336,8 +346,12 @@ class _Rows:
         """Whether the Hessian of scores and slopes is positive definite; asked where it is small."""
         if self.n > MOST_DENSE:
             return False
-        try:
-            np.linalg.cholesky(self._hessian(scores, slopes, l2, spread))
-        except np.linalg.LinAlgError:
-            return False
-        return True
+        return _is_positive(self._hessian(scores, slopes, l2, spread))
+
+
+def _is_positive(matrix: Floats) -> bool:
+    try:
+        np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return False
+    return True
