@@ -95,7 +95,8 @@ def test_the_table_has_every_command():
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_help_says_in_whole_sentences_what_each_option_does(name, capfd):
+def test_help_says_in_whole_sentences_what_each_option_does(name, capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
     command = dict(leaves())[name]
     code, out, err = call(capfd, *name.split(), "--help")
     assert (code, err) == (0, "")
@@ -107,6 +108,7 @@ def test_help_says_in_whole_sentences_what_each_option_does(name, capfd):
             words = re.sub(r"\s+\[.*?\]$", "", option.help or "")
             assert re.match(r"[A-Z].*[.]$", words, re.DOTALL), f"{option.opts}: {option.help}"
             assert len(words.split()) > 2, f"{option.opts}: {option.help}"
+    assert all(len(line) <= 80 for line in out.splitlines()), out
     assert "Examples:" in out
     assert f"$ podium {name}" in out
     assert "Output:" in out

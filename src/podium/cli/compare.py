@@ -26,7 +26,7 @@ __all__ = ["compare"]
 
 EXAMPLES = (
     ("podium compare votes.csv", "which method predicts these votes best"),
-    ("podium compare votes.csv --method rabf --method bradley-terry --features items.csv", "whether features help"),
+    ("podium compare votes.csv --features items.csv", "whether features help"),
 )
 
 
@@ -40,7 +40,8 @@ EXAMPLES = (
     "methods",
     multiple=True,
     type=click.Choice(list(METHODS)),
-    help="Compare only these methods; may be given again.",
+    metavar="METHOD",
+    help=f"Compare only this method; may be given again: {', '.join(METHODS)}.",
 )
 @option(
     "Model",

@@ -142,7 +142,8 @@ ranker_options = gathered(
         "Model",
         "--method",
         type=click.Choice(list(METHODS)),
-        help="Rank by this method.  [default: bradley-terry; rabf with --features]",
+        metavar="METHOD",
+        help=f"Rank by this method: {', '.join(METHODS)}.  [default: bradley-terry; rabf with --features]",
     ),
     option(
         "Model",

@@ -64,12 +64,10 @@ _label_options = gathered(
 
 FIT = (
     ("podium grade fit essays.csv --label grade --id name --save m.podium", "learn from exact grades"),
-    ("podium grade fit essays.csv --low low --high high --id name --classes 1..5 --save m.podium", "from ranges"),
+    ("podium grade fit dishes.csv --low low --high high --save m.podium", "learn from ranges of grades"),
 )
 PREDICT = (("podium grade predict new.csv --id name --model m.podium -o graded.csv", "grade other rows"),)
-EVALUATE = (
-    ("podium grade evaluate test.csv --label grade --model m.podium --plot check.png", "how good the grades are"),
-)
+EVALUATE = (("podium grade evaluate test.csv --label grade --model m.podium", "how good the grades are"),)
 
 
 @grade.command(cls=GroupedCommand, examples=FIT)

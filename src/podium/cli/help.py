@@ -23,7 +23,9 @@ class _GroupedOption(click.Option):
 
 
 def option(group: str, *names: str, **more: Any) -> Decorator:
-    """Return `click.option`, listed under `group` in the help."""
+    """Return `click.option`, listed under `group` in the help; a number is called one, whatever its bounds."""
+    if isinstance(more.get("type"), click.types.IntParamType | click.types.FloatParamType) or more.get("type") is float:
+        more.setdefault("metavar", "NUMBER")
     return click.option(*names, cls=_GroupedOption, group=group, **more)
 
 
@@ -38,9 +40,9 @@ class GroupedCommand(click.Command):
         rows: dict[str, list[tuple[str, str]]] = {}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
-            if record is not None:
-                rows.setdefault(getattr(parameter, "group", "Help"), []).append(record)
-        for group in (*GROUPS, "Help"):
+            if record is not None and isinstance(parameter, click.Option):
+                rows.setdefault(getattr(parameter, "group", "Other"), []).append(record)
+        for group in (*GROUPS, "Other"):
             if group in rows:
                 with formatter.section(group):
                     formatter.write_dl(rows[group])

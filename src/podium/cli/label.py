@@ -33,9 +33,9 @@ def _examples(command: Handler) -> Handler:
     return click.argument("table")(command)
 
 
-FIT = (("podium label fit train.csv --labels 'tag_*' --id doc --save m.podium", "learn to rank the tag_ columns"),)
+FIT = (("podium label fit train.csv --labels 'tag_*' --save m.podium", "learn to rank the tag_ columns"),)
 PREDICT = (("podium label predict new.csv --id doc --model m.podium --top 5", "the five best labels of each row"),)
-EVALUATE = (("podium label evaluate test.csv --labels 'tag_*' --id doc --model m.podium", "how good the ranking is"),)
+EVALUATE = (("podium label evaluate test.csv --labels 'tag_*' --model m.podium", "how good the ranking is"),)
 
 
 @label.command(cls=GroupedCommand, examples=FIT)

@@ -22,7 +22,7 @@ DEFAULT = "ap,rr,ndcg@10,prec@10,recall@100"
 
 EXAMPLES = (
     ("podium metrics qrels.txt bm25.run dense.run", "two runs, compared by a paired t test"),
-    ("podium metrics qrels.txt bm25.run -m ndcg@10 --per-query -o queries.csv", "one figure for each query, as data"),
+    ("podium metrics qrels.txt bm25.run -m ndcg@10 --per-query -o each.csv", "one figure for each query, as data"),
 )
 
 
@@ -36,9 +36,8 @@ EXAMPLES = (
     "names",
     multiple=True,
     default=[DEFAULT],
-    show_default=DEFAULT,
     metavar="NAMES",
-    help="Compute these metrics, separated by commas; may be given again.",
+    help=f"Compute these metrics, separated by commas; may be given again.  [default: {DEFAULT}]",
 )
 @metric_options(empty="one", relevant_from=1.0, gain="linear")
 @option("Output", "--per-query", is_flag=True, help="Write one line for each run and query.")

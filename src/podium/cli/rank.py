@@ -40,7 +40,7 @@ __all__ = ["rank"]
 EXAMPLES = (
     ("podium rank votes.csv", "a leaderboard with confidence and rank intervals"),
     ("podium rank votes.parquet --report board.html", "the same as a page to show"),
-    ("podium rank matches.csv --left home --right away --outcome result --side-effect", "with home advantage"),
+    ("podium rank games.csv --left home --right away --side-effect", "with home advantage"),
     ("podium rank votes.csv --by language --top 10 -o top.csv", "the best ten of each language, as data"),
 )
 
@@ -72,13 +72,13 @@ def rank(
     names of its columns, or named by options:
 
     \b
-      winner, loser                               who beat whom
-      left, right, outcome                        1, 0 or 0.5; left, right or tie; or the winner's label
-      model_a, model_b, winner                    the same, arena style
-      model_a, model_b, winner_model_a, …         the same, as flags
-      left, right, left_wins, right_wins, ties    how often each won
-      left, right, margin                         by how much left won
-      ranking                                     a whole order: a > b > c
+      winner, loser                             who beat whom
+      left, right, outcome                      1, 0, 0.5, or who won
+      model_a, model_b, winner                  the same, arena style
+      model_a, model_b, winner_model_a, …       the same, as flags
+      left, right, left_wins, right_wins, ties  how often each won
+      left, right, margin                       by how much left won
+      ranking                                   a whole order: a > b > c
 
     weight, count, judge and group may stand beside them. An empty name, as in --judge=, says that there is none.
     """
