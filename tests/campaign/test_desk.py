@@ -7,8 +7,7 @@ from podium.campaign.live import live_votes
 from podium.campaign.options import Options
 from podium.errors import InputError, RefusedError
 from podium.store import open_store
-from podium.store.rows import pair_of
-from podium.store.values import Question
+from podium.store.values import Question, pair_of
 
 from suites.campaigns import MINUTE, Bench
 

@@ -14,8 +14,7 @@ from podium.campaign.items import Items
 from podium.campaign.live import live_votes
 from podium.errors import RefusedError
 from podium.store import open_store
-from podium.store.rows import pair_of
-from podium.store.values import Item
+from podium.store.values import Item, pair_of
 
 from suites.campaigns import MINUTE, Bench
 

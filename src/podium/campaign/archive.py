@@ -7,15 +7,17 @@ import json
 import zipfile
 from dataclasses import asdict, replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium._version import __version__
 from podium.campaign.setup import slug_of
 from podium.data.writing import replacing
 from podium.errors import InputError
-from podium.store.base import Store
-from podium.store.rows import Reader, Writer
 from podium.store.values import Campaign, Event, Item, Judge, Media, Vote
+
+if TYPE_CHECKING:
+    from podium.store.base import Store
+    from podium.store.rows import Reader, Writer
 
 __all__ = ["is_archive", "read_archive", "write_archive"]
 
@@ -44,7 +46,6 @@ def write_archive(store: Store, campaign: int, path: str) -> None:
                 each = reader.media(campaign, key)
                 assert each is not None
                 put(f"media/{key}", each.bytes)
-                members[f"media/{key}"] = f"{key} {each.type}"
             archive.writestr("podium.json", _json({"archive": FORMAT, "version": __version__, "members": members}))
 
     store.read(write)
@@ -95,8 +96,12 @@ def read_archive(store: Store, path: str) -> Campaign:
 
     made = store.write(0, make)
     for at in range(0, len(votes), AT_ONCE):
-        store.write(made.id, partial(Writer.append_votes, new=votes[at : at + AT_ONCE]))
+        store.write(made.id, partial(_append, votes=votes[at : at + AT_ONCE]))
     return store.read(lambda reader: reader.campaign(made.id))
+
+
+def _append(writer: Writer, votes: list[Vote]) -> None:
+    writer.append_votes(votes)
 
 
 def _members(path: str) -> dict[str, bytes]:
@@ -109,10 +114,12 @@ def _members(path: str) -> dict[str, bytes]:
             if sum(each.file_size for each in archive.infolist()) > MOST:
                 raise InputError(f"{path} unpacks to more than {MOST:,} bytes; it is no campaign of ours")
             data = {name: archive.read(name) for name in head["members"]}
+    except InputError:
+        raise
     except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as problem:
         raise InputError(f"{path} is no campaign in a zip, or was damaged ({problem}); take another copy") from problem
     for name, known in head["members"].items():
-        if hashlib.sha256(data[name]).hexdigest() != str(known).split(" ")[0]:
+        if hashlib.sha256(data[name]).hexdigest() != known:
             raise InputError(f"{path}: {name} is not as it was written; take another copy")
     return data | {"podium.json": json.dumps(head).encode()}
 

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from podium.campaign.options import Options
 from podium.errors import RefusedError
-from podium.store.rows import Reader, Writer, pair_of
-from podium.store.values import Event, Judge, Question, Vote
+from podium.store.values import Event, Judge, Question, Vote, pair_of
+
+if TYPE_CHECKING:
+    from podium.store.rows import Reader, Writer
 
 __all__ = ["REPORTS", "SEEN_EVERY", "Ballot", "Hand", "Receipt", "history", "next_pairs", "report", "undo", "vote"]
 

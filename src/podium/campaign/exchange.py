@@ -1,7 +1,8 @@
 """Out of a campaign and into one: votes as a table, as a journal, and everything as one file.
 
 A row of the journal of `podium ask` is a row here: JSON Lines, votes as `left, right, outcome, judge, time`, notes with
-"podium" first. `of` of an undo is the number of the line it undoes.
+"podium" first. A vote that does not count (undone, of an excluded judge, about a withdrawn item) is a note as well.
+`of` of an undo is the number of the line it undoes.
 """
 
 from __future__ import annotations
@@ -17,15 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 from podium._version import __version__
 from podium.campaign.items import Items
+from podium.campaign.live import live_votes
 from podium.campaign.setup import add_items
 from podium.errors import InputError
-from podium.store.base import Store
 from podium.store.content import Content
-from podium.store.rows import Writer
 from podium.store.values import Event, Item, Judge, Vote
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from podium.store.base import Store
+    from podium.store.rows import Writer
 
 __all__ = ["Imported", "import_votes", "journal_lines", "quoted", "votes_frame"]
 
@@ -89,20 +92,22 @@ def journal_lines(content: Content, votes: Iterable[Vote]) -> Iterator[str]:
     for item in content.items:
         yield _line({"podium": "item", "item": item.label})
         first += 1
+    counts = {int(row) + 1 for row in live_votes(content).rows}
     for vote in votes:
-        yield _line(_journal_row(vote, labels, names, first))
+        yield _line(_journal_row(vote, labels, names, first, vote.seq in counts))
     for judge in content.judges:
         if judge.state == "excluded":
             yield _line({"podium": "judge", "judge": judge.name, "state": "excluded"})
 
 
-def _journal_row(vote: Vote, labels: list[str], names: dict[int, str], first: int) -> dict[str, Any]:
-    """A vote as a line; the first vote stands on line `first`."""
+def _journal_row(vote: Vote, labels: list[str], names: dict[int, str], first: int, counts: bool) -> dict[str, Any]:
+    """A vote as a line; the first one is line `first`. One that does not count is a note, so that nobody counts it."""
     who = {"judge": names[vote.judge], "time": moment(vote.received)}
     if vote.undoes is not None:
         return {"podium": "undo", "of": vote.undoes + first - 1} | who
     pair = {"left": labels[vote.left], "right": labels[vote.right]}
-    row = {"podium": "skip"} | pair if vote.outcome is None else pair | {"outcome": _plain(vote.outcome)}
+    note: dict[str, Any] = {} if counts else {"podium": "skip" if vote.outcome is None else "vote"}
+    row = note | pair if vote.outcome is None else note | pair | {"outcome": _plain(vote.outcome)}
     more = {"kind": vote.kind, "ms": vote.ms, "reason": vote.reason, "predicted": vote.predicted}
     return row | who | {name: value for name, value in more.items() if value is not None}
 
@@ -255,7 +260,7 @@ def _read_journal(path: str, data: bytes) -> tuple[list[_Read], set[str]]:
                 (excluded.add if row["state"] == "excluded" else excluded.discard)(str(row["judge"]))
             elif note == "undo":
                 rows.append(_Read(number, judge=_name(row), at=_moment(row.get("time")), of=int(row["of"])))
-            elif note in (None, "skip"):
+            elif note in (None, "skip", "vote"):
                 rows.append(_journal_vote(number, row))
         except (ValueError, KeyError, TypeError) as problem:
             what = f"lacks {problem}" if isinstance(problem, KeyError) else f"cannot be read ({problem})"

@@ -7,14 +7,16 @@ import secrets
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from podium.campaign.items import Items
 from podium.campaign.options import Options
 from podium.campaign.tokens import hash_of, new_token
 from podium.errors import InputError, RefusedError
-from podium.store.rows import Reader, Writer
 from podium.store.values import Campaign, Event, Item, Judge, State
+
+if TYPE_CHECKING:
+    from podium.store.rows import Reader, Writer
 
 __all__ = [
     "add_items",

@@ -21,6 +21,7 @@ __all__ = ["main", "run"]
 # Command -> "module:function". Heavy imports wait for the command that needs them.
 COMMANDS = {
     "ask": "podium.cli.ask:ask",
+    "campaign": "podium.cli.campaign:campaign",
     "check": "podium.cli.check:check",
     "compare": "podium.cli.compare:compare",
     "diff": "podium.cli.diff:diff",

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from podium.cli.campaign_files import campaign_in, campaign_votes
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import Columns, column_options, output_options, seed_option, votes_argument
 from podium.cli.output import Output, counted, say, votes_on_items, wrapped
@@ -55,8 +56,11 @@ def check(
     from podium.data.files import read_comparisons
     from podium.evaluate.diagnosis import diagnose
 
-    source: Any = list(votes) if len(votes) > 1 else votes[0]
-    comparisons = read_comparisons(source, **columns.arguments(), keep="counts")
+    if (campaign := campaign_in(votes)) is not None:
+        comparisons = campaign_votes(campaign, columns.arguments())
+    else:
+        source: Any = list(votes) if len(votes) > 1 else votes[0]
+        comparisons = read_comparisons(source, **columns.arguments(), keep="counts")
     diagnosis = diagnose(comparisons, replicates=replicates, seed=seed)
     if out.form == "json":
         text = json.dumps(diagnosis.to_dict(), indent=1, ensure_ascii=False)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.campaign_files import asks_for_a_fit, campaign_in, campaign_votes, show_standing
 from podium.cli.features import (
     Knowledge,
     RankerOptions,
@@ -81,9 +82,16 @@ def rank(
       ranking                                   a whole order: a > b > c
 
     weight, count, judge and group may stand beside them. An empty name, as in --judge=, says that there is none.
+
+    A campaign file (campaign.db, or campaign.db#NAME for one of several) gives the order that its page shows; with
+    --method, --ci or the like it is fitted as any votes.
     """
     from podium.evaluate.differences import settings_of
 
+    campaign = campaign_in(votes)
+    if campaign is not None and not asks_for_a_fit():
+        show_standing(campaign, selection.top, out)
+        return
     method = fitting.method or ("rabf" if known.features else "bradley-terry")
     refuse_unused(method, known)
     features, make = known.arguments(), maker(method, fitting.arguments | known.treatment)
@@ -92,7 +100,11 @@ def rank(
     show = Show(pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"))
     frames: list[pl.DataFrame] = []
     texts: list[Callable[[], str]] = []
-    sets = _read(votes, columns, known.covariates, method, selection.by, intervals.ci, show)
+    if campaign is None:
+        sets = _read(votes, columns, known.covariates, method, selection.by, intervals.ci, show)
+    else:
+        refused = {"by": selection.by, "covariates": known.covariates}
+        sets = {None: campaign_votes(campaign, columns.arguments() | refused)}
     for value, comparisons in sets.items():
         part = f"{selection.by} = {value}" if selection.by else None
         if part:

@@ -13,17 +13,11 @@ from podium.store import codec
 from podium.store.content import Content, load, load_votes
 from podium.store.tables import campaign as campaigns
 from podium.store.tables import events, item, judge, lease, media, question, snapshot, vote
-from podium.store.values import Campaign, Event, Item, Judge, Media, Question, Vote
+from podium.store.values import Campaign, Event, Item, Judge, Media, Question, Vote, pair_of
 
-__all__ = ["Reader", "Writer", "pair_of"]
+__all__ = ["Reader", "Writer"]
 
-SHIFT = 1 << 31
 MOST_ROWS = 10_000  # rows of an export in memory at a time
-
-
-def pair_of(left: int, right: int) -> int:
-    """One number for a pair, whichever side each item stands on."""
-    return min(left, right) * SHIFT + max(left, right)
 
 
 def _columns(table: Any, value: type) -> list[Any]:

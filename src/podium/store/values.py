@@ -19,6 +19,7 @@ __all__ = [
     "QuestionState",
     "State",
     "Vote",
+    "pair_of",
 ]
 
 # The one number of what is on disk. A change of the tables adds a step in `formats` and raises it.
@@ -152,3 +153,12 @@ class Event:
     who: str = "organiser"
     at: int = 0
     seq: int = 0
+
+
+def pair_of(left: int, right: int) -> int:
+    """One number for a pair of codes, whichever side each item stands on.
+
+    >>> pair_of(3, 1) == pair_of(1, 3)
+    True
+    """
+    return (min(left, right) << 31) + max(left, right)

@@ -1,0 +1,256 @@
+"""`podium campaign`: make a campaign, invite judges, change it while it runs, and take results out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from podium.cli.help import Decorator, GroupedCommand, option
+from podium.cli.options import SEED, NumberRange, output_options, split_names
+from podium.cli.output import Output, counted, say
+from podium.errors import InputError
+
+if TYPE_CHECKING:
+    from podium.store.base import Store
+    from podium.store.values import Campaign
+
+__all__ = ["campaign"]
+
+URL = "http://127.0.0.1:8000"
+NEW = (
+    ("podium campaign new essays.csv --title Essays --question 'Which is clearer?' --judges 12", "with twelve links"),
+    ("podium campaign new pictures/ --title Pictures --question 'Which is sharper?' --top 10", "a folder of files"),
+)
+TABLES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
+EXPORT = (
+    ("podium campaign export votes -o votes.csv", "every vote, as a table"),
+    ("podium campaign export all -o campaign.zip", "everything, for `campaign import`"),
+)
+
+
+@click.group()
+def campaign() -> None:
+    """Let people compare items two at a time: make a campaign, invite judges, take results out.
+
+    Votes are in one SQLite file (--db campaign.db) or in PostgreSQL (--db postgresql://user@host/name).
+    `podium rank campaign.db` shows the order so far.
+    """
+
+
+def _database(new: bool = False) -> Decorator:
+    words = "Keep the campaign in this file, or in postgresql://user@host/name."
+    named = option("Data", "--campaign", "name", metavar="NAME", help="Choose one of several campaigns.")
+    where = option("Data", "--db", default="campaign.db", show_default=True, metavar="DB", help=words)
+    return where if new else lambda command: where(named(command))
+
+
+@contextmanager
+def _opened(db: str, name: str | None, *, new: bool = False) -> Iterator[tuple[Store, Any]]:
+    """The store, and the campaign in it that is meant."""
+    from podium.campaign.setup import campaign_named
+    from podium.store import open_store
+
+    with open_store(db, new=new) as store:
+        yield store, None if new else store.read(lambda reader: campaign_named(reader, name))
+
+
+def _links(rows: list[tuple[str, str]], out: Output) -> None:
+    import polars as pl
+
+    out.write(pl.DataFrame({"who": [who for who, _ in rows], "link": [link for _, link in rows]}))
+    say("each link is a secret and is shown only now; keep the organiser's, hand on the others")
+
+
+@campaign.command(cls=GroupedCommand, examples=NEW)
+@click.argument("items", type=click.Path())
+@_database(new=True)
+@option("Data", "--id", "label", metavar="COLUMN", help="Name the column of the labels.  [default: id, else the first]")
+@option("Data", "--text", "text", metavar="COLUMN", help="Name the column shown to judges.  [default: text or body]")
+@option("Data", "--features", callback=split_names, metavar="COLUMNS", help="Name columns that may tell the place.")
+@option("Data", "--title", required=True, help="Give the campaign a title.")
+@option("Data", "--question", required=True, help="Ask this of each pair.")
+@option(
+    "Data", "--instructions", type=click.Path(dir_okay=False, path_type=Path), help="Read instructions from a file."
+)
+@option("Data", "--judges", type=click.IntRange(0, 10_000), default=0, help="Make links for this many judges.")
+@option("Data", "--judge", "named", multiple=True, metavar="NAME", help="Make a link for a judge; may be given again.")
+@option("Model", "--ties/--no-ties", default=True, show_default=True, help="Let judges say that neither is better.")
+@option("Model", "--top", type=click.IntRange(1), help="Care for the first K places only.")
+@option(
+    "Model", "--votes-per-pair", type=click.IntRange(1), default=1, show_default=True, help="Ask each pair of K judges."
+)
+@option("Model", "--budget", type=click.IntRange(1), help="Pause after this many votes.")
+@option("Model", "--target", type=click.IntRange(1), help="Ask about this many comparisons of each judge.")
+@option(
+    "Model",
+    "--check-share",
+    type=NumberRange(0, 0.99),
+    default=0.1,
+    show_default=True,
+    help="Share of random check pairs.",
+)
+@option("Model", "--seed", type=SEED, help="Random seed for the choice of pairs.  [default: drawn, and kept]")
+@option("Output", "--url", default=URL, show_default=True, help="Begin links with this address of the server.")
+@output_options()
+def new(
+    items: str, db: str, label: str | None, text: str | None, features: tuple[str, ...], title: str, question: str,
+    instructions: Path | None, judges: int, named: tuple[str, ...], seed: int | None, url: str, out: Output,
+    **options: Any,
+) -> None:  # fmt: skip
+    """Make a campaign of the ITEMS of a table or a folder, and print its links.
+
+    A table has a row an item: a label, perhaps a text, or a file (a picture, a sound, a film, a page) beside it. In a
+    folder every file is an item.
+    """
+    from podium.campaign import setup
+    from podium.campaign.items import read_items
+    from podium.campaign.options import Options
+
+    read = read_items(items, label=label, text=text, features=features)
+    chosen = Options.of(options)
+    words = "" if instructions is None else instructions.read_text(encoding="utf-8")
+    names = [*named, *(f"judge {number}" for number in range(1, judges + 1))]
+    with _opened(db, None, new=True) as (store, _):
+        now = store.now()
+
+        def make(writer: Any) -> tuple[Campaign, str, list[Any]]:
+            made, token = setup.new_campaign(
+                writer, read, title=title, question=question, now=now, instructions=words, options=chosen, seed=seed
+            )
+            return made, token, setup.invite(writer, names, now)
+
+        made, token, invited = store.write(0, make)
+    _links([("organiser", f"{url}/o#{token}"), *((judge.name, f"{url}/j#{secret}") for judge, secret in invited)], out)
+    say(f"campaign {made.slug!r} in {_safe(db)}: {counted(len(read.items), 'item')}, {counted(len(names), 'judge')}")
+
+
+@campaign.command(cls=GroupedCommand, name="add-items")
+@click.argument("items", type=click.Path())
+@_database()
+@option("Data", "--id", "label", metavar="COLUMN", help="Name the column of the labels.  [default: id, else the first]")
+@option("Data", "--text", "text", metavar="COLUMN", help="Name the column shown to judges.  [default: text or body]")
+@option("Data", "--features", callback=split_names, metavar="COLUMNS", help="Name columns that may tell the place.")
+def add_items(
+    items: str, db: str, name: str | None, label: str | None, text: str | None, features: tuple[str, ...]
+) -> None:
+    """Add the ITEMS of a table or a folder while the campaign runs; votes so far stay."""
+    from podium.campaign import setup
+    from podium.campaign.items import read_items
+
+    with _opened(db, name) as (store, it):
+        known = store.read(lambda reader: reader.items(it.id))
+        taken = frozenset(item.label for item in known)
+        read = read_items(items, label=label, text=text, features=features, known=taken)
+        now = store.now()
+        store.write(it.id, lambda writer: setup.add_items(writer, read, now))
+    say(f"{counted(len(read.items), 'item')} added, {len(known) + len(read.items):,} in all")
+
+
+@campaign.command(cls=GroupedCommand)
+@click.argument("names", nargs=-1, required=True)
+@_database()
+@option("Data", "--target", type=click.IntRange(1), help="Ask about this many comparisons of each.")
+@option("Output", "--url", default=URL, show_default=True, help="Begin links with this address of the server.")
+@output_options()
+def invite(names: tuple[str, ...], db: str, name: str | None, target: int | None, url: str, out: Output) -> None:
+    """Add judges by NAMES, and print a link for each."""
+    from podium.campaign import setup
+
+    with _opened(db, name) as (store, it):
+        now = store.now()
+        made = store.write(it.id, lambda writer: setup.invite(writer, names, now, target=target))
+    _links([(judge.name, f"{url}/j#{token}") for judge, token in made], out)
+
+
+def _state_command(verb: str, state: Any, words: str) -> None:
+    @campaign.command(cls=GroupedCommand, name=verb, help=words)
+    @_database()
+    def change(db: str, name: str | None) -> None:
+        from podium.campaign import setup
+
+        with _opened(db, name) as (store, it):
+            now = store.now()
+            store.write(it.id, lambda writer: setup.set_state(writer, state, now))
+        say(f"campaign {it.slug!r} is {state}")
+
+
+_state_command("pause", "paused", "Give out no more pairs; votes on pairs that are out are still taken.")
+_state_command("open", "open", "Give out pairs, or give them out again.")
+_state_command("close", "closed", "Take no more votes; those already made are safe.")
+
+
+@campaign.command(cls=GroupedCommand, examples=EXPORT)
+@click.argument("what", type=click.Choice(["votes", "ranking", "journal", "all"]))
+@_database()
+@option("Output", "-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", required=True,
+        help="Write to this file; its suffix says the form: .csv, .json, .jsonl, .parquet, .zip.")  # fmt: skip
+def export(what: str, db: str, name: str | None, output: str) -> None:
+    """Write WHAT out: the votes or the ranking as a table, the votes as a journal (.jsonl), or all as one .zip."""
+    suffix = Path(output).suffix.lower()
+    only = {"journal": ".jsonl", "all": ".zip"}.get(what)
+    if (only or suffix) != suffix or (only is None and suffix not in TABLES):
+        raise InputError(f"{output}: {what} is written to {only or ', '.join(TABLES)}; choose that suffix")
+    with _opened(db, name) as (store, it):
+        if what == "all":
+            from podium.campaign.archive import write_archive
+
+            write_archive(store, it.id, output)
+        else:
+            _export(store, it, what, Output(TABLES.get(suffix, "jsonl"), Path(output)))
+    say(f"wrote {output}")
+
+
+@campaign.command(cls=GroupedCommand)
+@_database()
+@output_options()
+def votes(db: str, name: str | None, out: Output) -> None:
+    """List the log of votes: undone ones and skips too; `counts` says which are in the results."""
+    with _opened(db, name) as (store, it):
+        _export(store, it, "votes", out)
+
+
+def _export(store: Store, it: Campaign, what: str, out: Output) -> None:
+    from podium.campaign.exchange import journal_lines, votes_frame
+    from podium.campaign.standing import standing
+
+    content, rows = store.read(lambda reader: (reader.content(it.id), list(reader.votes(it.id))))
+    if what == "votes":
+        out.write(votes_frame(content, rows, safe=out.form == "csv"))
+    elif what == "ranking":
+        out.write(standing(content).to_frame())
+    else:
+        out.write_text("".join(journal_lines(content, rows)).rstrip("\n"))
+
+
+@campaign.command(cls=GroupedCommand, name="import")
+@click.argument("file", type=click.Path())
+@_database()
+@option("Data", "--add", is_flag=True, help="Add items that the campaign does not have.")
+def import_(file: str, db: str, name: str | None, add: bool) -> None:
+    """Take in a FILE: votes (a table, or a journal of `podium ask`), or a whole campaign from a zip.
+
+    The same votes a second time add nothing. A zip becomes a campaign of its own.
+    """
+    from podium.campaign.archive import is_archive, read_archive
+    from podium.campaign.exchange import import_votes
+
+    if is_archive(file):
+        with _opened(db, None, new=True) as (store, _):
+            whole = read_archive(store, file)
+        say(f"campaign {whole.slug!r} in {_safe(db)}: {counted(whole.last_vote, 'row')} of votes")
+        return
+    with _opened(db, name) as (store, it):
+        done = import_votes(store, it.id, file, store.now(), add=add)
+    again = f", {counted(done.repeated, 'vote')} there already" if done.repeated else ""
+    new = f"{counted(done.items, 'item')} and {counted(done.judges, 'judge')} new"
+    say(f"{counted(done.votes, 'vote')} added{again}, {new}")
+
+
+def _safe(db: str) -> str:
+    """The database as it can be shown: without a password."""
+    scheme, mark, rest = db.partition("://")
+    return f"{scheme}{mark}{rest.rpartition('@')[2]}" if mark else db

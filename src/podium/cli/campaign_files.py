@@ -1,0 +1,61 @@
+"""Campaign files among the votes that `rank` and `check` read: the page's numbers, by the standard library alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from podium.cli.output import Output, say, table
+from podium.errors import InputError
+
+if TYPE_CHECKING:
+    from podium.data.comparisons import Comparisons
+    from podium.store.content import Content
+
+__all__ = ["asks_for_a_fit", "campaign_in", "campaign_votes", "show_standing"]
+
+SHOWING = ("votes", "output", "style", "top")  # options that do not ask for another ranking than the campaign's
+
+
+def campaign_in(votes: tuple[str, ...]) -> Content | None:
+    """The campaign that VOTES name; None where they are files of votes."""
+    from podium.store.file import is_campaign_file, read_campaign_file
+
+    found = [name for name in votes if is_campaign_file(name)]
+    if not found:
+        return None
+    if len(votes) > 1:
+        raise InputError(f"{found[0]} is a campaign; name it alone, or export its votes first")
+    return read_campaign_file(found[0])
+
+
+def campaign_votes(content: Content, arguments: dict[str, Any]) -> Comparisons:
+    """Its votes that count, for any ranker."""
+    from podium.campaign.live import live_comparisons
+
+    typed = [name for name, value in arguments.items() if value not in (None, False, ()) and name != "keep"]
+    if typed:
+        raise InputError(f"{typed[0]} names a column, and a campaign has its own; leave it out")
+    return live_comparisons(content)
+
+
+def asks_for_a_fit() -> bool:
+    """Whether an option was typed that asks for a ranker, intervals or a picture: else the standing is shown."""
+    context = click.get_current_context()
+    typed = click.core.ParameterSource.COMMANDLINE
+    return any(context.get_parameter_source(name) is typed for name in context.params if name not in SHOWING)
+
+
+def show_standing(content: Content, top: int | None, out: Output) -> None:
+    """Write where the campaign stands, as its page shows it."""
+    from podium.campaign.standing import LEVEL, standing
+
+    now = standing(content)
+    if not now.places:
+        raise InputError(f"campaign {content.campaign.slug!r} has no votes that count yet; there is nothing to rank")
+    frame = now.to_frame()
+    frame = frame.head(top) if top else frame
+    out.write(frame, lambda: table(frame))
+    say(now.words())
+    say(f"place_lower to place_upper hold an item's true place with a chance of about {LEVEL:.0%}")
