@@ -46,6 +46,7 @@ class Option:
 
     @property
     def has_value(self) -> bool:
+        """Whether the message gives a value beside the name."""
         return self.value is not _Unset.UNSET
 
     def __str__(self) -> str:

@@ -18,7 +18,9 @@ MODELS = ("flips", "bradley-terry", "cyclic", "chaos", "long-range")
 class Oracle(Protocol):
     """Answers pairs of item codes: 1 the left one goes first, 0 the right one, 0.5 a tie, nan no answer."""
 
-    def answer(self, pairs: np.ndarray) -> np.ndarray: ...
+    def answer(self, pairs: np.ndarray) -> np.ndarray:
+        """Answer each row of `pairs`, an array of item codes with two columns."""
+        ...
 
 
 class FunctionOracle:
@@ -34,6 +36,7 @@ class FunctionOracle:
         self.items = tuple(items)
 
     def answer(self, pairs: np.ndarray) -> np.ndarray:
+        """Call the function for each pair, one after the other."""
         return np.array([self._one(self.items[u], self.items[v]) for u, v in pairs.tolist()], dtype=np.float64)
 
     def _one(self, left: Any, right: Any) -> float:
@@ -86,6 +89,7 @@ class MatrixOracle:
         self.n = len(self.wins)
 
     def answer(self, pairs: np.ndarray) -> np.ndarray:
+        """Look each pair up."""
         answers: np.ndarray = self.wins[pairs[:, 0], pairs[:, 1]].astype(np.float64)
         return answers
 
@@ -132,6 +136,7 @@ class Simulated:
         self._rng = rng
 
     def answer(self, pairs: np.ndarray) -> np.ndarray:
+        """Draw the answer to each pair; the same again for a pair asked before, if `persistent`."""
         left, right = np.asarray(pairs[:, 0], dtype=np.int64), np.asarray(pairs[:, 1], dtype=np.int64)
         draws = self._luck(left, right) if self.persistent else self._rng.random(len(left))
         return self._decide(left, right, draws).astype(np.float64)

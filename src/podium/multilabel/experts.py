@@ -50,10 +50,12 @@ class Halving:
         self.alive = np.ones(len(self.table), dtype=bool)
 
     def predict(self, x: int) -> int:
+        """Return the majority of the functions that are left."""
         votes = self.table[self.alive, x]
         return int(2 * votes.sum() > len(votes))
 
     def update(self, x: int, value: int) -> None:
+        """Drop the functions that are wrong about `x`; when none is left, take all back."""
         left = self.alive & (self.table[:, x] == value)
         self.alive = left if left.any() else np.ones(len(self.table), dtype=bool)
 

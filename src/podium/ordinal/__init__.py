@@ -5,9 +5,12 @@ from podium.ordinal.cumulative import CumulativeLogit
 from podium.ordinal.labels import read_labels
 from podium.ordinal.losses import accuracy, errors, mae, mistake_bound, neg_mae, surrogate
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal, PRank
+from podium.ordinal.stream import Evaluation, Grader
 
 __all__ = [
     "CumulativeLogit",
+    "Evaluation",
+    "Grader",
     "MedianBaseline",
     "OrdinalPerceptron",
     "PRank",

@@ -87,6 +87,7 @@ class OrdinalPerceptron(OnlineClassifier):
 
     @property
     def intercept_(self) -> Array:
+        """Intercept of each grade, in the units of the data."""
         intercept: Array = self._mean()[:, -1]
         return intercept if self._scale is None else intercept - self.coef_ @ self._scale.origin
 

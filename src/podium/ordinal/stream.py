@@ -150,6 +150,7 @@ class Grader:
 
     @classmethod
     def empty(cls, features: list[str], classifier: PassiveAggressiveOrdinal) -> Grader:
+        """A grader that has learned nothing yet, for `learn`."""
         return cls(list(features), classifier, RunningScale.empty(len(features)))
 
     @classmethod
