@@ -73,6 +73,21 @@ def test_a_learning_curve_is_of_the_chances_of_the_model_itself(options):
         assert curve.with_features[0, 0] == pytest.approx(np.mean(losses), rel=1e-9)
 
 
+def test_a_tie_counts_half_for_both_in_a_learning_curve():
+    data, features, _ = planted(6, n=8, m=100)
+    tie = np.random.default_rng(7).random(100) < 0.4
+    votes = Comparisons.from_arrays(data.left, data.right, tie=tie, items=range(8))
+    curve = learning_curve(votes, features, sizes=(0.8,), splits=1, seed=4)
+    order = np.random.default_rng(4).permutation(100)
+    model = RABF().fit(votes.take(order[:80]), features)
+    loss = 0.0
+    for k in order[80:]:
+        win = model.win_probability(data.left[k], data.right[k])
+        loss -= 0.5 * np.log(win) + 0.5 * np.log(1 - win) if tie[k] else np.log(win)
+    assert 0 < tie[order[80:]].sum() < 20
+    assert curve.with_features[0, 0] == pytest.approx(loss / 20, rel=1e-9)
+
+
 def by_hand(margin, model, options):
     """Chance of a vote with this margin."""
     if options.get("loss") == "squared":

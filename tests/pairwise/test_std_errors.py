@@ -1,0 +1,139 @@
+"""Standard errors against the inverse of a Hessian that no one derived: second differences of the literal objective.
+
+A curvature wrong by a few per cent, a ridge counted twice or a parameter left out of the inverse fails here.
+"""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry
+from podium.kernels.pairwise.bradley_terry import logistic_rows
+
+from helpers import simulate, thin_data
+from reference_uncertainty import centred_inverse
+
+N, M = 5, 160
+
+
+def second_differences(objective, at, step=1e-3):
+    """Hessian by central differences; its error is of the order of step²."""
+    size = len(at)
+    unit = step * np.eye(size)
+    found = np.empty((size, size))
+    for i in range(size):
+        for j in range(i, size):
+            corners = [objective(at + a * unit[i] + b * unit[j]) * a * b for a in (1, -1) for b in (1, -1)]
+            found[i, j] = found[j, i] = sum(corners) / (4 * step**2)
+    return found
+
+
+def sided_votes(seed, covariates=True):
+    """Votes with sides, ties and a covariate, in which nobody is unbeaten."""
+    rng = np.random.default_rng(seed)
+    left, right, _ = simulate(N, M, rng)
+    length = rng.normal(size=M) + 0.3
+    outcome = rng.choice([1, 0, -1], size=M, p=[0.45, 0.2, 0.35]).astype(np.int8)
+    more = {"covariates": length[:, None], "covariate_names": ("length",)} if covariates else {}
+    return Comparisons(range(N), left, right, outcome=outcome, sided=True, **more)
+
+
+def literal_loss(c, scores, effect=0.0, side=0.0, log_nu=None):
+    """−log likelihood, vote by vote."""
+    loss = 0.0
+    length = np.zeros(M) if c.covariates is None else c.covariates[:, 0]
+    for i, j, y, x in zip(c.left, c.right, c.outcome, length, strict=True):
+        margin = scores[i] - scores[j] + effect * x + side
+        if log_nu is None:
+            chance = 1 / (1 + np.exp(-margin))
+            loss -= 0.5 * (1 + y) * np.log(chance) + 0.5 * (1 - y) * np.log(1 - chance)
+        else:
+            shares = np.exp([margin / 2, log_nu, -margin / 2])
+            loss -= np.log(shares[1 - y] / shares.sum())
+    return loss
+
+
+@pytest.mark.parametrize("l2", [0.0, 0.1, 1.0])
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+@pytest.mark.parametrize("side", [False, True])
+@pytest.mark.parametrize("covariates", [False, True])
+def test_bradley_terry(l2, ties, side, covariates):
+    c = sided_votes(1, covariates)
+    model = BradleyTerry(l2=l2, ties=ties, side_effect=side, tol=1e-9).fit(c)
+    names = ["effect"] * covariates + ["side"] * side + ["log_nu"] * (ties == "davidson")
+    values = [*model.coef_] + [model.side_effect_] * side
+    values += [np.log(model.tie_strength_)] if ties == "davidson" else []
+
+    def objective(theta):
+        return literal_loss(c, theta[:N], **dict(zip(names, theta[N:], strict=True))) + l2 * theta[:N] @ theta[:N]
+
+    hessian = second_differences(objective, np.concatenate([model.ranking_.scores, values]))
+    errors = np.sqrt(centred_inverse(hessian, N).diagonal())
+    if l2 == 0:  # scores are known up to a shift, which centring takes away
+        held = hessian + np.pad(np.ones((N, N)), (0, len(values)))
+        errors[N:] = np.sqrt(np.linalg.inv(held).diagonal()[N:])
+    assert_allclose(model.ranking_.with_uncertainty("hessian").std_errors, errors[:N], rtol=2e-4)
+    found = [*model.coef_std_errors_] + [model.side_effect_std_error_] * side
+    assert_allclose(found, errors[N : N + len(found)], rtol=2e-4)
+
+
+@pytest.mark.parametrize("penalties", [(0.1, 0.1), (1.0, 0.1), (0.1, 1.0)])
+@pytest.mark.parametrize("covariates", [False, True])
+def test_rabf(penalties, covariates):
+    c = sided_votes(2, covariates)
+    table = np.random.default_rng(3).normal(size=(N, 2))
+    model = RABF(feature_penalty=penalties[0], residual_penalty=penalties[1], standardize=False, tol=1e-9).fit(c, table)
+
+    def objective(theta):
+        weights, residuals, effect = theta[:2], theta[2 : 2 + N], theta[2 + N :]
+        fit = literal_loss(c, table @ weights + residuals, *effect)
+        return fit + penalties[0] * weights @ weights + penalties[1] * residuals @ residuals
+
+    at = np.concatenate([model.coef_, model.residuals_, model.covariate_coef_])
+    inverse = np.linalg.inv(second_differences(objective, at))
+    to_scores = np.hstack([table, np.eye(N), np.zeros((N, len(at) - N - 2))])
+    centre = np.eye(N) - 1 / N
+    scores = centre @ to_scores @ inverse @ to_scores.T @ centre
+    assert_allclose(model.ranking_.with_uncertainty("hessian").std_errors, np.sqrt(scores.diagonal()), rtol=2e-4)
+    assert_allclose(model.coef_std_errors_, np.sqrt(inverse.diagonal()[:2]), rtol=2e-4)
+    assert_allclose(model.covariate_std_errors_, np.sqrt(inverse.diagonal()[2 + N :]), rtol=2e-4)
+
+
+@pytest.mark.parametrize("l2", [0.1, 1.0])
+def test_crowd(l2):
+    rng = np.random.default_rng(4)
+    winner, loser, _ = simulate(N, 300, rng)
+    judge = rng.integers(0, 3, 300)
+    c = Comparisons.from_arrays(winner, loser, judge=judge, items=range(N))
+    with thin_data():
+        model = CrowdBradleyTerry(l2=l2).fit(c)
+
+    def objective(theta):
+        scores, more = theta[:N], theta[N:]
+        slopes = (1 + more - more.mean())[[c.judges.index(k) for k in judge]]
+        fit = np.log1p(np.exp(-slopes * (scores[winner] - scores[loser]))).sum()
+        return fit + l2 * scores @ scores + 0.5 * more @ more
+
+    at = np.concatenate([model.ranking_.scores, model.reliability_ - 1])
+    hessian = second_differences(objective, at)
+    errors = np.sqrt(centred_inverse(hessian, N).diagonal()[:N])
+    assert_allclose(model.ranking_.with_uncertainty("hessian").std_errors, errors, rtol=2e-4)
+
+
+def test_slope_and_curvature_of_the_kernel_are_differences_of_its_loss():
+    rng = np.random.default_rng(5)
+    margin = np.concatenate([rng.normal(0, 3, 30), [0.0, 40.0, -40.0, 700.0, -700.0]])
+    total = rng.choice([0.5, 1.0, 3.0], len(margin))
+    points = total * rng.choice([0.0, 0.5, 1.0, 0.3], len(margin))
+    slope, curvature = np.empty_like(margin), np.empty_like(margin)
+    logistic_rows(margin, points, total, slope, curvature)
+
+    def loss(row, at):
+        t, p, w = np.longdouble(at), np.longdouble(points[row]), np.longdouble(total[row])
+        return w * np.logaddexp(np.longdouble(0), t) - p * t
+
+    step = 1e-3
+    for row, at in enumerate(margin):
+        below, here, above = (loss(row, np.longdouble(at) + k * step) for k in (-1, 0, 1))
+        assert slope[row] == pytest.approx(float((above - below) / (2 * step)), rel=1e-5, abs=1e-6)
+        assert curvature[row] == pytest.approx(float((above - 2 * here + below) / step**2), rel=1e-5, abs=1e-6)
