@@ -34,7 +34,9 @@ def campaign_votes(content: Content, arguments: dict[str, Any]) -> Comparisons:
     """Its votes that count, for any ranker."""
     from podium.campaign.live import live_comparisons
 
-    typed = [name for name, value in arguments.items() if value not in (None, False, ()) and name != "keep"]
+    typed = [
+        name for name, value in arguments.items() if value not in (None, False, ()) and name not in ("keep", "jobs")
+    ]
     if typed:
         raise InputError(f"{typed[0]} names a column, and a campaign has its own; leave it out")
     return live_comparisons(content)

@@ -11,7 +11,7 @@ import click
 from podium.cli.campaign_files import campaign_in, campaign_votes
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import Columns, column_options, output_options, seed_option, votes_argument
-from podium.cli.output import Output, counted, say, votes_on_items, wrapped
+from podium.cli.output import Output, counted, reading, say, votes_on_items, wrapped
 from podium.text import one_line
 
 __all__ = ["check"]
@@ -60,7 +60,8 @@ def check(
         comparisons = campaign_votes(campaign, columns.arguments())
     else:
         source: Any = list(votes) if len(votes) > 1 else votes[0]
-        comparisons = read_comparisons(source, **columns.arguments(), keep="counts")
+        with reading() as progress:
+            comparisons = read_comparisons(source, **columns.arguments(), keep="counts", progress=progress)
     diagnosis = diagnose(comparisons, replicates=replicates, seed=seed)
     if out.form == "json":
         text = json.dumps(diagnosis.to_dict(), indent=1, ensure_ascii=False)

@@ -11,7 +11,7 @@ from podium.cli.features import Knowledge, knowledge_options, maker, refuse_unus
 from podium.cli.help import GroupedCommand, option
 from podium.cli.messages import worded
 from podium.cli.options import Columns, column_options, output_options, plot_option, seed_option, votes_argument
-from podium.cli.output import Output, counted, say
+from podium.cli.output import Output, counted, reading, say
 from podium.errors import InputError, Option
 from podium.pairwise import METHODS
 from podium.text import fitted
@@ -81,9 +81,10 @@ def compare(
     makers = {name: maker(name, known.treatment if name == "rabf" else {}) for name in chosen}
     arguments = columns.arguments() | ({"covariates": list(known.covariates)} if known.covariates else {})
     source: Any = list(votes) if len(votes) > 1 else votes[0]
-    comparisons = read_comparisons(source, **arguments, keep="rows")
+    with reading() as progress:
+        comparisons = read_comparisons(source, **arguments, keep="rows", progress=progress)
     _refuse_few(comparisons, folds)
-    assessment = assess(comparisons, makers, **features, folds=folds, seed=seed)
+    assessment = assess(comparisons, makers, **features, folds=folds, seed=seed, jobs=columns.jobs or 1)
     frame = assessment.to_frame()
     out.write(frame, lambda: _table(frame, out.room))
     if plot:

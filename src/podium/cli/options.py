@@ -124,6 +124,7 @@ def split_names(ctx: click.Context, parameter: click.Parameter, value: str | Non
 class Columns:
     """The columns of a file of votes, and how it is written; None is recognised, an empty name says: none."""
 
+    jobs: int | None
     input_format: str | None
     delimiter: str | None
     winner: str | None
@@ -147,12 +148,19 @@ class Columns:
         typed["ties"] = typed.pop("tie_count")
         typed = {name: False if value == "" else value for name, value in typed.items()}
         typed |= {"delimiter": self.delimiter, "format": self.input_format}
-        return {name: value for name, value in typed.items() if value is not None}
+        return {name: value for name, value in typed.items() if value is not None} | {"jobs": self.jobs}
 
 
 column_options = gathered(
     "columns",
     Columns,
+    option(
+        "Data",
+        "--jobs",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Work in N processes; results do not depend on it.  [default: 1; as many as cores to read large files]",
+    ),
     option(
         "Data",
         "--input-format",

@@ -28,6 +28,7 @@ __all__ = [
     "counted",
     "counting",
     "leaderboard",
+    "reading",
     "room_of",
     "say",
     "table",
@@ -187,6 +188,36 @@ def _cell(value: Any, digits: int) -> str:
     if value is None:
         return ""
     return number(value, digits) if isinstance(value, float) else str(value)
+
+
+@contextmanager
+def reading() -> Iterator[Callable[[int, int, int], None]]:
+    """How far reading has come (votes, votes a second, bytes, time left), on stderr when that is a terminal.
+
+    Shown from the second second on: most files are read by then.
+    """
+    import time
+
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    words = TextColumn("{task.fields[votes]:,} votes, {task.fields[speed]:,.0f} a second")
+    columns = (TextColumn("reading"), BarColumn(), words, DownloadColumn(), TimeRemainingColumn())
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    task = bar.add_task("reading", total=None, votes=0, speed=0.0)
+    start = time.monotonic()
+
+    def show(votes: int, read: int, total: int) -> None:
+        took = time.monotonic() - start
+        if took > 1 and not bar.live.is_started:
+            bar.start()
+        bar.update(task, completed=read, total=total or None, votes=votes, speed=votes / max(took, 1e-9))
+
+    try:
+        yield show
+    finally:
+        bar.stop()
 
 
 @contextmanager

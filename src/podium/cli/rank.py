@@ -23,7 +23,7 @@ from podium.cli.features import (
 )
 from podium.cli.help import GroupedCommand
 from podium.cli.options import Columns, column_options, output_options, save_option, votes_argument
-from podium.cli.output import Output, leaderboard, say, votes_on_items
+from podium.cli.output import Output, leaderboard, reading, say, votes_on_items
 from podium.cli.show import Intervals, Pictures, Selection, Show, interval_options, picture_options, selection_options
 from podium.errors import InputError, Option, PodiumError
 from podium.pairwise import ranker
@@ -101,7 +101,8 @@ def rank(
     frames: list[pl.DataFrame] = []
     texts: list[Callable[[], str]] = []
     if campaign is None:
-        sets = _read(votes, columns, known.covariates, method, selection.by, intervals.ci, show)
+        sides = bool(fitting.arguments.get("side_effect") or known.covariates or pictures.report)
+        sets = _read(votes, columns, known.covariates, method, selection.by, intervals.ci, show, sides)
     else:
         refused = {"by": selection.by, "covariates": known.covariates}
         sets = {None: campaign_votes(campaign, columns.arguments() | refused)}
@@ -111,7 +112,7 @@ def rank(
             say(one_line(part))
         with _about(part):
             model = make().fit(comparisons, **features)
-            ranking = intervals.applied(model.ranking_)
+            ranking = intervals.applied(model.ranking_, columns.jobs)
             if ranking is not model.ranking_ and ranking.information is not None:
                 model.ranking_ = ranking  # all that follows reads this one model
             frame = _table(ranking, intervals, selection)
@@ -170,8 +171,9 @@ def _read(
     by: str | None,
     ci: str | None,
     show: Show,
+    sides: bool,
 ) -> dict[Any, Comparisons]:
-    """The votes, or those of each part; judges and groups only where they matter, as they multiply the rows."""
+    """The votes, or those of each part; judges, groups and sides only where they matter, as they multiply the rows."""
     from podium.data.files import read_comparisons, read_comparisons_by
 
     cls = ranker(method)
@@ -184,10 +186,12 @@ def _read(
     if covariates:
         arguments["covariates"] = list(covariates)
     arguments["keep"] = "rows" if show.in_order or cls.uses.order else "counts"
+    arguments["fold_sides"] = not sides and arguments["keep"] == "counts"
     source: Any = list(votes) if len(votes) > 1 else votes[0]
-    if by is None:
-        return {None: read_comparisons(source, **arguments)}
-    return read_comparisons_by(source, by, **arguments)
+    with reading() as arguments["progress"]:
+        if by is None:
+            return {None: read_comparisons(source, **arguments)}
+        return read_comparisons_by(source, by, **arguments)
 
 
 def _table(ranking: Ranking, intervals: Intervals, selection: Selection) -> pl.DataFrame:

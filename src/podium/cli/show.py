@@ -41,7 +41,7 @@ class Intervals:
         """The level; None where no intervals are wanted."""
         return None if self.ci == "none" else self.level
 
-    def applied(self, ranking: Ranking) -> Ranking:
+    def applied(self, ranking: Ranking, jobs: int | None = 1) -> Ranking:
         """The ranking with intervals of this kind; an option that would do nothing is refused."""
         idle = ["level", "simultaneous"] if self.ci == "none" or ranking.information is None else []
         for name in idle + ([] if self.ci == "bootstrap" else ["seed"]):
@@ -56,7 +56,7 @@ class Intervals:
                 lacking = f": no column of the votes is known as the {self.ci}; name its column by "
                 raise InputError(Option("ci", self.ci), lacking, Option(self.ci))
             return ranking.with_uncertainty("cluster", cluster=self.ci)
-        return ranking.with_uncertainty(self.ci, seed=self.seed)
+        return ranking.with_uncertainty(self.ci, seed=self.seed, jobs=jobs or 1)
 
 
 interval_options = gathered(

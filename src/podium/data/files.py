@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-Progress = Callable[[tuple[int, int]], None]
+Progress = Callable[[int, int, int], None]  # votes and bytes so far, and the bytes there are
 
 MIN_BYTES_FOR_PROCESSES = 1 << 26  # below, starting processes takes longer than reading
 
@@ -95,7 +95,7 @@ def read_comparisons(
         Processes that read, at most one a file; None for as many as there are cores if the files are large. What is
         read does not depend on it. A script that sets it keeps what it does under `if __name__ == "__main__":`.
     progress : callable, optional
-        Called with (votes, bytes) now and then: how many more were read.
+        Called now and then with the votes and the bytes read so far, and the bytes there are to read.
 
     Examples
     --------
@@ -147,10 +147,24 @@ def _collect(source: Any, format: str | None, jobs: int | None, progress: Progre
         jobs = 1
     with engine_for(jobs, len(sources) if portable else 1) as engine:
         options["dense_bytes"] = DENSE_BYTES // getattr(engine, "n", 1)
-        collector: Collector = engine.sum(_count_file, sources, options, add=Collector.unite, progress=progress)
+        add_up = _adding_up(sources, progress) if progress is not None else None
+        collector: Collector = engine.sum(_count_file, sources, options, add=Collector.unite, progress=add_up)
     if not collector.votes:
         raise InputError(f"{sources[-1].name} has a header and no rows; there is nothing to rank")
     return collector
+
+
+def _adding_up(sources: list[Source], progress: Progress) -> Callable[[tuple[int, int]], None]:
+    """What takes the votes and bytes of each piece and passes on their sums."""
+    votes = read = 0
+    total = sum(one.size for one in sources)
+
+    def add(more: tuple[int, int]) -> None:
+        nonlocal votes, read
+        votes, read = votes + more[0], read + more[1]
+        progress(votes, read, total)
+
+    return add
 
 
 def _count_file(source: Source, options: dict[str, Any]) -> Collector:

@@ -60,7 +60,7 @@ def _write(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
         file.write(b"[" + rows + b"]\n")
 
 
-def _holds(format: str, kind: pl.DataType | type[pl.DataType]) -> bool:
+def _holds(format: str, kind: Any) -> bool:
     """Whether polars writes columns of this kind: asked first, as it would panic rather than say no."""
     import polars as pl
 

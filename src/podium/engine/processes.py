@@ -91,7 +91,11 @@ class Processes(Engine):
     def _run(self, jobs: Iterator[_Job], task: Task, progress: Progress | None) -> Iterator[Any]:
         """Yield the value of every job in order; workers that are busy when the reader leaves are ended."""
         assert not self._busy, "one call at a time: the one before still runs"
-        message = pickle.dumps(task)
+        try:
+            message = pickle.dumps(task)
+        except (pickle.PicklingError, AttributeError, TypeError) as problem:
+            what = f"the work cannot be sent to other processes ({problem}); define its functions in a module, or use "
+            raise InputError(what, Option("jobs", 1)) from problem
         waiting: list[_Job] = []
         done: dict[int, Any] = {}
         asked = 0  # the next value to yield

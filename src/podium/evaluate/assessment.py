@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
 from podium.data.splits import deal
+from podium.engine import engine_for
 from podium.errors import InputError, PodiumError, PodiumWarning
 from podium.pairwise import METHODS, ranker
 from podium.pairwise.base import MIN_CHANCE, Ranker
@@ -96,6 +97,7 @@ def assess(
     id: str | None = None,
     folds: int = 10,
     seed: int = 0,
+    jobs: int | None = 1,
 ) -> Assessment:
     """Fit each method on all folds of the votes but one, and let it predict that one.
 
@@ -108,6 +110,8 @@ def assess(
     folds : int
     seed : int
         Of the deal. Full rankings are dealt whole, counts are split without unrolling them.
+    jobs : int, optional
+        Processes that share the folds; None for as many as there are cores. Results do not depend on it.
 
     Examples
     --------
@@ -125,18 +129,14 @@ def assess(
     scores: dict[str, list[tuple[float, float, float]]] = {name: [] for name in makers}
     told: dict[str, list[tuple[Floats, Floats, Floats]]] = {name: [] for name in makers}
     problems: dict[str, PodiumError] = {}
-    for fold in range(folds):
-        train, test = comparisons.share(whole - hands[:, fold]), comparisons.share(hands[:, fold])
-        for name, make in makers.items():
-            if name in problems:
-                continue
-            try:
-                chance, outcome, weight = _predicted(make(), train, test, about)
-            except PodiumError as problem:
-                problems[name] = problem
-                continue
-            scores[name].append(_measures(chance, outcome, weight))
-            told[name].append((chance, outcome, weight))
+    with engine_for(jobs, folds) as engine:
+        for predictions in engine.map(_fold, hands.T, comparisons, whole, makers, about):
+            for name, prediction in predictions.items():
+                if isinstance(prediction, PodiumError):
+                    problems.setdefault(name, prediction)
+                else:
+                    scores[name].append(_measures(*prediction))
+                    told[name].append(prediction)
     fine = [name for name in makers if name not in problems]
     if not fine:
         name, first = next(iter(problems.items()))
@@ -152,6 +152,24 @@ def assess(
         folds=folds,
         votes=len(comparisons),
     )
+
+
+def _fold(
+    hand: NDArray[np.int64],
+    comparisons: Comparisons,
+    whole: NDArray[np.int64],
+    makers: Mapping[str, Callable[[], Ranker]],
+    about: Mapping[str, Any],
+) -> dict[str, tuple[Floats, Floats, Floats] | PodiumError]:
+    """What each method predicts of the votes in one hand, fitted on all others, or why it does not."""
+    train, test = comparisons.share(whole - hand), comparisons.share(hand)
+    predictions: dict[str, tuple[Floats, Floats, Floats] | PodiumError] = {}
+    for name, make in makers.items():
+        try:
+            predictions[name] = _predicted(make(), train, test, about)
+        except PodiumError as problem:
+            predictions[name] = problem
+    return predictions
 
 
 def calibration(chance: Floats, outcome: Floats, weight: Floats) -> tuple[Floats, Floats, Floats, Floats]:

@@ -239,7 +239,13 @@ class Ranking:
         return tuple(self.items[i] for i in self._best_first() if inside[i])
 
     def with_uncertainty(
-        self, kind: str, *, cluster: str | None = None, replicates: int = 1000, seed: int | None = None
+        self,
+        kind: str,
+        *,
+        cluster: str | None = None,
+        replicates: int = 1000,
+        seed: int | None = None,
+        jobs: int | None = 1,
     ) -> Ranking:
         """Return a ranking with the same scores whose standard errors come from elsewhere.
 
@@ -252,8 +258,8 @@ class Ranking:
             clusters); of one Newton step each where the model has more parameters than the scores.
         cluster : str or None
             "judge", "group" or "ranking"; may be left out when the votes name only one of them.
-        replicates, seed
-            For the bootstrap.
+        replicates, seed, jobs
+            For the bootstrap; `jobs` processes share the refits, and what they find does not depend on how many.
         """
         known = self._require_information()
         cluster = known.require(kind, cluster)
@@ -271,7 +277,9 @@ class Ranking:
             note=self.note,
         )
         if kind == "bootstrap":
-            made._covariance = inference.score_covariance(known, kind, cluster, replicates=replicates, seed=seed)
+            made._covariance = inference.score_covariance(
+                known, kind, cluster, replicates=replicates, seed=seed, jobs=jobs
+            )
         return made
 
     # Tables

@@ -26,6 +26,7 @@ def score_covariance(
     *,
     replicates: int = 1000,
     seed: int | None = None,
+    jobs: int | None = 1,
 ) -> ScoreCovariance:
     """Return the covariance of the mean-centred scores; with more than 5,000 items their variances alone.
 
@@ -40,7 +41,7 @@ def score_covariance(
         """Covariance, or with many items variances."""
         if kind == "bootstrap":
             rng = np.random.default_rng(seed)
-            return _covariance_of(bootstrap(part, replicates=replicates, cluster=cluster, rng=rng))
+            return _covariance_of(bootstrap(part, replicates=replicates, cluster=cluster, rng=rng, jobs=jobs))
         if information.n <= DENSE_LIMIT:
             return covariance(part, kind, cluster)
         if part.n <= DENSE_LIMIT:

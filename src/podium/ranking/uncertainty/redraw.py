@@ -11,8 +11,11 @@ Models with extra parameters take the first step only (a score bootstrap: Kline 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 
+from podium.engine import engine_for
 from podium.errors import InputError
 from podium.kernels.pairwise import bootstrap as kernel
 from podium.ranking.uncertainty.dense import DENSE_LIMIT, inverse_hessian, laplacian
@@ -21,14 +24,20 @@ from podium.ranking.uncertainty.information import Information
 __all__ = ["bootstrap"]
 
 MAX_HELD_DRAWS = 4_000_000  # numbers of one table of draws held at once
+REFITTED = 128  # replicates refitted side by side: the same however many processes share them, and so are the bits
 MAX_CHORD_STEPS = 40  # chord steps before a replicate gets plain Newton
 NORMAL_FROM = 30.0  # mean from which a Poisson draw is made by its normal limit: eight times faster, 5σ from zero
 
 
 def bootstrap(
-    information: Information, *, replicates: int = 1000, cluster: str | None = None, rng: np.random.Generator
+    information: Information,
+    *,
+    replicates: int = 1000,
+    cluster: str | None = None,
+    rng: np.random.Generator,
+    jobs: int | None = 1,
 ) -> np.ndarray:
-    """Return (replicates, n) mean-centred scores, each the optimum for redrawn votes.
+    """Return (replicates, n) mean-centred scores, each the optimum for redrawn votes, found by `jobs` processes.
 
     Examples
     --------
@@ -57,15 +66,22 @@ def bootstrap(
     inverse = inverse_hessian(information, centred=False)
     block = max(1, MAX_HELD_DRAWS // max(1, len(information.vote_gradients()[0])))
     found = np.empty((replicates, information.n))
-    for start in range(0, replicates, block):
-        part = found[start : start + block]
-        draws, size = _draws(information, cluster, len(part), rng)
-        if information.target is not None and information.scores is not None and not information.extras:
-            part[:] = _refits(information, inverse, draws, size)
-        else:
-            part[:] = _first_steps(information, inverse, draws, size)
+
+    def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        for start in range(0, replicates, block):
+            draws, size = _draws(information, cluster, min(block, replicates - start), rng)
+            yield from ((draws[k : k + REFITTED], size) for k in range(0, len(draws), REFITTED))
+
+    with engine_for(jobs, -(-replicates // REFITTED)) as engine:
+        np.concatenate(list(engine.map(_redrawn, parts(), information, inverse)), out=found)
     found -= found.mean(axis=1, keepdims=True)
     return found
+
+
+def _redrawn(part: tuple[np.ndarray, np.ndarray], information: Information, inverse: np.ndarray) -> np.ndarray:
+    """Scores for some of the draws."""
+    refit = information.target is not None and information.scores is not None and not information.extras
+    return (_refits if refit else _first_steps)(information, inverse, *part)
 
 
 def _draws(
