@@ -57,8 +57,8 @@ class Columns:
         typed = {name: getattr(self, name) for name in COLUMNS}
         typed["ties"] = typed.pop("tie_count")
         typed = {name: False if value == "" else value for name, value in typed.items()}
-        typed |= {"delimiter": self.delimiter, "format": self.input_format}
-        return {name: value for name, value in typed.items() if value is not None} | {"jobs": self.jobs}
+        typed |= {"delimiter": self.delimiter, "format": self.input_format, "jobs": self.jobs}
+        return {name: value for name, value in typed.items() if value is not None}
 
 
 column_options = gathered(
