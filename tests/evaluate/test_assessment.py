@@ -11,9 +11,10 @@ from podium import RABF, BradleyTerry, Comparisons, Ranking
 from podium.data.splits import deal
 from podium.errors import InputError
 from podium.evaluate.assessment import assess, calibration, known_methods
-from podium.evaluate.differences import Standing, compare_rankings, holm
+from podium.evaluate.differences import Standing, compare_rankings
 from podium.pairwise import METHODS, ranker
 from podium.pairwise.base import Ranker, logistic
+from podium.ranking.differences import holm
 
 from helpers import simulate, thin_data
 

@@ -193,12 +193,16 @@ def test_rank_intervals_follow_the_definition(case):
             se = np.sqrt(c[i, i] + c[j, j] - 2 * c[i, j])
             best[i] += lower[j] > upper[i] if ends[i] or ends[j] else u[j] - u[i] > z * se
             worst[i] -= upper[j] < lower[i] if ends[i] or ends[j] else u[i] - u[j] > z * se
-    found = rank_intervals(u, s)
+    found = rank_intervals(u, s, method="pairwise")
     assert_allclose(found[0], best)
     assert_allclose(found[1], worst)
-    wide = rank_intervals(u, s, simultaneous=True)
-    assert (wide[0] <= best).all()
-    assert (wide[1] >= worst).all()
+    for method in ("pairwise", "guaranteed"):
+        each = rank_intervals(u, s, method=method)
+        together = rank_intervals(u, s, simultaneous=True, method=method)
+        assert (each[0] <= best).all()
+        assert (each[1] >= worst).all()
+        assert (together[0] <= best).all()
+        assert (together[1] >= worst).all()
 
 
 def test_many_items_compare_marginal_intervals():
@@ -207,7 +211,7 @@ def test_many_items_compare_marginal_intervals():
     open_above = np.arange(40) == 3
     lower, upper = u - 1.959963984540054 * np.sqrt(v), u + 1.959963984540054 * np.sqrt(v)
     upper[3] = np.inf
-    best, worst = rank_intervals(u, ScoreCovariance(variances=v, open_above=open_above))
+    best, worst = rank_intervals(u, ScoreCovariance(variances=v, open_above=open_above), method="pairwise")
     for i in range(40):
         assert best[i] == 1 + np.sum(lower > upper[i])
         assert worst[i] == 40 - np.sum(upper < lower[i])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +13,7 @@ from numpy.typing import NDArray
 from podium.errors import InputError
 from podium.metrics.distances import kendall_tau
 from podium.pairwise.base import Ranker
+from podium.ranking.differences import holm, two_sided
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import ranks as ranks_of
 from podium.ranking.uncertainty import quantile
@@ -181,7 +180,7 @@ def compare_rankings(first: Any, second: Any, reference: Hashable = None) -> Dif
         both = [_errors(side, place, weight, by_mean) for side, place in zip((a, b), rows, strict=True)]
         exact = all(known for _, known in both)
         errors = np.hypot(both[0][0], both[1][0])
-        p_values = _p_values(scores[1] - scores[0], errors)
+        p_values = two_sided(scores[1] - scores[0], errors)
         adjusted = holm(p_values)
     mine, theirs = set(a.items), set(b.items)
     only = tuple(x for x in a.items if x not in theirs), tuple(x for x in b.items if x not in mine)
@@ -258,29 +257,3 @@ def _unlike(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> t
         for name in names
         if one.get(name) != other.get(name)
     )
-
-
-def holm(p_values: Floats) -> Floats:
-    """Return p-values adjusted so that all may be read at once (Holm 1979).
-
-    >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
-    [0.03, 0.06, 0.06]
-    """
-    order = np.argsort(p_values)
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
-
-
-def _p_values(change: Floats, errors: Floats) -> Floats:
-    normal = NormalDist()
-
-    def one(delta: float, error: float) -> float:
-        if not math.isfinite(error):
-            return 1.0
-        if error == 0:
-            return 1.0 if abs(delta) < 1e-12 else 0.0
-        return 2 * normal.cdf(-abs(delta) / error)
-
-    return np.array([one(delta, error) for delta, error in zip(change.tolist(), errors.tolist(), strict=True)])

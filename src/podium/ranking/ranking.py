@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -13,6 +14,7 @@ import podium.ranking.uncertainty as inference
 from podium.data.validation import distinct_labels
 from podium.errors import DataWarning, InputError, Option
 from podium.ranking import leaderboard
+from podium.ranking.differences import difference_frame
 from podium.ranking.ranks import ranks
 from podium.ranking.uncertainty import Information, ScoreCovariance
 from podium.text import aligned, html_table, number
@@ -195,19 +197,29 @@ class Ranking:
             raise InputError(f"kind={kind!r} is not known; use 'confidence' or 'credible'")
         return self.unit * lower, self.unit * upper
 
-    def rank_intervals(self, level: float = 0.95, simultaneous: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    def rank_intervals(
+        self, level: float = 0.95, simultaneous: bool = False, method: str | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Return the best and worst rank each item may have, from 1.
 
-        An item is counted above another when the interval of their difference lies above zero. Each interval holds with
-        probability `level` on its own; with `simultaneous=True` all of them do at once.
+        Each interval holds the item's true rank with probability `level`, that of the best and the last too; with
+        `simultaneous=True` all of them do at once. Items that are truly equal share all their ranks.
+
+        `method="pairwise"` counts an item above another when their difference is clear of zero under the posterior: it
+        needs a penalty from the votes (`l2="auto"`), where simulations show that it holds. `method="guaranteed"` bounds
+        all differences of the item at once by the likelihood (Mogstad, Romano, Shaikh and Wilhelm 2024): wider, with a
+        theorem. None is the first where it can be had, else the second.
         """
-        best, worst = inference.rank_intervals(*self._view(), level, simultaneous)
+        best, worst = inference.rank_intervals(*self._view(method), level, simultaneous, self._rank_method(method))
         if self.posterior is not None:  # errors from elsewhere are about scores that lie elsewhere, too
             best, worst = np.minimum(best, self.ranks), np.maximum(worst, self.ranks)
         return best, worst
 
     def tiers(self, level: float = 0.95) -> list[tuple[Hashable, ...]]:
-        """Return groups of items, best first, that the votes do not tell apart from the first of the group."""
+        """Return groups of items, best first: the first of a group is better than every item of the groups below.
+
+        All these statements are true together with probability `level`.
+        """
         numbers = self.tier_numbers(level)
         groups: list[list[Hashable]] = [[] for _ in range(int(numbers.max(initial=0)))]
         for i in self._best_first():
@@ -216,7 +228,7 @@ class Ranking:
 
     def tier_numbers(self, level: float = 0.95) -> np.ndarray:
         """Return the tier of each item, from 1, aligned with `items`."""
-        return inference.tiers(*self._view(), level)
+        return inference.tiers(*self._view(), level, self._rank_method())
 
     def probability_above(self, one: Hashable, other: Hashable) -> float:
         """Return the confidence that `one` is truly above `other`; not the chance to win a single comparison.
@@ -227,16 +239,54 @@ class Ranking:
         return inference.probability_above(*self._view(), *indices)
 
     def probability_best(self) -> np.ndarray:
-        """Return the confidence that each item is truly first, by simulation; the values sum to one.
+        """Return the probability that each item is truly first, by simulation; the values sum to one.
 
-        Items that only won or only lost have NaN, and the others' values are about being first among themselves.
+        With a penalty from the votes (`l2="auto"`) it is that of the posterior, right on average over data sets whose
+        true scores are about normal; an item that was never compared with the rest is taken for an average one. Without
+        such a penalty it is a confidence by the likelihood, which claims too much when votes are few; items that only
+        won or only lost then have NaN, and the others' values are about being first among themselves.
         """
-        return inference.probability_best(*self._view())
+        scores, covariance = self._view()
+        if self._rank_method() == "pairwise":
+            assert self.posterior is not None, "there is a posterior"
+            covariance = inference.posterior_covariance(dataclasses.replace(self.posterior, groups=None))
+        return inference.probability_best(scores, covariance)
 
     def top_set(self, k: int, level: float = 0.95) -> tuple[Hashable, ...]:
         """Return items, best first, among which all of the true top `k` are with probability at least `level`."""
-        inside = inference.top_set(*self._view(), k, level)
+        inside = inference.top_set(*self._view(), k, level, self._rank_method())
         return tuple(self.items[i] for i in self._best_first() if inside[i])
+
+    def differences(self, level: float = 0.95) -> pl.DataFrame:
+        """Return a frame of the differences between all pairs of items, best first, by the likelihood.
+
+        Columns: item, against, difference, std_error, lower, upper, p_value, p_adjusted (by Holm, so that all rows may
+        be read at once) and significant: with probability `level` no pair of equal items is called so. Up to 5,000
+        items.
+        """
+        covariance = self._known_covariance()
+        if covariance.matrix is None:
+            raise InputError(f"{len(self):,} items have too many pairs for a table of differences; rank fewer items")
+        rows = self._best_first()
+        scores = self._likelihood_scores()
+        ordered = covariance.among(rows)
+        items = [self.items[i] for i in rows]
+        return difference_frame(items, scores[rows], ordered, unit=self.unit, level=level)
+
+    def quasi_variances(self) -> np.ndarray:
+        """Return numbers q, in the scores' unit squared, with q_i + q_j close to the variance of any difference.
+
+        Firth and de Menezes (2004). With them a reader of the table can compare any two items without the covariances:
+        their difference has a standard error of about √(q_i + q_j). Items that only won or only lost have NaN.
+        """
+        covariance = self._known_covariance()
+        if covariance.matrix is None:
+            raise InputError(f"{len(self):,} items have too many pairs for quasi-variances; rank fewer items")
+        ends = covariance.open_ended
+        bounded = np.arange(len(self)) if ends is None else np.flatnonzero(~ends)
+        values = np.full(len(self), np.nan)
+        values[bounded] = self.unit**2 * inference.quasi_variances(covariance.matrix[np.ix_(bounded, bounded)])[0]
+        return values
 
     def with_uncertainty(
         self,
@@ -426,9 +476,16 @@ class Ranking:
             self._posterior_covariance = inference.posterior_covariance(self.posterior)
         return self._posterior_covariance
 
-    def _view(self) -> tuple[np.ndarray, ScoreCovariance]:
+    def _rank_method(self, method: str | None = None) -> str:
+        """The way to rank intervals: that asked for, else the narrower one where there is a posterior."""
+        pairwise = self.posterior is not None and self.uncertainty == "auto"
+        if method == "pairwise" and not pairwise:
+            raise InputError("method='pairwise' needs a posterior: use l2='auto' and its own errors, or 'guaranteed'")
+        return method or ("pairwise" if pairwise else "guaranteed")
+
+    def _view(self, method: str | None = None) -> tuple[np.ndarray, ScoreCovariance]:
         """Scores and covariance that ranks and probabilities are read from: the posterior, unless errors were named."""
-        if self.posterior is not None and self.uncertainty == "auto":
+        if self._rank_method(method) == "pairwise":
             return self._plain_scores(), self._credible()
         return self._likelihood_scores(), self._known_covariance()
 

@@ -25,6 +25,69 @@ def largest_gaps(
             largest[d] = top
 
 
+def largest_own_gaps(
+    draws: cython.const[cython.double][:, ::1],
+    precision: cython.const[cython.double][:, ::1],
+    largest: cython.double[:, ::1],
+) -> None:
+    """Set largest[d, i] = max over j of |draws[d, i] − draws[d, j]|·precision[i, j]."""
+    d: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    n: cython.Py_ssize_t = draws.shape[1]
+    with cython.nogil:
+        for d in range(draws.shape[0]):
+            for i in range(n):
+                here: cython.double = draws[d, i]
+                top: cython.double = 0.0
+                for j in range(n):
+                    gap: cython.double = fabs(here - draws[d, j]) * precision[i, j]
+                    top = gap if gap > top else top
+                largest[d, i] = top
+
+
+def largest_one_sided_gaps(
+    draws: cython.const[cython.double][:, ::1],
+    precision: cython.const[cython.double][:, ::1],
+    largest: cython.double[::1],
+) -> None:
+    """Set largest[d] = max over i, j of (draws[d, i] − draws[d, j])·precision[i, j]; precision 0 leaves i, j out."""
+    d: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    n: cython.Py_ssize_t = draws.shape[1]
+    with cython.nogil:
+        for d in range(draws.shape[0]):
+            top: cython.double = 0.0
+            for i in range(n):
+                here: cython.double = draws[d, i]
+                for j in range(n):
+                    gap: cython.double = (here - draws[d, j]) * precision[i, j]
+                    top = gap if gap > top else top
+            largest[d] = top
+
+
+def largest_flips(
+    draws: cython.const[cython.double][:, ::1],
+    ratio: cython.const[cython.double][:, ::1],
+    largest: cython.double[::1],
+) -> None:
+    """Set largest[d] = max of ratio[i, j] over the pairs i < j with draws[d, i] < draws[d, j], 0 without any."""
+    d: cython.Py_ssize_t
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    n: cython.Py_ssize_t = draws.shape[1]
+    with cython.nogil:
+        for d in range(draws.shape[0]):
+            top: cython.double = 0.0
+            for i in range(n):
+                here: cython.double = draws[d, i]
+                for j in range(i + 1, n):
+                    flip: cython.double = ratio[i, j] if here < draws[d, j] else 0.0
+                    top = flip if flip > top else top
+            largest[d] = top
+
+
 def fill(
     start: cython.const[cython.int][::1],
     column: cython.const[cython.int][::1],

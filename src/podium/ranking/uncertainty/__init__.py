@@ -5,6 +5,7 @@ mean-centred scores, and `rank_intervals`, `tiers`, `probability_above`, `probab
 All in log-odds.
 """
 
+from podium.ranking.uncertainty.chances import probability_above, probability_best
 from podium.ranking.uncertainty.dense import covariance
 from podium.ranking.uncertainty.estimate import (
     MIN_CLUSTERS,
@@ -15,20 +16,15 @@ from podium.ranking.uncertainty.estimate import (
 )
 from podium.ranking.uncertainty.information import KINDS, Information
 from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_covariance
-from podium.ranking.uncertainty.ranks import (
-    ScoreCovariance,
-    probability_above,
-    probability_best,
-    quantile,
-    rank_intervals,
-    tiers,
-    top_set,
-)
+from podium.ranking.uncertainty.quasi import quasi_variances
+from podium.ranking.uncertainty.ranks import RANK_METHODS, rank_intervals, tiers, top_set
 from podium.ranking.uncertainty.redraw import bootstrap
+from podium.ranking.uncertainty.score_covariance import ScoreCovariance, quantile
 
 __all__ = [
     "KINDS",
     "MIN_CLUSTERS",
+    "RANK_METHODS",
     "Information",
     "ScoreCovariance",
     "bootstrap",
@@ -41,6 +37,7 @@ __all__ = [
     "probability_above",
     "probability_best",
     "quantile",
+    "quasi_variances",
     "rank_intervals",
     "score_covariance",
     "tiers",

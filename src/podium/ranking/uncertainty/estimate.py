@@ -10,8 +10,8 @@ from podium.errors import DataWarning
 from podium.ranking.uncertainty.dense import DENSE_LIMIT, covariance, full_covariance
 from podium.ranking.uncertainty.ends import bounded_items, bounded_part, end_rows
 from podium.ranking.uncertainty.information import Information
-from podium.ranking.uncertainty.ranks import ScoreCovariance
 from podium.ranking.uncertainty.redraw import bootstrap
+from podium.ranking.uncertainty.score_covariance import ScoreCovariance
 
 __all__ = ["extra_covariance", "extra_std_errors", "few_clusters", "score_covariance"]
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from podium.ranking.uncertainty.estimate import score_covariance
 from podium.ranking.uncertainty.information import Information
-from podium.ranking.uncertainty.ranks import ScoreCovariance
+from podium.ranking.uncertainty.score_covariance import ScoreCovariance
 
 __all__ = ["mean_chance_margin", "posterior_covariance"]
 
