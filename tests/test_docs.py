@@ -85,3 +85,12 @@ def test_every_page_is_in_the_table_of_contents():
 def test_the_parser_knows_here_documents_and_continued_lines():
     block = "$ cat > a <<EOF\nx\nEOF\n$ echo one \\\n  two\none two\n"
     assert examples(block) == [("cat > a <<EOF\nx\nEOF", ""), ("echo one \\\n  two", "one two")]
+
+
+def test_the_tree_in_contributing_shows_every_room():
+    shown = (ROOT / "CONTRIBUTING.md").read_text().partition("## The house")[2].partition("The contracts are")[0]
+    tree = {word for line in re.findall(r"^    (\S.*)$", shown, flags=re.MULTILINE) for word in line[:14].split()}
+    rooms = {
+        path.stem + "/" * path.is_dir() for path in (ROOT / "src" / "podium").iterdir() if path.name[0] not in "_."
+    }
+    assert tree == rooms - {"py"}, "draw the room in CONTRIBUTING.md"

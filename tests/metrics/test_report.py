@@ -10,10 +10,11 @@ from sklearn.metrics import label_ranking_average_precision_score, ndcg_score
 
 from podium.errors import InputError
 from podium.metrics import ranking_report
+from podium.metrics.names import KINDS, Metric
 
 from reference_metrics import expected_gain, gain_of, loss_of, ranks_by_label, worst_ranks
 
-BINARY = ("prec", "recall", "hit", "ap", "auc", "rr")
+BINARY = [kind for kind in KINDS if Metric(kind).needs_binary("gain")]
 
 
 def split(name):

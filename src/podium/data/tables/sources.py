@@ -219,7 +219,7 @@ def _settle(source: Source, head: bytes) -> Format:
         return guess
     if "json" in named and guess in ("json", "jsonl"):
         return guess  # both endings are used for both
-    if magic != (named if named in ("parquet", "ipc") else None):
+    if magic != (named if named in MAGIC.values() else None):
         what = f"is {TITLES[magic]}" if magic else f"is not {TITLES[named]}"
         if source.format is not None:
             raise InputError(
