@@ -368,3 +368,21 @@ def test_messages_name_the_option_that_helps(tmp_path, capfd, monkeypatch, args,
     code, out, err = call(capfd, *args)
     assert (code, out) == (2, "")
     assert message in err
+
+
+def test_differences_are_those_of_the_ranking_and_corrected_for_all_pairs(capfd, votes):
+    code, out, _ = call(capfd, votes, "--differences", "--format", "json", "--top", "2")
+    assert code == 0
+    (row,) = json.loads(out)
+    ranking = podium.BradleyTerry().fit(podium.read_comparisons(votes)).ranking_
+    expected = ranking.differences()
+    assert len(expected) == 10
+    assert [row["item"], row["against"]] == list(ranking.order[:2])
+    assert row["p_adjusted"] == pytest.approx(expected["p_adjusted"][0], rel=1e-3)
+    assert row["std_error"] == pytest.approx(expected["std_error"][0], rel=1e-3)
+    code, out, _ = call(capfd, votes, "--differences")
+    assert "p_adjusted" in out
+    assert len(out.splitlines()) == 11
+    code, _, err = call(capfd, votes, "--differences", "--ci", "none")
+    assert code == 2
+    assert "--differences is about standard errors" in err

@@ -23,7 +23,7 @@ from podium.cli.features import (
 )
 from podium.cli.help import GroupedCommand
 from podium.cli.options import Columns, column_options, output_options, save_option, votes_argument
-from podium.cli.output import Output, leaderboard, reading, say, votes_on_items
+from podium.cli.output import Output, leaderboard, reading, say, table, votes_on_items
 from podium.cli.show import Intervals, Pictures, Selection, Show, interval_options, picture_options, selection_options
 from podium.errors import InputError, Option, PodiumError
 from podium.pairwise import ranker
@@ -116,7 +116,10 @@ def rank(
             if ranking is not model.ranking_ and ranking.information is not None:
                 model.ranking_ = ranking  # all that follows reads this one model
             frame = _table(ranking, intervals, selection)
-            frame = frame.with_columns(_constant("settings", settings_of(model), len(frame)))
+            if selection.differences:
+                frame = _differences(ranking, intervals, frame["item"])
+            else:
+                frame = frame.with_columns(_constant("settings", settings_of(model), len(frame)))
         if selection.by:
             name = selection.by if selection.by not in frame.columns else f"by {selection.by}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
@@ -139,7 +142,8 @@ def rank(
 
 
 def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None) -> str:
-    text = leaderboard(frame, digits=digits, room=room)
+    pairs = "against" in frame.columns
+    text = table(frame, digits=digits + 2, room=room) if pairs else leaderboard(frame, digits=digits, room=room)
     return text if title is None else f"{one_line(title)}\n{text}"
 
 
@@ -208,6 +212,19 @@ def _table(ranking: Ranking, intervals: Intervals, selection: Selection) -> pl.D
             say(none)
         frame = kept
     return frame.head(selection.top) if selection.top else frame
+
+
+def _differences(ranking: Ranking, intervals: Intervals, shown: pl.Series) -> pl.DataFrame:
+    """Differences between the items shown; p-values are corrected for all pairs, since who is shown is no accident."""
+    import polars as pl
+
+    if intervals.shown_level is None:
+        raise InputError(
+            Option("differences"), " is about standard errors, and there are none; leave ", Option("ci"), " out"
+        )
+    labels = shown.cast(pl.String)
+    frame = ranking.differences(intervals.shown_level)
+    return frame.filter(pl.col("item").is_in(labels.implode()) & pl.col("against").is_in(labels.implode()))
 
 
 def _constant(name: str, value: Any, rows: int) -> pl.Series:

@@ -76,11 +76,12 @@ interval_options = gathered(
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which items are shown, in one ranking or several."""
+    """Which items are shown, in one ranking or several, and whether as a leaderboard or pair by pair."""
 
     top: int | None
     min_votes: float
     by: str | None
+    differences: bool
 
 
 selection_options = gathered(
@@ -91,6 +92,12 @@ selection_options = gathered(
         "Output", "--min-votes", type=NumberRange(0), default=0, help="Leave items with fewer votes out of the table."
     ),
     option("Output", "--by", metavar="COLUMN", help="Make one ranking for each value of COLUMN."),
+    option(
+        "Output",
+        "--differences",
+        is_flag=True,
+        help="Show the difference of every two items, with p-values corrected for all pairs.",
+    ),
 )
 
 
