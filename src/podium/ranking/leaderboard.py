@@ -72,7 +72,7 @@ def remarks(information: Information, asked: Source, used: Source, fixed: str) -
     `asked` is what the user chose, `used` what it came to; `fixed` is what intervals hold fixed, in words.
     """
     kind, cluster = used
-    lines = [f"95 % intervals, {fixed} held fixed ({_way(asked, used)})"]
+    lines = [f"95 % confidence intervals, relative to the {fixed} ({_way(asked, used)})"]
     if cluster is not None and information.cluster_count(cluster) < MIN_CLUSTERS:
         lines.append(few_clusters(information, cluster))
     if kind == "hessian" and asked[0] != "hessian" and not information.counted:
