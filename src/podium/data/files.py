@@ -69,9 +69,10 @@ def read_comparisons(
 
     Parameters
     ----------
-    source : path, glob, folder, list of these, open file, or "-" for standard input
+    source : path, glob, folder, address (URL), list of these, open file, or "-" for standard input
         CSV (any delimiter), JSON Lines, a JSON array, Parquet or Arrow IPC; `.gz` too. A folder is read with all the
-        files below it, `key=value` folders as columns.
+        files below it, `key=value` folders as columns. Parquet and Arrow files are read from any address that polars
+        takes (s3://, gs://, az://, https://, …), all others from http:// and https://.
     winner, loser : str, optional
         Columns of votes without ties.
     left, right : str, optional

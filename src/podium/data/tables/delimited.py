@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_delimited", "sniff_delimiter"]
 
-BLOCK = 1 << 24  # bytes parsed at a time
+BLOCK = 1 << 23  # bytes parsed at a time: with what copies there are, a few dozen megabytes
 LONGEST = 1 << 28  # a row longer than this is an open quote, not a row
 DELIMITERS = ",;\t|"
 BOM = b"\xef\xbb\xbf"

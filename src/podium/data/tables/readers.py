@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from podium.data.tables.delimited import read_delimited
 from podium.data.tables.jsonlines import read_json_array, read_json_lines
-from podium.data.tables.sources import Format, Source, opened
+from podium.data.tables.sources import Format, Source, by_name, opened
 from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -44,6 +44,13 @@ def read_batches(source: Source, choose: Choose, delimiter: str | None = None) -
         return [name for name in chosen if name not in added]
 
     chosen: list[str] = []
+    there = source.format or by_name(source)
+    if source.url is not None and there in ("parquet", "ipc"):  # only the columns and rows wanted travel
+        if delimiter is not None:
+            raise InputError(f"{source.name} is {there}, which has no delimiter; drop ", Option("delimiter"))
+        for frame in _columnar(there, None, source, choose):
+            yield Batch(frame, there, 0)
+        return
     with opened(source) as file:
         if delimiter is not None and file.format != "csv":
             raise InputError(f"{source.name} is {file.format}, which has no delimiter; drop ", Option("delimiter"))
@@ -66,13 +73,17 @@ def _frames(
     return _columnar(format, stream, source, choose)
 
 
-def _columnar(format: Format, stream: IO[bytes], source: Source, choose: Choose) -> Iterator[pl.DataFrame]:
+def _columnar(format: Format, stream: IO[bytes] | None, source: Source, choose: Choose) -> Iterator[pl.DataFrame]:
     """Parquet and Arrow IPC: by path where there is one, so that only the columns and rows at hand are in memory."""
     import polars as pl
 
-    place = source.path if source.path is not None else io.BytesIO(stream.read())
+    place: Any = source.url or source.path
+    if place is None:
+        assert stream is not None, "what has no place is a stream"
+        place = io.BytesIO(stream.read())
+    hive = None if source.url else False  # folders here are ours to read, those elsewhere polars'
     try:
-        frame = pl.scan_parquet(place, hive_partitioning=False) if format == "parquet" else pl.scan_ipc(place)
+        frame = pl.scan_parquet(place, hive_partitioning=hive) if format == "parquet" else pl.scan_ipc(place)
         names = list(frame.collect_schema())
     except (pl.exceptions.PolarsError, OSError) as problem:
         raise _damaged(source, problem) from problem
@@ -80,9 +91,10 @@ def _columnar(format: Format, stream: IO[bytes], source: Source, choose: Choose)
     yield scan.head(0).collect()
     try:
         yield from scan.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming")
-    except pl.exceptions.PolarsError as problem:
+    except (pl.exceptions.PolarsError, OSError) as problem:
         raise _damaged(source, problem) from problem
 
 
 def _damaged(source: Source, problem: Exception) -> InputError:
-    return InputError(f"{source.name} cannot be read: {str(problem).splitlines()[0]}; write it again")
+    way = "check the address" if source.url else "write it again"
+    return InputError(f"{source.name} cannot be read: {str(problem).splitlines()[0]}; {way}")

@@ -9,6 +9,7 @@ import glob
 import gzip
 import io
 import os
+import re
 import sys
 import zlib
 from collections.abc import Iterable, Iterator
@@ -16,10 +17,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, Literal, TypeAlias
+from urllib.parse import urlsplit
 
 from podium.errors import InputError, Option
 
-__all__ = ["Format", "Opened", "Source", "find_sources", "opened", "refuse_twice"]
+__all__ = ["Format", "Opened", "Source", "by_name", "find_sources", "opened", "refuse_twice"]
 
 Format: TypeAlias = Literal["csv", "json", "jsonl", "parquet", "ipc"]
 
@@ -31,6 +33,7 @@ SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".ipc", ".feather"), "ipc"),
 }
+URL = re.compile(r"(?!file:)[a-zA-Z][a-zA-Z0-9+.-]+://")
 PACKED = (".gz", ".zst")
 MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "ipc"}
 TITLES = {"csv": "CSV", "json": "JSON", "jsonl": "JSON Lines", "parquet": "Parquet", "ipc": "Arrow IPC"}
@@ -43,6 +46,7 @@ class Source:
     name: str
     path: Path | None = None
     stream: IO[Any] | None = None
+    url: str | None = None
     format: Format | None = None
     folders: dict[str, str] = field(default_factory=dict)
     hint: tuple[str | Option, ...] = ()  # what to do, beside renaming it, where name and content disagree
@@ -96,7 +100,7 @@ def refuse_twice(sources: Iterable[Source]) -> None:
     seen: set[Any] = set()
     for one in sources:
         facts = None if one.path is None else one.path.stat()
-        key = id(one.stream) if facts is None else (facts.st_dev, facts.st_ino)
+        key = one.url or id(one.stream) if facts is None else (facts.st_dev, facts.st_ino)
         if key in seen:
             raise InputError(f"{one.name} is given twice, and its votes would count double; name it once")
         seen.add(key)
@@ -105,7 +109,9 @@ def refuse_twice(sources: Iterable[Source]) -> None:
 def _find_path(given: str, format: Format | None) -> list[Source]:
     if given == "-":
         return [Source("standard input", stream=sys.stdin, format=format)]
-    path = Path(given)
+    if URL.match(given):
+        return [Source(given, url=given, format=format)]
+    path = Path(given.removeprefix("file://"))
     if path.is_dir():
         return _find_folder(path, format)
     if path.exists():
@@ -129,6 +135,11 @@ def _find_folder(root: Path, format: Format | None) -> list[Source]:
     if not found:
         raise InputError(f"folder {root} holds no data files; expected names that end in {', '.join(SUFFIXES)}")
     return found
+
+
+def by_name(source: Source) -> Format | None:
+    """The format that the name of a file or an address promises."""
+    return _by_name(Path(urlsplit(source.url).path) if source.url else source.path or Path())
 
 
 def _by_name(path: Path) -> Format | None:
@@ -162,10 +173,26 @@ def _bytes(source: Source) -> Iterator[IO[bytes]]:
         with open(source.path, "rb") as file:
             yield file
         return
+    if source.url is not None:
+        with _fetched(source.url) as response:
+            yield io.BufferedReader(_Raw(response), 1 << 20)
+        return
     stream: Any = source.stream
     if stream is sys.stdin:
         stream = getattr(stream, "buffer", stream)
     yield stream if hasattr(stream, "peek") else io.BufferedReader(_Raw(stream), 1 << 20)
+
+
+def _fetched(url: str) -> Any:
+    """The bytes of an address, as they come; polars itself reads columnar files, from wherever it can."""
+    scheme = urlsplit(url).scheme.lower()
+    if scheme not in ("http", "https"):
+        raise InputError(
+            f"{url}: from {scheme}:// only Parquet and Arrow IPC files are read; copy the file, or use http"
+        )
+    from urllib.request import urlopen
+
+    return urlopen(url)
 
 
 class _Raw(io.RawIOBase):
@@ -205,7 +232,7 @@ def _peek(stream: Any, size: int) -> bytes:
 
 def _settle(source: Source, head: bytes) -> Format:
     """The format of unpacked bytes; a name that promises another one is an error."""
-    named = source.format or (_by_name(source.path) if source.path else None)
+    named = source.format or by_name(source)
     magic = next((kind for mark, kind in MAGIC.items() if head.startswith(mark)), None)
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
     guess: Format = magic or ("jsonl" if text[:1] == b"{" else "json" if text[:1] == b"[" else "csv")

@@ -1,0 +1,186 @@
+"""Counting votes in files: podium beside polars' streaming group-by and DuckDB's, each in a process of its own.
+
+    python -m benchmarks.counting                 20 million votes in 16 files; writes results/counting.json (minutes)
+    python -m benchmarks.counting --votes 2e6     smaller
+    python -m benchmarks.counting --growth        how time and memory grow; writes docs/counting.png as well
+
+CPU seconds (of all processes of a way) and the peak of its memory, one thread, start-up and imports left out of the
+time. Every way must find the same number of votes and of distinct (left, right, outcome) cells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ITEMS, JUDGES = 2000, 50
+
+START = """
+import json, resource, sys, time
+def cpu():
+    them = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + them.ru_utime + them.ru_stime
+def done(votes, cells):
+    took = cpu() - begin
+    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+    wall = time.perf_counter() - clock
+    print(json.dumps({"cpu": took, "wall": wall, "megabytes": peak, "votes": int(votes), "cells": int(cells)}))
+source = sys.argv[1]
+"""
+GO = "begin, clock = cpu(), time.perf_counter()\n"
+PODIUM = """
+import polars
+from podium import read_comparisons
+if __name__ == "__main__":
+    begin, clock = cpu(), time.perf_counter()
+    votes = read_comparisons(source, {options})
+    done(len(votes), len(votes.left))
+"""
+POLARS = (
+    "import polars as pl\n"
+    + GO
+    + """
+counts = pl.scan_{format}(source).group_by({columns}).len().collect(engine="streaming")
+done(counts["len"].sum(), len(counts))
+"""
+)
+DUCKDB = (
+    "import duckdb\n"
+    + GO
+    + """
+duckdb.sql("SET threads TO 1")
+counts = duckdb.sql(f'''CREATE TABLE counts AS SELECT {names}, count(*) AS votes FROM '{{source}}' GROUP BY {names}''')
+done(*duckdb.sql("SELECT sum(votes), count(*) FROM counts").fetchall()[0])
+"""
+)
+
+
+def write_files(folder: Path, votes: int, files: int, *, items: int = ITEMS, csv: bool = False) -> None:
+    """Votes with text labels, a tenth of them ties, by 50 judges."""
+    import numpy as np
+    import polars as pl
+
+    rng = np.random.default_rng(0)
+    names = np.array([f"model-{i:04}-instruct" for i in range(items)])
+    strength = rng.normal(size=items)
+    for k in range(files):
+        m = votes // files
+        left = rng.integers(items, size=m)
+        right = (left + 1 + rng.integers(items - 1, size=m)) % items
+        won = rng.random(m) < 1 / (1 + np.exp(strength[right] - strength[left]))
+        outcome = np.where(rng.random(m) < 0.1, "tie", np.where(won, "left", "right"))
+        judge = np.array([f"judge-{j}" for j in range(JUDGES)])[rng.integers(JUDGES, size=m)]
+        frame = pl.DataFrame({"left": names[left], "right": names[right], "outcome": outcome, "judge": judge})
+        frame.write_csv(folder / f"part{k:02}.csv") if csv else frame.write_parquet(folder / f"part{k:02}.parquet")
+
+
+def ways(format: str, judges: bool) -> dict[str, str]:
+    columns = ["left", "right", "outcome"] + (["judge"] if judges else [])
+    judge = "" if judges else "judge=False, "
+    found = {"podium": PODIUM.format(options=f"{judge}jobs=1")}
+    if format == "parquet" and not judges:
+        found["podium, sides folded"] = PODIUM.format(options=f"{judge}jobs=1, fold_sides=True")
+        found["podium, jobs=2"] = PODIUM.format(options=f"{judge}jobs=2")
+    found["polars"] = POLARS.format(format=format, columns=columns)
+    found["duckdb"] = DUCKDB.format(names=", ".join(f'"{name}"' for name in columns))
+    return found
+
+
+def measure(script: str, source: str) -> dict[str, float]:
+    """Run one way in a fresh process."""
+    threads = dict.fromkeys(("POLARS_MAX_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "way.py"
+        path.write_text(START + script)
+        command = [sys.executable, str(path), source]
+        done = subprocess.run(command, env=os.environ | threads, capture_output=True, text=True)
+    if done.returncode:
+        return {"problem": done.stderr.strip().splitlines()[-1]}
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def compare(votes: int, files: int) -> dict[str, dict]:
+    """Every kind of file, every way."""
+    results = {}
+    kinds = {"plain votes": ("parquet", False), "with judges": ("parquet", True), "CSV": ("csv", False)}
+    for kind, (format, judges) in kinds.items():
+        with tempfile.TemporaryDirectory() as folder:
+            write_files(Path(folder), votes, files, csv=format == "csv")
+            print(f"{kind}: {votes:,} votes of {ITEMS:,} items in {files} {format} files")
+            found = {name: measure(script, f"{folder}/*.{format}") for name, script in ways(format, judges).items()}
+        results[kind] = found
+        base = found["polars"]
+        cells = {row["cells"] for name, row in found.items() if "cells" in row and "folded" not in name}
+        assert len(cells) == 1, f"the ways disagree: {found}"
+        for name, row in found.items():
+            if "problem" in row:
+                print(f"  {name:22} {row['problem']}")
+                continue
+            print(
+                f"  {name:22} {row['cpu']:6.2f} s CPU = {row['cpu'] / base['cpu']:.2f} × polars, "
+                f"{row['wall']:6.2f} s on the clock, {row['megabytes']:6,.0f} MB, {row['cells']:,} cells"
+            )
+    return results
+
+
+def growth(largest: int) -> dict[str, list[dict]]:
+    """Time and memory by votes, by items and by files, the other two held."""
+    results: dict[str, list[dict]] = {"votes": [], "items": [], "files": []}
+    plans = [("votes", int(largest * share), 8, ITEMS) for share in (0.05, 0.1, 0.2, 0.5, 1.0)]
+    plans += [("items", largest // 10, 8, items) for items in (100, 300, 1000, 3000, 10_000)]
+    plans += [("files", largest // 10, files, ITEMS) for files in (1, 2, 4, 8, 16, 32)]
+    for what, votes, files, items in plans:
+        with tempfile.TemporaryDirectory() as folder:
+            write_files(Path(folder), votes, files, items=items)
+            row = {"votes": votes, "files": files, "items": items}
+            for name in ("podium", "polars"):
+                row[name] = measure(ways("parquet", False)[name], f"{folder}/*.parquet")
+        results[what].append(row)
+        print(what, {key: value for key, value in row.items() if not isinstance(value, dict)}, end=" ")
+        print({name: (round(row[name]["cpu"], 2), round(row[name]["megabytes"])) for name in ("podium", "polars")})
+    return results
+
+
+def draw(results: dict[str, list[dict]], path: Path) -> None:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(10, 5.5), layout="constrained")
+    axes = figure.subplots(2, 3)
+    for column, (what, rows) in enumerate(results.items()):
+        for line, (measured, unit) in enumerate((("cpu", "CPU seconds"), ("megabytes", "peak memory, MB"))):
+            axis = axes[line, column]
+            for name, style in (("podium", "o-"), ("polars", "s--")):
+                axis.plot([row[what] for row in rows], [row[name][measured] for row in rows], style, label=name)
+            axis.set(xscale="log", ylim=(0, None), xlabel=what if line else "", ylabel="" if column else unit)
+            axis.grid(alpha=0.3)
+    axes[0, 0].legend()
+    figure.savefig(path, dpi=110)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--votes", type=float, default=20e6)
+    parser.add_argument("--files", type=int, default=16)
+    parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--no-save", action="store_true")
+    given = parser.parse_args()
+    path = HERE / "results" / "counting.json"
+    saved = json.loads(path.read_text()) if path.exists() else {}
+    if given.growth:
+        saved["growth"] = growth(int(given.votes))
+        if not given.no_save:
+            draw(saved["growth"], HERE.parent / "docs" / "counting.png")
+    else:
+        saved["side by side"] = compare(int(given.votes), given.files)
+    if not given.no_save:
+        path.write_text(json.dumps(saved, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
