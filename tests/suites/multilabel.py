@@ -7,9 +7,8 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 
-from podium.errors import InputError, PodiumError
+from podium.errors import InputError, NotFittedError, PodiumError
 
 from reference_metrics import loss_of, ranks_by_label
 

@@ -10,11 +10,10 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, KFold
 
 import podium
-from podium.errors import DataWarning, InputError, PodiumWarning
+from podium.errors import DataWarning, InputError, NotFittedError, PodiumWarning
 from podium.ordinal import neg_mae
 
 

@@ -13,6 +13,7 @@ from podium.errors import InputError, Option
 
 __all__ = [
     "MAX_MARGIN",
+    "check_is_fitted",
     "choice_option",
     "code_column",
     "count_column",
@@ -194,6 +195,19 @@ def number_option(
         bound = f" of at least {least:g}" if least is not None else f" above {above:g}" if above is not None else ""
         raise InputError(Option(name, value), f": it must be {kind}{bound}{more}")
     return float(value)
+
+
+def check_is_fitted(estimator: Any, attributes: str | None = None) -> None:
+    """As scikit-learn's, whose error is raised as ours, so that all learners of podium raise one."""
+    from sklearn.exceptions import NotFittedError as Theirs
+    from sklearn.utils import validation
+
+    from podium.errors import NotFittedError
+
+    try:
+        validation.check_is_fitted(estimator, attributes)
+    except Theirs as problem:
+        raise NotFittedError(str(problem)) from None
 
 
 def choice_option(name: str, value: Any, known: Sequence[str]) -> str:

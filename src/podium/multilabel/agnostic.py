@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils.validation import check_is_fitted
 
+from podium.data.validation import check_is_fitted
 from podium.errors import InputError
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric

@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
-from sklearn.utils.validation import check_is_fitted
 
+from podium.data.validation import check_is_fitted
 from podium.errors import InputError, Option
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric, parse

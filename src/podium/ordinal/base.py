@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import validate_data
 
+from podium.data.validation import check_is_fitted
 from podium.errors import DataWarning, InputError, Option
 from podium.ordinal.forms import declared_order, number_of
 from podium.ordinal.labels import Array, read_labels

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
+from podium.data.validation import check_is_fitted
 from podium.errors import InputError
 from podium.kernels.ordinal import perceptron as kernel
 from podium.ordinal.base import OrdinalClassifier

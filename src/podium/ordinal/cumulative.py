@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
+from podium.data.validation import check_is_fitted
 from podium.errors import ConvergenceWarning, InputError, SeparationWarning
 from podium.kernels.ordinal import logit as kernel
 from podium.ordinal.base import ThresholdClassifier

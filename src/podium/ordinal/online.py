@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted
+from sklearn.utils.validation import _check_sample_weight
 
+from podium.data.validation import check_is_fitted
 from podium.errors import InputError, Option
 from podium.ordinal.base import OrdinalClassifier, _checked
 from podium.ordinal.labels import Array, code_of

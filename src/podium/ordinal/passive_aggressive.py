@@ -6,8 +6,8 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
-from sklearn.utils.validation import check_is_fitted
 
+from podium.data.validation import check_is_fitted
 from podium.errors import InputError, Option
 from podium.kernels.ordinal import passes as kernel
 from podium.kernels.ordinal.scale import learn_one as learn_scaled
