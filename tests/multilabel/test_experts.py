@@ -99,7 +99,7 @@ def test_the_way_back_enumerates_what_its_experts_tell_the_ranker():
         ({"horizon": 400, "loss": "sum@3", "beta": 0.9}, r"e\+\d+ experts would be needed .*the limit is 100000"),
         ({"horizon": 4, "loss": "rr"}, "in no family"),
         ({"horizon": 0}, "at least 1"),
-        ({"horizon": 4, "beta": 1.5}, "between 0 and 1"),
+        ({"horizon": 4, "beta": 1.5}, "above 0 and below 1"),
         ({"horizon": 4, "loss": "sum@9"}, "only 4 labels"),
     ],
 )

@@ -96,7 +96,7 @@ def test_model_files_keep_the_stream(tmp_path):
 @pytest.mark.parametrize(
     ("make", "says"),
     [
-        (lambda X, Y: OnlineLabelRanker(mode="bandit").partial_fit(X, Y), "mode='bandit' is unknown"),
+        (lambda X, Y: OnlineLabelRanker(mode="bandit").partial_fit(X, Y), "mode='bandit' is not known"),
         (lambda X, Y: OnlineLabelRanker("ap", "threshold").partial_fit(X, Y), "sum@p or prec@p"),
         (lambda X, Y: OnlineLabelRanker().partial_fit(X, 3 * Y), "relevance 3 is above max_relevance=1"),
         (lambda X, Y: OnlineLabelRanker(mode="hedge", experts=1).partial_fit(X, Y), "at least 2"),
@@ -106,7 +106,7 @@ def test_model_files_keep_the_stream(tmp_path):
             lambda X, Y: AgnosticLabelRanker(LabelRanker(), [lambda x: x]).fit(X, Y),
             r"candidate 1 gives scores of shape",
         ),
-        (lambda X, Y: AgnosticLabelRanker(LabelRanker(), [abs], share=2).fit(X, Y), "between 0 and 1"),
+        (lambda X, Y: AgnosticLabelRanker(LabelRanker(), [abs], share=2).fit(X, Y), "above 0 and below 1"),
     ],
 )
 def test_bad_input_is_named(make, says):

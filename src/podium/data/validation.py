@@ -25,7 +25,9 @@ __all__ = [
     "number_column",
     "number_option",
     "outcome_column",
+    "seed_option",
     "union_of_labels",
+    "whole_option",
 ]
 
 Floats = NDArray[np.float64]
@@ -175,10 +177,11 @@ def number_option(
     *,
     least: float | None = None,
     above: float | None = None,
+    below: float | None = None,
     whole: bool = False,
     more: str = "",
 ) -> float:
-    """An option that must be a finite number, `least` or more or strictly `above`; `more` is said after the bound.
+    """An option that must be a finite number, `least` or more, strictly `above` or `below`; `more` is said at the end.
 
     Examples
     --------
@@ -190,9 +193,11 @@ def number_option(
     """
     fine = isinstance(value, Real) and not isinstance(value, bool) and bool(-LARGEST <= value <= LARGEST)  # type: ignore[operator]
     fine = fine and (least is None or value >= least) and (above is None or value > above)
+    fine = fine and (below is None or value < below)
     if not fine or (whole and value != int(value)):
         kind = "a whole number" if whole else "a finite number"
         bound = f" of at least {least:g}" if least is not None else f" above {above:g}" if above is not None else ""
+        bound += f" and below {below:g}" if below is not None else ""
         raise InputError(Option(name, value), f": it must be {kind}{bound}{more}")
     return float(value)
 
@@ -208,6 +213,16 @@ def check_is_fitted(estimator: Any, attributes: str | None = None) -> None:
         validation.check_is_fitted(estimator, attributes)
     except Theirs as problem:
         raise NotFittedError(str(problem)) from None
+
+
+def whole_option(name: str, value: Any, *, least: int) -> int:
+    """An option that must be a whole number of at least `least`."""
+    return int(number_option(name, value, least=least, whole=True))
+
+
+def seed_option(name: str, value: Any) -> int | None:
+    """A seed: a whole number from 0 up, or None for a new one each time."""
+    return None if value is None else whole_option(name, value, least=0)
 
 
 def choice_option(name: str, value: Any, known: Sequence[str]) -> str:

@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from podium.data.validation import check_is_fitted
+from podium.data.validation import check_is_fitted, number_option, seed_option
 from podium.errors import InputError
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric
-from podium.multilabel import options
 from podium.multilabel.inputs import forget, labels_by_rank, read_features, read_relevance, unchanged_on_error
+from podium.multilabel.options import loss_named
 
 __all__ = ["AgnosticLabelRanker", "binary_relevance"]
 
@@ -108,9 +108,9 @@ class AgnosticLabelRanker(BaseEstimator):
             raise InputError(f"candidates={self.candidates!r}: a list of rankings to compete with is needed")
         if not self.candidates:
             raise InputError("candidates is empty; give at least one ranking to compete with")
-        options.share("share", self.share)
-        options.seed("random_state", self.random_state)
-        return options.loss_named(self.loss)
+        number_option("share", self.share, above=0, below=1)
+        seed_option("random_state", self.random_state)
+        return loss_named(self.loss)
 
     def _relabelled(self, number: int, X: Any, n_labels: int, loss: Metric, rng: np.random.Generator) -> np.ndarray:
         """BinRel of a candidate's ranking of X, at random cut-offs for losses of the sum@p family."""

@@ -18,10 +18,11 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
+from podium.data.validation import number_option, seed_option, whole_option
 from podium.errors import InputError, Option
 from podium.metrics import ranking_loss
 from podium.metrics.names import Metric
-from podium.multilabel import options
+from podium.multilabel.options import loss_named
 
 __all__ = ["ExpertLabelRanker", "ExpertThresholdLearner", "Halving"]
 
@@ -69,8 +70,8 @@ class _Experts:
     """Exponential weights over the tree of guesses."""
 
     def __init__(self, start: Any, guesses: Sequence[Any], horizon: int, beta: float, largest: float, rng: Any) -> None:
-        options.whole("horizon", horizon, least=1)
-        options.share("beta", beta)
+        whole_option("horizon", horizon, least=1)
+        number_option("beta", beta, above=0, below=1)
         self.guessed_rounds = rng.random(horizon) < horizon ** (beta - 1)
         self.size = len(guesses) ** int(self.guessed_rounds.sum())
         if self.size > LIMIT:
@@ -147,10 +148,10 @@ class ExpertLabelRanker:
         top: int = 1,
         seed: int | None = None,
     ) -> None:
-        self.loss = options.loss_named(loss)
-        self.n_labels = options.whole("n_labels", n_labels, least=1)
-        options.whole("top", top, least=1)
-        options.seed("seed", seed)
+        self.loss = loss_named(loss)
+        self.n_labels = whole_option("n_labels", n_labels, least=1)
+        whole_option("top", top, least=1)
+        seed_option("seed", seed)
         if not callable(learner):
             raise InputError(f"learner={learner!r}: a function (i, j) -> online learner is needed")
         p, self.ordered = _family(self.loss, n_labels)
@@ -215,9 +216,9 @@ class ExpertThresholdLearner:
         beta: float = 0.4,
         seed: int | None = None,
     ) -> None:
-        self.n_labels = options.whole("n_labels", n_labels, least=1)
-        self.label, self.cut = options.whole("label", label, least=0), options.whole("cut", cut, least=1)
-        options.seed("seed", seed)
+        self.n_labels = whole_option("n_labels", n_labels, least=1)
+        self.label, self.cut = whole_option("label", label, least=0), whole_option("cut", cut, least=1)
+        seed_option("seed", seed)
         if label >= n_labels or cut > n_labels:
             raise InputError(Option("label", label), f", cut={cut!r}: there are only {n_labels} labels, counted from 0")
         self.rng = np.random.default_rng(seed)

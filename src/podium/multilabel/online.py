@@ -7,11 +7,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from podium.data.validation import check_is_fitted
+from podium.data.validation import check_is_fitted, choice_option, number_option, seed_option, whole_option
 from podium.errors import InputError, Option
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric, parse
-from podium.multilabel import options
 from podium.multilabel.inputs import (
     forget,
     labels_by_rank,
@@ -20,6 +19,7 @@ from podium.multilabel.inputs import (
     read_weights,
     unchanged_on_error,
 )
+from podium.multilabel.options import loss_named
 from podium.multilabel.streaming import Stream
 from podium.multilabel.targets import targets_for
 
@@ -140,14 +140,14 @@ class OnlineLabelRanker(BaseEstimator):
 
     def _check_options(self) -> Metric:
         """Refuse options that mean nothing, or that have changed half-way; returns the loss."""
-        options.choice("mode", self.mode, MODES)
-        options.number_above("rate", self.rate)
-        options.whole("experts", self.experts, least=2)
-        options.number_above("max_relevance", self.max_relevance)
-        options.seed("random_state", self.random_state)
+        choice_option("mode", self.mode, MODES)
+        number_option("rate", self.rate, above=0)
+        whole_option("experts", self.experts, least=2)
+        number_option("max_relevance", self.max_relevance, above=0)
+        seed_option("random_state", self.random_state)
         if getattr(self, "mode_", self.mode) != self.mode:
             raise InputError(f"mode={self.mode!r}: the examples so far were learned with {self.mode_!r}; call fit")
-        loss = options.loss_named(self.loss)
+        loss = loss_named(self.loss)
         if self.mode == "threshold" and loss.kind not in ("sum", "prec"):
             raise InputError(Option("loss", self.loss), ": mode='threshold' ranks for sum@p or prec@p")
         return loss

@@ -7,11 +7,10 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
-from podium.data.validation import check_is_fitted
+from podium.data.validation import check_is_fitted, choice_option, flag_option, number_option, whole_option
 from podium.errors import InputError, Option
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric, parse
-from podium.multilabel import options
 from podium.multilabel.inputs import (
     finite_scores,
     forget,
@@ -22,6 +21,7 @@ from podium.multilabel.inputs import (
     unchanged_on_error,
 )
 from podium.multilabel.linear import design, fit_logistic, squared_gradients
+from podium.multilabel.options import loss_named
 from podium.multilabel.streaming import Stream
 from podium.multilabel.surrogates import SURROGATES, fit_coupled
 from podium.multilabel.targets import Targets, targets_for
@@ -255,15 +255,15 @@ class LabelRanker(BaseEstimator):
             raise InputError(f"scorer={self.scorer!r} is unknown; use 'linear' or an estimator")
         if isinstance(self.scorer, type) or not (isinstance(self.scorer, str) or hasattr(self.scorer, "fit")):
             raise InputError(f"scorer={self.scorer!r} cannot be fitted; use 'linear' or an estimator with its options")
-        options.choice("surrogate", self.surrogate, ("univariate", *SURROGATES))
-        options.number_above("C", self.C)
-        options.flag("standardize", self.standardize)
+        choice_option("surrogate", self.surrogate, ("univariate", *SURROGATES))
+        number_option("C", self.C, above=0)
+        flag_option("standardize", self.standardize)
         if self.max_relevance is not None:
-            options.number_above("max_relevance", self.max_relevance)
-        options.number_above("rate", self.rate)
-        options.number_above("tol", self.tol)
-        options.whole("max_iter", self.max_iter, least=1)
-        return options.loss_named(self.loss)
+            number_option("max_relevance", self.max_relevance, above=0)
+        number_option("rate", self.rate, above=0)
+        number_option("tol", self.tol, above=0)
+        whole_option("max_iter", self.max_iter, least=1)
+        return loss_named(self.loss)
 
     def _fit_linear(self, X: Any, relevance: Any, targets: Targets) -> None:
         centre, size = _measure(X) if self.standardize else (0.0, 1.0)
