@@ -22,8 +22,8 @@ __all__ = ["campaign"]
 
 URL = "http://127.0.0.1:8000"
 NEW = (
-    ("podium campaign new essays.csv --title Essays --question 'Which is clearer?' --judges 12", "with twelve links"),
-    ("podium campaign new pictures/ --title Pictures --question 'Which is sharper?' --top 10", "a folder of files"),
+    ("podium campaign new essays.csv --title Essays --question 'Better?'", "a table of texts"),
+    ("podium campaign new photos/ --title Photos --question 'Sharper?'", "a folder of files"),
 )
 TABLES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
 EXPORT = (

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.output import Output, say, table
+from podium.cli.output import Output, say
 from podium.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,6 +58,6 @@ def show_standing(content: Content, top: int | None, out: Output) -> None:
         raise InputError(f"campaign {content.campaign.slug!r} has no votes that count yet; there is nothing to rank")
     frame = now.to_frame()
     frame = frame.head(top) if top else frame
-    out.write(frame, lambda: table(frame))
+    out.write(frame)
     say(now.words())
     say(f"place_lower to place_upper hold an item's true place with a chance of about {LEVEL:.0%}")

@@ -9,8 +9,9 @@ from typing import Any
 import click
 
 from podium.cli.campaign_files import campaign_in, campaign_votes
+from podium.cli.columns import Columns, column_options
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import Columns, column_options, output_options, seed_option, votes_argument
+from podium.cli.options import output_options, seed_option, votes_argument
 from podium.cli.output import Output, counted, reading, say, votes_on_items, wrapped
 from podium.text import one_line
 

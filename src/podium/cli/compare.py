@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.columns import Columns, column_options
 from podium.cli.features import Knowledge, knowledge_options, maker, refuse_unused, words_without
 from podium.cli.help import GroupedCommand, option
 from podium.cli.messages import worded
-from podium.cli.options import Columns, column_options, output_options, plot_option, seed_option, votes_argument
+from podium.cli.options import output_options, plot_option, seed_option, votes_argument
 from podium.cli.output import Output, counted, reading, say
 from podium.errors import InputError, Option
 from podium.pairwise import METHODS
@@ -86,7 +87,7 @@ def compare(
     _refuse_few(comparisons, folds)
     assessment = assess(comparisons, makers, **features, folds=folds, seed=seed, jobs=columns.jobs or 1)
     frame = assessment.to_frame()
-    out.write(frame, lambda: _table(frame, out.room))
+    out.write(frame, _table(frame, out.room) if out.for_people else None)
     if plot:
         best = frame["method"].head(6).to_list()
         plots.save(plots.calibration({name: assessment.curves[name] for name in best}), plot)

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.columns import Columns, column_options
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import Columns, column_options, level_option, output_options
+from podium.cli.options import level_option, output_options
 from podium.cli.output import Output, counted, say
 from podium.errors import InputError, PodiumWarning
 from podium.text import fitted, number, one_line
@@ -71,7 +72,7 @@ def diff(first: str, second: str, out: Output, columns: Columns, level: float, r
     sides = [side or _ranked(source, named) for side, source in zip(known, sources, strict=True)]
     changes = compare_rankings(sides[0], sides[1], reference)
     frame = changes.to_frame(level)
-    out.write(frame, lambda: _table(frame, out.room))
+    out.write(frame, _table(frame, out.room) if out.for_people else None)
     if os.path.exists(first) and os.path.exists(second) and os.path.samefile(first, second):
         say(f"{first} and {second} are the same file")
     for path, side in zip((first, second), sides, strict=True):

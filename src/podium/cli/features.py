@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.calling import gathered
 from podium.cli.help import option
-from podium.cli.options import Penalty, gathered, id_option, split_names
+from podium.cli.options import Penalty, id_option, split_names
 from podium.errors import InputError, Option
 from podium.pairwise import METHODS, ranker
 from podium.ranking.leaderboard import unit_word

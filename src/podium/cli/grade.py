@@ -10,16 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 import numpy as np
 
+from podium.cli.calling import gathered
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import (
-    gathered,
-    ids_option,
-    model_option,
-    output_options,
-    plot_option,
-    save_option,
-    tables_argument,
-)
+from podium.cli.options import ids_option, model_option, output_options, plot_option, save_option, tables_argument
 from podium.cli.output import Output, counting, say
 from podium.errors import InputError, Option
 

@@ -88,7 +88,7 @@ def metrics(
         notes += [f"{extra} queries of the run not judged, left out"] if extra else []
         say(f"{path}: {', '.join(notes)}")
     frame = _per_query(queries, reports) if per_query else _means(reports)
-    out.write(frame, lambda: _for_people(frame, out.room))
+    out.write(frame, _for_people(frame, out.room) if out.for_people else None)
 
 
 def _for_people(frame: pl.DataFrame, room: int | None) -> str:

@@ -14,6 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.overwriting import refuse_overwriting
 from podium.errors import InputError
 from podium.text import aligned, distinct_room, fitted, number, one_line, printable, shortened, width
 
@@ -107,8 +108,10 @@ class Output:
     path: Path | None
 
     @classmethod
-    def chosen(cls, form: str | None, path: Path | None, offered: Sequence[str], default: str) -> Output:
-        """The form asked for, else the one the suffix of `path` means, else the default."""
+    def chosen(cls, offered: Sequence[str], default: str, style: str | None, output: Path | None) -> Output:
+        """The form asked for, else the one the suffix of the path means, else the default."""
+        refuse_overwriting(click.get_current_context())
+        form, path = style, output
         if path is None:
             return cls(form or default, path)
         suffix = path.suffix.lower()
@@ -129,10 +132,15 @@ class Output:
         """Columns of the terminal that a table may take; None where it goes elsewhere."""
         return room_of(sys.stdout) if self.path is None else None
 
-    def write(self, frame: pl.DataFrame, text: Callable[[], str] | None = None) -> None:
+    @property
+    def for_people(self) -> bool:
+        """Whether a table is to be read by people."""
+        return self.form == "table"
+
+    def write(self, frame: pl.DataFrame, text: str | None = None) -> None:
         """Write `frame` in a machine's form, or for people as `text` says, else as a plain table."""
-        if self.form == "table":
-            self.write_text(table(frame, room=self.room) if text is None else text())
+        if self.for_people:
+            self.write_text(table(frame, room=self.room) if text is None else text)
         else:
             self.write_pieces([frame])
 

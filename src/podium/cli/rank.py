@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from podium.cli.campaign_files import asks_for_a_fit, campaign_in, campaign_votes, show_standing
+from podium.cli.columns import Columns, column_options
 from podium.cli.features import (
     Knowledge,
     RankerOptions,
@@ -22,7 +22,7 @@ from podium.cli.features import (
     words_without,
 )
 from podium.cli.help import GroupedCommand
-from podium.cli.options import Columns, column_options, output_options, save_option, votes_argument
+from podium.cli.options import output_options, save_option, votes_argument
 from podium.cli.output import Output, leaderboard, reading, say, table, votes_on_items
 from podium.cli.show import Intervals, Pictures, Selection, Show, interval_options, picture_options, selection_options
 from podium.errors import InputError, Option, PodiumError
@@ -99,7 +99,7 @@ def rank(
     _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot, "report": pictures.report})
     show = Show(pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"))
     frames: list[pl.DataFrame] = []
-    texts: list[Callable[[], str]] = []
+    texts: list[str] = []
     if campaign is None:
         sides = bool(fitting.arguments.get("side_effect") or known.covariates or pictures.report)
         sets = _read(votes, columns, known.covariates, method, selection.by, intervals.ci, show, sides)
@@ -123,7 +123,8 @@ def rank(
         if selection.by:
             name = selection.by if selection.by not in frame.columns else f"by {selection.by}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
-        texts.append(partial(_shown, frame, 2 if ranking.unit < 10 else 0, part, out.room))
+        if out.for_people:
+            texts.append(_shown(frame, 2 if ranking.unit < 10 else 0, part, out.room))
         frames.append(frame)
         _remark(comparisons, ranking, method, intervals)
         for line in words_without(method, known) + words_about(model, intervals.shown_level):
@@ -138,7 +139,7 @@ def rank(
     if selection.by and all(frame.is_empty() for frame in frames):
         none = f"no part has an item with {selection.min_votes:,.10g} votes; lower "
         raise InputError(none, Option("min_votes"))
-    out.write(pl.concat(frames, how="vertical_relaxed"), lambda: "\n".join(text() for text in texts))
+    out.write(pl.concat(frames, how="vertical_relaxed"), "\n".join(texts))
 
 
 def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None) -> str:

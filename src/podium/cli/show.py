@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.calling import gathered
 from podium.cli.help import option
 from podium.cli.messages import worded
-from podium.cli.options import NumberRange, gathered, is_typed, level_option, plot_option, seed_option
+from podium.cli.options import NumberRange, is_typed, level_option, plot_option, seed_option
 from podium.errors import InputError, Option, PodiumWarning
 
 if TYPE_CHECKING:

@@ -74,7 +74,7 @@ def simulate(
             rows.append(_average(n, noise, noise_level, preset, share, runs, random_share, seed, advance))
     shown = [(preset, *row) for row, (preset, share) in zip(rows, jobs, strict=True) if share is None]
     frame = pl.DataFrame(shown, schema=["preset", *MEASURES], orient="row")
-    out.write(frame, lambda: table(frame, digits=2))
+    out.write(frame, table(frame, digits=2, room=out.room))
     if plot is not None:
         _draw(plot, f"{n} items, {noise} {noise_level:g}", jobs, rows)
         say(f"wrote {plot}")

@@ -20,7 +20,7 @@ from podium.data.tables.outcomes import Outcomes
 from podium.data.tables.rankings import listed_items, pairs_of
 from podium.data.tables.values import as_labels, as_numbers
 from podium.data.validation import MAX_MARGIN
-from podium.errors import DataWarning, InputError, Option
+from podium.errors import DataWarning, InputError, InPython
 
 if TYPE_CHECKING:
     import polars as pl
@@ -90,7 +90,7 @@ class Collector:
             self.merger.merge &= layout.form != "ranking"  # no two are of one cluster
             if layout.covariates and self.merger.fold:
                 raise InputError(
-                    "covariates are of left minus right, so sides cannot be folded; drop ", Option("fold_sides")
+                    "covariates are of left minus right, so sides cannot be folded; drop ", InPython("fold_sides=")
                 )
         refuse_difference(layout, where or "this frame", self.layout, self.place)
         return layout.columns

@@ -1,0 +1,82 @@
+"""The columns of a file of votes, on the command line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from podium.cli.calling import gathered
+from podium.cli.help import option
+
+__all__ = ["Columns", "column_options"]
+
+COLUMNS = {
+    "winner": "Name the column of the winner.",
+    "loser": "Name the column of the loser.",
+    "left": "Name the column of the left (first) item.",
+    "right": "Name the column of the right (second) item.",
+    "outcome": "Name the column of the outcome: 1, 0 or 0.5 for the left item, or the winner's label.",
+    "left_wins": "Name the column that counts the wins of the left item.",
+    "right_wins": "Name the column that counts the wins of the right item.",
+    "tie_count": "Name the column that counts ties.",
+    "margin": "Name the column of the margin, left over right.",
+    "ranking": "Name the column of whole orders, best first.",
+    "weight": "Name the column of the weight of each vote.",
+    "count": "Name the column that says how many equal votes a row stands for.",
+    "judge": "Name the column of the judge.",
+    "group": "Name the column of a group of votes that go together.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of a file of votes, and how it is written; None is recognised, an empty name says: none."""
+
+    jobs: int | None
+    input_format: str | None
+    delimiter: str | None
+    winner: str | None
+    loser: str | None
+    left: str | None
+    right: str | None
+    outcome: str | None
+    left_wins: str | None
+    right_wins: str | None
+    tie_count: str | None
+    margin: str | None
+    ranking: str | None
+    weight: str | None
+    count: str | None
+    judge: str | None
+    group: str | None
+
+    def arguments(self) -> dict[str, Any]:
+        """What was typed, as `read_comparisons` takes it."""
+        typed = {name: getattr(self, name) for name in COLUMNS}
+        typed["ties"] = typed.pop("tie_count")
+        typed = {name: False if value == "" else value for name, value in typed.items()}
+        typed |= {"delimiter": self.delimiter, "format": self.input_format, "jobs": self.jobs}
+        return {name: value for name, value in typed.items() if value is not None}
+
+
+column_options = gathered(
+    "columns",
+    Columns,
+    option(
+        "Data",
+        "--jobs",
+        type=click.IntRange(1),
+        metavar="N",
+        help="Work in N processes; results do not depend on it.  [default: 1; as many as cores to read large files]",
+    ),
+    option(
+        "Data",
+        "--input-format",
+        type=click.Choice(["csv", "parquet", "jsonl", "json", "ipc"]),
+        help="Read the files in this format, where their names do not tell.",
+    ),
+    option("Data", "--delimiter", metavar="CHAR", help="Separate the cells of a CSV file by this character."),
+    *(option("Data", f"--{name.replace('_', '-')}", metavar="COLUMN", help=words) for name, words in COLUMNS.items()),
+)
