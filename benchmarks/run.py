@@ -33,6 +33,7 @@ TITLES = {
     "ordinal": "Grades",
     "pairwise": "Votes",
     "rabf": "Votes with features, judges, covariates",
+    "store": "Campaigns",
 }
 
 HEAD = """# Benchmarks

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Self, TypeVar
 
-from sqlalchemy import Connection, Engine, inspect, select
+from sqlalchemy import Engine, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from podium._version import __version__
@@ -82,14 +82,7 @@ class Store(abc.ABC):
 
         Give 0 where the campaign is yet to be made.
         """
-
-        def work(connection: Connection) -> T:
-            writer = Writer(connection)
-            if campaign:
-                writer.lock(campaign)
-            return job(writer)
-
-        return self._committer.submit(campaign, work)
+        return self._committer.submit(campaign, job)
 
     def write(self, campaign: int, job: Callable[[Writer], T]) -> T:
         """Run `job` in a transaction, and return once that is on disk."""

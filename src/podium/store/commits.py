@@ -14,10 +14,11 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlalchemy import Connection, Engine
+from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from podium.errors import PodiumError, UnavailableError
+from podium.store.rows import Writer
 
 __all__ = ["Committer", "Job"]
 
@@ -26,10 +27,10 @@ MOST = 256  # jobs of one commit
 
 @dataclass(slots=True)
 class Job:
-    """Something to write for a campaign, and where its result goes."""
+    """Something to write for a campaign (0 where it is yet to be made), and where its result goes."""
 
     campaign: int
-    work: Callable[[Connection], Any]
+    work: Callable[[Writer], Any]
     result: Future[Any] = field(default_factory=Future)
 
 
@@ -46,7 +47,7 @@ class Committer:
         self._thread = threading.Thread(target=self._run, name="podium-writer", daemon=True)
         self._thread.start()
 
-    def submit(self, campaign: int, work: Callable[[Connection], Any]) -> Future[Any]:
+    def submit(self, campaign: int, work: Callable[[Writer], Any]) -> Future[Any]:
         """Queue a job; its future has the result once that is on disk."""
         job = Job(campaign, work)
         with self._door:
@@ -83,7 +84,9 @@ class Committer:
         """One transaction for all; results are handed out after it."""
         try:
             with self.engine.connect() as connection, connection.begin():
-                outcomes = [(job, *_apart(connection, job)) for job in batch]
+                writer = Writer(connection)
+                outcomes = [(job, *_apart(writer, job)) for job in batch]
+                writer.flush()
         except BaseException as problem:
             failure = self.words(problem) if isinstance(problem, SQLAlchemyError) else problem
             for job in batch:
@@ -97,15 +100,21 @@ class Committer:
                 job.result.set_exception(self.words(refusal) if isinstance(refusal, SQLAlchemyError) else refusal)
 
 
-def _apart(connection: Connection, job: Job) -> tuple[Any, BaseException | None]:
+def _apart(writer: Writer, job: Job) -> tuple[Any, BaseException | None]:
     """Run a job so that its refusal takes back what it wrote and nothing else.
 
     A database that fails (a full disk, a lost connection) may have rolled back everything by itself: that error goes
     up, and with it the whole commit.
     """
-    connection.exec_driver_sql("SAVEPOINT job")
+    if job.campaign:
+        try:
+            writer.lock(job.campaign)
+        except PodiumError as problem:
+            return None, problem
+    before = writer.state
+    writer.raw("SAVEPOINT job")
     try:
-        value = job.work(connection)
+        value = job.work(writer)
     except DBAPIError as problem:
         if not isinstance(problem, IntegrityError):
             raise
@@ -113,8 +122,9 @@ def _apart(connection: Connection, job: Job) -> tuple[Any, BaseException | None]
     except Exception as problem:
         refusal = problem
     else:
-        connection.exec_driver_sql("RELEASE SAVEPOINT job")
+        writer.raw("RELEASE SAVEPOINT job")
         return value, None
-    connection.exec_driver_sql("ROLLBACK TO SAVEPOINT job")
-    connection.exec_driver_sql("RELEASE SAVEPOINT job")
+    writer.raw("ROLLBACK TO SAVEPOINT job")
+    writer.raw("RELEASE SAVEPOINT job")
+    writer.state = before
     return None, refusal

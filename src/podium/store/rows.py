@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, case, delete, exists, func, or_, select, text, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, exists, func, or_, select, text, update
 
 from podium.errors import RefusedError
 from podium.store import codec
@@ -30,6 +30,8 @@ JUDGE = select(*_columns(judge, Judge))
 QUESTION = select(*_columns(question, Question))
 VOTE = select(*_columns(vote, Vote))
 EVENT = select(*_columns(events, Event))
+LOCK = CAMPAIGN.where(campaigns.c.id == bindparam("id")).with_for_update()
+ADD_VOTE = vote.insert()
 UNDO = vote.alias("undo")
 NOT_UNDONE = ~exists().where(UNDO.c.campaign == vote.c.campaign, UNDO.c.undoes == vote.c.seq)
 BEGUN = and_(
@@ -263,36 +265,63 @@ class Writer(Reader):
 
     def __init__(self, connection: Connection) -> None:
         super().__init__(connection)
-        self._locked: Campaign | None = None
+        # The campaign as it is now, and the columns of it that the database is still to be told.
+        self.state: tuple[Campaign | None, frozenset[str]] = (None, frozenset())
+
+    def raw(self, statement: str) -> None:
+        """A statement straight to the driver."""
+        cursor = self.connection.connection.cursor()
+        cursor.execute(statement)
+        cursor.close()
 
     def lock(self, campaign: int) -> Campaign:
         """Wait for the campaign, and have it for the rest of the transaction."""
-        row = self._first(CAMPAIGN.where(campaigns.c.id == campaign).with_for_update())
+        if self.state[0] is not None and self.state[0].id == campaign:
+            return self.state[0]
+        self.flush()
+        row = self.connection.execute(LOCK, {"id": campaign}).first()
         if row is None:
             raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")
-        self._locked = Campaign(*row)
-        return self._locked
+        self.state = (Campaign(*row), frozenset())
+        return self.locked
 
     @property
     def locked(self) -> Campaign:
         """The campaign of this transaction, as it is now."""
-        assert self._locked is not None, "write(campaign, …) locks it"
-        return self._locked
+        assert self.state[0] is not None, "write(campaign, …) locks it"
+        return self.state[0]
+
+    def campaign(self, campaign: int) -> Campaign:
+        """One campaign by its number, with what this transaction has changed."""
+        return self.locked if self.state[0] is not None and self.locked.id == campaign else super().campaign(campaign)
+
+    def campaigns(self) -> list[Campaign]:
+        """All campaigns, oldest first."""
+        self.flush()
+        return super().campaigns()
 
     def change(self, **values: Any) -> Campaign:
-        """Change columns of the campaign."""
-        self.connection.execute(update(campaigns).where(campaigns.c.id == self.locked.id).values(**values))
-        self._locked = replace(self.locked, **values)
-        return self._locked
+        """Change columns of the campaign; they are written once, at the end of the transaction."""
+        self.state = (replace(self.locked, **values), self.state[1] | set(values))
+        return self.locked
+
+    def flush(self) -> None:
+        """Write what was changed of the campaign."""
+        campaign, names = self.state
+        if campaign is not None and names:
+            values = {name: getattr(campaign, name) for name in names}
+            self.connection.execute(update(campaigns).where(campaigns.c.id == campaign.id).values(**values))
+            self.state = (campaign, frozenset())
 
     def add_campaign(self, new: Campaign) -> Campaign:
         """Add a campaign; it is the one of this transaction from here on."""
+        self.flush()
         values = asdict(new)
         del values["id"]
         key = self.connection.execute(campaigns.insert().values(**values)).inserted_primary_key
         assert key is not None
-        self._locked = replace(new, id=int(key[0]))
-        return self._locked
+        self.state = (replace(new, id=int(key[0])), frozenset())
+        return self.locked
 
     def add_items(self, new: Sequence[Item]) -> None:
         """Add items; their codes follow those there are."""
@@ -336,7 +365,8 @@ class Writer(Reader):
         numbered = [replace(each, seq=first + k) for k, each in enumerate(new)]
         if numbered:
             self.change(last_vote=numbered[-1].seq)
-            self.connection.execute(vote.insert(), [_vote_row(each, self.locked.id) for each in numbered])
+            rows = [_vote_row(each, self.locked.id) for each in numbered]
+            self.connection.execute(ADD_VOTE, rows[0] if len(rows) == 1 else rows)
         return numbered
 
     def append_event(self, new: Event) -> Event:
