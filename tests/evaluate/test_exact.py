@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from papers import check_level
-from podium import Comparisons
+from podium import BradleyTerry, Comparisons
 from podium.evaluate.diagnosis import diagnose
 from podium.evaluate.diagnosis.exact import ExactRedraws
-from podium.evaluate.diagnosis.table import Table
+from podium.evaluate.diagnosis.misfit import Fit
+from podium.evaluate.diagnosis.table import Model, Table
 
 from helpers import thin_data
 
@@ -113,3 +114,14 @@ def test_votes_that_could_not_have_gone_otherwise_are_too_few_to_tell():
         [("a", "b"), ("b", "c"), ("c", "a")] * 10 + [("b", "a"), ("c", "b"), ("a", "c")] * 10
     )
     assert diagnose(often, replicates=99, influence=False).cyclic.enough
+
+
+def test_very_many_votes_are_drawn_from_the_scores_and_ring_no_more_often(monkeypatch):
+    monkeypatch.setattr("podium.evaluate.diagnosis.misfit.MAX_EXACT_VOTES", 100)
+    fits = []
+    for per_item in (100, 300):
+        votes = check_level.draw("honest", 6, per_item, np.random.default_rng(1))
+        fits.append(Fit(Table.of(votes), Model.of(BradleyTerry(l2=1e-3).fit(votes))))
+    assert [fit.exact for fit in fits] == [True, False]
+    shares = check_level.study("honest", 6, 300, 40, seed=3, replicates=39)
+    assert shares[:3].max() <= 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / 40)

@@ -2,8 +2,8 @@
 
 The model is that of the leaderboard: its ties, side effect, covariates and penalty. What chance alone gives is found
 by redrawing the votes. Counted votes are redrawn with everybody's wins kept, which makes the p-values exact from the
-first vote on (`exact`). Votes with weights or covariates are drawn from scores that few votes pull together
-(`l2="auto"`), and the model is fitted again to each redraw (a parametric bootstrap).
+first vote on (`exact`). Votes with weights or covariates, and very many votes, are drawn from scores that few votes
+pull together (`l2="auto"`), and the model is fitted again to each redraw (a parametric bootstrap).
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def diagnose(
     if getattr(expected, "sd_", None) is not None:  # scores pulled together expect less of the good than they did
         expected = quietly(BradleyTerry(l2=LIKELIHOOD, ties=expected.ties, side_effect=expected.side_effect), votes)
     fit = Fit(Table.of(votes, expected.side_effect), Model.of(expected))
-    tests = fit.tests(replicates, rng, None if fit.table.countable else _shrunken(expected, votes))
+    tests = fit.tests(replicates, rng, None if fit.exact else _shrunken(expected, votes))
     ranking = model.ranking_
     refit = refitting(model, ranking.items, features, id)
     named = np.array([shown is None or item in shown for item in ranking.items])

@@ -25,7 +25,7 @@ __all__ = ["ExactRedraws"]
 
 MIN_MOVES = 100
 MOVES_PER_VOTE = 4
-MAX_STEPS = 400_000_000  # of all walks together; beyond, each redraw is made with fewer moves
+MAX_STEPS = 30_000_000  # of all walks together; beyond, each redraw is made with fewer moves
 RANDOM_BLOCK = 1 << 16  # random numbers drawn at once
 
 

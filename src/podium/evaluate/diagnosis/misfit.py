@@ -22,6 +22,8 @@ __all__ = ["SIGNIFICANCE", "Fit", "Test"]
 Floats = NDArray[np.float64]
 
 SIGNIFICANCE = 0.05  # a p-value below is a concern
+MAX_EXACT_VOTES = 100_000
+MIN_BOOTSTRAP_VOTES = 200  # an item, from which on drawing from the fitted scores keeps the level
 MIN_CHANGES = 10  # moves of a redraw that must change the votes, or it is too much like them to tell anything
 
 
@@ -70,6 +72,16 @@ class Fit:
         self.won = self._won(table)
         self.residual = (self.won - self.expected) / self.std_error
 
+    @property
+    def exact(self) -> bool:
+        """Whether redraws keep everybody's wins: votes are counted, without covariates, and not so very many.
+
+        With many votes an item a parametric bootstrap is as good, and the quicker one.
+        """
+        votes = float(self.votes.sum())
+        few = votes <= MAX_EXACT_VOTES or 2 * votes < MIN_BOOTSTRAP_VOTES * self.table.n
+        return self.table.countable and few
+
     def _won(self, table: Table) -> Floats:
         """Points of the first item of each pair."""
         return self.table.by_pair(table.points, table.total - table.points)
@@ -85,12 +97,12 @@ class Fit:
     def tests(self, replicates: int, rng: np.random.Generator, chances: Model | None = None) -> tuple[Test, Test, Test]:
         """Each measure against the same measure of redrawn votes: largest residual, dispersion, cycles.
 
-        Redraws keep everybody's wins where votes are counted and have no covariates: the tests are then exact. Else
-        votes are drawn from the model `chances` (this one unless given) and the model is fitted again to each redraw.
+        Where the tests are `exact`, redraws keep everybody's wins. Else votes are drawn from the model `chances` (this
+        one unless given) and the model is fitted again to each redraw.
         """
         measured = np.array(self.measures())
         freely = True  # whether redraws differ enough from the votes
-        if self.table.countable:
+        if self.exact:
             redraws = ExactRedraws(self.table, keep_sides=self.table.design is not None)
             drawn = np.array([self.measures(table) for table in redraws.draw(replicates, rng)])
             freely = redraws.moved >= MIN_CHANGES * redraws.redraws
