@@ -1,5 +1,7 @@
 """What a question buys: our presets beside other ways to choose pairs, at the same number of distinct questions.
 
+    python -m benchmarks.active grid                        every noise model × size × questions on both yardsticks,
+                                                            one table; with --picture FILE also one picture
     python -m benchmarks.active figures                     the table of the documentation, on held-out seeds
     python -m benchmarks.active rivals [--n N] [--seeds S]  against uniform + Bradley-Terry, sorts, TrueSkill- and
                                                             Crowd-BT-driven questions, ASAP
@@ -21,6 +23,7 @@ from itertools import product
 
 import numpy as np
 
+from benchmarks.asking import grid
 from benchmarks.harness import Data, Scenario, Way
 from benchmarks.peers import asap, corankco, crowd_bt, linear_ordering, sorts, trueskill_driven, uniform_bradley_terry
 from podium.active import kemeny, rank_with
@@ -73,10 +76,10 @@ def figures(seeds: int = 5) -> None:
             judge = Simulated(n, model, level, seed=seed)
             start, put = time.process_time(), _Clock(judge)
             ranker = ours(put, q * n, seed, preset)
-            order = np.array(ranker.ranking_.order)
+            order = np.array(ranker.order("answers"))
             cpu.append(time.process_time() - start - put.seconds)
-            assert ranker.interview.asked <= q * n
-            rounds.append(ranker.interview.rounds)
+            assert ranker.answered <= q * n
+            rounds.append(ranker.rounds)
             ratios.append(judge.cost(order) / best_known(judge))
         took = min(cpu)
         line = f"{n},{model},{level},{q},{preset},{np.mean(ratios):.4f},{max(ratios):.4f},{max(rounds)},{took:.2f}"
@@ -122,7 +125,7 @@ def rivals(seeds: int = 8, sizes: tuple[int, ...] = (100,)) -> None:
                     judge = Simulated(n, model, level, seed=seed)
                     best.setdefault(seed, best_known(judge))
                     order, asked = way(judge, 15 * n, seed)
-                    mine = ours(judge, asked, seed, share=0.0).ranking_.order
+                    mine = ours(judge, asked, seed, share=0.0).order("answers")
                     rows.append((asked / n, judge.cost(order) / best[seed], judge.cost(np.array(mine)) / best[seed]))
                 q, theirs, our = np.mean(rows, axis=0)
                 worst = max(row[2] / row[1] for row in rows)
@@ -144,7 +147,7 @@ def features(seeds: int = 5, n: int = 400) -> None:
             tables = {"none": None, "informative": telling, "useless": rng.normal(size=(n, 4))}
             for name, table in tables.items():
                 found = rank_with(judge, range(n), budget=q * n, seed=seed, features=table)
-                columns[name].append(judge.cost(np.array(found.ranking_.order)) / judge.cost(judge.order))
+                columns[name].append(judge.cost(np.array(found.order("answers"))) / judge.cost(judge.order))
         means = ",".join(f"{np.mean(values):.4f}" for values in columns.values())
         print(f"{model},{level},{q},{means}", flush=True)
 
@@ -199,7 +202,7 @@ def large(n: int = 100_000, q: int = 36) -> None:
     put = _Clock(judge)
     start = time.process_time()
     ranker = ours(put, q * n, HELD_OUT)
-    place = np.argsort(np.array(ranker.ranking_.order))
+    place = np.argsort(np.array(ranker.order("answers")))
     took = time.process_time() - start - put.seconds
     pairs = np.random.default_rng(0).integers(0, n, size=(4_000_000, 2))
     pairs = pairs[pairs[:, 0] != pairs[:, 1]]
@@ -207,20 +210,26 @@ def large(n: int = 100_000, q: int = 36) -> None:
     mine, hidden = (np.mean((p[pairs[:, 0]] < p[pairs[:, 1]]) != said) for p in (place, judge.place))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print("n,questions_per_item,rounds,cpu_seconds,us_per_question,cost_over_hidden,peak_megabytes")
-    line = f"{n},{q},{ranker.interview.rounds},{took:.1f},{took / (q * n) * 1e6:.1f}"
+    line = f"{n},{q},{ranker.rounds},{took:.1f},{took / (q * n) * 1e6:.1f}"
     print(f"{line},{mine / hidden:.4f},{memory:.0f}")
 
 
 def main() -> None:
     """Read the command and its options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["figures", "rivals", "features", "kemeny", "large"], nargs="?")
-    parser.add_argument("--n", type=int, nargs="+", default=[100], help="numbers of items, for rivals")
-    parser.add_argument("--seeds", type=int, help="held-out seeds, for figures, rivals and features")
+    parser.add_argument("command", choices=["grid", "figures", "rivals", "features", "kemeny", "large"], nargs="?")
+    parser.add_argument("--n", type=int, nargs="+", help="numbers of items, for grid and rivals")
+    parser.add_argument("--q", type=int, nargs="+", help="questions an item, for grid")
+    parser.add_argument("--picture", help="where the picture of grid goes")
+    parser.add_argument("--seeds", type=int, help="held-out seeds, for grid, figures, rivals and features")
     options = parser.parse_args()
     seeds = {} if options.seeds is None else {"seeds": options.seeds}
-    if options.command == "rivals":
-        rivals(sizes=tuple(options.n), **seeds)
+    if options.command == "grid":
+        sizes = {} if options.n is None else {"sizes": tuple(options.n)}
+        questions = {} if options.q is None else {"questions": tuple(options.q)}
+        grid(**sizes, **questions, **seeds, picture=options.picture)
+    elif options.command == "rivals":
+        rivals(sizes=tuple(options.n or [100]), **seeds)
     elif options.command == "features":
         features(**seeds)
     elif options.command == "kemeny":
@@ -242,7 +251,7 @@ def _interview(n: int, model: str, level: float, q: int):
 
 
 def _ask(data: Data):
-    return lambda: np.array(ours(data["judge"], data["questions"], HELD_OUT).ranking_.order, dtype=np.float64)
+    return lambda: np.array(ours(data["judge"], data["questions"], HELD_OUT).order("answers"), dtype=np.float64)
 
 
 def _rival(rank):

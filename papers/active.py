@@ -13,7 +13,6 @@ svm3 : SVM3 against SVM2 on data with features (Theorem 4.2)
 
 from __future__ import annotations
 
-import copy
 import json
 import sys
 from functools import partial
@@ -22,8 +21,8 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.peers import sorts, uniform_bradley_terry
+from benchmarks.peers.uniform_bradley_terry import random_pairs
 from podium.active import PaperOptions, rank_with
-from podium.active.bisect import random_pairs
 from podium.active.interview import Interview
 from podium.active.oracles import Simulated
 from podium.active.order import SparseWins, iterated_search, mfast_cost
@@ -65,9 +64,9 @@ def questions_and_cost(sizes, levels, seeds):
                 note("QuickSort", sort.order, sort.asked)
                 for preset in ("quick", "standard", "thorough", "paper"):
                     found = rank_with(judge, range(n), preset=preset, seed=seed, random_share=0.0)
-                    note(preset, found.ranking_.order, found.interview.asked)
+                    note(preset, found.order("answers"), found.answered)
                     if preset == "standard":
-                        pairs = random_pairs(n, found.interview.asked, np.random.default_rng(seed))
+                        pairs = random_pairs(n, found.answered, np.random.default_rng(seed))
                         table = SparseWins(n, pairs[:, 0], pairs[:, 1], 2 * judge.answer(pairs) - 1)
                         wins_seen = np.bincount(pairs[:, 0], judge.answer(pairs), n)
                         wins_seen += np.bincount(pairs[:, 1], 1 - judge.answer(pairs), n)
@@ -129,7 +128,7 @@ def curves(n, budgets, seeds):
 
 def _ours(judge, seed, **options):
     found = rank_with(judge, range(judge.n), seed=seed, **options)
-    return np.array(found.ranking_.order), found.interview.asked
+    return np.array(found.order("answers")), found.answered
 
 
 NOISE = (("flips", 0.1), ("flips", 0.2), ("bradley-terry", 0.01), ("chaos", 0.02))
@@ -164,9 +163,11 @@ def decomposition(sizes, noise=NOISE, epsilon=0.5):
 
 def _decomposed(ranker, judge, wins, options):
     """One decomposition on top of a finished interview, in numbers."""
-    n, order = judge.n, np.array(ranker.ranking_.order)
+    n, order = judge.n, np.array(ranker.order("answers"))
     state = State(n, np.random.default_rng(ranker.seed), order=order)
-    state.evidence = copy.deepcopy(ranker.interview.evidence)
+    votes = ranker.comparisons
+    pairs = np.column_stack([votes.left, votes.right]).astype(np.int64)
+    state.evidence.tell(pairs, (np.asarray(votes.outcome) + 1.0) / 2.0, np.zeros(len(pairs), dtype=np.int64))
     before, size = state.evidence.distinct, small_size(n, options)
     blocks = _answered(sample_and_decompose(state, order, options), judge, state)
     good = goodness(wins, blocks, small=size)

@@ -67,8 +67,8 @@ def test_asking(tmp_path):
     table, log = tmp_path / "drinks.csv", tmp_path / "answers.jsonl"
     drinks = ["tea", "milk", "coffee", "juice", "water"]
     pl.DataFrame({"id": drinks, "text": [f"a glass of {drink}" for drink in drinks]}).write_csv(table)
-    first = shell("ask", table, "--log", log, "--rater", "ann", "--seed", 1, "--format", "csv", keys="1" * 12)
-    again = shell("ask", table, "--log", log, "--rater", "ann", "--seed", 1, "--format", "csv")
+    first = shell("ask", table, "--log", log, "--judge", "ann", "--seed", 1, "--format", "csv", keys="1" * 12)
+    again = shell("ask", table, "--log", log, "--judge", "ann", "--seed", 1, "--format", "csv")
     order = pl.read_csv(io.StringIO(first))["item"].to_list()
     assert pl.read_csv(io.StringIO(again))["item"].to_list() == order
     replayed = ActiveRanker.replay(drinks, parse_log(log.read_text().splitlines()))

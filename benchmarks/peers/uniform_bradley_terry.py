@@ -6,9 +6,17 @@ import warnings
 
 import numpy as np
 
-from podium.active.bisect import random_pairs
 from podium.data.comparisons import Comparisons
 from podium.pairwise.bradley_terry import BradleyTerry
+
+
+def random_pairs(n, count, rng):
+    """About `count` distinct pairs, at least one, every item in equally many: neighbours on random circles."""
+    count = max(count, 1)
+    circles = [rng.permutation(n) for _ in range(-(-count // n))]
+    pairs = np.concatenate([np.column_stack([circle, np.roll(circle, 1)]) for circle in circles])[:count]
+    keys = np.minimum(pairs[:, 0], pairs[:, 1]) * n + np.maximum(pairs[:, 0], pairs[:, 1])
+    return pairs[np.sort(np.unique(keys, return_index=True)[1])]
 
 
 def rank(judge, questions, seed):

@@ -151,8 +151,10 @@ def test_a_decomposition_on_top_of_a_good_order_asks_at_most_six_questions_an_it
         judge = Simulated(150, model, level, seed=1)
         ranker = rank_with(judge, range(150), seed=1)
         state = State(150, np.random.default_rng(1))
-        state.evidence = ranker.interview.evidence
-        before, order = state.evidence.distinct, np.array(ranker.ranking_.order)
+        votes = ranker.comparisons
+        pairs = np.column_stack([votes.left, votes.right]).astype(np.int64)
+        state.evidence.tell(pairs, (np.asarray(votes.outcome) + 1.0) / 2.0, np.zeros(len(pairs), dtype=np.int64))
+        before, order = state.evidence.distinct, np.array(ranker.order("answers"))
         blocks, _ = driven(sample_and_decompose(state, order, PaperOptions()), judge, state)
         assert state.evidence.distinct - before <= 6 * 150
         assert goodness(judge.matrix(), blocks).optimality <= 1.5

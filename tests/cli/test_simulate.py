@@ -28,12 +28,12 @@ def test_the_table_has_a_row_for_each_preset_and_clean_answers_cost_nothing():
     assert all(float(row["questions_per_item"]) <= 12 for row in rows)
 
 
-def test_more_noise_costs_more_questions_or_places():
+def test_more_noise_costs_more_questions_or_ranks():
     quiet, loud = (
         next(csv.DictReader(io.StringIO(simulated("--noise-level", level, "--preset", "standard").stdout)))
         for level in ("0.0", "0.35")
     )
-    assert float(loud["places_off"]) > float(quiet["places_off"])
+    assert float(loud["ranks_off"]) > float(quiet["ranks_off"])
 
 
 def test_a_picture_is_written_and_other_endings_are_refused(tmp_path):

@@ -1,44 +1,55 @@
-"""The log of an interview: one JSON object a line, a header first; answers are rows that `podium rank` reads.
+"""The journal of answers: one JSON object a line, a header first, only ever added to; votes are rows that
+`podium rank` reads.
 
-    {"podium": "interview", "version": "0.1.0", "format": 1, "items": "…", "n": 3, "seed": 7, "preset": "standard", …}
-    {"podium": "ask", "max_pairs": 1, "pairs": "5f0c9a21"}
-    {"left": "tea", "right": "milk", "outcome": 1, "judge": "ann", "time": "2026-11-15T10:00:00+00:00"}
+    {"podium": "journal", "version": "0.1.0", "format": 2, "items": "…", "n": 3, "seed": 7, "preset": "standard", …}
+    {"left": "tea", "right": "milk", "outcome": 1, "judge": "ann", "kind": "chosen", "time": "2026-11-15T10:00:00"}
     {"podium": "skip", "left": "tea", "right": "coffee", "judge": "ann", "time": null}
+    {"podium": "undo", "row": 2, "judge": "ann", "time": null}
+    {"podium": "judge", "judge": "bob"}
+    {"podium": "lease", "left": "milk", "right": "coffee", "judge": "bob", "until": 1763200000.0}
+    {"podium": "item", "item": "juice"}
+    {"podium": "exclude", "judge": "bob"}
 
-Rows that begin with "podium" are notes, not votes. Asks are recorded as well as answers because the moment of asking
-shapes the path: header and rows together give the identical state again. "pairs" is a checksum of what was asked then:
-it tells a replay that asks otherwise.
+Rows that begin with "podium" are notes, not votes. Rows are numbered by line, the header is row 1. An undo takes the
+vote or skip of a row back; a lease says that a pair is in somebody's hands until a time. Logs of the first edition
+("interview", format 1) are read as well.
 """
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
-import math
+import os
+import sys
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
 
 from podium._version import __version__
-from podium.active.interview import Asked, Told
 from podium.errors import DataWarning, InputError
 
-__all__ = ["FORMAT", "check_header", "event_rows", "fingerprint", "header", "parse_log", "steps"]
+__all__ = ["FORMAT", "Journal", "Standing", "check_header", "fingerprint", "header", "parse_log", "problem_of"]
 
-FORMAT = 1
+FORMAT = 2
 OUTCOMES = (1, 0, 0.5)
+HEADS = ("journal", "interview")
+NOTES = {"skip": ("left", "right"), "undo": ("row",), "lease": ("left", "right", "judge", "until"), "item": ("item",),
+         "judge": ("judge",), "exclude": ("judge",)}  # fmt: skip
 
 
 def fingerprint(items: Sequence[Hashable]) -> str:
-    """A short hash of the labels in their order: a log belongs to exactly these items."""
+    """A short hash of the labels in their order: a journal belongs to exactly these items."""
     text = "\x1f".join(f"{type(item).__name__}:{item}" for item in items)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def header(items: Sequence[Hashable], seed: int, preset: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The first line of a log."""
+    """The first line."""
     return {
-        "podium": "interview",
+        "podium": "journal",
         "version": __version__,
         "format": FORMAT,
         "items": fingerprint(items),
@@ -49,86 +60,14 @@ def header(items: Sequence[Hashable], seed: int, preset: str, options: dict[str,
     }
 
 
-def event_rows(event: Asked | Told, items: Sequence[Any], raters: Sequence[Any]) -> list[dict[str, Any]]:
-    """One event of an interview as rows of the log, in the labels of items and raters."""
-    if isinstance(event, Asked):
-        return [{"podium": "ask", "max_pairs": event.max_pairs, "pairs": event.digest}]
-    rows = []
-    for k, ((u, v), value) in enumerate(zip(event.pairs.tolist(), event.values.tolist(), strict=True)):
-        row: dict[str, Any] = {"podium": "skip"} if math.isnan(value) else {}
-        row |= {"left": items[u], "right": items[v]}
-        if not math.isnan(value):
-            row["outcome"] = value if value == 0.5 else int(value)
-        if (rater := raters[int(event.raters[k])]) is not None:  # votes of nobody in particular have no judge at all
-            row["judge"] = rater
-        row["time"] = None if event.times is None else event.times[k]
-        if k + 1 < len(event.pairs):
-            row["more"] = True  # the next row was told in the same breath
-        rows.append(row)
-    return rows
+def check_header(rows: Sequence[Any], items: Sequence[Hashable]) -> dict[str, Any]:
+    """Return the header after making sure that the rows belong to `items` and that this version reads them.
 
-
-def steps(rows: Iterable[dict[str, Any]]) -> Iterator[tuple[int, dict[str, Any] | list[dict[str, Any]]]]:
-    """Take the rows of a log after its header apart: an ask by itself, answers in the groups in which they were told.
-
-    With each comes the number of its (last) row in the log.
+    Items may have been added since: the header is of the first ones.
     """
-    group: list[dict[str, Any]] = []
-    for number, row in enumerate(rows, start=2):
-        if problem := _problem(row):
-            raise InputError(
-                f"log, row {number}: {problem}; mend it, or read the file with parse_log, which leaves it out"
-            )
-        if row.get("podium") == "ask":
-            yield number, row
-        elif row.get("podium") != "interview":
-            group.append({key: tuple(cell) if isinstance(cell, list) else cell for key, cell in row.items()})
-            if not row.get("more"):
-                yield number, group
-                group = []
-    if group:
-        yield number, group
-
-
-def parse_log(lines: Iterable[str | bytes], name: str = "log") -> list[dict[str, Any]]:
-    """Read the lines of a log file. A malformed line is named and left out; the rest is kept."""
-    rows: list[dict[str, Any]] = []
-    for number, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            problem = _problem(row)
-        except json.JSONDecodeError as error:
-            problem = f"not JSON ({error.msg})"
-        except UnicodeDecodeError:
-            problem = "not UTF-8 text"
-        if problem:
-            warnings.warn(f"{name}, line {number}: {problem}; the line is left out", DataWarning, stacklevel=2)
-        else:
-            rows.append(row)
-    return rows
-
-
-def _problem(row: Any) -> str | None:
-    if not isinstance(row, dict):
-        return "not a JSON object"
-    if row.get("podium") in ("interview", "ask"):
-        return None
-    if "left" not in row or "right" not in row:
-        return "neither an event nor an answer with left and right"
-    if row.get("podium") == "skip":
-        return None
-    if row.get("outcome") not in OUTCOMES:
-        return f"outcome {row.get('outcome')!r} is unknown; it is 1, 0 or 0.5"
-    return None
-
-
-def check_header(rows: Sequence[dict[str, Any]], items: Sequence[Hashable]) -> dict[str, Any]:
-    """Return the header of a log after making sure that it belongs to `items` and that this version reads it."""
-    if not rows or not isinstance(rows[0], dict) or rows[0].get("podium") != "interview":
+    if not rows or not isinstance(rows[0], dict) or rows[0].get("podium") not in HEADS:
         raise InputError(
-            "the log has no header; its first line is {'podium': 'interview', …}: give the whole log, or begin another"
+            "the log has no header; its first line is {'podium': 'journal', …}: give the whole log, or begin another"
         )
     head = rows[0]
     missing = {name for name in ("format", "items", "n", "seed", "preset", "options") if head.get(name) is None}
@@ -137,16 +76,284 @@ def check_header(rows: Sequence[dict[str, Any]], items: Sequence[Hashable]) -> d
         raise InputError(f"the log's header {what}; it was damaged, or is no podium log: begin another")
     if head["format"] > FORMAT:
         raise InputError(f"the log is of the newer podium {head.get('version')}; this is {__version__}: upgrade")
-    if head["items"] != fingerprint(items):
+    added = [row["item"] for row in rows[1:] if isinstance(row, dict) and row.get("podium") == "item"]
+    known = list(items)[: len(items) - len(added)]
+    if fingerprint(known) != head["items"] or [_plain(item) for item in items[len(known) :]] != added:
         raise InputError(
-            f"the log is of other items: it has {head['n']} with hash {head['items']}, these are {len(items)} with "
-            f"hash {fingerprint(items)}; give the items of the log, in the same order, or start another log"
-        )
-    if head.get("version") != __version__:
-        warnings.warn(
-            f"the log was written by podium {head.get('version')}, this is {__version__}; its answers count, but the "
-            "questions that follow may differ",
-            DataWarning,
-            stacklevel=3,
+            f"the log is of other items: it has {head['n'] + len(added)} with hash {head['items']}, these are "
+            f"{len(items)} with hash {fingerprint(items)}; give the items of the log, in the same order, or start "
+            "another log"
         )
     return dict(head)
+
+
+def _plain(label: Any) -> Any:
+    """A label as it comes back from JSON."""
+    return list(label) if isinstance(label, tuple) else label
+
+
+def problem_of(row: Any) -> str | None:
+    """What is wrong with a row of a log, if anything."""
+    if not isinstance(row, dict):
+        return "not a JSON object"
+    kind = row.get("podium")
+    if kind in (*HEADS, "ask"):
+        return None
+    if kind in NOTES:
+        missing = [name for name in NOTES[kind] if name not in row]
+        return f"a note of {kind!r} without {', '.join(missing)}" if missing else None
+    if "left" not in row or "right" not in row:
+        return "neither an event nor an answer with left and right"
+    if isinstance(row.get("outcome"), bool) or row.get("outcome") not in OUTCOMES:
+        return f"outcome {row.get('outcome')!r} is unknown; it is 1, 0 or 0.5"
+    return None
+
+
+def parse_log(lines: Iterable[str | bytes], name: str = "log") -> list[dict[str, Any]]:
+    """Read the lines of a log file. A malformed line is named and left out, by an empty note; the rest is kept."""
+    rows: list[dict[str, Any]] = []
+    for number, line in enumerate(lines, start=1):
+        row, problem = _parsed(line)
+        if problem:
+            warnings.warn(f"{name}, line {number}: {problem}; the line is left out", DataWarning, stacklevel=2)
+        rows.append(row if not problem else {"podium": "ask"})
+    return rows
+
+
+def _parsed(line: str | bytes) -> tuple[dict[str, Any], str | None]:
+    if not line.strip():
+        return {"podium": "ask"}, None
+    try:
+        row = json.loads(line)
+    except json.JSONDecodeError as error:
+        return {}, f"not JSON ({error.msg})"
+    except UnicodeDecodeError:
+        return {}, "not UTF-8 text"
+    return row, problem_of(row)
+
+
+@dataclass
+class Standing:
+    """What the rows of a journal come to: the votes and skips that count by row, leases, excluded judges, items."""
+
+    votes: dict[int, dict[str, Any]] = field(default_factory=dict)
+    leases: dict[frozenset[Any], dict[str, Any]] = field(default_factory=dict)
+    excluded: set[Any] = field(default_factory=set)
+    added: list[Any] = field(default_factory=list)
+    judges: set[Any] = field(default_factory=set)
+
+    def take(self, number: int, row: dict[str, Any]) -> None:
+        """Go on with one more row."""
+        kind = row.get("podium")
+        if kind in (None, "skip"):
+            self.votes[number] = row
+            self.judges.add(row.get("judge"))
+            self.leases.pop(_pair(row), None)
+        elif kind == "undo":
+            if row["row"] not in self.votes:
+                raise InputError(f"log, row {number}: an undo of row {row['row']!r}, which is no vote that counts")
+            self.votes.pop(row["row"])
+        elif kind == "lease":
+            if not isinstance(row["until"], int | float):
+                raise InputError(f"log, row {number}: a lease until {row['until']!r}; give seconds as a number")
+            if row["judge"] not in self.judges:
+                raise InputError(f"log, row {number}: a lease of {row['judge']!r}, a judge of whom no row tells")
+            self.leases[_pair(row)] = row
+        elif kind == "judge":
+            self.judges.add(row["judge"])
+        elif kind == "item":
+            self.added.append(_label(row["item"]))
+        elif kind == "exclude":
+            if row["judge"] not in self.judges:
+                raise InputError(f"log, row {number}: {row['judge']!r} is excluded, but no row is of that judge")
+            self.excluded.add(row["judge"])
+
+    def counting(self) -> list[tuple[int, dict[str, Any]]]:
+        """Votes and skips of judges who are not excluded, by row."""
+        return [(number, row) for number, row in self.votes.items() if row.get("judge") not in self.excluded]
+
+    def out(self, now: float, *, but: Any = None) -> list[tuple[Any, Any]]:
+        """Pairs in the hands of judges (other than `but`) at the time `now`."""
+        held = [lease for lease in self.leases.values() if lease["until"] > now and lease["judge"] != but]
+        return [(_label(lease["left"]), _label(lease["right"])) for lease in held]
+
+    def held_by(self, judge: Any, now: float) -> list[tuple[Any, Any]]:
+        """Pairs that `judge` has taken and not answered."""
+        held = [lease for lease in self.leases.values() if lease["until"] > now and lease["judge"] == judge]
+        return [(_label(lease["left"]), _label(lease["right"])) for lease in held]
+
+
+def _label(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _pair(row: dict[str, Any]) -> frozenset[Any]:
+    return frozenset((_label(row["left"]), _label(row["right"])))
+
+
+class Journal:
+    """A journal on disk, shared by any number of processes.
+
+    Writing holds an advisory lock; what others have added is read first, and a row is on disk before `append` returns.
+    Nothing that was acknowledged is ever lost: rows are only added.
+
+    Parameters
+    ----------
+    path : Path
+    head : dict
+        The header of a new journal; one that is there keeps its own.
+    """
+
+    def __init__(self, path: Path, head: dict[str, Any]) -> None:
+        self.path = path
+        self.standing = Standing()
+        self.rows: list[dict[str, Any]] = []
+        self._read = 0  # bytes
+        self._latest = float("-inf")
+        self._file: IO[bytes] = path.open("a+b")
+        with self.locked():
+            self.resumed = bool(self.rows)
+            if not self.rows:
+                self._write([head])
+
+    @property
+    def head(self) -> dict[str, Any]:
+        """The first row."""
+        return self.rows[0]
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the lock for the block, with all rows of others read."""
+        _lock(self._file)
+        try:
+            self._mend()
+            self._catch_up()
+            yield
+        finally:
+            _unlock(self._file)
+
+    def fits(self, items: Sequence[Hashable]) -> bool:
+        """Whether the journal is of exactly these items."""
+        first = list(items)[: len(items) - len(self.standing.added)]
+        return fingerprint(first) == self.head.get("items") and list(items)[len(first) :] == self.standing.added
+
+    def note(self, rows: list[dict[str, Any]]) -> None:
+        """Write rows with the lock held."""
+        self._write(rows)
+
+    def append(self, rows: list[dict[str, Any]]) -> list[int]:
+        """Write rows, wait until they are on disk, return their numbers."""
+        with self.locked():
+            return self._write(rows)
+
+    def join(self, judge: Any) -> None:
+        """Make `judge` known, who may then take pairs in hand."""
+        with self.locked():
+            if judge not in self.standing.judges:
+                self._write([{"podium": "judge", "judge": judge}])
+
+    def lease(self, pairs: list[tuple[Any, Any]], judge: Any, now: float, seconds: float) -> None:
+        """Say that `judge` has these pairs in hand; call with the lock held, after planning around what is out.
+
+        A clock that goes back (another machine's, or this one's after a correction) never lets a lease of others end
+        early: time goes on from the latest that was written.
+        """
+        now = self.time(now)
+        rows = [{"podium": "lease", "left": u, "right": v, "judge": judge, "until": now + seconds} for u, v in pairs]
+        self._write(rows)
+
+    def time(self, now: float) -> float:
+        """`now`, or the latest time this process has seen if that is later."""
+        self._latest = max(self._latest, now)
+        return self._latest
+
+    def undo(self, judge: Any, time: Any = None) -> dict[str, Any] | None:
+        """Take back the last vote or skip of `judge`: a row says so. Returns what was taken back."""
+        with self.locked():
+            mine = [number for number, row in self.standing.votes.items() if row.get("judge") == judge]
+            if not mine:
+                return None
+            gone = self.standing.votes[mine[-1]]
+            self._write([{"podium": "undo", "row": mine[-1], "judge": judge, "time": time}])
+            return gone
+
+    def _write(self, rows: list[dict[str, Any]]) -> list[int]:
+        """Append with the lock held."""
+        first = len(self.rows) + 1
+        text = b"".join(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+        self._file.write(text)
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self._catch_up()
+        return list(range(first, first + len(rows)))
+
+    def _catch_up(self) -> None:
+        """Read the rows that were added since."""
+        self._file.seek(self._read)
+        text = self._file.read()
+        whole = text.rfind(b"\n") + 1
+        self._read += whole
+        for line in text[:whole].split(b"\n")[:-1]:
+            row, problem = _parsed(line)
+            number = len(self.rows) + 1
+            if problem:
+                warnings.warn(
+                    f"{self.path.name}, line {number}: {problem}; the line is left out", DataWarning, stacklevel=4
+                )
+                row = {"podium": "ask"}
+            self.rows.append(row)
+            if number > 1:
+                self.standing.take(number, row)
+
+    def _mend(self) -> None:
+        """A last line without its end was never acknowledged: whoever wrote it was killed. It is cut off."""
+        size = self._file.seek(0, os.SEEK_END)
+        back = min(size, 1 << 16)
+        self._file.seek(size - back)
+        tail = self._file.read(back)
+        if not tail or tail.endswith(b"\n"):
+            return
+        line = tail[tail.rfind(b"\n") + 1 :]
+        if not _parsed(line)[1]:  # whole but for its end
+            self._file.write(b"\n")
+            self._file.flush()
+            return
+        number = len(self.rows) + 1 + tail.count(b"\n")
+        warnings.warn(
+            f"{self.path.name}, line {number}: not whole, it was never acknowledged; it is cut off",
+            DataWarning,
+            stacklevel=4,
+        )
+        os.ftruncate(self._file.fileno(), size - len(line))
+
+
+def _lock(file: IO[bytes]) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
+    else:
+        import fcntl
+
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _unlock(file: IO[bytes]) -> None:
+    if file.closed:
+        return
+    if sys.platform == "win32":
+        import msvcrt
+
+        file.seek(0)
+        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        with contextlib.suppress(OSError):
+            fcntl.flock(file, fcntl.LOCK_UN)

@@ -24,7 +24,9 @@ NATS = 2.0  # log-likelihood that model B must gain for its two constants
 SWEEPS = 3
 MIXTURES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 DOUBTS = np.array([1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0])
-TURNING = 0.1  # more mistakes among far pairs than elsewhere: there may be a cycle
+TURNING = 0.08  # more mistakes among far pairs than elsewhere: there may be a cycle
+FAR = 1 / 3  # of all ranks
+FEWEST = 20  # far pairs before they tell
 
 
 @dataclass(frozen=True)
@@ -75,10 +77,24 @@ def fit_models(tally: Tally, prior: tuple[np.ndarray, float] | None = None) -> M
     scores = fit_scores(tally, weight, prior)
     posterior, table = rank_posterior(tally, scores.order, weight, (noise.floor, noise.scale))
     posterior.fresh = noise.fresh
-    turning = posterior.far_floor(table) > posterior.floor + TURNING
+    turning = _turning(tally, posterior)
     share = _share(seen, tally.value)
     doubt = _doubt((1.0 - share) * seen[:, 0] + share * seen[:, 1], tally.value)
     return Models(scores, posterior, table, share, weight, seen, turning, doubt)
+
+
+def _turning(tally: Tally, posterior: Posterior) -> bool:
+    """Whether pairs more than a third of all ranks apart contradict the order much more often than nearer ones."""
+    rank = np.argsort(posterior.order)
+    gap = rank[tally.high] - rank[tally.low]
+    wrong = np.where(gap > 0, 1.0 - tally.value, tally.value)
+    far = np.abs(gap) > FAR * tally.n
+    count = int(np.count_nonzero(far))
+    if count < FEWEST or count == len(tally):
+        return False
+    near = float(wrong[~far].mean())
+    doubt = 2.5 * np.sqrt(max(near * (1.0 - near), 0.01) / count)
+    return bool(wrong[far].mean() - near > max(TURNING, doubt))
 
 
 def _doubt(chances: np.ndarray, value: np.ndarray) -> float:

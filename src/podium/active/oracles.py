@@ -12,7 +12,11 @@ from podium.errors import InputError
 
 __all__ = ["MODELS", "FunctionOracle", "MatrixOracle", "Oracle", "Simulated", "asker"]
 
-MODELS = ("flips", "bradley-terry", "cyclic", "chaos", "long-range")
+SCORED = ("normal", "heavy-tailed", "near-ties")
+MODELS = (
+    "flips", "bradley-terry", "cyclic", "chaos", "long-range", *SCORED, "blocks", "unequal", "left-leaning", "tiring",
+)  # fmt: skip
+UNEQUAL = np.array([0.0, 0.5, 1.0, 2.0, 3.0])  # mistakes of judges 0, 1, …, as multiples of the level
 
 
 class Oracle(Protocol):
@@ -95,7 +99,7 @@ class MatrixOracle:
 
 
 class Simulated:
-    """A judge of n items with a hidden order and a known kind of mistake.
+    """A judge, or several, of n items with a hidden order and a known kind of mistake.
 
     Parameters
     ----------
@@ -106,10 +110,17 @@ class Simulated:
         follows it, with flips of chance `level`. "chaos": every other tenth of the order is a tournament of coin
         flips, the rest is clean but for flips of chance `level`. "long-range": an adversary turns the share `level` of
         all pairs round, the farthest ones.
+
+        Noise in scores: items whose scores differ by s are confused with chance 1 / (1 + exp(s / level)), scores being
+        "normal", "heavy-tailed" (t with 1.3 degrees of freedom) or "near-ties" (five clusters). "blocks": within a
+        fifth of the order every answer is a coin flip, elsewhere wrong with chance `level`. "unequal": judge j flips
+        `level` times 0, ½, 1, 2 or 3 (j modulo 5) of the answers. "left-leaning": with chance `level` the left item
+        goes first, whichever it is. "tiring": flips grow from none to `level` over the first 10 n answers.
     level : float
     seed : int
     persistent : bool
-        True: the same pair gets the same answer for ever (the paper's setting). False: mistakes are drawn afresh.
+        True: the same pair gets the same answer of the same judge for ever (the paper's setting). False: mistakes are
+        drawn afresh.
 
     Examples
     --------
@@ -132,40 +143,68 @@ class Simulated:
         self.persistent = persistent
         self.order = rng.permutation(n)
         self.place = np.argsort(self.order)
+        self.answered = 0
         self._salt = np.uint64(rng.integers(0, 2**63))
+        self._scores = _hidden_scores(model, n, rng)[self.place]
         self._rng = rng
 
-    def answer(self, pairs: np.ndarray) -> np.ndarray:
-        """Draw the answer to each pair; the same again for a pair asked before, if `persistent`."""
-        left, right = np.asarray(pairs[:, 0], dtype=np.int64), np.asarray(pairs[:, 1], dtype=np.int64)
-        draws = self._luck(left, right) if self.persistent else self._rng.random(len(left))
-        return self._decide(left, right, draws).astype(np.float64)
+    @property
+    def consistent(self) -> bool:
+        """Whether asking again is of no use."""
+        return self.persistent
 
-    def _decide(self, left: np.ndarray, right: np.ndarray, draws: np.ndarray) -> np.ndarray:
+    def answer(self, pairs: np.ndarray, judge: int | np.ndarray = 0) -> np.ndarray:
+        """Draw the answer of `judge` to each pair; the same again for a pair asked before, if `persistent`."""
+        left, right = np.asarray(pairs[:, 0], dtype=np.int64), np.asarray(pairs[:, 1], dtype=np.int64)
+        who = np.broadcast_to(judge, len(left))
+        draws = self._luck(left, right, who) if self.persistent else self._rng.random(len(left))
+        said = self._decide(left, right, draws, who, self.answered + np.arange(len(left)))
+        self.answered += len(left)
+        return said.astype(np.float64)
+
+    def _decide(
+        self, left: np.ndarray, right: np.ndarray, draws: np.ndarray, judge: Any = 0, number: Any = None
+    ) -> np.ndarray:
         """True where the left item is put first. `draws` are uniform, the same for (u, v) and (v, u)."""
-        n = self.n
-        gap = self.place[right] - self.place[left]
-        first = gap > 0
-        far = np.abs(gap)
-        wrong: np.ndarray
-        if self.model == "bradley-terry":
-            wrong = draws < 1.0 / (1.0 + np.exp(np.minimum(far / max(self.level * n, 1e-9), 700.0)))
-        elif self.model == "long-range":
-            wrong = far > (1.0 - np.sqrt(self.level)) * n
-        elif self.model == "cyclic":
-            wrong = (2 * far > n) ^ (draws < self.level)
-        elif self.model == "chaos":
-            block = self.place * 10 // n
-            coin = (block[left] == block[right]) & (block[left] % 2 == 0)
-            wrong = draws < np.where(coin, 0.5, self.level)
-        else:
-            wrong = draws < self.level
-        answers: np.ndarray = first ^ wrong
+        first = self.place[left] < self.place[right]
+        answers: np.ndarray = first ^ (draws < self._mistakes(left, right, judge, number))
         return answers
 
-    def _luck(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-        """A uniform number per pair, always the same: the pair hashed by splitmix64, so that no n² array is needed."""
+    def _mistakes(self, left: np.ndarray, right: np.ndarray, judge: Any = 0, number: Any = None) -> np.ndarray:
+        """The chance of each answer to contradict the hidden order; `number` counts the answers given before, of a
+        judge who does not tire if None: then half way."""
+        n, level = self.n, self.level
+        gap = self.place[right] - self.place[left]
+        far = np.abs(gap)
+        chance: np.ndarray
+        if self.model == "bradley-terry":
+            chance = 1.0 / (1.0 + np.exp(np.minimum(far / max(level * n, 1e-9), 700.0)))
+        elif self.model in SCORED:
+            apart = np.abs(self._scores[left] - self._scores[right])
+            chance = 1.0 / (1.0 + np.exp(np.minimum(apart / max(level, 1e-9), 700.0)))
+        elif self.model == "long-range":
+            chance = (far > (1.0 - np.sqrt(level)) * n).astype(np.float64)
+        elif self.model == "cyclic":
+            chance = np.where(2 * far > n, 1.0 - level, level)
+        elif self.model in ("chaos", "blocks"):
+            block = self.place * (10 if self.model == "chaos" else 5) // n
+            coin = (block[left] == block[right]) & ((self.model == "blocks") | (block[left] % 2 == 0))
+            chance = np.where(coin, 0.5, level)
+        elif self.model == "unequal":
+            chance = np.minimum(level * UNEQUAL[np.asarray(judge) % len(UNEQUAL)], 0.5) * np.ones(len(left))
+        elif self.model == "left-leaning":
+            chance = np.where(gap < 0, level, 0.0)
+        elif self.model == "tiring":
+            part = 0.5 if number is None else np.minimum(np.asarray(number) / (10.0 * n), 1.0)
+            chance = level * part * np.ones(len(left))
+        else:
+            chance = np.full(len(left), level)
+        return chance
+
+    def _luck(self, left: np.ndarray, right: np.ndarray, judge: Any = 0) -> np.ndarray:
+        """A uniform number per pair and judge, always the same: hashed by splitmix64, so that no n² array is needed."""
         key = np.minimum(left, right).astype(np.uint64) * np.uint64(self.n) + np.maximum(left, right).astype(np.uint64)
+        key = key + np.asarray(judge, dtype=np.uint64) * np.uint64(self.n) * np.uint64(self.n)
         z = (key + self._salt) * np.uint64(0x9E3779B97F4A7C15)
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -193,19 +232,30 @@ class Simulated:
         return against
 
     def excess(self, order: np.ndarray) -> float:
-        """Expected cost of `order` above that of the hidden order, as a share of all pairs that are out of order.
+        """Expected cost of `order` above that of the hidden order, in per cent of all pairs.
 
-        The number of pairs that `order` puts otherwise than the hidden order, over all pairs (Kendall distance).
+        A pair that stands the other way than in the hidden order costs 1 - 2·(chance of a mistake): what is hard to
+        tell apart costs little.
         """
-        place = self.place[np.asarray(order)]
-        return float(_inversions(place)) / max(1, self.n * (self.n - 1) // 2)
+        order = np.asarray(order, dtype=np.int64)
+        total = 0.0
+        for i in range(self.n - 1):
+            later = order[i + 1 :]
+            wrong = later[self.place[later] < self.place[order[i]]]
+            left = np.full(len(wrong), order[i])
+            mistakes = 0.5 * (self._mistakes(left, wrong) + self._mistakes(wrong, left))  # shown on either side
+            total += float((1.0 - 2.0 * mistakes).sum())
+        return 100.0 * total / max(1, self.n * (self.n - 1) // 2)
 
 
-def _inversions(values: np.ndarray) -> int:
-    """Pairs that stand in the wrong order, by merging."""
-    if len(values) < 2:
-        return 0
-    half = len(values) // 2
-    left, right = np.sort(values[:half]), values[half:]
-    across = int((half - np.searchsorted(left, right)).sum())
-    return across + _inversions(values[:half]) + _inversions(values[half:])
+def _hidden_scores(model: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Scores from the best place to the last, of a model with noise in scores."""
+    if model == "normal":
+        scores = rng.normal(size=n)
+    elif model == "heavy-tailed":
+        scores = rng.standard_t(1.3, size=n)
+    elif model == "near-ties":
+        scores = np.arange(n) * 5 // n + rng.normal(0.0, 0.05, n)
+    else:
+        return np.zeros(n)
+    return np.sort(scores)[::-1]

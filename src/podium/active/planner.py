@@ -177,7 +177,7 @@ class Planner:
         self.plans += 1
         barred = np.unique(np.concatenate([_keys(pending, self.n), _keys(worn, self.n)]))
         barred = np.union1d(barred, self._skipped(judge))
-        if self.finished and not self._repeatable():
+        if self.exhausted:
             return _questions(np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64), rng)
         checks = self._checks(self._checks_due(count, len(pending)), barred, rng)
         shut = np.union1d(barred, _keys(checks, self.n))
@@ -370,6 +370,11 @@ class Planner:
     def finished(self) -> bool:
         """No useful pair is left: the order is settled, or every pair has its answer or skip."""
         return self.settled or len(self.tally.asked_keys) >= self.n * (self.n - 1) // 2
+
+    @property
+    def exhausted(self) -> bool:
+        """`plan` has nothing to give, not even a pair once more."""
+        return self.finished and not self._repeatable()
 
     def order(self, aim: str = "truth") -> np.ndarray:
         """Items, best first: nearest to the order behind the noise, or (`aim="answers"`) contradicting the fewest

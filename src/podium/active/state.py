@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from podium.active.votes import Evidence
-
-if TYPE_CHECKING:
-    from podium.active.bisect import Estimate
-    from podium.active.posterior import Posterior
 
 __all__ = ["NO_PAIRS", "Flow", "Start", "State", "together"]
 
@@ -28,11 +24,8 @@ NO_PAIRS = np.zeros((0, 2), dtype=np.int64)
 class State:
     """The desk of one interview.
 
-    `order` is the best order an algorithm has so far and `spread` its own idea of how many places each item may be
-    off (infinite before it has one); `blocks` are the tiers of a decomposition, if one was made, `posterior` the places
-    of a bisection, `sorted` the order of a sort of all items, as far as it came. `evidence` holds every answer,
-    also those that the algorithm did not ask for; `weights` say how far each rater is to be believed (all alike if
-    None). `found` is what a bisection read off the answers at its end, with the version of the evidence at that time.
+    `order` is the best order an algorithm has so far, `blocks` are the tiers of a decomposition, if one was made.
+    `evidence` holds every answer, also those that the algorithm did not ask for.
     """
 
     def __init__(self, n: int, rng: np.random.Generator, *, order: np.ndarray | None = None) -> None:
@@ -40,12 +33,7 @@ class State:
         self.rng = rng
         self.evidence = Evidence(n)
         self.order = rng.permutation(n) if order is None else np.array(order, dtype=np.int64)
-        self.spread = np.full(n, np.inf)
-        self.sorted: np.ndarray | None = None
         self.blocks: list[np.ndarray] | None = None
-        self.posterior: Posterior | None = None
-        self.weights: np.ndarray | None = None
-        self.found: tuple[int, Estimate] | None = None
 
 
 Start = Callable[[State], Flow]

@@ -15,11 +15,11 @@ __all__ = [
     "codes_of",
     "feature_table",
     "item_labels",
+    "judge_names",
     "kinds_of",
     "listed",
     "pair_codes",
     "per_pair",
-    "rater_names",
     "seed_of",
     "share_of",
     "top_of",
@@ -175,13 +175,13 @@ def answer_values(answers: Any, count: int) -> np.ndarray:
         raise InputError(f"answer {bad + 1} is {said[bad]!r}; {MEANING}") from None
 
 
-def rater_names(raters: Any, count: int) -> list[Any]:
-    """The rater of each pair: one name for all (None for nobody in particular), or one each in a list."""
-    one = not isinstance(raters, list | tuple | np.ndarray)
-    names = [raters] * count if one else per_pair("raters", raters, count)
+def judge_names(judges: Any, count: int) -> list[Any]:
+    """The judge of each pair: one name for all (None for nobody in particular), or one each in a list."""
+    one = not isinstance(judges, list | tuple | np.ndarray)
+    names = [judges] * count if one else per_pair("judges", judges, count)
     for number, name in enumerate(names, start=1):
         if not _hashable(name):
-            raise InputError(f"rater {number} is {name!r}; a name is text or a number")
+            raise InputError(f"judge {number} is {name!r}; a name is text or a number")
     return names
 
 

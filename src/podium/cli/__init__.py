@@ -28,6 +28,7 @@ COMMANDS = {
     "grade": "podium.cli.grade:grade",
     "label": "podium.cli.label:label",
     "metrics": "podium.cli.metrics:metrics",
+    "plan": "podium.cli.plan:plan",
     "predict": "podium.cli.predict:predict",
     "rank": "podium.cli.rank:rank",
     "simulate": "podium.cli.simulate:simulate",

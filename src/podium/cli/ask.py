@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import datetime
-import json
-import os
 import sys
+import time
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.locking import locked
 from podium.cli.options import SEED, NumberRange, id_option, output_options
 from podium.cli.output import Output
 from podium.cli.question import Question, plain
@@ -19,6 +17,7 @@ from podium.errors import InputError
 
 if TYPE_CHECKING:
     from podium.active import ActiveRanker
+    from podium.active.journal import Journal
 
 __all__ = ["ask"]
 
@@ -26,6 +25,8 @@ PRESETS = ("quick", "standard", "thorough", "few_rounds", "exact", "paper")
 ANSWERS = {"1": 1, "a": 1, "\x1b[D": 1, "2": 0, "b": 0, "\x1b[C": 0, "=": 0.5, "t": 0.5, "s": None}
 HELP = "[b]1[/b]/← left  [b]2[/b]/→ right  [b]=[/b] tie  [b]s[/b] skip  [b]u[/b] undo  [b]r[/b] ranking  [b]q[/b] quit"
 AT_ONCE = 150  # items whose order is searched anew after every answer, in a tenth of a second
+LOOK = 5  # answers between two looks at the stop signal
+LEASE = 600.0  # seconds for which a question is in somebody's hands
 
 
 @click.command()
@@ -37,7 +38,7 @@ AT_ONCE = 150  # items whose order is searched anew after every answer, in a ten
     metavar="FILE",
     help="Answers, one JSON object a line; resumed where there are some.",
 )
-@click.option("--rater", help="Your name, kept with each answer.")
+@click.option("--judge", help="Your name, kept with each answer; several may share a log at the same time.")
 @id_option("id, else the first")
 @click.option(
     "--text", "text_column", metavar="COLUMN", help="Column shown for each item.  [default: text, else the label]"
@@ -49,7 +50,7 @@ AT_ONCE = 150  # items whose order is searched anew after every answer, in a ten
     show_default=True,
     help="How many questions, how chosen.",
 )
-@click.option("--top", type=click.IntRange(1), help="Care for the first K places only.")
+@click.option("--top", type=click.IntRange(1), help="Care for the first K ranks only.")
 @click.option("--budget", type=click.IntRange(1), help="Most questions to ask.")
 @click.option(
     "--random-share",
@@ -63,7 +64,7 @@ AT_ONCE = 150  # items whose order is searched anew after every answer, in a ten
 def ask(
     items: str,
     log: str,
-    rater: str | None,
+    judge: str | None,
     id: str | None,
     text_column: str | None,
     preset: str,
@@ -76,23 +77,27 @@ def ask(
     """Order the ITEMS of a table by asking you, two at a time.
 
     Each answer is on disk before the next question. Call again with the same log to go on. At the end, or when you
-    quit, the ranking so far goes to standard output. `podium rank LOG…` reads the logs of several raters.
+    quit, the ranking so far goes to standard output. Several people may work on one log, each with --judge: nobody gets
+    what another has in hand. `podium rank LOG` reads it as votes.
     """
+    from podium.active.journal import Journal
+
     texts = _read_items(items, id, text_column)
     path = Path(log)
-    with locked(path):
-        ranker = _begun(path, texts, preset, top, budget, random_share, seed)
+    new = _begun(texts, preset, top, budget, random_share, seed)
+    try:
+        journal = Journal(path, new.head)
         try:
-            with _Log(path, ranker) as written:
-                _Session(ranker, texts, rater, written).run()
-        except OSError as problem:
-            raise InputError(f"cannot write {log}: {problem.strerror}; choose another path") from problem
-        places = ranker.places()
-    out.write(places)
+            ranker = _resumed(journal, texts) if journal.resumed else new
+            _Session(ranker, texts, judge, journal).run()
+        finally:
+            journal.close()
+    except OSError as problem:
+        raise InputError(f"cannot write {log}: {problem.strerror}; choose another path") from problem
+    out.write(ranker.ranks())
 
 
 def _begun(
-    path: Path,
     texts: dict[str, str],
     preset: str,
     top: int | None,
@@ -100,22 +105,30 @@ def _begun(
     random_share: float,
     seed: int | None,
 ) -> ActiveRanker:
-    """The ranker that the log of an earlier call leads to; a new one where there is none."""
+    """A new ranker."""
     from podium.active import ActiveRanker
-    from podium.active.journal import parse_log
 
-    if path.exists() and path.stat().st_size:
-        rows = parse_log(path.read_bytes().splitlines(), path.name)
-        ranker = ActiveRanker.replay(list(texts), rows)
-        _same_options(str(path), ranker)
-        click.echo(f"resumed {path}: {ranker.interview.evidence.distinct} pairs answered", err=True)
-        return ranker
     if top is not None and top >= len(texts):
         raise InputError(f"--top {top}: there are {len(texts)} items; give 1 to {len(texts) - 1}")
     if top is not None and preset in ("exact", "paper"):
         raise InputError(f"--preset {preset} orders all items; leave --top out, or take another preset")
     goal = "order" if top is None else ("top", top)
     return ActiveRanker(list(texts), preset=preset, goal=goal, budget=budget, random_share=random_share, seed=seed)
+
+
+def _resumed(journal: Journal, texts: dict[str, str]) -> ActiveRanker:
+    """The ranker that the rows of earlier calls, and of others, lead to."""
+    from podium.active import ActiveRanker
+
+    labels = list(texts)
+    known = journal.head.get("n", 0) + len(journal.standing.added)
+    if len(labels) > known >= 2 and journal.fits(labels[:known]):
+        journal.append([{"podium": "item", "item": label} for label in labels[known:]])
+        click.echo(f"{len(labels) - known} more items", err=True)
+    ranker = ActiveRanker.replay(labels, journal.rows)
+    _same_options(str(journal.path), ranker)
+    click.echo(f"resumed {journal.path}: {ranker.answered} answers", err=True)
+    return ranker
 
 
 def _same_options(log: str, ranker: ActiveRanker) -> None:
@@ -161,87 +174,23 @@ def _read_items(path: str, id_column: str | None, text_column: str | None) -> di
     return texts
 
 
-class _Log:
-    """The log file: appended to and synced event by event; written anew after an undo."""
-
-    def __init__(self, path: Path, ranker: ActiveRanker) -> None:
-        self.path = path
-        self.ranker = ranker
-        self._file: IO[str] | None = None
-        self._events = 0
-
-    def __enter__(self) -> _Log:
-        fresh = not self.path.exists() or self.path.stat().st_size == 0
-        if not fresh:
-            _mend_end(self.path)
-        self._file = self.path.open("a", encoding="utf-8")
-        if fresh:
-            self._put(self.ranker.log[:1])
-        self._events = 0 if fresh else len(self.ranker.interview.events)
-        return self
-
-    def __exit__(self, *problem: object) -> None:
-        assert self._file is not None
-        self._file.close()
-
-    def save(self) -> None:
-        """Append what happened since, and wait until it is on disk."""
-        events = self.ranker.interview.events
-        self._put([row for event in events[self._events :] for row in self.ranker.log_rows(event)])
-        self._events = len(events)
-
-    def rewrite(self) -> None:
-        """Replace the file by the log as it is now."""
-        from podium.data.writing import replacing
-
-        assert self._file is not None
-        self._file.close()
-        with replacing(self.path) as target:
-            target.write(b"".join(_line(row).encode() for row in self.ranker.log))
-            target.flush()
-            os.fsync(target.fileno())
-        self._file = self.path.open("a", encoding="utf-8")
-        self._events = len(self.ranker.interview.events)
-
-    def _put(self, rows: list[dict[str, Any]]) -> None:
-        assert self._file is not None
-        self._file.writelines(_line(row) for row in rows)
-        self._file.flush()
-        os.fsync(self._file.fileno())
-
-
-def _mend_end(path: Path) -> None:
-    """Let the file end with a whole line: one that a crash cut short held no answer yet, and is taken out."""
-    data = path.read_bytes()
-    whole = data.rfind(b"\n") + 1
-    if whole == len(data):
-        return
-    try:
-        json.loads(data[whole:])
-    except ValueError:
-        os.truncate(path, whole)
-    else:
-        with path.open("ab") as file:
-            file.write(b"\n")
-
-
-def _line(row: dict[str, Any]) -> str:
-    return json.dumps(row, ensure_ascii=False) + "\n"
-
-
 class _Session:
-    """Question, key, answer, until done or quit."""
+    """Question, key, answer, until done or quit. The journal is the truth: what is written there the ranker takes."""
 
-    def __init__(self, ranker: ActiveRanker, texts: dict[str, str], rater: str | None, log: _Log) -> None:
+    def __init__(self, ranker: ActiveRanker, texts: dict[str, str], judge: str | None, journal: Journal) -> None:
         from rich.console import Console
 
         self.ranker = ranker
         self.texts = texts
-        self.rater = rater
-        self.log = log
+        self.judge = judge
+        self.journal = journal
         self.console = Console(stderr=True, highlight=False)
-        self.again: list[tuple[str, str]] = []  # pairs to show before asking for new ones
+        self.again: list[tuple[tuple[str, str], str]] = []
         self.told_stable = False
+        self._taken = len(journal.rows)
+        if judge is not None:
+            journal.join(judge)
+            self.again = [(pair, "chosen") for pair in journal.standing.held_by(judge, time.time())]
 
     def run(self) -> None:
         """Ask until all is asked and the last answer stands, or until told to quit."""
@@ -254,28 +203,66 @@ class _Session:
 
     def _ask(self) -> bool:
         """Put the questions that are left; whether they came to an end by themselves."""
-        while self.again or not self.ranker.done:
-            pair = self.again.pop() if self.again else self.ranker.ask(1)[0]
+        while (asked := self._next()) is not None:
+            pair, kind = asked
             key = self._put(pair)
             if key == "q":
                 return False
             if key == "u":
-                self.again.append(pair)
+                self.again.append(asked)
                 self._undo()
             elif key == "r":
                 self._standing()
-                self.again.append(pair)
+                self.again.append(asked)
             else:
-                now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-                self.ranker.tell([pair], [ANSWERS[key]], self.rater, times=[now])
-                self.log.save()
+                self._answer(pair, kind, ANSWERS[key])
                 self._signal()
         return True
+
+    def _next(self) -> tuple[tuple[str, str], str] | None:
+        """The next pair: what was left open, or a new one around what others have in hand."""
+        if self.again:
+            return self.again.pop()
+        now = time.time()
+        with self.journal.locked():
+            self._catch_up()
+            if self.ranker.preset == "paper":
+                return self._next_of_paper()
+            out = self.journal.standing.out(self.journal.time(now), but=self.judge)
+            found = self.ranker.next_pair(self.judge, out)
+            if found is not None and self.judge is not None:
+                self.journal.lease([found[0]], self.judge, now, LEASE)
+                self._catch_up()
+        return found
+
+    def _next_of_paper(self) -> tuple[tuple[str, str], str] | None:
+        """The paper's algorithm is a path: asks are rows as well."""
+        if self.ranker.done:
+            return None
+        self.journal.note([{"podium": "ask", "max_pairs": 1}])
+        self._catch_up()
+        return (self.ranker.asked[0], "chosen") if self.ranker.asked else None
+
+    def _answer(self, pair: tuple[str, str], kind: str, said: float | None) -> None:
+        row: dict[str, Any] = {"podium": "skip"} if said is None else {}
+        row |= {"left": pair[0], "right": pair[1]}
+        if said is not None:
+            row["outcome"] = said
+        if self.judge is not None:
+            row["judge"] = self.judge
+        self.journal.append([row | {"kind": kind, "time": _now()}])
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Take the rows that are new, our own and those of others."""
+        new = self.journal.rows[self._taken :]
+        self._taken += len(new)
+        self.ranker.take_rows(new)
 
     def _put(self, pair: tuple[str, str]) -> str:
         """Show the question, page by page if need be, until a key is pressed that means something else."""
         question = Question(pair, self.texts, self.console)
-        asked = self.ranker.interview.evidence.distinct
+        asked = self.ranker.answered
         keys = HELP
         if question.pages > 1:
             keys += f"  [b]space[/b] next of {question.pages} pages"
@@ -311,32 +298,29 @@ class _Session:
         return "q" if key in ("\x03", "\x04", "") else key
 
     def _undo(self) -> None:
-        undone = self.ranker.undo(self.rater)
+        undone = self.journal.undo(self.judge, _now())
         if undone is None:
             self.console.print("nothing to undo")
             return
-        self.log.rewrite()
-        self.again.append(undone)
+        self._catch_up()
+        pair = undone["left"], undone["right"]
+        self.again.append((pair, undone.get("kind", "chosen")))
         self.told_stable = False
-        self.console.print(f"took back {plain(undone[0])} against {plain(undone[1])}")
+        self.console.print(f"took back {plain(pair[0])} against {plain(pair[1])}")
 
     def _leaders(self) -> list[str]:
         """The first three, where they can be had without a wait."""
-        ranker = self.ranker
-        if not len(ranker.interview.evidence.votes()):
+        if not self.ranker.answered or len(self.ranker.items) > AT_ONCE:
             return []
-        if len(ranker.items) <= AT_ONCE:
-            return [str(item) for item in ranker.ranking_.order[:3]]
-        known = ranker.interview.state.posterior is not None
-        return [str(ranker.items[u]) for u in ranker.interview.order[:3]] if known else []
+        return [str(item) for item in self.ranker.ranking_.order[:3]]
 
     def _standing(self) -> None:
         from rich.table import Table
 
-        table = Table("place", "item", "may be", "tier", "answers")
-        for row in self.ranker.places().head(20).iter_rows(named=True):
-            may = f"{row['place_lower']}–{row['place_upper']}"
-            table.add_row(str(row["place"]), plain(row["item"]), may, str(row["tier"]), str(row["answers"]))
+        table = Table("rank", "item", "may be", "tier", "answers")
+        for row in self.ranker.ranks().head(20).iter_rows(named=True):
+            may = f"{row['rank_lower']}–{row['rank_upper']}"
+            table.add_row(str(row["rank"]), plain(row["item"]), may, str(row["tier"]), str(row["answers"]))
         self.console.print(table)
         self.console.print(str(self.ranker.summary()))
         if sys.stdin is not None and sys.stdin.isatty():  # the question would push the table out of a small window
@@ -344,9 +328,12 @@ class _Session:
             self._press()
 
     def _signal(self) -> None:
-        from podium.active.presets import is_stable
-
-        posterior = self.ranker.interview.state.posterior
-        if posterior is not None and not self.told_stable and is_stable(posterior, self.ranker.top):
+        if self.told_stable or self.ranker.answered < 2 * len(self.ranker.items) or self.ranker.answered % LOOK:
+            return
+        if self.ranker.summary().stable:
             self.told_stable = True
             self.console.print("[b]The order looks stable:[/b] more questions would change little. q to stop here.")
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,12 +12,18 @@ from podium.cli.ask import PRESETS
 from podium.cli.options import NumberRange, output_options, plot_option, seed_option
 from podium.cli.output import Output, counting, say, table
 
+if TYPE_CHECKING:
+    from podium.active.oracles import Simulated
+
 __all__ = ["simulate"]
 
-NOISES = ("flips", "bradley-terry", "cyclic", "chaos", "long-range")
+NOISES = (
+    "flips", "bradley-terry", "cyclic", "chaos", "long-range", "normal", "heavy-tailed", "near-ties", "blocks",
+    "unequal", "left-leaning", "tiring",
+)  # fmt: skip
 USUAL = ("quick", "standard", "thorough", "few_rounds")  # presets for any number of items
 SHARES = (0.9, 1.3, 1.8, 2.4, 3.2, 4.2)  # budgets of the curve, in log2(n) questions per item
-MEASURES = ("questions_per_item", "rounds", "cost_ratio", "places_off", "stated_spread", "stable")
+MEASURES = ("questions_per_item", "rounds", "cost_ratio", "excess", "ranks_off", "stated_spread", "stable")
 
 
 @click.command()
@@ -27,8 +34,10 @@ MEASURES = ("questions_per_item", "rounds", "cost_ratio", "places_off", "stated_
     type=NumberRange(0, 1),
     default=0.1,
     show_default=True,
-    help="How much: the share of flips; for bradley-terry the zone of close calls, as a share of the items.",
+    help="How much: the share of flips; for bradley-terry the zone of close calls, as a share of the items; for "
+    "normal, heavy-tailed and near-ties the width of that zone in scores.",
 )
+@click.option("--fresh", is_flag=True, help="The judge draws anew when asked again, as people do.")
 @click.option(
     "--preset",
     "presets",
@@ -54,6 +63,7 @@ def simulate(
     presets: tuple[str, ...],
     runs: int,
     random_share: float,
+    fresh: bool,
     seed: int,
     plot: Path | None,
     out: Output,
@@ -61,9 +71,12 @@ def simulate(
     """Simulate interviews with a judge of known mistakes, before you ask people.
 
     For each preset: questions per item, rounds, cost (answers that contradict the order) over that of the hidden order,
-    the places by which nine in ten items are off, what the summary said about that, and the share of stable runs.
+    the expected cost above it in per cent of all pairs, the ranks by which nine in ten items are off, what the summary
+    said about that, and the share of stable runs.
     """
     import polars as pl
+
+    from podium.active.oracles import Simulated
 
     jobs: list[tuple[str, float | None]] = [(preset, None) for preset in presets or USUAL]
     if plot is not None:
@@ -71,7 +84,8 @@ def simulate(
     rows = []
     with counting("asking", f"of {runs * len(jobs)} interviews") as advance:
         for preset, share in jobs:
-            rows.append(_average(n, noise, noise_level, preset, share, runs, random_share, seed, advance))
+            judges = [Simulated(n, noise, noise_level, seed=seed + run, persistent=not fresh) for run in range(runs)]
+            rows.append(_average(judges, preset, share, random_share, seed, advance))
     shown = [(preset, *row) for row, (preset, share) in zip(rows, jobs, strict=True) if share is None]
     frame = pl.DataFrame(shown, schema=["preset", *MEASURES], orient="row")
     out.write(frame, table(frame, digits=2, room=out.room))
@@ -81,32 +95,29 @@ def simulate(
 
 
 def _average(
-    n: int,
-    noise: str,
-    level: float,
+    judges: list[Simulated],
     preset: str,
     share: float | None,
-    runs: int,
     random_share: float,
     seed: int,
     advance: Callable[[int], None],
 ) -> list[float]:
-    """Mean over the runs of what the table shows; `advance` is told of each."""
+    """Mean over the judges of what the table shows; `advance` is told of each."""
     import numpy as np
 
     from podium.active import rank_with
-    from podium.active.oracles import Simulated
 
     results = []
-    for run in range(runs):
-        judge = Simulated(n, noise, level, seed=seed + run)
+    for run, judge in enumerate(judges):
+        n = judge.n
         budget = None if share is None else min(int(share * n * np.log2(n)), n * (n - 1) // 2)
         ranker = rank_with(judge, range(n), preset=preset, budget=budget, random_share=random_share, seed=seed + run)
         found = ranker.summary()
-        order = np.array(ranker.ranking_.order)
+        order = np.array(ranker.order())
         off = float(np.quantile(np.abs(np.argsort(order) - judge.place), 0.9))
-        ratio = max(judge.cost(order), 1) / max(judge.cost(judge.order), 1)
-        results.append([found.questions / n, found.rounds, ratio, off, found.spread, float(found.stable)])
+        ratio = max(judge.cost(np.array(ranker.order("answers"))), 1) / max(judge.cost(judge.order), 1)
+        excess = judge.excess(order)
+        results.append([found.questions / n, ranker.rounds, ratio, excess, off, found.spread, float(found.stable)])
         advance(1)
     return [float(value) for value in np.mean(results, axis=0)]
 

@@ -6,6 +6,7 @@ are looked for here: the first by a search of the bytes, the second only once po
 
 from __future__ import annotations
 
+import io
 import json
 import re
 import warnings
@@ -29,8 +30,12 @@ def read_json_lines(stream: IO[bytes], where: str, choose: Choose) -> Iterator[p
     """Yield the columns that `choose` picks, some rows at a time. The first lines settle what columns there are."""
     rows, rest, noted = 0, b"", False
     schema: dict[str, Any] | None = None
+    ahead: bytes | None = stream.read(BLOCK)
+    if ahead and ahead.startswith(NOTE):  # a journal: votes may be taken back further down
+        stream = io.BytesIO(_that_count(ahead + stream.read()))
+        ahead = None
     while True:
-        more = stream.read(BLOCK)
+        more, ahead = (stream.read(BLOCK) if ahead is None else ahead), None
         data = rest + more
         end = data.rfind(b"\n") + 1 if more else len(data)
         noted = noted or NOTE in data[:end]
@@ -50,6 +55,27 @@ def read_json_lines(stream: IO[bytes], where: str, choose: Choose) -> Iterator[p
         raise InputError(f"{where} is empty; expected one JSON object a line")
     if schema is None:
         warnings.warn(f"{where} is the log of an interview without answers; it adds nothing", DataWarning, stacklevel=2)
+
+
+def _that_count(journal: bytes) -> bytes:
+    """The lines of a journal without the votes that an undo takes back, or of a judge who is excluded."""
+    lines = journal.split(b"\n")
+    notes = [_note(line) for line in lines if line.startswith(NOTE) and (b'"undo"' in line or b'"exclude"' in line)]
+    gone = {note.get("row") for note in notes if note.get("podium") == "undo"}
+    out = [note.get("judge") for note in notes if note.get("podium") == "exclude"]
+    return b"\n".join(
+        line
+        for number, line in enumerate(lines, start=1)
+        if number not in gone and not (out and not line.startswith(NOTE) and _note(line).get("judge") in out)
+    )
+
+
+def _note(line: bytes) -> dict[str, Any]:
+    try:
+        note = json.loads(line)
+    except ValueError:
+        return {}
+    return note if isinstance(note, dict) else {}
 
 
 def _without_notes(block: bytes) -> bytes:

@@ -1,0 +1,102 @@
+"""podium plan: how many votes and hours a wanted reliability takes, before anybody is asked."""
+
+from __future__ import annotations
+
+import click
+
+from podium.cli.options import NumberRange, output_options, seed_option
+from podium.cli.output import Output, counting, table
+
+__all__ = ["plan"]
+
+QUESTIONS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 26, 33)  # an item, at which the simulated asking is looked at
+
+
+@click.command()
+@click.option("--items", "n", type=click.IntRange(3, 2000), required=True, help="How many items.")
+@click.option("--judges", type=click.IntRange(1), default=1, show_default=True, help="How many people answer.")
+@click.option(
+    "--reliability",
+    type=NumberRange(0, 1, min_open=True, max_open=True),
+    default=0.8,
+    show_default=True,
+    help="Wanted: the squared correlation of the ranks with those of the hidden order.",
+)
+@click.option(
+    "--noise-level",
+    type=NumberRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="How unsure the judges are: items one standard deviation apart are confused with chance 1/(1 + exp(1/LEVEL)).",
+)
+@click.option("--seconds", type=NumberRange(0, 86_400, min_open=True), default=30.0, show_default=True,
+              help="One question takes a judge so long.")  # fmt: skip
+@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Simulated campaigns.")
+@seed_option("the simulated judges")
+@output_options()
+def plan(
+    n: int,
+    judges: int,
+    reliability: float,
+    noise_level: float,
+    seconds: float,
+    runs: int,
+    seed: int,
+    out: Output,
+) -> None:
+    """Say how many votes a wanted reliability takes, by simulation of the same planner that will ask.
+
+    The items have normal scores; pairs are planned for all judges at once, at least a quarter as many as there are
+    items. One row for each number of votes up to the first that reaches the reliability in the mean of the runs, with
+    the hours of all judges together and of each.
+    """
+    import polars as pl
+
+    looks: list[list[float]] = []
+    with counting("asking", f"of {runs} campaigns") as advance:
+        for run in range(runs):
+            looks.append(_campaign(n, judges, noise_level, reliability, seed + run))
+            advance(1)
+    longest = max(map(len, looks))
+    rows = []
+    for at in range(longest):
+        reached = [look[min(at, len(look) - 1)] for look in looks]
+        mean = sum(reached) / len(reached)
+        votes = QUESTIONS[at] * n
+        hours = votes * seconds / 3600.0
+        rows.append((votes, votes / judges, mean, min(reached), hours, hours / judges))
+        if mean >= reliability:
+            break
+    names = ["votes", "votes_per_judge", "reliability", "worst_run", "hours", "hours_per_judge"]
+    frame = pl.DataFrame(rows, schema=names, orient="row")
+    out.write(frame, table(frame, digits=2, room=out.room))
+    reached_it = rows[-1][2] >= reliability
+    if not reached_it:
+        click.echo(
+            f"{reliability:g} is not reached with {rows[-1][0]} votes; judges this unsure may never reach it", err=True
+        )
+
+
+def _campaign(n: int, judges: int, level: float, wanted: float, seed: int) -> list[float]:
+    """Squared rank correlation with the hidden order at each of QUESTIONS, until it is well beyond what is wanted."""
+    import numpy as np
+
+    from podium.active.oracles import Simulated
+    from podium.active.planner import Planner
+
+    judge = Simulated(n, "normal", level, seed=seed, persistent=False)
+    planner = Planner(n, seed=seed)
+    found: list[float] = []
+    batch = max(judges, n // 4)
+    for q in QUESTIONS:
+        while len(planner) < q * n:
+            asked = planner.plan(min(batch, q * n - len(planner)))
+            if not len(asked):
+                break
+            number = len(planner) + np.arange(len(asked))
+            planner.tell(asked.left, asked.right, judge.answer(asked.pairs), number % judges, asked.kind)
+        rank = np.argsort(planner.order())
+        found.append(float(np.corrcoef(rank, judge.place)[0, 1] ** 2))
+        if found[-1] >= wanted + 0.5 * (1.0 - wanted):
+            break
+    return found
