@@ -28,7 +28,9 @@ def cpu():
     return time.process_time() + them.ru_utime + them.ru_stime
 def done(votes, cells):
     took = cpu() - begin
-    peak = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)) / 1024
+    # ru_maxrss of a process starts at that of its parent, which made the files; its workers start from it
+    own = int(next(line for line in open("/proc/self/status") if line.startswith("VmHWM")).split()[1])
+    peak = (own + resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss) / 1024
     wall = time.perf_counter() - clock
     print(json.dumps({"cpu": took, "wall": wall, "megabytes": peak, "votes": int(votes), "cells": int(cells)}))
 source = sys.argv[1]
