@@ -36,13 +36,13 @@ def frame(items: Sequence[Hashable], known: Mapping[str, np.ndarray]) -> pl.Data
     """
     import polars as pl
 
-    made: dict[str, pl.Series] = {}
+    columns: dict[str, pl.Series] = {}
     for name, kind in COLUMNS.items():
         if kind is None:
-            made[name] = _labels(items)
+            columns[name] = _labels(items)
         else:
-            made[name] = pl.Series(name, known.get(name, [None] * len(items)), dtype=getattr(pl, kind))
-    return pl.DataFrame(made)
+            columns[name] = pl.Series(name, known.get(name, [None] * len(items)), dtype=getattr(pl, kind))
+    return pl.DataFrame(columns)
 
 
 def _labels(items: Sequence[Hashable]) -> pl.Series:

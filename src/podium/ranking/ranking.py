@@ -315,7 +315,7 @@ class Ranking:
         cluster = known.require(kind, cluster)
         if cluster is not None and known.cluster_count(cluster) < 2:
             raise InputError(f"all votes are of one {cluster}: nothing says how {cluster}s differ; use 'sandwich'")
-        made = Ranking(
+        ranking = Ranking(
             self.items,
             self.scores,
             information=known,
@@ -327,10 +327,10 @@ class Ranking:
             note=self.note,
         )
         if kind == "bootstrap":
-            made._covariance = inference.score_covariance(
+            ranking._covariance = inference.score_covariance(
                 known, kind, cluster, replicates=replicates, seed=seed, jobs=jobs
             )
-        return made
+        return ranking
 
     # Tables
 

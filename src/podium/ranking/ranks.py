@@ -1,4 +1,4 @@
-"""From scores to places: which scores are one, and the rank of each."""
+"""From scores to ranks: which scores are one, and the rank of each."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ def ranks(scores: np.ndarray) -> np.ndarray:
     >>> ranks(np.array([0.5, 2.0, 0.5, -1.0])).tolist()
     [2, 1, 2, 4]
     """
-    found: np.ndarray = 1 + len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
-    return found
+    from_one: np.ndarray = 1 + len(scores) - np.searchsorted(np.sort(scores), scores, side="right")
+    return from_one
 
 
 def settled(scores: np.ndarray, within: float) -> np.ndarray:
@@ -32,14 +32,14 @@ def settled(scores: np.ndarray, within: float) -> np.ndarray:
     >>> settled(np.array([0.5, -1.0, 0.5 + 3e-8, 0.6]), within=1e-6).tolist()
     [0.5, -1.0, 0.5, 0.6]
     """
-    places = np.argsort(scores, kind="stable")
-    rising = scores[places]
+    order = np.argsort(scores, kind="stable")
+    rising = scores[order]
     first = np.flatnonzero(np.diff(rising, prepend=-np.inf) > within)
     last = np.append(first[1:], len(scores)) - 1
     if len(first) == len(scores) or len(scores) == 0:
         return scores
     tie = rising[last] - rising[first] <= 10 * within
     middle = np.repeat(rising[(first + last) // 2], last - first + 1)
-    made = np.empty_like(rising)
-    made[places] = np.where(np.repeat(tie, last - first + 1), middle, rising)
-    return made
+    merged = np.empty_like(rising)
+    merged[order] = np.where(np.repeat(tie, last - first + 1), middle, rising)
+    return merged

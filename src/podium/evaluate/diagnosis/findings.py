@@ -96,12 +96,12 @@ class Diagnosis:
         if self.reliability is not None:
             yield _reliability(self.reliability)
         for kind in ("judge", "item"):
-            found = self.influence.filter(self.influence["kind"] == kind)
-            if len(found):
-                yield self._influence(kind, found)
+            refits = self.influence.filter(self.influence["kind"] == kind)
+            if len(refits):
+                yield self._influence(kind, refits)
 
-    def _influence(self, kind: str, found: pl.DataFrame) -> Finding:
-        first = found.row(0, named=True)
+    def _influence(self, kind: str, refits: pl.DataFrame) -> Finding:
+        first = refits.row(0, named=True)
         tried, known = self.tried.get(kind, (0, 0))
         text = f"No pair changes order when any one {kind} is left out."
         if tried < known:
@@ -116,7 +116,7 @@ class Diagnosis:
                 f"{'pair changes' if first['swaps'] == 1 else 'pairs change'} order."
             )
         own = storable(self.leader)
-        others = found.filter((found["leader"] != own) & (found["dropped"] != own))
+        others = refits.filter((refits["leader"] != own) & (refits["dropped"] != own))
         if len(others):
             row = others.row(0, named=True)
             text += (

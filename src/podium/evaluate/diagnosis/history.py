@@ -60,9 +60,9 @@ def score_history(
     cuts = cuts[cuts > 0]
     scores = np.full((len(cuts), len(ranking)), np.nan)
     for at, cut in zip(scores[:-1], cuts[:-1].tolist(), strict=True):
-        found = refit(c.take(slice(cut)))
-        if found is not None:
-            at[:] = _anchored(found, model, ranking.items)
+        scores_then = refit(c.take(slice(cut)))
+        if scores_then is not None:
+            at[:] = _anchored(scores_then, model, ranking.items)
     scores[-1] = ranking.scores
     return History(cuts, ranking.items, scores)
 

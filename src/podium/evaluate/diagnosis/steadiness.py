@@ -98,7 +98,7 @@ def influence(
     met = np.zeros(len(votes.items))
     for ends in (counts.left, counts.right):
         met += np.bincount(ends, weight, len(met))
-    made = Influence([], {})
+    refits = Influence([], {})
 
     def without(kind: str, busiest: NDArray[np.intp], labels: Sequence[Hashable], size: Floats, rest: Any) -> None:
         most = max(MIN_DROPPED, min(MAX_DROPPED, int(MAX_REFIT_ROWS / len(votes.left))))
@@ -110,8 +110,8 @@ def influence(
             if kept is not None and kind == "item":
                 kept[code[labels[k]]] = False
             if kept is not None and after is not None and kept.sum() > 1:
-                made.rows.append((kind, labels[k], float(size[k]), *_moves(items, before, after, kept, shown)))
-        made.tried[kind] = len(tried), int((size > 0).sum())
+                refits.rows.append((kind, labels[k], float(size[k]), *_moves(items, before, after, kept, shown)))
+        refits.tried[kind] = len(tried), int((size > 0).sum())
 
     if (met > 0).sum() > 2:
         without(
@@ -125,7 +125,7 @@ def influence(
             "judge", np.argsort(-size, kind="stable"), votes.judges, size,
             lambda k: _some(votes, judge != k),
         )  # fmt: skip
-    return made
+    return refits
 
 
 def _some(votes: Comparisons, kept: NDArray[np.bool_]) -> Comparisons | None:

@@ -138,6 +138,6 @@ class Model:
         if eta is not None:
             loss, extras = DavidsonRows(table.wins, table.losses, table.ties), np.append(extras, eta)
         rows = Rows(table.n, table.left, table.right, table.design)
-        found = newton(rows, loss, self.l2, tol, 300, votes=votes, scores=start, extras=extras)
-        effects, log_nu = (found.extras, None) if eta is None else (found.extras[:-1], float(found.extras[-1]))
-        return replace(self, scores=found.scores, effects=np.asarray(effects), log_nu=log_nu)
+        optimum = newton(rows, loss, self.l2, tol, 300, votes=votes, scores=start, extras=extras)
+        effects, log_nu = (optimum.extras, None) if eta is None else (optimum.extras[:-1], float(optimum.extras[-1]))
+        return replace(self, scores=optimum.scores, effects=np.asarray(effects), log_nu=log_nu)

@@ -37,7 +37,7 @@ def score_covariance(
     if cluster is not None and information.cluster_count(cluster) < MIN_CLUSTERS:
         warnings.warn(few_clusters(information, cluster), DataWarning, stacklevel=2)
 
-    def found(part: Information) -> np.ndarray:
+    def matrix_of(part: Information) -> np.ndarray:
         """Covariance, or with many items variances."""
         if kind == "bootstrap":
             rng = np.random.default_rng(seed)
@@ -52,9 +52,9 @@ def score_covariance(
 
     kept = bounded_items(information)
     if kept is None:
-        made = found(information)
-        return ScoreCovariance(made, None) if made.ndim == 2 else ScoreCovariance(None, made)
-    inner = found(bounded_part(information, kept)) if len(kept) > 1 else np.zeros((len(kept), len(kept)))
+        matrix = matrix_of(information)
+        return ScoreCovariance(matrix, None) if matrix.ndim == 2 else ScoreCovariance(None, matrix)
+    inner = matrix_of(bounded_part(information, kept)) if len(kept) > 1 else np.zeros((len(kept), len(kept)))
     whole, variance = _laid_out(inner, kept, information.n)
     ends = end_rows(information, kept, cluster)
     return ScoreCovariance(whole, variance, information.open_above, information.open_below, *ends)

@@ -46,16 +46,16 @@ class Graph:
 
     def must_solve(self, force: np.ndarray) -> np.ndarray:
         """Solve with as many steps as a hard graph may need; ConvergenceError when even those do not suffice."""
-        found = self.solve(force, MAX_EASY_STEPS)
-        if found is None and self.factor is not None:
-            found = self.factor.solve(force - force.mean(axis=0))
-        if found is None:
-            found = self.solve(force, MAX_STEPS)
-        if found is None:
+        solution = self.solve(force, MAX_EASY_STEPS)
+        if solution is None and self.factor is not None:
+            solution = self.factor.solve(force - force.mean(axis=0))
+        if solution is None:
+            solution = self.solve(force, MAX_STEPS)
+        if solution is None:
             raise ConvergenceError(
                 f"no standard errors in {MAX_STEPS:,} steps: too few votes connect the items; raise l2"
             )
-        return found
+        return solution
 
     @cached_property
     def factor(self) -> Factor | None:
@@ -111,22 +111,22 @@ class Factor:
 
     def solve(self, force: np.ndarray) -> np.ndarray:
         """Centred solution of A x = force for columns that sum to zero."""
-        found = self._firm_solve(force)
+        solution = self._firm_solve(force)
         if self.slack > MIN_SHIFT_CURVATURE:
-            found = found + np.outer(self.reach, self.hold * found[self.firm] / self.slack)
-        centred: np.ndarray = found - found.mean(axis=0)
+            solution = solution + np.outer(self.reach, self.hold * solution[self.firm] / self.slack)
+        centred: np.ndarray = solution - solution.mean(axis=0)
         return centred
 
     def inverse_diagonal(self) -> np.ndarray:
         """Diagonal of P A⁻¹ P."""
         n = len(self.order)
-        found = np.empty(n)
-        found[self.order] = _selected(self.parts)[self.parts.perm_c]
+        diagonal = np.empty(n)
+        diagonal[self.order] = _selected(self.parts)[self.parts.perm_c]
         ones = self._firm_solve(np.ones((n, 1)))[:, 0]
-        found += ones.mean() / n - 2 * ones / n
+        diagonal += ones.mean() / n - 2 * ones / n
         if self.slack > MIN_SHIFT_CURVATURE:
-            found += self.hold * (self.reach - self.reach.mean()) ** 2 / self.slack
-        return found
+            diagonal += self.hold * (self.reach - self.reach.mean()) ** 2 / self.slack
+        return diagonal
 
 
 def between(n: int, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -> Any:

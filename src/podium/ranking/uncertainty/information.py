@@ -148,8 +148,8 @@ class Information:
 
     def vote_gradients(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """Return left, right, slope, Σ w and Σ w² of the gradient rows; `require` has checked that they exist."""
-        found = (self.vote_left, self.vote_right, self.vote_gradient, self.vote_weight, self.vote_weight_sq)
-        left, right, slope, weight, weight_sq = (each for each in found if each is not None)
+        columns = (self.vote_left, self.vote_right, self.vote_gradient, self.vote_weight, self.vote_weight_sq)
+        left, right, slope, weight, weight_sq = (each for each in columns if each is not None)
         return left, right, slope, weight, weight_sq
 
     def summed_curvature(self) -> np.ndarray:

@@ -40,19 +40,19 @@ def variances(information: Information, kind: str = "hessian", cluster: str | No
     kind = information.choose(kind)
     graph = Graph(information)
     if kind == "hessian":
-        found = _hessian_series(graph)
-        if found is None or not _agrees(graph, found):
-            found = _hessian_probes(graph) if graph.factor is None else graph.factor.inverse_diagonal()
+        variance = _hessian_series(graph)
+        if variance is None or not _agrees(graph, variance):
+            variance = _hessian_probes(graph) if graph.factor is None else graph.factor.inverse_diagonal()
         if information.border is not None:
             moved, core = _through_extras(graph, information)
-            found = found + np.einsum("ij,ij->i", moved @ np.linalg.inv(core), moved)
+            variance = variance + np.einsum("ij,ij->i", moved @ np.linalg.inv(core), moved)
     else:
         gradients = _Gradients(information, cluster)
-        found = None if information.extras else _robust_series(graph, gradients)
-        if found is None or not _agrees(graph, found, gradients):
-            found = _robust_columns(graph, information, gradients)
-    variance: np.ndarray = np.maximum(found, 0)
-    return variance
+        variance = None if information.extras else _robust_series(graph, gradients)
+        if variance is None or not _agrees(graph, variance, gradients):
+            variance = _robust_columns(graph, information, gradients)
+    kept: np.ndarray = np.maximum(variance, 0)
+    return kept
 
 
 def extra_covariance_of_many(information: Information, kind: str, cluster: str | None) -> np.ndarray:
@@ -91,13 +91,13 @@ def _hessian_series(graph: Graph) -> np.ndarray | None:
         return None
     s = lean[:, 0]
     squares = graph.across.multiply(graph.across) @ (1 / d) / d
-    found = (1 + squares - 2 * graph.degree / total) / d
+    variance = (1 + squares - 2 * graph.degree / total) / d
     shifted = n / total * (1 - s + (d @ s) / total)  # (A + d dᵀ/Σd)⁻¹ 1
-    found += shifted.mean() / n - 2 * shifted / n
+    variance += shifted.mean() / n - 2 * shifted / n
     if graph.ridge > 0:
         along = d @ s + total**2 / (n * graph.ridge)
-        found += s**2 / (total + along)
-    return np.asarray(found)
+        variance += s**2 / (total + along)
+    return np.asarray(variance)
 
 
 def _robust_series(graph: Graph, gradients: _Gradients) -> np.ndarray | None:
@@ -106,13 +106,13 @@ def _robust_series(graph: Graph, gradients: _Gradients) -> np.ndarray | None:
     m = gradients.across
     own = np.asarray(m.sum(axis=1)).ravel()
     squares = w.multiply(w)
-    found = own * (1 + 2 * (squares @ (1 / d)) / d) / d**2
-    found += (squares @ (own / d**2) - 2 * (w.multiply(m) @ (1 / d))) / d**2
+    variance = own * (1 + 2 * (squares @ (1 / d)) / d) / d**2
+    variance += (squares @ (own / d**2) - 2 * (w.multiply(m) @ (1 / d))) / d**2
     ratio = np.divide(gradients.diagonal(), own, out=np.ones_like(own), where=own > 0)
-    return np.asarray(found * ratio)
+    return np.asarray(variance * ratio)
 
 
-def _agrees(graph: Graph, found: np.ndarray, gradients: _Gradients | None = None) -> bool:
+def _agrees(graph: Graph, variance: np.ndarray, gradients: _Gradients | None = None) -> bool:
     """Solve for some items exactly and compare."""
     rng = np.random.default_rng(SEED)
     busiest = np.argpartition(-graph.diagonal, CHECKED_ITEMS)[:CHECKED_ITEMS]
@@ -123,7 +123,7 @@ def _agrees(graph: Graph, found: np.ndarray, gradients: _Gradients | None = None
     if columns is None:
         return False
     exact = columns[chosen, np.arange(len(chosen))] if gradients is None else gradients.along(columns).diagonal()
-    return bool(np.all(np.abs(found[chosen] - exact) <= MAX_VARIANCE_ERROR * exact))
+    return bool(np.all(np.abs(variance[chosen] - exact) <= MAX_VARIANCE_ERROR * exact))
 
 
 def _hessian_probes(graph: Graph) -> np.ndarray:
@@ -145,9 +145,9 @@ def _hessian_probes(graph: Graph) -> np.ndarray:
     mean = total / PROBES
     noise = np.sqrt(np.maximum(squared / PROBES - mean**2, 0) / PROBES)
     # No variance can be less than that of the item with everyone else held fixed.
-    found: np.ndarray = np.maximum(known + mean, (1 - 1 / graph.n) ** 2 / graph.diagonal)
-    _warn_of_noise(float(np.median(noise / found)) / 2)
-    return found
+    variance: np.ndarray = np.maximum(known + mean, (1 - 1 / graph.n) ** 2 / graph.diagonal)
+    _warn_of_noise(float(np.median(noise / variance)) / 2)
+    return variance
 
 
 def _robust_columns(graph: Graph, information: Information, gradients: _Gradients) -> np.ndarray:

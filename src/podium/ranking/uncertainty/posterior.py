@@ -22,15 +22,15 @@ BETWEEN_GROUPS_VARIANCE = 1e4  # variance of the distance between groups that we
 
 def posterior_covariance(posterior: Information) -> ScoreCovariance:
     """The covariance of the centred scores by V = (L + I/s²)⁻¹; groups never compared lie anywhere to each other."""
-    found = score_covariance(dataclasses.replace(posterior, open_above=None, open_below=None), "hessian")
+    covariance = score_covariance(dataclasses.replace(posterior, open_above=None, open_below=None), "hessian")
     groups = posterior.groups
     if groups is None:
-        return found
-    if found.matrix is not None:
-        return ScoreCovariance(found.matrix + BETWEEN_GROUPS_VARIANCE * (groups[:, None] == groups))
-    assert found.variances is not None, "it holds a matrix or variances"
+        return covariance
+    if covariance.matrix is not None:
+        return ScoreCovariance(covariance.matrix + BETWEEN_GROUPS_VARIANCE * (groups[:, None] == groups))
+    assert covariance.variances is not None, "it holds a matrix or variances"
     largest = np.bincount(groups).argmax()
-    return ScoreCovariance(None, found.variances + BETWEEN_GROUPS_VARIANCE * (groups != largest))
+    return ScoreCovariance(None, covariance.variances + BETWEEN_GROUPS_VARIANCE * (groups != largest))
 
 
 def mean_chance_margin(margin: np.ndarray, variance: np.ndarray) -> np.ndarray:

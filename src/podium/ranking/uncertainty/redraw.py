@@ -65,7 +65,7 @@ def bootstrap(
         )
     inverse = inverse_hessian(information, centred=False)
     block = max(1, MAX_HELD_DRAWS // max(1, len(information.vote_gradients()[0])))
-    found = np.empty((replicates, information.n))
+    scores = np.empty((replicates, information.n))
 
     def parts() -> Iterator[tuple[np.ndarray, np.ndarray]]:
         for start in range(0, replicates, block):
@@ -73,9 +73,9 @@ def bootstrap(
             yield from ((draws[k : k + REFITTED], size) for k in range(0, len(draws), REFITTED))
 
     with engine_for(jobs, -(-replicates // REFITTED)) as engine:
-        np.concatenate(list(engine.map(_redrawn, parts(), information, inverse)), out=found)
-    found -= found.mean(axis=1, keepdims=True)
-    return found
+        np.concatenate(list(engine.map(_redrawn, parts(), information, inverse)), out=scores)
+    scores -= scores.mean(axis=1, keepdims=True)
+    return scores
 
 
 def _redrawn(part: tuple[np.ndarray, np.ndarray], information: Information, inverse: np.ndarray) -> np.ndarray:

@@ -35,15 +35,15 @@ class ScoreCovariance:
     def open_ended(self) -> np.ndarray | None:
         """Mask of the items whose score has no bound on one side or both; None when there are none."""
         masks = [mask for mask in (self.open_above, self.open_below) if mask is not None]
-        found: np.ndarray | None = np.logical_or.reduce(masks) if masks else None
-        return found if found is not None and found.any() else None
+        mask: np.ndarray | None = np.logical_or.reduce(masks) if masks else None
+        return mask if mask is not None and mask.any() else None
 
     @property
     def variance(self) -> np.ndarray:
         """Variance of each centred score."""
-        found = self.variances if self.matrix is None else self.matrix.diagonal()
-        assert found is not None, "a covariance holds a covariance or variances"
-        kept: np.ndarray = np.maximum(found, 0)
+        variance = self.variances if self.matrix is None else self.matrix.diagonal()
+        assert variance is not None, "it holds a matrix or variances"
+        kept: np.ndarray = np.maximum(variance, 0)
         return kept
 
     def differences(self, rows: np.ndarray | slice | int) -> np.ndarray:
