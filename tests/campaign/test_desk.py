@@ -109,6 +109,20 @@ def test_a_judge_who_comes_back_late_still_has_what_nobody_took(store):
     assert [q.id for q in bench.next(0).questions] == given
 
 
+@pytest.mark.parametrize("hours", [-5, 5])
+def test_a_clock_that_jumps_loses_no_vote_and_gives_no_pair_to_two(store, hours):
+    bench = Bench(store)
+    mine = [q.id for q in bench.next(0).questions]
+    bench.now += hours * 60 * MINUTE
+    theirs = [q.id for q in bench.next(1).questions]
+    assert bench.vote(0, mine[0])[0].status == "stored"
+    assert bench.vote(1, theirs[0])[0].status == "stored"
+    waiting = bench.read(lambda reader: reader.questions(bench.id, "open", "out"))
+    pairs = [pair_of(q.left, q.right) for q in waiting]
+    assert len(pairs) == len(set(pairs))
+    assert bench.next(0).questions
+
+
 def test_the_same_id_again_is_the_same_vote(store):
     bench = Bench(store)
     question = bench.next(0).questions[0].id
