@@ -53,11 +53,15 @@ class Columns:
     group: str | None
 
     def arguments(self) -> dict[str, Any]:
-        """What was typed, as `read_comparisons` takes it."""
+        """What was typed, as `read_comparisons` takes it, and the number of processes."""
+        return self.named() | {"jobs": self.jobs}
+
+    def named(self) -> dict[str, Any]:
+        """What was typed about the files themselves: columns, format and delimiter."""
         typed = {name: getattr(self, name) for name in COLUMNS}
         typed["ties"] = typed.pop("tie_count")
         typed = {name: False if value == "" else value for name, value in typed.items()}
-        typed |= {"delimiter": self.delimiter, "format": self.input_format, "jobs": self.jobs}
+        typed |= {"delimiter": self.delimiter, "format": self.input_format}
         return {name: value for name, value in typed.items() if value is not None}
 
 

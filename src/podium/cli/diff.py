@@ -60,16 +60,15 @@ def diff(first: str, second: str, out: Output, columns: Columns, level: float, r
     change marked * is significant for all items at once (Holm), if the two come from different votes. Leaderboards
     that were not fitted alike (method, ties, covariates, penalty, …) are compared by ranks alone.
     """
-    named = columns.arguments()
     from podium.evaluate.differences import compare_rankings
 
     if first == second == "-":
         raise InputError("standard input can be read once only; name a file for one of the two")
     sources = [_source(path) for path in (first, second)]
     known = [_standing(source) for source in sources]
-    if named and not any(side is None for side in known):
+    if columns.named() and not any(side is None for side in known):
         raise InputError("options about columns are for files of votes, and both are leaderboards; drop them")
-    sides = [side or _ranked(source, named) for side, source in zip(known, sources, strict=True)]
+    sides = [side or _ranked(source, columns.arguments()) for side, source in zip(known, sources, strict=True)]
     changes = compare_rankings(sides[0], sides[1], reference)
     frame = changes.to_frame(level)
     out.write(frame, _table(frame, out.room) if out.for_people else None)
