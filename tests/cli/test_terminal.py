@@ -1,6 +1,7 @@
 """What people see in a terminal: no line is broken by it, and nothing is shortened in a pipe or a file."""
 
 import os
+import re
 import sys
 
 import numpy as np
@@ -52,8 +53,8 @@ def in_a_terminal(columns, *args):
             sent += piece
     os.close(master)
     assert process.returncode == 0, sent.decode()
-    lines = sent.decode().replace("\r\n", "\n").splitlines()
-    return [line for line in lines if "\x1b" not in line]  # but for a bar of progress, which is wiped out again
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent.decode().replace("\r\n", "\n"))
+    return [line.split("\r")[-1] for line in text.split("\n")]  # of a bar of progress, its last state
 
 
 @pytest.mark.parametrize("columns", [60, 80, 120])

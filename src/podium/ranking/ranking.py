@@ -12,7 +12,7 @@ import numpy as np
 
 import podium.ranking.uncertainty as inference
 from podium.data.validation import distinct_labels
-from podium.errors import DataWarning, InputError, Option
+from podium.errors import DataWarning, InputError, InPython, Option
 from podium.ranking import leaderboard
 from podium.ranking.differences import difference_frame
 from podium.ranking.ranks import ranks
@@ -480,7 +480,12 @@ class Ranking:
         """The way to rank intervals: that asked for, else the narrower one where there is a posterior."""
         pairwise = self.posterior is not None and self.uncertainty == "auto"
         if method == "pairwise" and not pairwise:
-            raise InputError("method='pairwise' needs a posterior: use l2='auto' and its own errors, or 'guaranteed'")
+            raise InputError(
+                InPython("method='pairwise'"),
+                " needs a posterior: use ",
+                Option("l2", "auto"),
+                " and its own errors, or 'guaranteed'",
+            )
         return method or ("pairwise" if pairwise else "guaranteed")
 
     def _view(self, method: str | None = None) -> tuple[np.ndarray, ScoreCovariance]:

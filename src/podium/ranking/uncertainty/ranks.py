@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.errors import InputError
+from podium.errors import InputError, InPython
 from podium.ranking.uncertainty.critical import (
     joint_value,
     own_pairs_values,
@@ -46,7 +46,8 @@ def rank_intervals(
     """
     n, z = len(scores), quantile(level)
     if method not in RANK_METHODS:
-        raise InputError(f"method={method!r} is not known; use {' or '.join(map(repr, RANK_METHODS))}")
+        ways = " or ".join(map(repr, RANK_METHODS))
+        raise InputError(InPython(f"method={method!r}"), f" is not known; use {ways}")
     if simultaneous:
         choose = joint_value if method == "pairwise" else stepped_value
         critical = np.full(n, choose(scores, covariance, level))
