@@ -160,6 +160,7 @@ def draw(results: dict[str, list[dict]], path: Path) -> None:
             for name, style in (("podium", "o-"), ("polars", "s--")):
                 axis.plot([row[what] for row in rows], [row[name][measured] for row in rows], style, label=name)
             axis.set(xscale="log", ylim=(0, None), xlabel=what if line else "", ylabel="" if column else unit)
+            axis.minorticks_off()
             axis.grid(alpha=0.3)
     axes[0, 0].legend()
     figure.savefig(path, dpi=110)

@@ -2,6 +2,7 @@
 
     python -m papers.calibration                  2,000 sets per design, about ten minutes; writes JSON and a figure
     python -m papers.calibration --sets 200       a quick look
+    python -m papers.calibration --jobs 4         the same numbers from four processes
 
 Each design draws true scores, votes and a Bradley-Terry fit, and counts how often the 95 % intervals hold the truth.
 Claims, checked at the end (and on a smaller scale in tests/test_calibration.py):
@@ -27,6 +28,7 @@ from pathlib import Path
 import numpy as np
 
 from podium.data.comparisons import Comparisons
+from podium.engine import engine_for
 from podium.errors import PodiumWarning
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.ranking.ranking import Ranking
@@ -280,17 +282,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How often the intervals hold the truth.")
     parser.add_argument("--sets", type=int, default=2000, help="simulated data sets per design")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the designs")
     parser.add_argument("-o", "--output", type=Path, default=HERE / "calibration", help="folder for JSON and figure")
     given = parser.parse_args()
     found = {}
     print(f"{'design':<36}{'standard errors':<30}{'scores':>8}{'ranks':>8}{'all':>8}{'simult.':>8}")
-    for design in DESIGNS:
-        found[design] = study(design, given.sets, given.seed)
-        for way, shares in found[design].items():
+    engine = engine_for(given.jobs, len(DESIGNS))  # designs are independent: their numbers do not depend on jobs
+    for design, held in zip(DESIGNS, engine.map(study, list(DESIGNS), given.sets, given.seed), strict=True):
+        found[design] = held
+        for way, shares in held.items():
             cells = "".join(
                 f"{100 * share:{width}.1f}" for share, width in zip(shares.values(), (8, 8, 8, 9), strict=True)
             )
             print(f"{design:<36}{way:<30}{cells}", flush=True)
+    engine.close()
     given.output.mkdir(parents=True, exist_ok=True)
     result = {"sets": given.sets, "seed": given.seed, "level": LEVEL, "held": found}
     (given.output / "calibration.json").write_text(json.dumps(result, indent=1) + "\n")
