@@ -95,7 +95,7 @@ def outliers(model: RABF, *, level: float = 0.95) -> Figure:
         scores[with_votes & ~outlying],
         s=14,
         color=SOFT,
-        label="as predicted",
+        label="within chance",
         linewidths=0,
     )
     if outlying.any():
