@@ -210,7 +210,7 @@ def test_pairs_of_the_constructor_are_those_of_a_plain_loop(data):
         ({"judge": [0, 0, 1, 0], "judges": ["ann"]}, "row 3: judge 1 is outside the 1 places of `judges`"),
         ({"judge": [0, 0, 1, 0]}, "row 1: judge 0 is outside the 0 places of `judges`"),
         ({"judges": ["ann"]}, "judges are listed and no row has one; give judge= too"),
-        ({"groups": ["x", "x"], "group": [0] * 4}, "groups: 'x' stands twice"),
+        ({"groups": ["x", "x"], "group": [0] * 4}, "groups: 'x' appears twice"),
         ({"covariates": np.ones((4, 2)), "covariate_names": ["x"]}, "covariates have 2 columns and covariate_names 1"),
         ({"covariates": [[1.0], [np.inf], [0.0], [0.0]]}, "row 2: covariate 'x1' is inf"),
         ({"covariate_names": ["x"]}, "covariate_names are given without covariates"),

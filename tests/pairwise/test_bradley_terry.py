@@ -72,7 +72,7 @@ def test_each_graph_gets_its_solver_and_all_find_the_same_optimum(near, how, l2,
 def test_small_and_large_tables_of_counts_give_the_same_pairs(monkeypatch):
     winner, loser, _ = simulate(50, 4000, np.random.default_rng(2))
     small = Comparisons.from_arrays(winner, loser, items=range(50)).pairs
-    monkeypatch.setattr("podium.data.comparisons.SMALL_TABLE", 0)
+    monkeypatch.setattr("podium.data.comparisons.MIN_DENSE_CELLS", 0)
     large = Comparisons.from_arrays(winner[:600], loser[:600], items=range(50))  # 2,500 cells > 4 · 600
     assert vars(large)["_cells"] is None
     rest = Comparisons.from_arrays(winner[600:1200], loser[600:1200], items=range(50))

@@ -364,7 +364,7 @@ def test_an_item_called_mean_is_not_mistaken_for_the_mean():
 
 
 def test_equal_labels_and_unknown_kinds_are_refused():
-    with pytest.raises(InputError, match="'a' stands twice"):
+    with pytest.raises(InputError, match="'a' appears twice"):
         Ranking(["a", "b", "a"], [1, 2, 3])
     with pytest.raises(InputError, match="'zzz' is not known"):
         Ranking("ab", [1, 2], uncertainty="zzz")

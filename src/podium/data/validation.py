@@ -33,7 +33,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 LARGEST = float(np.finfo(np.float64).max)
-MOST = 1 << 53  # from here on not every whole number is a float
+MAX_COUNT = 1 << 53  # from here on not every whole number is a float
 MAX_MARGIN = 1e150  # its square is a number still
 
 
@@ -52,7 +52,7 @@ def distinct_labels(items: Any, what: str = "items") -> Sequence[Hashable]:
         except TypeError as problem:
             raise InputError(f"{what}: {label!r} cannot be a label; use text, numbers or tuples") from problem
         if twice:
-            raise InputError(f"{what}: {label!r} stands twice; labels must differ")
+            raise InputError(f"{what}: {label!r} appears twice; labels must differ")
     return labels
 
 
@@ -89,7 +89,7 @@ def count_column(values: Any, rows: int) -> NDArray[np.int64]:
     """How many equal votes each row stands for."""
     count = _whole(values, "count", "whole numbers are expected", "give how many equal votes each row is")
     _refuse_length(count, "count", rows)
-    bad = (count < 1) | (count >= MOST)
+    bad = (count < 1) | (count >= MAX_COUNT)
     if bad.any():
         row = int(np.argmax(bad))
         raise InputError(f"row {row + 1}: count is {count[row]}; it must be at least 1 and less than 2**53")

@@ -531,7 +531,7 @@ def test_a_ranking_that_counts_is_as_many_and_carries_its_weight_and_judge(keep)
 
 
 def test_a_bad_ranking_is_named_with_its_row():
-    with pytest.raises(InputError, match=r"row 2: 'a' stands twice in the ranking; remove one"):
+    with pytest.raises(InputError, match=r"row 2: 'a' appears twice in the ranking; remove one"):
         read_frame({"ranking": ["a > b", "a > b > a"]})
     with pytest.raises(InputError, match=r"row 1: 3 is no ranking; list items best first, as in a > b"):
         read_frame({"ranking": [3, 1]})

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["read_delimited", "sniff_delimiter"]
 
 BLOCK = 1 << 23  # bytes parsed at a time: with what copies there are, a few dozen megabytes
-LONGEST = 1 << 28  # a row longer than this is an open quote, not a row
+MAX_ROW_BYTES = 1 << 28  # a row longer than this is an open quote, not a row
 DELIMITERS = ",;\t|"
 BOM = b"\xef\xbb\xbf"
 
@@ -107,7 +107,7 @@ def _good_rows(
     data += more
     status = kernel.scan_rows(np.frombuffer(data, np.uint8), ord(delimiter), columns, not more, blanks, found)
     end, count, blank, fields = found.tolist()
-    if status == kernel.OPEN_QUOTE or len(data) - end > LONGEST:
+    if status == kernel.OPEN_QUOTE or len(data) - end > MAX_ROW_BYTES:
         raise InputError(f"{where}, row {rows + count + 1}: a quote opens that never closes; close it or remove it")
     block = data[:end]
     if not block.isascii():

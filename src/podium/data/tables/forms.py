@@ -30,7 +30,7 @@ __all__ = ["Collector", "Keep", "as_polars", "encode", "encode_pair", "read_fram
 Keep: TypeAlias = Literal["rows", "counts"]
 Piece: TypeAlias = dict[str, NDArray[Any]]  # the columns there are, by role
 
-MOST = 1 << 53  # from here on not every whole number is a float
+MAX_COUNT = 1 << 53  # from here on not every whole number is a float
 BATCH = 1 << 19  # rows taken at a time: small beside any file, large beside the cost of a call
 
 
@@ -316,7 +316,7 @@ class _Batch:
         bad = np.flatnonzero(values != np.floor(values))
         if len(bad):
             self.fail(int(bad[0]), f"{name} is {values[bad[0]]:g}; a count is a whole number, 0 or more")
-        bad = np.flatnonzero(values >= MOST)
+        bad = np.flatnonzero(values >= MAX_COUNT)
         if len(bad):
             self.fail(int(bad[0]), f"{name} is {values[bad[0]]:g}, too many to count exactly; give less than 2**53")
         return values.astype(np.int64)

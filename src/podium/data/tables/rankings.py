@@ -27,7 +27,7 @@ def listed_items(column: pl.Series, fail: Fail) -> list[list[Hashable]]:
             fail(row, f"{value!r} is no ranking; list items best first, as in a > b")
         if len(set(items)) < len(items):
             twice = next(item for place, item in enumerate(items) if item in items[:place])
-            fail(row, f"{twice!r} stands twice in the ranking; remove one")
+            fail(row, f"{twice!r} appears twice in the ranking; remove one")
         found.append(items)
     return found
 

@@ -96,7 +96,7 @@ def find_sources(source: Any, format: str | None = None) -> list[Source]:
 
 
 def refuse_twice(sources: Iterable[Source]) -> None:
-    """Refuse a file or stream that stands twice among them, be it by another name: its votes would count double."""
+    """Refuse a file or stream that appears twice among them, be it by another name: its votes would count double."""
     seen: set[Any] = set()
     for one in sources:
         facts = None if one.path is None else one.path.stat()
