@@ -9,7 +9,10 @@ from __future__ import annotations
 import io
 import os
 import urllib.request
+import warnings
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +45,20 @@ def download(url: str) -> bytes:
         raise InputError(f"cannot download {url}: {problem}; pass data=, a folder with a copy") from problem
 
 
+@contextmanager
+def _as_a_copy(name: str) -> Iterator[None]:
+    """Whatever goes wrong in reading a file of a known form means that it is another one, or damaged."""
+    try:
+        yield
+    except InputError:
+        raise
+    except Exception as problem:
+        what = (str(problem) or type(problem).__name__).splitlines()[0]
+        raise InputError(
+            f"the copy of {name} is not what was published, or is damaged ({what}); get it anew"
+        ) from problem
+
+
 # Grades: tables binned into grades, as in the study of passive-aggressive ordinal learning.
 
 UCI = "https://archive.ics.uci.edu/static/public"
@@ -58,9 +75,13 @@ def load_graded(name: str, data: str | os.PathLike[str] | None = None) -> tuple[
       research: `msn1.fold1.train.5k.txt` in svmlight format.
     """
     loaders = {"abalone": _abalone, "california": _california, "parkinsons": _parkinsons, "mslr": _mslr}
-    if name not in loaders:
+    if not isinstance(name, str) or name not in loaders:
         raise InputError(f"no data set {name!r}; choose among {', '.join(loaders)}")
-    return loaders[name](data)
+    with _as_a_copy(name):
+        X, y = loaders[name](data)
+        if not len(X):
+            raise ValueError("it holds no rows")
+        return X, y
 
 
 def _table(path: Path | None, archive: str, member: str) -> Any:
@@ -88,7 +109,9 @@ def _california(data: Any) -> tuple[Array, Array]:
         X, value = fetch_california_housing(return_X_y=True)
         value = value * 100_000
     else:
-        table = np.genfromtxt(path, delimiter=",", skip_header=1)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # an empty file is refused below
+            table = np.genfromtxt(path, delimiter=",", skip_header=1)
         table = table[np.isfinite(table).all(axis=1)]
         X, value = table[:, :-1], table[:, -1]
     return X, 1 + np.searchsorted([100_000, 200_000, 300_000, 400_000], value, side="left")
@@ -125,13 +148,15 @@ def load_multilabel(name: str, data: str | os.PathLike[str] | None = None) -> tu
     from scipy import sparse
 
     known = ("emotions", "scene", "yeast", "bibtex", "delicious")
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         raise InputError(f"no data set {name!r}; choose among {', '.join(known)}")
     path = find_file(f"{name}.npz", data)
     if path is None:
         raise InputError(f"name a folder with {name}.npz: data=, or PODIUM_DATA; the archives of MULAN are not read")
-    with np.load(path, allow_pickle=False) as held:
+    with _as_a_copy(name), path.open("rb") as file, np.load(file, allow_pickle=False) as held:
         X = sparse.csr_array((held["X_data"], held["X_indices"], held["X_indptr"]), shape=tuple(held["X_shape"]))
         ones = np.ones(len(held["Y_indices"]))
         Y = sparse.csr_array((ones, held["Y_indices"], held["Y_indptr"]), shape=tuple(held["Y_shape"]))
+        for table in (X, Y):
+            table.check_format(full_check=True)  # its arrays are followed without a look
         return X, Y, int(held["n_train"])

@@ -94,7 +94,10 @@ def load(path: str | os.PathLike[str]) -> Any:
                 )
             if not isinstance(header["model"], dict) or not {"object", "ranker"} & header["model"].keys():
                 raise InputError(f"{path}: not a podium model file, or a damaged one (it holds no model)")
-            return _unpack(header["model"], _Arrays(archive).take)
+            model = _unpack(header["model"], _Arrays(archive).take)
+            if type(model).__module__ in ("builtins", "numpy", "datetime"):
+                raise InputError(f"{path}: not a podium model file, or a damaged one (it holds no model)")
+            return model
     except FileNotFoundError as problem:
         raise InputError(f"{path}: no such file") from problem
     except OSError as problem:

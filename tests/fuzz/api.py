@@ -1,4 +1,4 @@
-"""Every public entry of the library with strange data and options. An input may be refused, never stumbled over."""
+"""Votes, rankers, metrics, grades and labels with strange data and options: refused perhaps, never stumbled over."""
 
 import contextlib
 import inspect
@@ -9,61 +9,8 @@ import polars as pl
 
 from fuzz import inputs
 from fuzz.inputs import LEVEL, odd, pick, value
+from fuzz.options import options
 from podium.errors import InputError
-
-# Options that make sense now and then; others are drawn from `value`.
-OPTIONS = {
-    "l2": (0.0, 1e-3, 1.0, 1e9), "ties": ("half", "davidson", "label", "average", "worst"), "scale": ("elo", "log-odds"),
-    "anchor": (("i0", 0.0), {"i0": 1.0}), "loss": ("logistic", "squared", "sum@1", "prec@2", "ndcg@2"), "max_iter": (1, 50),
-    "tol": (1e-6, 0.5), "feature_penalty": ("auto", 1.0, 0.0), "residual_penalty": ("auto", 1.0, 0.0), "schedule": ("sqrt", "fixed"),
-    "missing": ("error", "mean"), "variant": ("pa", "pa1", "pa2"), "classes": ([0, 1, 2], ["a", "b"], None), "C": (1.0, 1e-9, 1e9),
-    "random_state": (0, 1), "scorer": ("linear", "stream"), "surrogate": ("univariate", "softmax", "pairwise"),
-    "mode": ("marginal", "threshold", "experts"), "experts": (1, 3), "rate": (0.5, 1e9), "level": (0.9, 0.5), "kind": ("loss", "gain"),
-    "empty": ("zero_loss", "skip", "one"), "gain": ("exp", "linear"), "p": (1, 2), "k": (1, 2, 16.0), "preset": ("quick", "exact", "few_rounds"),
-    "goal": ("order", ("top", 1)), "budget": (1, 5, None), "random_share": (0.0, 0.5), "seed": (0, 1), "method": ("bootstrap", "hessian"),
-    "kind_of": ("auto",), "uncertainty": ("auto", "hessian", "sandwich", "cluster", "bootstrap"), "cluster": ("judge", "group", "ranking"),
-}  # fmt: skip
-HEAVY = (
-    "max_iter",
-    "replicates",
-    "draws",
-    "samples",
-    "budget",
-    "experts",
-    "threads",
-    "n_labels",
-    "horizon",
-    "restarts",
-)
-
-
-def options(rng, function, share=0.3, skip=()):
-    """Some of the keyword options of a function, with values that are right, odd or absurd."""
-    chosen = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        wanted = parameter.kind is parameter.KEYWORD_ONLY or parameter.default is not parameter.empty
-        if not wanted or name in skip or name == "self" or rng.random() > share:
-            continue
-        known = OPTIONS.get(name, (parameter.default,))
-        if isinstance(parameter.default, int | float) and not isinstance(parameter.default, bool):
-            known = [each for each in known if isinstance(each, int | float)] or [parameter.default]
-        chosen[name] = pick(rng, known) if name in HEAVY or not odd(rng, 0.5) else strange_option(rng, known)
-        if name in HEAVY and odd(rng, 0.3):
-            chosen[name] = pick(rng, (0, -1))
-    return chosen
-
-
-def strange_option(rng, known):
-    """Another number for a number and another word for a word: a wrong type is left to Python's TypeError."""
-    if any(isinstance(each, bool) for each in known):
-        return bool(rng.integers(2))
-    if all(isinstance(each, int) for each in known):
-        return pick(rng, (0, 1, -1, 2**31, 10**30))
-    if any(isinstance(each, int | float) for each in known):
-        return pick(rng, (*inputs.NUMBERS, *inputs.NO_NUMBERS))
-    if any(isinstance(each, str) for each in known):
-        return pick(rng, inputs.TEXTS)
-    return pick(rng, known)
 
 
 def votes(rng):
@@ -208,21 +155,6 @@ def ranking(rng, folder):
     compare_rankings(*made).to_frame()
 
 
-def checking(rng, folder):
-    from podium.evaluate.assessment import assess
-    from podium.evaluate.diagnosis import diagnose, score_history
-
-    data = votes(rng)
-    pick(
-        rng,
-        (
-            lambda: assess(data, pick(rng, (None, ["borda", "elo"], ["x"], ["bradley-terry"])), seed=1).to_frame(),
-            lambda: diagnose(data, replicates=5, seed=1),
-            lambda: score_history(data),
-        ),
-    )()
-
-
 def measures(rng, folder):
     from podium import metrics
 
@@ -344,100 +276,13 @@ def multilabel(rng, folder):
             getattr(model, name)(*((X, y) if name == "score" else (again,)))
 
 
-def active(rng, folder):
-    from podium.active import ActiveRanker, kemeny
-
-    if rng.random() < 0.2:
-        count = int(rng.integers(0, 7))
-        kemeny(
-            pick(rng, (inputs.array(rng, count, count), np.abs(rng.normal(size=(count, count))), votes))
-            if rng.random() < 0.9
-            else value(rng)
-        )
-        return
-    items = inputs.labels(rng, int(rng.integers(0, 9)))
-    ranker = ActiveRanker(items, **({"seed": 1} | options(rng, ActiveRanker, share=0.2, skip=("paper",))))
-    for _ in range(int(rng.integers(1, 6))):
-        if ranker.done:
-            break
-        pairs = ranker.ask(pick(rng, (1, 3, None, value(rng)) if rng.random() < 0.1 else (1, 3, None)))
-        answers = [pick(rng, (1, 0, 0.5, None, True) if rng.random() < 0.98 else (2, "x", float("nan"))) for _ in pairs]
-        ranker.tell(pairs, answers, pick(rng, (None, "ann", "bob")))
-        if rng.random() < 0.2:
-            ranker.undo()
-    ranker.places(), str(ranker.summary()), ranker.ranking_.order
-    if rng.random() < 0.4:
-        rows = [dict(row) for row in ranker.log]
-        if rng.random() < 0.5:
-            spoilt = pick(rng, rows)
-            spoilt[pick(rng, list(spoilt))] = value(rng)
-        ActiveRanker.replay(items, rows).places()
-
-
-def models(rng, folder):
-    """A damaged file, or a header that says something else; what loads must answer or refuse."""
-    import json
-    import zipfile
-
-    import podium
-
-    from suites.models import MODELS
-
-    name = pick(rng, list(MODELS))
-    make = MODELS[name][0]
-    path = folder / "m.podium"
-    podium.save(make(), path)
-    if rng.random() < 0.5:
-        path.write_bytes(inputs.damaged(rng, path.read_bytes()))
-        podium.load(path)
-        return
-    with zipfile.ZipFile(path) as archive:
-        parts = {each: archive.read(each) for each in archive.namelist()}
-    header = json.loads(parts["podium.json"])
-    spoil(rng, header["model"])
-    parts["podium.json"] = json.dumps(header).encode()
-    if rng.random() < 0.3:
-        each = pick(rng, list(parts))
-        parts[each] = inputs.damaged(rng, parts[each])
-    with zipfile.ZipFile(path, "w") as archive:
-        for each, data in parts.items():
-            archive.writestr(each, data)
-    podium.load(path)
-
-
-def spoil(rng, node):
-    """Change one leaf, key or branch somewhere in a JSON tree."""
-    while True:
-        keys = list(node) if isinstance(node, dict) else list(range(len(node)))
-        if not keys:
-            return
-        key = pick(rng, keys)
-        if isinstance(node[key], dict | list) and node[key] and rng.random() < 0.85:
-            node = node[key]
-            continue
-        match int(rng.integers(3)):
-            case 0:
-                del node[key]
-            case 1:
-                node[key] = pick(
-                    rng,
-                    (None, -1, 0, 1, 10**30, 0.5, "x", [], {}, [[]], {"array": 0}, {"tuple": 3}, {"object": "Ranking"}),
-                )
-            case _ if isinstance(node, dict):
-                node[pick(rng, ("x", "array", "object", "tuple", "dict"))] = node.pop(key)
-        return
-
-
 def targets():
     return {
         "comparisons": comparisons,
         "reading": reading,
         "rankers": rankers,
         "ranking": ranking,
-        "checking": checking,
         "measures": measures,
         "ordinal": ordinal,
         "multilabel": multilabel,
-        "active": active,
-        "models": models,
     }

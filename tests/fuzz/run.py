@@ -6,9 +6,12 @@ scikit-learn says about arrays that no estimator takes. Anything else is a findi
 
 import argparse
 import faulthandler
+import importlib
+import inspect
 import json
 import os
 import pathlib
+import re
 import resource
 import shutil
 import signal
@@ -22,6 +25,11 @@ sys.path[:0] = [str(pathlib.Path(__file__).parents[1])]
 
 import numpy as np  # noqa: E402
 
+# Rooms whose whole `__all__` is for users.
+ROOMS = ("podium", "podium.active", "podium.metrics", "podium.multilabel", "podium.ordinal", "podium.datasets",
+         "podium.models", "podium.store", "podium.evaluate.diagnosis", "podium.evaluate.assessment",
+         "podium.evaluate.differences", "podium.evaluate.feature_diagnosis", "podium.show.plots", "podium.show.report",
+         "podium.show.feature_plots", "podium.show.grade_plots", "podium.show.active_plots")  # fmt: skip
 SECONDS = 60  # far more than any of these inputs takes, also on a busy machine
 MEGABYTES = 1500  # by which the most memory ever used may grow in one input
 
@@ -35,9 +43,16 @@ def late(number, frame):
 
 
 def all_targets():
-    from fuzz import api, commands
+    from fuzz import commands
 
-    return api.targets() | commands.targets()
+    return entries() | commands.targets()
+
+
+def entries():
+    """Targets that call the library."""
+    from fuzz import api, asking, learners, showing, stored
+
+    return api.targets() | learners.targets() | asking.targets() | showing.targets() | stored.targets()
 
 
 def peak():
@@ -109,14 +124,86 @@ def where(problem):
     return f"{type(problem).__name__}{place}" if frames else f"{type(problem).__name__} {str(problem)[:160]}"
 
 
+def public():
+    """Every function and method that users call, by name: what docs/api.md lists and what the rooms offer."""
+    names = set()
+    text = (pathlib.Path(__file__).parents[2] / "docs" / "api.md").read_text()
+    blocks = re.findall(r"\.\. auto(function|class|module):: (\S+)((?:\n   :.*)*)", text)
+    for kind, name, more in blocks:
+        if kind == "module":
+            listed = re.search(r":members: (.+)", more)
+            names |= {f"{name}.{each.strip()}" for each in listed[1].split(",")} if listed else set()
+        else:
+            names.add(name)
+    for room in ROOMS:
+        names |= {f"{room}.{each}" for each in importlib.import_module(room).__all__}
+    found = {}
+    for name in sorted(names):
+        room, _, last = name.rpartition(".")
+        found |= codes_of(name, getattr(importlib.import_module(room), last))
+    return found
+
+
+def codes_of(name, thing):
+    """The code of a function, or of the methods and properties that a class of ours defines."""
+    if inspect.isclass(thing):
+        if issubclass(thing, BaseException | Warning) or not thing.__module__.startswith("podium"):
+            return {}
+        own = [
+            (each, member) for cls in thing.__mro__ if "podium" in cls.__module__ for each, member in vars(cls).items()
+        ]
+        methods = {
+            each: getattr(member, "__func__", getattr(member, "fget", getattr(member, "func", member)))
+            for each, member in reversed(own)
+            if not each.startswith("_")
+        }
+        return {
+            f"{name}.{each}": code
+            for each, member in methods.items()
+            if (code := getattr(inspect.unwrap(member), "__code__", None))
+            if callable(member)
+        }
+    code = getattr(inspect.unwrap(thing), "__code__", None) if callable(thing) else None
+    return {name: code} if code else {}
+
+
+def reach(most):
+    """Run inputs of all targets in turn until every public entry was called; print those that never were."""
+    left = public()
+    print(json.dumps({"public": len(left)}), flush=True)
+    called = set()
+
+    def note(frame, event, argument):
+        if event == "call":
+            called.add(frame.f_code)
+
+    targets = entries()
+    for seed in range(most):
+        for name, target in targets.items():
+            target.__name__ = name
+            with tempfile.TemporaryDirectory(prefix="podium-fuzz-") as folder:
+                sys.setprofile(note)
+                try:
+                    finding(target, seed, pathlib.Path(folder))
+                finally:
+                    sys.setprofile(None)
+            left = {each: code for each, code in left.items() if code not in called}
+            if not left:
+                break
+    print(json.dumps({"left": sorted(left)}), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("target")
+    parser.add_argument("target", help="a target, or `reach`: all of them until every public entry was called")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1)
     given = parser.parse_args()
     faulthandler.enable()
     signal.signal(signal.SIGALRM, late)
+    if given.target == "reach":
+        reach(given.count)
+        return
     target = all_targets()[given.target]
     target.__name__ = given.target
     succeeded = 0

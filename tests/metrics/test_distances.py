@@ -94,3 +94,6 @@ def test_a_list_cannot_be_an_item(distance):
         distance(["a", ["b"]], ["a", "b"])
     with pytest.raises(InputError, match=r"rank 1 is \{\}"):
         distance(["a", "b"], [{}, "b"])
+    for alone in (5, np.array(5)):
+        with pytest.raises(InputError, match="is no list; give the items of each ranking"):
+            distance(["a"], alone)

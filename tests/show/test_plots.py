@@ -118,7 +118,7 @@ def test_what_is_left_out_is_said():
     figure = plots.intervals(ranking, top=5)
     assert len(figure.axes[0].get_yticklabels()) == 5
     assert any("7 more items" in text.get_text() for text in figure.texts)
-    with pytest.raises(InputError, match="top is 0"):
+    with pytest.raises(InputError, match="top=0"):
         plots.intervals(ranking, top=0)
 
 

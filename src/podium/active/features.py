@@ -8,6 +8,7 @@ import numpy as np
 
 from podium.active.model_scores import Scores
 from podium.active.posterior import Posterior
+from podium.data.validation import floats_of
 from podium.errors import InputError
 
 __all__ = ["Features"]
@@ -26,7 +27,7 @@ class Features:
     """
 
     def __init__(self, values: Any, n: int) -> None:
-        table = np.asarray(values, dtype=np.float64)
+        table = floats_of("features", values)
         if table.ndim == 1:
             table = table[:, None]
         if table.shape[:1] != (n,) or table.ndim != 2:

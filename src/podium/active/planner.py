@@ -418,7 +418,10 @@ def _questions(pairs: np.ndarray, kind: np.ndarray, rng: np.random.Generator) ->
 
 
 def _pairs_of(name: str, pairs: Any, n: int) -> np.ndarray:
-    table = np.asarray(pairs if isinstance(pairs, np.ndarray) else list(pairs))
+    try:
+        table = np.asarray(pairs if isinstance(pairs, np.ndarray) else list(pairs))
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is {pairs!r}; give pairs of item numbers") from None
     if not table.size:
         return np.zeros((0, 2), dtype=np.int64)
     if table.ndim != 2 or table.shape[1] != 2:

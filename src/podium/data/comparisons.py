@@ -221,7 +221,7 @@ class Comparisons:
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[Hashable, Hashable]]) -> Self:
         """Build from (winner, loser) pairs; items are numbered in order of appearance."""
-        rows = list(pairs)
+        rows = list(_column("pairs", pairs))
         for row, pair in enumerate(rows, start=1):
             if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
                 raise InputError(f"row {row}: {pair!r} is not a (winner, loser) pair")
@@ -248,7 +248,7 @@ class Comparisons:
         neither won. `margin` (≥ 0) is by how much the winner won; `covariates` are winner minus loser.
         """
         labels: Sequence[Hashable]
-        winner, loser = (column if hasattr(column, "__len__") else list(column) for column in (winner, loser))
+        winner, loser = _column("winner", winner), _column("loser", loser)
         if items is None:
             if len(winner) == 0:
                 raise InputError("no votes: there is nothing to rank")
@@ -270,6 +270,7 @@ class Comparisons:
                 columns[name] = non_negative_column(values, name, rows)
         for name, labelled in (("judge", judge), ("group", group)):
             if labelled is not None:
+                labelled = _column(name, labelled)
                 if len(labelled) != rows:
                     raise InputError(f"{name} has {len(labelled)} rows, the votes {rows}; they must match")
                 columns[name], columns[f"{name}s"] = encode(labelled, name)
@@ -559,6 +560,19 @@ class Comparisons:
     def check_connected(self, l2: float | None) -> None:
         """Say which items the votes cannot place: an `InputError` without a penalty (`l2` = 0), else a warning."""
         check_connected(self.items, self.adjacency, l2)
+
+
+def _column(name: str, values: Any) -> Any:
+    """A column that has a length; iterators are read."""
+    try:
+        len(values)
+        return values
+    except TypeError:
+        pass
+    try:
+        return list(values)
+    except TypeError:
+        raise InputError(f"{name}: {values!r} is no column; give a list or an array, one entry a row") from None
 
 
 def _item_labels(items: Any) -> Sequence[Hashable]:

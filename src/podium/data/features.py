@@ -243,7 +243,10 @@ def _from_mapping(source: Mapping[Hashable, Any]) -> tuple[tuple[Hashable, ...],
     if not rows:
         raise InputError("features: the mapping is empty; give a row for each item")
     if not isinstance(rows[0], Mapping):
-        rows = [np.atleast_1d(np.asarray(row)).tolist() for row in rows]
+        try:
+            rows = [np.atleast_1d(np.asarray(row)).tolist() for row in rows]
+        except ValueError as problem:  # lists in the list
+            raise InputError(f"features: each item needs a flat list of values ({problem})") from problem
         names = tuple(f"x{k + 1}" for k in range(len(rows[0])))
         bad = [label for label, row in zip(labels, rows, strict=True) if len(row) != len(names)]
         if bad:

@@ -20,6 +20,8 @@ __all__ = [
     "covariate_table",
     "distinct_labels",
     "flag_option",
+    "floats_of",
+    "instance_of",
     "members",
     "non_negative_column",
     "number_column",
@@ -238,3 +240,28 @@ def flag_option(name: str, value: Any) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise InputError(Option(name, value), ": it must be True or False")
     return bool(value)
+
+
+def floats_of(what: str, values: Any, shape: tuple[int | None, ...] | None = None) -> Floats:
+    """Numbers in an array, of a `shape` in which None is any length.
+
+    >>> floats_of("thresholds", [0, 1], (None,))
+    array([0., 1.])
+    >>> floats_of("thresholds", [[0, 1]], (None,))
+    Traceback (most recent call last):
+    podium.errors.InputError: thresholds: shape (1, 2) is given; it must be (any)
+    """
+    array: Floats = _array(values, what, np.float64)
+    if shape is not None and not (
+        array.ndim == len(shape) and all(n in (None, size) for n, size in zip(shape, array.shape, strict=True))
+    ):
+        wanted = ", ".join("any" if n is None else str(n) for n in shape)
+        raise InputError(f"{what}: shape {array.shape} is given; it must be ({wanted})")
+    return array
+
+
+def instance_of(kind: type, value: Any, what: str) -> None:
+    """Refuse what is no `kind`, by its name rather than by the attribute it will lack."""
+    if not isinstance(value, kind):
+        article = "an" if kind.__name__[0] in "AEIO" else "a"
+        raise InputError(f"{what} must be {article} {kind.__name__}, not {type(value).__name__}")

@@ -51,6 +51,8 @@ def read_settings(text: str) -> dict[str, str]:
     >>> read_settings("method=bradley-terry l2=0.001 'covariates=answer length'")
     {'method': 'bradley-terry', 'l2': '0.001', 'covariates': 'answer length'}
     """
+    if not isinstance(text, str):
+        raise InputError(f"settings are text, not {type(text).__name__}; give what the leaderboard's file says")
     try:
         pairs = [word.partition("=") for word in shlex.split(text)]
     except ValueError as problem:
@@ -80,7 +82,9 @@ class Standing:
 
 def standing(source: Any) -> Standing:
     """The scores and errors of a ranking, or of a fitted ranker, in log-odds where it has them."""
-    ranking: Ranking = source if isinstance(source, Ranking) else source.ranking_
+    ranking = source if isinstance(source, Ranking) else getattr(source, "ranking_", None)
+    if not isinstance(ranking, Ranking):
+        raise InputError(f"a ranking or a fitted ranker is needed, not {type(source).__name__}")
     errors, record = ranking.std_errors, ranking.record
     return Standing(
         ranking.items,

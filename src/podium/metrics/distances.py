@@ -98,6 +98,10 @@ def top_k_footrule(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
 
 
 def _places(items: Sequence[Hashable]) -> dict[Hashable, int]:
+    try:
+        iter(items)
+    except TypeError:
+        raise InputError(f"{items!r} is no list; give the items of each ranking, best first") from None
     places: dict[Hashable, int] = {}
     for rank, item in enumerate(items, start=1):
         try:

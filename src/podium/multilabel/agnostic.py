@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from podium.data.validation import check_is_fitted, number_option, seed_option
+from podium.data.validation import check_is_fitted, floats_of, number_option, seed_option
 from podium.errors import InputError
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric
@@ -24,10 +24,13 @@ def binary_relevance(scores: Any, cut: Any) -> np.ndarray:
     >>> binary_relevance([[0.3, 0.9, 0.5]], 2)
     array([[0, 1, 1]])
     """
-    order = np.argsort(-np.asarray(scores, dtype=float), axis=1, kind="stable")
+    table, cuts = floats_of("scores", scores, (None, None)), floats_of("cut", cut).reshape(-1, 1)
+    if len(cuts) not in (1, len(table)):
+        raise InputError(f"there are {len(cuts)} cuts for {len(table)} rows; give one for all or one each")
+    order = np.argsort(-table, axis=1, kind="stable")
     ranks = np.empty(order.shape, dtype=np.int64)
     np.put_along_axis(ranks, order, np.arange(1, order.shape[1] + 1)[None, :], axis=1)
-    return (ranks <= np.broadcast_to(np.reshape(cut, (-1, 1)), (len(ranks), 1))).astype(np.int64)
+    return (ranks <= cuts).astype(np.int64)
 
 
 class AgnosticLabelRanker(BaseEstimator):
@@ -114,7 +117,7 @@ class AgnosticLabelRanker(BaseEstimator):
 
     def _relabelled(self, number: int, X: Any, n_labels: int, loss: Metric, rng: np.random.Generator) -> np.ndarray:
         """BinRel of a candidate's ranking of X, at random cut-offs for losses of the sum@p family."""
-        scores = np.asarray(_score_of(self.candidates[number])(X), dtype=float)
+        scores = floats_of(f"the scores of candidate {number + 1}", _score_of(self.candidates[number])(X))
         if scores.shape != (X.shape[0], n_labels):
             raise InputError(
                 f"candidate {number + 1} gives scores of shape {scores.shape}; ({X.shape[0]}, {n_labels}) is needed"

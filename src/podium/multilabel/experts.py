@@ -52,13 +52,18 @@ class Halving:
 
     def predict(self, x: int) -> int:
         """Return the majority of the functions that are left."""
-        votes = self.table[self.alive, x]
+        votes = self.table[self.alive, self._column(x)]
         return int(2 * votes.sum() > len(votes))
 
     def update(self, x: int, value: int) -> None:
         """Drop the functions that are wrong about `x`; when none is left, take all back."""
-        left = self.alive & (self.table[:, x] == value)
+        left = self.alive & (self.table[:, self._column(x)] == value)
         self.alive = left if left.any() else np.ones(len(self.table), dtype=bool)
+
+    def _column(self, x: Any) -> int:
+        if not isinstance(x, int | np.integer) or not 0 <= x < self.table.shape[1]:
+            raise InputError(f"x is {x!r}; an instance is the number of a column, 0 to {self.table.shape[1] - 1}")
+        return int(x)
 
     def __deepcopy__(self, memo: Any) -> Self:
         twin = copy.copy(self)

@@ -63,9 +63,10 @@ def fit_coupled(
         beta = np.ascontiguousarray(flat.reshape(shape))
         value, residual = SURROGATES[surrogate](x.forward(beta), goal, weight)
         gradient = x.backward(np.ascontiguousarray(residual))
-        gradient[:-1] += beta[:-1] / C
+        with np.errstate(over="ignore"):  # under a penalty beyond all numbers the search goes back to zero
+            gradient[:-1] += beta[:-1] / C
+            value += 0.5 * np.square(beta[:-1]).sum() / C + 0.5e-6 * np.square(beta[-1]).sum()
         gradient[-1] += 1e-6 * beta[-1]  # a common shift of all intercepts changes no ranking; this fixes it
-        value += 0.5 * np.square(beta[:-1]).sum() / C + 0.5e-6 * np.square(beta[-1]).sum()
         return value / total, gradient.reshape(-1) / total
 
     found = minimize(

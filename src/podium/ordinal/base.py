@@ -14,7 +14,7 @@ from sklearn.utils.validation import validate_data
 from podium.data.validation import check_is_fitted
 from podium.errors import DataWarning, InputError, Option
 from podium.ordinal.forms import declared_order, number_of
-from podium.ordinal.labels import Array, read_labels
+from podium.ordinal.labels import Array, class_list, read_labels
 from podium.ordinal.losses import accuracy
 
 __all__ = ["OrdinalClassifier", "ThresholdClassifier"]
@@ -65,7 +65,7 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
 
     def _labels(self, y: Any, y_lower: Any, y_upper: Any, rows: int, *, known: Array | None = None) -> Any:
         """Codes of the labels' ends. Sets `classes_`, unless the classes are known."""
-        given = known if known is not None else None if self.classes is None else _checked(self.classes)
+        given = known if known is not None else None if self.classes is None else class_list(self.classes)
         column = np.asarray(y)
         if known is None and column.ndim == 1:
             if column.dtype.kind == "f" and np.isinf(column).any():
@@ -204,13 +204,3 @@ def _say_order(classes: Array) -> None:
             ),
             stacklevel=_callers_level(),
         )
-
-
-def _checked(classes: Any) -> Array:
-    """Grades from lowest to highest as an array without repeats."""
-    grades = np.asarray(list(classes) if isinstance(classes, range) else classes)
-    if grades.ndim != 1 or len(grades) < 2:
-        raise InputError(Option("classes", grades.tolist()), ": give at least two grades, from lowest to highest")
-    if len(set(grades.tolist())) < len(grades):
-        raise InputError(Option("classes", grades.tolist()), ": each grade may appear once")
-    return grades

@@ -10,7 +10,7 @@ import numpy as np
 from podium.errors import InputError, Option
 from podium.ordinal.forms import as_range, declared_order, number_of, split_ranges
 
-__all__ = ["code_of", "grades_of", "read_labels"]
+__all__ = ["class_list", "code_of", "grades_of", "read_labels"]
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -37,6 +37,8 @@ def read_labels(
     """
     if classes is None:
         classes = declared_order(y, y_lower, y_upper)
+    elif not isinstance(classes, np.ndarray) or classes.ndim != 1:
+        classes = class_list(classes)
     lower, upper = _ends(y, y_lower, y_upper)
     if lower is upper:
         lower, upper = split_ranges(lower, None if classes is None else set(classes.tolist()), first) or (lower, upper)
@@ -89,8 +91,8 @@ def code_of(label: Any, codes: dict[Any, int]) -> tuple[int, int]:
         label = label.tolist()
     if isinstance(label, tuple | list) and len(label) == 2:
         ends = [None if each is None or each != each or each == "" else each for each in label]
-        low = 0 if ends[0] is None else codes.get(ends[0], -1)
-        high = len(codes) - 1 if ends[1] is None else codes.get(ends[1], -1)
+        low = 0 if ends[0] is None else codes.get(ends[0], -1) if ends[0].__hash__ else -1
+        high = len(codes) - 1 if ends[1] is None else codes.get(ends[1], -1) if ends[1].__hash__ else -1
         if low > high >= 0:
             raise InputError(f"the range {label!r} has its lower end above its upper end; swap them")
     elif (ends_of := as_range(label, codes)) is not None:
@@ -222,3 +224,17 @@ def _shown(label: Any) -> str:
 def _listed(grades: Sequence[Any]) -> str:
     shown = [repr(g) for g in grades]
     return ", ".join(shown if len(shown) <= 8 else [*shown[:4], "…", *shown[-2:]])
+
+
+def class_list(classes: Any, least: int = 2) -> Array:
+    """Grades from lowest to highest as an array without repeats."""
+    try:
+        grades = np.asarray(list(classes) if isinstance(classes, range) else classes)
+        repeated = grades.ndim == 1 and len(set(grades.tolist())) < len(grades)
+    except (TypeError, ValueError):  # lists in the list
+        raise InputError(Option("classes", classes), ": give the grades in a list, from lowest to highest") from None
+    if grades.ndim != 1 or len(grades) < least:
+        raise InputError(Option("classes", grades.tolist()), ": give at least two grades, from lowest to highest")
+    if repeated:
+        raise InputError(Option("classes", grades.tolist()), ": each grade may appear once")
+    return grades

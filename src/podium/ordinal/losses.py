@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.validation import floats_of, number_option
 from podium.errors import InputError
 from podium.ordinal.forms import declared_order
-from podium.ordinal.labels import Array, grades_of, read_labels
+from podium.ordinal.labels import Array, class_list, grades_of, read_labels
 
 __all__ = ["accuracy", "errors", "mae", "mistake_bound", "neg_mae", "surrogate"]
 
@@ -22,13 +23,12 @@ def errors(y: Any, predicted: Any, *, classes: Any = None) -> Array:
     >>> errors([[1, 3], [4, 4], [None, 2]], [3, 1, 5], classes=range(1, 6)).tolist()
     [0, 3, 3]
     """
-    labels, guesses = np.asarray(y), np.asarray(predicted)
     if classes is None:
         classes = declared_order(y)
     if classes is None:
-        columns = [read_labels(y)[2]] if labels.ndim == 1 else [labels[:, 0], labels[:, 1]]
-        classes = grades_of(*columns, guesses)
-    low, high, grades = read_labels(y, classes=np.asarray(classes))
+        classes = grades_of(read_labels(y)[2], read_labels(predicted)[2])
+    low, high, grades = read_labels(y, classes=class_list(classes, least=1))
+    guesses = np.asarray(predicted)
     guess, _, _ = read_labels(guesses, classes=grades, rows=len(low))
     away: Array = np.maximum(0, np.maximum(low - guess, guess - high))
     return away
@@ -40,7 +40,7 @@ def mae(y: Any, predicted: Any, *, classes: Any = None, sample_weight: Any = Non
     >>> mae([1, 2, 3], [1, 3, 1], classes=[1, 2, 3])
     1.0
     """
-    return float(np.average(errors(y, predicted, classes=classes), weights=sample_weight))
+    return _average(errors(y, predicted, classes=classes), sample_weight)
 
 
 def accuracy(y: Any, predicted: Any, *, classes: Any = None, sample_weight: Any = None) -> float:
@@ -49,7 +49,18 @@ def accuracy(y: Any, predicted: Any, *, classes: Any = None, sample_weight: Any 
     >>> accuracy([[1, 2], [3, 3]], [2, 1], classes=[1, 2, 3])
     0.5
     """
-    return float(np.average(errors(y, predicted, classes=classes) == 0, weights=sample_weight))
+    return _average(errors(y, predicted, classes=classes) == 0, sample_weight)
+
+
+def _average(values: Array, sample_weight: Any) -> float:
+    if not len(values):
+        raise InputError("there is no label, so there is nothing to average")
+    if sample_weight is None:
+        return float(values.mean())
+    weight = floats_of("sample_weight", sample_weight, (len(values),))
+    if not (weight >= 0).all() or not 0 < weight.sum() < np.inf:
+        raise InputError("sample_weight must be finite, 0 or more, and not 0 everywhere")
+    return float(np.average(values, weights=weight))
 
 
 def neg_mae(estimator: Any, X: Any, y: Any) -> float:
@@ -75,11 +86,11 @@ def surrogate(scores: Any, thresholds: Any, low: Any, high: Any) -> Array:
 
 def slacks(scores: Any, thresholds: Any, low: Any, high: Any) -> Array:
     """The summands of `surrogate`: the loss l_i of each threshold, (n, K - 1)."""
-    z = np.asarray(scores, dtype=float)[:, None]
-    theta = np.asarray(thresholds, dtype=float)[None, :]
+    z = floats_of("scores", scores, (None,))[:, None]
+    theta = floats_of("thresholds", thresholds, (None,))[None, :]
     i = np.arange(theta.shape[1])
-    under = i < np.asarray(low)[:, None]
-    over = i >= np.asarray(high)[:, None]
+    under = i < floats_of("low", low, (len(z),))[:, None]
+    over = i >= floats_of("high", high, (len(z),))[:, None]
     return np.where(under, np.maximum(0, 1 + theta - z), 0) + np.where(over, np.maximum(0, 1 + z - theta), 0)
 
 
@@ -103,15 +114,17 @@ def mistake_bound(
     >>> mistake_bound("pa", [[2.0], [-2.0]], ["good", "bad"], coef=[0.5], thresholds=[0.0], classes=["bad", "good"])
     1.25
     """
-    rows = X.toarray() if hasattr(X, "toarray") else np.asarray(X, dtype=float)
-    u, b = np.asarray(coef, dtype=float).ravel(), np.asarray(thresholds, dtype=float)
-    low, high, grades = read_labels(y, classes=None if classes is None else np.asarray(classes), rows=len(rows))
+    rows = floats_of("X", X.toarray() if hasattr(X, "toarray") else X, (None, None))
+    if not len(rows):
+        raise InputError("X has no rows, so there is nothing to bound")
+    u, b = floats_of("coef", coef).ravel(), floats_of("thresholds", thresholds, (None,))
+    floats_of("coef", u, (rows.shape[1],))
+    low, high, grades = read_labels(y, classes=classes, rows=len(rows))
     if len(b) != len(grades) - 1 or (np.diff(b) < 0).any():
         raise InputError(
             f"{len(grades)} grades need {len(grades) - 1} thresholds in increasing order; got {b.tolist()}"
         )
-    if C <= 0:
-        raise InputError(f"C is {C:g}; it must be positive")
+    number_option("C", C, above=0)
     others = slacks(rows @ u, b, low, high)
     size = float(u @ u + b @ b)
     N = len(b) - int((high - low).min())

@@ -10,8 +10,8 @@ from sklearn.utils.validation import _check_sample_weight
 
 from podium.data.validation import check_is_fitted
 from podium.errors import InputError, Option
-from podium.ordinal.base import OrdinalClassifier, _checked
-from podium.ordinal.labels import Array, code_of
+from podium.ordinal.base import OrdinalClassifier
+from podium.ordinal.labels import Array, class_list, code_of
 from podium.ordinal.scaling import FeatureScale
 
 __all__ = ["OnlineClassifier"]
@@ -148,11 +148,12 @@ class OnlineClassifier(OrdinalClassifier):
         an open end. The grades must be known: from `classes`, or from an earlier `fit` or `partial_fit`.
         """
         try:
-            code = self._codes.get(y) if y.__hash__ else None
+            codes = self._codes
         except AttributeError:
             self._begin_one(x)
-            code = self._codes.get(y) if y.__hash__ else None
-        low, high = (code, code) if code is not None else code_of(y, self._codes)
+            codes = self._codes
+        code = codes.get(y) if y.__hash__ and type(y) is not tuple else None
+        low, high = (code, code) if code is not None else code_of(y, codes)
         if type(x) is not np.ndarray or x.dtype.char != "d" or x.shape != self._shape or x.strides != ROW:
             x = self._example(x)
         if self._scale is not None and (self.n_seen_ < WARM or not self._learns_one_scaled()):
@@ -184,6 +185,8 @@ class OnlineClassifier(OrdinalClassifier):
         known = self._known(None, first=True)
         if isinstance(x, Mapping):
             self.feature_names_in_ = np.array(list(x), dtype=object)
+        elif isinstance(x, str) or not np.ndim(x):
+            raise InputError(f"x is {x!r}; give the features of one example, as a list, an array or a mapping")
         self.n_features_in_ = len(x)
         self._set_classes(known)
         self._begin(self.n_features_in_)
@@ -210,14 +213,14 @@ class OnlineClassifier(OrdinalClassifier):
     def _known(self, classes: Any, first: bool) -> Array:
         """The grades, when they need not be read from the labels."""
         if not first:
-            if classes is not None and not np.array_equal(_checked(classes), self.classes_):
+            if classes is not None and not np.array_equal(class_list(classes), self.classes_):
                 raise InputError(f"classes is {list(classes)}, but the first call had {self.classes_.tolist()}")
             known: Array = self.classes_
             return known
         classes = self.classes if classes is None else classes
         if classes is None:
             raise InputError("the grades are not known yet: pass ", Option("classes"), ", from lowest to highest")
-        return _checked(classes)
+        return class_list(classes)
 
     def _standardizes(self) -> bool:
         """Whether the features are put on one scale on the way."""

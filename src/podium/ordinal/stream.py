@@ -329,7 +329,7 @@ def _survey(tables: Any, where: GradeColumns, progress: Progress) -> tuple[Array
                 scale = RunningScale.empty(len(names))
                 declared = declared_order(*(column(frame, end) for end in where.ends))
             X = values(frame, names)
-            scale.add(X[np.isfinite(X).all(axis=1)])  # a bad row is named when it is learned
+            scale.add(X[(np.abs(X) < MAX_FEATURE).all(axis=1)])  # a bad row is named when it is learned
             found = where.grades_in(frame)
             grades = grades_of(*([] if grades is None else [grades]), *found) if found else grades
             advance(len(frame))

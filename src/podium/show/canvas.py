@@ -14,14 +14,16 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from io import BytesIO
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data.validation import instance_of, number_option
 from podium.data.writing import replacing
-from podium.errors import DataWarning, InputError
+from podium.errors import DataWarning, InputError, Option
 from podium.text import one_line, printable
 
 if TYPE_CHECKING:
@@ -30,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BAND", "BLUE", "FORMATS", "INK", "LINES", "MARKERS", "ON_LIGHT", "SOFT", "VERMILLION",
-    "axes_at", "check_path", "footnote", "headline", "label_width", "panel", "save", "sheet", "short", "span",
-    "styled", "svg",
+    "axes_at", "check_options", "check_path", "footnote", "headline", "label_width", "panel", "save", "sheet", "short",
+    "span", "styled", "svg",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -67,6 +69,18 @@ def styled(draw: Callable[P, Figure]) -> Callable[P, Figure]:
     return wrapper
 
 
+def check_options(*, top: Any = None, min_votes: Any = 0.0, level: Any = None, **words: Any) -> None:
+    """Refuse, before anything is drawn, sizes that are no numbers and titles that are no text."""
+    if top is not None:
+        number_option("top", top, least=1, whole=True)
+    number_option("min_votes", min_votes, least=0)
+    if level is not None and not (isinstance(level, Real) and 0 < float(level) < 1):
+        raise InputError(Option("level", level), ": it must lie between 0 and 1, as 0.95")
+    for name, word in words.items():
+        if word is not None and not isinstance(word, str):
+            raise InputError(Option(name, word), ": it must be text")
+
+
 # ---- files ----------------------------------------------------------------------------------------------------------
 
 
@@ -85,6 +99,10 @@ def check_path(path: str | os.PathLike[str]) -> Path:
 
 def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> None:
     """Write a figure in the format its name ends in; the same figure always gives the same bytes."""
+    from matplotlib.figure import Figure as Drawn
+
+    instance_of(Drawn, figure, "figure")
+    number_option("dpi", dpi, above=0)
     target = check_path(path)
     with replacing(target) as file:
         _write(figure, file, target.suffix.lower()[1:], dpi)

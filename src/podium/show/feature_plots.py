@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from podium.data.validation import instance_of
 from podium.evaluate.feature_diagnosis import LearningCurve, residual_outliers
 from podium.pairwise.rabf import RABF
 from podium.ranking.uncertainty import quantile
@@ -30,6 +31,7 @@ def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> 
     With `standard` the effect of one standard deviation of the feature over all ranked items is drawn, so that features
     in different units compare; else the effect of one unit.
     """
+    instance_of(RABF, model, "model")
     names, effects, errors = model.feature_names_, model.coef_, model.coef_std_errors_
     unit = model.feature_spread_ if standard else np.ones(len(names))
     effects, errors = effects * unit, errors * unit
@@ -59,6 +61,7 @@ def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> 
 
 def learning_curves(curve: LearningCurve) -> Figure:
     """Draw held-out log loss against votes, with features and without; bands are ± one standard error over splits."""
+    instance_of(LearningCurve, curve, "curve")
     figure, axes = panel(6.0, 3.8)
     for values, label, color, style in (
         (curve.without_features, "votes alone", VERMILLION, "s--"),

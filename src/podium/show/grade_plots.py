@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.validation import floats_of, instance_of
+from podium.errors import InputError
 from podium.show.canvas import BLUE, SOFT, VERMILLION, panel
 
 __all__ = ["confusion", "progress", "scores_by_grade"]
@@ -14,8 +16,11 @@ __all__ = ["confusion", "progress", "scores_by_grade"]
 
 def progress(curve: Sequence[tuple[int, float]], *, ax: Any = None) -> Any:
     """Draw the progressive mean absolute error against examples seen; returns the axes."""
+    points = floats_of("curve", curve)
+    if points.ndim != 2 or points.shape[1] != 2 or not len(points):
+        raise InputError(f"curve has shape {points.shape}; give (examples seen, error) pairs, at least one")
     ax = panel(6, 4)[1] if ax is None else ax
-    seen, error = np.array(curve, dtype=float).T
+    seen, error = points.T
     ax.plot(seen, error, color=BLUE, marker="o" if len(seen) < 30 else None, markersize=3)
     ax.set(
         xlabel="examples seen", ylabel="mean absolute error so far (grades)", title="Error before learning each example"
@@ -30,8 +35,11 @@ def scores_by_grade(scores: Any, labels: Any, thresholds: Any, grades: Sequence[
 
     `labels` are codes from 0. A box spans the middle half of a grade's scores, whiskers 90 % of them.
     """
+    scores, labels = floats_of("scores", scores), floats_of("labels", labels)
+    if scores.ndim != 1 or scores.shape != labels.shape:
+        raise InputError(f"scores have shape {scores.shape} and labels {labels.shape}; give one label for each score")
+    instance_of(Sequence, grades, "grades")
     ax = panel(6, 4)[1] if ax is None else ax
-    scores, labels = np.asarray(scores), np.asarray(labels)
     rows = [scores[labels == k] for k in range(len(grades))]
     for k, row in enumerate(rows):
         if not len(row):
@@ -40,7 +48,7 @@ def scores_by_grade(scores: Any, labels: Any, thresholds: Any, grades: Sequence[
         ax.plot([low, high], [k, k], color=SOFT, linewidth=1)
         ax.barh(k, third - first, left=first, height=0.5, color=BLUE, alpha=0.35, edgecolor=BLUE)
         ax.plot([middle, middle], [k - 0.25, k + 0.25], color=BLUE, linewidth=2)
-    finite = [t for t in np.asarray(thresholds, dtype=float) if np.isfinite(t)]
+    finite = [t for t in floats_of("thresholds", thresholds).ravel() if np.isfinite(t)]
     for i, threshold in enumerate(finite):
         ax.axvline(threshold, color=VERMILLION, linestyle="--", linewidth=1, label=None if i else "thresholds")
     ax.set_yticks(range(len(grades)), [f"{grade} ({len(row):,})" for grade, row in zip(grades, rows, strict=True)])
@@ -51,8 +59,11 @@ def scores_by_grade(scores: Any, labels: Any, thresholds: Any, grades: Sequence[
 
 def confusion(counts: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
     """Draw the share of each true grade (rows) that got each predicted grade (columns); returns the axes."""
+    counts = floats_of("counts", counts)
+    instance_of(Sequence, grades, "grades")
+    if counts.shape != (len(grades),) * 2 or not len(grades):
+        raise InputError(f"counts have shape {counts.shape} for {len(grades)} grades; give a row and a column for each")
     ax = panel(6, 4)[1] if ax is None else ax
-    counts = np.asarray(counts, dtype=float)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     ax.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")
     if len(grades) <= 12:

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
-from podium.errors import InputError
+from podium.data.validation import floats_of, instance_of
+from podium.errors import InputError, Option
 from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
 from podium.show.canvas import (
@@ -28,6 +29,7 @@ from podium.show.canvas import (
     SOFT,
     VERMILLION,
     axes_at,
+    check_options,
     check_path,
     footnote,
     headline,
@@ -92,11 +94,13 @@ def intervals(
     >>> [label.get_text() for label in figure.axes[0].get_yticklabels()]
     ['1  coffee', '2  tea', '3  milk']
     """
+    instance_of(Ranking, ranking, "ranking")
+    check_options(top=top, min_votes=min_votes, level=level, unit=unit, title=title)
     frame = ranking.to_frame(level)
     frame = frame.filter(frame["comparisons"] >= min_votes) if min_votes else frame
     shown = min(len(frame), MAX_ITEMS if top is None else top)
     if shown < 1:
-        raise InputError(f"top is {top}; at least one item must be shown")
+        raise InputError(Option("min_votes", min_votes), ": no item has so many votes; give less")
     table = {name: frame[name].head(shown).to_numpy() for name in ("score", "lower", "upper", "rank", "tier")}
     names = [f"{rank}  {short(item)}" for rank, item in zip(table["rank"], frame["item"].head(shown), strict=True)]
     with_intervals = ranking.information is not None and level is not None
@@ -150,6 +154,9 @@ def _interval_column(
 
 def unit_of(ranking: Ranking, model: Ranker | None = None) -> str:
     """What the scores are measured in, for an axis; some models measure them in the votes' margins."""
+    instance_of(Ranking, ranking, "ranking")
+    if model is not None:
+        instance_of(Ranker, model, "model")
     if ranking.unit != 1.0:
         return "score, on the Elo scale"
     if model is not None and model.in_margins:
@@ -173,6 +180,7 @@ def win_rates(comparisons: Comparisons, order: Sequence[Hashable] | None = None)
     >>> float(rate[0, 1]), float(met[0, 1])
     (0.75, 4.0)
     """
+    instance_of(Comparisons, comparisons, "comparisons")
     p, n = comparisons.pairs, len(comparisons.items)
     points, votes = np.zeros((n, n)), np.zeros((n, n))
     np.add.at(points, (p.left, p.right), p.left_points)
@@ -181,7 +189,10 @@ def win_rates(comparisons: Comparisons, order: Sequence[Hashable] | None = None)
     np.add.at(votes, (p.right, p.left), p.total)
     if order is not None:
         index = {item: code for code, item in enumerate(comparisons.items)}
-        rows = np.array([index[item] for item in order])
+        try:
+            rows = np.array([index[item] for item in order], dtype=np.intp)
+        except (TypeError, KeyError) as problem:
+            raise InputError(f"order must list items of the votes ({problem})") from problem
         points, votes = points[np.ix_(rows, rows)], votes[np.ix_(rows, rows)]
     with np.errstate(invalid="ignore"):
         return points / votes, votes
@@ -203,11 +214,16 @@ def wins(
     """
     from matplotlib.colors import LinearSegmentedColormap
 
+    instance_of(Comparisons, comparisons, "comparisons")
+    instance_of(Ranking, ranking, "ranking")
+    check_options(top=top, min_votes=min_votes, title=title)
     totals = np.sum(comparisons.record(), axis=0)
     eligible = {item for item, votes in zip(comparisons.items, totals, strict=True) if votes >= min_votes}
     # A ranking may also hold items without votes.
     order = tuple(item for item in ranking.order if item in eligible)[: MAX_ITEMS if top is None else top]
     n = len(order)
+    if not n:
+        raise InputError(Option("min_votes", min_votes), ": no item has so many votes; give less")
     rate, _ = win_rates(comparisons, order)
     names = [short(item) for item in order]
     font_size = 8 if n <= MAX_NUMBERED_ITEMS else 6
@@ -256,11 +272,12 @@ def history(
     The best eight at the end are coloured and named, the others are grey. With `top` only that many are drawn, and up
     to 24 of them named. `unit` is written beside the axis.
     """
-    scores = np.asarray(scores, dtype=np.float64)
+    check_options(top=top, unit=unit, title=title)
+    scores = floats_of("scores", scores)
     if scores.shape != (len(votes), len(items)):
         raise InputError(f"scores must be {len(votes)} times × {len(items)} items; got shape {scores.shape}")
-    if top is not None and top < 1:
-        raise InputError(f"top is {top}; at least one item must be shown")
+    if not scores.size:
+        raise InputError("there is no score to draw; give at least one time and one item")
     last = np.where(np.isfinite(scores[-1]), scores[-1], -np.inf)
     shown = np.argsort(-last, kind="stable")[:top]
     best = shown[: len(LINES) if top is None else MAX_NAMED_LINES]
@@ -314,6 +331,8 @@ def calibration(curves: dict[str, tuple[Floats, Floats, Floats, Floats]], *, tit
     Each curve is (predicted, observed, lower, upper), one entry per bin. Predictions on the diagonal are
     calibrated; below it they are overconfident.
     """
+    instance_of(dict, curves, "curves")
+    check_options(title=title)
     if not curves:
         raise InputError("there is no calibration curve to draw")
     figure = sheet(5.6, 5.5)

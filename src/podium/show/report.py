@@ -17,11 +17,14 @@ import numpy as np
 
 from podium._version import __version__
 from podium.data.comparisons import Comparisons
+from podium.data.validation import flag_option, instance_of, number_option
 from podium.data.writing import replacing
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.evaluate.diagnosis import Diagnosis, History
+from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
 from podium.show import plots
+from podium.show.canvas import check_options
 from podium.show.report_sections import sections
 from podium.text import one_line
 
@@ -111,6 +114,20 @@ class Report:
     history: History | None = None
     model: Any = None
 
+    def __post_init__(self) -> None:
+        instance_of(Ranking, self.ranking, "ranking")
+        instance_of(Comparisons, self.comparisons, "comparisons")
+        for kind, value, what in (
+            (Diagnosis, self.diagnosis, "diagnosis"), (History, self.history, "history"), (Ranker, self.model, "model"),
+        ):  # fmt: skip
+            if value is not None:
+                instance_of(kind, value, what)
+        check_options(top=self.top, level=self.level, title=self.title, method=self.method, command=self.command)
+        number_option("min_votes", self.min_votes, least=0)
+        flag_option("simultaneous", self.simultaneous)
+        if isinstance(self.warnings, str) or not all(isinstance(text, str) for text in self.warnings):
+            raise InputError("warnings must be a list of sentences")
+
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the page; if that fails, an older file stays as it was."""
         target = check_path(path)
@@ -122,6 +139,8 @@ class Report:
         frame = self.ranking.to_frame(self.level, self.simultaneous)
         if self.min_votes:
             frame = frame.filter(frame["comparisons"] >= self.min_votes)
+        if not len(frame):
+            raise InputError(Option("min_votes", self.min_votes), ": no item has so many votes; give less")
         parts = [
             f"<h1>{_safe(self.title)}</h1>",
             f"<p>{_safe(_lead(self.ranking, frame, self.level))}</p>",
@@ -203,6 +222,7 @@ def vote_summary(comparisons: Comparisons) -> dict[str, str]:
     >>> vote_summary(Comparisons.from_pairs([("a", "b"), ("b", "c"), ("b", "a")]))["Pairs compared"]
     '2 of 3 (66.7 %)'
     """
+    instance_of(Comparisons, comparisons, "comparisons")
     c, n = comparisons, len(comparisons.items)
     wins, losses, ties = c.record()
     votes = wins + losses + ties

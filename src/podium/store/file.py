@@ -64,6 +64,10 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
         yield connection
     except sqlite3.DatabaseError as problem:
         raise InputError(f"{file} cannot be read: {problem}; restore a copy") from problem
+    except InputError:
+        raise
+    except (ValueError, TypeError, KeyError, OverflowError) as problem:  # a cell that no campaign of ours holds
+        raise InputError(f"{file} is damaged: {_first_line(problem)}; restore a copy") from problem
     finally:
         if connection is not None:
             connection.close()
@@ -104,3 +108,7 @@ def _check_format(connection: sqlite3.Connection, file: Path) -> None:
         )
     if number < FORMAT:
         raise InputError(f"{file} has the older format {number}; any `podium campaign` command brings it forward")
+
+
+def _first_line(problem: Exception) -> str:
+    return (str(problem) or type(problem).__name__).splitlines()[0]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
-from podium.errors import PodiumError, PodiumWarning
+from podium.errors import InputError, PodiumError, PodiumWarning
 from podium.pairwise.base import Ranker
 from podium.pairwise.bradley_terry import BradleyTerry
 
@@ -36,6 +36,9 @@ def refitting(model: Ranker, items: Sequence[Hashable], features: Any = None, id
             ranking = quietly(_alike(model), _among_seen(votes), **about).ranking_
         except PodiumError:
             return None
+        strange = [item for item in ranking.items if item not in place]
+        if strange:
+            raise InputError(f"the votes are on {strange[0]!r}, which the model has not ranked; fit it to these votes")
         scores = np.full(len(items), np.nan)
         scores[[place[item] for item in ranking.items]] = ranking.scores
         return scores

@@ -1,0 +1,194 @@
+"""Things of a wrong type or shape, at any public entry, are refused in a sentence that names them."""
+
+import json
+import re
+import sqlite3
+import warnings
+import zipfile
+
+import numpy as np
+import pytest
+
+import podium
+from podium import BradleyTerry, Comparisons, Elo, Ranking
+from podium.active import Planner
+from podium.datasets import load_graded, load_multilabel
+from podium.errors import InputError
+from podium.evaluate.diagnosis import diagnose
+from podium.evaluate.differences import compare_rankings, read_settings, standing
+from podium.multilabel import AgnosticLabelRanker, Halving, LabelRanker, binary_relevance
+from podium.ordinal import PassiveAggressiveOrdinal, accuracy, errors, mae, mistake_bound, read_labels, surrogate
+from podium.ordinal.stream import Grader
+from podium.show import active_plots, canvas, feature_plots, grade_plots, plots
+from podium.show.report import Report, vote_summary
+
+from suites.store import new_campaign
+
+VOTES = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a"), ("a", "c")])
+OTHER = Comparisons.from_pairs([("a", "x"), ("x", "c"), ("c", "a")])
+RANKING = BradleyTerry().fit(VOTES).ranking_
+CURVE = {"a": [(1, 1.5), (2, 1.2)]}
+
+CALLS = {
+    "votes from a number": (lambda: Comparisons.from_arrays(np.float64(3), [1]), "winner: .* is no column"),
+    "votes from no array": (lambda: Comparisons.from_arrays(np.array(3), [1]), "winner: .* is no column"),
+    "votes from no pairs": (lambda: Comparisons.from_pairs(5), "pairs: 5 is no column"),
+    "judges from a number": (lambda: Comparisons.from_arrays(["a"], ["b"], judge=5), "judge: 5 is no column"),
+    "ragged features": (lambda: podium.RABF().fit(VOTES, {"a": [1, [2]], "b": 1, "c": 2}), "each item needs a flat"),
+    "cuts": (lambda: binary_relevance([[1.0, 2.0]] * 3, [1, 2]), "2 cuts for 3 rows"),
+    "scores in a line": (lambda: binary_relevance([1.0, 2.0], 1), r"shape \(2,\) is given; it must be \(any, any"),
+    "scores in words": (lambda: binary_relevance([["x"]], 1), "scores: numbers are expected"),
+    "a candidate's words": (
+        lambda: AgnosticLabelRanker(LabelRanker(), [lambda X: "x"]).fit(np.eye(4), np.eye(4)),
+        "the scores of candidate 1: numbers are expected",
+    ),
+    "an instance in words": (lambda: Halving([[0, 1]]).predict("x"), "x is 'x'; an instance is the number of a column"),
+    "an instance beyond": (lambda: Halving([[0, 1]]).predict(2), "0 to 1"),
+    "classes of one": (lambda: read_labels([1, 2], classes="x"), "give at least two grades"),
+    "classes in lists": (lambda: read_labels([1, 2], classes=[[1], [1, 2]]), "give the grades in a list"),
+    "no labels": (lambda: accuracy([], []), "there is no label|no row"),
+    "a label alone": (lambda: errors(3, 3), "."),
+    "weights in words": (lambda: mae([1, 2], [1, 2], sample_weight=["x", "y"]), "sample_weight: numbers are expected"),
+    "weights below zero": (lambda: mae([1, 2], [1, 2], sample_weight=[-1, 1]), "sample_weight must be finite, 0"),
+    "weights of another length": (lambda: mae([1, 2], [1, 2], sample_weight=[1]), r"shape \(1,\) is given; it must be"),
+    "thresholds in words": (lambda: surrogate([0.0], "x", [0], [0]), "thresholds: numbers are expected"),
+    "a score alone": (lambda: surrogate(0.0, [1.0], [0], [0]), "scores: shape"),
+    "coefficients": (
+        lambda: mistake_bound("pa", [[1.0], [2.0]], [1, 2], coef=[1, 2], thresholds=[0.0]), "coef: shape"),
+    "C in words": (
+        lambda: mistake_bound("pa", [[1.0], [2.0]], [1, 2], coef=[1], thresholds=[0.0], C="x"), "C='x'"),
+    "a grade in a list": (
+        lambda: PassiveAggressiveOrdinal(classes=[1, 2]).learn_one([1.0], [2]), r"\[2\] is not one of the grades"),
+    "grades in a list": (
+        lambda: PassiveAggressiveOrdinal(classes=[1, 2]).learn_one([1.0], (1, [2])), "is not one of the grades"),
+    "an example of no length": (
+        lambda: PassiveAggressiveOrdinal(classes=[1, 2]).learn_one(np.array(1.0), 1), "give the features of one"),
+    "pairs out": (lambda: Planner(3, seed=1).plan(1, out=5), "out is 5; give pairs of item numbers"),
+    "ragged pairs": (lambda: Planner(3, seed=1).plan(1, tired=[[1], [1, 2]]), "tired is .*give pairs"),
+    "features in words": (lambda: Planner(2, seed=1, features=["x", "y"]), "features: numbers are expected"),
+    "no ranking": (lambda: standing("x"), "a ranking or a fitted ranker is needed, not str"),
+    "no rankings": (lambda: compare_rankings(RANKING, 5), "a ranking or a fitted ranker is needed, not int"),
+    "no settings": (lambda: read_settings(5), "settings are text, not int"),
+    "other votes": (lambda: diagnose(OTHER, Elo().fit(VOTES), replicates=2, splits=2), "the model has not ranked"),
+    "a drawing of nothing": (lambda: canvas.save("x", "p.png"), "figure must be a Figure, not str"),
+    "dots": (lambda: canvas.save(plots.intervals(RANKING), "p.png", dpi=0), "dpi=0"),
+    "intervals of nothing": (lambda: plots.intervals(None), "ranking must be a Ranking, not NoneType"),
+    "a top in words": (lambda: plots.intervals(RANKING, top="x"), "top='x'"),
+    "a top of zero": (lambda: plots.wins(VOTES, RANKING, top=0), "top=0: it must be a whole number of at least 1"),
+    "a level beyond": (lambda: plots.intervals(RANKING, level=2), "level=2: it must lie between 0 and 1"),
+    "a number as title": (lambda: plots.wins(VOTES, RANKING, title=3), "title=3: it must be text"),
+    "nobody has as many": (lambda: plots.intervals(RANKING, min_votes=1e9), "no item has so many votes"),
+    "no one has as many": (lambda: plots.wins(VOTES, RANKING, min_votes=1e9), "no item has so many votes"),
+    "no votes to draw": (lambda: plots.win_rates(5), "comparisons must be a Comparisons, not int"),
+    "an order of strangers": (lambda: plots.win_rates(VOTES, ["x"]), "order must list items of the votes"),
+    "no history": (lambda: plots.history([], [], np.zeros((0, 0))), "there is no score to draw"),
+    "history in words": (lambda: plots.history([1], ["a"], "x"), "scores: numbers are expected"),
+    "curves in a list": (lambda: plots.calibration([1]), "curves must be a dict, not list"),
+    "no model": (lambda: plots.unit_of(RANKING, "x"), "model must be a Ranker, not str"),
+    "no error": (lambda: grade_plots.progress([]), "at least one"),
+    "grades without number": (lambda: grade_plots.confusion([[1]], 5), "grades must be a Sequence, not int"),
+    "counts of another size": (lambda: grade_plots.confusion([[1]], "ab"), "give a row and a column for each"),
+    "labels of another size": (lambda: grade_plots.scores_by_grade([1.0], [0, 1], [], "ab"), "one label for each"),
+    "no curves": (lambda: active_plots.cost_by_questions({}), "there is no curve to draw"),
+    "points": (lambda: active_plots.cost_by_questions({"a": [1, 2]}), "give .questions, cost. pairs"),
+    "coefficients of nothing": (lambda: feature_plots.coefficients(5), "model must be a RABF, not int"),
+    "no learning": (lambda: feature_plots.learning_curves(5), "curve must be a LearningCurve, not int"),
+    "a page of nothing": (lambda: Report("x", VOTES), "ranking must be a Ranking, not str"),
+    "a page without votes": (lambda: Report(RANKING, "x"), "comparisons must be a Comparisons, not str"),
+    "a page by nobody": (lambda: Report(RANKING, VOTES, model="x"), "model must be a Ranker, not str"),
+    "a page's warnings": (lambda: Report(RANKING, VOTES, warnings=[1]), "warnings must be a list of sentences"),
+    "an empty page": (lambda: str(Report(RANKING, VOTES, min_votes=1e9)), "min_votes.*no item has so many votes"),
+    "a summary of nothing": (lambda: vote_summary(None), "comparisons must be a Comparisons, not NoneType"),
+    "a set without name": (lambda: load_graded([]), r"no data set \[\]"),
+    "labels without name": (lambda: load_multilabel({}), r"no data set \{\}"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_it_is_refused_in_one_sentence(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    function, words = CALLS[call]
+    with pytest.raises(InputError, match=words) as refusal:
+        function()
+    assert len(str(refusal.value).splitlines()) == 1
+    assert not list(tmp_path.iterdir())
+
+
+COPIES = {
+    "abalone": "abalone.csv", "california": "california_housing.csv", "parkinsons": "parkinsons_updrs.csv",
+    "mslr": "msn1.fold1.train.5k.txt", "yeast": "yeast.npz",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("data", [b"", b"a,b\n\xff,", b"PK\x03\x04", b"1,2\n3\n4,5,6\n"])
+@pytest.mark.parametrize("name", COPIES)
+def test_a_damaged_copy_of_a_data_set_is_named(name, data, tmp_path):
+    (tmp_path / COPIES[name]).write_bytes(data)
+    load = load_multilabel if name == "yeast" else load_graded
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match=f"the copy of {name} is .*damaged .*get it anew"):
+            load(name, tmp_path)
+
+
+def test_sparse_tables_that_point_outside_are_refused(tmp_path):
+    shape = np.array([2, 2])
+    good = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1, 2]), "shape": shape}
+    for change in ({"indices": np.array([0, 99])}, {"indptr": np.array([0, 9, 2])}, {"indices": np.array([0, -1])}):
+        X, Y = good | change, good
+        arrays = {f"X_{k}": v for k, v in X.items()} | {f"Y_{k}": v for k, v in Y.items() if k != "data"}
+        np.savez(tmp_path / "yeast.npz", **arrays, n_train=1)
+        with pytest.raises(InputError, match="the copy of yeast is not what was published"):
+            load_multilabel("yeast", tmp_path)
+
+
+@pytest.mark.parametrize("cell", ["", "[1", "{", b"\xff"])
+def test_a_cell_that_no_campaign_holds_is_named(cell, tmp_path):
+    pytest.importorskip("sqlalchemy")
+    from podium.store import open_store
+    from podium.store.file import read_campaign_file
+
+    path = tmp_path / "c.db"
+    with open_store(str(path), new=True) as store:
+        new_campaign(store)
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE campaign SET options = ?", (cell,))
+    connection.close()
+    with pytest.raises(InputError, match=re.escape(f"{path} is damaged: ") + ".*; restore a copy"):
+        read_campaign_file(str(path))
+
+
+def test_a_model_file_that_holds_an_array_is_no_model(tmp_path):
+    path = tmp_path / "m.podium"
+    podium.save(Elo().fit(VOTES), path)
+    with zipfile.ZipFile(path) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    header = json.loads(parts["podium.json"])
+    header["model"]["array"] = 0
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in (parts | {"podium.json": json.dumps(header).encode()}).items():
+            archive.writestr(name, data)
+    with pytest.raises(InputError, match="it holds no model"):
+        podium.load(path)
+
+
+@pytest.mark.parametrize("size", ["1e151", "1.7e308"])
+def test_a_huge_feature_is_named_also_where_grades_are_looked_for_first(size, tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("size,grade\n" + "".join(f"{k},{1 + k // 10}\n" for k in range(30)) + f"{size},3\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match=r"row 31: 'size' is .*too large to learn from"):
+            Grader.fit(path, label="grade")
+
+
+def test_a_penalty_beyond_all_numbers_says_nothing_of_overflow():
+    X, y = np.eye(4) * 1e3, np.eye(4)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", RuntimeWarning)
+        model = LabelRanker("sum@1", surrogate="softmax", C=1e-300).fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+def test_scores_of_rankings_are_compared_with_those_of_models():
+    assert compare_rankings(RANKING, Ranking("abc", [1.0, 2.0, 3.0])).items == ("a", "b", "c")
