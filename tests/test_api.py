@@ -93,7 +93,10 @@ def test_what_is_listed_says_what_it_is(path):
 
 
 def test_the_documentation_imports_public_names_only():
-    pages = "\n".join(page.read_text() for page in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")])
+    """But for campaigns, whose page says that their names are not settled."""
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    pages = "\n".join(page.read_text() for page in pages if page.name != "campaigns.md")
+    assert "not part of the API reference" in (ROOT / "docs" / "campaigns.md").read_text()
     imports = re.findall(r">>> from (podium[\w.]*) import (\w+(?:, \w+)*)", pages)
     assert len(imports) > 10
     assert {f"{room}.{name}" for room, names in imports for name in names.split(", ")} <= set(LISTED)
