@@ -10,7 +10,7 @@ import polars as pl
 from fuzz import inputs
 from fuzz.inputs import LEVEL, odd, pick, value
 from fuzz.options import options
-from podium.errors import InputError
+from podium.errors import InputError, NotFittedError
 
 
 def votes(rng):
@@ -68,11 +68,12 @@ def comparisons(rng, folder):
     data = votes(rng)
     repr(data), len(data), data.pairs, data.record(), data.components(), data.components(strong=True), data.to_frame()
     _ = data + votes(rng)
+    _ = data.merged(), data.shape
 
 
 def reading(rng, folder):
     from podium import read_comparisons
-    from podium.data.files import read_table
+    from podium.data.files import read_comparisons_by, read_table
     from podium.data.writing import write_table
 
     columns = inputs.vote_columns(rng, int(rng.integers(0, 25)))
@@ -81,6 +82,9 @@ def reading(rng, folder):
         read_comparisons(
             path, **{name: pick(rng, [*columns, value(rng)]) for name in ("weight", "judge") if rng.random() < 0.2}
         )
+        return
+    if rng.random() < 0.3:
+        read_comparisons_by(path, pick(rng, [*columns, value(rng)]))
         return
     table = read_table(path)
     write_table(table, folder / f"again.{pick(rng, ('csv', 'json', 'jsonl', 'parquet', 'x'))}")
@@ -111,12 +115,24 @@ def rankers(rng, folder):
     for name in ("win_probability", "tie_probability"):
         if hasattr(fitted, name):
             getattr(fitted, name)(pick(rng, data.items), pick(rng, [*data.items, value(rng)]))
-    for name in ("partial_fit",):
-        if hasattr(fitted, name):
-            getattr(fitted, name)(votes(rng))
+    touch(fitted)
+    for name, args in (
+        ("update", data.items[:2]), ("add", ({"new": [1.0, 2.0]},)), ("judge_frame", ()), ("partial_fit", (data,)),
+        ("predict", more), ("set_params", ()),
+    ):  # fmt: skip
+        if hasattr(fitted, name) and rng.random() < 0.5:
+            getattr(fitted, name)(*(pick(rng, (args, (value(rng),))) if odd(rng, 0.2) and args else args))
     if rng.random() < 0.2:
         podium.save(fitted, folder / "m.podium")
         look_at(rng, podium.load(folder / "m.podium").ranking_)
+
+
+def touch(thing):
+    """Read every public property; one that needs more than there is says so."""
+    for name in dir(type(thing)):
+        if not name.startswith("_") and not callable(getattr(type(thing), name)):
+            with contextlib.suppress(InputError, NotFittedError):
+                getattr(thing, name)
 
 
 def look_at(rng, ranking):
@@ -193,7 +209,7 @@ def measures(rng, folder):
 def ordinal(rng, folder):
     from podium import ordinal as room
 
-    cls = pick(rng, [getattr(room, name) for name in room.__all__ if isinstance(getattr(room, name), type)])
+    cls = pick(rng, [getattr(room, name) for name in room.__all__ if hasattr(getattr(room, name), "get_params")])
     model = cls(**options(rng, cls))
     rows, width = (int(rng.integers(0, 14)), int(rng.integers(0, 4))) if odd(rng, 0.3) else (12, 2)
     X = examples(rng, rows, width)
@@ -229,7 +245,12 @@ def ordinal(rng, folder):
                 else {}
             ),
         )
+    touch(model)
     again = X if rng.random() < 0.5 else examples(rng, 3, width)
+    if hasattr(model, "predict_one") and rng.random() < 0.5:
+        model.predict_one(inputs.array(rng, width))
+    if hasattr(model, "progressive") and rng.random() < 0.3:
+        model.progressive(X, y)
     for name in ("predict", "predict_proba", "predict_median", "decision_function", "predict_interval", "score"):
         if hasattr(model, name) and rng.random() < 0.5:
             getattr(model, name)(*((X, y) if name == "score" else (again,)))

@@ -187,9 +187,9 @@ def reach(most):
                     finding(target, seed, pathlib.Path(folder))
                 finally:
                     sys.setprofile(None)
-            left = {each: code for each, code in left.items() if code not in called}
-            if not left:
-                break
+        left = {each: code for each, code in left.items() if code not in called}
+        if not left:
+            break
     print(json.dumps({"left": sorted(left)}), flush=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -174,7 +175,7 @@ class ThresholdClassifier(OrdinalClassifier):
 
     def _within(self, X: Any, margin: float) -> Array:
         """Lowest and highest grade within `margin` of each row's score."""
-        if not margin >= 0:
+        if not (isinstance(margin, Real) and margin >= 0):
             raise InputError(f"margin is {margin}; it must be 0 or more")
         scores = self.project(X)
         ends = [np.searchsorted(self.thresholds_, scores + side * margin, side="right") for side in (-1, 1)]

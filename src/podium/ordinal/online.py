@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
@@ -305,9 +306,10 @@ class OnlineClassifier(OrdinalClassifier):
         return weight
 
     def _check_parameters(self) -> None:
-        if isinstance(self.max_iter, bool) or int(self.max_iter) != self.max_iter or self.max_iter < 1:
+        whole = isinstance(self.max_iter, Integral) and not isinstance(self.max_iter, bool)
+        if not whole or self.max_iter < 1:
             raise InputError(f"max_iter is {self.max_iter!r}; it must be a whole number from 1 on")
-        if self.tol is not None and not self.tol >= 0:
+        if self.tol is not None and not (isinstance(self.tol, Real) and self.tol >= 0):
             raise InputError(f"tol is {self.tol!r}; it must be 0 or more, or None to run all max_iter epochs")
 
 
