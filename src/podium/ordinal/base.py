@@ -176,7 +176,7 @@ class ThresholdClassifier(OrdinalClassifier):
     def _within(self, X: Any, margin: float) -> Array:
         """Lowest and highest grade within `margin` of each row's score."""
         if not (isinstance(margin, Real) and margin >= 0):
-            raise InputError(f"margin is {margin}; it must be 0 or more")
+            raise InputError(f"margin is {margin!r}; it must be 0 or more")
         scores = self.project(X)
         ends = [np.searchsorted(self.thresholds_, scores + side * margin, side="right") for side in (-1, 1)]
         grades: Array = self.classes_[np.stack(ends, axis=1)]
