@@ -1,5 +1,7 @@
 """Making a campaign, changing it while it runs, and what the results make of it."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -8,7 +10,7 @@ from podium.campaign.items import Items, media_type, read_items
 from podium.campaign.judges import judge_reports, without_judge
 from podium.campaign.live import live_comparisons, live_votes, tired_pairs
 from podium.campaign.options import Options
-from podium.campaign.standing import Standings, check_scores, share, standing
+from podium.campaign.standing import DAY, Standings, check_scores, share, stable_at, standing
 from podium.campaign.tokens import hash_of, is_token, new_token
 from podium.errors import InputError, RefusedError
 from podium.store import codec, open_store
@@ -298,6 +300,19 @@ def test_the_interval_of_a_share_solves_the_score_equation():
                 z = (hits / count - end) / np.sqrt(end * (1 - end) / count)
                 assert abs(z) == pytest.approx(1.6448536, abs=1e-6)
     assert share(np.array([])) is None
+
+
+def test_when_it_will_be_stable_at_the_rate_of_the_last_day(store):
+    bench = Bench(store, items=8)
+    told(bench, all_pairs(8)[:10], received=bench.now - 2 * DAY)
+    told(bench, [(0, 1, 1.0), (1, 0, 1.0), (2, 3, 1.0), (2, 3, None)], received=bench.now - DAY // 2)
+    came = bench.read(lambda reader: reader.count_came(bench.id, bench.now - DAY))
+    assert came == 3
+    found = standing(bench.content())
+    assert not found.stable
+    assert stable_at(found, came, bench.now) == bench.now + found.until_stable * DAY // 3
+    assert stable_at(found, 0, bench.now) is None
+    assert stable_at(replace(found, stable=True), 0, bench.now) == bench.now
 
 
 def test_standings_are_computed_once_a_position(store):

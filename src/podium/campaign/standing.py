@@ -25,9 +25,21 @@ if TYPE_CHECKING:
     from podium.ranking.ranking import Ranking
     from podium.store.base import Store
 
-__all__ = ["ENOUGH", "LEVEL", "Place", "Share", "Standing", "Standings", "check_scores", "share", "standing"]
+__all__ = [
+    "ENOUGH",
+    "LEVEL",
+    "Place",
+    "Share",
+    "Standing",
+    "Standings",
+    "check_scores",
+    "share",
+    "stable_at",
+    "standing",
+]
 
 ENOUGH = 250  # check votes before scores may have intervals
+DAY = 24 * 60 * 60_000  # milliseconds
 LEVEL_Z = 1.6448536269514722  # two-sided 90 %
 
 
@@ -190,6 +202,16 @@ def share(hits: NDArray[np.float64]) -> Share | None:
     centre = (value + z2 / (2 * count)) / (1 + z2 / count)
     half = LEVEL_Z * np.sqrt(value * (1 - value) / count + z2 / (4 * count**2)) / (1 + z2 / count)
     return Share(value, float(centre - half), float(centre + half), count)
+
+
+def stable_at(standing: Standing, came: int, now: int, within: int = DAY) -> int | None:
+    """The moment by which the votes still needed will be in, if they go on as the `came` of the last `within` did.
+
+    Now, where nothing is needed; None where nothing came.
+    """
+    if standing.stable:
+        return now
+    return None if came <= 0 or not standing.places else now + standing.until_stable * within // came
 
 
 def check_scores(content: Content) -> Ranking:

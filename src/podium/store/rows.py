@@ -218,6 +218,11 @@ class Reader:
         mine = (vote.c.campaign == campaign, vote.c.judge == judge, vote.c.undoes.is_(None), vote.c.received >= since)
         return int(self.connection.execute(select(func.count()).select_from(vote).where(*mine)).scalar_one())
 
+    def count_came(self, campaign: int, since: int) -> int:
+        """How many votes of all judges (undone ones too, skips not) came since a moment."""
+        came = (vote.c.campaign == campaign, vote.c.outcome.is_not(None), vote.c.received >= since)
+        return int(self.connection.execute(select(func.count()).select_from(vote).where(*came)).scalar_one())
+
     def count_skips(self, campaign: int, id: int) -> int:
         """How many judges skipped a question."""
         these = (vote.c.campaign == campaign, vote.c.question == id, vote.c.outcome.is_(None), vote.c.undoes.is_(None))
