@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, case, delete, exists, func, or_, select, text, update
+from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, exists, func, or_, select, text, update
 
 from podium.errors import RefusedError
 from podium.store import codec
@@ -41,6 +42,60 @@ BEGUN = and_(
     ),
 )
 
+# What every vote runs is built once: building a statement costs as much as running it.
+C: Any = bindparam("c")
+J: Any = bindparam("j")
+Q: Any = bindparam("q")
+BUT: Any = bindparam("but", type_=Integer)
+ONE_JUDGE = JUDGE.where(judge.c.campaign == C, judge.c.id == J)
+ONE_QUESTION = QUESTION.where(question.c.campaign == C, question.c.id == Q)
+HELD = (
+    QUESTION.join(lease, and_(lease.c.campaign == C, lease.c.question == question.c.id, lease.c.judge == J))
+    .where(question.c.campaign == C, question.c.judge == J, question.c.state == "out")
+    .order_by(lease.c.shown, question.c.plan.desc(), question.c.place, question.c.id)
+)
+SHOWN = select(lease.c.shown).where(lease.c.campaign == C, lease.c.question == Q, lease.c.judge == J)
+VOTE_OF_CLIENT = VOTE.where(vote.c.campaign == C, vote.c.judge == J, vote.c.client_id == bindparam("i"))
+STANDING_VOTE = VOTE.where(
+    vote.c.campaign == C, vote.c.question == Q, vote.c.judge == J, vote.c.undoes.is_(None), NOT_UNDONE
+)
+COUNT_VOTES = (
+    select(func.count())
+    .select_from(vote)
+    .where(vote.c.campaign == C, vote.c.judge == J, vote.c.undoes.is_(None), vote.c.received >= bindparam("s"))
+)
+LAPSE = (
+    update(question)
+    .where(question.c.campaign == C, question.c.state == "out", question.c.until <= bindparam("now"))
+    .where(or_(BUT < 0, question.c.judge != BUT))
+    .values(state=case((question.c.wanted > 0, "open"), else_="done"), judge=None, until=None)
+)
+ADD_LEASE = lease.insert()
+
+
+@functools.cache
+def _change_question(names: tuple[str, ...]) -> Any:
+    new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
+    return update(question).where(question.c.campaign == C, question.c.id == Q).values(new)
+
+
+@functools.lru_cache(maxsize=256)
+def _next_questions(gold: bool, seen: bool, conflicts: tuple[int, ...]) -> Any:
+    """Open questions for a judge, best first: pairs the judge has not seen, or marked repeats of those seen."""
+    mine = (lease.c.campaign == question.c.campaign, lease.c.judge == J)
+    before = exists().where(*mine, lease.c.pair == question.c.pair)
+    rows = QUESTION.where(
+        question.c.campaign == C,
+        question.c.state == "open",
+        (question.c.kind == "gold") if gold else (question.c.kind != "gold"),
+        or_(question.c.judge.is_(None), question.c.judge == J),
+        ~exists().where(*mine, lease.c.question == question.c.id),
+        and_(before, question.c.kind == "repeat") if seen else ~before,
+    )
+    if conflicts:
+        rows = rows.where(question.c.left.not_in(conflicts), question.c.right.not_in(conflicts))
+    return rows.order_by(question.c.plan.desc(), question.c.place, question.c.id).limit(bindparam("n"))
+
 
 def _judge(row: Sequence[Any]) -> Judge:
     *cells, conflicts = row
@@ -58,6 +113,9 @@ class Reader:
 
     def _first(self, statement: Any) -> Any:
         return self.connection.execute(statement).first()
+
+    def _one(self, statement: Any, **values: Any) -> Any:
+        return self.connection.execute(statement, values).first()
 
     # Campaigns, items, judges
 
@@ -98,7 +156,7 @@ class Reader:
 
     def judge(self, campaign: int, id: int) -> Judge:
         """One judge."""
-        row = self._first(JUDGE.where(judge.c.campaign == campaign, judge.c.id == id))
+        row = self._one(ONE_JUDGE, c=campaign, j=id)
         if row is None:
             raise RefusedError("unknown-judge", f"there is no judge {id} in this campaign; check the number")
         return _judge(row)
@@ -118,7 +176,7 @@ class Reader:
 
     def question(self, campaign: int, id: int) -> Question | None:
         """One question."""
-        row = self._first(QUESTION.where(question.c.campaign == campaign, question.c.id == id))
+        row = self._one(ONE_QUESTION, c=campaign, q=id)
         return None if row is None else Question(*row)
 
     def questions(self, campaign: int, *states: str) -> list[Question]:
@@ -128,11 +186,8 @@ class Reader:
 
     def held(self, campaign: int, judge: int) -> list[Question]:
         """The questions a judge has in hand, first given first."""
-        mine = (question.c.campaign == campaign, question.c.judge == judge, question.c.state == "out")
-        given = and_(lease.c.campaign == campaign, lease.c.question == question.c.id, lease.c.judge == judge)
-        rows = QUESTION.join(lease, given).where(*mine)
-        order = (lease.c.shown, question.c.plan.desc(), question.c.place, question.c.id)
-        return [Question(*row) for row in self._all(rows.order_by(*order))]
+        rows = self.connection.execute(HELD, {"c": campaign, "j": judge})
+        return [Question(*row) for row in rows.all()]
 
     def begun(self, campaign: int) -> list[Question]:
         """Questions that have some of the votes they want and wait for more."""
@@ -174,8 +229,7 @@ class Reader:
 
     def shown(self, campaign: int, id: int, judge: int) -> int | None:
         """When a question was given to a judge; None where it never was."""
-        known = (lease.c.campaign == campaign, lease.c.question == id, lease.c.judge == judge)
-        row = self._first(select(lease.c.shown).where(*known))
+        row = self._one(SHOWN, c=campaign, q=id, j=judge)
         return None if row is None else int(row[0])
 
     # The logs
@@ -187,8 +241,7 @@ class Reader:
 
     def vote_of_client(self, campaign: int, judge: int, client_id: str) -> Vote | None:
         """The row that a judge sent under this id."""
-        same = (vote.c.campaign == campaign, vote.c.judge == judge, vote.c.client_id == client_id)
-        row = self._first(VOTE.where(*same))
+        row = self._one(VOTE_OF_CLIENT, c=campaign, j=judge, i=client_id)
         return None if row is None else Vote(*row)
 
     def client_rows(self, campaign: int, ids: Sequence[str]) -> dict[tuple[int, str], int]:
@@ -199,8 +252,7 @@ class Reader:
 
     def standing_vote(self, campaign: int, id: int, judge: int) -> Vote | None:
         """A judge's row on a question that was not undone."""
-        same = (vote.c.campaign == campaign, vote.c.question == id, vote.c.judge == judge, vote.c.undoes.is_(None))
-        row = self._first(VOTE.where(*same, NOT_UNDONE))
+        row = self._one(STANDING_VOTE, c=campaign, q=id, j=judge)
         return None if row is None else Vote(*row)
 
     def undo_of(self, campaign: int, seq: int) -> Vote | None:
@@ -215,8 +267,7 @@ class Reader:
 
     def count_votes(self, campaign: int, judge: int, since: int = 0) -> int:
         """How many rows of a judge (undone ones too) came since a moment."""
-        mine = (vote.c.campaign == campaign, vote.c.judge == judge, vote.c.undoes.is_(None), vote.c.received >= since)
-        return int(self.connection.execute(select(func.count()).select_from(vote).where(*mine)).scalar_one())
+        return int(self._one(COUNT_VOTES, c=campaign, j=judge, s=since)[0])
 
     def count_came(self, campaign: int, since: int) -> int:
         """How many votes of all judges (undone ones too, skips not) came since a moment."""
@@ -400,46 +451,34 @@ class Writer(Reader):
 
     def change_question(self, id: int, **values: Any) -> None:
         """Change columns of a question."""
-        self.connection.execute(
-            update(question).where(question.c.campaign == self.locked.id, question.c.id == id).values(**values)
-        )
+        new = {f"new_{name}": value for name, value in values.items()}
+        self.connection.execute(_change_question(tuple(values)), {"c": self.locked.id, "q": id} | new)
 
     def lapse(self, now: int, but: int | None = None) -> None:
         """Questions whose time is over are open again; a judge who asks keeps what nobody else has taken."""
-        over = [question.c.campaign == self.locked.id, question.c.state == "out", question.c.until <= now]
-        if but is not None:
-            over.append(question.c.judge != but)
-        state = case((question.c.wanted > 0, "open"), else_="done")
-        self.connection.execute(update(question).where(*over).values(state=state, judge=None, until=None))
+        self.connection.execute(LAPSE, {"c": self.locked.id, "now": now, "but": -1 if but is None else but})
 
     def next_questions(self, judge: Judge, count: int, *, gold: bool = False) -> list[Question]:
         """Questions of the queue that are new to this judge, best first; marked repeats where there are too few.
 
         Gold pairs come only when asked for.
         """
-        mine = (lease.c.campaign == question.c.campaign, lease.c.judge == judge.id)
-        rows = QUESTION.where(
-            question.c.campaign == self.locked.id,
-            question.c.state == "open",
-            (question.c.kind == "gold") if gold else (question.c.kind != "gold"),
-            or_(question.c.judge.is_(None), question.c.judge == judge.id),
-            ~exists().where(*mine, lease.c.question == question.c.id),
-        ).order_by(question.c.plan.desc(), question.c.place, question.c.id)
-        if judge.conflicts:
-            rows = rows.where(question.c.left.not_in(judge.conflicts), question.c.right.not_in(judge.conflicts))
-        seen = exists().where(*mine, lease.c.pair == question.c.pair)
-        found = self._all(rows.where(~seen).limit(count))
+        values = {"c": self.locked.id, "j": judge.id, "n": count}
+        found = self._all_of(_next_questions(gold, False, judge.conflicts), values)
         if len(found) < count:
-            again = rows.where(seen, question.c.kind == "repeat").limit(count - len(found))
-            found = [*found, *self._all(again)]
+            again = values | {"n": count - len(found)}
+            found = [*found, *self._all_of(_next_questions(gold, True, judge.conflicts), again)]
         return [Question(*row) for row in found]
+
+    def _all_of(self, statement: Any, values: dict[str, Any]) -> Sequence[Any]:
+        return self.connection.execute(statement, values).all()
 
     def give(self, given: Question, judge: int, now: int, until: int) -> Question:
         """Put a question into a judge's hands until a moment."""
         self.change_question(given.id, state="out", judge=judge, until=until)
         if self.shown(self.locked.id, given.id, judge) is None:
             row = {"campaign": self.locked.id, "question": given.id, "judge": judge, "shown": now}
-            self.connection.execute(lease.insert().values(**row, pair=pair_of(given.left, given.right)))
+            self.connection.execute(ADD_LEASE, row | {"pair": pair_of(given.left, given.right)})
         return replace(given, state="out", judge=judge, until=until)
 
     def extend(self, judge: int, until: int) -> None:
