@@ -21,6 +21,7 @@ napoleon_use_ivar = True  # a property of that name has an entry of its own
 napoleon_use_rtype = False
 default_role = "code"  # `x` is code, not a reference to guess at
 exclude_patterns = ["_build"]
+suppress_warnings = ["ref.python"]  # a word in the type of a parameter may be the name of two attributes
 
 
 def setup(app):
