@@ -3,6 +3,7 @@
     python -m papers.active            all studies (minutes): writes papers/active/results.json and cost.png
     python -m papers.active curves     only the named ones; the others stay as they are in results.json
     python -m papers.active --small    a small version (seconds), printed only
+    python -m papers.active --jobs 4   the same numbers from four processes, which share the seeds
 
 questions_and_cost : of the paper's algorithm, our presets, QuickSort and uniform questions + local search
 curves : cost from 4 to 40 questions an item, ours and uniform + Bradley-Terry; sorts and the paper's where they stop
@@ -13,9 +14,10 @@ svm3 : SVM3 against SVM2 on data with features (Theorem 4.2)
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from functools import partial
+from itertools import islice, product
 from pathlib import Path
 
 import numpy as np
@@ -30,9 +32,11 @@ from podium.active.paper.decompose import goodness, sample_and_decompose, small_
 from podium.active.paper.erm import cross_block_hinge
 from podium.active.paper.quicksort import quicksort
 from podium.active.state import State
+from podium.engine import Engine, Serial, engine_for
 from podium.show.canvas import LINES, MARKERS, SOFT, axes_at, save, sheet, styled
 
 OUT = Path(__file__).parent / "active"
+SERIAL = Serial()
 BUDGETS = (4, 6, 8, 12, 16, 20, 26, 32, 40)
 SEED = 8000  # held out: nothing was tuned on these
 
@@ -46,36 +50,55 @@ def driven(judge, start, seed):
     return interview
 
 
-def questions_and_cost(sizes, levels, seeds):
+def questions_and_cost(sizes, levels, seeds, engine=SERIAL):
     """Mean questions per item and cost over the best known, for each n, noise and way of asking."""
     rows = []
-    for n in sizes:
-        for level in levels:
-            sums: dict[str, list[tuple[float, float]]] = {}
-            for seed in range(SEED, SEED + seeds):
-                judge = Simulated(n, "flips", level, seed=seed)
-                wins = judge.matrix().astype(float)
-                best = max(mfast_cost(wins, iterated_search(wins, judge.order, restarts=10)), 1.0)
-
-                def note(name, order, asked, judge=judge, best=best, sums=sums):
-                    sums.setdefault(name, []).append((asked / judge.n, judge.cost(np.array(order)) / best))
-
-                sort = driven(judge, quicksort, seed)
-                note("QuickSort", sort.order, sort.asked)
-                for preset in ("quick", "standard", "thorough", "paper"):
-                    found = rank_with(judge, range(n), preset=preset, seed=seed, random_share=0.0)
-                    note(preset, found.order("answers"), found.answered)
-                    if preset == "standard":
-                        pairs = random_pairs(n, found.answered, np.random.default_rng(seed))
-                        table = SparseWins(n, pairs[:, 0], pairs[:, 1], 2 * judge.answer(pairs) - 1)
-                        wins_seen = np.bincount(pairs[:, 0], judge.answer(pairs), n)
-                        wins_seen += np.bincount(pairs[:, 1], 1 - judge.answer(pairs), n)
-                        order = table.insertion_search(np.argsort(-wins_seen, kind="stable"))
-                        note("uniform + local search", order, len(pairs))
-            for name, points in sums.items():
-                asked, ratio = np.mean(points, axis=0)
-                rows.append({"n": n, "flips": level, "way": name, "questions": asked, "ratio": ratio})
+    settings = list(product(sizes, levels))
+    runs = engine.map(_asked, [(*each, seed) for each in settings for seed in _held_out(seeds)])
+    for n, level in settings:
+        for name, points in _by_key(islice(runs, seeds)).items():
+            asked, ratio = np.mean(points, axis=0)
+            rows.append({"n": n, "flips": level, "way": name, "questions": asked, "ratio": ratio})
     return rows
+
+
+def _held_out(seeds):
+    return range(SEED, SEED + seeds)
+
+
+def _by_key(runs):
+    """What every run found under a key, in the order of the runs."""
+    together: dict = {}
+    for run in runs:
+        for key, value in run.items():
+            together.setdefault(key, []).append(value)
+    return together
+
+
+def _asked(setting):
+    """Questions per item and cost over the best known of every way of asking, for one n, noise and seed."""
+    n, level, seed = setting
+    judge = Simulated(n, "flips", level, seed=seed)
+    wins = judge.matrix().astype(float)
+    best = max(mfast_cost(wins, iterated_search(wins, judge.order, restarts=10)), 1.0)
+    points = {}
+
+    def note(name, order, asked):
+        points[name] = asked / n, judge.cost(np.array(order)) / best
+
+    sort = driven(judge, quicksort, seed)
+    note("QuickSort", sort.order, sort.asked)
+    for preset in ("quick", "standard", "thorough", "paper"):
+        found = rank_with(judge, range(n), preset=preset, seed=seed, random_share=0.0)
+        note(preset, found.order("answers"), found.answered)
+        if preset == "standard":
+            pairs = random_pairs(n, found.answered, np.random.default_rng(seed))
+            table = SparseWins(n, pairs[:, 0], pairs[:, 1], 2 * judge.answer(pairs) - 1)
+            wins_seen = np.bincount(pairs[:, 0], judge.answer(pairs), n)
+            wins_seen += np.bincount(pairs[:, 1], 1 - judge.answer(pairs), n)
+            order = table.insertion_search(np.argsort(-wins_seen, kind="stable"))
+            note("uniform + local search", order, len(pairs))
+    return points
 
 
 def sizes_asked_for(epsilon=0.5):
@@ -99,31 +122,35 @@ def sizes_asked_for(epsilon=0.5):
     return rows
 
 
-def curves(n, budgets, seeds):
+def curves(n, budgets, seeds, engine=SERIAL):
     """Mean cost over the best known by questions per item: ours and uniform + Bradley-Terry at each of `budgets`,
     sorts and the paper's algorithm where they stop."""
     rows = []
-    for model, level in (("flips", 0.2), ("bradley-terry", 0.01)):
-        points: dict[tuple[str, float], list[tuple[float, float]]] = {}
-        for seed in range(SEED, SEED + seeds):
-            judge = Simulated(n, model, level, seed=seed)
-            wins = judge.matrix().astype(float)
-            best = mfast_cost(wins, iterated_search(wins, judge.order, restarts=10))
-            runs = {
-                ("QuickSort", 0): sorts.quicksort(judge, 0, seed),
-                ("merge sort", 0): sorts.mergesort(judge, 0, seed),
-            }
-            runs["paper", 0] = _ours(judge, seed, preset="paper", random_share=0.0)
-            for q in budgets:
-                runs["standard", q] = _ours(judge, seed, budget=q * n)
-                runs["uniform + Bradley–Terry", q] = uniform_bradley_terry.rank(judge, q * n, seed)
-            for key, (order, asked) in runs.items():
-                points.setdefault(key, []).append((asked / n, judge.cost(order) / best))
-        for (way, budget), each in points.items():
+    noises = (("flips", 0.2), ("bradley-terry", 0.01))
+    runs = engine.map(_curve_points, [(*noise, seed) for noise in noises for seed in _held_out(seeds)], n, budgets)
+    for model, level in noises:
+        for (way, budget), each in _by_key(islice(runs, seeds)).items():
             asked, ratio = np.mean(each, axis=0)
             noise = {"model": model, "level": level}
             rows.append({**noise, "way": way, "budget": budget or None, "questions": asked, "ratio": ratio})
     return rows
+
+
+def _curve_points(setting, n, budgets):
+    """Questions per item and cost over the best known by way and budget (0: where it stops), for one noise and seed."""
+    model, level, seed = setting
+    judge = Simulated(n, model, level, seed=seed)
+    wins = judge.matrix().astype(float)
+    best = mfast_cost(wins, iterated_search(wins, judge.order, restarts=10))
+    runs = {
+        ("QuickSort", 0): sorts.quicksort(judge, 0, seed),
+        ("merge sort", 0): sorts.mergesort(judge, 0, seed),
+    }
+    runs["paper", 0] = _ours(judge, seed, preset="paper", random_share=0.0)
+    for q in budgets:
+        runs["standard", q] = _ours(judge, seed, budget=q * n)
+        runs["uniform + Bradley–Terry", q] = uniform_bradley_terry.rank(judge, q * n, seed)
+    return {key: (asked / n, judge.cost(order) / best) for key, (order, asked) in runs.items()}
 
 
 def _ours(judge, seed, **options):
@@ -135,23 +162,18 @@ NOISE = (("flips", 0.1), ("flips", 0.2), ("bradley-terry", 0.01), ("chaos", 0.02
 VARIANTS = ((None, 1.0), (None, 1.5), (16, 1.0), (16, 1.5))  # small size (None: the paper's), threshold over ε²
 
 
-def decomposition(sizes, noise=NOISE, epsilon=0.5):
+def decomposition(sizes, noise=NOISE, epsilon=0.5, engine=SERIAL):
     """What `sample_and_decompose` adds to an order of the standard preset; `sizes` maps n to the number of seeds.
 
     questions : new ones an item, beyond those the order took; chaotic : share of the items in blocks that stay big;
     planted : share of the planted chaos among these; chaos_holds, optimality_holds : runs with (2.2), (2.3).
     """
     rows = []
+    settings = [(n, *each, seed) for n, seeds in sizes.items() for each in noise for seed in _held_out(seeds)]
+    made = engine.map(_variants, settings, epsilon)
     for n, seeds in sizes.items():
         for model, level in noise:
-            found: dict[tuple[int | None, float], list[tuple[float, ...]]] = {}
-            for seed in range(SEED, SEED + seeds):
-                judge = Simulated(n, model, level, seed=seed)
-                ranker, wins = rank_with(judge, range(n), seed=seed), judge.matrix().astype(float)
-                for small, chaos in VARIANTS:
-                    options = PaperOptions(epsilon=epsilon, small=small, chaos=chaos)
-                    found.setdefault((small, chaos), []).append(_decomposed(ranker, judge, wins, options))
-            for (small, chaos), runs in found.items():
+            for (small, chaos), runs in _by_key(islice(made, seeds)).items():
                 names = ("questions", "blocks", "chaotic", "planted", "chaos_holds", "optimality_holds")
                 means = dict(zip(names, np.mean(runs, axis=0), strict=True))
                 if model != "chaos":
@@ -159,6 +181,17 @@ def decomposition(sizes, noise=NOISE, epsilon=0.5):
                 size = small_size(n, PaperOptions(small=small))
                 rows.append({"n": n, "model": model, "level": level, "small": size, "threshold": chaos, **means})
     return rows
+
+
+def _variants(setting, epsilon):
+    """Every variant of the decomposition on top of one order, for one n, noise and seed."""
+    n, model, level, seed = setting
+    judge = Simulated(n, model, level, seed=seed)
+    ranker, wins = rank_with(judge, range(n), seed=seed), judge.matrix().astype(float)
+    return {
+        (small, chaos): _decomposed(ranker, judge, wins, PaperOptions(epsilon=epsilon, small=small, chaos=chaos))
+        for small, chaos in VARIANTS
+    }
 
 
 def _decomposed(ranker, judge, wins, options):
@@ -260,15 +293,15 @@ def figure(rows: list[dict]):
     return page
 
 
-def studies(small: bool) -> dict[str, partial[list]]:
+def studies(small: bool, engine: Engine = SERIAL) -> dict[str, partial[list]]:
+    """Each study, ready to run; svm3 draws from one Generator and stays in this process."""
     sizes, seeds = ((60,), 1) if small else ((100, 300, 1000), 3)
+    ask, cost, blocks = (partial(study, engine=engine) for study in (questions_and_cost, curves, decomposition))
     return {
-        "questions_and_cost": partial(questions_and_cost, sizes, (0.05, 0.2), seeds),
-        "curves": partial(curves, 100, (4, 12), 1) if small else partial(curves, 1000, BUDGETS, 2),
-        "sizes_asked_for": sizes_asked_for,
-        "decomposition": partial(decomposition, {100: 2}, NOISE[1:2])
-        if small
-        else partial(decomposition, {300: 5, 1000: 3}),
+        "questions_and_cost": partial(ask, sizes, (0.05, 0.2), seeds),
+        "curves": partial(cost, 100, (4, 12), 1) if small else partial(cost, 1000, BUDGETS, 2),
+        "sizes_asked_for": partial(sizes_asked_for),
+        "decomposition": partial(blocks, {100: 2}, NOISE[1:2]) if small else partial(blocks, {300: 5, 1000: 3}),
         "svm3": partial(svm3_against_svm2, 100 if small else 400, (50, 200, 800, 3200)),
     }
 
@@ -305,14 +338,19 @@ def claims(results: dict[str, list]) -> dict[str, bool]:
 
 
 def main() -> None:
-    named = [word for word in sys.argv[1:] if word != "--small"]
-    small = "--small" in sys.argv
-    known = studies(small)
-    if unknown := set(named) - set(known):
-        sys.exit(f"no study {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("named", nargs="*", metavar="study", help="studies to run; all by default")
+    parser.add_argument("--small", action="store_true", help="a small version, printed only")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the seeds of the studies")
+    given = parser.parse_args()
+    named, small = given.named, given.small
     file = OUT / "results.json"
-    results = {} if small or not named else json.loads(file.read_text())
-    results = {name: run() if not named or name in named else results[name] for name, run in known.items()}
+    with engine_for(given.jobs) as engine:
+        known = studies(small, engine)
+        if unknown := set(named) - set(known):
+            parser.error(f"no study {', '.join(sorted(unknown))}; there are {', '.join(known)}")
+        results = {} if small or not named else json.loads(file.read_text())
+        results = {name: run() if not named or name in named else results[name] for name, run in known.items()}
     checked = claims(results)
     text = json.dumps({"claims": checked, **results}, indent=1, default=float)
     if small:

@@ -2,6 +2,7 @@
 
     python -m papers.multilabel              a minute; writes papers/multilabel/{results.json, regret.png, pac.png}
     python -m papers.multilabel --quick      a few seconds, writes nothing
+    python -m papers.multilabel --jobs 4     the same numbers from four processes
 
 Claims, checked at the end (and on a smaller scale in tests/multilabel/test_paper.py):
 
@@ -20,7 +21,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
-from itertools import permutations, product
+from itertools import islice, permutations, product
 from pathlib import Path
 from typing import Any
 
@@ -28,12 +29,14 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
 
+from podium.engine import Engine, Serial, engine_for
 from podium.metrics import check_family, loss_family, ranking_loss
 from podium.metrics.names import parse
 from podium.multilabel import ExpertLabelRanker, Halving, LabelRanker, OnlineLabelRanker
 from podium.multilabel.targets import targets_for
 
 HERE = Path(__file__).parent / "multilabel"
+SERIAL = Serial()
 PAPER = {  # Table 1 as printed
     "sum@2": "sum@2", "prec@2": "prec@2", "ap": "sum@K", "auc": "sum@K", "rr": "prec@1", "pairwise": "sum@K",
     "dcg": "sum@K", "dcg@2": "sum@2",
@@ -53,28 +56,30 @@ def table_1(K: int = 4) -> list[dict[str, Any]]:
 
 
 def expert_regret(
-    loss: str, rounds: list[int], *, K: int = 3, beta: float = 0.2, runs: int = 8
+    loss: str, rounds: list[int], *, K: int = 3, beta: float = 0.2, runs: int = 8, engine: Engine = SERIAL
 ) -> list[dict[str, float]]:
     """Expected regret of Algorithm 3 or 7 against the best of two ranking functions on two instances, with noise."""
     out = []
+    found = engine.map(_expert_run, list(product(rounds, range(runs))), loss, K, beta)
     for T in rounds:
-        regrets, bounds = [], []
-        for seed in range(runs):
-            rng = np.random.default_rng(seed)
-            table = np.array([[rng.permutation(K) + 1 for _ in range(2)] for _ in range(2)])
-            ranker = ExpertLabelRanker(
-                K, lambda i, j, t=table: Halving(t[:, :, i] <= j), horizon=T, loss=loss, beta=beta, seed=seed
-            )
-            xs = rng.integers(2, size=T)
-            clean = (table[0, xs] <= (parse(loss).p or 1)).astype(int)
-            ys = np.where(rng.random((T, 1)) < 0.75, clean, (rng.random((T, K)) < 0.4).astype(int))
-            for x, y in zip(xs.tolist(), ys, strict=True):
-                ranker.update(x, y)
-            best = min(float(ranking_loss(loss, ys, ranks=h[xs]).sum()) for h in table)
-            regrets.append(sum(ranker.expected_) - best)
-            bounds.append(regret_bound(ranker, T))
+        regrets, bounds = zip(*islice(found, runs), strict=True)
         out.append({"rounds": T, "regret": float(np.mean(regrets)), "bound": float(np.mean(bounds))})
     return out
+
+
+def _expert_run(place: tuple[int, int], loss: str, K: int, beta: float) -> tuple[float, float]:
+    """Regret and its bound for one number of rounds and one seed."""
+    T, seed = place
+    rng = np.random.default_rng(seed)
+    table = np.array([[rng.permutation(K) + 1 for _ in range(2)] for _ in range(2)])
+    ranker = ExpertLabelRanker(K, lambda i, j: Halving(table[:, :, i] <= j), horizon=T, loss=loss, beta=beta, seed=seed)
+    xs = rng.integers(2, size=T)
+    clean = (table[0, xs] <= (parse(loss).p or 1)).astype(int)
+    ys = np.where(rng.random((T, 1)) < 0.75, clean, (rng.random((T, K)) < 0.4).astype(int))
+    for x, y in zip(xs.tolist(), ys, strict=True):
+        ranker.update(x, y)
+    best = min(float(ranking_loss(loss, ys, ranks=h[xs]).sum()) for h in table)
+    return sum(ranker.expected_) - best, regret_bound(ranker, T)
 
 
 def regret_bound(ranker: ExpertLabelRanker, T: int) -> float:
@@ -109,46 +114,53 @@ def online_regret(mode: str, rounds: list[int], loss: str = "sum@2") -> list[dic
     return out
 
 
-def pac(loss: str, sizes: list[int], *, runs: int = 8, learner: Any = LabelRanker) -> list[dict[str, float]]:
+def pac(
+    loss: str, sizes: list[int], *, runs: int = 8, learner: Any = LabelRanker, engine: Engine = SERIAL
+) -> list[dict[str, float]]:
     """Excess risk over the best ranking (known chances) of the linear ranker, by sample size."""
     rng = np.random.default_rng(11)
     test, truth_rng = rng.normal(size=(4000, 6)), np.random.default_rng(99)
     chances = 1 / (1 + np.exp(-(1.5 * test @ truth_rng.normal(size=(6, 6)) - 0.8)))
     ys = (rng.random(chances.shape) < chances).astype(int)
     best = float(ranking_loss(loss, ys, chances).mean())
-    out = []
-    for n in sizes:
-        risks = []
-        for seed in range(runs):
-            X, Y = linear_stream(np.random.default_rng(1000 + seed), n)
-            risks.append(float(ranking_loss(loss, ys, learner(loss).fit(X, Y).decision_function(test)).mean()) - best)
-        out.append({"examples": n, "excess": float(np.mean(risks))})
-    return out
+    found = engine.map(_risk, list(product(sizes, range(runs))), loss, learner, test, ys)
+    return [{"examples": n, "excess": float(np.mean([risk - best for risk in islice(found, runs)]))} for n in sizes]
 
 
-def consistency(losses: list[str], *, K: int = 4, draws: int = 40) -> dict[str, dict[str, float]]:
+def _risk(place: tuple[int, int], loss: str, learner: Any, test: np.ndarray, ys: np.ndarray) -> float:
+    """Test risk of the learner after one sample size and seed."""
+    n, seed = place
+    X, Y = linear_stream(np.random.default_rng(1000 + seed), n)
+    return float(ranking_loss(loss, ys, learner(loss).fit(X, Y).decision_function(test)).mean())
+
+
+def consistency(
+    losses: list[str], *, K: int = 4, draws: int = 40, engine: Engine = SERIAL
+) -> dict[str, dict[str, float]]:
     """Largest excess, over random distributions of y at one x, of sorting by each surrogate's best scores."""
+    return dict(zip(losses, engine.map(_worst_excess, losses, K, draws), strict=True))
+
+
+def _worst_excess(name: str, K: int, draws: int) -> dict[str, float]:
+    """Largest excess of each surrogate for one loss."""
     rows = np.array(list(product((0, 1), repeat=K)))
     orders = np.array(list(permutations(range(1, K + 1))))
-    out: dict[str, dict[str, float]] = {}
-    for name in losses:
-        found = targets_for(parse(name), sparse.csr_array(rows.astype(float)), 1)
-        by_order = np.array([ranking_loss(name, rows, ranks=np.tile(pi, (len(rows), 1))) for pi in orders])
-        worst = {"target": 0.0, "softmax": 0.0, "pairwise": 0.0}
-        for seed in range(draws):
-            chances = np.random.default_rng(seed).dirichlet(np.full(len(rows), 0.08))
-            scores = {
-                "target": (chances * found.weight) @ found.values.toarray(),
-                "softmax": chances @ (rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)),
-                "pairwise": _pairwise_scores(rows, chances),
-            }
-            risk = by_order @ chances
-            for kind, s in scores.items():
-                mine = np.argsort(np.argsort(-s, kind="stable")) + 1
-                place = int(np.flatnonzero((orders == mine).all(axis=1))[0])
-                worst[kind] = max(worst[kind], float(risk[place] - risk.min()))
-        out[name] = worst
-    return out
+    found = targets_for(parse(name), sparse.csr_array(rows.astype(float)), 1)
+    by_order = np.array([ranking_loss(name, rows, ranks=np.tile(pi, (len(rows), 1))) for pi in orders])
+    worst = {"target": 0.0, "softmax": 0.0, "pairwise": 0.0}
+    for seed in range(draws):
+        chances = np.random.default_rng(seed).dirichlet(np.full(len(rows), 0.08))
+        scores = {
+            "target": (chances * found.weight) @ found.values.toarray(),
+            "softmax": chances @ (rows / np.maximum(rows.sum(axis=1, keepdims=True), 1)),
+            "pairwise": _pairwise_scores(rows, chances),
+        }
+        risk = by_order @ chances
+        for kind, s in scores.items():
+            mine = np.argsort(np.argsort(-s, kind="stable")) + 1
+            place = int(np.flatnonzero((orders == mine).all(axis=1))[0])
+            worst[kind] = max(worst[kind], float(risk[place] - risk.min()))
+    return worst
 
 
 def _pairwise_scores(rows: np.ndarray, chances: np.ndarray) -> np.ndarray:
@@ -172,17 +184,18 @@ def falls(rows: list[dict[str, float]], key: str, per: str | None = None, to: fl
     return values[-1] < to * values[0]
 
 
-def study(quick: bool = False) -> dict[str, Any]:
+def study(quick: bool = False, engine: Engine = SERIAL) -> dict[str, Any]:
     rounds = [16, 256] if quick else [16, 64, 256]
     online = [250, 1000, 4000] if quick else [250, 1000, 4000, 16000]
     sizes = [50, 200, 800] if quick else [50, 200, 800, 3200, 12800]
     names = ["sum@2", "prec@2", "auc", "ndcg@2"]
+    modes = ("marginal", "threshold", "hedge")
     return {
         "table 1": table_1(),
-        "expert regret": {loss: expert_regret(loss, rounds) for loss in ("sum@1", "prec@2")},
-        "online regret": {mode: online_regret(mode, online) for mode in ("marginal", "threshold", "hedge")},
-        "pac": {loss: pac(loss, sizes, runs=3 if quick else 8) for loss in ("sum@2", "prec@2")},
-        "consistency": consistency(names, draws=15 if quick else 200),
+        "expert regret": {loss: expert_regret(loss, rounds, engine=engine) for loss in ("sum@1", "prec@2")},
+        "online regret": dict(zip(modes, engine.map(online_regret, modes, online), strict=True)),
+        "pac": {loss: pac(loss, sizes, runs=3 if quick else 8, engine=engine) for loss in ("sum@2", "prec@2")},
+        "consistency": consistency(names, draws=15 if quick else 200, engine=engine),
     }
 
 
@@ -254,8 +267,11 @@ def draw(found: dict[str, Any]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    quick = parser.parse_args().quick
-    found = study(quick)
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share runs, learners and losses")
+    given = parser.parse_args()
+    quick = given.quick
+    with engine_for(given.jobs) as engine:
+        found = study(quick, engine)
     wrong = check(found)
     if not quick:
         HERE.mkdir(exist_ok=True)

@@ -2,6 +2,7 @@
 
     python -m papers.ordinal --data DIR            # figures 1 and 2 and the exactness study; minutes
     python -m papers.ordinal --runs 10             # faster; without --data the sets are downloaded
+    python -m papers.ordinal --jobs 4              # the same numbers from four processes, which share the runs
 
 Writes figure1.png, figure2.png, exactness.png and results.json beside itself, in `ordinal/`, and prints the verdict:
 each claim of the paper with what was measured. docs/ordinal-paper.md discusses it.
@@ -20,11 +21,13 @@ from matplotlib.figure import Figure
 
 from papers import ordinal_printed as printed
 from podium.datasets import load_graded
+from podium.engine import Engine, Serial, engine_for
 from podium.errors import InputError
 from podium.ordinal import MedianBaseline, OrdinalPerceptron, PassiveAggressiveOrdinal, PRank
 from podium.ordinal.losses import slacks
 
 OUT = Path(__file__).resolve().parent / "ordinal"
+SERIAL = Serial()
 NAMES = {"abalone": "Abalone", "california": "California", "parkinsons": "Parkinsons", "mslr": "MSLR (5,000 rows)"}
 SHARES = (0.0, 0.5, 0.75)
 RANGES = np.array([[-1, 0], [0, 1], [-2, 0], [0, 2], [-2, 2]])
@@ -52,26 +55,33 @@ def learner(kind: str, C: float, K: int):
     return PassiveAggressiveOrdinal(kind, C=C, average=False, classes=grades)
 
 
-def one_run(X, y, K, share, trials, rng, jobs):
-    """Errors of every trial for each job (kind, C, printed?), against the truth and against the labels given."""
+def one_run(X, y, K, share, trials, rng, rules):
+    """Errors of every trial for each rule (kind, C, printed?), against the truth and against the labels given."""
     rows = rng.integers(len(y), size=trials)
     X, y = X[rows], y[rows]
     labels = interval_labels(y, K, share, rng)
     out = {}
-    for job in jobs:
-        kind, C, as_printed = job
+    for rule in rules:
+        kind, C, as_printed = rule
         given = np.stack([y, y], axis=1) if kind in ("prank", "mcp") else labels  # as in the paper
         if as_printed:
             got = 1 + printed.run(X, labels[:, 0] - 1, labels[:, 1] - 1, K, kind, C)
         else:
             got = learner(kind, C, K).progressive(X, given)
         inside = np.maximum(0, np.maximum(labels[:, 0] - got, got - labels[:, 1]))
-        out[job] = np.abs(got - y), inside
+        out[rule] = np.abs(got - y), inside
     return out
 
 
-def study(name: str, data, runs: int, printed_runs: int, trials: int, seed: int) -> dict:
-    """Mean error curves over the runs of one data set, keyed by share of ranges and job."""
+def numbered_run(place, X, y, K, trials, seed, exact, old, printed_runs):
+    """The run of one share of ranges and number; the number alone seeds it, and the first few run the printed rules."""
+    share, run = place
+    rng = np.random.default_rng([seed, run])
+    return one_run(X, y, K, share, trials, rng, exact + (old if run < printed_runs else []))
+
+
+def study(name: str, data, runs: int, printed_runs: int, trials: int, seed: int, engine: Engine = SERIAL) -> dict:
+    """Mean error curves over the runs of one data set, keyed by share of ranges and rule."""
     X, y = load_graded(name, data)
     X = (X - X.mean(axis=0)) / np.where(X.std(axis=0) > 0, X.std(axis=0), 1)
     K = int(y.max())
@@ -80,15 +90,15 @@ def study(name: str, data, runs: int, printed_runs: int, trials: int, seed: int)
     exact = [("prank", 0.0, False), ("mcp", 0.0, False), ("pa", 1.0, False)]
     exact += [(kind, C, False) for kind in ("pa1", "pa2") for C in STEPS]
     old = [(kind, CHOSEN[kind], True) for kind in ("pa", "pa1", "pa2")]
+    places = list(itertools.product(SHARES, range(runs)))
+    made = engine.map(numbered_run, places, X, y, K, trials, seed, exact, old, printed_runs)
     for share in SHARES:
-        total = {}
-        for run in range(runs):
-            rng = np.random.default_rng([seed, run])
-            jobs = exact + (old if run < printed_runs else [])
-            for job, curves in one_run(X, y, K, share, trials, rng, jobs).items():
-                n = printed_runs if job[2] else runs
+        total: dict = {}
+        for errors in itertools.islice(made, runs):
+            for rule, curves in errors.items():
+                n = printed_runs if rule[2] else runs
                 add = [np.cumsum(each) / np.arange(1, trials + 1) / n for each in curves]
-                total[job] = [a + b for a, b in zip(total[job], add, strict=True)] if job in total else add
+                total[rule] = [a + b for a, b in zip(total[rule], add, strict=True)] if rule in total else add
         result["shares"][share] = total
     return result
 
@@ -239,15 +249,18 @@ def main(arguments: list[str] | None = None) -> dict:
     parser.add_argument("--exact-trials", type=int, default=5000)
     parser.add_argument("--out", type=Path, default=OUT)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the runs")
     options = parser.parse_args(arguments)
     results = {}
-    for name in options.sets:
-        try:
-            results[name] = study(
-                name, options.data, options.runs, min(options.runs, options.printed_runs), options.trials, options.seed
-            )
-        except InputError as problem:
-            print(f"{name} left out: {problem}", file=sys.stderr)
+    printed_runs = min(options.runs, options.printed_runs)
+    with engine_for(options.jobs) as engine:
+        for name in options.sets:
+            try:
+                results[name] = study(
+                    name, options.data, options.runs, printed_runs, options.trials, options.seed, engine
+                )
+            except InputError as problem:
+                print(f"{name} left out: {problem}", file=sys.stderr)
     with np.errstate(over="ignore", invalid="ignore"):  # what the printed procedures run into
         found = exactness(options.exact_trials, options.seed)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
     python -m papers.rabf                     all of it, about two minutes; writes PNG and JSON to papers/rabf/
     python -m papers.rabf --quick             smaller sizes, a look
+    python -m papers.rabf --jobs 4            the same numbers from four processes
     python -m papers.rabf --items items.csv --votes votes.csv     the same question for your own data
 
 The paper's main text and its Forbes and NBA data are not at hand. Its synthetic procedure is rebuilt from Appendices B
@@ -23,12 +24,15 @@ from __future__ import annotations
 import argparse
 import json
 import warnings
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from podium.data.comparisons import Comparisons
+from podium.engine import Engine, Serial, engine_for
 from podium.errors import PodiumWarning
 from podium.metrics import kendall_distance
 from podium.pairwise.bradley_terry import BradleyTerry
@@ -37,6 +41,7 @@ from podium.pairwise.online import OnlineRABF
 from podium.pairwise.rabf import RABF
 
 HERE = Path(__file__).parent / "rabf"
+SERIAL = Serial()
 FEATURES = 10
 PENALTY = {"feature_penalty": 0.1, "residual_penalty": 1.0}
 NAMES = {"rabf_log": "RABF-LOG", "rabf_sq": "RABF-SQ", "mle": "MLE", "ls": "LS", "features": "features alone"}
@@ -101,24 +106,37 @@ def fit(method: str, data: Comparisons, seen: np.ndarray, auto: bool = False) ->
 # ---- studies --------------------------------------------------------------------------------------------------
 
 
-def sublinear(sizes: list[int], repeats: int, seed: int = 0) -> dict[str, Any]:
+# All data of a study come from one Generator, so they are drawn here, one after the other; only fits go to the engine.
+
+Draw = tuple[np.ndarray, np.ndarray, Comparisons, tuple[str, ...]]
+
+
+def measured(draw: Draw, auto: bool) -> tuple[float, dict[str, float]]:
+    """What features miss in one draw of items and votes, and the distance each of its methods is left with."""
+    seen, truth, data, methods = draw
+    return unexplained(seen, truth), {method: distance(fit(method, data, seen, auto), truth) for method in methods}
+
+
+def sublinear(sizes: list[int], repeats: int, seed: int = 0, engine: Engine = SERIAL) -> dict[str, Any]:
     """Appendix D, Figure 2."""
-    rng = np.random.default_rng(seed)
-    methods = ("rabf_log", "rabf_sq", "mle", "ls")
+    methods, shares = ("rabf_log", "rabf_sq", "mle", "ls"), (0.0, 0.1, 0.2)
+
+    def draws() -> Iterator[Draw]:
+        rng = np.random.default_rng(seed)
+        for flipped in shares:
+            for n in sizes:
+                for _ in range(repeats):
+                    seen, truth = items(n, round(50 * np.log(n)), rng)
+                    yield seen, truth, votes(truth, round(50 * np.log(n)), flipped, rng), methods
+
     made: dict[str, Any] = {"sizes": sizes, "norm": [], "distance": {}}
-    for flipped in (0.0, 0.1, 0.2):
+    found = engine.map(measured, draws(), False)
+    for flipped in shares:
         table: dict[str, list[float]] = {method: [] for method in methods}
-        for n in sizes:
-            found: dict[str, list[float]] = {method: [] for method in methods}
-            norms = []
-            for _ in range(repeats):
-                seen, truth = items(n, round(50 * np.log(n)), rng)
-                data = votes(truth, round(50 * np.log(n)), flipped, rng)
-                norms.append(unexplained(seen, truth))
-                for method in methods:
-                    found[method].append(distance(fit(method, data, seen), truth))
+        for _ in sizes:
+            norms, distances = zip(*islice(found, repeats), strict=True)
             for method in methods:
-                table[method].append(float(np.mean(found[method])))
+                table[method].append(float(np.mean([each[method] for each in distances])))
             if flipped == 0.0:
                 made["norm"].append(float(np.mean(norms)))
         made["distance"][f"{flipped:g}"] = table
@@ -126,48 +144,66 @@ def sublinear(sizes: list[int], repeats: int, seed: int = 0) -> dict[str, Any]:
 
 
 def robustness(
-    n: int, m: int, repeats: int, seed: int = 1, levels: dict[str, list[float]] | None = None
+    n: int,
+    m: int,
+    repeats: int,
+    seed: int = 1,
+    levels: dict[str, list[float]] | None = None,
+    engine: Engine = SERIAL,
 ) -> dict[str, Any]:
     """Figure 3's protocol: noise in features, noise in votes; signs and real values. Penalties come from the votes."""
-    rng = np.random.default_rng(seed)
     levels = levels or {"features": [0.0, 0.1, 0.2, 0.4, 0.6, 0.8], "votes": [0.0, 0.1, 0.2, 0.3, 0.4]}
+    methods = {False: ("rabf_log", "rabf_sq", "mle", "ls", "features"), True: ("rabf_sq", "ls", "features")}
+
+    def draws() -> Iterator[Draw]:
+        rng = np.random.default_rng(seed)
+        for what, shares in levels.items():
+            for real in (False, True):
+                for share in shares:
+                    spoilt, flipped = (share, 0.1) if what == "features" else (0.1, share)
+                    for _ in range(repeats):
+                        seen, truth = items(n, round(spoilt * n), rng)
+                        yield seen, truth, votes(truth, m, flipped, rng, real), methods[real]
+
     made: dict[str, Any] = {"levels": levels, "distance": {}}
+    found = engine.map(measured, draws(), True)
     for what, shares in levels.items():
         for real in (False, True):
-            methods = ("rabf_sq", "ls", "features") if real else ("rabf_log", "rabf_sq", "mle", "ls", "features")
-            table: dict[str, list[float]] = {method: [] for method in methods}
-            for share in shares:
-                spoilt, flipped = (share, 0.1) if what == "features" else (0.1, share)
-                found: dict[str, list[float]] = {method: [] for method in methods}
-                for _ in range(repeats):
-                    seen, truth = items(n, round(spoilt * n), rng)
-                    data = votes(truth, m, flipped, rng, real)
-                    for method in methods:
-                        found[method].append(distance(fit(method, data, seen, auto=True), truth))
-                for method in methods:
-                    table[method].append(float(np.mean(found[method])))
+            table: dict[str, list[float]] = {method: [] for method in methods[real]}
+            for _ in shares:
+                distances = [each for _, each in islice(found, repeats)]
+                for method in methods[real]:
+                    table[method].append(float(np.mean([each[method] for each in distances])))
             made["distance"][f"{what}, {'real' if real else 'sign'}"] = table
     return made
 
 
-def online(n: int, most: int, repeats: int, seed: int = 2) -> dict[str, Any]:
+def online(n: int, most: int, repeats: int, seed: int = 2, engine: Engine = SERIAL) -> dict[str, Any]:
     """Theorem 6: distance after T votes, for several sizes of what features miss."""
-    rng = np.random.default_rng(seed)
     times = [int(t) for t in np.unique(np.geomspace(30, most, 12).astype(int))]
+    kinds = (0, n // 20, n // 4)
+
+    def draws() -> Iterator[tuple[np.ndarray, np.ndarray, list[Comparisons]]]:
+        rng = np.random.default_rng(seed)
+        for spoilt in kinds:
+            for _ in range(repeats):
+                seen, truth = items(n, spoilt, rng)
+                yield seen, truth, [votes(truth, int(t), 0.0, rng, real=True) for t in np.diff(times, prepend=0)]
+
     made: dict[str, Any] = {"times": times, "curves": []}
-    for spoilt in (0, n // 20, n // 4):
-        table, norms = np.zeros((repeats, len(times))), []
-        for repeat in range(repeats):
-            seen, truth = items(n, spoilt, rng)
-            norms.append(unexplained(seen, truth))
-            model = OnlineRABF(loss="squared", feature_penalty=1e-4, residual_penalty=1e-3, schedule="sqrt", step=0.5)
-            done = 0
-            for place, t in enumerate(times):
-                model.partial_fit(votes(truth, t - done, 0.0, rng, real=True), seen)
-                done = t
-                table[repeat, place] = distance(model.ranking_.scores, truth)
-        made["curves"].append({"norm": float(np.mean(norms)), "distance": table.mean(axis=0).tolist()})
+    found = engine.map(learned, draws())
+    for _ in kinds:
+        norms, table = zip(*islice(found, repeats), strict=True)
+        made["curves"].append({"norm": float(np.mean(norms)), "distance": np.array(table).mean(axis=0).tolist()})
     return made
+
+
+def learned(draw: tuple[np.ndarray, np.ndarray, list[Comparisons]]) -> tuple[float, list[float]]:
+    """What features miss in one draw, and the distance after each batch of its votes."""
+    seen, truth, batches = draw
+    model = OnlineRABF(loss="squared", feature_penalty=1e-4, residual_penalty=1e-3, schedule="sqrt", step=0.5)
+    distances = [distance(model.partial_fit(batch, seen).ranking_.scores, truth) for batch in batches]
+    return unexplained(seen, truth), distances
 
 
 def corruption(sizes: list[int], repeats: int, seed: int = 3) -> dict[str, Any]:
@@ -342,14 +378,14 @@ def own_data(items_file: str, votes_file: str, folder: Path, splits: int = 5) ->
         print(f"{size:>9,} votes: features save {saved:+.4f} of log loss a vote")
 
 
-def run(quick: bool = False) -> dict[str, Any]:
+def run(quick: bool = False, engine: Engine = SERIAL) -> dict[str, Any]:
     """All studies."""
     sizes = [500, 1000, 2000] if quick else [500, 1000, 2000, 5000, 10_000]
     repeats = 3 if quick else 10
     return {
-        "sublinear": sublinear(sizes, repeats),
-        "robustness": robustness(150, 1500, 2 if quick else 6),
-        "online": online(300, 10_000 if quick else 100_000, repeats),
+        "sublinear": sublinear(sizes, repeats, engine=engine),
+        "robustness": robustness(150, 1500, 2 if quick else 6, engine=engine),
+        "online": online(300, 10_000 if quick else 100_000, repeats, engine=engine),
         "corruption": corruption(sizes, 2 * repeats),
     }
 
@@ -360,13 +396,17 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="smaller sizes")
     parser.add_argument("--items", help="a table of features, for data of your own")
     parser.add_argument("--votes", help="votes on those items")
+    parser.add_argument("--jobs", type=int, help="processes that share the repetitions of the studies; 1 by default")
     parser.add_argument("--folder", type=Path, default=HERE, help="where pictures and numbers go")
     given = parser.parse_args()
+    if given.items and given.votes and given.jobs is not None:
+        parser.error("--jobs is for the studies; leave it out with --items and --votes")
     given.folder.mkdir(parents=True, exist_ok=True)
     if given.items and given.votes:
         own_data(given.items, given.votes, given.folder)
         return
-    found = run(given.quick)
+    with engine_for(1 if given.jobs is None else given.jobs) as engine:
+        found = run(given.quick, engine)
     found["claims"] = claims(found)
     (given.folder / "results.json").write_text(json.dumps(found, indent=1) + "\n")
     draw(found, given.folder)
