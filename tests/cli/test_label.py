@@ -269,7 +269,7 @@ def test_odd_names_are_refused_in_one_sentence(fitted, capfd):
         ),
         (
             ["fit", "base.csv", "--labels", "tag_*", "--id", "name", "--save", "n", "--C", "inf"],
-            "--C inf: it must be finite",
+            "--C inf: it must be a finite number above 0",
         ),
     ):
         code, out, err = call(capfd, *args)

@@ -26,6 +26,7 @@ MIXTURES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 DOUBTS = np.array([1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0])
 TURNING = 0.08  # more mistakes among far pairs than elsewhere: there may be a cycle
 FAR = 1 / 3  # of all ranks
+ONE_SIDED = 1.282  # 90 %: so sure must be that far pairs do not contradict the order before it is called stable
 FEWEST = 20  # far pairs before they tell
 
 
@@ -42,6 +43,7 @@ class Models:
     weight: np.ndarray | None
     held_out: np.ndarray
     turning: bool
+    straight: bool
     doubt: float
 
     def held_out_chances(self) -> np.ndarray:
@@ -77,24 +79,26 @@ def fit_models(tally: Tally, prior: tuple[np.ndarray, float] | None = None) -> M
     scores = fit_scores(tally, weight, prior)
     posterior, table = rank_posterior(tally, scores.order, weight, (noise.floor, noise.scale))
     posterior.fresh = noise.fresh
-    turning = _turning(tally, posterior)
+    turning, straight = _turning(tally, posterior)
     share = _share(seen, tally.value)
     doubt = _doubt((1.0 - share) * seen[:, 0] + share * seen[:, 1], tally.value)
-    return Models(scores, posterior, table, share, weight, seen, turning, doubt)
+    return Models(scores, posterior, table, share, weight, seen, turning, straight, doubt)
 
 
-def _turning(tally: Tally, posterior: Posterior) -> bool:
-    """Whether pairs more than a third of all ranks apart contradict the order much more often than nearer ones."""
+def _turning(tally: Tally, posterior: Posterior) -> tuple[bool, bool]:
+    """Whether pairs more than a third of all ranks apart contradict the order much more often than nearer ones; and
+    whether enough of them were asked to rule that out (too few to tell either way do not stand in the way)."""
     rank = np.argsort(posterior.order)
     gap = rank[tally.high] - rank[tally.low]
     wrong = np.where(gap > 0, 1.0 - tally.value, tally.value)
     far = np.abs(gap) > FAR * tally.n
     count = int(np.count_nonzero(far))
     if count < FEWEST or count == len(tally):
-        return False
+        return False, True
     near = float(wrong[~far].mean())
-    doubt = 2.5 * np.sqrt(max(near * (1.0 - near), 0.01) / count)
-    return bool(wrong[far].mean() - near > max(TURNING, doubt))
+    error = np.sqrt(max(near * (1.0 - near), 0.01) / count)
+    more = float(wrong[far].mean()) - near
+    return bool(more > max(TURNING, 2.5 * error)), bool(more + ONE_SIDED * error <= TURNING)
 
 
 def _doubt(chances: np.ndarray, value: np.ndarray) -> float:

@@ -449,7 +449,7 @@ class ActiveRanker:
                 paper=None if paper is None else _paper_of(paper),
             )
         if ranker._features != options.get("features"):
-            raise InputError("the log was made with other features; give replay the same features=")
+            raise InputError("the log was made with other features; give replay the same ones")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
             ranker.take_rows(log[1:])

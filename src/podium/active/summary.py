@@ -50,7 +50,7 @@ class Summary:
     stable : bool
         The stop signal: a typical band covers at most 15 % of the list, or no answer contradicts another and together
         they imply the whole order. With goal ("top", k), of the items that may be among the first k. Never given
-        before 20 answers, nor while `turning`.
+        before 20 answers, nor while `turning`, nor before far pairs show that it is not.
     turning : bool
         Far pairs contradict the order much more often than near ones, as on a circle: where it begins is arbitrary.
     finished : bool
@@ -111,7 +111,8 @@ def summarise(planner: Planner) -> Summary:
     width = float(np.average(upper - lower, weights=weight))
     turning = bool(len(tally)) and not planner.settled and planner.models.turning
     narrow = planner.settled or width <= TYPICAL * (n - 1)
-    stable = len(tally) >= TELLING and not turning and narrow
+    straight = planner.settled or not len(tally) or planner.models.straight
+    stable = len(tally) >= TELLING and not turning and straight and narrow
     share = _check_share(planner)
     known = len(tally) >= TELLING and not planner.settled
     floor = planner.models.places.floor if known else 0.0
