@@ -334,7 +334,7 @@ class ActiveRanker:
 
     @property
     def tiers_(self) -> list[tuple[Any, ...]]:
-        """Groups of items, best first: the blocks of a decomposition, or items whose ranks are not told apart."""
+        """Groups of items, best first: the blocks of a decomposition, or items whose bands of ranks overlap."""
         paper = self._interview
         blocks = paper.state.blocks if paper is not None and paper.done else None
         groups = results.tiers(self._order(), self.planner.half_widths(), blocks)

@@ -16,7 +16,7 @@ __all__ = ["comparisons", "rank_table", "tiers"]
 
 
 def tiers(order: np.ndarray, off: np.ndarray, blocks: list[np.ndarray] | None = None) -> list[list[int]]:
-    """Groups of item codes, best first: the blocks of a decomposition, or items whose ranks are not told apart.
+    """Groups of item codes, best first: the blocks of a decomposition, or items whose bands of ranks overlap.
 
     A new tier begins where an item's band of ranks begins below the end of the band of the first item of the tier
     before; `off` is how far each item may be off.

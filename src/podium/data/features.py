@@ -137,7 +137,7 @@ def warn_of_columns(matrix: Floats, names: Sequence[str], votes: int) -> tuple[s
     """Say which columns are constant or follow from others, and when there are more features than votes.
 
     Returns the names of such columns. None of it stops the fit: a constant moves no difference, so it is ignored, and
-    the penalty shares an effect among columns that cannot be told apart.
+    the penalty shares an effect among columns that carry the same information.
     """
     mean, size, constant = column_moments(matrix)
     flat = [names[k] for k in np.flatnonzero(constant).tolist()]

@@ -464,7 +464,7 @@ class _Model:
         )
 
     def check_design(self) -> None:
-        """Refuse covariates that say nothing, or the same as others: their effects cannot be told apart."""
+        """Refuse covariates that say nothing, or the same as others: their effects are not identified."""
         c = self.comparisons
         names = [name for name in self.columns if name != "tie"]
         if c.covariates is None:
@@ -478,7 +478,7 @@ class _Model:
         scaled = design / size
         if np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < 1e-10:
             told = ", ".join(name.removeprefix("covariate:") for name in names)
-            raise InputError(f"{told}: one follows from the others, so effects cannot be told apart; leave one out")
+            raise InputError(f"{told}: one follows from the others, so their effects are not identified; leave one out")
 
     def warn_of_penalty(self, found: Solution, l2: float, bounded: NDArray[np.bool_]) -> None:
         """Say so when a penalty that is nothing to each item flattens the whole: long ways, with few votes on each."""

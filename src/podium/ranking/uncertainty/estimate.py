@@ -1,4 +1,4 @@
-"""One door to every way of saying how sure the scores are."""
+"""The one entry to every way of estimating how uncertain the scores are."""
 
 from __future__ import annotations
 
