@@ -2,11 +2,15 @@
 
 import json
 
+import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
+from podium import BradleyTerry, read_comparisons
 from podium.cli.check import check
 from podium.errors import InputError
+from podium.evaluate.diagnosis import diagnose
 
 CIRCLE = "winner,loser\n" + "rock,scissors\nscissors,paper\npaper,rock\n" * 20
 
@@ -48,3 +52,24 @@ def test_a_missing_file_is_our_error(run):
 def test_a_suffix_of_another_form_is_refused(run, tmp_path):
     assert "does not write csv; use .json or .txt" in str(run("circle.csv", "-o", "out.csv").exception)
     assert not (tmp_path / "out.csv").exists()
+
+
+def test_the_model_checked_is_the_one_asked_for(run, tmp_path):
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 4, 800)
+    right = (left + rng.integers(1, 4, 800)) % 4
+    long, short = rng.normal(size=(2, 800))
+    tied = rng.random(800) < 0.2
+    won = rng.random(800) < 1 / (1 + np.exp(-(right - left) * 0.3 - (long - short) - 0.4))
+    columns = {"left": left, "right": right, "outcome": np.where(tied, 0.5, won), "wit_a": long, "wit_b": short}
+    pl.DataFrame(columns).write_csv(tmp_path / "sided.csv")
+    options = ["--side-effect", "--covariates", "wit", "--ties", "davidson", "--l2", "0.1"]
+    done = run("sided.csv", *options, "-o", "out.json")
+    assert done.exit_code == 0, done.exception
+    votes = read_comparisons("sided.csv", covariates=["wit"])
+    model = BradleyTerry(ties="davidson", side_effect=True, l2=0.1).fit(votes)
+    expected = diagnose(votes, model, replicates=1, splits=1).residuals.to_dicts()
+    told = json.loads((tmp_path / "out.json").read_text())["residuals"]
+    assert [row["expected"] for row in told] == pytest.approx([row["expected"] for row in expected], abs=1e-4)
+    plain = json.loads(run("sided.csv", "--format", "json").stdout)["residuals"]
+    assert [row["expected"] for row in plain] != pytest.approx([row["expected"] for row in expected], abs=1e-2)

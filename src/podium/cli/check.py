@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import warnings
 from typing import Any
 
 import click
@@ -11,8 +12,9 @@ import click
 from podium.cli.campaign_files import campaign_in, campaign_votes
 from podium.cli.columns import Columns, column_options
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import output_options, seed_option, votes_argument
+from podium.cli.options import Penalty, output_options, seed_option, split_names, votes_argument
 from podium.cli.output import Output, counted, reading, say, votes_on_items, wrapped
+from podium.errors import PodiumWarning
 from podium.text import one_line
 
 __all__ = ["check"]
@@ -27,6 +29,23 @@ EXAMPLES = (
 @click.command(cls=GroupedCommand, examples=EXAMPLES)
 @votes_argument
 @column_options
+@option("Model", "--l2", type=Penalty(), help="Ridge penalty on the scores, as in podium rank.  [default: 0.001]")
+@option(
+    "Model",
+    "--ties",
+    type=click.Choice(["half", "davidson"]),
+    default="half",
+    show_default=True,
+    help="Count a tie as half a win for each, or model ties.",
+)
+@option("Model", "--side-effect", is_flag=True, help="Allow for a position bias (home advantage) of the left side.")
+@option(
+    "Model",
+    "--covariates",
+    metavar="NAMES",
+    callback=split_names,
+    help="Control for these columns of the votes (style control), separated by commas.",
+)
 @option(
     "Model",
     "--replicates",
@@ -47,23 +66,40 @@ EXAMPLES = (
 @option("Output", "--strict", is_flag=True, help="Exit with 1 when something deserves a look.")
 @output_options("table", "json")
 def check(
-    votes: tuple[str, ...], out: Output, columns: Columns, replicates: int, seed: int, pairs: int, strict: bool
+    votes: tuple[str, ...],
+    out: Output,
+    columns: Columns,
+    l2: float | str | None,
+    ties: str,
+    side_effect: bool,
+    covariates: tuple[str, ...],
+    replicates: int,
+    seed: int,
+    pairs: int,
+    strict: bool,
 ) -> None:
     """Check the fit of VOTES: pairs that fit least, over-dispersion, cycles, reliability, influence.
 
     P-values come from redrawn votes: same pairs, same wins of every item. What is marked ! deserves a look before a
-    ranking is shown.
+    ranking is shown. The model is that of podium rank with the same options.
     """
     from podium.data.files import read_comparisons
     from podium.evaluate.diagnosis import diagnose
+    from podium.pairwise.bradley_terry import BradleyTerry
 
     if (campaign := campaign_in(votes)) is not None:
         comparisons = campaign_votes(campaign, columns.arguments())
     else:
         source: Any = list(votes) if len(votes) > 1 else votes[0]
         with reading() as progress:
-            comparisons = read_comparisons(source, **columns.arguments(), keep="counts", progress=progress)
-    diagnosis = diagnose(comparisons, replicates=replicates, seed=seed)
+            comparisons = read_comparisons(
+                source, **columns.arguments(), covariates=covariates or None, keep="counts", progress=progress
+            )
+    penalty: dict[str, Any] = {} if l2 is None else {"l2": l2}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)  # podium rank is where they are told
+        model = BradleyTerry(**penalty, ties=ties, side_effect=side_effect).fit(comparisons)
+    diagnosis = diagnose(comparisons, model, replicates=replicates, seed=seed)
     if out.form == "json":
         text = json.dumps(diagnosis.to_dict(), indent=1, ensure_ascii=False)
     else:

@@ -62,6 +62,9 @@ def _label_column(model: RABF, table: pl.DataFrame, given: str | None) -> str | 
 def _scored(model: RABF, table: pl.DataFrame, labels: str | None) -> pl.DataFrame:
     import polars as pl
 
+    if labels is not None and table[labels].null_count():
+        row = int(table[labels].is_null().arg_true()[0]) + 1
+        raise InputError(f"row {row}: column {labels!r} is empty; name every item, or remove the row")
     scores, errors = model.predict(table, return_std=True)
     items = table[labels].to_list() if labels else list(range(1, len(table) + 1))
     frame = pl.DataFrame({"item": items, "score": scores, "std_error": errors})

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from podium.data.connectivity import check_connected, groups_of
 from podium.data.pairs import Adjacency, Pairs, count_rows, count_table
 from podium.data.tables.forms import read_frame
-from podium.data.tables.labels import encode, encode_pair, is_missing, is_text
+from podium.data.tables.labels import as_column, encode, encode_pair, is_missing, is_text
 from podium.data.tables.merging import merge
 from podium.data.validation import (
     code_column,
@@ -528,7 +528,7 @@ class Comparisons:
         import polars as pl
 
         labels = np.empty(len(self.items), dtype=object)
-        labels[:] = list(self.items)
+        labels[:] = as_column(self.items)
         ends = ("left", "right") if self.sided or self.outcome is not None else ("winner", "loser")
         columns: dict[str, Any] = {
             name: labels[codes].tolist() for name, codes in zip(ends, (self.left, self.right), strict=True)
@@ -542,7 +542,8 @@ class Comparisons:
                 columns[name] = getattr(self, name)
         for name, known in (("judge", self.judges), ("group", self.groups)):
             if getattr(self, name) is not None:
-                columns[name] = [known[code] for code in getattr(self, name)]
+                held = as_column(known)
+                columns[name] = [held[code] for code in getattr(self, name)]
         if self.covariates is not None:
             columns |= dict(zip(self.covariate_names, self.covariates.T, strict=True))
         return pl.DataFrame(columns, strict=False)

@@ -9,12 +9,14 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.tables.forms import as_polars
+from podium.data.tables.labels import is_missing
+from podium.data.tables.values import as_labels
 from podium.errors import DataWarning, InputError, Option
 
 if TYPE_CHECKING:
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["FeatureSpec", "column_moments", "few", "read_features", "warn_of_columns"]
 
 Floats = NDArray[np.float64]
+
+READ = ("Boolean", "String", "Null")  # what is read as numbers, or refused by value
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -265,7 +269,8 @@ def _label_column(columns: Mapping[str, pl.Series], id: str | None, items: Seque
     fit = [
         name
         for name, values in columns.items()
-        if values.dtype.is_nested() is False and wanted <= set(_labels(values, items))
+        if not (values.dtype.is_nested() or str(values.dtype) in ("Object", "Binary"))
+        and wanted <= set(_labels(values, items))
     ]
     if "item" in columns and fit != ["item"]:
         return "item"
@@ -278,10 +283,17 @@ def _label_column(columns: Mapping[str, pl.Series], id: str | None, items: Seque
 
 
 def _labels(values: pl.Series, items: Sequence[Hashable]) -> list[Hashable]:
-    """A column as labels; whole numbers are read as text where the votes have text, as files of votes do."""
-    if values.dtype.is_integer() and all(isinstance(item, str) for item in items):
-        return [None if value is None else str(value) for value in values]
+    """A column as labels; what is no text is read as text where the votes have text, as files of votes do."""
+    if values.dtype.is_nested() or str(values.dtype) == "Object":
+        raise InputError(f"features: column {values.name!r} holds {values.dtype}; labels are text or numbers")
+    if items and all(isinstance(item, str) for item in items) and not values.dtype.is_float():
+        listed = as_labels(values, _fail).to_list()
+        return [None if value is None else str(value) for value in listed]
     return values.to_list()
+
+
+def _fail(row: int, message: str) -> NoReturn:
+    raise InputError(f"features, row {row + 1}: {message}")
 
 
 def _lined_up(
@@ -290,7 +302,7 @@ def _lined_up(
     """Labels, compared ones first, and the row of each (−1: none)."""
     rows: dict[Hashable, int] = {}
     for row, label in enumerate(found):
-        if label is None:
+        if is_missing(label):
             raise InputError(f"features, row {row + 1}: no label; name the item or remove the row")
         if rows.setdefault(label, row) != row:
             raise InputError(f"features: {label!r} stands in rows {rows[label] + 1} and {row + 1}; remove one")
@@ -340,6 +352,8 @@ def _numbers(values: Any, name: str, labels: Sequence[Hashable] | None) -> Float
     """One column as floats, NaN where missing; an infinite value is an error."""
     import polars as pl
 
+    if isinstance(values, pl.Series) and not (values.dtype.is_numeric() or str(values.dtype) in READ):
+        raise InputError(f"features: column {name!r} holds {values.dtype}; a feature is a number")
     try:
         if isinstance(values, pl.Series):
             column = values.cast(pl.Float64).to_numpy()

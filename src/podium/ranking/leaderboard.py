@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from podium.data.tables.labels import as_column
 from podium.ranking.uncertainty import MIN_CLUSTERS, Information, few_clusters
 from podium.text import number, storable
 
@@ -51,7 +52,7 @@ def _labels(items: Sequence[Hashable]) -> pl.Series:
 
     kinds = {type(item) for item in items}
     if len(kinds) == 1 and kinds <= {int, float, bool}:
-        return pl.Series("item", items)
+        return pl.Series("item", as_column(items), strict=False)
     return pl.Series("item", [storable(item) for item in items], dtype=pl.String)
 
 

@@ -43,6 +43,8 @@ INK, SOFT, BAND = "#1a1a1a", "#767676", "#f0f2f5"
 ON_LIGHT = "#1b1b1b"  # letters on a coloured cell, which stays light on a dark page
 BLUE, VERMILLION = "#0072b2", "#d55e00"
 LINES = (BLUE, VERMILLION, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f5539", "#444444")
+# Colours that a dark page needs otherwise; the last two of LINES would not be seen there.
+PAGE = {INK: "ink", SOFT: "soft", "#dddddd": "line", BAND: "band", LINES[-2]: "brown", LINES[-1]: "soft"}
 STYLE = {
     "text.color": INK, "axes.edgecolor": SOFT, "axes.labelcolor": INK, "axes.labelsize": 9, "figure.titlesize": 10,
     "xtick.color": SOFT, "ytick.color": SOFT, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
@@ -109,7 +111,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Non
 
 
 def svg(figure: Figure, name: str) -> str:
-    """Return the figure as an `<svg>` element for a page, in the page's colours: --ink, --soft, --line and --band.
+    """Return the figure as an `<svg>` element for a page, in the page's --ink, --soft, --line, --band and --brown.
 
     `name` tells the figures of one page apart.
     """
@@ -120,7 +122,7 @@ def svg(figure: Figure, name: str) -> str:
     _write(figure, buffer, "svg", salt=name)
     text = buffer.getvalue().decode()
     text = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", text[text.index("<svg") :], flags=re.DOTALL)
-    for colour, variable in ((INK, "ink"), (SOFT, "soft"), ("#dddddd", "line"), (BAND, "band")):
+    for colour, variable in (*PAGE.items(),):
         text = text.replace(colour, f"var(--{variable})")
     return text
 

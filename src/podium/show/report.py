@@ -38,9 +38,9 @@ MAX_HEATMAP_ITEMS = 300  # with more, the heat map is left out
 
 STYLE = """
 :root{color-scheme:light dark;--paper:#fff;--ink:#1a1a1a;--soft:#5f6368;--line:#dfe1e5;--band:#f3f5f8;--blue:#0072b2;
---warn:#8a4b00;--warn-paper:#fff4e5}
+--brown:#7f5539;--warn:#8a4b00;--warn-paper:#fff4e5}
 @media (prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#e8e8e8;--soft:#a0a6ad;--line:#383c42;--band:#1f2329;
---blue:#56b4e9;--warn:#ffc680;--warn-paper:#33270f}}
+--blue:#56b4e9;--brown:#c9a27e;--warn:#ffc680;--warn-paper:#33270f}}
 *{box-sizing:border-box}
 body{margin:0 auto;padding:1.5rem 1rem 3rem;max-width:62rem;background:var(--paper);color:var(--ink);
 overflow-wrap:anywhere;font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}

@@ -110,8 +110,12 @@ def _good_rows(
     if status == kernel.OPEN_QUOTE or len(data) - end > MAX_ROW_BYTES:
         raise InputError(f"{where}, row {rows + count + 1}: a quote opens that never closes; close it or remove it")
     block = data[:end]
+    if b"\0" in block:
+        row = rows + _rows_before(block, block.index(b"\0"), delimiter) + 1
+        raise InputError(f"{where}, row {row}: a NUL byte is no text; remove it, or save the file as text")
     if not block.isascii():
         _decoded(block, where, rows, delimiter)
+        _refuse_marks(block, where, rows, delimiter)
     if status == kernel.RAGGED:
         _refuse_ragged(data[end:], delimiter, columns, fields, f"{where}, row {rows + count + 1}")
     if status == kernel.STRAY_QUOTE:
@@ -139,15 +143,27 @@ def _decoded(block: bytes, where: str, rows: int | None = None, delimiter: str =
     try:
         return block.decode()
     except UnicodeDecodeError as problem:
-        found, blanks = np.zeros(4, np.int64), np.zeros(len(block[: problem.start]) + 1, np.int64)
-        before = np.frombuffer(block[: problem.start], np.uint8)
-        kernel.scan_rows(before, ord(delimiter), 0, False, blanks, found)
         around = block[max(0, problem.start - 10) : problem.start + 10].decode("latin-1").strip()
         byte = block[problem.start]
-        place = "the header" if rows is None else f"row {rows + int(found[1]) + 1}"
+        place = "the header" if rows is None else f"row {rows + _rows_before(block, problem.start, delimiter) + 1}"
         raise InputError(
             f"{where}, {place}: byte 0x{byte:02x} is not UTF-8 text (near {around!r}); save the file as UTF-8"
         ) from None
+
+
+def _refuse_marks(block: bytes, where: str, rows: int, delimiter: str) -> None:
+    """Stop at a byte order mark that begins a row: polars would drop some, and others would be part of a label."""
+    place = 0 if block.startswith(BOM) else block.find(b"\n" + BOM) + 1
+    if block.startswith(BOM, place):
+        row = rows + _rows_before(block, place, delimiter) + 1
+        raise InputError(f"{where}, row {row}: it begins with a byte order mark, as where files were joined; remove it")
+
+
+def _rows_before(block: bytes, place: int, delimiter: str) -> int:
+    """How many rows end before a place."""
+    found, blanks = np.zeros(4, np.int64), np.zeros(place + 1, np.int64)
+    kernel.scan_rows(np.frombuffer(block[:place], np.uint8), ord(delimiter), 0, False, blanks, found)
+    return int(found[1])
 
 
 def _without_blanks(block: bytes, blanks: list[int]) -> bytes:
@@ -164,8 +180,12 @@ def _parse(
     import polars as pl
 
     places = sorted(header.index(name) for name in chosen)
-    frame = pl.read_csv(block, has_header=False, separator=delimiter, columns=places, infer_schema=False)
+    untold = InputError(f"{where}: rows {rows - count + 1} to {rows} could not be told apart; check their quotes")
+    try:
+        frame = pl.read_csv(block, has_header=False, separator=delimiter, columns=places, infer_schema=False)
+    except pl.exceptions.PolarsError as problem:
+        raise untold from problem
+    if (frame.height, frame.width) != (count, len(places)):
+        raise untold
     frame.columns = [header[place] for place in places]
-    if frame.height != count:
-        raise InputError(f"{where}: rows {rows - count + 1} to {rows} could not be told apart; check their quotes")
     return frame.select(chosen)

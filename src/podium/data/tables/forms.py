@@ -17,7 +17,7 @@ from podium.data.tables.frames import as_polars
 from podium.data.tables.labels import Numbering, encode, encode_pair, is_missing
 from podium.data.tables.merging import Merger
 from podium.data.tables.outcomes import Outcomes
-from podium.data.tables.rankings import listed_items, pairs_of
+from podium.data.tables.rankings import Inseparable, listed_items, pairs_of
 from podium.data.tables.values import as_labels, as_numbers
 from podium.data.validation import MAX_MARGIN
 from podium.errors import DataWarning, InputError, InPython
@@ -31,6 +31,7 @@ Keep: TypeAlias = Literal["rows", "counts"]
 Piece: TypeAlias = dict[str, NDArray[Any]]  # the columns there are, by role
 
 MAX_COUNT = 1 << 53  # from here on not every whole number is a float
+MAX_PAIRS = 2e7  # of rankings that count several times
 BATCH = 1 << 19  # rows taken at a time: small beside any file, large beside the cost of a call
 
 
@@ -70,6 +71,8 @@ class Collector:
         self.layout: Layout | None = None
         self.place = ""  # the frame that settled the layout
         self.rankings = 0  # taken so far
+        self.pairs = 0.0  # of rankings taken so far
+        self.together = Inseparable()
         self._kinds: dict[str, tuple[str, str]] = {}  # column -> text or numbers, and the file that settled it
 
     def add(self, frame: pl.DataFrame | pl.LazyFrame, where: str = "") -> None:
@@ -158,6 +161,7 @@ class Collector:
                 raise InputError(what)
         for what, numbering in (("items", self.items), ("judges", self.judges), ("groups", self.groups)):
             _warn_of_blanks(what, numbering.labels)
+        self.together.warn(stacklevel=5)
         return merged
 
     def _arguments(self, columns: Piece, items: tuple[Any, ...]) -> dict[str, Any]:
@@ -237,9 +241,12 @@ class _Batch:
 
         layout, collector = self.layout, self.collector
         rankings = listed_items(self.frame[layout.left], self.fail)
+        if self.frame[layout.left].dtype == pl.String:
+            collector.together.add(rankings)
         size = np.array([len(items) if len(items) > 1 else 0 for items in rankings], np.int64)
         items = [item for ranking in rankings if len(ranking) > 1 for item in ranking]
         times = self.whole(layout.count) if layout.count else np.ones(len(rankings), np.int64)
+        self.refuse_many(size * (size - 1) // 2, times)
         winner, loser, place = pairs_of(size, times)
         codes = np.empty(0, np.int32)
         if items:
@@ -253,6 +260,19 @@ class _Batch:
         if layout.weight:
             piece["weight"] = self.number(layout.weight, least=0.0)[row]
         return piece
+
+    def refuse_many(self, pairs: NDArray[np.int64], times: NDArray[np.int64]) -> None:
+        """Copies of a ranking are clusters of their own and stand in memory one by one, so there is an end to them."""
+        collector = self.collector
+        many = np.cumsum(pairs.astype(np.float64) * times) + collector.pairs
+        if len(many) and many[-1] > MAX_PAIRS and self.layout.count:
+            row = int(np.argmax(many > MAX_PAIRS))
+            self.fail(
+                row,
+                f"with {self.layout.count} {times[row]} the rankings make {many[row]:.3g} pairs, more than "
+                f"{MAX_PAIRS:g}, and each copy is kept; divide all counts by one number, or give them as weight=",
+            )
+        collector.pairs = many[-1] if len(many) else collector.pairs
 
     def pair(self) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         names, items = (self.layout.left, self.layout.right), self.collector.items

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["read_json_array", "read_json_lines"]
 
+HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # where half a character could stand
 NOTE = b'{"podium":'
 BLOCK = 1 << 24  # bytes parsed at a time
 
@@ -94,6 +95,8 @@ def read_json_array(stream: IO[bytes], where: str, choose: Choose) -> Iterator[p
         raise InputError(f"{where}: byte {problem.start} is not UTF-8 text; save the file as UTF-8") from problem
     except json.JSONDecodeError as problem:
         raise InputError(f"{where}, line {problem.lineno}: not JSON ({problem.msg}); correct it") from problem
+    except (ValueError, RecursionError) as problem:  # a number of thousands of digits, lists within lists without end
+        raise InputError(f"{where} cannot be read: {problem}; correct it") from problem
     if not isinstance(rows, list):
         raise InputError(f"{where} holds a single {type(rows).__name__}; expected an array of objects")
     lines = b"\n".join(json.dumps(row).encode() for row in rows)
@@ -109,6 +112,10 @@ def _parse(block: bytes, where: str, rows: int, schema: dict[str, Any] | None) -
     """Read lines with the columns known so far; where they do not fit, with those the lines themselves show."""
     import polars as pl
 
+    if HALF.search(block):  # polars would make the same character of all of them
+        for row, line in enumerate(_lines(block), start=rows + 1):
+            if HALF.search(line):
+                _refuse_bad_line(line, f"{where}, row {row}")
     try:
         if schema is not None:
             try:
@@ -124,15 +131,29 @@ def _parse(block: bytes, where: str, rows: int, schema: dict[str, Any] | None) -
 
 def _refuse_bad_line(line: bytes, where: str) -> None:
     try:
-        value = json.loads(line)
+        value = json.loads(line, parse_constant=_refuse_constant)
     except UnicodeDecodeError as problem:
         byte = line[problem.start]
         raise InputError(f"{where}: byte 0x{byte:02x} is not UTF-8 text; save the file as UTF-8") from problem
     except json.JSONDecodeError as problem:
         raise InputError(f"{where}: not JSON ({problem.msg} at character {problem.pos + 1}); correct it") from problem
+    except (ValueError, RecursionError) as problem:
+        raise InputError(f"{where} cannot be read: {problem}; correct it") from problem
     if not isinstance(value, dict):
         shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:57] + "..."
         raise InputError(f"{where}: {shown} is not an object; write one for each row, with names for its values")
+    for name, held in value.items():
+        if isinstance(held, int) and not -(1 << 127) <= held < (1 << 127):
+            raise InputError(f"{where}: {name} is a number of {len(str(abs(held)))} digits, too large; make it text")
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError as problem:
+        half = str(problem.object)[problem.start]
+        raise InputError(f"{where}: {half!r} is half a character (a lone surrogate); write the text anew") from problem
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is no value of JSON")
 
 
 def _with_columns(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:

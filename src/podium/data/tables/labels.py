@@ -7,7 +7,7 @@ A missing one (None, NaN, an empty string) is refused, with its row.
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
@@ -22,7 +22,7 @@ from podium.kernels.text import views as text_kernel
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Numbering", "encode", "encode_pair", "is_missing", "is_text", "number_records"]
+__all__ = ["Numbering", "as_column", "encode", "encode_pair", "is_missing", "is_text", "number_records"]
 
 Codes: TypeAlias = NDArray[np.int32]
 Labels: TypeAlias = tuple[Hashable, ...]
@@ -263,6 +263,13 @@ def is_text(text: str) -> bool:
         return text.isascii() or bool(text.encode())
     except UnicodeEncodeError:
         return False
+
+
+def as_column(labels: Sequence[Hashable]) -> list[Hashable]:
+    """Labels as a column of a table holds them: text where numbers among them are too large for any type of one."""
+    if any(isinstance(label, int) and not -(1 << 127) <= label < (1 << 127) for label in labels):
+        return [str(label) for label in labels]
+    return list(labels)
 
 
 def _column(values: Iterable[Hashable], what: str) -> Any:

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
+import re
+import warnings
 from collections.abc import Callable, Hashable
+from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.tables.labels import is_missing
+from podium.errors import DataWarning
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["listed_items", "pairs_of"]
+__all__ = ["Inseparable", "divided", "listed_items", "pairs_of"]
+
+OFTEN = 5  # rankings after which two items that never part are worth a word
+ITEM = re.compile(r'(?:\s*(?P<quoted>"(?:[^"]|"")*")\s*|(?P<bare>(?!\s*")[^>]*))(?:(?P<mark>>)|$)')
 
 Fail: TypeAlias = Callable[[int, str], NoReturn]
 
@@ -22,7 +31,7 @@ def listed_items(column: pl.Series, fail: Fail) -> list[list[Hashable]]:
     """The items of each row, best first: a list, or text divided at `>`."""
     found = []
     for row, value in enumerate(column.to_list()):
-        items = [part.strip() for part in value.split(">")] if isinstance(value, str) else value
+        items = divided(value, partial(fail, row)) if isinstance(value, str) else value
         if not isinstance(items, list) or any(not isinstance(item, Hashable) or is_missing(item) for item in items):
             fail(row, f"{value!r} is no ranking; list items best first, as in a > b")
         if len(set(items)) < len(items):
@@ -30,6 +39,76 @@ def listed_items(column: pl.Series, fail: Fail) -> list[list[Hashable]]:
             fail(row, f"{twice!r} appears twice in the ranking; remove one")
         found.append(items)
     return found
+
+
+def divided(text: str, fail: Callable[[str], NoReturn]) -> list[Hashable]:
+    """The items of a ranking in text: a JSON list, or items between `>`, those that hold one in quotes.
+
+    >>> divided('Zoom > "Slack > Teams bridge"', print)
+    ['Zoom', 'Slack > Teams bridge']
+    """
+    if text.lstrip().startswith("["):
+        return _json_list(text, fail)
+    items: list[Hashable] = []
+    marks: list[int] = []
+    arrows = False
+    place: int | None = 0
+    while place is not None:
+        match = ITEM.match(text, place)
+        if match is None:
+            fail(f"{text!r}: a quote does not close, or text follows it; quote whole items and double quotes within")
+        quoted, bare = match["quoted"], match["bare"] or ""
+        items.append(bare.strip() if quoted is None else quoted[1:-1].replace('""', '"'))
+        arrows |= (bare.endswith(("-", "=")) and bool(match["mark"])) or bare.startswith("=")
+        place = match.end() if match["mark"] else None
+        marks += [place - 1] if place is not None else []
+    if arrows or len({_blanks(text, mark) for mark in marks}) > 1:
+        fail(f"{text!r} holds > of two kinds, so items cannot be told; put items that hold one in quotes")
+    return items
+
+
+def _blanks(text: str, place: int) -> bool:
+    """Whether there are blanks on both sides of a mark."""
+    return text[place - 1 : place].isspace() and (text[place + 1 : place + 2].isspace() or place + 1 == len(text))
+
+
+def _json_list(text: str, fail: Callable[[str], NoReturn]) -> list[Hashable]:
+    try:
+        items = json.loads(text)
+    except (json.JSONDecodeError, RecursionError):
+        items = None
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+        fail(
+            f'{text!r} begins like a JSON list of texts and is none; write ["a", "b"], or quote the item that begins so'
+        )
+    return list(items)
+
+
+class Inseparable:
+    """Watches rankings in text for two items that always stand together and may be one that holds `>`."""
+
+    def __init__(self) -> None:
+        self.after: dict[Hashable, set[Hashable]] = {}
+        self.before: dict[Hashable, set[Hashable]] = {}
+        self.times: dict[Hashable, int] = {}
+
+    def add(self, rankings: list[list[Hashable]]) -> None:
+        for items in rankings:
+            for first, second in pairwise([None, *items, None]):
+                self.after.setdefault(first, set()).add(second)
+                self.before.setdefault(second, set()).add(first)
+                self.times[first] = self.times.get(first, 0) + 1
+
+    def warn(self, stacklevel: int) -> None:
+        """Name such items: seen five times or more, in different company, never apart."""
+        for first, others in self.after.items():
+            second = next(iter(others)) if len(others) == 1 else None
+            if first is None or second is None or self.before[second] != {first} or self.times[first] < OFTEN:
+                continue
+            if len(self.before[first]) > 1 and len(self.after[second]) > 1:
+                text = f"{first!r} stands right before {second!r} in all {self.times[first]} rankings that name either"
+                one = f'if they are one item, put it in quotes: "{first} > {second}"'
+                warnings.warn(f"{text}; {one}", DataWarning, stacklevel=stacklevel)
 
 
 def pairs_of(size: NDArray[Any], times: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:

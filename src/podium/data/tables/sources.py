@@ -158,7 +158,7 @@ def opened(source: Source) -> Iterator[Opened]:
         raise InputError(f"{source.name} is not a good gzip file: {problem}") from problem
     except (EOFError, zlib.error) as problem:
         raise InputError(f"{source.name} ends early or is damaged: {problem}; copy it again") from problem
-    except UnicodeDecodeError as problem:
+    except (UnicodeDecodeError, UnicodeEncodeError) as problem:
         raise InputError(
             f"{source.name} is not {problem.encoding} text: {problem.reason}; open it as what it is"
         ) from problem

@@ -1,0 +1,109 @@
+"""Rankings in text: items come back as they were written, whatever they hold, or the row is refused."""
+
+import json
+import warnings
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from podium import Comparisons
+from podium.data.tables import forms
+from podium.data.tables.rankings import divided
+from podium.errors import DataWarning, InputError
+
+names = st.text("ab >\"-=[]',", min_size=1, max_size=6).filter(str.strip)
+orders = st.lists(names, min_size=1, max_size=5, unique=True)
+
+
+class Refused(Exception):
+    pass
+
+
+def refuse(message):
+    raise Refused(message)
+
+
+@given(orders)
+def test_lists_and_quoted_items_are_never_divided(items):
+    assert divided(json.dumps(items), refuse) == items
+    quoted = ['"' + item.replace('"', '""') + '"' for item in items]
+    assert divided(" > ".join(quoted), refuse) == items
+    assert divided(">".join(quoted), refuse) == items
+
+
+@given(st.lists(st.text("ab-=,'", min_size=1, max_size=4), min_size=2, max_size=5))
+def test_plain_items_are_those_between_the_marks(items):
+    try:
+        found = divided(" > ".join(items), refuse)
+    except Refused:
+        assert any(item.endswith(("-", "=")) or item.startswith("=") for item in items)
+        return
+    assert found == items
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "A->B > C",
+        "A->B>C",
+        "x >= 3 > y",
+        "a > b>c",
+        "a => b > c",
+        '"a > b',
+        '"a" b > c',
+        "[1, 2]",
+        '["a", 1]',
+        "[a] > b",
+    ],
+)
+def test_what_could_be_read_two_ways_is_refused(text):
+    with pytest.raises(InputError, match=r"row 2: .*(quote|JSON)"):
+        Comparisons.from_frame({"ranking": ["a > b", text]})
+
+
+@pytest.mark.parametrize("text", ["a >> b", "> a", "a > ", '"" > a', ""])
+def test_an_item_without_a_name_is_refused(text):
+    with pytest.raises(InputError, match=r"row 1: .* is no ranking"):
+        Comparisons.from_frame({"ranking": [text]})
+
+
+def test_an_item_that_holds_the_mark_is_one_item_in_a_list_and_in_quotes():
+    for ranking in (
+        ["Zoom", "Slack > Teams bridge"],
+        'Zoom > "Slack > Teams bridge"',
+        '["Zoom", "Slack > Teams bridge"]',
+    ):
+        assert Comparisons.from_frame({"ranking": [ranking]}).items == ("Zoom", "Slack > Teams bridge")
+    assert Comparisons.from_rankings([["Zoom", "Slack > Teams bridge"]]).items == ("Zoom", "Slack > Teams bridge")
+
+
+def test_two_items_that_never_part_are_told():
+    rng = np.random.default_rng(0)
+    items = ["Zoom", "Slack > Teams bridge", "Mail", "Phone"]
+    orders = [[items[k] for k in rng.permutation(4)] for _ in range(12)]
+    with pytest.warns(DataWarning, match=r"'Slack' stands right before 'Teams bridge' in all 12 rankings") as caught:
+        Comparisons.from_frame({"ranking": [" > ".join(order) for order in orders]})
+    assert len(caught) == 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        Comparisons.from_frame({"ranking": orders})
+        Comparisons.from_frame({"ranking": [json.dumps(order) for order in orders]})
+        Comparisons.from_frame({"ranking": ["a > b > c"] * 12})  # all agree: nothing looks like one item
+        Comparisons.from_frame({"ranking": [" > ".join(map(str, rng.permutation(4))) for _ in range(30)]})
+
+
+def test_a_count_of_rankings_beyond_memory_is_refused_before_it_is_unrolled(monkeypatch):
+    with pytest.raises(
+        InputError, match=r"row 2: with count 1000000000 the rankings make 3e\+09 pairs, more than 2e\+07"
+    ):
+        Comparisons.from_frame({"ranking": ["a > b", "a > b > c"], "count": [3, 10**9]})
+    with pytest.raises(InputError, match=r"row 1: with n 9007199254740991"):
+        Comparisons.from_frame({"ranking": ["a > b"], "n": [2**53 - 1]}, count="n")
+    monkeypatch.setattr(forms, "MAX_PAIRS", 5.0)
+    collector = forms.Collector()
+    collector.add(pl.DataFrame({"ranking": ["a > b > c"], "count": [1]}))
+    with pytest.raises(InputError, match=r"row 1: with count 1 the rankings make 6 pairs, more than 5"):
+        collector.add(pl.DataFrame({"ranking": ["a > b > c"], "count": [1]}))
