@@ -19,7 +19,7 @@ test: $(VENV)/.kernels $(VENV)/.test  ## everything: unit, property, docs, types
 
 # Kernels run without bounds checks. Here they are compiled with them, into a package of its own, and the property tests
 # and strange inputs run against that. CHECKED=address adds the address sanitizer, which also sees what goes through
-# pointers (GCC or Clang; slower). PODIUM_FUZZ=20000 asks for more strange inputs than the usual 4000.
+# pointers (GCC or Clang; slower). PODIUM_FUZZ=20000 asks for more strange inputs than the usual 1500.
 CHECKED ?= 1
 CHECKED_ROOT := build/checked-$(CHECKED)
 ifeq ($(CHECKED),address)

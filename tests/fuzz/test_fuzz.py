@@ -19,13 +19,13 @@ from fuzz.run import entries
 
 pytestmark = pytest.mark.fuzz
 RUN = pathlib.Path(__file__).with_name("run.py")
-INPUTS = int(os.environ.get("PODIUM_FUZZ", "4000"))
+INPUTS = int(os.environ.get("PODIUM_FUZZ", "1500"))
 FIRST = int(os.environ.get("PODIUM_FUZZ_FIRST", "0"))
 # Share of the inputs; the cheap ones, which reach most of the library, get more.
 SHARES = {"comparisons": 3, "reading": 3, "rankers": 4, "measures": 4, "active": 3, "process": 0.1, "compare": 0.5,
           "pictures": 0.4, "page": 0.4, "campaigns": 0.3, "with_oracle": 0.5, "agnostic": 0.5}  # fmt: skip
 TARGETS = [*entries(), *commands.targets()]
-LEAST_DONE = 0.02  # of the inputs of a target must be served, or it tests only the door
+LEAST_DONE = 0.02  # of the inputs of a target must be served, or it tests only the validation
 
 
 def share_of(target):
@@ -45,7 +45,9 @@ def test_nothing_but_answers_and_sentences_comes_back(target):
     )
     findings = {line["key"]: line for line in reversed(told) if "key" in line}
     assert not findings, "\n\n".join(f"{again} {line['seed']}\n{line['what']}" for line in findings.values())
-    assert told[-1]["done"] >= LEAST_DONE * count or count < 50, "hardly any input got past the door"
+    # Commands of campaigns want a database first, which strange bytes never are; tests/cli/test_campaign.py has one.
+    few = count < 50 or target.startswith("campaign ")
+    assert few or told[-1]["done"] >= LEAST_DONE * count, "hardly any input got past validation"
 
 
 def test_every_command_has_a_target():

@@ -187,5 +187,5 @@ def test_an_interval_is_the_shortest_run_with_the_coverage():
 
 @pytest.mark.parametrize("l2", [-1, float("nan")])
 def test_a_negative_penalty_is_refused(l2):
-    with pytest.raises(InputError, match="l2 is"):
+    with pytest.raises(InputError, match="l2="):
         CumulativeLogit(l2=l2).fit([[0.0], [1.0]], [1, 2])

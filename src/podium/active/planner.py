@@ -172,6 +172,7 @@ class Planner:
         the order is settled or every pair was asked.
         """
         count = whole_number("count", count, 1)
+        judge = None if judge is None else whole_number("judge", judge, 0)
         pending, worn = _pairs_of("out", out, self.n), _pairs_of("tired", tired, self.n)
         rng = np.random.default_rng([self.seed, self.plans, len(self.tally), len(pending)])
         self.plans += 1

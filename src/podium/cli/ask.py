@@ -121,7 +121,10 @@ def _resumed(journal: Journal, texts: dict[str, str]) -> ActiveRanker:
     from podium.active import ActiveRanker
 
     labels = list(texts)
-    known = journal.head.get("n", 0) + len(journal.standing.added)
+    begun = journal.head.get("n", 0)
+    if not isinstance(begun, int):
+        raise InputError(f"{journal.path}: its header says {begun!r} items; the log is damaged")
+    known = begun + len(journal.standing.added)
     if len(labels) > known >= 2 and journal.fits(labels[:known]):
         journal.append([{"podium": "item", "item": label} for label in labels[known:]])
         click.echo(f"{len(labels) - known} more items", err=True)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from podium.data.validation import check_is_fitted
+from podium.data.validation import check_is_fitted, number_option
 from podium.errors import ConvergenceWarning, InputError, SeparationWarning
 from podium.kernels.ordinal import logit as kernel
 from podium.ordinal.base import ThresholdClassifier
@@ -70,8 +70,7 @@ class CumulativeLogit(ThresholdClassifier):
         self, X: Any, y: Any = None, sample_weight: Any = None, *, y_lower: Any = None, y_upper: Any = None
     ) -> Self:
         """Fit to labels (n,), (n, 2), or `y_lower=` and `y_upper=`."""
-        if not 0 <= self.l2 < np.inf:
-            raise InputError(f"l2 is {self.l2!r}; it must be 0 or more")
+        number_option("l2", self.l2, least=0.0)
         rows = X = self._rows(X, reset=True)
         low, high = self._labels(y, y_lower, y_upper, X.shape[0])
         ends, weight = (low, high), np.ones(1)

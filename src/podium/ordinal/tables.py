@@ -32,6 +32,8 @@ class GradeColumns:
         cls, label: str | None = None, low: str | None = None, high: str | None = None, id: str | Sequence[str] = ()
     ) -> GradeColumns:
         """Check that the names make sense together: a label, or both ends of a range."""
+        if not isinstance(id, str) and not (isinstance(id, Sequence) and all(isinstance(name, str) for name in id)):
+            raise InputError(Option("id", id), ": name a column, or several in a list")
         ids = (id,) if isinstance(id, str) else tuple(dict.fromkeys(id))
         if label is not None and low is None and high is None:
             return cls((label,), ids)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
+from podium.data.validation import number_option
 from podium.errors import InputError
 from podium.evaluate.diagnosis.refit import quietly, refitting
 from podium.pairwise.bradley_terry import BradleyTerry
@@ -52,6 +53,7 @@ def score_history(
     c, rows = comparisons, len(comparisons.left)
     if not c.ordered or c.count is not None:
         raise InputError("the votes are counted, so their order is not known; give them one by one")
+    points = int(number_option("points", points, least=1, whole=True))
     if model is None:
         model = quietly(BradleyTerry(), c)
     ranking = model.ranking_
