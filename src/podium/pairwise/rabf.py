@@ -74,7 +74,7 @@ class RABF(Ranker):
         Of all items that have votes or features, with posterior intervals: right on average over items, while those of
         single items are drawn to what their features say.
     coef_, coef_std_errors_, feature_names_ : weights w, per unit of the feature
-    feature_spread_ : standard deviation of each feature over the ranked items
+    feature_std_ : standard deviation of each feature over the ranked items
     residuals_ : r, aligned with `ranking_.items`
     explained_ : share of the variance of the compared items' scores that features explain
     feature_penalty_, residual_penalty_, boundary_ : the penalties used, and which "auto" ones stopped at an end of the
@@ -183,7 +183,7 @@ class RABF(Ranker):
         self.noise_ = math.sqrt(max(penalised, 0.0) / model.weight) if isinstance(loss, SquaredRows) else None
         self.residuals_, self._mean, self._scale = residuals, model.mean, model.scale
         self.coef_, self._ignored = place.weights / model.scale, model.constant
-        self.feature_spread_ = (model.matrix * model.scale).std(axis=0)
+        self.feature_std_ = (model.matrix * model.scale).std(axis=0)
         parts = np.var(explained[model.seen]), np.var(place.residuals)
         self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
         self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))

@@ -33,7 +33,7 @@ def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> 
     """
     instance_of(RABF, model, "model")
     names, effects, errors = model.feature_names_, model.coef_, model.coef_std_errors_
-    unit = model.feature_spread_ if standard else np.ones(len(names))
+    unit = model.feature_std_ if standard else np.ones(len(names))
     effects, errors = effects * unit, errors * unit
     order = np.argsort(-np.abs(effects) / np.maximum(errors, 1e-300), kind="stable")[:MAX_COEFFICIENTS]
     figure, axes = panel(6.4, 1.3 + 0.27 * len(order))
