@@ -9,6 +9,7 @@ from collections.abc import Collection, Hashable, Sequence
 
 __all__ = [
     "aligned",
+    "counted",
     "distinct_room",
     "fitted",
     "html_table",
@@ -212,6 +213,18 @@ def html_table(heads: Sequence[str], columns: Sequence[Sequence[object]], notes:
     body = "".join("<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     below = "<br>".join(html.escape(one_line(note)) for note in notes)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{below}</p>"
+
+
+def counted(count: float, noun: str, plural: str = "") -> str:
+    """A number and what it is of, in the singular where it is one.
+
+    Examples
+    --------
+    >>> counted(1, "judge"), counted(1200, "judge"), counted(2, "category", "categories")
+    ('1 judge', '1,200 judges', '2 categories')
+    """
+    shown = f"{count:,.10g}" if isinstance(count, float) else f"{count:,}"
+    return f"{shown} {noun if count == 1 else plural or noun + 's'}"
 
 
 def some(items: Sequence[Hashable], most: int = 4) -> str:

@@ -1,5 +1,6 @@
 """The journal: only ever added to, shared, and nothing acknowledged is lost."""
 
+import errno
 import json
 import os
 import signal
@@ -176,3 +177,25 @@ def test_nothing_acknowledged_is_lost_when_two_processes_are_killed(tmp_path):
             assert row["number"] == written.get(row["judge"], -1) + 1  # in order, none missing, none twice
             written[row["judge"]] = row["number"]
     assert all(written[name] >= last for name, last in expected.items())
+
+
+def test_one_session_for_each_judge_the_name_of_nobody_is_none_of_them(tmp_path):
+    path = tmp_path / ("log" * 60 + ".jsonl")  # a name as long as file systems take
+    with begun(path).session("ann"), begun(path).session(None), begun(path).session("None"), begun(path).session(""):
+        with pytest.raises(InputError, match=r"'ann' is answering.*judge="), begun(path).session("ann"):
+            pass
+        with pytest.raises(InputError, match="without a name"), begun(path).session(None):
+            pass
+    with begun(path).session("ann"):
+        pass
+    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+
+
+def test_where_no_lock_can_be_had_the_session_begins_and_says_so(tmp_path, monkeypatch):
+    def none(file, **options):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr("podium.active.locks.lock", none)
+    journal = begun(tmp_path / "log.jsonl")
+    with pytest.warns(DataWarning, match=r"cannot be kept out here \(No locks available"), journal.session("ann"):
+        pass

@@ -313,7 +313,7 @@ def test_more_items_join_a_log(table):
     table.write_text(DRINKS + "cola,Cola\n")
     result, _ = asked(table, "1q")
     assert result.exit_code == 0, result.exception
-    assert "1 more items" in result.stderr
+    assert "1 more item\n" in result.stderr
     assert len(outcomes(log)) == 3
     again, _ = asked(table, "q", "--format", "csv")
     assert len(again.stdout.splitlines()) == 6
@@ -322,6 +322,84 @@ def test_more_items_join_a_log(table):
 def test_standard_input_that_is_closed_ends_the_interview(table):
     command = f"exec {sys.executable} -m podium ask {table} --log {table.parent / 'none.jsonl'} --seed 1 <&-"
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 2, done.stderr
     assert "Traceback" not in done.stderr
-    assert done.stdout.split()[:2] == ["item", "rank"]
+    assert "nothing was answered" in done.stderr
+
+
+@pytest.mark.parametrize("keys", ["q", "", "sq", "1uq", "ssssssssssssss"])
+@pytest.mark.parametrize("preset", ["standard", "paper", "exact"])
+def test_without_an_answer_there_is_no_ranking(table, keys, preset):
+    result, _ = asked(table, keys, "--preset", preset, "-o", str(table.parent / "ranks.csv"))
+    assert "nothing was answered" in str(result.exception)
+    assert not result.stdout
+    assert not (table.parent / "ranks.csv").exists()
+    answered, _ = asked(table, "u1q" if "ss" in keys else "1q", "--format", "csv")
+    assert answered.exit_code == 0, answered.exception
+    assert len(answered.stdout.splitlines()) == 5
+
+
+def refused(table, log, *options):
+    """Start a session that has to end at once; what it says in its one line."""
+    run = start(table, log, *options)
+    shown, said = run.communicate("1u1u", timeout=60)
+    assert run.returncode == 2
+    assert not shown
+    return said
+
+
+@pytest.mark.parametrize("name", [["--judge", "ann"], []], ids=["a name", "no name"])
+def test_a_second_session_of_the_same_judge_is_refused_and_undoes_nothing(table, name):
+    log = table.parent / "shared.jsonl"
+    other = ["--judge", "bob"] if name else ["--judge", "ann"]
+    first = start(table, log, *name)
+    answer(first, log, "1", 1)
+    said = refused(table, log, *name)
+    assert said.count("\n") == 1
+    assert "right now" in said
+    assert "--judge NAME" in said
+    link = table.parent / "link.jsonl"
+    link.symlink_to(log)
+    assert "right now" in refused(table, link, *name)  # the same log by another path
+    second = start(table, log, *other)  # another judge goes on beside it
+    answer(second, log, "2", 2)
+    first.kill()  # frees the name, whatever it had no time to do
+    first.communicate(timeout=60)
+    third = start(table, log, *name)
+    answer(third, log, "1", 3)
+    for run in (second, third):
+        _, said = run.communicate("q", timeout=60)
+        assert run.returncode == 0, said
+    assert outcomes(log) == [1, 0, 1]
+    assert not list(table.parent.glob(".*"))  # no lock is left
+
+
+def test_the_last_table_counts_what_others_wrote_meanwhile(table):
+    log = table.parent / "shared.jsonl"
+    first = start(table, log, "--judge", "ann", "--format", "csv")
+    answer(first, log, "1", 1)
+    second = start(table, log, "--judge", "bob")
+    answer(second, log, "1", 2)
+    second.communicate("2q", timeout=60)
+    shown, said = first.communicate("q", timeout=60)
+    assert first.returncode == 0, said
+    whole = CliRunner().invoke(main, ["ask", str(table), "--log", str(log), "--judge", "eve", "--format", "csv"], "q")
+    assert shown == whole.stdout
+    assert len(outcomes(log)) == 3
+    assert sum(int(line.rsplit(",", 1)[1]) for line in shown.splitlines()[1:]) == 2 * 3
+
+
+def test_items_added_by_another_session_end_this_one_with_its_answers_kept(table):
+    log = table.parent / "shared.jsonl"
+    first = start(table, log, "--judge", "ann")
+    answer(first, log, "1", 1)
+    longer = table.parent / "longer.csv"
+    longer.write_text(DRINKS + "cola,Cola\n")
+    second = start(longer, log, "--judge", "bob")
+    answer(second, log, "1", 2)
+    second.communicate("q", timeout=60)
+    _, said = first.communicate("2", timeout=60)
+    assert first.returncode == 2
+    assert "['cola']" in said
+    assert "Traceback" not in said
+    assert outcomes(log) == [1, 1, 0]

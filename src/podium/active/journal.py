@@ -21,7 +21,6 @@ import contextlib
 import hashlib
 import json
 import os
-import sys
 import warnings
 from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -29,7 +28,8 @@ from pathlib import Path
 from typing import IO, Any
 
 from podium._version import __version__
-from podium.errors import DataWarning, InputError
+from podium.active.locks import lock, session, unlock
+from podium.errors import DataWarning, InputError, Option
 
 __all__ = ["FORMAT", "Journal", "Standing", "check_header", "fingerprint", "header", "parse_log", "problem_of"]
 
@@ -228,13 +228,16 @@ class Journal:
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
         """Hold the lock for the block, with all rows of others read."""
-        _lock(self._file)
+        with contextlib.suppress(OSError):  # some network file systems have no locks
+            lock(self._file)
         try:
             self._mend()
             self._catch_up()
             yield
         finally:
-            _unlock(self._file)
+            if not self._file.closed:
+                with contextlib.suppress(OSError):
+                    unlock(self._file)
 
     def fits(self, items: Sequence[Hashable]) -> bool:
         """Whether the journal is of exactly these items."""
@@ -249,6 +252,22 @@ class Journal:
         """Write rows, wait until they are on disk, return their numbers."""
         with self.locked():
             return self._write(rows)
+
+    @contextlib.contextmanager
+    def session(self, judge: str | None) -> Iterator[None]:
+        """Answer as `judge`, one live process at a time: an undo takes back the judge's last vote, whoever gave it.
+
+        Raises `InputError` where another process answers under the same name, or likewise without one.
+        """
+        with session(self.path, "" if judge is None else f"judge {judge}") as free:
+            if not free:
+                who = "somebody without a name" if judge is None else repr(judge)
+                raise InputError(
+                    f"{self.path}: {who} is answering on this log right now, and an undo here would take back votes "
+                    "of that session; end it first, or answer under another name with ",
+                    Option("judge", "NAME"),
+                )
+            yield
 
     def join(self, judge: Any) -> None:
         """Make `judge` known, who may then take pairs in hand."""
@@ -329,31 +348,3 @@ class Journal:
             stacklevel=4,
         )
         os.ftruncate(self._file.fileno(), size - len(line))
-
-
-def _lock(file: IO[bytes]) -> None:
-    if sys.platform == "win32":
-        import msvcrt
-
-        file.seek(0)
-        msvcrt.locking(file.fileno(), msvcrt.LK_LOCK, 1)
-    else:
-        import fcntl
-
-        with contextlib.suppress(OSError):  # some network file systems have no locks
-            fcntl.flock(file, fcntl.LOCK_EX)
-
-
-def _unlock(file: IO[bytes]) -> None:
-    if file.closed:
-        return
-    if sys.platform == "win32":
-        import msvcrt
-
-        file.seek(0)
-        msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
-    else:
-        import fcntl
-
-        with contextlib.suppress(OSError):
-            fcntl.flock(file, fcntl.LOCK_UN)

@@ -14,6 +14,7 @@ from podium.cli.options import SEED, NumberRange, id_option, output_options
 from podium.cli.output import Output
 from podium.cli.question import Question, plain
 from podium.errors import InputError
+from podium.text import counted, some
 
 if TYPE_CHECKING:
     from podium.active import ActiveRanker
@@ -38,7 +39,7 @@ LEASE = 600.0  # seconds for which a question is in somebody's hands
     metavar="FILE",
     help="Answers, one JSON object a line; resumed where there are some.",
 )
-@click.option("--judge", help="Your name, kept with each answer; several may share a log at the same time.")
+@click.option("--judge", help="Your name, kept with each answer; several may share a log, each name once at a time.")
 @id_option("id, else the first")
 @click.option(
     "--text", "text_column", metavar="COLUMN", help="Column shown for each item.  [default: text, else the label]"
@@ -88,12 +89,17 @@ def ask(
     try:
         journal = Journal(path, new.head)
         try:
-            ranker = _resumed(journal, texts) if journal.resumed else new
-            _Session(ranker, texts, judge, journal).run()
+            with journal.session(judge):
+                ranker = _resumed(journal, texts) if journal.resumed else new
+                _Session(ranker, texts, judge, journal).run()
         finally:
             journal.close()
     except OSError as problem:
         raise InputError(f"cannot write {log}: {problem.strerror}; choose another path") from problem
+    if not any("outcome" in row for _, row in journal.standing.counting()):
+        raise InputError(
+            f"nothing was answered, so there is no ranking; call again with --log {log} and answer (u undoes a skip)"
+        )
     out.write(ranker.ranks())
 
 
@@ -127,7 +133,7 @@ def _resumed(journal: Journal, texts: dict[str, str]) -> ActiveRanker:
     known = begun + len(journal.standing.added)
     if len(labels) > known >= 2 and journal.fits(labels[:known]):
         journal.append([{"podium": "item", "item": label} for label in labels[known:]])
-        click.echo(f"{len(labels) - known} more items", err=True)
+        click.echo(counted(len(labels) - known, "more item"), err=True)
     ranker = ActiveRanker.replay(labels, journal.rows)
     _same_options(str(journal.path), ranker)
     click.echo(f"resumed {journal.path}: {ranker.answered} answers", err=True)
@@ -196,7 +202,12 @@ class _Session:
             self.again = [(pair, "chosen") for pair in journal.standing.held_by(judge, time.time())]
 
     def run(self) -> None:
-        """Ask until all is asked and the last answer stands, or until told to quit."""
+        """Ask until all is asked and the last answer stands, or until q; then take what others wrote since."""
+        self._interview()
+        with self.journal.locked():
+            self._catch_up()
+
+    def _interview(self) -> None:
         while self._ask():
             self.console.print("[b]Done.[/b] " + str(self.ranker.summary()).replace("\n", "; "))
             self.console.print("[b]u[/b] undo the last answer, any other key ends")
@@ -260,6 +271,11 @@ class _Session:
         """Take the rows that are new, our own and those of others."""
         new = self.journal.rows[self._taken :]
         self._taken += len(new)
+        if added := [row["item"] for row in new if row.get("podium") == "item"]:
+            raise InputError(
+                f"{self.journal.path}: somebody has added {some(added)} since this session began; your answers are "
+                "kept: call again with the longer table of items"
+            )
         self.ranker.take_rows(new)
 
     def _put(self, pair: tuple[str, str]) -> str:

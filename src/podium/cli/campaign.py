@@ -11,8 +11,9 @@ import click
 
 from podium.cli.help import Decorator, GroupedCommand, option
 from podium.cli.options import SEED, NumberRange, output_options, split_names
-from podium.cli.output import Output, counted, say
+from podium.cli.output import Output, say
 from podium.errors import InputError
+from podium.text import counted
 
 if TYPE_CHECKING:
     from podium.store.base import Store

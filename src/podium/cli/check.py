@@ -13,9 +13,9 @@ from podium.cli.campaign_files import campaign_in, campaign_votes
 from podium.cli.columns import Columns, column_options
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import Penalty, output_options, seed_option, split_names, votes_argument
-from podium.cli.output import Output, counted, reading, say, votes_on_items, wrapped
+from podium.cli.output import Output, reading, say, votes_on_items, wrapped
 from podium.errors import PodiumWarning
-from podium.text import one_line
+from podium.text import counted, one_line
 
 __all__ = ["check"]
 

@@ -12,10 +12,10 @@ from podium.cli.features import Knowledge, knowledge_options, maker, refuse_unus
 from podium.cli.help import GroupedCommand, option
 from podium.cli.messages import worded
 from podium.cli.options import output_options, plot_option, seed_option, votes_argument
-from podium.cli.output import Output, counted, reading, say
+from podium.cli.output import Output, reading, say
 from podium.errors import InputError, Option
 from podium.pairwise import METHODS
-from podium.text import fitted
+from podium.text import counted, fitted
 
 if TYPE_CHECKING:
     import polars as pl

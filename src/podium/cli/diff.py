@@ -17,9 +17,9 @@ import click
 from podium.cli.columns import Columns, column_options
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import level_option, output_options
-from podium.cli.output import Output, counted, say
+from podium.cli.output import Output, say
 from podium.errors import InputError, PodiumWarning
-from podium.text import fitted, number, one_line
+from podium.text import counted, fitted, number, one_line
 
 if TYPE_CHECKING:
     import polars as pl

@@ -16,7 +16,7 @@ import click
 
 from podium.cli.overwriting import refuse_overwriting
 from podium.errors import InputError
-from podium.text import aligned, distinct_room, fitted, number, one_line, printable, shortened, width
+from podium.text import aligned, counted, distinct_room, fitted, number, one_line, printable, shortened, width
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "Output",
-    "counted",
     "counting",
     "leaderboard",
     "reading",
@@ -84,15 +83,6 @@ def wrapped(text: str, room: int | None) -> str:
         left = line[len(first.plain.rstrip()) :].lstrip() if rest else ""
         lines += [indent + part.plain.rstrip() for part in Text(left).wrap(console, room - len(indent)) if left]
     return "\n".join(lines)
-
-
-def counted(number: int, what: str) -> str:
-    """So many of something.
-
-    >>> counted(1, "vote"), counted(2000, "vote")
-    ('1 vote', '2,000 votes')
-    """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
 
 
 def votes_on_items(comparisons: Comparisons) -> str:

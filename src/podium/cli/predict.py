@@ -9,8 +9,9 @@ import click
 
 from podium.cli.help import GroupedCommand
 from podium.cli.options import id_option, model_option, output_options
-from podium.cli.output import Output, counted, say
+from podium.cli.output import Output, say
 from podium.errors import InputError, Option
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
