@@ -11,7 +11,9 @@ from hypothesis import strategies as st
 
 from podium.active.oracles import Simulated
 from podium.active.planner import Planner
+from podium.active.tally import distinct, is_among
 from podium.errors import InputError
+from podium.kernels.active.swiss import pair_off
 
 
 def driven(judge, questions, seed=0, **options):
@@ -331,3 +333,34 @@ def test_judges_who_guess_count_for_less():
 def test_bad_input_is_named(make, message):
     with pytest.raises(InputError, match=message):
         make()
+
+
+# Kernels and their slow twins
+
+
+@settings(max_examples=60, deadline=None)
+@given(n=st.integers(2, 12), share=st.floats(0, 1), count=st.integers(1, 7), seed=st.integers(0, 999))
+def test_neighbours_are_paired_off_as_by_hand(n, share, count, seed):
+    rng = np.random.default_rng(seed)
+    items = rng.permutation(n)[: rng.integers(1, n + 1)]
+    barred = [(u, v) for u, v in itertools.combinations(range(n), 2) if rng.random() < share]
+    pairs, waiting = [], []
+    for v in items.tolist():
+        free = [u for u in waiting if (min(u, v), max(u, v)) not in barred]
+        if free and len(pairs) < count:
+            waiting.remove(free[0])
+            pairs.append([free[0], v])
+        else:
+            waiting.append(v)
+    shut = np.array([u * n + v for u, v in barred], dtype=np.int64)
+    room, left = np.empty((len(items) // 2 + 1, 2), dtype=np.int64), np.empty(len(items), dtype=np.int64)
+    made, alone = pair_off(items, shut, n, count, room, left)
+    assert room[:made].tolist() == pairs
+    assert left[:alone].tolist() == waiting
+
+
+@given(st.lists(st.lists(st.integers(0, 30)), min_size=1, max_size=3), st.lists(st.integers(0, 30)))
+def test_sets_of_pairs_are_merged_and_looked_up(parts, asked):
+    known = distinct(*(np.array(part, dtype=np.int64) for part in parts))
+    assert known.tolist() == sorted(set().union(*parts))
+    assert is_among(np.array(asked, dtype=np.int64), known).tolist() == [key in set().union(*parts) for key in asked]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from podium.active.model_scores import Scores, chance
+from podium.active.tally import is_among, pair_keys
+from podium.kernels.active.swiss import pair_off
 
 __all__ = ["most_telling", "swiss_round"]
 
@@ -17,36 +19,21 @@ def swiss_round(order: np.ndarray, degree: np.ndarray, barred: np.ndarray, count
     An item that has met all others of as few questions gets the nearest item that it has not met.
     """
     n = len(degree)
-    shut = set(barred.tolist())
     least = int(degree[order].min())
-    fresh = [u for u in order.tolist() if degree[u] == least]
-    pairs, alone = _top_down(fresh, shut, n, count)
-    used = {u for pair in pairs for u in pair}
-    for u in alone if len(pairs) < count else ():
+    fresh = np.ascontiguousarray(order[degree[order] == least], dtype=np.int64)
+    room, alone = np.empty((len(fresh) // 2 + 1, 2), dtype=np.int64), np.empty(len(fresh), dtype=np.int64)
+    made, left = pair_off(fresh, barred, n, count, room, alone)
+    pairs = room[:made].tolist()
+    used = set(room[:made].ravel().tolist())
+    for u in alone[:left].tolist() if made < count else ():
         at = int(np.flatnonzero(order == u)[0])
-        near = order[np.argsort(np.abs(np.arange(len(order)) - at), kind="stable")].tolist()
-        v = next((v for v in near if v != u and v not in used and _key(u, v, n) not in shut), None)
+        near = order[np.argsort(np.abs(np.arange(len(order)) - at), kind="stable")]
+        met = is_among(pair_keys(np.column_stack([near, np.full(len(near), u)]), n), barred)
+        v = next((v for v in near[~met].tolist() if v != u and v not in used), None)
         if v is not None and u not in used and len(pairs) < count:
             used |= {u, v}
-            pairs.append((u, v))
+            pairs.append([u, v])
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
-
-
-def _top_down(items: list[int], shut: set[int], n: int, count: int) -> tuple[list[tuple[int, int]], list[int]]:
-    """Each item with the next one below that it may meet; those left over."""
-    pairs: list[tuple[int, int]] = []
-    waiting: list[int] = []  # from the top, without a partner yet
-    for v in items:
-        at = next((k for k, u in enumerate(waiting) if _key(u, v, n) not in shut), None)
-        if at is None or len(pairs) == count:
-            waiting.append(v)
-        else:
-            pairs.append((waiting.pop(at), v))
-    return pairs, waiting
-
-
-def _key(u: int, v: int, n: int) -> int:
-    return min(u, v) * n + max(u, v)
 
 
 def most_telling(
@@ -64,8 +51,8 @@ def most_telling(
     n = len(scores.mean)
     first, second = np.triu_indices(n, 1)
     keys = first * n + second
-    allowed = ~np.isin(keys, closed)
-    worth = np.where(np.isin(keys, asked), AGAIN, 1.0) if asked is not None else np.ones(len(keys))
+    allowed = ~is_among(keys, closed)
+    worth = np.where(is_among(keys, asked), AGAIN, 1.0) if asked is not None else np.ones(len(keys))
     if interest is not None:
         worth = worth * (interest[first] + interest[second])
     assert scores.precision is not None

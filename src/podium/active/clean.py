@@ -13,7 +13,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from podium.active.choice import swiss_round
-from podium.active.tally import Tally
+from podium.active.tally import Tally, distinct, is_among, pair_keys
 from podium.kernels.active.partial import chain_bounds, topological
 
 __all__ = ["Partial", "clean_pairs", "partial_order"]
@@ -94,8 +94,7 @@ def partial_order(tally: Tally) -> Partial | None:
 def clean_pairs(known: Partial, shut: np.ndarray, out: np.ndarray, count: int, seed: int) -> np.ndarray:
     """Up to `count` pairs that sort, none whose key is in `shut` (answered or skipped) or among the pairs `out`."""
     n = known.n
-    keys = np.minimum(out[:, 0], out[:, 1]) * n + np.maximum(out[:, 0], out[:, 1])
-    barred = np.union1d(shut, keys)
+    barred = distinct(shut, pair_keys(out, n))
     mixed = np.random.default_rng([seed, 11]).permutation(n)
     if n <= SMALL:
         return _sort_some(known, mixed, barred, out, count)
@@ -126,12 +125,12 @@ def _sort_some(known: Partial, items: np.ndarray, barred: np.ndarray, out: np.nd
     if not len(open_pairs):
         return _verified(known, items[np.argsort(known.place[items])], barred, count)
     pairs = items[open_pairs]
-    keys = np.minimum(pairs[:, 0], pairs[:, 1]) * n + np.maximum(pairs[:, 0], pairs[:, 1])
-    free = ~np.isin(keys, barred)
+    keys = pair_keys(pairs, n)
+    free = ~is_among(keys, barred)
     uneven = _imbalance(later, open_pairs)
     free &= uneven <= max(EVEN, float(uneven[free].min(initial=np.inf)) if free.any() else 0.0)
     rows = np.argsort(np.where(free, uneven, np.inf), kind="stable")[: np.count_nonzero(free)]
-    return _disjoint(pairs[rows], np.unique(busy), count)
+    return _disjoint(pairs[rows], busy.ravel(), count)
 
 
 def _imbalance(later: np.ndarray, pairs: np.ndarray) -> np.ndarray:
@@ -168,10 +167,10 @@ def _verified(known: Partial, chain: np.ndarray, barred: np.ndarray, count: int)
         [np.column_stack([chain[:-d], chain[d:]]) for d in (2, 3, 4) if d < len(chain)] or [chain[:0]]
     )
     pairs = pairs.reshape(-1, 2)
-    keys = np.minimum(pairs[:, 0], pairs[:, 1]) * n + np.maximum(pairs[:, 0], pairs[:, 1])
+    keys = pair_keys(pairs, n)
     lot = (keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
     drawn = np.argsort(lot, kind="stable")[: max(int(np.ceil(VERIFY * len(chain))), FEWEST)]
-    drawn = drawn[~np.isin(keys[drawn], barred)]
+    drawn = drawn[~is_among(keys[drawn], barred)]
     return pairs[drawn[:count]]
 
 

@@ -17,7 +17,17 @@ from podium.active.many import chosen_among_many, head_chance
 from podium.active.model_scores import DENSE, Scores, fit_scores
 from podium.active.models import Models, fit_models, weights_of
 from podium.active.summary import TELLING, Summary, summarise
-from podium.active.tally import CHECK, CHOSEN, KINDS, REPEAT, Ballots, Tally
+from podium.active.tally import (
+    CHECK,
+    CHOSEN,
+    KINDS,
+    REPEAT,
+    Ballots,
+    Tally,
+    distinct,
+    is_among,
+    pair_keys,
+)
 from podium.active.validation import codes_of, kinds_of, share_of, top_of, values_of, whole_number
 from podium.errors import InputError
 
@@ -176,18 +186,17 @@ class Planner:
         pending, worn = _pairs_of("out", out, self.n), _pairs_of("tired", tired, self.n)
         rng = np.random.default_rng([self.seed, self.plans, len(self.tally), len(pending)])
         self.plans += 1
-        barred = np.unique(np.concatenate([_keys(pending, self.n), _keys(worn, self.n)]))
-        barred = np.union1d(barred, self._skipped(judge))
+        barred = distinct(pair_keys(pending, self.n), pair_keys(worn, self.n), self._skipped(judge))
         if self.exhausted:
             return _questions(np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64), rng)
         checks = self._checks(self._checks_due(count, len(pending)), barred, rng)
-        shut = np.union1d(barred, _keys(checks, self.n))
+        shut = distinct(barred, pair_keys(checks, self.n))
         chosen = self._chosen(count - len(checks), pending, shut, judge, rng)
         pairs = np.concatenate([chosen, checks])
-        kind = np.where(np.isin(_keys(chosen, self.n), self.tally.keys), REPEAT, CHOSEN)
+        kind = np.where(is_among(pair_keys(chosen, self.n), self.tally.keys), REPEAT, CHOSEN)
         kind = np.concatenate([kind, np.full(len(checks), CHECK)])
         if len(pairs) < count:
-            more = self._checks(count - len(pairs), np.union1d(shut, _keys(chosen, self.n)), rng)
+            more = self._checks(count - len(pairs), distinct(shut, pair_keys(chosen, self.n)), rng)
             pairs, kind = np.concatenate([pairs, more]), np.concatenate([kind, np.full(len(more), CHECK)])
         if not len(pairs) and self._repeatable():
             pairs = self._again(count, barred, judge)
@@ -201,7 +210,7 @@ class Planner:
         tally, n = self.tally, self.n
         if count < 1:
             return np.zeros((0, 2), dtype=np.int64)
-        asked = np.union1d(tally.keys, barred)
+        asked = distinct(tally.keys, barred)
         if self.partial is not None and self.top is None and self._features is None:
             if not len(out) and len(asked) == len(tally.asked_keys):
                 return self._sorting[:count]
@@ -219,7 +228,7 @@ class Planner:
         if self.repeats == "auto" and tally.judges > 1 and judge is not None:
             mine = tally.judge == judge
             own = tally.low[mine] * n + tally.high[mine]
-            again, asked = np.setdiff1d(tally.keys, own), np.union1d(own, barred)
+            again, asked = tally.keys[~is_among(tally.keys, distinct(own))], distinct(own, barred)
         return most_telling(scores, count, asked, out, interest, again)
 
     def _swiss(self, asked: np.ndarray, out: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
@@ -236,7 +245,7 @@ class Planner:
             found.append(pairs)
             count -= len(pairs)
             degree = degree + np.bincount(pairs.ravel(), minlength=n)
-            asked = np.union1d(asked, _keys(pairs, n))
+            asked = distinct(asked, pair_keys(pairs, n))
         return np.concatenate(found)
 
     def _checks_due(self, count: int, out: int) -> int:
@@ -253,22 +262,22 @@ class Planner:
         none = np.zeros((0, 2), dtype=np.int64)
         if count < 1:
             return none
-        shut = np.union1d(self.tally.keys, barred)
+        shut = distinct(self.tally.keys, barred)
         room = n * (n - 1) // 2 - len(shut)
         if room <= 4 * count:  # few are left: list them
             if n > 3000:
                 return none
             first, second = np.triu_indices(n, 1)
-            free = np.flatnonzero(~np.isin(first * n + second, shut))
+            free = np.flatnonzero(~is_among(first * n + second, shut))
             some = rng.permutation(free)[:count]
             return np.column_stack([first[some], second[some]]).astype(np.int64)
         found: np.ndarray = np.zeros(0, dtype=np.int64)
         while len(found) < count:
             tries = rng.integers(0, n, size=(2 * (count - len(found)) + 8, 2))
             tries = tries[tries[:, 0] != tries[:, 1]]
-            keys = _keys(tries, n)
+            keys = pair_keys(tries, n)
             keys = keys[np.sort(np.unique(keys, return_index=True)[1])]
-            keys = keys[~np.isin(keys, shut) & ~np.isin(keys, found)]
+            keys = keys[~is_among(keys, shut) & ~np.isin(keys, found)]
             found = np.concatenate([found, keys[: count - len(found)]])
         return np.column_stack(np.divmod(found, n))
 
@@ -277,11 +286,11 @@ class Planner:
         tally, n = self.tally, self.n
         if n > DENSE:
             return np.zeros((0, 2), dtype=np.int64)
-        closed = np.union1d(barred, self._skipped(None))
+        closed = distinct(barred, self._skipped(None))
         mine = tally.judge == judge if judge is not None else np.zeros(len(tally), dtype=bool)
         own = tally.low[mine] * n + tally.high[mine]
-        if len(np.setdiff1d(tally.keys, np.union1d(own, closed))):
-            closed = np.union1d(own, closed)
+        if not is_among(tally.keys, distinct(own, closed)).all():
+            closed = distinct(own, closed)
         return most_telling(self.scores, count, closed, np.zeros((0, 2), dtype=np.int64))
 
     def _repeatable(self) -> bool:
@@ -303,7 +312,7 @@ class Planner:
         """Pairs that `judge`, or anybody, has skipped."""
         tally = self.tally
         mine = slice(None) if judge is None else tally.skipped_judge == judge
-        return np.unique(tally.skipped_low[mine] * self.n + tally.skipped_high[mine])
+        return distinct(tally.skipped_low[mine] * self.n + tally.skipped_high[mine])
 
     # What the votes say
 
@@ -428,8 +437,3 @@ def _pairs_of(name: str, pairs: Any, n: int) -> np.ndarray:
     if table.ndim != 2 or table.shape[1] != 2:
         raise InputError(f"{name} has shape {table.shape}; give pairs of item numbers")
     return np.column_stack([codes_of(name, table[:, 0], n), codes_of(name, table[:, 1], n)])
-
-
-def _keys(pairs: np.ndarray, n: int) -> np.ndarray:
-    keys: np.ndarray = np.minimum(pairs[:, 0], pairs[:, 1]) * n + np.maximum(pairs[:, 0], pairs[:, 1])
-    return keys

@@ -9,12 +9,33 @@ import numpy as np
 
 from podium.errors import InputError
 
-__all__ = ["CHECK", "CHOSEN", "KINDS", "REPEAT", "Ballots", "Tally"]
+__all__ = ["CHECK", "CHOSEN", "KINDS", "REPEAT", "Ballots", "Tally", "distinct", "is_among", "pair_keys"]
 
 KINDS = ("chosen", "check", "repeat")
 CHOSEN, CHECK, REPEAT = range(3)
 ROOM = 4  # answers (0, ½, 1, skipped) and kinds each take one of four values
 MOST = 2**62
+
+
+def pair_keys(pairs: np.ndarray, n: int) -> np.ndarray:
+    """One number a pair, the same from either side."""
+    keys: np.ndarray = np.minimum(pairs[:, 0], pairs[:, 1]) * n + np.maximum(pairs[:, 0], pairs[:, 1])
+    return keys
+
+
+def distinct(*keys: np.ndarray) -> np.ndarray:
+    """All of several arrays, ascending, each once; those that ascend already are only merged."""
+    joined: np.ndarray = np.concatenate(keys)
+    joined.sort(kind="stable")
+    return joined[np.concatenate([[True], joined[1:] != joined[:-1]])] if len(joined) else joined
+
+
+def is_among(keys: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Which of `keys` are in `known`, which ascends."""
+    if not len(known):
+        return np.zeros(len(keys), dtype=bool)
+    found: np.ndarray = known[np.minimum(np.searchsorted(known, keys), len(known) - 1)] == keys
+    return found
 
 
 class Ballots:
@@ -129,7 +150,9 @@ class Tally:
     @cached_property
     def asked_keys(self) -> np.ndarray:
         """Pairs with an answer or a skip, ascending."""
-        return np.union1d(self.keys, self.skipped_low * self.n + self.skipped_high)
+        if not len(self.skipped_low):
+            return self.keys
+        return distinct(self.keys, self.skipped_low * self.n + self.skipped_high)
 
     def sums(self, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Of each pair: points of the lower item, and all points; a vote counts weight[its judge]."""
