@@ -98,7 +98,9 @@ def ours(data: Data):
                 vote = Vote(judge, f"a{number}-{k}", 0, 1, 1.0)
                 store.write(1, lambda writer, vote=vote: writer.append_votes([vote]))
 
+        before = store.commits
         in_threads(write)
+        return np.array([store.commits - before])
 
     return run
 
@@ -126,8 +128,13 @@ def one_by_one(data: Data):
                     connection.execute("COMMIT")
 
         in_threads(write)
+        return np.array([CLIENTS * EACH])
 
     return run
+
+
+def commits(data: Data, found: np.ndarray) -> str:
+    return f"{found[0]:.0f} commits"
 
 
 def start(name: str):
@@ -176,8 +183,12 @@ SCENARIOS = (
         "store-commits",
         f"{CLIENTS * EACH} durable votes of {CLIENTS} clients, SQLite, seconds on the wall",
         empty,
-        (Way("podium, who waits shares a commit", ours), Way("one commit a vote", one_by_one, reach=2)),
+        (
+            Way("podium, who waits shares a commit", ours, repeats=30, seconds=60),
+            Way("one commit a vote", one_by_one, reach=2, repeats=30, seconds=60),
+        ),
         wall=True,
+        quality=commits,
     ),
     Scenario(
         "store-start",

@@ -53,6 +53,28 @@ def test_whoever_waits_during_a_commit_is_in_the_next(store):
     assert store.commits - before <= 2  # the one that was held up, and one for all others
 
 
+def test_the_next_commit_waits_a_moment_for_those_who_were_here_and_never_for_one_alone(store, monkeypatch):
+    monkeypatch.setattr("podium.store.commits.MAX_WAIT", 60.0)
+    campaign = new_campaign(store)
+    writing = store._committer
+    writing._took, writing._here = 240.0, 2  # as if two had waited for a slow disk
+    before = store.commits
+    first = store.submit(campaign, lambda writer: writer.append_votes([Vote(0, "first", 0, 1, 1.0)]))
+    assert not first.done()
+    second = store.submit(campaign, lambda writer: writer.append_votes([Vote(0, "second", 0, 1, 1.0)]))
+    assert [job.result(timeout=30)[0].seq for job in (first, second)] == [1, 2]
+    assert store.commits - before == 1
+    writing._took, writing._here = 240.0, 1
+    assert store.submit(campaign, lambda writer: writer.locked.last_vote).result(timeout=30) == 2
+
+
+def test_what_the_driver_itself_raises_is_said_in_our_words(store):
+    campaign = new_campaign(store)
+    with pytest.raises(UnavailableError, match="cannot be used now: no such savepoint"):
+        store.write(campaign, lambda writer: writer.raw("RELEASE SAVEPOINT job; "))
+    assert vote(store, campaign, name="after").seq == 1
+
+
 def test_a_full_disk_refuses_loses_nothing_and_recovers_by_itself(store):
     campaign = new_campaign(store)
     kept = [vote(store, campaign, name="before").client_id]

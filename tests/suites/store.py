@@ -93,7 +93,7 @@ class StoreSuite:
         rows = store.read(lambda reader: list(reader.votes(campaign)))
         assert sorted(row.seq for row in rows) == list(range(1, 161))
         assert len({(row.judge, row.client_id) for row in rows}) == 160
-        assert store.commits - before <= 160  # whoever waited shared a commit
+        assert store.commits - before < 160  # whoever waited shared a commit
 
     def test_a_job_that_fails_takes_back_all_it_wrote_and_nothing_else(self, store):
         campaign = new_campaign(store)

@@ -74,6 +74,22 @@ ADD_LEASE = lease.insert()
 
 
 @functools.cache
+def _change_campaign(names: tuple[str, ...]) -> Any:
+    new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
+    return update(campaigns).where(campaigns.c.id == C).values(new)
+
+
+@functools.lru_cache(maxsize=8)
+def _as_driver_sql(statement: Any, dialect: Any) -> tuple[str, tuple[str, ...] | None]:
+    """The text that a driver takes, and the order of its values where they have no names.
+
+    Only for columns whose values the driver takes as they are: no JSON.
+    """
+    compiled = statement.compile(dialect=dialect)
+    return str(compiled), None if compiled.positiontup is None else tuple(compiled.positiontup)
+
+
+@functools.cache
 def _change_question(names: tuple[str, ...]) -> Any:
     new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
     return update(question).where(question.c.campaign == C, question.c.id == Q).values(new)
@@ -365,8 +381,9 @@ class Writer(Reader):
         """Write what was changed of the campaign."""
         campaign, names = self.state
         if campaign is not None and names:
-            values = {name: getattr(campaign, name) for name in names}
-            self.connection.execute(update(campaigns).where(campaigns.c.id == campaign.id).values(**values))
+            ordered = tuple(sorted(names))
+            values = {f"new_{name}": getattr(campaign, name) for name in ordered}
+            self.connection.execute(_change_campaign(ordered), {"c": campaign.id} | values)
             self.state = (campaign, frozenset())
 
     def add_campaign(self, new: Campaign) -> Campaign:
@@ -421,8 +438,10 @@ class Writer(Reader):
         numbered = [replace(each, seq=first + k) for k, each in enumerate(new)]
         if numbered:
             self.change(last_vote=numbered[-1].seq)
-            rows = [_vote_row(each, self.locked.id) for each in numbered]
-            self.connection.execute(ADD_VOTE, rows[0] if len(rows) == 1 else rows)
+            sql, order = _as_driver_sql(ADD_VOTE, self.connection.dialect)
+            named = [_vote_row(each, self.locked.id) for each in numbered]
+            rows: list[Any] = named if order is None else [tuple(row[name] for name in order) for row in named]
+            self.connection.exec_driver_sql(sql, rows[0] if len(rows) == 1 else rows)
         return numbered
 
     def append_event(self, new: Event) -> Event:
