@@ -25,13 +25,13 @@ import numpy as np
 from benchmarks.peers import sorts, uniform_bradley_terry
 from benchmarks.peers.uniform_bradley_terry import random_pairs
 from podium.active import PaperOptions, rank_with
-from podium.active.interview import Interview
 from podium.active.oracles import Simulated
 from podium.active.order import SparseWins, iterated_search, mfast_cost
 from podium.active.paper.decompose import goodness, sample_and_decompose, small_size
 from podium.active.paper.erm import cross_block_hinge
+from podium.active.paper.interview import Interview
 from podium.active.paper.quicksort import quicksort
-from podium.active.state import State
+from podium.active.paper.state import State
 from podium.engine import Engine, Serial, engine_for
 from podium.show.canvas import LINES, MARKERS, SOFT, axes_at, save, sheet, styled
 
@@ -200,14 +200,14 @@ def _decomposed(ranker, judge, wins, options):
     state = State(n, np.random.default_rng(ranker.seed), order=order)
     votes = ranker.comparisons
     pairs = np.column_stack([votes.left, votes.right]).astype(np.int64)
-    state.evidence.tell(pairs, (np.asarray(votes.outcome) + 1.0) / 2.0, np.zeros(len(pairs), dtype=np.int64))
-    before, size = state.evidence.distinct, small_size(n, options)
+    state.votes.tell(pairs, (np.asarray(votes.outcome) + 1.0) / 2.0, np.zeros(len(pairs), dtype=np.int64))
+    before, size = state.votes.distinct, small_size(n, options)
     blocks = _answered(sample_and_decompose(state, order, options), judge, state)
     good = goodness(wins, blocks, small=size)
     big = np.concatenate([np.zeros(0, dtype=int), *(block for block in blocks if len(block) > size)])
     planted = (judge.place * 10 // n) % 2 == 0
     return (
-        (state.evidence.distinct - before) / n,
+        (state.votes.distinct - before) / n,
         len(blocks),
         len(big) / n,
         planted[big].sum() / planted.sum(),
@@ -220,10 +220,10 @@ def _answered(flow, judge, state):
     try:
         pairs = next(flow)
         while True:
-            keys = state.evidence.keys(pairs)
-            new = ~state.evidence.closed(keys)
+            keys = state.votes.keys(pairs)
+            new = ~state.votes.closed(keys)
             new &= np.isin(np.arange(len(keys)), np.unique(keys, return_index=True)[1])
-            state.evidence.tell(pairs[new], judge.answer(pairs[new]), np.zeros(new.sum(), dtype=int))
+            state.votes.tell(pairs[new], judge.answer(pairs[new]), np.zeros(new.sum(), dtype=int))
             pairs = flow.send(judge.answer(pairs))
     except StopIteration as end:
         return end.value

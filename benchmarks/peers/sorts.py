@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.active.interview import Interview
+from podium.active.paper.interview import Interview
 from podium.active.paper.quicksort import quicksort as asking_quicksort
 
 

@@ -166,7 +166,7 @@ def test_bands_and_the_stop_signal_keep_their_word(model, level, n, runs):
                 np.mean((frame["rank_lower"].to_numpy() <= truth) & (truth <= frame["rank_upper"].to_numpy()))
             )
         if found.stable:
-            held.append(np.mean(np.abs(frame["rank"].to_numpy() - truth) <= found.spread) >= 0.9)
+            held.append(np.mean(np.abs(frame["rank"].to_numpy() - truth) <= found.within_ranks) >= 0.9)
     assert np.mean(in_band or [1.0]) >= 0.9
     assert np.mean(held or [1.0]) >= 0.9
     if (model, level) in [("flips", 0.02), ("flips", 0.1)]:

@@ -26,7 +26,7 @@ def chances(models: Models) -> tuple[np.ndarray, np.ndarray]:
     n = len(models.scores.mean)
     first, second = np.triu_indices(n, 1)
     by_place = np.full((n, n), 0.5)
-    by_place[first, second] = models.places.chances(np.column_stack([first, second]), models.table)
+    by_place[first, second] = models.posterior.chances(np.column_stack([first, second]), models.table)
     by_place[second, first] = 1.0 - by_place[first, second]
     return models.scores.matrix()[0], by_place
 
@@ -55,7 +55,7 @@ def _square_search(tally: Tally, models: Models, aim: str) -> np.ndarray:
     np.fill_diagonal(wins, 0.0)
     if tally.n <= min(EXACT_LIMIT, 12):
         return exact_order(wins)
-    start = models.places.order if share > 0.5 else models.scores.order
+    start = models.posterior.order if share > 0.5 else models.scores.order
     restarts = RESTARTS if tally.n <= 400 else 3
     return iterated_search(wins, start, restarts=restarts, rng=np.random.default_rng(0))
 
@@ -64,4 +64,4 @@ def _sparse_search(tally: Tally, models: Models, aim: str) -> np.ndarray:
     if aim == "truth" and models.share < 0.5:
         return models.scores.order
     table: SparseWins = models.table
-    return table.insertion_search(table.window_search(table.insertion_search(models.places.order)))
+    return table.insertion_search(table.window_search(table.insertion_search(models.posterior.order)))

@@ -1,8 +1,8 @@
 """How far each item may be from its rank, and when to stop asking.
 
 A band holds the true rank of an item with a chance of about 90 %: the rank in the hidden order, where answers are noise
-around one. It joins what both models say. Ranks of model A come from draws of the scores; model B has a spread of its
-own. The widths were set by simulation; `docs/active.md` shows how often they hold.
+around one. It joins what both models say. Ranks of model A come from draws of the scores; model B has its own
+deviation. The widths were set by simulation; `docs/active.md` shows how often they hold.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["TYPICAL", "half_widths", "rank_spread", "ranks_between"]
 DRAWS = 200
 LEVEL = 0.9
 STRETCH = 1.6  # of the ranks in the draws of model A, which knows nothing of plain mistakes
-SPREADS = 2.2  # of model B, in posterior spreads; one rank more for the search
+BAND_STDS = 2.2  # of model B, in posterior standard deviations; one rank more for the search
 BLIND = 1.1  # wider by this before any check pair
 SEEING = 15.0  # check votes that take away most of it
 TYPICAL = 0.15  # stable: a typical band covers no more of the list
@@ -28,16 +28,16 @@ def rank_spread(scores: Scores) -> np.ndarray:
     """Standard deviation of the rank of each item under model A."""
     ranks = _drawn_ranks(scores) if scores.covariance is not None else None
     if ranks is not None:
-        spread: np.ndarray = ranks.std(axis=0)
-        return spread
+        std: np.ndarray = ranks.std(axis=0)
+        return std
     deviation = np.sqrt(scores.variance)
     ordered = np.sort(-scores.mean)
     above, below = (
         np.searchsorted(ordered, -scores.mean - deviation),
         np.searchsorted(ordered, -scores.mean + deviation),
     )
-    spread = (below - above) / 2.0
-    return spread
+    std = (below - above) / 2.0
+    return std
 
 
 def _drawn_ranks(scores: Scores) -> np.ndarray:
@@ -58,7 +58,7 @@ def half_widths(tally: Tally, models: Models) -> np.ndarray:
     """
     n = tally.n
     by_score = STRETCH * 1.645 * rank_spread(models.scores)
-    by_place = SPREADS * models.places.spread / np.sqrt(1.0 - 2.0 * models.places.floor) + 1.0
+    by_place = BAND_STDS * models.posterior.std / np.sqrt(1.0 - 2.0 * models.posterior.floor) + 1.0
     share = models.share
     off: np.ndarray = np.maximum(by_score, by_place) if share < 1.0 else by_place
     checks = int(np.count_nonzero(tally.kind == CHECK))

@@ -59,22 +59,22 @@ def most_telling(
     precision = scores.precision.copy()
     _inform(precision, scores, out)
     picked: list[np.ndarray] = []
-    found = 0
+    chosen = 0
     round_size = max(1, n // 4)
-    while found < count and allowed.any():
+    while chosen < count and allowed.any():
         covariance = np.linalg.inv(precision)
-        spread = np.diag(covariance)
-        variance = np.maximum(spread[first] + spread[second] - 2.0 * covariance[first, second], 1e-9)
+        own = np.diag(covariance)
+        variance = np.maximum(own[first] + own[second] - 2.0 * covariance[first, second], 1e-9)
         p = chance(scores.mean[first] - scores.mean[second], variance)
         value = np.where(allowed, p * (1.0 - p) * np.sqrt(variance) * worth, -1.0)
-        some = _matching(first, second, value, min(round_size, count - found), n)
+        some = _matching(first, second, value, min(round_size, count - chosen), n)
         if not len(some):
             break
         pairs = np.column_stack([first[some], second[some]])
         allowed[some] = False
         picked.append(pairs)
-        found += len(pairs)
-        if found < count:
+        chosen += len(pairs)
+        if chosen < count:
             _inform(precision, scores, pairs)
     return np.concatenate(picked) if picked else np.zeros((0, 2), dtype=np.int64)
 

@@ -117,9 +117,9 @@ def _sort_some(known: Partial, items: np.ndarray, barred: np.ndarray, out: np.nd
     if degree[items].sum() < 2 * SWISS * size:
         wins = np.bincount(before[among], minlength=n) - np.bincount(known.after[among], minlength=n)
         ahead = items[np.argsort(-wins[items], kind="stable")]
-        found = swiss_round(ahead, degree, barred, count)
-        if len(found):
-            return found
+        pairs_ahead = swiss_round(ahead, degree, barred, count)
+        if len(pairs_ahead):
+            return pairs_ahead
     later = known.implied[np.ix_(items, items)]
     open_pairs = np.argwhere(np.triu(~(later | later.T), 1))
     if not len(open_pairs):
@@ -147,14 +147,14 @@ def _imbalance(later: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 def _disjoint(pairs: np.ndarray, busy: np.ndarray, count: int) -> np.ndarray:
     """The first pairs of the list, no item twice and none that is `busy`: what is out may settle it."""
     used = set(busy.tolist())
-    found: list[list[int]] = []
+    chosen: list[list[int]] = []
     for u, v in pairs.tolist():
-        if len(found) == count:
+        if len(chosen) == count:
             break
         if u not in used and v not in used:
             used |= {u, v}
-            found.append([u, v])
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+            chosen.append([u, v])
+    return np.array(chosen, dtype=np.int64).reshape(-1, 2)
 
 
 def _verified(known: Partial, chain: np.ndarray, barred: np.ndarray, count: int) -> np.ndarray:
@@ -188,20 +188,20 @@ def _sort_in(
         chain, size = longer, stage
     assert chain is not None
     shut = set(barred.tolist())
-    found = _near_checks(chain, shut, n, count)
+    questions = _near_checks(chain, shut, n, count)
     if size == n:
-        return np.array(found, dtype=np.int64).reshape(-1, 2)
+        return np.array(questions, dtype=np.int64).reshape(-1, 2)
     low, high = known.bounds(chain)
     busy = np.zeros(n, dtype=bool)
     busy[out.ravel()] = True
     busy[chain] = False
     stage = next(s for s in _stages(begun, n) if s > size)
     new = mixed[size:stage]
-    found += _settle_gaps(known, new, low, high, busy, shut, count - len(found))
-    found += _bisect(new, chain, low, high, busy, shut, count - len(found))
-    if len(found) + len(out) < AHEAD:
-        found += _bisect(mixed[stage:], chain, low, high, busy, shut, min(AHEAD, count) - len(found))
-    return np.array(found, dtype=np.int64).reshape(-1, 2)
+    questions += _settle_gaps(known, new, low, high, busy, shut, count - len(questions))
+    questions += _bisect(new, chain, low, high, busy, shut, count - len(questions))
+    if len(questions) + len(out) < AHEAD:
+        questions += _bisect(mixed[stage:], chain, low, high, busy, shut, min(AHEAD, count) - len(questions))
+    return np.array(questions, dtype=np.int64).reshape(-1, 2)
 
 
 def _stages(have: int, n: int) -> list[int]:
@@ -218,20 +218,20 @@ def _bisect(
     count: int,
 ) -> list[tuple[int, int]]:  # fmt: skip
     """The middle of the gap that is left to each item; the nearest to it where that was skipped."""
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     n = len(low)
     wide = items[(high[items] - low[items] > 1) & ~busy[items]]
     for u in wide.tolist():
-        if len(found) >= count:
+        if len(pairs) >= count:
             break
         first, last = int(low[u]), int(high[u]) - 2  # numbers in the chain, from 0
         middle = (first + last) // 2
         for at in sorted(range(max(first, middle - 3), min(last, middle + 3) + 1), key=partial(_apart, middle)):
             v = int(chain[at])
             if min(u, v) * n + max(u, v) not in shut:
-                found.append((u, v))
+                pairs.append((u, v))
                 break
-    return found
+    return pairs
 
 
 def _apart(a: int, b: int) -> int:
@@ -246,16 +246,16 @@ def _settle_gaps(
     gap = low[placed]
     rows = np.argsort(gap, kind="stable")
     groups = np.split(placed[rows], np.flatnonzero(np.diff(gap[rows])) + 1) if len(rows) else []
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     used = busy.copy()
     for group in groups:
-        if len(found) >= count:
+        if len(pairs) >= count:
             break
         for u, v in _open_in(group.tolist(), known) if len(group) > 1 else ():
             if not (used[u] or used[v] or min(u, v) * known.n + max(u, v) in shut):
                 used[u] = used[v] = True
-                found.append((u, v))
-    return found[:count]
+                pairs.append((u, v))
+    return pairs[:count]
 
 
 def _open_in(group: list[int], known: Partial) -> list[tuple[int, int]]:
@@ -279,11 +279,11 @@ def _open_in(group: list[int], known: Partial) -> list[tuple[int, int]]:
 def _near_checks(chain: np.ndarray, shut: set[int], n: int, count: int) -> list[tuple[int, int]]:
     """Answers that the chain implies, on near pairs, a small share of all questions: those not asked for yet."""
     step = max(1, int(1.0 / (SIDE * np.log2(len(chain)))))
-    found: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     for at in range(0, len(chain) - NEAR, step):
-        if len(found) >= count:
+        if len(pairs) >= count:
             break
         u, v = int(chain[at]), int(chain[at + 2 + (at // step) % (NEAR - 1)])
         if min(u, v) * n + max(u, v) not in shut:
-            found.append((u, v))
-    return found
+            pairs.append((u, v))
+    return pairs

@@ -13,7 +13,7 @@ from podium.errors import InputError
 
 __all__ = ["Features"]
 
-RIDGE = 1.0  # pull of the weights towards zero: as much as one item's
+RIDGE = 1.0  # penalty of the weights: as much as one item's
 TELLING = 0.5  # of the variance of places: if features leave no more open in the sorted sample, they make the start
 
 
@@ -21,7 +21,7 @@ class Features:
     """A linear guess of every item's place from its features, worth what it proves to be worth.
 
     Places known so far are regressed on the features. The guess for an item that has a place leaves that item out (the
-    diagonal of the hat matrix tells how), so the spread of guess against place is honest: informative features give a
+    diagonal of the hat matrix tells how), so the error of guess against place is honest: informative features give a
     sharp prior, useless ones a flat one. This is the linear part X w of RABF with places in the role of scores; RABF
     on the answers themselves was measured in its stead and orders no better (docs/active-theory.md).
     """
@@ -38,8 +38,8 @@ class Features:
             raise InputError(
                 f"features: row {row + 1}, column {column + 1} is {table[row, column]}; numbers are needed"
             )
-        spread = table.std(axis=0)
-        table = (table - table.mean(axis=0))[:, spread > 0] / spread[spread > 0]
+        std = table.std(axis=0)
+        table = (table - table.mean(axis=0))[:, std > 0] / std[std > 0]
         self._design = np.column_stack([np.ones(n), table])
         self._everyone = self._hat(np.arange(n))
 
@@ -50,16 +50,16 @@ class Features:
         guess, error = self._guess(sample, place, self._hat(sample))
         if error > TELLING * n**2 / 12.0:
             return None
-        found = Posterior(n)
-        found.position[np.argsort(guess, kind="stable")] = np.arange(n)
-        found.spread[:] = np.sqrt(error)
-        return found
+        posterior = Posterior(n)
+        posterior.position[np.argsort(guess, kind="stable")] = np.arange(n)
+        posterior.std[:] = np.sqrt(error)
+        return posterior
 
     def prior(self, posterior: Posterior) -> tuple[np.ndarray, float]:
         """Expected places without the item's own answers, and the precision of that."""
         n = posterior.n
         guess, error = self._guess(np.arange(n), posterior.position, self._everyone)
-        return guess, _worth(error + float(np.mean(posterior.spread**2)), n)  # places are themselves unsure
+        return guess, _worth(error + float(np.mean(posterior.std**2)), n)  # places are themselves unsure
 
     def score_prior(self, scores: Scores) -> tuple[np.ndarray, float]:
         """Expected scores without the item's own votes, and the precision of that; 0 where features tell nothing."""
@@ -71,11 +71,11 @@ class Features:
         return guess, min(1.0 / left, 10.0)
 
     def _hat(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """What turns places of `rows` into weights, and how far each place pulls its own guess."""
+        """What turns places of `rows` into weights, and how much each place weighs in its own guess."""
         design = self._design[rows]
-        pull = RIDGE * np.eye(design.shape[1])
-        pull[0, 0] = 0.0
-        solve = np.linalg.solve(design.T @ design + pull, design.T)
+        ridge = RIDGE * np.eye(design.shape[1])
+        ridge[0, 0] = 0.0
+        solve = np.linalg.solve(design.T @ design + ridge, design.T)
         return solve, np.minimum(np.einsum("ij,ji->i", design, solve), 0.9)
 
     def _guess(

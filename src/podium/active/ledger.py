@@ -32,8 +32,8 @@ class Ledger:
     def add(self, left: object, right: object, value: object, judge: object, kind: object) -> None:
         """Append rows."""
         types = (np.int64, np.int64, np.float64, np.int64, np.int64)
-        given = (left, right, value, judge, kind)
-        chunk = tuple(np.asarray(column, dtype=each) for column, each in zip(given, types, strict=True))
+        columns = (left, right, value, judge, kind)
+        chunk = tuple(np.asarray(column, dtype=each) for column, each in zip(columns, types, strict=True))
         if len(chunk[0]):
             self._chunks.append(chunk)
             self._starts.append(self.size)

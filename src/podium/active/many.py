@@ -36,9 +36,9 @@ def chosen_among_many(
     )
     waiting = np.bincount(out.ravel(), minlength=n)
     sure = np.maximum(tally.degree / 3.0, 1.0)
-    eager = posterior.spread * np.sqrt(sure / (sure + waiting))
+    eager = posterior.std * np.sqrt(sure / (sure + waiting))
     if top is not None:
-        interest = BEYOND + head_chance(posterior.position, posterior.spread, top)
+        interest = BEYOND + head_chance(posterior.position, posterior.std, top)
         eager = eager * interest
         count = min(count, int(np.ceil(most * interest.sum())))
     return _partners(posterior.order, shut, target, eager, count, most, rng)
@@ -70,16 +70,16 @@ def _partners(
     want = np.minimum(np.floor(share + rng.random(n)), most).astype(np.int64)[visit]
     pairs = np.empty((int(want.sum()), 2), dtype=np.int64)
     seen, head, link = np.full(n, -1), np.full(n, -1), np.empty(2 * len(pairs) + 1, dtype=np.int64)
-    found = kernel.choose_partners(
+    chosen = kernel.choose_partners(
         shut.start, shut.partner, order, visit, want, target[visit], n, seen, head, link, pairs
     )
-    pairs = pairs[:found]
-    if found > count:
-        pairs = pairs[np.sort(rng.permutation(found)[:count])]
+    pairs = pairs[:chosen]
+    if chosen > count:
+        pairs = pairs[np.sort(rng.permutation(chosen)[:count])]
     return pairs
 
 
-def head_chance(rank: np.ndarray, spread: np.ndarray, top: int) -> np.ndarray:
+def head_chance(rank: np.ndarray, std: np.ndarray, top: int) -> np.ndarray:
     """About the chance of each item to be among the first `top`; ranks from 0."""
-    chance: np.ndarray = 1.0 / (1.0 + np.exp(np.clip(2.0 * (rank - top) / (spread + 1.0), -50, 50)))
+    chance: np.ndarray = 1.0 / (1.0 + np.exp(np.clip(2.0 * (rank - top) / (std + 1.0), -50, 50)))
     return chance

@@ -37,7 +37,7 @@ class Models:
     sure of themselves they were there: their logits would have to be divided by it."""
 
     scores: Scores
-    places: Posterior
+    posterior: Posterior
     table: SparseWins
     share: float
     weight: np.ndarray | None
@@ -139,7 +139,7 @@ def rank_posterior(
         posterior.floor, posterior.scale = noise
     start = table.window_search(table.insertion_search(order)) if len(tally) else order
     posterior.position[start] = np.arange(n)
-    posterior.spread[:] = np.clip(n / np.sqrt(12) / (1.0 + 0.5 * tally.degree), 0.5, None)
+    posterior.std[:] = np.clip(n / np.sqrt(12) / (1.0 + 0.5 * tally.degree), 0.5, None)
     if len(tally):
         posterior.sweep(table, SWEEPS)
     return posterior, table

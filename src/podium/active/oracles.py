@@ -44,11 +44,11 @@ class FunctionOracle:
         return np.array([self._one(self.items[u], self.items[v]) for u, v in pairs.tolist()], dtype=np.float64)
 
     def _one(self, left: Any, right: Any) -> float:
-        said = self.function(left, right)
+        answer = self.function(left, right)
         try:
-            return ANSWERS[said]
+            return ANSWERS[answer]
         except (KeyError, TypeError):
-            raise InputError(f"the answer to {left!r} against {right!r} was {said!r}; {MEANING}") from None
+            raise InputError(f"the answer to {left!r} against {right!r} was {answer!r}; {MEANING}") from None
 
 
 def asker(oracle: Any, items: Sequence[Any]) -> Callable[[np.ndarray], np.ndarray]:
@@ -62,19 +62,19 @@ def asker(oracle: Any, items: Sequence[Any]) -> Callable[[np.ndarray], np.ndarra
         raise InputError(f"the oracle knows {known} items and there are {len(items)}; give it the same ones")
 
     def answer(pairs: np.ndarray) -> np.ndarray:
-        said = np.asarray(oracle.answer(pairs))
-        if said.shape != (len(pairs),) or said.dtype.kind not in "biuf":
+        answers = np.asarray(oracle.answer(pairs))
+        if answers.shape != (len(pairs),) or answers.dtype.kind not in "biuf":
             raise InputError(
-                f"the oracle gave an array of {said.dtype} of shape {said.shape} for {len(pairs)} pairs; it gives one "
-                "number a pair"
+                f"the oracle gave an array of {answers.dtype} of shape {answers.shape} for {len(pairs)} pairs; it "
+                "gives one number a pair"
             )
-        values: np.ndarray = said.astype(np.float64)
+        values: np.ndarray = answers.astype(np.float64)
         bad = np.flatnonzero(~(np.isnan(values) | (values == 0.0) | (values == 1.0) | (values == 0.5)))
         if len(bad):
             left, right = (items[u] for u in pairs[bad[0]])
             raise InputError(
-                f"the oracle said {said[bad[0]]} of {left!r} against {right!r}; it is 1 (left first), 0 (right first), "
-                "0.5 (tie) or nan (skip)"
+                f"the oracle said {answers[bad[0]]} of {left!r} against {right!r}; it is 1 (left first), 0 (right "
+                "first), 0.5 (tie) or nan (skip)"
             )
         return values
 
@@ -158,9 +158,9 @@ class Simulated:
         left, right = np.asarray(pairs[:, 0], dtype=np.int64), np.asarray(pairs[:, 1], dtype=np.int64)
         who = np.broadcast_to(judge, len(left))
         draws = self._luck(left, right, who) if self.persistent else self._rng.random(len(left))
-        said = self._decide(left, right, draws, who, self.answered + np.arange(len(left)))
+        answers = self._decide(left, right, draws, who, self.answered + np.arange(len(left)))
         self.answered += len(left)
-        return said.astype(np.float64)
+        return answers.astype(np.float64)
 
     def _decide(
         self, left: np.ndarray, right: np.ndarray, draws: np.ndarray, judge: Any = 0, number: Any = None

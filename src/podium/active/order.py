@@ -1,4 +1,4 @@
-"""Orders that disagree least with given votes: cost, exact search, local search, lower bounds, `kemeny`.
+"""Orders that disagree least with the votes: cost, exact search, local search, lower bounds, `kemeny`.
 
 `wins[u, v]` is the weight of votes for u before v. An order pays wins[v, u] for every u it puts before v (equation
 2.1 of Ailon's paper; Kemeny's rule when the votes are whole ballots). The least cost is NP-hard to find; up to 20
@@ -120,10 +120,10 @@ def _wins_and_labels(
 def _checked(wins: np.ndarray) -> np.ndarray:
     """Square, finite, non-negative; the diagonal is ignored."""
     try:
-        given = np.asarray(wins)
-        if given.dtype.kind in "cmMV":  # NumPy would drop the imaginary part, or count days
+        table = np.asarray(wins)
+        if table.dtype.kind in "cmMV":  # NumPy would drop the imaginary part, or count days
             raise TypeError
-        wins = np.array(given, dtype=np.float64, order="C")
+        wins = np.array(table, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         raise InputError("votes hold something that is no number; entry [u, v] is the weight of votes for u") from None
     if wins.ndim != 2 or wins.shape[0] != wins.shape[1]:
@@ -222,13 +222,13 @@ def _solve_windows(order: np.ndarray, width: int, offset: int, cut: Any) -> None
         return
     rows = order[offset : offset + count * width].reshape(count, width)
     windows = cut(rows)
-    found = _exact_windows(windows)
+    orders = _exact_windows(windows)
     picked = np.arange(count)[:, None, None]
     upper = np.triu(np.ones((width, width), dtype=bool), 1)
-    reordered = windows[picked, found[:, :, None], found[:, None, :]]
+    reordered = windows[picked, orders[:, :, None], orders[:, None, :]]
     gain = (np.swapaxes(windows, 1, 2) * upper).sum((1, 2)) - (np.swapaxes(reordered, 1, 2) * upper).sum((1, 2))
-    found[gain <= 1e-9] = np.arange(width)
-    order[offset : offset + count * width] = np.take_along_axis(rows, found, axis=1).ravel()
+    orders[gain <= 1e-9] = np.arange(width)
+    order[offset : offset + count * width] = np.take_along_axis(rows, orders, axis=1).ravel()
 
 
 def iterated_search(
@@ -252,9 +252,9 @@ def iterated_search(
         first = int(rng.integers(0, n - min(width, n) + 1))
         trial[first : first + width] = rng.permutation(trial[first : first + width])
         trial = window_search(wins, insertion_search(wins, trial))
-        found = mfast_cost(wins, trial)
-        if found < least:
-            best, least = trial, found
+        cost = mfast_cost(wins, trial)
+        if cost < least:
+            best, least = trial, cost
     return best
 
 
@@ -332,7 +332,7 @@ class SparseWins:
     Row k says that items left[k] and right[k] were compared and edge[k] = wins[left, right] - wins[right, left].
     """
 
-    __slots__ = ("edge", "left", "n", "partner", "pull", "right", "start")
+    __slots__ = ("edge", "lead", "left", "n", "partner", "right", "start")
 
     def __init__(self, n: int, left: np.ndarray, right: np.ndarray, edge: np.ndarray) -> None:
         self.n = n
@@ -341,8 +341,8 @@ class SparseWins:
         self.edge = np.ascontiguousarray(edge, dtype=np.float64)
         self.start = np.zeros(n + 2, dtype=np.int64)
         self.partner = np.empty(2 * len(self.left), dtype=np.int32)
-        self.pull = np.empty(2 * len(self.left))
-        kernel.neighbours(self.left, self.right, self.edge, self.start, self.partner, self.pull)
+        self.lead = np.empty(2 * len(self.left))
+        kernel.neighbours(self.left, self.right, self.edge, self.start, self.partner, self.lead)
 
     def cost(self, order: np.ndarray) -> float:
         """Weight of net votes that `order` contradicts."""
@@ -355,12 +355,12 @@ class SparseWins:
         order = np.array(order, dtype=np.int64)
         place = np.argsort(order)
         longest = int(np.diff(self.start).max(initial=0))
-        partner, pull = np.empty_like(self.partner), np.empty_like(self.pull)
-        kernel.rows_by_place(self.start, self.partner, self.pull, order, self.start.copy(), partner, pull)
+        partner, lead = np.empty_like(self.partner), np.empty_like(self.lead)
+        kernel.rows_by_place(self.start, self.partner, self.lead, order, self.start.copy(), partner, lead)
         room = np.ones(self.n, dtype=np.int8), np.empty(longest, dtype=np.int64), np.empty(longest)
         for _ in range(max_passes):
             visit = order.copy()
-            if kernel.sparse_insertion_pass(self.start, partner, pull, order, visit, place, *room) <= 0:
+            if kernel.sparse_insertion_pass(self.start, partner, lead, order, visit, place, *room) <= 0:
                 break
         return order
 

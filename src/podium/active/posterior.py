@@ -6,8 +6,8 @@ The model is local: the chance that an answer puts u before v, when v stands d p
 
 a share of plain mistakes (`floor`, at any distance) and a zone of close calls (`scale` places wide). One sweep takes
 the items one by one, computes the posterior of each over a grid of all scales, the others standing where they stand
-with their own spread, and moves it to the mean. Both constants are fitted to fresh answers only: each is predicted
-before it is used, so neither can flatter itself.
+with their own standard deviation, and moves it to the mean. Both constants are fitted to fresh answers only: each is
+predicted before it is used, so neither can flatter itself.
 """
 
 from __future__ import annotations
@@ -15,17 +15,16 @@ from __future__ import annotations
 import numpy as np
 
 from podium.active.order import SparseWins
-from podium.active.votes import Votes
 from podium.kernels.active import bisect as kernel
 
-__all__ = ["Posterior", "rater_weights", "vote_table"]
+__all__ = ["Posterior"]
 
 REACH = 12.0  # the table of log-likelihoods covers logits -REACH … REACH
 CELLS = 1024
-BLUR = 0.55  # sqrt(3)/pi: the logistic scale of a normal spread of one
-TEMPER = 1.3  # weight of an answer, tuned: a spread that shrinks faster asks closer to home sooner
+BLUR = 0.55  # sqrt(3)/pi: the logistic scale of a normal deviation of one
+TEMPER = 1.3  # weight of an answer, tuned: a deviation that shrinks faster asks closer to home sooner
 SIDE = 16  # grid cells to each side of an item
-RATIO = 1.3  # of one cell to the next: 16 cells reach 54 spreads
+RATIO = 1.3  # of one cell to the next: 16 cells reach 54 standard deviations
 UNIT = 0.5  # finest cell, in places
 FLOORS = np.array([0.003, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4])
 SCALES = np.array([0.0003, 0.001, 0.003, 0.006, 0.01, 0.015, 0.03, 0.06, 0.1, 0.2])  # as shares of n
@@ -37,31 +36,28 @@ SAMPLE = 6000  # of them at most so many
 
 
 class Posterior:
-    """Places and spreads of n items, and the noise of the answers.
+    """Expected place of n items, how sure that is, and the noise of the answers.
 
     Attributes
     ----------
-    position, spread : (n,) arrays
+    position, std : (n,) arrays
         Mean and standard deviation of each item's place, 0 the best.
     floor, scale : float
         Share of plain mistakes, and the width in places of the zone of close calls.
     prior, precision : (n,) array, float
         Places expected beforehand (from features), and how much that is worth; precision 0 for nothing.
-    probed : (float, float)
-        Right and wrong answers to pairs that are no close calls: they tell `floor` from `scale`.
     fresh : int
         Answers, each predicted before it was used, that `floor` and `scale` rest on.
     """
 
-    def __init__(self, n: int, blocks: list[np.ndarray] | None = None) -> None:
+    def __init__(self, n: int) -> None:
         self.n = n
         self.position = np.full(n, (n - 1) / 2)
-        self.spread = np.full(n, max(n / np.sqrt(12), 0.5))
+        self.std = np.full(n, max(n / np.sqrt(12), 0.5))
         self.floor = 0.1
         self.scale = max(0.02 * n, 0.05)
         self.prior = np.zeros(n)
         self.precision = 0.0
-        self.probed = 0.0, 0.0
         self.fresh = 0
         self._fresh: list[tuple[np.ndarray, np.ndarray]] = []
         self._rng = np.random.default_rng(0)  # only the order in which items are visited
@@ -69,17 +65,11 @@ class Posterior:
         self._steps = np.concatenate([-away[::-1], [0.0], away])
         units = int(away[-1]) + 1
         self._finder = np.searchsorted(self._steps, np.arange(-units, units + 2)).astype(np.int32)
-        if blocks is not None:
-            first = 0
-            for block in blocks:
-                self.position[block] = first + (len(block) - 1) / 2
-                self.spread[block] = max(1.5 * len(block) / np.sqrt(12), 0.5)
-                first += len(block)
 
     def copy(self) -> Posterior:
         """A posterior that can be swept without changing this one."""
         twin = Posterior(self.n)
-        twin.position, twin.spread = self.position.copy(), self.spread.copy()
+        twin.position, twin.std = self.position.copy(), self.std.copy()
         twin.floor, twin.scale, twin.fresh = self.floor, self.scale, self.fresh
         twin.prior, twin.precision = self.prior, self.precision
         return twin
@@ -97,13 +87,13 @@ class Posterior:
         target = none
         for number in range(sweeps):
             visit = self._visits()
-            wanted = none if quantiles is None or number + 1 < sweeps else quantiles[visit]
-            found = np.empty(wanted.shape)
-            self._visit(table, curves, visit, wanted, found)
+            masses = none if quantiles is None or number + 1 < sweeps else quantiles[visit]
+            places = np.empty(masses.shape)
+            self._visit(table, curves, visit, masses, places)
             self.position[self.order] = np.arange(self.n)  # places are ranks again
-            if wanted.shape[1]:
-                target = np.empty(found.shape)
-                target[visit] = found
+            if masses.shape[1]:
+                target = np.empty(places.shape)
+                target[visit] = places
         return target
 
     def _visit(
@@ -121,13 +111,13 @@ class Posterior:
         order = self.order
         place = np.empty(self.n, dtype=np.int32)
         place[order] = np.arange(self.n, dtype=np.int32)
-        position, spread = self.position[order], self.spread[order]
+        position, std = self.position[order], self.std[order]
         kernel.posterior_sweep(
-            table.start, place[table.partner], table.pull, order, place[visit], position, spread, self.scale, BLUR,
+            table.start, place[table.partner], table.lead, order, place[visit], position, std, self.scale, BLUR,
             TEMPER, *curves, FAR * self.n, REACH, self._steps, self._finder, UNIT, self.prior[order], self.precision,
             quantiles, target, np.empty(self.n), np.empty((3, len(self._steps) + 1)),
         )  # fmt: skip
-        self.position[order], self.spread[order] = position, spread
+        self.position[order], self.std[order] = position, std
 
     def _visits(self) -> np.ndarray:
         """All items in random order; beyond some thousands, stretches of places in random order, for the cache."""
@@ -141,19 +131,19 @@ class Posterior:
     def far_floor(self, table: SparseWins) -> float:
         """Share of mistakes among answers on pairs that stand more than a third of all places apart.
 
-        Where far pairs are wrong more often than near ones, as in a cycle, they must not pull items across the order.
+        Where far pairs are wrong more often than near ones, as in a cycle, they must not lead items across the order.
         """
-        told: int
+        answers: int
         wrong: int
-        told, wrong = kernel.far_mistakes(
-            table.left, table.right, table.edge, self.position, self.spread, FAR * self.n, self.n / 6
+        answers, wrong = kernel.far_mistakes(
+            table.left, table.right, table.edge, self.position, self.std, FAR * self.n, self.n / 6
         )
-        return max(self.floor, min((wrong + 10 * self.floor) / (told + 10), FAR_FLOOR))
+        return max(self.floor, min((wrong + 10 * self.floor) / (answers + 10), FAR_FLOOR))
 
     def predict(self, pairs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Places by which the left item of each pair stands above the right one, and the variance of that."""
         left, right = pairs[:, 0], pairs[:, 1]
-        return self.position[right] - self.position[left], self.spread[left] ** 2 + self.spread[right] ** 2
+        return self.position[right] - self.position[left], self.std[left] ** 2 + self.std[right] ** 2
 
     def chances(self, pairs: np.ndarray, table: SparseWins) -> np.ndarray:
         """How likely an answer puts the left item of each pair first."""
@@ -165,10 +155,10 @@ class Posterior:
 
     def learn_noise(self, gap: np.ndarray, variance: np.ndarray, answers: np.ndarray) -> None:
         """Refit `floor` and `scale` with fresh answers to pairs that were predicted (`gap`, `variance`) before."""
-        told = ~np.isnan(answers) & (answers != 0.5)
-        agrees = np.where(answers[told] > 0.5, gap[told], -gap[told])
+        decided = ~np.isnan(answers) & (answers != 0.5)
+        agrees = np.where(answers[decided] > 0.5, gap[decided], -gap[decided])
         self.fresh += len(agrees)
-        self._fresh = [*self._fresh[1 - MEMORY :], (agrees, variance[told])]
+        self._fresh = [*self._fresh[1 - MEMORY :], (agrees, variance[decided])]
         agrees, variance = (np.concatenate(column) for column in zip(*self._fresh, strict=True))
         if len(agrees) < 20:
             return
@@ -176,14 +166,12 @@ class Posterior:
             some = self._rng.permutation(len(agrees))[:SAMPLE]
             agrees, variance = agrees[some], variance[some]
         best = -np.inf
-        told_right, told_wrong = self.probed
-        far = told_right * np.log(1.0 - FLOORS) + told_wrong * np.log(FLOORS)
         at = np.arange(0, len(agrees), 64)  # one logarithm for so many chances: none is under 0.003
         for scale in SCALES * self.n:
             logit = np.clip(agrees / np.sqrt(scale**2 + BLUR**2 * variance), -30, 30)
             right = 1 / (1 + np.exp(-logit))
             chance = FLOORS[:, None] + (1 - 2 * FLOORS[:, None]) * right
-            loglik = np.log(np.multiply.reduceat(chance, at, axis=1)).sum(axis=1) + far
+            loglik = np.log(np.multiply.reduceat(chance, at, axis=1)).sum(axis=1)
             if loglik.max() > best:
                 best = loglik.max()
                 self.floor, self.scale = float(FLOORS[loglik.argmax()]), float(scale)
@@ -194,29 +182,3 @@ def _loglik(floor: float) -> np.ndarray:
     logits = np.linspace(-REACH, REACH, CELLS + 1)
     loglik: np.ndarray = np.log(floor + (1 - 2 * floor) / (1 + np.exp(-logits)))
     return loglik
-
-
-def vote_table(n: int, votes: Votes, weight: np.ndarray | None = None) -> SparseWins:
-    """Votes laid out by item, for sweeps and local searches; raters who came after the weights count 1, the average."""
-    edge = 2.0 * votes.value - 1.0
-    if weight is not None:
-        late = int(votes.rater.max(initial=0)) + 1 - len(weight)
-        edge = edge * np.concatenate([weight, np.ones(max(late, 0))])[votes.rater]
-    return SparseWins(n, votes.left, votes.right, edge)
-
-
-def rater_weights(votes: Votes, posterior: Posterior) -> np.ndarray | None:
-    """How far each rater is to be believed, 1 on average: the log-odds of agreeing with the order, over the mean's.
-
-    Shrunk by twenty answers of an average rater; between 0.1 and 2. None with a single rater.
-    """
-    raters = int(votes.rater.max(initial=0)) + 1
-    if raters < 2:
-        return None
-    gap = posterior.position[votes.right] - posterior.position[votes.left]
-    wrong = np.where(votes.value == 0.5, 0.5, (gap > 0) != (votes.value > 0.5)).astype(np.float64)
-    mean = float(np.clip(wrong.mean(), 0.005, 0.45))
-    rate = (np.bincount(votes.rater, wrong, raters) + 20 * mean) / (np.bincount(votes.rater, minlength=raters) + 20)
-    odds = np.log((1 - rate) / np.maximum(rate, 1e-3)) / np.log((1 - mean) / mean)
-    weights: np.ndarray = np.clip(odds, 0.1, 2.0)
-    return weights

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from podium.active import results, validation
-from podium.active.interview import Interview
 from podium.active.journal import check_header, header, problem_of
 from podium.active.ledger import Ledger
 from podium.active.oracles import Oracle, asker
 from podium.active.order import exact_order
 from podium.active.paper.decompose import sample_and_rank
 from podium.active.paper.improve import PaperOptions
+from podium.active.paper.interview import Interview
 from podium.active.planner import Planner
 from podium.active.presets import FEW, check_preset, questions_of
 from podium.active.summary import ENOUGH, Summary
@@ -188,12 +188,12 @@ class ActiveRanker:
         out = np.array([row[:2] for row in self._out.values()], dtype=np.int64).reshape(-1, 2)
         if count > 0 and not self._spent():
             self.planner.plans = self.answered  # plans are numbered by the answers: a restart asks the same
-            found = self.planner.plan(count, out=out, judge=judge)
-            if len(found):
-                rows = zip(found.left.tolist(), found.right.tolist(), found.kind.tolist(), strict=True)
+            questions = self.planner.plan(count, out=out, judge=judge)
+            if len(questions):
+                rows = zip(questions.left.tolist(), questions.right.tolist(), questions.kind.tolist(), strict=True)
                 self._out.update({frozenset(row[:2]): row for row in rows})
                 self.rounds += 1
-                return found.pairs
+                return questions.pairs
         return out if max_pairs is None else out[:max_pairs]
 
     def next_pair(self, judge: Hashable | None = None, out: Iterable[Pair] = ()) -> tuple[Pair, str] | None:
@@ -203,12 +203,12 @@ class ActiveRanker:
             return None
         held = validation.pair_codes(validation.listed("out", out, "pairs"), self._codes, self.items)
         self.planner.plans = self.answered
-        found = self.planner.plan(
+        questions = self.planner.plan(
             1, out=held, judge=None if judge is None else self._judges.get(judge, len(self._judges))
         )
-        if not len(found):
+        if not len(questions):
             return None
-        return (self.items[found.left[0]], self.items[found.right[0]]), found.kinds[0]
+        return (self.items[questions.left[0]], self.items[questions.right[0]]), questions.kinds[0]
 
     def _round(self) -> int:
         """Pairs to ask at once unless the caller says how many."""
@@ -374,9 +374,9 @@ class ActiveRanker:
             raise InputError(
                 f"{len(votes)} check votes; scores with intervals need {ENOUGH}: ask more, or raise random_share"
             )
-        found = BradleyTerry(l2=0.1).fit(votes).ranking_
-        found.note = "Scores of check votes only; intervals are approximate."
-        return found
+        ranking = BradleyTerry(l2=0.1).fit(votes).ranking_
+        ranking.note = "Scores of check votes only; intervals are approximate."
+        return ranking
 
     # Log
 

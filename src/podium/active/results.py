@@ -57,13 +57,13 @@ def rank_table(
 def comparisons(items: Sequence[Any], columns: tuple[np.ndarray, ...], judges: list[Any]) -> Comparisons:
     """Votes (left, right, value, judge number) as every other ranker takes them; skips are left out."""
     left, right, value, judge = columns
-    said = ~np.isnan(value)
+    answered = ~np.isnan(value)
     named = len(judges) > 1 or (bool(judges) and judges[0] is not None)
     return Comparisons(
         items,
-        left[said].astype(np.int32),
-        right[said].astype(np.int32),
-        outcome=np.sign(2 * value[said] - 1).astype(np.int8),
-        judge=judge[said].astype(np.int32) if named else None,
+        left[answered].astype(np.int32),
+        right[answered].astype(np.int32),
+        outcome=np.sign(2 * value[answered] - 1).astype(np.int8),
+        judge=judge[answered].astype(np.int32) if named else None,
         judges=tuple(judges) if named else (),
     )

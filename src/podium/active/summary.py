@@ -1,4 +1,4 @@
-"""Honest words about an order that was made by asking: agreement, cost, spread, and when to stop.
+"""Honest words about an order that was made by asking: agreement, cost, likely errors, and when to stop.
 
 Answers to pairs that were chosen because they were hard say little about the rest. Check pairs are drawn uniformly,
 and each is predicted by fits that have not seen it.
@@ -43,7 +43,7 @@ class Summary:
         answers.
     cost : float
         Estimated number of all n(n-1)/2 answers that contradict the order, with a 90 % interval.
-    spread : float
+    within_ranks : float
         Nine in ten items stand within so many ranks of their true one.
     width : float
         Ranks that a typical band covers beside the item's own.
@@ -72,7 +72,7 @@ class Summary:
     close_calls: float | None
     cost: float
     cost_interval: tuple[float, float] | None
-    spread: float
+    within_ranks: float
     width: float
     stable: bool
     turning: bool
@@ -88,7 +88,7 @@ class Summary:
             low, high = self.agreement_interval
             lines.append(f"agreement on check pairs {self.agreement:.0%} ({low:.0%} to {high:.0%}, {self.check_votes})")
         mistakes = "mistakes: too few answers to tell" if self.noise is None else f"mistakes about {self.noise:.1%}"
-        lines.append(f"{mistakes}; nine in ten items within {self.spread:.0f} ranks")
+        lines.append(f"{mistakes}; nine in ten items within {self.within_ranks:.0f} ranks")
         if self.turning:
             lines.append("far pairs contradict the order, as on a circle: where it begins is arbitrary")
         lines.append(self._signal())
@@ -115,7 +115,7 @@ def summarise(planner: Planner) -> Summary:
     stable = len(tally) >= TELLING and not turning and straight and narrow
     share = _check_share(planner)
     known = len(tally) >= TELLING and not planner.settled
-    floor = planner.models.places.floor if known else 0.0
+    floor = planner.models.posterior.floor if known else 0.0
     contradicted = _contradicted(planner)
     wrong = 1.0 - share[0] if share else floor
     rest = n * (n - 1) // 2 - len(tally.keys)
@@ -130,10 +130,10 @@ def summarise(planner: Planner) -> Summary:
         agreement=share[0] if share else None,
         agreement_interval=share[1:] if share else None,
         noise=floor if known else (0.0 if planner.settled and len(tally) >= TELLING else None),
-        close_calls=planner.models.places.scale if known else None,
+        close_calls=planner.models.posterior.scale if known else None,
         cost=contradicted + rest * wrong,
         cost_interval=(contradicted + rest * (1 - share[2]), contradicted + rest * (1 - share[1])) if share else None,
-        spread=float(np.quantile(off, 0.9)),
+        within_ranks=float(np.quantile(off, 0.9)),
         width=width,
         stable=stable,
         turning=turning,
@@ -174,7 +174,7 @@ def _check_share(planner: Planner) -> tuple[float, float, float] | None:
 
 
 def _until_stable(planner: Planner, off: np.ndarray, weight: np.ndarray, floor: float) -> int:
-    """A question carries 1 - H(floor) bits and about half of them count; a bit halves the spread of one item."""
+    """A question carries 1 - H(floor) bits and about half of them count; a bit halves the uncertainty of one item."""
     n = planner.n
     floor = min(max(floor, 0.003), 0.45)
     bits = 1.0 + floor * np.log2(floor) + (1 - floor) * np.log2(1 - floor)

@@ -113,13 +113,13 @@ class Tally:
         pair, judge = np.divmod(rest, judges)
         doubled, kind = np.divmod(low_part, ROOM)
         low, high = np.divmod(pair, n)
-        said = doubled < 3
-        if said.all():
+        answered = doubled < 3
+        if answered.all():
             none = np.zeros(0, dtype=np.int64)
             return cls(n, judges, low, high, doubled * 0.5, judge, kind, none, none, none)
-        skips = ~said
-        kept = (low[said], high[said], doubled[said] * 0.5, judge[said], kind[said])
-        return cls(n, judges, *kept, low[skips], high[skips], judge[skips])
+        skips = ~answered
+        votes = (low[answered], high[answered], doubled[answered] * 0.5, judge[answered], kind[answered])
+        return cls(n, judges, *votes, low[skips], high[skips], judge[skips])
 
     def __len__(self) -> int:
         return len(self.low)

@@ -40,10 +40,10 @@ def item_labels(items: Any) -> tuple[Any, ...]:
         raise InputError(f"items is the text {items!r}; give a list of labels")
     if isinstance(items, set | frozenset):
         raise InputError("items is a set, which has no order to number them by; give a list of labels")
-    given = tuple(listed("items", items.tolist() if isinstance(items, np.ndarray) else items, "a list of labels"))
-    if len(given) < 2:
-        raise InputError(f"{len(given)} items; an order needs at least two")
-    labels = tuple(item.item() if isinstance(item, np.generic) else item for item in given)
+    entries = tuple(listed("items", items.tolist() if isinstance(items, np.ndarray) else items, "a list of labels"))
+    if len(entries) < 2:
+        raise InputError(f"{len(entries)} items; an order needs at least two")
+    labels = tuple(item.item() if isinstance(item, np.generic) else item for item in entries)
     seen: dict[Any, int] = {}
     for number, label in enumerate(labels, start=1):
         if not _hashable(label):
@@ -167,12 +167,12 @@ def _bad_pair(pairs: list[Any], codes: Mapping[Any, int], items: Sequence[Any]) 
 
 def answer_values(answers: Any, count: int) -> np.ndarray:
     """Answers as floats: 1, 0, 0.5, nan for None."""
-    said = per_pair("answers", answers, count)
+    listed_answers = per_pair("answers", answers, count)
     try:
-        return np.array([ANSWERS[answer] for answer in said], dtype=np.float64)
+        return np.array([ANSWERS[answer] for answer in listed_answers], dtype=np.float64)
     except (KeyError, TypeError):
-        bad = next(k for k, answer in enumerate(said) if not _hashable(answer) or answer not in ANSWERS)
-        raise InputError(f"answer {bad + 1} is {said[bad]!r}; {MEANING}") from None
+        bad = next(k for k, answer in enumerate(listed_answers) if not _hashable(answer) or answer not in ANSWERS)
+        raise InputError(f"answer {bad + 1} is {listed_answers[bad]!r}; {MEANING}") from None
 
 
 def judge_names(judges: Any, count: int) -> list[Any]:
@@ -185,19 +185,19 @@ def judge_names(judges: Any, count: int) -> list[Any]:
     return names
 
 
-def per_pair(what: str, given: Any, count: int) -> list[Any]:
-    """`given` as a list, one for each pair."""
-    values = listed(what, given, "one for each pair")
+def per_pair(what: str, entries: Any, count: int) -> list[Any]:
+    """`entries` as a list, one for each pair."""
+    values = listed(what, entries, "one for each pair")
     if len(values) != count:
         raise InputError(f"{len(values)} {what} for {count} pairs; give one for each pair")
     return values
 
 
-def listed(what: str, given: Any, wanted: str) -> list[Any]:
-    """`given` as a list."""
-    if not isinstance(given, Iterable):
-        raise InputError(f"{what} is {given!r}; give {wanted}")
-    return list(given)
+def listed(what: str, entries: Any, form: str) -> list[Any]:
+    """`entries` as a list."""
+    if not isinstance(entries, Iterable):
+        raise InputError(f"{what} is {entries!r}; give {form}")
+    return list(entries)
 
 
 def _hashable(value: Any) -> bool:
@@ -211,9 +211,9 @@ def _hashable(value: Any) -> bool:
 # Numbers of a planner
 
 
-def codes_of(name: str, given: Any, n: int | None, size: int | None = None) -> np.ndarray:
+def codes_of(name: str, numbers: Any, n: int | None, size: int | None = None) -> np.ndarray:
     """Whole numbers from 0 (to n - 1), one a row; a single one stands for all `size` rows."""
-    table = np.asarray(given)
+    table = np.asarray(numbers)
     if table.ndim == 0 and size is not None:
         table = np.full(size, table)
     if table.ndim != 1 or (table.dtype.kind not in "iu" and table.size):
@@ -228,12 +228,12 @@ def codes_of(name: str, given: Any, n: int | None, size: int | None = None) -> n
     return codes
 
 
-def values_of(given: Any, size: int) -> np.ndarray:
+def values_of(answers: Any, size: int) -> np.ndarray:
     """Answers as floats, one a row: 1, 0.5, 0 or nan."""
     try:
-        values: np.ndarray = np.asarray(given, dtype=np.float64)
+        values: np.ndarray = np.asarray(answers, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputError(f"value is {given!r}; answers are 1, 0.5, 0, or nan for a skip") from None
+        raise InputError(f"value is {answers!r}; answers are 1, 0.5, 0, or nan for a skip") from None
     if values.ndim == 0:
         values = np.full(size, values)
     if values.shape != (size,):
@@ -244,12 +244,12 @@ def values_of(given: Any, size: int) -> np.ndarray:
     return values
 
 
-def kinds_of(given: Any, size: int) -> np.ndarray:
+def kinds_of(names_or_numbers: Any, size: int) -> np.ndarray:
     """Kinds of questions as numbers, one a row; None says that all were chosen."""
     names = ("chosen", "check", "repeat")
-    if given is None:
+    if names_or_numbers is None:
         return np.zeros(size, dtype=np.int64)
-    table = np.asarray(given)
+    table = np.asarray(names_or_numbers)
     if table.ndim == 0:
         table = np.full(size, table)
     if table.dtype.kind in "UO":

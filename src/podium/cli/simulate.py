@@ -117,7 +117,9 @@ def _average(
         off = float(np.quantile(np.abs(np.argsort(order) - judge.place), 0.9))
         ratio = max(judge.cost(np.array(ranker.order("answers"))), 1) / max(judge.cost(judge.order), 1)
         excess = judge.excess(order)
-        results.append([found.questions / n, ranker.rounds, ratio, excess, off, found.spread, float(found.stable)])
+        results.append(
+            [found.questions / n, ranker.rounds, ratio, excess, off, found.within_ranks, float(found.stable)]
+        )
         advance(1)
     return [float(value) for value in np.mean(results, axis=0)]
 

@@ -11,7 +11,7 @@ from podium.active.order import exact_order, insertion_search, iterated_search, 
 from podium.active.paper.erm import order_blocks
 from podium.active.paper.improve import PaperOptions, approx_local_improve
 from podium.active.paper.quicksort import quicksort
-from podium.active.state import Flow, State, together
+from podium.active.paper.state import Flow, State, together
 
 __all__ = ["Goodness", "PaperOptions", "goodness", "sample_and_decompose", "sample_and_rank", "small_size"]
 
@@ -51,8 +51,8 @@ def sample_and_decompose(state: State, items: np.ndarray, options: PaperOptions,
     count = int(np.ceil(options.cost_sample * options.epsilon**-4 * np.log(n)))
     sample = _pairs_within(size, count, state.rng)
     answers = yield np.column_stack([items[sample[:, 0]], items[sample[:, 1]]])
-    told = ~np.isnan(answers)
-    if told.any() and np.mean(1.0 - answers[told]) >= options.chaos * options.epsilon**2:  # C over all pairs
+    answered = ~np.isnan(answers)
+    if answered.any() and np.mean(1.0 - answers[answered]) >= options.chaos * options.epsilon**2:  # C over all pairs
         return [items]
     items = yield from approx_local_improve(state, items, n, options)
     cut = int(state.rng.integers(size // 3, 2 * size // 3 + 1))

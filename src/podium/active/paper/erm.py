@@ -8,7 +8,7 @@ import numpy as np
 
 from podium.active.order import SparseWins, exact_order
 from podium.active.paper.improve import PaperOptions
-from podium.active.state import Flow, State
+from podium.active.paper.state import Flow, State
 from podium.errors import InputError
 from podium.kernels.active import hinge as kernel
 
@@ -42,7 +42,7 @@ def order_blocks(state: State, blocks: list[np.ndarray], options: PaperOptions) 
 def _order_block(state: State, block: np.ndarray, pairs: np.ndarray) -> np.ndarray:
     local = np.full(state.n, -1)
     local[block] = np.arange(len(block))
-    edge = np.nan_to_num(2.0 * state.evidence.answers(pairs) - 1.0)
+    edge = np.nan_to_num(2.0 * state.votes.answers(pairs) - 1.0)
     left, right = local[pairs[:, 0]], local[pairs[:, 1]]
     if len(block) <= EXACT:
         wins = np.zeros((len(block), len(block)))
@@ -51,8 +51,8 @@ def _order_block(state: State, block: np.ndarray, pairs: np.ndarray) -> np.ndarr
         return best
     table = SparseWins(len(block), left, right, edge)
     order = table.window_search(table.insertion_search(np.arange(len(block))))
-    found: np.ndarray = block[table.insertion_search(order)]
-    return found
+    searched: np.ndarray = block[table.insertion_search(order)]
+    return searched
 
 
 def cross_block_hinge(scores: np.ndarray, block: np.ndarray) -> tuple[float, np.ndarray]:

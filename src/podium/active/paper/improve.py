@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.active.state import State
+from podium.active.paper.state import State
 
 __all__ = ["Ensemble", "PaperOptions", "approx_local_improve", "draw_ensemble", "refresh", "test_move"]
 
@@ -54,7 +54,7 @@ class Ensemble:
     partner: np.ndarray
     place: np.ndarray  # of each real item
 
-    def places(self, partner: np.ndarray) -> np.ndarray:
+    def place_of(self, partner: np.ndarray) -> np.ndarray:
         """Places of items; a virtual item is its place."""
         n = len(self.place)
         real = (partner >= 0) & (partner < n)
@@ -143,7 +143,7 @@ def estimated_gains(ensemble: Ensemble, votes: np.ndarray, item: int) -> tuple[f
     best, to = 0.0, at
     for s in range(votes.shape[0]):
         scale = ensemble.least + s
-        offset = ensemble.places(ensemble.partner[item, s]) - at
+        offset = ensemble.place_of(ensemble.partner[item, s]) - at
         for sign in (1, -1):
             away = offset * sign
             room = n - 1 - at if sign > 0 else at
@@ -180,20 +180,20 @@ def approx_local_improve(
     yield _pairs_of(ensemble, items, np.arange(size))
     todo = list(range(size))
     for _ in range(max_moves):
-        found = None
-        while todo and found is None:  # a kept value may be stale by a place: look at each item again before a halt
+        move = None
+        while todo and move is None:  # a kept value may be stale by a place: look at each item again before a halt
             item = todo.pop()
             gain, to = estimated_gains(ensemble, _votes(state, ensemble, items, item), item)
-            found = (item, to) if gain > bar else None
-        if found is None:
+            move = (item, to) if gain > bar else None
+        if move is None:
             break
         before = ensemble.partner.copy()
-        order = refresh(ensemble, order, *found, state.rng)
+        order = refresh(ensemble, order, *move, state.rng)
         changed = np.flatnonzero((before != ensemble.partner).any(axis=(1, 2)))
         new = _pairs_of(ensemble, items, changed)
         if len(new):
             yield new
-        low, high = sorted((int(ensemble.place[found[0]]), found[1]))
+        low, high = sorted((int(ensemble.place[move[0]]), move[1]))
         todo = sorted({*todo, *changed.tolist(), *order[max(0, low - 1) : high + 2].tolist()})
     return items[order]
 
@@ -216,5 +216,5 @@ def _votes(state: State, ensemble: Ensemble, items: np.ndarray, item: int) -> np
     real = (other >= 0) & (other < len(items)) & (other != item)
     votes = np.zeros(other.shape)
     pairs = np.column_stack([items[other[real]], np.full(np.count_nonzero(real), items[item])])
-    votes[real] = np.nan_to_num(2.0 * state.evidence.answers(pairs) - 1.0)
+    votes[real] = np.nan_to_num(2.0 * state.votes.answers(pairs) - 1.0)
     return votes

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from podium.active.state import Flow, State
+from podium.active.paper.state import Flow, State
 
 __all__ = ["quicksort"]
 
@@ -51,10 +51,10 @@ def _middle_pivots(order: np.ndarray, size: np.ndarray, state: State) -> Generat
     if not len(long):
         return pivot
     third = size[long] // 3  # one from each third, shuffled by the order itself: three distinct places
-    places = np.column_stack([state.rng.integers(0, third) + k * third for k in range(3)])
-    three = order[(np.cumsum(size) - size)[long, None] + places]
+    positions = np.column_stack([state.rng.integers(0, third) + k * third for k in range(3)])
+    three = order[(np.cumsum(size) - size)[long, None] + positions]
     answers = yield np.concatenate([three[:, [0, 1]], three[:, [1, 2]], three[:, [2, 0]]])
     beats = np.nan_to_num(answers, nan=0.5).reshape(3, -1) > 0.5  # 0 before 1, 1 before 2, 2 before 0
     middle = np.where(beats[0] == beats[1], 1, np.where(beats[1] == beats[2], 2, 0))
-    pivot[long] = places[np.arange(len(long)), middle]
+    pivot[long] = positions[np.arange(len(long)), middle]
     return pivot

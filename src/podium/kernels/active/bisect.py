@@ -131,15 +131,15 @@ def _add_far(
 @cython.exceptval(check=False)
 def _add_vote(
     grid: cython.pointer(Grid), curve: cython.pointer(Curve), where: cython.double, width: cython.double,
-    pull: cython.double,
+    lead: cython.double,
 ) -> cython.double:  # fmt: skip
     """Add the log-likelihood of one answer, its partner at `where`, `width` places an entry of the table.
 
     The table is flat but for a zone round the partner: only cells in the zone look it up, and `jump` has what the
     cells beyond it gain. Returns what all cells gain.
     """
-    won: cython.int = pull > 0.0
-    weight: cython.double = pull if won else -pull
+    won: cython.int = lead > 0.0
+    weight: cython.double = lead if won else -lead
     sharp: cython.double = (2 * won - 1) / width
     base: cython.double = where * sharp + curve.middle
     start: cython.double = where - width * curve.reach[won]
@@ -175,9 +175,9 @@ def _add_vote(
 @cython.exceptval(check=False)
 def _add_wide_vote(
     grid: cython.pointer(Grid), curve: cython.pointer(Curve), where: cython.double, width: cython.double,
-    pull: cython.double,
+    lead: cython.double,
 ) -> cython.void:  # fmt: skip
-    """Like `_add_vote`, cell by cell: for a partner who may stand almost anywhere, and for ties (pull 0)."""
+    """Like `_add_vote`, cell by cell: for a partner who may stand almost anywhere, and for ties (lead 0)."""
     g: cython.Py_ssize_t
     at: cython.Py_ssize_t
     z: cython.double
@@ -185,14 +185,14 @@ def _add_wide_vote(
     most: cython.double = curve.last
     for g in range(grid.low, grid.high):
         gap = where - grid.place[g]
-        z = (gap if pull >= 0.0 else -gap) / width + curve.middle
+        z = (gap if lead >= 0.0 else -gap) / width + curve.middle
         at = cython.cast(cython.Py_ssize_t, 0.0 if z < 0.0 else (most if z > most else z))
-        if pull == 0.0:
+        if lead == 0.0:
             grid.mass[g] += 0.5 * (curve.near[at] + curve.near[curve.last - at])
         elif -curve.bound <= gap <= curve.bound:
-            grid.mass[g] += (pull if pull > 0.0 else -pull) * curve.near[at]
+            grid.mass[g] += (lead if lead > 0.0 else -lead) * curve.near[at]
         else:
-            grid.mass[g] += (pull if pull > 0.0 else -pull) * curve.far[at]
+            grid.mass[g] += (lead if lead > 0.0 else -lead) * curve.far[at]
 
 
 @cython.cfunc
@@ -201,7 +201,7 @@ def _add_wide_vote(
 @cython.exceptval(check=False)
 def _add_votes(
     grid: cython.pointer(Grid), curve: cython.pointer(Curve), start: cython.longlong, end: cython.longlong,
-    partner: cython.pointer(cython.const[cython.int]), pull: cython.pointer(cython.const[cython.double]),
+    partner: cython.pointer(cython.const[cython.int]), lead: cython.pointer(cython.const[cython.double]),
     position: cython.p_double, width: cython.p_double, wide: cython.double,
 ) -> cython.void:  # fmt: skip
     """Add the log-likelihood of rows start to end - 1; partners of more than `wide` places an entry are looked up."""
@@ -210,10 +210,10 @@ def _add_votes(
     common: cython.double = 0.0
     for k in range(start, end):
         j = partner[k]
-        if pull[k] != 0.0 and width[j] <= wide:
-            common += _add_vote(grid, curve, position[j], width[j], pull[k])
+        if lead[k] != 0.0 and width[j] <= wide:
+            common += _add_vote(grid, curve, position[j], width[j], lead[k])
         else:
-            _add_wide_vote(grid, curve, position[j], width[j], pull[k])
+            _add_wide_vote(grid, curve, position[j], width[j], lead[k])
     grid.jump[grid.low] += common
 
 
@@ -222,7 +222,7 @@ def _add_votes(
 @cython.nogil
 @cython.exceptval(check=False)
 def _moments(
-    grid: cython.pointer(Grid), temper: cython.double, mean: cython.p_double, spread: cython.p_double
+    grid: cython.pointer(Grid), temper: cython.double, mean: cython.p_double, std: cython.p_double
 ) -> cython.double:
     """Turn log-likelihoods into masses; write mean and standard deviation (at least 0.2), return the total."""
     g: cython.Py_ssize_t
@@ -250,7 +250,7 @@ def _moments(
     first /= total
     second = second / total - first * first
     mean[0] = grid.centre + first
-    spread[0] = sqrt(second) if second > 0.04 else 0.2
+    std[0] = sqrt(second) if second > 0.04 else 0.2
     return total
 
 
@@ -275,11 +275,11 @@ def _quantile(grid: cython.pointer(Grid), goal: cython.double) -> cython.double:
 def posterior_sweep(
     start: cython.const[cython.longlong][::1],
     partner: cython.const[cython.int][::1],
-    pull: cython.const[cython.double][::1],
+    lead: cython.const[cython.double][::1],
     row: cython.const[cython.longlong][::1],
     visit: cython.const[cython.int][::1],
     position: cython.double[::1],
-    spread: cython.double[::1],
+    std: cython.double[::1],
     scale: cython.double,
     blur: cython.double,
     temper: cython.double,
@@ -297,12 +297,12 @@ def posterior_sweep(
     width: cython.double[::1],
     room: cython.double[:, ::1],
 ) -> None:
-    """Move every item of `visit` to the mean of its posterior over positions; write its spread and quantiles.
+    """Move every item of `visit` to the mean of its posterior over positions; write its std and quantiles.
 
-    Row row[v] of start/partner/pull holds v's partners; pull > 0 says v before the partner, weight |pull|; 0 is a tie.
+    Row row[v] of start/partner/lead holds v's partners; lead > 0 says v before the partner, weight |lead|; 0 is a tie.
     At position t the answer "v before j" has log-likelihood table(z), z = (position[j] - t) / s_j, with
-    s_j**2 = scale**2 + (blur * spread[j])**2; the table covers -reach..reach. Beyond `far` places from j the answer has
-    far_table(z) instead. The grid is position[v] + spread-sized units times `steps`, clipped to 0..n-1; `unit` is its
+    s_j**2 = scale**2 + (blur * std[j])**2; the table covers -reach..reach. Beyond `far` places from j the answer has
+    far_table(z) instead. The grid is position[v] + units of its std times `steps`, clipped to 0..n-1; `unit` is its
     least unit; finder[k] counts the steps below k - (len(finder) - 2) / 2. A normal prior around prior[v] has the given
     precision (0: none). Items move at once, so later ones see them. `width` (n) and `room` (3, steps + 1) are room.
     """
@@ -325,19 +325,19 @@ def posterior_sweep(
         _flat_ends(cython.address(curve))
         wide = far / (curve.reach[0] if curve.reach[0] > curve.reach[1] else curve.reach[1])
         for v in range(n):
-            width[v] = per * sqrt(scale * scale + blur * blur * spread[v] * spread[v])
+            width[v] = per * sqrt(scale * scale + blur * blur * std[v] * std[v])
         for i in range(visit.shape[0]):
             v = visit[i]
-            size = spread[v] * 0.25 if spread[v] * 0.25 > unit else unit
+            size = std[v] * 0.25 if std[v] * 0.25 > unit else unit
             _lay_out(cython.address(grid), cython.address(steps[0]), position[v], size, n - 1.0, prior[v], precision)
             if start[row[v]] < start[row[v] + 1]:  # else there may be no votes at all, and no first one to point at
                 _add_votes(
                     cython.address(grid), cython.address(curve), start[row[v]], start[row[v] + 1],
-                    cython.address(partner[0]), cython.address(pull[0]), cython.address(position[0]),
+                    cython.address(partner[0]), cython.address(lead[0]), cython.address(position[0]),
                     cython.address(width[0]), wide,
                 )  # fmt: skip
-            total = _moments(cython.address(grid), temper, cython.address(position[v]), cython.address(spread[v]))
-            width[v] = per * sqrt(scale * scale + blur * blur * spread[v] * spread[v])
+            total = _moments(cython.address(grid), temper, cython.address(position[v]), cython.address(std[v]))
+            width[v] = per * sqrt(scale * scale + blur * blur * std[v] * std[v])
             for r in range(quantile.shape[1]):
                 target[i, r] = _quantile(cython.address(grid), quantile[i, r] * total)
 
@@ -347,13 +347,13 @@ def far_mistakes(
     right: cython.const[cython.int][::1],
     edge: cython.const[cython.double][::1],
     position: cython.const[cython.double][::1],
-    spread: cython.const[cython.double][::1],
+    std: cython.const[cython.double][::1],
     far: cython.double,
     most: cython.double,
 ) -> tuple:
-    """Count the answers on pairs more than `far` places and two spreads (at most `most`) apart, and the wrong ones."""
+    """Count the answers on pairs more than `far` places and two std (at most `most`) apart, and the wrong ones."""
     k: cython.Py_ssize_t
-    told: cython.Py_ssize_t = 0
+    answers: cython.Py_ssize_t = 0
     wrong: cython.Py_ssize_t = 0
     gap: cython.double
     doubt: cython.double
@@ -362,12 +362,12 @@ def far_mistakes(
             gap = position[right[k]] - position[left[k]]
             if -far <= gap <= far:
                 continue
-            doubt = 4.0 * (spread[left[k]] * spread[left[k]] + spread[right[k]] * spread[right[k]])
+            doubt = 4.0 * (std[left[k]] * std[left[k]] + std[right[k]] * std[right[k]])
             doubt = sqrt(doubt) if doubt < most * most else most
             if gap > far + doubt or -gap > far + doubt:
-                told += 1
+                answers += 1
                 wrong += gap * edge[k] < 0.0
-    return told, wrong
+    return answers, wrong
 
 
 def choose_partners(
@@ -397,7 +397,7 @@ def choose_partners(
     side: cython.Py_ssize_t
     at: cython.Py_ssize_t
     spot: cython.Py_ssize_t
-    made: cython.Py_ssize_t = 0
+    count: cython.Py_ssize_t = 0
     v: cython.longlong
     u: cython.longlong
     e: cython.longlong
@@ -427,14 +427,14 @@ def choose_partners(
                 if u < 0:
                     continue
                 seen[u] = v
-                pairs[made, 0] = v
-                pairs[made, 1] = u
-                link[2 * made] = head[v]
-                head[v] = 2 * made
-                link[2 * made + 1] = head[u]
-                head[u] = 2 * made + 1
-                made += 1
-    return made
+                pairs[count, 0] = v
+                pairs[count, 1] = u
+                link[2 * count] = head[v]
+                head[v] = 2 * count
+                link[2 * count + 1] = head[u]
+                head[u] = 2 * count + 1
+                count += 1
+    return count
 
 
 def find_keys(

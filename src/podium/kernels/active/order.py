@@ -230,13 +230,13 @@ def sparse_insertion_pass(
     place: cython.longlong[::1],
     stale: cython.char[::1],
     where: cython.longlong[::1],
-    pull: cython.double[::1],
+    lead: cython.double[::1],
 ) -> cython.double:
     """Like `insertion_pass` where only some pairs are known.
 
     Row v of the table start/partner/edge holds the partners of v and edge = wins[v, partner] - wins[partner, v].
     Among places of equal gain the nearest is taken. Items that are not `stale` have no better place and are passed
-    over; a move makes all partners of the item stale. `where` and `pull` are room for the longest row. Rows should be
+    over; a move makes all partners of the item stale. `where` and `lead` are room for the longest row. Rows should be
     sorted by place but for what has moved since (`rows_by_place`): a pivot of a sort has met everybody.
     """
     i: cython.Py_ssize_t
@@ -265,10 +265,10 @@ def sparse_insertion_pass(
                 k = j
                 while k > 0 and where[k - 1] > spot:
                     where[k] = where[k - 1]
-                    pull[k] = pull[k - 1]
+                    lead[k] = lead[k - 1]
                     k -= 1
                 where[k] = spot
-                pull[k] = force
+                lead[k] = force
             to = at
             top = 1e-9
             gain = 0.0
@@ -276,13 +276,13 @@ def sparse_insertion_pass(
             while k > 0 and where[k - 1] > at:
                 k -= 1
             for j in range(k - 1, -1, -1):
-                gain += pull[j]
+                gain += lead[j]
                 if gain > top and (j == 0 or where[j - 1] != where[j]):  # several votes on a pair are passed as one
                     top = gain
                     to = where[j]
             gain = 0.0
             for j in range(k, size):
-                gain -= pull[j]
+                gain -= lead[j]
                 if gain > top and (j + 1 == size or where[j + 1] != where[j]):
                     top = gain
                     to = where[j]
@@ -340,11 +340,11 @@ def neighbours(
     edge: cython.const[cython.double][::1],
     start: cython.longlong[::1],
     partner: cython.int[::1],
-    pull: cython.double[::1],
+    lead: cython.double[::1],
 ) -> None:
     """Lay rows (left, right, edge) out by item: row v of the table lists its partners, edge signed from v's side.
 
-    `start` has n + 2 zeros and ends as the n + 1 row starts (and one spare); partner and pull hold twice the rows.
+    `start` has n + 2 zeros and ends as the n + 1 row starts (and one spare); partner and lead hold twice the rows.
     """
     k: cython.Py_ssize_t
     v: cython.Py_ssize_t
@@ -359,21 +359,21 @@ def neighbours(
             spot = start[left[k] + 1]
             start[left[k] + 1] += 1
             partner[spot] = right[k]
-            pull[spot] = edge[k]
+            lead[spot] = edge[k]
             spot = start[right[k] + 1]
             start[right[k] + 1] += 1
             partner[spot] = left[k]
-            pull[spot] = -edge[k]
+            lead[spot] = -edge[k]
 
 
 def rows_by_place(
     start: cython.const[cython.longlong][::1],
     partner: cython.const[cython.int][::1],
-    pull: cython.const[cython.double][::1],
+    lead: cython.const[cython.double][::1],
     order: cython.const[cython.longlong][::1],
     fill: cython.longlong[::1],
     sorted_partner: cython.int[::1],
-    sorted_pull: cython.double[::1],
+    sorted_lead: cython.double[::1],
 ) -> None:
     """The table of `neighbours` with the partners of each row as they stand in `order`: one pass, no comparison.
 
@@ -390,4 +390,4 @@ def rows_by_place(
                 spot = fill[partner[k]]
                 fill[partner[k]] += 1
                 sorted_partner[spot] = cython.cast(cython.int, v)
-                sorted_pull[spot] = -pull[k]
+                sorted_lead[spot] = -lead[k]

@@ -10,14 +10,14 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from podium.active import rank_with
-from podium.active.interview import Interview
 from podium.active.oracles import MatrixOracle, Simulated
 from podium.active.paper.decompose import PaperOptions, goodness, sample_and_decompose, sample_and_rank, small_size
 from podium.active.paper.erm import cross_block_hinge, order_blocks, svm3
 from podium.active.paper.improve import approx_local_improve, draw_ensemble, estimated_gains, refresh
 from podium.active.paper.improve import test_move as gain_of_move
+from podium.active.paper.interview import Interview
 from podium.active.paper.quicksort import quicksort
-from podium.active.state import State, together
+from podium.active.paper.state import State, together
 from podium.errors import InputError
 
 from reference_active import cost_of, least_cost, moved, random_tournament
@@ -32,10 +32,10 @@ def driven(flow, oracle, state):
         while True:
             asked |= {tuple(sorted(pair)) for pair in pairs.tolist()}
             answers = oracle.answer(pairs)
-            fresh = ~state.evidence.closed(state.evidence.keys(pairs))
-            keys = state.evidence.keys(pairs)
+            fresh = ~state.votes.closed(state.votes.keys(pairs))
+            keys = state.votes.keys(pairs)
             first = np.isin(np.arange(len(keys)), np.unique(keys, return_index=True)[1])
-            state.evidence.tell(pairs[fresh & first], answers[fresh & first], np.zeros((fresh & first).sum(), int))
+            state.votes.tell(pairs[fresh & first], answers[fresh & first], np.zeros((fresh & first).sum(), int))
             pairs = flow.send(answers)
     except StopIteration as end:
         return end.value, len(asked)
@@ -153,10 +153,10 @@ def test_a_decomposition_on_top_of_a_good_order_asks_at_most_six_questions_an_it
         state = State(150, np.random.default_rng(1))
         votes = ranker.comparisons
         pairs = np.column_stack([votes.left, votes.right]).astype(np.int64)
-        state.evidence.tell(pairs, (np.asarray(votes.outcome) + 1.0) / 2.0, np.zeros(len(pairs), dtype=np.int64))
-        before, order = state.evidence.distinct, np.array(ranker.order("answers"))
+        state.votes.tell(pairs, (np.asarray(votes.outcome) + 1.0) / 2.0, np.zeros(len(pairs), dtype=np.int64))
+        before, order = state.votes.distinct, np.array(ranker.order("answers"))
         blocks, _ = driven(sample_and_decompose(state, order, PaperOptions()), judge, state)
-        assert state.evidence.distinct - before <= 6 * 150
+        assert state.votes.distinct - before <= 6 * 150
         assert goodness(judge.matrix(), blocks).optimality <= 1.5
 
 

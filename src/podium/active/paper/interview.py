@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from podium.active.state import NO_PAIRS, Flow, Start, State
-from podium.active.votes import Evidence
+from podium.active.paper.state import NO_PAIRS, Flow, Start, State
+from podium.active.paper.votes import Votes
 
 __all__ = ["Asked", "Interview", "Told"]
 
@@ -27,14 +27,14 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """An event: answers came in. Row k: values[k] (1, 0.5, 0, nan for a skip) of rater raters[k] on pairs[k].
+    """An event: answers came in. Row k: values[k] (1, 0.5, 0, nan for a skip) of judge judges[k] on pairs[k].
 
     `times` is whatever the caller wants to keep with the rows; nothing here reads it.
     """
 
     pairs: np.ndarray
     values: np.ndarray
-    raters: np.ndarray
+    judges: np.ndarray
     times: tuple[Any, ...] | None = None
 
 
@@ -45,7 +45,7 @@ class _Batch:
     pairs: np.ndarray
     keys: np.ndarray
     queue: np.ndarray  # pairs to hand out, check pairs among them
-    version: int  # of the evidence when the queue was laid out
+    version: int  # of the votes when the queue was laid out
     handed: int = 0
 
 
@@ -69,25 +69,25 @@ class CheckPairs:
         wanted = int(self.owed)
         self.owed -= wanted
         n = state.n
-        room = n * (n - 1) // 2 - state.evidence.distinct - len(taken)
+        room = n * (n - 1) // 2 - state.votes.distinct - len(taken)
         wanted = min(wanted, room // 2)  # a few pairs are left: no use in guessing for them
         place = np.empty(n, dtype=np.int64)
         place[state.order] = np.arange(n)
-        found = NO_PAIRS
-        while len(found) < wanted:
-            tries = self.rng.integers(0, n, size=(2 * (wanted - len(found)) + 8, 2))
+        pairs = NO_PAIRS
+        while len(pairs) < wanted:
+            tries = self.rng.integers(0, n, size=(2 * (wanted - len(pairs)) + 8, 2))
             tries = tries[tries[:, 0] != tries[:, 1]]
-            keys = state.evidence.keys(tries)
-            closed = state.evidence.closed(keys)
+            keys = state.votes.keys(tries)
+            closed = state.votes.closed(keys)
             self.known.extend(keys[closed].tolist())
             new = ~closed & ~np.isin(keys, taken)
             new &= np.isin(np.arange(len(keys)), np.unique(keys, return_index=True)[1])
-            some = np.flatnonzero(new)[: wanted - len(found)]
+            some = np.flatnonzero(new)[: wanted - len(pairs)]
             taken = np.concatenate([taken, keys[some]])
-            found = np.concatenate([found, tries[some]])
+            pairs = np.concatenate([pairs, tries[some]])
             self.keys.extend(keys[some].tolist())
             self.predicted.extend((place[keys[some] % n] - place[keys[some] // n]).tolist())
-        return found
+        return pairs
 
 
 class Interview:
@@ -143,8 +143,8 @@ class Interview:
         self._settle()
 
     @property
-    def evidence(self) -> Evidence:
-        return self.state.evidence
+    def votes(self) -> Votes:
+        return self.state.votes
 
     @property
     def order(self) -> np.ndarray:
@@ -154,7 +154,7 @@ class Interview:
     @property
     def unasked_answers(self) -> int:
         """Distinct pairs that were answered without having been asked."""
-        return self.evidence.distinct - sum(int(self.evidence.closed(keys).sum()) for keys in self._asked)
+        return self.votes.distinct - sum(int(self.votes.closed(keys).sum()) for keys in self._asked)
 
     @property
     def finished(self) -> bool:
@@ -180,9 +180,9 @@ class Interview:
 
     def _pairs_to_show(self, max_pairs: int | None) -> np.ndarray:
         while not self._finished and self.asked < self.budget:
-            found = self._hand_out(self._batch, max_pairs)
-            if len(found):
-                return found
+            pairs = self._hand_out(self._batch, max_pairs)
+            if len(pairs):
+                return pairs
             waiting = np.count_nonzero(np.isin(self._batch.keys, self._open[:, 0]))
             if waiting > TAIL * len(self._batch.pairs):
                 break
@@ -195,28 +195,28 @@ class Interview:
         """The next pairs of the queue that are still without an answer, within the budget."""
         room = self.budget - self.asked
         most = room if max_pairs is None else min(room, max_pairs)
-        found: list[np.ndarray] = []
+        parts: list[np.ndarray] = []
         count = 0
         while count < most and batch.handed < len(batch.queue):
             pairs = batch.queue[batch.handed : batch.handed + most - count]
             batch.handed += len(pairs)
-            keys = self.evidence.keys(pairs)
-            if self.evidence.version != batch.version:  # answers came in meanwhile, perhaps to these
-                fresh = ~self.evidence.closed(keys)
+            keys = self.votes.keys(pairs)
+            if self.votes.version != batch.version:  # answers came in meanwhile, perhaps to these
+                fresh = ~self.votes.closed(keys)
                 pairs, keys = pairs[fresh], keys[fresh]
-            found.append(pairs)
+            parts.append(pairs)
             count += len(pairs)
             self._asked.append(keys)
             self._open = np.concatenate([self._open, np.column_stack([keys, pairs[:, 0] * self.n + pairs[:, 1]])])
         self.asked += count
-        return np.concatenate(found) if found else NO_PAIRS
+        return np.concatenate(parts) if parts else NO_PAIRS
 
     def _settle(self) -> None:
         """Let the algorithm go on while all it waits for is answered or skipped."""
         while not self._finished and not len(self._open):
             batch = self._batch
             rest = batch.queue[batch.handed :]
-            if not self.evidence.closed(self.evidence.keys(rest)).all():
+            if not self.votes.closed(self.votes.keys(rest)).all():
                 return
             self._batch = self._next(batch)
 
@@ -226,7 +226,7 @@ class Interview:
             if batch is None:
                 pairs = next(self._flow)
             else:
-                answers = self.evidence.answers(batch.pairs)
+                answers = self.votes.answers(batch.pairs)
                 self._idle = 0 if len(batch.queue) or not np.isnan(answers).any() else self._idle + 1
                 if self._idle > IDLE:
                     return self._end(self.state.order)
@@ -234,55 +234,55 @@ class Interview:
                 pairs = self._flow.send(answers)
         except StopIteration as end:
             return self._end(np.asarray(end.value, dtype=np.int64))
-        keys, first = np.unique(self.evidence.keys(pairs), return_index=True)
-        new = ~self.evidence.closed(keys)
+        keys, first = np.unique(self.votes.keys(pairs), return_index=True)
+        new = ~self.votes.closed(keys)
         if len(self._open):
             new &= ~np.isin(keys, self._open[:, 0])
         queue = pairs[np.sort(first[new])]
         if self.checks.share > 0 and len(queue):
-            taken = np.concatenate([self._open[:, 0], self.evidence.keys(queue)])
+            taken = np.concatenate([self._open[:, 0], self.votes.keys(queue)])
             checks = self.checks.draw(len(queue), self.state, taken)
             place = self.checks.rng.integers(0, len(queue) + 1, size=len(checks))
             queue = np.insert(queue, place, checks, axis=0)
         turned = self.checks.rng.random(len(queue)) < 0.5  # neither side may have the better seat
         queue = np.where(turned[:, None], queue[:, ::-1], queue)
-        return _Batch(pairs, self.evidence.keys(pairs), queue, self.evidence.version)
+        return _Batch(pairs, self.votes.keys(pairs), queue, self.votes.version)
 
     def _end(self, order: np.ndarray) -> _Batch:
         self.state.order = order
         self._finished = True
-        return _Batch(NO_PAIRS, np.zeros(0, dtype=np.int64), NO_PAIRS, self.evidence.version)
+        return _Batch(NO_PAIRS, np.zeros(0, dtype=np.int64), NO_PAIRS, self.votes.version)
 
     def tell(
         self,
         pairs: np.ndarray,
         values: np.ndarray,
-        raters: np.ndarray | None = None,
+        judges: np.ndarray | None = None,
         times: tuple[Any, ...] | None = None,
     ) -> list[int]:
-        """Take answers, also to pairs that were not asked; return the rows that contradict the same rater."""
+        """Take answers, also to pairs that were not asked; return the rows that contradict the same judge."""
         pairs = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
         values = np.asarray(values, dtype=np.float64)
-        raters = np.zeros(len(pairs), dtype=np.int64) if raters is None else np.asarray(raters, dtype=np.int64)
-        self.events.append(Told(pairs, values, raters, times))
-        changed = self.evidence.tell(pairs, values, raters)
+        judges = np.zeros(len(pairs), dtype=np.int64) if judges is None else np.asarray(judges, dtype=np.int64)
+        self.events.append(Told(pairs, values, judges, times))
+        changed = self.votes.tell(pairs, values, judges)
         self.contradictions += len(changed)
-        self._open = self._open[~self.evidence.closed(self._open[:, 0])]
+        self._open = self._open[~self.votes.closed(self._open[:, 0])]
         self._settle()
         return changed
 
-    def undo(self, rater: int | None = None) -> tuple[int, int] | None:
-        """Take back the last answer (of `rater`): everything is as if it had not been given. Returns its pair."""
+    def undo(self, judge: int | None = None) -> tuple[int, int] | None:
+        """Take back the last answer (of `judge`): everything is as if it had not been given. Returns its pair."""
         for number in range(len(self.events) - 1, -1, -1):
             event = self.events[number]
             if not isinstance(event, Told):
                 continue
-            rows = np.arange(len(event.pairs)) if rater is None else np.flatnonzero(event.raters == rater)
+            rows = np.arange(len(event.pairs)) if judge is None else np.flatnonzero(event.judges == judge)
             if len(rows):
                 keep = np.arange(len(event.pairs)) != rows[-1]
                 times = event.times and tuple(t for t, kept in zip(event.times, keep, strict=True) if kept)
-                left = Told(event.pairs[keep], event.values[keep], event.raters[keep], times)
-                events = [*self.events[:number], *([left] if keep.any() else []), *self.events[number + 1 :]]
+                rest = Told(event.pairs[keep], event.values[keep], event.judges[keep], times)
+                events = [*self.events[:number], *([rest] if keep.any() else []), *self.events[number + 1 :]]
                 self.replay(events)
                 return int(event.pairs[rows[-1], 0]), int(event.pairs[rows[-1], 1])
         return None
@@ -294,4 +294,4 @@ class Interview:
             if isinstance(event, Asked):
                 self.ask(event.max_pairs)
             else:
-                self.tell(event.pairs, event.values, event.raters, event.times)
+                self.tell(event.pairs, event.values, event.judges, event.times)

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.active.keys import KeyRows
-from podium.active.votes import Evidence
+from podium.active.paper.keys import KeyRows
+from podium.active.paper.votes import Votes
 
 ITEM = st.integers(0, 4)
 
@@ -36,17 +36,17 @@ def test_rows_are_those_of_a_dictionary(batches):
         max_size=5,
     )
 )
-def test_the_last_word_of_each_rater_counts_however_the_votes_come(told):
-    evidence, twin = Evidence(5), {}
+def test_the_last_word_of_each_judge_counts_however_the_votes_come(told):
+    votes, twin = Votes(5), {}
     for rows in told:
         rows = [row for row in rows if row[0] != row[1]]
         table = np.array(rows, dtype=np.float64).reshape(-1, 4)
-        evidence.tell(table[:, :2].astype(np.int64), table[:, 2], table[:, 3].astype(np.int64))
-        for u, v, value, rater in rows:
-            twin[min(u, v), max(u, v), rater] = value if u < v else 1.0 - value
-    votes = evidence.votes()
-    found = dict(zip(zip(votes.left, votes.right, votes.rater, strict=True), votes.value, strict=True))
-    assert found == {key: value for key, value in twin.items() if not np.isnan(value)}
+        votes.tell(table[:, :2].astype(np.int64), table[:, 2], table[:, 3].astype(np.int64))
+        for u, v, value, judge in rows:
+            twin[min(u, v), max(u, v), judge] = value if u < v else 1.0 - value
+    rows = votes.rows()
+    entered = dict(zip(zip(rows.left, rows.right, rows.judge, strict=True), rows.value, strict=True))
+    assert entered == {key: value for key, value in twin.items() if not np.isnan(value)}
     pairs = {key[:2] for key in twin}
-    assert evidence.distinct == len(pairs)
-    assert evidence.skipped == len(pairs - {key[:2] for key in found})
+    assert votes.distinct == len(pairs)
+    assert votes.skipped == len(pairs - {key[:2] for key in entered})

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.active.interview import Asked, Interview
+from podium.active.paper.interview import Asked, Interview
 from podium.active.paper.quicksort import quicksort
 
 from reference_active import cost_of, least_cost, random_tournament
@@ -90,16 +90,16 @@ def test_undo_is_as_if_the_answer_had_not_been_given():
     for _ in range(3):
         pairs = interview.ask(4)
         interview.tell(pairs, wins[pairs[:, 0], pairs[:, 1]], np.full(len(pairs), 0))
-    before = interview.evidence.votes()
+    before = interview.votes.rows()
     pair = interview.ask(1)
     interview.tell(pair, [1.0], [1])
-    assert interview.undo(rater=1) == tuple(pair[0])
-    after = interview.evidence.votes()
+    assert interview.undo(judge=1) == tuple(pair[0])
+    after = interview.votes.rows()
     assert np.array_equal(before.left, after.left)
     assert np.array_equal(before.value, after.value)
-    assert interview.undo(rater=1) is None
+    assert interview.undo(judge=1) is None
     assert interview.undo() is not None
-    assert len(interview.evidence.votes()) == len(before) - 1
+    assert len(interview.votes.rows()) == len(before) - 1
 
 
 def test_the_budget_bounds_distinct_questions_and_the_rest_is_the_order_so_far():
@@ -121,13 +121,13 @@ def test_a_pair_that_was_not_asked_is_evidence_and_is_not_asked_again():
         interview.tell(pairs, (pairs[:, 0] < pairs[:, 1]).astype(float))
 
 
-def test_a_rater_who_changes_her_mind_is_reported_and_her_last_word_counts():
+def test_a_judge_who_changes_her_mind_is_reported_and_her_last_word_counts():
     interview = Interview(3, quicksort, seed=0)
     assert interview.tell([(0, 1)], [1.0], [7]) == []
     assert interview.tell([(1, 0)], [0.0], [7]) == []  # the same answer seen from the other side
     assert interview.tell([(0, 1), (0, 2)], [0.0, 1.0], [7, 7]) == [0]
-    assert interview.tell([(0, 1)], [1.0], [8]) == []  # another rater may differ
-    assert interview.evidence.answers(np.array([[0, 1], [2, 0], [1, 2]])).tolist()[:2] == [0.5, 0.0]
+    assert interview.tell([(0, 1)], [1.0], [8]) == []  # another judge may differ
+    assert interview.votes.answers(np.array([[0, 1], [2, 0], [1, 2]])).tolist()[:2] == [0.5, 0.0]
 
 
 def test_check_pairs_are_the_share_asked_for_and_uniform():
