@@ -142,5 +142,5 @@ def __getattr__(name: str) -> Any:
         "__doc__": "Something learned was asked for before `fit`; scikit-learn's error of this name.",
         "__module__": __name__,
     }
-    globals()[name] = made = type(name, (PodiumError, Theirs), about)
-    return made
+    globals()[name] = error = type(name, (PodiumError, Theirs), about)
+    return error

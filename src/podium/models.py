@@ -223,8 +223,8 @@ def _upgraded(cls: type, state: dict[str, Any], version: Any) -> dict[str, Any]:
         raise InputError(
             f"the {cls.__name__} in it was written by an older podium, whose form is no longer read; fit again"
         )
-    found: dict[str, Any] = read(state, version)
-    return found
+    upgraded: dict[str, Any] = read(state, version)
+    return upgraded
 
 
 def _state(value: object) -> dict[str, Any]:
@@ -259,24 +259,24 @@ def _unpack(value: Any, array: Callable[[int], np.ndarray]) -> Any:
     name = cls.__name__
     state = _upgraded(cls, {k: _unpack(v, array) for k, v in value["state"].items()}, value.get("version", 0))
     if hasattr(cls, "__dataclass_fields__"):
-        made = cls(**state)
-        _check_sizes(name, made)
-        return made
+        model = cls(**state)
+        _check_sizes(name, model)
+        return model
     needed = inspect.signature(cls).parameters if hasattr(cls, "fit") else {}
     if missing := [option for option in needed if option not in state]:
         raise InputError(f"the {name} in it lacks {', '.join(missing)}; the file is damaged")
-    made = cls.__new__(cls)
-    if hasattr(made, "__setstate__"):
-        made.__setstate__(state)
+    model = cls.__new__(cls)
+    if hasattr(model, "__setstate__"):
+        model.__setstate__(state)
     else:
-        vars(made).update(state)
-    _check_sizes(name, made)
-    return made
+        vars(model).update(state)
+    _check_sizes(name, model)
+    return model
 
 
-def _check_sizes(name: str, made: Any) -> None:
+def _check_sizes(name: str, model: Any) -> None:
     """Refuse arrays that do not fit one another: the kernels, which follow them, do not look."""
-    if name in SIZES and not SIZES[name](made):
+    if name in SIZES and not SIZES[name](model):
         raise InputError(f"the arrays of the {name} in it do not fit one another; the file is damaged")
 
 

@@ -34,10 +34,10 @@ def conjugate_gradients(
     for _ in range(most):
         if np.all(power <= goal):
             return x, True
-        push = product(way)
-        length = power / np.maximum(_dot(way, push), TINY)
+        image = product(way)
+        length = power / np.maximum(_dot(way, image), TINY)
         x += length * way
-        residual -= length * push
+        residual -= length * image
         np.divide(residual, scale, out=ahead)
         before, power = power, _dot(residual, ahead)
         way *= power / np.maximum(before, TINY)
@@ -47,5 +47,5 @@ def conjugate_gradients(
 
 def _dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Inner product of each column."""
-    found: np.ndarray = np.einsum("i...,i...->...", a, b)
-    return found
+    products: np.ndarray = np.einsum("i...,i...->...", a, b)
+    return products

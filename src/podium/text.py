@@ -75,8 +75,8 @@ def storable(label: object) -> str:
     return str(label).encode("utf-8", "backslashreplace").decode()
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return found[0].encode("unicode_escape").decode()
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode()
 
 
 # C0 and C1 controls; marks of direction, ends of lines and paragraphs; annotations; surrogates and non-characters.

@@ -103,27 +103,27 @@ class Comparisons:
             raise InputError(f"left has {len(left)} rows, right {len(right)}; they must match")
         if left.dtype != right.dtype:
             left, right = left.astype(np.int64), right.astype(np.int64)
-        found: dict[str, Any] = {"items": items, "left": left, "right": right}
+        columns: dict[str, Any] = {"items": items, "left": left, "right": right}
         rows = len(left)
         if self.outcome is not None:
-            found["outcome"] = outcome_column(self.outcome, rows)
+            columns["outcome"] = outcome_column(self.outcome, rows)
         if self.count is not None:
-            found["count"] = count_column(self.count, rows)
+            columns["count"] = count_column(self.count, rows)
         for name, beside in (("weight", None), ("weight_sq", "weight"), ("margin", None), ("margin_ss", "margin")):
             values = getattr(self, name)
             if values is not None:
                 if beside is not None and getattr(self, beside) is None:
                     raise InputError(f"{name} is given without {beside}; give both, or neither")
-                found[name] = non_negative_column(values, name, rows, -np.inf if name == "margin" else 0.0)
-        return found | self._checked_labels(rows) | self._checked_covariates(rows)
+                columns[name] = non_negative_column(values, name, rows, -np.inf if name == "margin" else 0.0)
+        return columns | self._checked_labels(rows) | self._checked_covariates(rows)
 
     def _checked_labels(self, rows: int) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        for name, codes, given in (("judge", self.judge, self.judges), ("group", self.group, self.groups)):
-            found[f"{name}s"] = tuple(distinct_labels(given, f"{name}s"))
+        columns: dict[str, Any] = {}
+        for name, codes, labels in (("judge", self.judge, self.judges), ("group", self.group, self.groups)):
+            columns[f"{name}s"] = tuple(distinct_labels(labels, f"{name}s"))
             if codes is not None:
-                found[name] = members(codes, found[f"{name}s"], name, rows)
-            elif found[f"{name}s"]:
+                columns[name] = members(codes, columns[f"{name}s"], name, rows)
+            elif columns[f"{name}s"]:
                 raise InputError(
                     f"{name}s are listed and no row has one; give ", Option(name, column=True), " too, their codes"
                 )
@@ -133,8 +133,8 @@ class Comparisons:
             flag = getattr(self, name)
             if not isinstance(flag, bool | np.bool_):
                 raise InputError(f"{name} is {flag!r}; give True or False")
-            found[name] = bool(flag)
-        return found
+            columns[name] = bool(flag)
+        return columns
 
     def _checked_covariates(self, rows: int) -> dict[str, Any]:
         names = distinct_labels(self.covariate_names, "covariate_names")
@@ -155,10 +155,10 @@ class Comparisons:
 
         The constructor checks everything: this is for columns our own readers made, millions of rows long.
         """
-        made = object.__new__(cls)
-        vars(made).update({field.name: field.default for field in fields(cls)} | columns)
-        vars(made).update(items=items, left=left, right=right)
-        return made._settled()
+        comparisons = object.__new__(cls)
+        vars(comparisons).update({field.name: field.default for field in fields(cls)} | columns)
+        vars(comparisons).update(items=items, left=left, right=right)
+        return comparisons._settled()
 
     def _settled(self) -> Self:
         """Rows of weight 0 say nothing and go (the items they name stay); the rest are counted, which checks them."""
@@ -297,10 +297,10 @@ class Comparisons:
         winner: list[Hashable] = []
         loser: list[Hashable] = []
         size: list[int] = []
-        for row, given in enumerate(rankings, start=1):
-            if isinstance(given, str) or not isinstance(given, Iterable):
-                raise InputError(f"row {row}: {given!r} is not a list of items")
-            listed = list(given)
+        for row, entry in enumerate(rankings, start=1):
+            if isinstance(entry, str) or not isinstance(entry, Iterable):
+                raise InputError(f"row {row}: {entry!r} is not a list of items")
+            listed = list(entry)
             seen: set[Hashable] = set()
             for item in listed:
                 if not isinstance(item, Hashable):
@@ -442,12 +442,12 @@ class Comparisons:
 
     def _with(self, **columns: NDArray[Any]) -> Self:
         """The same with other columns, made from those that were checked."""
-        made = object.__new__(type(self))
-        vars(made).update({field.name: getattr(self, field.name) for field in fields(self)})
-        vars(made).update({name: np.ascontiguousarray(values) for name, values in columns.items()})
-        if not len(made.left):
+        comparisons = object.__new__(type(self))
+        vars(comparisons).update({field.name: getattr(self, field.name) for field in fields(self)})
+        vars(comparisons).update({name: np.ascontiguousarray(values) for name, values in columns.items()})
+        if not len(comparisons.left):
             raise InputError("no votes: there is nothing to rank")
-        return made
+        return comparisons
 
     # ---- reading --------------------------------------------------------------------------------------------
 

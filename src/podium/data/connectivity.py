@@ -55,9 +55,9 @@ def _unbounded(items: Sequence[Hashable], a: Adjacency) -> str:
     """Which items or groups only win or only lose, in words; empty when none do."""
     words = []
     for mask, one, many in zip(a.one_sided, ("never loses", "never wins"), ("never lose", "never win"), strict=True):
-        found = [items[i] for i in np.flatnonzero(mask).tolist()]
-        if found:
-            words.append(f"{found[0]!r} {one}" if len(found) == 1 else f"{some(found)} {many}")
+        extremes = [items[i] for i in np.flatnonzero(mask).tolist()]
+        if extremes:
+            words.append(f"{extremes[0]!r} {one}" if len(extremes) == 1 else f"{some(extremes)} {many}")
     labels = a.strong_components
     if words or labels.max() == a.components.max():
         return " and ".join(words)

@@ -72,11 +72,11 @@ class FeatureSpec:
         holes = np.isnan(matrix)
         if holes.any():
             if self.means is None:
-                rows, places = np.nonzero(holes)
-                at = list(dict.fromkeys(rows[places == places[0]].tolist()))
+                rows, columns = np.nonzero(holes)
+                at = list(dict.fromkeys(rows[columns == columns[0]].tolist()))
                 where = few([row + 1 if labels is None else labels[row] for row in at])
                 where = where if labels is not None else f"row {where}"
-                raise InputError(f"features: {self.names[places[0]]!r} is missing for {where}; fill it in", *way)
+                raise InputError(f"features: {self.names[columns[0]]!r} is missing for {where}; fill it in", *way)
             matrix = np.where(holes, self.means, matrix)
         return np.ascontiguousarray(matrix)
 
@@ -109,11 +109,11 @@ def read_features(
     """
     if missing not in ("error", "mean"):
         raise InputError(Option("missing", missing), " is not known; use 'error' or 'mean'")
-    found, table = _table(source, id, items)
+    ids, table = _table(source, id, items)
     if not table:
         raise InputError("features: there is no column beside the labels; give at least one feature")
     size = len(next(iter(table.values())))
-    if found is None:
+    if ids is None:
         if size != len(items):
             raise InputError(
                 f"features have {size} rows, the votes {len(items)} items; give one row for each of comparisons.items, "
@@ -121,7 +121,7 @@ def read_features(
             )
         labels, place = tuple(items), np.arange(size)
     else:
-        labels, place = _lined_up(found, items, missing)
+        labels, place = _lined_up(ids, items, missing)
     levels = _text_levels(table, one_hot)
     names = [
         level
@@ -130,8 +130,8 @@ def read_features(
     ]
     spec = FeatureSpec(tuple(table), tuple(names), levels, np.zeros(len(names)) if missing == "mean" else None)
     if spec.means is not None:
-        spec = FeatureSpec(spec.columns, spec.names, levels, _column_means(spec, table, found))
-    matrix = spec._matrix(table, items if found is None else found)
+        spec = FeatureSpec(spec.columns, spec.names, levels, _column_means(spec, table, ids))
+    matrix = spec._matrix(table, items if ids is None else ids)
     whole = np.empty((len(labels), len(names)))
     whole[:] = matrix[place] if spec.means is None else np.where((place >= 0)[:, None], matrix[place], spec.means)
     return labels, whole, spec
@@ -198,16 +198,16 @@ def few(labels: Sequence[Any], most: int = 4) -> str:
 def _dependent(standard: Floats) -> list[int]:
     """Columns that are combinations of columns before them, by Cholesky of the Gram matrix, column by column."""
     gram = standard.T @ standard / max(len(standard), 1)
-    found = []
+    dependent = []
     for k in range(len(gram)):
         left = gram[k, k]
         if left <= 1e-9:
-            found.append(k)
+            dependent.append(k)
             gram[k:, k] = gram[k, k:] = 0.0
             continue
         column = gram[k:, k] / np.sqrt(left)
         gram[k + 1 :, k + 1 :] -= np.outer(column[1:], column[1:])
-    return found
+    return dependent
 
 
 def _table(
@@ -297,11 +297,11 @@ def _fail(row: int, message: str) -> NoReturn:
 
 
 def _lined_up(
-    found: tuple[Hashable, ...], items: Sequence[Hashable], missing: str
+    ids: tuple[Hashable, ...], items: Sequence[Hashable], missing: str
 ) -> tuple[tuple[Hashable, ...], NDArray[np.intp]]:
     """Labels, compared ones first, and the row of each (−1: none)."""
     rows: dict[Hashable, int] = {}
-    for row, label in enumerate(found):
+    for row, label in enumerate(ids):
         if is_missing(label):
             raise InputError(f"features, row {row + 1}: no label; name the item or remove the row")
         if rows.setdefault(label, row) != row:

@@ -244,13 +244,15 @@ def count_rows(
     counted = sums(weight)
     squares = counted if weight_sq is None else sums(weight_sq)
     mean: Floats | None = None
-    spread: Floats | None = None
+    squares_within: Floats | None = None
     if margin is not None:
         signed = np.where(turned, -margin, margin)
         mean = np.bincount(slots, weight * signed, m) / np.bincount(slots, weight, m)
         within = 0.0 if margin_ss is None else margin_ss
-        spread = np.asarray(np.bincount(slots, weight * (signed - mean[slots]) ** 2 + within, m), dtype=np.float64)
-    return Pairs(ends[0].astype(np.int32), ends[1].astype(np.int32), *counted, *squares, mean, spread)
+        squares_within = np.asarray(
+            np.bincount(slots, weight * (signed - mean[slots]) ** 2 + within, m), dtype=np.float64
+        )
+    return Pairs(ends[0].astype(np.int32), ends[1].astype(np.int32), *counted, *squares, mean, squares_within)
 
 
 def _counted(left: Codes, right: Codes, wins: NDArray[Any], losses: NDArray[Any]) -> Pairs:

@@ -250,8 +250,8 @@ class _KeptThere(Kept):
 
     def sum(self, function: Function, *shared: Any, add: Add = operator.add) -> Any:
         total = Adder(add)
-        found = self.engine.map(_of_parts, list(enumerate(self.shares)), self.key, self.function, function, shared)
-        for value in chain.from_iterable(found):
+        parts = self.engine.map(_of_parts, list(enumerate(self.shares)), self.key, self.function, function, shared)
+        for value in chain.from_iterable(parts):
             total.take(value)
         return total.result()
 

@@ -127,7 +127,7 @@ def assess(
     hands = deal(comparisons, folds, np.random.default_rng(seed))
     whole = hands.sum(axis=1)
     scores: dict[str, list[tuple[float, float, float]]] = {name: [] for name in makers}
-    told: dict[str, list[tuple[Floats, Floats, Floats]]] = {name: [] for name in makers}
+    of_folds: dict[str, list[tuple[Floats, Floats, Floats]]] = {name: [] for name in makers}
     problems: dict[str, PodiumError] = {}
     with engine_for(jobs, folds) as engine:
         for predictions in engine.map(_fold, hands.T, comparisons, whole, makers, about):
@@ -136,7 +136,7 @@ def assess(
                     problems.setdefault(name, prediction)
                 else:
                     scores[name].append(_measures(*prediction))
-                    told[name].append(prediction)
+                    of_folds[name].append(prediction)
     fine = [name for name in makers if name not in problems]
     if not fine:
         name, first = next(iter(problems.items()))
@@ -147,7 +147,9 @@ def assess(
         log_loss,
         brier,
         accuracy,
-        curves={name: calibration(*(np.concatenate(part) for part in zip(*told[name], strict=True))) for name in fine},
+        curves={
+            name: calibration(*(np.concatenate(part) for part in zip(*of_folds[name], strict=True))) for name in fine
+        },
         problems=problems,
         folds=folds,
         votes=len(comparisons),
@@ -194,13 +196,13 @@ def _makers(
     methods: Sequence[str] | Mapping[str, Callable[[], Ranker]] | None, features: bool
 ) -> dict[str, Callable[[], Ranker]]:
     if isinstance(methods, Mapping):
-        made = dict(methods)
+        makers = dict(methods)
     else:
         names = known_methods(features=features) if methods is None else methods
-        made = {name: ranker(name) for name in names}
-    if not made:
+        makers = {name: ranker(name) for name in names}
+    if not makers:
         raise InputError("name at least one method")
-    return made
+    return makers
 
 
 def _predicted(

@@ -238,10 +238,10 @@ def _errors(side: Standing, place: NDArray[np.intp], weight: Floats, by_mean: bo
     if side.covariance is not None:
         joint = np.where(np.isfinite(c := side.covariance[np.ix_(place, place)]), c, 0.0)
         contrast = np.eye(len(place)) - weight
-        found = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", contrast, joint, contrast, optimize=True), 0.0))
+        std_errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", contrast, joint, contrast, optimize=True), 0.0))
         own_reference = bool((weight[ends] > 0).any())
         fixed = weight == 1.0
-        return np.where((ends | own_reference) & ~fixed, np.inf, found), True
+        return np.where((ends | own_reference) & ~fixed, np.inf, std_errors), True
     if by_mean:
         return own, True
     # Without covariances: a difference varies by no more than the sum of the two.

@@ -43,8 +43,8 @@ def residual_outliers(model: RABF, *, level: float = 0.95) -> pl.DataFrame:
     far = np.flatnonzero(met & (np.abs(z) > quantile(level ** (1 / max(int(met.sum()), 1)))))
     far = far[np.argsort(-np.abs(z[far]), kind="stable")]
     items = [model.ranking_.items[k] for k in far]
-    made = pl.DataFrame({"item": [str(item) for item in items], "residual": model.residuals_[far]})
-    return made.with_columns(std_error=pl.Series(error[far]), z=pl.Series(z[far]))
+    table = pl.DataFrame({"item": [str(item) for item in items], "residual": model.residuals_[far]})
+    return table.with_columns(std_error=pl.Series(error[far]), z=pl.Series(z[far]))
 
 
 def residual_norm(model: RABF) -> float:
@@ -57,8 +57,8 @@ def residual_norm(model: RABF) -> float:
     information = model.ranking_.information
     assert information is not None
     seen = np.array([item not in set(model.unseen_) for item in model.ranking_.items])
-    spread = 1.0 / information.summed_curvature()[seen]
-    return float(model.residuals_[seen] @ model.residuals_[seen] + spread.sum())
+    variances = 1.0 / information.summed_curvature()[seen]
+    return float(model.residuals_[seen] @ model.residuals_[seen] + variances.sum())
 
 
 @dataclass(frozen=True, slots=True)

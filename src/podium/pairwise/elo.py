@@ -66,9 +66,9 @@ class Elo(Ranker):
             raise InputError(
                 "these votes are counted and have no order, which Elo needs; keep each vote a row", InPython(" (keep=)")
             )
-        places = self._places(comparisons.items)
+        codes = self._codes_of(comparisons.items)
         left, right, outcome, weight = comparisons.vote_rows()
-        self._play(places[left], places[right], outcome, weight)
+        self._play(codes[left], codes[right], outcome, weight)
         return self._fitted_to(comparisons)
 
     def update(self, winner: Hashable, loser: Hashable, *, tie: bool = False, weight: float = 1.0) -> Self:
@@ -77,23 +77,23 @@ class Elo(Ranker):
             raise InputError(f"{winner!r} is compared with itself")
         self._check()
         heavy = number_option("weight", weight, least=0)
-        places = self._places((winner, loser))
-        self._play(places[:1], places[1:], np.array([0.5 if tie else 1.0]), np.array([heavy]))
+        codes = self._codes_of((winner, loser))
+        self._play(codes[:1], codes[1:], np.array([0.5 if tie else 1.0]), np.array([heavy]))
         return self
 
     def _check(self) -> None:
         number_option("k", self.k, above=0)
         number_option("initial", self.initial)
 
-    def _places(self, items: object) -> NDArray[np.int32]:
+    def _codes_of(self, items: object) -> NDArray[np.int32]:
         if "_index" not in vars(self):
             self._index, self._ratings = {}, np.empty(0)
         index = self._index
-        places = np.array([index.setdefault(item, len(index)) for item in items], dtype=np.int32)  # type: ignore[attr-defined]
+        codes = np.array([index.setdefault(item, len(index)) for item in items], dtype=np.int32)  # type: ignore[attr-defined]
         new = len(index) - len(self._ratings)
         if new > 0:
             self._ratings = np.concatenate([self._ratings, np.full(new, float(self.initial))])
-        return places
+        return codes
 
     def _play(
         self,

@@ -113,10 +113,10 @@ class OnlineRABF(Ranker):
             self._begin(spec)
             self._add(labels, matrix)
             self._warn_of_constants()
-        places = self._places(comparisons.items)
+        codes = self._codes_of(comparisons.items)
         left, right, outcome, weight = comparisons.vote_rows()
         target = outcome if self.loss == "logistic" else vote_targets(comparisons, outcome)
-        self._step(places[left], places[right], target, weight)
+        self._step(codes[left], codes[right], target, weight)
         return self._fitted_to(comparisons)
 
     def add(self, features: Any) -> Self:
@@ -145,10 +145,10 @@ class OnlineRABF(Ranker):
         number_option("weight", weight, least=0)
         if margin is not None:
             number_option("margin", margin)
-        places = self._places((winner, loser))
+        codes = self._codes_of((winner, loser))
         target = (0.5 if tie else 1.0) if self.loss == "logistic" else (0.0 if tie else 1.0)
         target = target if margin is None else float(margin)
-        self._step(places[:1], places[1:], np.array([target]), np.array([float(weight)]))
+        self._step(codes[:1], codes[1:], np.array([target]), np.array([float(weight)]))
         return self
 
     def _begin(self, spec: FeatureSpec | None = None) -> None:
@@ -187,7 +187,7 @@ class OnlineRABF(Ranker):
                 f": step · penalty is {largest:g}; at 1 and beyond a step would turn scores over: lower either",
             )
 
-    def _places(self, items: Iterable[Hashable]) -> NDArray[np.int32]:
+    def _codes_of(self, items: Iterable[Hashable]) -> NDArray[np.int32]:
         self._begin()
         new = [item for item in items if item not in self._index]
         if new and self._spec.names:

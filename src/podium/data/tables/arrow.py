@@ -95,8 +95,8 @@ def text_views(column: pl.Series) -> Iterator[Views]:
     stream = _Stream.from_address(_pointer_in(capsule, b"arrow_array_stream"))
     schema, array = _Schema(), _Array()
     try:
-        told = stream.get_schema(ctypes.byref(stream), ctypes.byref(schema)) == 0 and schema.format == STRING_VIEW
-        lent = told and stream.get_next(ctypes.byref(stream), ctypes.byref(array)) == 0 and bool(array.release)
+        is_text = stream.get_schema(ctypes.byref(stream), ctypes.byref(schema)) == 0 and schema.format == STRING_VIEW
+        lent = is_text and stream.get_next(ctypes.byref(stream), ctypes.byref(array)) == 0 and bool(array.release)
         yield _views(array) if lent and array.length == len(column) else _laid_out(column.to_list())
     finally:
         for part in (schema, array):

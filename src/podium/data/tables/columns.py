@@ -108,11 +108,11 @@ class Layout:
         single = [self.left, self.right, self.outcome, *self.flags, self.left_wins, self.right_wins, self.ties]
         single += [self.margin, self.weight, self.count, self.judge, self.group, self.by]
         names = [name for name in single if name is not None]
-        return list(dict.fromkeys([*names, *(name for given in self.covariates.values() for name in given)]))
+        return list(dict.fromkeys([*names, *(name for chosen in self.covariates.values() for name in chosen)]))
 
 
-def recognise(found: Sequence[str], *, covariates: Any = None, by: str | None = None, **options: Given) -> Layout:
-    """Find the role of each column among the names `found`.
+def recognise(columns: Sequence[str], *, covariates: Any = None, by: str | None = None, **options: Given) -> Layout:
+    """Find the role of each column among the names `columns`.
 
     An option names a column; None leaves it to be recognised; False says that there is none.
 
@@ -120,12 +120,12 @@ def recognise(found: Sequence[str], *, covariates: Any = None, by: str | None = 
     'outcome'
     """
     _refuse_unusable({**options, "by": by})
-    names = _Names(found, options)
+    names = _Names(columns, options)
     form, roles = _form(names)
-    extras: dict[str, Any] = {role: names.given(role) or names.recognised(role) for role in BESIDE}
-    if form == "counts" and not names.given("count"):
+    extras: dict[str, Any] = {role: names.option(role) or names.recognised(role) for role in BESIDE}
+    if form == "counts" and not names.option("count"):
         extras["count"] = None  # the counts are those of the wins
-    if form == "ranking" and not names.given("group"):
+    if form == "ranking" and not names.option("group"):
         extras["group"] = None  # each ranking is one
     taken = [name for name in roles.values() if isinstance(name, str)]
     for role, name in extras.items():
@@ -156,11 +156,11 @@ def _refuse_unused(names: _Names, layout: Layout) -> None:
     form = layout.form
     sides = {"winner": ("winner", "loser"), "ranking": ("ranking",)}.get(form, ("left", "right"))
     read = {*sides, *(role for role in ROLES[4:-1] if getattr(layout, role))}
-    read |= {"winner"} if form == "outcome" and layout.outcome == names.given("winner") else set()
+    read |= {"winner"} if form == "outcome" and layout.outcome == names.option("winner") else set()
     for role in ROLES:
-        if names.given(role) and role not in read:
+        if names.option(role) and role not in read:
             raise InputError(
-                Option(role, names.given(role), column=True),
+                Option(role, names.option(role), column=True),
                 f" would not be read, as votes are taken from {listed(layout.columns)}; drop it",
             )
     if form == "counts" and layout.count:
@@ -176,23 +176,23 @@ def _refuse_unused(names: _Names, layout: Layout) -> None:
 
 
 class _Names:
-    """The columns found, by exact name or ignoring case, and the options given."""
+    """The columns there are, by exact name or ignoring case, and the options that name some."""
 
-    def __init__(self, found: Sequence[str], options: Mapping[str, Given]) -> None:
-        self.found = list(found)
+    def __init__(self, columns: Sequence[str], options: Mapping[str, Given]) -> None:
+        self.columns = list(columns)
         self.options = options
         self.folded: dict[str, list[str]] = {}
-        for name in self.found:
+        for name in self.columns:
             self.folded.setdefault(name.strip().casefold().replace(" ", "_"), []).append(name)
 
     def require(self, name: str, role: str) -> str:
-        if name not in self.found:
+        if name not in self.columns:
             raise InputError(
-                f"no column {name!r} (given as ", Option(role, column=True), f"); found {listed(self.found)}"
+                f"no column {name!r} (given as ", Option(role, column=True), f"); found {listed(self.columns)}"
             )
         return name
 
-    def given(self, role: str) -> str | None:
+    def option(self, role: str) -> str | None:
         name = self.options.get(role)
         return self.require(name, role) if isinstance(name, str) else None
 
@@ -214,12 +214,12 @@ class _Names:
 
     def together(self, roles: Sequence[str], aliases: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
         """Columns for roles that come together: those given, else the one set of aliases that is all there."""
-        given = [self.given(role) for role in roles]
-        if any(given):
-            if not all(given):
-                lacking = roles[given.index(None)]
+        named = [self.option(role) for role in roles]
+        if any(named):
+            if not all(named):
+                lacking = roles[named.index(None)]
                 raise InputError(f"{' and '.join(roles)} come together; give ", Option(lacking, column=True), " too")
-            return tuple(name for name in given if name)
+            return tuple(name for name in named if name)
         if any(self.options.get(role) is False for role in roles):
             return None
         sets = [tuple(self.one(alias) for alias in wanted) for wanted in aliases]
@@ -235,18 +235,18 @@ class _Names:
 
 def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
     """How rows tell who won, and the columns that do."""
-    if ranking := names.given("ranking"):
+    if ranking := names.option("ranking"):
         return "ranking", {"left": ranking, "right": ranking}
     pair = _winner_loser(names)
-    sides = None if pair and names.given("loser") else names.together(("left", "right"), SIDES)
+    sides = None if pair and names.option("loser") else names.together(("left", "right"), SIDES)
     if pair and not sides:
         return "winner", dict(zip(("left", "right"), pair, strict=True)) | _margin(names)
     if not sides:
         ranking = names.recognised("ranking")
-        if ranking and not names.given("winner"):
+        if ranking and not names.option("winner"):
             return "ranking", {"left": ranking, "right": ranking}
-        raise InputError(f"cannot tell who met whom: found columns {listed(names.found)}; ", *EXPECTED)
-    chosen = any(names.given(role) for role in ("outcome", "left_wins", "margin"))
+        raise InputError(f"cannot tell who met whom: found columns {listed(names.columns)}; ", *EXPECTED)
+    chosen = any(names.option(role) for role in ("outcome", "left_wins", "margin"))
     if pair and not chosen:
         raise InputError(
             f"columns {listed(pair)} and {listed(sides)} both tell who met whom; give ",
@@ -266,8 +266,8 @@ def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
 
 def _result(names: _Names) -> tuple[Form, dict[str, Any]]:
     """The columns given by option that tell how a comparison ended."""
-    if names.given("outcome"):
-        return "outcome", _outcome(names, names.given("outcome")) | _margin(names)
+    if names.option("outcome"):
+        return "outcome", _outcome(names, names.option("outcome")) | _margin(names)
     wins = names.together(("left_wins", "right_wins"), [])
     if wins:
         return "counts", _counts(names, wins)
@@ -276,17 +276,17 @@ def _result(names: _Names) -> tuple[Form, dict[str, Any]]:
 
 def _recognised_result(names: _Names, sides: tuple[str, ...]) -> tuple[Form, dict[str, Any]]:
     """The columns that by their names tell how a comparison ended: one set of them, with or without a margin."""
-    if names.given("winner"):
-        return "outcome", _outcome(names, names.given("winner")) | _margin(names)
+    if names.option("winner"):
+        return "outcome", _outcome(names, names.option("winner")) | _margin(names)
     wins = names.together(("left_wins", "right_wins"), WINS)
     flags = names.together((), FLAGS)
     outcome, margin = names.recognised("outcome"), _margin(names)
-    found = [*([wins] if wins else ()), *([flags] if flags else ()), *([(outcome,)] if outcome else ())]
+    results = [*([wins] if wins else ()), *([flags] if flags else ()), *([(outcome,)] if outcome else ())]
     if wins and margin:  # a margin tells by how much one vote was won, not many
-        found.append((margin["margin"],))
-    if len(found) > 1:
+        results.append((margin["margin"],))
+    if len(results) > 1:
         raise InputError(
-            f"columns {' and '.join(map(listed, found))} each tell who won; say by ",
+            f"columns {' and '.join(map(listed, results))} each tell who won; say by ",
             Option("outcome"),
             ", or ",
             Option("left_wins"),
@@ -305,34 +305,34 @@ def _recognised_result(names: _Names, sides: tuple[str, ...]) -> tuple[Form, dic
     if margin:
         return "margin", margin
     raise InputError(
-        f"cannot tell who won: found columns {listed(names.found)}, read {sides[0]!r} against {sides[1]!r}; "
+        f"cannot tell who won: found columns {listed(names.columns)}, read {sides[0]!r} against {sides[1]!r}; "
         "expected outcome, winner, margin, or left_wins and right_wins"
     )
 
 
 def _outcome(names: _Names, column: str | None) -> dict[str, Any]:
     assert column is not None
-    called = column.strip().casefold() == "winner" or column == names.given("winner")
+    called = column.strip().casefold() == "winner" or column == names.option("winner")
     return {"outcome": column, "names_winner": called}
 
 
 def _counts(names: _Names, wins: tuple[str, ...]) -> dict[str, Any]:
-    ties = names.given("ties") or names.recognised("ties")
+    ties = names.option("ties") or names.recognised("ties")
     return dict(zip(("left_wins", "right_wins"), wins, strict=True)) | {"ties": ties}
 
 
 def _winner_loser(names: _Names) -> tuple[str, str] | None:
-    loser = names.given("loser") or names.recognised("loser")
-    winner = names.given("winner") or (names.recognised("winner") if loser else None)
+    loser = names.option("loser") or names.recognised("loser")
+    winner = names.option("winner") or (names.recognised("winner") if loser else None)
     if loser and winner:
         return winner, loser
-    if names.given("loser"):
+    if names.option("loser"):
         raise InputError("winner and loser come together; give ", Option("winner"), " too")
     return None
 
 
 def _margin(names: _Names) -> dict[str, str]:
-    margin = names.given("margin") or names.recognised("margin")
+    margin = names.option("margin") or names.recognised("margin")
     return {"margin": margin} if margin else {}
 
 
@@ -348,15 +348,15 @@ def _covariates(names: _Names, wanted: Any) -> dict[str, tuple[str, ...]]:
             raise InputError(f"covariate {name!r} is not the name of a column; give its name as text")
         ends = [(f"{name}_a", f"{name}_b"), (f"{name}_left", f"{name}_right"), (f"{name}_1", f"{name}_2")]
         ends += [(f"left_{name}", f"right_{name}")]
-        pairs = [pair for pair in ends if set(pair) <= set(names.found)]
-        if name in names.found:
+        pairs = [pair for pair in ends if set(pair) <= set(names.columns)]
+        if name in names.columns:
             chosen[name] = (name,)
         elif pairs:
             chosen[name] = pairs[0]
         else:
             raise InputError(
                 f"no column for covariate {name!r}, nor a pair such as {name}_a and {name}_b; "
-                f"found {listed(names.found)}"
+                f"found {listed(names.columns)}"
             )
     return chosen
 

@@ -77,7 +77,7 @@ def _refuse_other_text(data: bytes, where: str) -> None:
 
 def _header(data: bytes, delimiter: str, where: str, final: bool) -> tuple[list[str], int]:
     """The names of the columns and where the first row begins."""
-    found, blanks = np.zeros(4, np.int64), np.zeros(1, np.int64)
+    scan, blanks = np.zeros(4, np.int64), np.zeros(1, np.int64)
     start = 0
     while start < len(data) and data[start : start + 1] in (b"\n", b"\r"):
         start += 1
@@ -85,7 +85,7 @@ def _header(data: bytes, delimiter: str, where: str, final: bool) -> tuple[list[
     while (end := data.find(b"\n", end)) >= 0 or final:
         end = end + 1 if end >= 0 else len(data)
         line = np.frombuffer(data[start:end], np.uint8)
-        if kernel.scan_rows(line, ord(delimiter), 0, True, blanks, found) != kernel.OPEN_QUOTE or end == len(data):
+        if kernel.scan_rows(line, ord(delimiter), 0, True, blanks, scan) != kernel.OPEN_QUOTE or end == len(data):
             break
     text = _decoded(data[start:end], where)
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
@@ -103,10 +103,10 @@ def _good_rows(
     data: bytes, more: bytes, delimiter: str, columns: int, where: str, rows: int
 ) -> tuple[bytes, bytes, int]:
     """The complete rows of what is at hand, the bytes after them, and their number."""
-    found, blanks = np.zeros(4, np.int64), np.zeros(1024, np.int64)
+    scan, blanks = np.zeros(4, np.int64), np.zeros(1024, np.int64)
     data += more
-    status = kernel.scan_rows(np.frombuffer(data, np.uint8), ord(delimiter), columns, not more, blanks, found)
-    end, count, blank, fields = found.tolist()
+    status = kernel.scan_rows(np.frombuffer(data, np.uint8), ord(delimiter), columns, not more, blanks, scan)
+    end, count, blank, fields = scan.tolist()
     if status == kernel.OPEN_QUOTE or len(data) - end > MAX_ROW_BYTES:
         raise InputError(f"{where}, row {rows + count + 1}: a quote opens that never closes; close it or remove it")
     block = data[:end]
@@ -161,9 +161,9 @@ def _refuse_marks(block: bytes, where: str, rows: int, delimiter: str) -> None:
 
 def _rows_before(block: bytes, place: int, delimiter: str) -> int:
     """How many rows end before a place."""
-    found, blanks = np.zeros(4, np.int64), np.zeros(place + 1, np.int64)
-    kernel.scan_rows(np.frombuffer(block[:place], np.uint8), ord(delimiter), 0, False, blanks, found)
-    return int(found[1])
+    scan, blanks = np.zeros(4, np.int64), np.zeros(place + 1, np.int64)
+    kernel.scan_rows(np.frombuffer(block[:place], np.uint8), ord(delimiter), 0, False, blanks, scan)
+    return int(scan[1])
 
 
 def _without_blanks(block: bytes, blanks: list[int]) -> bytes:
@@ -179,13 +179,13 @@ def _parse(
 ) -> pl.DataFrame:
     import polars as pl
 
-    places = sorted(header.index(name) for name in chosen)
+    positions = sorted(header.index(name) for name in chosen)
     untold = InputError(f"{where}: rows {rows - count + 1} to {rows} could not be told apart; check their quotes")
     try:
-        frame = pl.read_csv(block, has_header=False, separator=delimiter, columns=places, infer_schema=False)
+        frame = pl.read_csv(block, has_header=False, separator=delimiter, columns=positions, infer_schema=False)
     except pl.exceptions.PolarsError as problem:
         raise untold from problem
-    if (frame.height, frame.width) != (count, len(places)):
+    if (frame.height, frame.width) != (count, len(positions)):
         raise untold
-    frame.columns = [header[place] for place in places]
+    frame.columns = [header[place] for place in positions]
     return frame.select(chosen)

@@ -168,18 +168,18 @@ class Collector:
         layout = self.layout
         assert layout is not None
         ordered = not self.merger.merge and "count" not in columns
-        found: dict[str, Any] = {"items": items, **columns, "sided": layout.form != "winner", "ordered": ordered}
-        found["sided"] &= not self.merger.fold
-        found.pop("by", None)
+        arguments: dict[str, Any] = {"items": items, **columns, "sided": layout.form != "winner", "ordered": ordered}
+        arguments["sided"] &= not self.merger.fold
+        arguments.pop("by", None)
         if layout.judge:
-            found["judges"] = self.judges.labels
+            arguments["judges"] = self.judges.labels
         if layout.group:
-            found["groups"] = self.groups.labels
+            arguments["groups"] = self.groups.labels
         if layout.form == "ranking":
-            found |= {"groups": tuple(range(1, self.rankings + 1)), "group_is": "ranking", "sided": False}
+            arguments |= {"groups": tuple(range(1, self.rankings + 1)), "group_is": "ranking", "sided": False}
         if layout.covariates:
-            found["covariate_names"] = tuple(layout.covariates)
-        return found
+            arguments["covariate_names"] = tuple(layout.covariates)
+        return arguments
 
     def same_kind(self, column: str, kind: str, where: str) -> None:
         """A label that is a number in one file and text in another is an error that names both."""
@@ -222,7 +222,7 @@ class _Batch:
         if layout.covariates:
             piece["covariates"] = np.column_stack([self.covariate(names) for names in layout.covariates.values()])
         if layout.form == "counts":
-            return self.spread(piece)
+            return self.outcome_rows(piece)
         if layout.form == "flags":
             piece["outcome"] = self.flags()
         elif layout.form == "margin":
@@ -355,15 +355,15 @@ class _Batch:
             self.fail(int(bad[0]), f"{shown}; exactly one of them must be 1")
         return (table[:, 0] - table[:, 1]).astype(np.int8)
 
-    def spread(self, piece: Piece) -> Piece:
+    def outcome_rows(self, piece: Piece) -> Piece:
         """A row of counts becomes a row for each outcome that occurred, in the order left, right, tie."""
         names = [name for name in (self.layout.left_wins, self.layout.right_wins, self.layout.ties) if name]
         table = np.column_stack([self.whole(name) for name in names])
         row, kind = np.nonzero(table)
-        spread = {name: column[row] for name, column in piece.items()}
-        spread["outcome"] = np.array([1, -1, 0], np.int8)[kind]
-        spread["count"] = table[row, kind]
-        return spread
+        rows = {name: column[row] for name, column in piece.items()}
+        rows["outcome"] = np.array([1, -1, 0], np.int8)[kind]
+        rows["count"] = table[row, kind]
+        return rows
 
     def fail(self, index: int, message: str) -> NoReturn:
         raise InputError(f"{prefix(self.where)}row {self.row + index + 1}: {message}")

@@ -48,8 +48,8 @@ def _unread(frame: Any, problem: BaseException) -> InputError:
         try:
             pl.DataFrame(frame.select([place]))
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as cause:
-            told = str(cause).splitlines()[0]
-            return InputError(f"column {name!r} cannot be read: {told}; leave it out, or give text or numbers")
+            reason = str(cause).splitlines()[0]
+            return InputError(f"column {name!r} cannot be read: {reason}; leave it out, or give text or numbers")
     return InputError(f"the frame cannot be read: {str(problem).splitlines()[0]}; correct it")
 
 
@@ -57,15 +57,15 @@ def _from_columns(columns: Iterable[tuple[str, Any]]) -> pl.DataFrame:
     """A frame of columns that are given one by one; they must be as long as each other."""
     import polars as pl
 
-    made = [_series(name, values) for name, values in columns]
-    _refuse_twice([column.name for column in made])
-    for column in made:
-        if len(column) != len(made[0]):
+    series = [_series(name, values) for name, values in columns]
+    _refuse_twice([column.name for column in series])
+    for column in series:
+        if len(column) != len(series[0]):
             raise InputError(
-                f"column {made[0].name!r} has {len(made[0])} rows and {column.name!r} has {len(column)}; "
+                f"column {series[0].name!r} has {len(series[0])} rows and {column.name!r} has {len(column)}; "
                 "give one value of each for every row"
             )
-    return pl.DataFrame(made)
+    return pl.DataFrame(series)
 
 
 def _refuse_twice(names: list[str]) -> None:

@@ -222,10 +222,10 @@ class Numbering:
 
     def _grow(self) -> None:
         """Double what is full: the slots when half of them are taken, else the heap."""
-        found = len(self)
-        if 2 * found >= len(self._slots):
+        size = len(self)
+        if 2 * size >= len(self._slots):
             self._slots = np.full(4 * len(self._slots), -1, np.int32)
-            text_kernel.insert(self._keys[:found], self._slots)
+            text_kernel.insert(self._keys[:size], self._slots)
             self._keys = np.resize(self._keys, (len(self._slots) // 2, 2))
             self._ends = np.resize(self._ends, len(self._slots) // 2)
         else:
@@ -321,18 +321,18 @@ def _encode_array(array: NDArray[Any]) -> tuple[Codes, Labels]:
 def number_records(records: NDArray[np.uint64]) -> tuple[Codes, NDArray[np.int64]]:
     """Number equal rows of words in order of first appearance; also the row where each first appeared."""
     codes = np.empty(len(records), np.int32)
-    row = found = 0
+    row = count = 0
     size = 1 << min(17, 2 + len(records).bit_length())
     first = np.empty(size // 2, np.int64)
     while True:
         slots = np.full(size, -1, np.int32)
-        seen = records[first[:found]]  # in order of their codes, so numbering them again gives the same
-        kernel.encode_records(seen, 0, 0, np.empty(found, np.int64), slots, np.empty(found, np.int32))
-        row, found = kernel.encode_records(records, row, found, first, slots, codes)
+        seen = records[first[:count]]  # in order of their codes, so numbering them again gives the same
+        kernel.encode_records(seen, 0, 0, np.empty(count, np.int64), slots, np.empty(count, np.int32))
+        row, count = kernel.encode_records(records, row, count, first, slots, codes)
         if row == len(records):
-            return codes, first[:found]
+            return codes, first[:count]
         size *= 4
-        first = np.concatenate([first[:found], np.empty(size // 2 - found, np.int64)])
+        first = np.concatenate([first[:count], np.empty(size // 2 - count, np.int64)])
 
 
 def _memories() -> tuple[NDArray[np.uintp], NDArray[np.uintp], Codes]:

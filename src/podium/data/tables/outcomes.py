@@ -65,7 +65,7 @@ class Outcomes:
         if (named >= 0).any() or (meaning == UNKNOWN).any():
             self._by_label(rows, named[codes], numbers_are_numbers=not layout.names_winner)
         self._refuse_other_case(rows, named)
-        return rows.found
+        return rows.outcome
 
     def unite(self, other: Outcomes, where: str) -> None:
         """Take what another reader of the same column, in the file `where`, took values for."""
@@ -82,21 +82,21 @@ class Outcomes:
 
     def _by_label(self, rows: _Rows, named: NDArray[np.int32], numbers_are_numbers: bool) -> None:
         """Settle the rows whose outcome is the label of one of the two items."""
-        found = rows.found
+        outcome = rows.outcome
         by_label = np.where(named == rows.left, 1, np.where(named == rows.right, -1, UNKNOWN)).astype(np.int8)
-        torn = (found != UNKNOWN) & (by_label != UNKNOWN) & (found != by_label)
+        torn = (outcome != UNKNOWN) & (by_label != UNKNOWN) & (outcome != by_label)
         number = np.array([_text(word) in NUMBERS for word in rows.words])[rows.codes] & numbers_are_numbers
         for k in np.flatnonzero(torn & ~number)[:1].tolist():
             rows.refuse(k, "but is also the other item's label")
-        used = np.flatnonzero((found == UNKNOWN) & (by_label != UNKNOWN))
+        used = np.flatnonzero((outcome == UNKNOWN) & (by_label != UNKNOWN))
         taken = np.flatnonzero(torn & number)
         self.as_label = rows.word(used[0]) if len(used) else self.as_label
         self.as_number = rows.word(taken[0]) if len(taken) else self.as_number
         if self.as_label is not None and self.as_number is not None and (len(used) or len(taken)):
             k = int(used[0]) if len(used) else int(taken[0])
             rows.fail(k, self._torn())
-        rows.found = np.where(found == UNKNOWN, by_label, found)
-        for k in np.flatnonzero(rows.found == UNKNOWN)[:1].tolist():
+        rows.outcome = np.where(outcome == UNKNOWN, by_label, outcome)
+        for k in np.flatnonzero(rows.outcome == UNKNOWN)[:1].tolist():
             items = self.items.labels
             rows.fail(
                 k,
@@ -115,27 +115,29 @@ class Outcomes:
             if not alike or not isinstance(value, str):
                 continue
             mine = (rows.codes == word) & (rows.left != named[word]) & (rows.right != named[word])
-            others = (np.isin(rows.right, alike) & (rows.found >= 0)) | (np.isin(rows.left, alike) & (rows.found <= 0))
+            others = (np.isin(rows.right, alike) & (rows.outcome >= 0)) | (
+                np.isin(rows.left, alike) & (rows.outcome <= 0)
+            )
             for k in np.flatnonzero(mine & others)[:1].tolist():
                 rows.refuse(k, "but in another case is also the other item's label")
 
 
 @dataclass
 class _Rows:
-    """The rows of one piece: who met, which outcome stands there, and what it was found to say."""
+    """The rows of one piece: who met, the word for the outcome, and what it says."""
 
     left: NDArray[np.int32]
     right: NDArray[np.int32]
     codes: NDArray[np.int32]
     words: tuple[Hashable, ...]
-    found: NDArray[np.int8]
+    outcome: NDArray[np.int8]
     fail: Fail
 
     def word(self, k: int) -> Hashable:
         return self.words[int(self.codes[k])]
 
     def refuse(self, k: int, but: str) -> NoReturn:
-        says = {1: "left", -1: "right", 0: "tie"}[int(self.found[k])]
+        says = {1: "left", -1: "right", 0: "tie"}[int(self.outcome[k])]
         self.fail(k, f"outcome {self.word(k)!r} says {says}, {but}; use left, right or tie")
 
 

@@ -29,7 +29,7 @@ Fail: TypeAlias = Callable[[int, str], NoReturn]
 
 def listed_items(column: pl.Series, fail: Fail) -> list[list[Hashable]]:
     """The items of each row, best first: a list, or text divided at `>`."""
-    found = []
+    rankings = []
     for row, value in enumerate(column.to_list()):
         items = divided(value, partial(fail, row)) if isinstance(value, str) else value
         if not isinstance(items, list) or any(not isinstance(item, Hashable) or is_missing(item) for item in items):
@@ -37,8 +37,8 @@ def listed_items(column: pl.Series, fail: Fail) -> list[list[Hashable]]:
         if len(set(items)) < len(items):
             twice = next(item for place, item in enumerate(items) if item in items[:place])
             fail(row, f"{twice!r} appears twice in the ranking; remove one")
-        found.append(items)
-    return found
+        rankings.append(items)
+    return rankings
 
 
 def divided(text: str, fail: Callable[[str], NoReturn]) -> list[Hashable]:

@@ -88,10 +88,10 @@ def find_sources(source: Any, format: str | None = None) -> list[Source]:
     if isinstance(source, (str, os.PathLike)):
         return _find_path(os.fspath(source), kind)
     if isinstance(source, Iterable) and not isinstance(source, bytes):
-        found = [one for part in source for one in find_sources(part, format)]
-        if not found:
+        sources = [one for part in source for one in find_sources(part, format)]
+        if not sources:
             raise InputError("no files: the list of paths is empty")
-        return found
+        return sources
     raise InputError(f"cannot read from {source!r}; give a path, a list of paths, or an open file")
 
 
@@ -106,35 +106,35 @@ def refuse_twice(sources: Iterable[Source]) -> None:
         seen.add(key)
 
 
-def _find_path(given: str, format: Format | None) -> list[Source]:
-    if given == "-":
+def _find_path(path_or_url: str, format: Format | None) -> list[Source]:
+    if path_or_url == "-":
         return [Source("standard input", stream=sys.stdin, format=format)]
-    if URL.match(given):
-        return [Source(given, url=given, format=format)]
-    path = Path(given.removeprefix("file://"))
+    if URL.match(path_or_url):
+        return [Source(path_or_url, url=path_or_url, format=format)]
+    path = Path(path_or_url.removeprefix("file://"))
     if path.is_dir():
         return _find_folder(path, format)
     if path.exists():
-        return [Source(given, path, format=format)]
-    if glob.has_magic(given):
-        matches = sorted(glob.glob(given, recursive=True))
+        return [Source(path_or_url, path, format=format)]
+    if glob.has_magic(path_or_url):
+        matches = sorted(glob.glob(path_or_url, recursive=True))
         if not matches:
-            raise InputError(f"no file matches {given}; check the pattern")
+            raise InputError(f"no file matches {path_or_url}; check the pattern")
         return [one for match in matches for one in _find_path(match, format)]
-    raise InputError(f"no such file: {given}; check the path")
+    raise InputError(f"no such file: {path_or_url}; check the path")
 
 
 def _find_folder(root: Path, format: Format | None) -> list[Source]:
-    found = []
+    sources = []
     for path in sorted(root.rglob("*")):
         inside = path.relative_to(root)
         hidden = any(part.startswith((".", "_")) for part in inside.parts)
         if not hidden and path.is_file() and _by_name(path) is not None:
             folders = dict(part.split("=", 1) for part in inside.parts[:-1] if "=" in part)
-            found.append(Source(str(path), path, format=format, folders=folders))
-    if not found:
+            sources.append(Source(str(path), path, format=format, folders=folders))
+    if not sources:
         raise InputError(f"folder {root} holds no data files; expected names that end in {', '.join(SUFFIXES)}")
-    return found
+    return sources
 
 
 def by_name(source: Source) -> Format | None:

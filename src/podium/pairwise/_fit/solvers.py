@@ -237,8 +237,8 @@ def newton(
         if gap <= 1e-3 * tol and _runs_away(rows, here.extras):  # for ever: every step finds the votes likelier
             left = 0.0
             break
-    found = here.scores - here.scores.mean() if l2 == 0 else here.scores  # the loss does not feel a shift
-    return Solution(found, here.extras, step, linear.how, gap, gap <= tol and left <= max(tol, MOST_ROUNDING))
+    centred = here.scores - here.scores.mean() if l2 == 0 else here.scores  # the loss does not feel a shift
+    return Solution(centred, here.extras, step, linear.how, gap, gap <= tol and left <= max(tol, MOST_ROUNDING))
 
 
 def _runs_away(rows: Rows, extras: Floats) -> bool:
@@ -268,13 +268,13 @@ def penalty_share(
     point = evaluate(rows, loss, l2, scores, extras)
     own = np.zeros(rows.n)
     scatter_sum(rows.left, rows.right, point.curvature, own)
-    spread = scores[kept] - scores[kept].mean() if kept.any() else np.zeros(0)
-    length = float(spread @ spread)
+    deviations = scores[kept] - scores[kept].mean() if kept.any() else np.zeros(0)
+    length = float(deviations @ deviations)
     if length == 0.0 or 2.0 * l2 > UNSEEN * float(np.median(own[kept])):
         return 0.0
     point.slopes, point.extra_slopes = 2.0 * l2 * scores, np.zeros(len(extras))
     moved, _ = _direction(point, LinearSolver(rows, 2.0 * l2), 1e-3)
-    return -float(spread @ moved[kept]) / length
+    return -float(deviations @ moved[kept]) / length
 
 
 def _gap(point: Point, votes: Floats) -> float:
@@ -338,10 +338,10 @@ class LinearSolver:
         r = self.rows
         graph = coo_array((np.ones(len(r.left)), (r.left, r.right)), shape=(r.n, r.n)).tocsr()
         graph = (graph + graph.T).tocsr()
-        places = np.empty(r.n, dtype=np.int64)
-        places[reverse_cuthill_mckee(graph, symmetric_mode=True)] = np.arange(r.n)
-        self.order = places
-        self.band = int(np.max(np.abs(places[r.left] - places[r.right])))
+        position = np.empty(r.n, dtype=np.int64)
+        position[reverse_cuthill_mckee(graph, symmetric_mode=True)] = np.arange(r.n)
+        self.order = position
+        self.band = int(np.max(np.abs(position[r.left] - position[r.right])))
 
     def factor(self, curvature: Floats, accuracy: float) -> Callable[[Floats], Floats]:
         """Return a function that solves for a right-hand side, to a relative residual of `accuracy` when iterating."""
@@ -387,11 +387,11 @@ class LinearSolver:
     def _banded(self, curvature: Floats, diagonal: Floats) -> Callable[[Floats], Floats]:
         from scipy.linalg import cho_solve_banded, cholesky_banded
 
-        places, n = self.order, self.rows.n
-        assert places is not None
+        position, n = self.order, self.rows.n
+        assert position is not None
         bands = np.zeros((self.band + 1, n))
-        bands[0, places] = diagonal
-        a, b = places[self.rows.left], places[self.rows.right]
+        bands[0, position] = diagonal
+        a, b = position[self.rows.left], position[self.rows.right]
         flat = np.abs(a - b) * n + np.minimum(a, b)
         bands -= np.bincount(flat, curvature, bands.size).reshape(bands.shape)
         factor = (cholesky_banded(bands, lower=True, overwrite_ab=True, check_finite=False), True)
@@ -399,8 +399,8 @@ class LinearSolver:
 
         def solve(rhs: Floats) -> Floats:
             moved = np.empty(n)
-            moved[places] = rhs
-            solved: Floats = np.asarray(cho_solve_banded(factor, moved, check_finite=False))[places]
+            moved[position] = rhs
+            solved: Floats = np.asarray(cho_solve_banded(factor, moved, check_finite=False))[position]
             return solved
 
         return solve
