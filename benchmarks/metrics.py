@@ -81,7 +81,7 @@ def one_sort(data: Data):
 def ours_queries(data: Data):
     from podium.metrics import ranking_report
 
-    options = {"metrics": list(NAMES), "kind": "gain", "gain": "linear", "empty": "one", "group": data["sizes"]}
+    options = {"metrics": list(NAMES), "kind": "gain", "gain": "linear", "empty": "worst", "group": data["sizes"]}
 
     def run():
         found = ranking_report(data["y"], data["s"], **options)

@@ -64,7 +64,8 @@ def test_precision_counts_documents_not_grades(files, capfd):
 def test_queries_with_nothing_relevant_count_as_in_trec_or_are_left_out(files, capfd):
     (files / "qrels").write_text("q1 0 a 1\nq2 0 a 0\n")
     (files / "run").write_text("q1 Q0 a 1 3 x\nq2 Q0 a 1 3 x\n")
-    for option, mean, says in (([], 0.5, "gain 0"), (["--empty", "skip"], 1.0, "left out of the means")):
+    left_out, best = (["--empty", "skip"], 1.0, "left out of the means"), (["--empty", "best"], 1.0, "gain 1")
+    for option, mean, says in (([], 0.5, "gain 0"), (["--empty", "worst"], 0.5, "gain 0"), best, left_out):
         out, err = ok(capfd, files / "qrels", files / "run", "-m", "ap", "--format", "json", *option)
         assert json.loads(out)[0]["mean"] == mean
         assert f"1 with nothing relevant, {says}" in err

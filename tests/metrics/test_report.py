@@ -183,7 +183,7 @@ def test_averaged_ties_match_scikit_learn(table):
     if y.shape[1] < 2:
         return
     ours = ranking_report(
-        y, s, at=(2,), kind="gain", ties="average", empty="one", gain="linear", metrics=["ndcg", "ndcg@2"]
+        y, s, at=(2,), kind="gain", ties="average", empty="worst", gain="linear", metrics=["ndcg", "ndcg@2"]
     )
     assert ours["ndcg"] == pytest.approx(ndcg_score(y, s), abs=1e-12)
     assert ours["ndcg@2"] == pytest.approx(ndcg_score(y, s, k=2), abs=1e-12)
@@ -227,8 +227,8 @@ def test_empty_rows_follow_the_option():
     y, s = [[0, 0], [1, 0], [1, 1]], [[2.0, 1.0], [1.0, 2.0], [1.0, 2.0]]
     names = ["ap", "auc", "prec@1", "sum@1"]
     assert ranking_report(y, s, metrics=names).per_row["ap"].tolist() == [0.0, 0.5, 0.0]
-    assert ranking_report(y, s, metrics=names, empty="one").per_row["auc"].tolist() == [1.0, 1.0, 1.0]
-    assert ranking_report(y, s, metrics=names, empty="one", kind="gain").per_row["auc"].tolist() == [0.0, 0.0, 0.0]
+    assert ranking_report(y, s, metrics=names, empty="worst").per_row["auc"].tolist() == [1.0, 1.0, 1.0]
+    assert ranking_report(y, s, metrics=names, empty="worst", kind="gain").per_row["auc"].tolist() == [0.0, 0.0, 0.0]
     skipped = ranking_report(y, s, metrics=names, empty="skip")
     assert np.isnan(skipped.per_row["prec@1"][0])
     assert skipped["auc"] == 1.0

@@ -84,7 +84,7 @@ def frame(table, value):
 
 def report(judged, scores, names, **options):
     queries, found = run_report(
-        frame(judged, "relevance"), frame(scores, "score"), metrics=names, kind="gain", empty="one", **options
+        frame(judged, "relevance"), frame(scores, "score"), metrics=names, kind="gain", empty="worst", **options
     )
     return queries, found
 

@@ -150,7 +150,7 @@ def predict(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: Pa
     metavar="NUMBERS",
     help="Measure at these cut-offs; those beyond the number of labels are left out.",
 )
-@metric_options(empty="zero_loss")
+@metric_options(empty="best")
 @output_options()
 def evaluate(
     table: str,

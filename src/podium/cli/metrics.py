@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["metrics"]
 
-VOID = {"one": "gain 0", "zero_loss": "gain 1", "skip": "left out of the means"}
+VOID = {"worst": "gain 0", "best": "gain 1", "skip": "left out of the means"}
 DEFAULT = "ap,rr,ndcg@10,prec@10,recall@100"
 
 
@@ -39,7 +39,7 @@ EXAMPLES = (
     metavar="NAMES",
     help=f"Compute these metrics, separated by commas; may be given again.  [default: {DEFAULT}]",
 )
-@metric_options(empty="one", relevant_from=1.0, gain="linear")
+@metric_options(empty="worst", relevant_from=1.0, gain="linear")
 @option("Output", "--per-query", is_flag=True, help="Write one line for each run and query.")
 @output_options()
 def metrics(

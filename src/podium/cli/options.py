@@ -150,10 +150,10 @@ def metric_options(*, empty: str, relevant_from: float | None = None, gain: str 
         option(
             "Measures",
             "--empty",
-            type=click.Choice(["skip", "zero_loss", "one"]),
+            type=click.Choice(["best", "worst", "skip"]),
             default=empty,
             show_default=True,
-            help="Leave rows without anything relevant out, or give them gain 1, or gain 0.",
+            help="Count rows without anything relevant as the best (gain 1) or the worst (gain 0), or skip them.",
         ),
     ]
 

@@ -49,7 +49,7 @@ def per_row(metric: Metric, known: Statistics, *, kind: str, empty: str) -> np.n
         return np.asarray(np.where(undefined | known.empty, np.nan, values))
     if not undefined.any():
         return np.asarray(values)
-    return np.asarray(np.where(undefined, float((empty == "one") == (kind == "loss")), values))
+    return np.asarray(np.where(undefined, float((empty == "worst") == (kind == "loss")), values))
 
 
 def _share(part: np.ndarray, whole: np.ndarray) -> np.ndarray:

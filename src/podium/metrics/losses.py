@@ -44,7 +44,7 @@ def ranking_loss(
     *,
     ranks: Any = None,
     ties: str = "label",
-    empty: str = "zero_loss",
+    empty: str = "best",
     relevant_from: float | None = None,
     gain: str = "exp",
 ) -> Any:
@@ -67,7 +67,7 @@ def ranking_gain(
     *,
     ranks: Any = None,
     ties: str = "label",
-    empty: str = "zero_loss",
+    empty: str = "best",
     relevant_from: float | None = None,
     gain: str = "exp",
 ) -> Any:

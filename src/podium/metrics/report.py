@@ -27,7 +27,7 @@ TIES = {"label": 0, "average": 1, "worst": 2}
 WORDS: dict[str, tuple[str, ...]] = {
     "kind": ("loss", "gain"),
     "ties": tuple(TIES),
-    "empty": ("zero_loss", "skip", "one"),
+    "empty": ("best", "worst", "skip"),
     "gain": ("exp", "linear"),
 }
 CHUNK = 1 << 16  # scores worked on at a time: they stay in the second-level cache
@@ -76,7 +76,7 @@ def ranking_report(
     metrics: Sequence[str] | None = None,
     kind: Literal["loss", "gain"] = "loss",
     ties: Literal["label", "average", "worst"] = "label",
-    empty: Literal["zero_loss", "skip", "one"] = "zero_loss",
+    empty: Literal["best", "worst", "skip"] = "best",
     group: Any = None,
     relevant_from: float | None = None,
     gain: Literal["exp", "linear"] = "exp",
@@ -113,8 +113,9 @@ def ranking_report(
     metrics : names, instead of every metric that fits the data.
     ties : order of equal scores. "label": the smaller label first (the paper's). "average": expectation over all
         orders. "worst": the less relevant first.
-    empty : what an undefined value becomes (no relevant label; for `auc` also no irrelevant one): loss "zero_loss" 0
-        (the paper's: with 1 the losses leave their family), "one" 1, or "skip": NaN, left out of the mean.
+    empty : what a row counts where the metric is undefined (no relevant label; for `auc` also no irrelevant one).
+        "best": loss 0, gain 1 (the paper's: with loss 1 the losses leave their family). "worst": loss 1, gain 0.
+        "skip": NaN, left out of the mean.
     group : sizes of consecutive queries, for flat `relevance` and `scores`.
     relevant_from : graded relevance counts as relevant from here on for metrics of relevant or not (`prec`, `recall`,
         `hit`, `ap`, `auc`, `rr`). Without it they refuse graded relevance, and the default leaves them out, but for the
@@ -157,7 +158,7 @@ def evaluate(
     *,
     kind: str = "loss",
     ties: str = "label",
-    empty: str = "zero_loss",
+    empty: str = "best",
     relevant_from: float | None = None,
     gain: str = "exp",
     clip: bool = False,
