@@ -69,17 +69,19 @@ def write_files(folder: Path, votes: int, files: int, *, items: int = ITEMS, csv
     import polars as pl
 
     rng = np.random.default_rng(0)
-    names = np.array([f"model-{i:04}-instruct" for i in range(items)])
+    names = pl.Series([f"model-{i:04}-instruct" for i in range(items)])
+    words, judges = pl.Series(["right", "left", "tie"]), pl.Series([f"judge-{j}" for j in range(JUDGES)])
     strength = rng.normal(size=items)
     for k in range(files):
         m = votes // files
         left = rng.integers(items, size=m)
         right = (left + 1 + rng.integers(items - 1, size=m)) % items
         won = rng.random(m) < 1 / (1 + np.exp(strength[right] - strength[left]))
-        outcome = np.where(rng.random(m) < 0.1, "tie", np.where(won, "left", "right"))
-        judge = np.array([f"judge-{j}" for j in range(JUDGES)])[rng.integers(JUDGES, size=m)]
-        frame = pl.DataFrame({"left": names[left], "right": names[right], "outcome": outcome, "judge": judge})
-        frame.write_csv(folder / f"part{k:02}.csv") if csv else frame.write_parquet(folder / f"part{k:02}.parquet")
+        outcome = np.where(rng.random(m) < 0.1, 2, won)
+        judge = rng.integers(JUDGES, size=m)
+        columns = {"left": names[left], "right": names[right], "outcome": words[outcome], "judge": judges[judge]}
+        frame = pl.DataFrame(columns)
+        frame.write_csv(folder / f"part{k:03}.csv") if csv else frame.write_parquet(folder / f"part{k:03}.parquet")
 
 
 def ways(format: str, judges: bool) -> dict[str, str]:

@@ -31,6 +31,30 @@ def numbers(chunk):
     return np.random.default_rng(chunk).normal(size=50) * 10.0 ** np.random.default_rng(chunk).integers(-12, 12, 50)
 
 
+def go_on(total, chunk):
+    return total + wrap(chunk)
+
+
+def refuse_further(total, chunk, bad):
+    return total + refuse(chunk, bad)
+
+
+def tell_further(total, chunk):
+    return total + tell(chunk)
+
+
+def warn_further(total, chunk):
+    return total + warn(chunk)
+
+
+def die_once_further(total, chunk, marks):
+    return total + die_once(chunk, marks)
+
+
+def table_of(chunk):
+    return {"whole": np.full((700, 700), chunk, np.uint32), "none": np.empty(0), "bits": np.eye(3, dtype=bool)[:, ::2]}
+
+
 def scaled(chunk, factor, shift=0.0):
     return chunk * factor + shift
 
@@ -121,6 +145,33 @@ class EngineSuite:
             here, there = Serial().sum(numbers, range(count)), engine.sum(numbers, range(count))
             assert here.tobytes() == there.tobytes()
 
+    @pytest.mark.parametrize("count", [1, 2, 3, 8, 17])
+    def test_sums_that_go_on_are_those_of_the_tree(self, engine, count):
+        """Joining texts does not depend on grouping, and shows the order."""
+        expected = "".join(map(wrap, range(count)))
+        assert engine.sum(wrap, range(count)) == expected
+        assert engine.sum(wrap, range(count), extend=go_on) == expected
+
+    def test_sums_that_go_on_have_the_same_errors_warnings_and_reports(self, engine):
+        for count in (20, 6):
+            with pytest.raises(InputError, match=r"^chunk 2 is bad$"):
+                engine.sum(refuse, range(count), {2, 5, count - 1}, extend=refuse_further)
+        with pytest.warns(DataWarning) as caught:
+            assert engine.sum(warn, [1, 2, 3], extend=warn_further) == 6
+        assert [str(one.message) for one in caught] == ["look at 1", "look at 2", "look at 3"]
+        told = []
+        assert engine.sum(tell, range(400), extend=tell_further, progress=told.append) == sum(range(400))
+        assert sorted(told) == [(chunk, step) for chunk in range(400) for step in range(3)]
+        with pytest.raises(ValueError, match="no chunks"):
+            engine.sum(wrap, [], extend=go_on)
+
+    def test_arrays_of_any_size_and_shape_travel(self, engine):
+        for k, table in enumerate(engine.map(table_of, range(3))):
+            for name, expected in table_of(k).items():
+                assert np.array_equal(table[name], expected)
+                assert table[name].dtype == expected.dtype
+                table[name] += table[name]  # and can be written to
+
     def test_values_come_in_the_order_of_chunks(self, engine):
         assert list(engine.map(slow_first, range(12))) == list(range(12))
         assert list(engine.map(scaled, [1.0, 2.0], 3.0, 0.5)) == [3.5, 6.5]
@@ -174,6 +225,11 @@ class ProcessSuite(EngineSuite):
 
     def test_a_worker_that_is_killed_is_replaced_and_the_answer_is_right(self, engine, tmp_path):
         assert engine.sum(die_once, range(20), str(tmp_path)) == sum(range(20))
+        assert (tmp_path / "3").exists(), "a worker was killed"
+
+    def test_a_worker_killed_while_it_goes_on_is_replaced_too(self, engine, tmp_path):
+        last_first = [*range(20, 3, -1), 3]  # the last share is never this process's own
+        assert engine.sum(die_once, last_first, str(tmp_path), extend=die_once_further) == sum(last_first)
         assert (tmp_path / "3").exists(), "a worker was killed"
 
     def test_a_part_that_was_lost_is_made_again(self, engine, tmp_path):

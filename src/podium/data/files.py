@@ -149,7 +149,10 @@ def _collect(source: Any, format: str | None, jobs: int | None, progress: Progre
     with engine_for(jobs, len(sources) if portable else 1) as engine:
         options["dense_bytes"] = DENSE_BYTES // getattr(engine, "n", 1)
         add_up = _adding_up(sources, progress) if progress is not None else None
-        collector: Collector = engine.sum(_count_file, sources, options, add=Collector.unite, progress=add_up)
+        extend = _count_further if len(sources) > 1 and _sums_exactly(sources[0], options) else None
+        collector: Collector = engine.sum(
+            _count_file, sources, options, add=Collector.unite, extend=extend, progress=add_up
+        )
     if not collector.votes:
         raise InputError(f"{sources[-1].name} has a header and no rows; there is nothing to rank")
     return collector
@@ -168,11 +171,48 @@ def _adding_up(sources: list[Source], progress: Progress) -> Callable[[tuple[int
     return add
 
 
+def _sums_exactly(first: Source, options: dict[str, Any]) -> bool:
+    """Whether only whole numbers are added up, by the columns of the first file; what is wrong with it shows later."""
+    chosen = dict(options)
+    delimiter = chosen.pop("delimiter")
+
+    def look(names: list[str]) -> list[str]:
+        raise _Columns(names)
+
+    if first.path is None:
+        return False
+    try:
+        for _ in read_batches(first, look, delimiter):
+            break
+    except _Columns as found:
+        try:
+            collector = Collector(**chosen)
+            collector.choose(found.args[0])
+        except InputError:
+            return False
+        return collector.layout is not None and not collector.layout.weight and not collector.layout.margin
+    except InputError:
+        pass
+    return False
+
+
+class _Columns(Exception):
+    """The columns of a file, of which nothing else is wanted."""
+
+
+def _count_further(collector: Collector, source: Source, options: dict[str, Any]) -> Collector:
+    """The votes of one more file, added in place."""
+    return _count_into(collector, source, options["delimiter"])
+
+
 def _count_file(source: Source, options: dict[str, Any]) -> Collector:
     """The votes of one file."""
     chosen = dict(options)
     delimiter = chosen.pop("delimiter")
-    collector = Collector(**chosen)
+    return _count_into(Collector(**chosen), source, delimiter)
+
+
+def _count_into(collector: Collector, source: Source, delimiter: str | None) -> Collector:
     row = read = 0
     for frame, _, size in read_batches(source, partial(collector.choose, where=source.name), delimiter):
         collector.add_batch(frame, source.name, row)

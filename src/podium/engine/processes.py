@@ -12,14 +12,15 @@ import os
 import pickle
 import warnings
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from podium.engine.base import FAN_IN, Add, Adder, Engine, Function, Kept, Progress, Serial
-from podium.engine.worker import Task, work
+from podium.engine.base import FAN_IN, Add, Adder, Engine, Function, Kept, Progress, Serial, extended, reporting_to
+from podium.engine.worker import Task, receive, work
 from podium.errors import EngineError, InputError, Option
 
 __all__ = ["Processes", "engine_for"]
@@ -72,9 +73,12 @@ class Processes(Engine):
         chunks: Sequence[Any],
         *shared: Any,
         add: Add = operator.add,
+        extend: Function | None = None,
         progress: Progress | None = None,
     ) -> Any:
         chunks = list(chunks)
+        if extend is not None and len(chunks) > 1:
+            return self._sum_of_shares(function, _shares(chunks, self.n), shared, add, extend, progress)
         # Workers add up whole branches of the tree while there are enough of them to keep all busy, then single chunks.
         branches = len(chunks) // FAN_IN // self.n * self.n
         single = branches * FAN_IN
@@ -85,11 +89,42 @@ class Processes(Engine):
             total.take(value, level=1 if k < branches else 0)
         return total.result()
 
+    def _sum_of_shares(
+        self,
+        function: Function,
+        shares: list[list[Any]],
+        shared: tuple[Any, ...],
+        add: Add,
+        extend: Function,
+        progress: Progress | None,
+    ) -> Any:
+        """One share for each process, this one among them: it has loaded what a worker would have to load first."""
+        jobs = (_Job(k, share) for k, share in enumerate(shares[1:]))
+        here: list[Any] = []
+
+        def meanwhile() -> None:
+            here.append(extended(function, extend, shares[0], *shared))
+
+        rest = list(self._run(jobs, Task(function, shared, add, extend), progress, meanwhile))
+        total = here[0]
+        for value in rest:
+            total = add(total, value)
+        return total
+
     def keep(self, function: Function, chunks: Sequence[Any]) -> Kept:
         return _KeptThere(self, function, list(chunks))
 
-    def _run(self, jobs: Iterator[_Job], task: Task, progress: Progress | None) -> Iterator[Any]:
-        """Yield the value of every job in order; workers that are busy when the reader leaves are ended."""
+    def _run(
+        self,
+        jobs: Iterator[_Job],
+        task: Task,
+        progress: Progress | None,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Iterator[Any]:
+        """Yield the value of every job in order; workers that are busy when the reader leaves are ended.
+
+        `meanwhile` is done here once the workers are at work; when it reports, so may they.
+        """
         assert not self._busy, "one call at a time: the one before still runs"
         try:
             message = pickle.dumps(task)
@@ -107,6 +142,10 @@ class Processes(Engine):
                     if idle is None:
                         break
                     idle.start(waiting.pop(0), message)
+                if meanwhile is not None:
+                    with reporting_to(partial(self._report_here, waiting, done, progress)):
+                        meanwhile()
+                    meanwhile = None
                 if asked in done:
                     yield _value(done.pop(asked))
                     asked += 1
@@ -115,19 +154,26 @@ class Processes(Engine):
                     if not waiting:
                         return
                     continue
-                for worker in self._ready():
+                for worker in self._ready(None):
                     self._listen(worker, waiting, done, progress)
         finally:
             for worker in self._busy:  # an error, or nobody wants the rest
                 worker.end()
                 self._workers.remove(worker)
 
+    def _report_here(self, waiting: list[_Job], done: dict[int, Any], progress: Progress | None, value: Any) -> None:
+        """Pass on what this process reports, and let workers through that would have to wait to report."""
+        if progress is not None:
+            progress(value)
+        for worker in self._ready(0.0):
+            self._listen(worker, waiting, done, progress)
+
     def _listen(self, worker: _Worker, waiting: list[_Job], done: dict[int, Any], progress: Progress | None) -> None:
         """Take one message of a worker; if it has died, its job waits again, in its place."""
         job = worker.job
         assert job is not None
         try:
-            kind, value = worker.channel.recv()
+            kind, value = receive(worker.channel)
         except (EOFError, OSError):
             code = worker.end()
             self._workers.remove(worker)
@@ -151,9 +197,9 @@ class Processes(Engine):
     def _busy(self) -> list[_Worker]:
         return [worker for worker in self._workers if worker.job is not None]
 
-    def _ready(self) -> list[_Worker]:
+    def _ready(self, timeout: float | None) -> list[_Worker]:
         channels = {worker.channel: worker for worker in self._busy}
-        return [channels[channel] for channel in wait(list(channels)) if isinstance(channel, Connection)]
+        return [channels[channel] for channel in wait(list(channels), timeout) if isinstance(channel, Connection)]
 
     def _idle(self, job: _Job) -> _Worker | None:
         """A worker with nothing to do, best one that did the same job before; a new one if there may be more."""
@@ -167,6 +213,17 @@ class Processes(Engine):
             self._workers.append(_Worker())
             return self._workers[-1]
         return None
+
+
+def _shares(chunks: list[Any], count: int) -> list[list[Any]]:
+    """At most `count` runs of chunks, of nearly equal size."""
+    sizes = [float(getattr(chunk, "size", 1) or 1) for chunk in chunks]
+    whole, before = sum(sizes), 0.0
+    shares: dict[int, list[Any]] = {}
+    for chunk, size in zip(chunks, sizes, strict=True):
+        shares.setdefault(int((before + size / 2) * count / whole), []).append(chunk)
+        before += size
+    return list(shares.values())
 
 
 @dataclass

@@ -11,19 +11,52 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from typing import Any
 
+import numpy as np
+
 from podium.engine.base import reporting_to
 from podium.errors import EngineError, PodiumError
 
-__all__ = ["Task", "work"]
+__all__ = ["Task", "receive", "send", "work"]
+
+PIECE = 1 << 20  # bytes of an array that travel at a time
 
 
 @dataclass(frozen=True)
 class Task:
-    """What is done with every chunk; with `add`, the values of one job are added up here."""
+    """What is done with every chunk; with `add`, the values of one job are added up here, or `extend` goes on."""
 
     function: Callable[..., Any]
     shared: tuple[Any, ...]
     add: Callable[[Any, Any], Any] | None = None
+    extend: Callable[..., Any] | None = None
+
+    def go_on(self, total: Any, chunk: Any, first: bool) -> Any:
+        """The sum with one more chunk."""
+        if self.extend is not None and not first:
+            return self.extend(total, chunk, *self.shared)
+        value = self.function(chunk, *self.shared)
+        return value if first or self.add is None else self.add(total, value)
+
+
+def send(channel: Connection, message: Any) -> None:
+    """Send a message; its arrays go as they are, in pieces, so that no copy of them is made on the way."""
+    buffers: list[pickle.PickleBuffer] = []
+    data = pickle.dumps(message, protocol=5, buffer_callback=buffers.append)
+    views = [buffer.raw() for buffer in buffers]
+    channel.send((data, [view.nbytes for view in views]))
+    for view in views:
+        for at in range(0, view.nbytes, PIECE):
+            channel.send_bytes(view[at : at + PIECE])
+
+
+def receive(channel: Connection) -> Any:
+    """What `send` sent."""
+    data, sizes = channel.recv()
+    buffers = [np.empty(size, np.uint8) for size in sizes]
+    for buffer in buffers:
+        for at in range(0, len(buffer), PIECE):
+            channel.recv_bytes_into(buffer.data[at : at + PIECE])
+    return pickle.loads(data, buffers=buffers)
 
 
 def work(channel: Connection) -> None:
@@ -42,9 +75,9 @@ def work(channel: Connection) -> None:
             assert task is not None
             message = _outcome(task, content, channel)
             try:
-                channel.send(message)
+                send(channel, message)
             except (pickle.PicklingError, TypeError, AttributeError) as problem:
-                channel.send(("error", EngineError(f"what a worker process found cannot be sent back: {problem}")))
+                send(channel, ("error", EngineError(f"what a worker process found cannot be sent back: {problem}")))
     except (EOFError, BrokenPipeError, ConnectionResetError):
         return
 
@@ -52,14 +85,13 @@ def work(channel: Connection) -> None:
 def _outcome(task: Task, chunks: list[Any], channel: Connection) -> tuple[str, Any]:
     """The sum of the chunks' values with the warnings given on the way, or the first error."""
     try:
-        pass_on = reporting_to(lambda value: channel.send(("progress", value)))
+        pass_on = reporting_to(lambda value: send(channel, ("progress", value)))
         with warnings.catch_warnings(record=True) as caught, pass_on:
             warnings.simplefilter("always")
             total = None
             for k, chunk in enumerate(chunks):
-                channel.send(("at", k))
-                value = task.function(chunk, *task.shared)
-                total = value if k == 0 or task.add is None else task.add(total, value)
+                send(channel, ("at", k))
+                total = task.go_on(total, chunk, first=k == 0)
         return "value", (total, [one.message for one in caught])
     except Exception as problem:
         return "error", _portable(problem)
