@@ -23,7 +23,7 @@ NOISES = (
 )  # fmt: skip
 USUAL = ("quick", "standard", "thorough", "few_rounds")  # presets for any number of items
 SHARES = (0.9, 1.3, 1.8, 2.4, 3.2, 4.2)  # budgets of the curve, in log2(n) questions per item
-MEASURES = ("questions_per_item", "rounds", "cost_ratio", "excess", "ranks_off", "stated_spread", "stable")
+MEASURES = ("questions_per_item", "rounds", "cost_ratio", "excess", "ranks_off", "stated_within", "stable")
 
 
 @click.command()
