@@ -86,7 +86,7 @@ def ours_lists(data: Data):
     from podium import BradleyTerry, Comparisons
 
     winner, loser = data["left_list"], data["right_list"]
-    return lambda: _in_order(data, BradleyTerry().fit(Comparisons.from_arrays(winner, loser)).ranking_)
+    return lambda: _in_order(data, BradleyTerry(l2=1e-3).fit(Comparisons.from_arrays(winner, loser)).ranking_)
 
 
 def ours_frame(library: str):
@@ -97,7 +97,7 @@ def ours_frame(library: str):
 
         columns = {"model_a": data["left_list"], "model_b": data["right_list"], "winner": data["outcome_list"]}
         frame = __import__(library).DataFrame(columns)
-        return lambda: _in_order(data, BradleyTerry().fit(Comparisons.from_frame(frame)).ranking_)
+        return lambda: _in_order(data, BradleyTerry(l2=1e-3).fit(Comparisons.from_frame(frame)).ranking_)
 
     return prepare
 
@@ -112,7 +112,9 @@ def ours_bootstrap(data: Data):
     from podium import BradleyTerry, Comparisons
 
     ranking = (
-        BradleyTerry().fit(Comparisons.from_arrays(data["winner"], data["loser"], items=range(data["n"]))).ranking_
+        BradleyTerry(l2=1e-3)
+        .fit(Comparisons.from_arrays(data["winner"], data["loser"], items=range(data["n"])))
+        .ranking_
     )
     rounds = data["rounds"]
 

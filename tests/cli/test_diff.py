@@ -219,7 +219,9 @@ def contrast(model, items, weight):
 
 @pytest.mark.parametrize("reference", [None, "mean", "weighted-mean", "y"])
 def test_the_reference_is_held_fixed_and_its_error_is_that_of_the_contrast(run, tmp_path, reference):
-    models = [BradleyTerry().fit(read_comparisons(f"{name}.csv")) for name in ("before", "after")]
+    models = [
+        BradleyTerry(l2=0).fit(read_comparisons(f"{name}.csv")) for name in ("before", "after")
+    ]  # the votes alone
     items = models[0].ranking_.items
     votes_of = np.array([{"x": 160.0, "y": 320.0, "z": 160.0}[item] for item in items])  # in both files together
     weight = {
@@ -249,6 +251,25 @@ def test_an_item_that_only_won_moves_nobody(run, tmp_path):
         rows = json.loads(run("more.csv", "most.csv", "--format", "json").stdout)
     assert {row["item"]: row["significant"] for row in rows} == dict.fromkeys(["x", "y", "z", "star"], False)
     assert all(abs(row["change"]) < 0.01 for row in rows if row["item"] != "star")
+
+
+def test_penalties_from_the_votes_make_no_change_and_are_named(run, tmp_path):
+    rows = (tmp_path / "before.csv").read_text().splitlines()
+    (tmp_path / "more.csv").write_text("\n".join(rows + rows[1:] * 5) + "\n")  # the same shares of wins
+    told = run("before.csv", "more.csv", "--format", "json")
+    assert all(abs(row["change"]) < 1e-4 for row in json.loads(told.stdout))
+    spreads = [BradleyTerry().fit(read_comparisons(name)).sd_ for name in ("before.csv", "more.csv")]
+    assert "about {:.2f} log-odds from the mean in the first, {:.2f} in the second".format(*spreads) in told.stderr
+    for name in ("before", "more"):
+        CliRunner().invoke(rank, [f"{name}.csv", "-o", f"{name}-board.csv"])
+    tables = run("before-board.csv", "more-board.csv", "--format", "json")
+    assert all(abs(row["change"]) < 1e-4 for row in json.loads(tables.stdout))
+    assert "changes are of scores without the penalty" in tables.stderr
+    assert "l2=auto" not in run("before.csv", "before-board.csv").stderr  # one spread: nothing to name
+    bare = tmp_path / "bare.csv"
+    frame = pl.read_csv(tmp_path / "more-board.csv").drop("lower", "upper")
+    frame.write_csv(bare)  # without bounds the score by the votes alone is not known, so nothing is tested
+    assert "significant" not in json.loads(run("before.csv", "bare.csv", "--format", "json").stdout)[0]
 
 
 def test_a_reference_that_is_not_in_both_is_refused(run, tmp_path):

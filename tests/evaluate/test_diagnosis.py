@@ -30,7 +30,7 @@ def test_residuals_are_those_of_a_double_loop(given_votes):
     n, rows = given_votes
     comparisons = as_comparisons(n, rows)
     with thin_data():
-        scores = BradleyTerry(tol=1e-8).fit(comparisons).ranking_.scores
+        scores = BradleyTerry(l2=1e-3, tol=1e-8).fit(comparisons).ranking_.scores  # those of the likelihood
         found = diagnose(comparisons, replicates=1, splits=1, influence=False).residuals
     expected = {}
     for i in range(n):
@@ -115,8 +115,11 @@ def test_dropping_an_item_is_a_refit_without_it():
     comparisons = drawn(6, 200, seed=5)
     kept = (comparisons.left != 2) & (comparisons.right != 2)
     others = [0, 1, 3, 4, 5]
+    model = BradleyTerry().fit(comparisons)
     with thin_data():  # the item that is left out is on its own
-        before, after = (BradleyTerry().fit(c).ranking_.scores[others] for c in (comparisons, comparisons.take(kept)))
+        before, after = (
+            BradleyTerry(l2=model.l2_).fit(c).ranking_.scores[others] for c in (comparisons, comparisons.take(kept))
+        )
     swaps = sum((before[a] - before[b]) * (after[a] - after[b]) < 0 for a in range(5) for b in range(a))
     shift = np.abs((after - after.mean()) - (before - before.mean())).max()
     frame = diagnose(comparisons, replicates=1, splits=1).influence
@@ -144,8 +147,9 @@ def test_the_last_point_of_the_history_is_the_ranking():
     comparisons = drawn(5, 400, seed=2)
     history = score_history(comparisons, points=8)
     assert history.votes.tolist() == [50, 100, 150, 200, 250, 300, 350, 400]
-    assert_allclose(history.scores[-1], BradleyTerry().fit(comparisons).ranking_.scores, atol=1e-4)
-    half = BradleyTerry().fit(comparisons.take(slice(200))).ranking_.scores
+    model = BradleyTerry().fit(comparisons)
+    assert_allclose(history.scores[-1], model.ranking_.scores, atol=1e-4)
+    half = BradleyTerry(l2=model.l2_).fit(comparisons.take(slice(200))).ranking_.scores  # one penalty for the curve
     assert_allclose(history.scores[3], half, atol=1e-4)
 
 
@@ -231,13 +235,14 @@ def test_history_and_influence_are_refits_with_the_settings_of_the_model(setting
     model = BradleyTerry(**settings).fit(all_votes)
     history = score_history(all_votes, model, points=4)
     assert_allclose(history.scores[-1], model.ranking_.scores)
-    early = BradleyTerry(**settings).fit(all_votes.take(slice(int(history.votes[1]))))
+    alike = settings | {"l2": model.l2_}
+    early = BradleyTerry(**alike).fit(all_votes.take(slice(int(history.votes[1]))))
     assert_allclose(history.scores[1], early.ranking_.scores, atol=1e-3 * model.ranking_.unit)
     found = diagnose(all_votes, model, replicates=1, splits=1)
     assert found.leader == model.ranking_.order[0]
     for row in found.influence.filter(found.influence["kind"] == "judge").to_dicts():
         kept = all_votes.judge != all_votes.judges.index(row["dropped"])
-        refitted = BradleyTerry(**settings).fit(all_votes.take(kept)).ranking_
+        refitted = BradleyTerry(**alike).fit(all_votes.take(kept)).ranking_
         assert row["leader"] == refitted.order[0]
         place = model.ranking_.items.index(row["moved"])
         assert (row["rank_before"], row["rank_after"]) == (model.ranking_.ranks[place], refitted.ranks[place])
@@ -246,7 +251,7 @@ def test_history_and_influence_are_refits_with_the_settings_of_the_model(setting
 @pytest.mark.parametrize(("settings", "with_length"), SETTINGS)
 def test_residuals_are_those_of_the_model_vote_by_vote(settings, with_length):
     all_votes = arena() if with_length else without_covariates(arena())
-    model = BradleyTerry(**settings).fit(all_votes)
+    model = BradleyTerry(**{"l2": 1e-3} | settings).fit(all_votes)
     scores, nu = model.ranking_.scores / model.ranking_.unit, model.tie_strength_ or 0.0
     won, expected, variance = np.zeros((3, 5, 5))
     for k, (i, j) in enumerate(zip(all_votes.left, all_votes.right, strict=True)):

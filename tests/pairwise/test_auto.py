@@ -213,3 +213,37 @@ def test_saved_models_keep_posterior_and_spread(connected, tmp_path):
     assert again.sd_ == model.sd_
     assert_allclose(again.ranking_.intervals(kind="credible"), model.ranking_.intervals(kind="credible"))
     assert again.win_probability(*connected.items[:2]) == model.win_probability(*connected.items[:2])
+
+
+def test_a_penalty_from_the_votes_is_the_default(connected):
+    assert BradleyTerry().get_params()["l2"] == "auto"
+    assert BradleyTerry().fit(connected).ranking_ == auto(connected).ranking_
+
+
+def test_estimates_are_scores_by_the_votes_alone(connected):
+    ranking, plain = auto(connected).ranking_, BradleyTerry(l2=0).fit(connected).ranking_
+    assert_allclose(ranking.estimates, plain.scores, atol=1e-5)
+    assert_allclose(ranking.estimates, np.mean(ranking.intervals(), axis=0), atol=1e-9)
+    assert_allclose(plain.estimates, plain.scores)
+
+
+@pytest.mark.parametrize("wins", [1, 4, 50])
+def test_an_item_that_only_won_moves_no_confidence_interval_but_pulls_scores_of_those_it_beat(wins):
+    """Under a prior its distance is finite, so that losing to it says something; the likelihood alone hears nothing."""
+    pairs = drawn(6, 120, 7)
+    before = auto(Comparisons.from_pairs(pairs)).ranking_
+    after = auto(Comparisons.from_pairs(pairs + [("star", 0)] * wins)).ranking_
+    old = np.array(before.intervals())[:, [before.items.index(item) for item in range(6)]]
+    new = np.array(after.intervals())[:, [after.items.index(item) for item in range(6)]]
+    assert_allclose(new - new.mean(), old - old.mean(), atol=1e-3)
+    assert after.score(0) - after.score(1) < before.score(0) - before.score(1)
+    assert after.order[0] == "star" or wins == 1
+
+
+def test_swapped_sides_and_new_names_change_nothing_and_turned_votes_turn_the_scores():
+    pairs = drawn(9, 90, 8)
+    ranking, turned = (auto(Comparisons.from_pairs(each)).ranking_ for each in (pairs, [(b, a) for a, b in pairs]))
+    named = auto(Comparisons.from_pairs([(f"<{a}>", f"<{b}>") for a, b in reversed(pairs)])).ranking_
+    for item in range(9):
+        assert turned.score(item) == pytest.approx(-ranking.score(item), abs=1e-5)
+        assert named.score(f"<{item}>") == pytest.approx(ranking.score(item), abs=1e-5)

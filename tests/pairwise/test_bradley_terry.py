@@ -229,7 +229,7 @@ def test_without_penalty_separate_groups_each_have_their_optimum_centred():
 def test_too_few_steps_are_an_error_that_says_what_to_do():
     winner, loser, _ = simulate(20, 2000, np.random.default_rng(6))
     with pytest.raises(ConvergenceError, match="raise l2="):
-        BradleyTerry(max_iter=1).fit(Comparisons.from_arrays(winner, loser, items=range(20)))
+        BradleyTerry(l2=1e-3, max_iter=1).fit(Comparisons.from_arrays(winner, loser, items=range(20)))
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_only_ties_have_no_davidson_model_and_no_ties_have_strength_zero():
 
 def test_davidson_chances_add_up():
     data = Comparisons.from_arrays(["a", "b", "a", "a"], ["b", "a", "b", "b"], tie=[False, False, True, False])
-    model = BradleyTerry(ties="davidson").fit(data)
+    model = BradleyTerry(l2=1e-3, ties="davidson").fit(data)
     total = model.win_probability("a", "b") + model.win_probability("b", "a") + model.tie_probability("a", "b")
     assert total == pytest.approx(1.0)
     # Two items, all three outcomes free: the model is saturated and must give the observed shares (l2 is small).
@@ -290,7 +290,7 @@ def test_with_davidson_the_finite_end_is_where_three_wins_become_improbable(leve
     outcome[-3:] = 1.0 if sign > 0 else 0.0
     rows = list(zip(left, right, outcome, np.ones(len(left)), strict=True))
     with thin_data():
-        model = BradleyTerry(ties="davidson", side_effect=side).fit(sided(6, rows))
+        model = BradleyTerry(l2=1e-3, ties="davidson", side_effect=side).fit(sided(6, rows))
     lower, upper = model.ranking_.intervals(level)
     end = lower[5] if sign > 0 else upper[5]
     gap = sign * (end - model.ranking_.scores[:3] + model.side_effect_)
@@ -338,7 +338,7 @@ def chain(n, each=20, step=0.1):
 def test_a_penalty_that_flattens_a_long_chain_is_remarked_on():
     data = chain(100_000)
     with thin_data(), pytest.warns(DataWarning, match="the penalty flattens the scores: with l2 = 0.00037 instead of"):
-        flat = BradleyTerry().fit(data).ranking_.scores
+        flat = BradleyTerry(l2=1e-3).fit(data).ranking_.scores
     assert np.ptp(flat) < 100  # where neighbours tell of a range of 10,000
 
 

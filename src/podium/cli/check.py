@@ -29,7 +29,7 @@ EXAMPLES = (
 @click.command(cls=GroupedCommand, examples=EXAMPLES)
 @votes_argument
 @column_options
-@option("Model", "--l2", type=Penalty(), help="Ridge penalty on the scores, as in podium rank.  [default: 0.001]")
+@option("Model", "--l2", type=Penalty(), help="Ridge penalty on the scores, as in podium rank.  [default: auto]")
 @option(
     "Model",
     "--ties",

@@ -6,9 +6,10 @@ import os
 import sys
 import warnings
 import zipfile
+from collections.abc import Mapping
 from contextlib import suppress
 from io import BytesIO
-from itertools import combinations
+from itertools import chain, combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +30,8 @@ if TYPE_CHECKING:
 __all__ = ["diff"]
 
 SHOWN = 30
-OPTIONAL = ("std_error", "comparisons", "settings")  # columns of a leaderboard beside item and score
+# Columns of a leaderboard beside item and score, as they come together.
+OPTIONAL = (("lower", "upper"), ("std_error",), ("comparisons",), ("settings",))
 
 
 EXAMPLES = (
@@ -78,6 +80,7 @@ def diff(first: str, second: str, out: Output, columns: Columns, level: float, r
         if side.settings is None:
             say(f"{path} does not say how it was fitted; it is taken to be in log-odds, and fitted as the other")
     _remark(changes, frame)
+    _name_penalties(*(side.settings or {} for side in sides), tested="significant" in frame.columns)
 
 
 class _Piped(BytesIO):
@@ -133,7 +136,7 @@ def _read(source: str | _Piped) -> pl.DataFrame | None:
             if isinstance(source, _Piped):
                 source.seek(0)
             with suppress(InputError):  # of votes: their reader says what is wrong, with the row
-                return read_table(source, columns=["item", "score", *names])
+                return read_table(source, columns=["item", "score", *chain(*names)])
     return None
 
 
@@ -150,12 +153,12 @@ def _leaderboard(source: str | _Piped, path: str) -> Standing | None:
     items = tuple(frame["item"].cast(pl.String).to_list())
     try:
         scores = frame["score"].cast(pl.Float64).to_numpy()
-        errors, votes = (
+        errors, votes, lower, upper = (
             frame[name].cast(pl.Float64).to_numpy() if name in frame.columns and not frame[name].null_count() else None
-            for name in ("std_error", "comparisons")
+            for name in ("std_error", "comparisons", "lower", "upper")
         )
     except pl.exceptions.PolarsError as problem:
-        raise InputError(f"{path}: score, std_error and comparisons must be numbers") from problem
+        raise InputError(f"{path}: score, std_error, lower, upper and comparisons must be numbers") from problem
     if frame["item"].is_duplicated().any():
         twice = frame["item"].filter(frame["item"].is_duplicated())[0]
         raise InputError(f"{path}: {twice!r} appears twice; is it one leaderboard, or several (--by)?")
@@ -163,7 +166,15 @@ def _leaderboard(source: str | _Piped, path: str) -> Standing | None:
         raise InputError(f"{path}: a score is missing or not finite; write the leaderboard anew with podium rank")
     settings = _settings(frame, path)
     unit = _unit(settings)
-    return Standing(items, scores / unit, None if errors is None else errors / unit, None, votes, settings)
+    centres = None
+    if settings is not None and settings.get("l2") == "auto":  # the intervals lie around the scores by the votes alone
+        if lower is None or upper is None:
+            errors = None
+        else:
+            with np.errstate(invalid="ignore"):
+                middle = (lower + upper) / 2
+            centres = np.where(np.isfinite(middle), middle, scores) / unit
+    return Standing(items, scores / unit, None if errors is None else errors / unit, None, votes, settings, centres)
 
 
 def _settings(frame: pl.DataFrame, path: str) -> dict[str, str] | None:
@@ -208,6 +219,16 @@ def _table(frame: pl.DataFrame, room: int | None) -> str:
 
 def _signed(value: float) -> str:
     return f"{'+' if value >= 0 else ''}{number(value, 2)}"
+
+
+def _name_penalties(one: Mapping[str, str], other: Mapping[str, str], *, tested: bool) -> None:
+    """Penalties from the votes that pulled the two sets of scores together by different amounts."""
+    pulls = [float(side["sd"]) for side in (one, other) if "sd" in side]
+    if len(pulls) == 2 and f"{pulls[0]:.2f}" != f"{pulls[1]:.2f}":
+        words = (
+            "true scores seem to lie about {:.2f} log-odds from the mean in the first, {:.2f} in the second (l2=auto)"
+        )
+        say(words.format(*pulls) + ("; changes are of scores without the penalty" if tested else ""))
 
 
 def _remark(found: Differences, frame: pl.DataFrame) -> None:

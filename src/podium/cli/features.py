@@ -150,7 +150,7 @@ ranker_options = gathered(
         "Model",
         "--l2",
         type=Penalty(),
-        help="Ridge penalty on the scores, or auto: chosen from the votes.  [default: 0.001]",
+        help="Ridge penalty on the scores, or auto: chosen from the votes.  [default: auto]",
     ),
     option(
         "Model",

@@ -34,7 +34,7 @@ def settings_of(model: Ranker) -> str:
 
     >>> from podium import BradleyTerry, Comparisons
     >>> settings_of(BradleyTerry(ties="davidson").fit(Comparisons.from_pairs([("a", "b"), ("b", "a")])))
-    'method=bradley-terry l2=0.001 ties=davidson side_effect=False scale=log-odds'
+    'method=bradley-terry l2=auto ties=davidson side_effect=False scale=log-odds sd=0.7...'
     """
     return shlex.join(f"{name}={_word(value)}" for name, value in model.settings_.items())
 
@@ -70,6 +70,8 @@ class Standing:
     covariance : of the scores, where known: changes against an item or a weighted mean are then exact
     votes : of each item
     settings : how it was fitted, see `settings_of`
+    estimates : scores by the votes alone, where a penalty from the votes (`l2="auto"`) pulled `scores` together;
+        `std_errors` are about these
     """
 
     items: tuple[Hashable, ...]
@@ -78,6 +80,7 @@ class Standing:
     covariance: Floats | None = None
     votes: Floats | None = None
     settings: Mapping[str, str] | None = None
+    estimates: Floats | None = None
 
 
 def standing(source: Any) -> Standing:
@@ -93,6 +96,7 @@ def standing(source: Any) -> Standing:
         ranking.covariance,
         None if record is None else np.sum(record, axis=0),
         None if isinstance(source, Ranking) else read_settings(settings_of(source)),
+        None if ranking.posterior is None else ranking.estimates / ranking.unit,
     )
 
 
@@ -104,7 +108,8 @@ class Differences:
     ----------
     items : labels of the common items
     ranks : (2, n), among the common items
-    scores : (2, n), each with the reference at 0
+    scores : (2, n), each with the reference at 0; of the votes alone, where a penalty from them pulled scores together
+        and errors are known
     std_errors : of the change, or None; infinite for an item that only won or only lost in either
     p_values, adjusted : of the change, by a normal test; and adjusted by Holm for all items at once
     only : items of the first alone, and of the second alone
@@ -126,7 +131,7 @@ class Differences:
     @property
     def agreement(self) -> float:
         """Share of pairs of items that both leaderboards put in the same order."""
-        return (1 + kendall_tau(*self.scores)) / 2
+        return (1 + kendall_tau(*(-self.ranks).astype(np.float64))) / 2
 
     def to_frame(self, level: float = 0.95) -> pl.DataFrame:
         """One row per common item, in the second's order; `significant` holds for all items at once at `level`.
@@ -174,6 +179,10 @@ def compare_rankings(first: Any, second: Any, reference: Hashable = None) -> Dif
     items = tuple(a.items[k] for k in rows[0])
     scores = np.array([a.scores[rows[0]], b.scores[rows[1]]])
     ranks = np.array([ranks_of(x) for x in scores], dtype=np.int64)
+    tested = a.std_errors is not None and b.std_errors is not None
+    for row, side, place in zip(scores, (a, b), rows, strict=True):
+        if tested and side.estimates is not None:  # two penalties would be a change that the votes did not make
+            row[:] = side.estimates[place]
     weight = _weights(a, b, rows, items, reference)
     scores -= (scores @ weight)[:, None]
     unlike = _unlike(a.settings, b.settings)

@@ -169,6 +169,18 @@ class Ranking:
         return errors
 
     @property
+    def estimates(self) -> np.ndarray:
+        """Scores by the votes alone, around which confidence intervals lie; `scores` if no penalty came from the votes.
+
+        An item that only won or only lost has none: it keeps its score.
+        """
+        if self.posterior is None:
+            return self.scores
+        ends = self._known_covariance().open_ended
+        found = self.unit * self._likelihood_scores()
+        return found if ends is None else np.where(ends, self.scores, found)
+
+    @property
     def covariance(self) -> np.ndarray | None:
         """Covariance of the scores, the mean held fixed, in log-odds; None with too many items or no likelihood."""
         return None if self.information is None else self._known_covariance().matrix

@@ -82,7 +82,7 @@ class Report:
     ----------
     ranking, comparisons : the leaderboard and the votes behind it
     title : headline
-    method : the ranker in words, such as "bradley-terry (l2=0.001)"
+    method : the ranker in words, such as "bradley-terry (l2=0.1)"
     command : the command that makes this page again
     warnings : sentences to show at the top
     level : confidence level of the intervals; None for a page without them
