@@ -49,7 +49,8 @@ class BradleyTerry(Ranker):
     l2 : float or "auto"
         Pull towards zero. "auto" takes it from the votes: scores are draws from N(0, s²), l2 = 1/(2s²), with the s that
         the votes speak for (see the attribute `sd_`). Score intervals stay those of the likelihood; ranks, chances and
-        probabilities are the posterior's. A small number, as 1e-3, is close to the plain likelihood. With 0, some data have no finite optimum; `fit` then says so.
+        probabilities are the posterior's. A small number, as 1e-3, is close to the plain likelihood. With 0, some data
+        have no finite optimum; `fit` then says so.
     ties : "half" or "davidson"
         Count a tie as half a win for both, or model it: Davidson (1970), with one more parameter ν.
     side_effect : bool
