@@ -7,13 +7,17 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from podium.active.journal import Standing as JournalStanding
 from podium.campaign import setup
 from podium.campaign.archive import is_archive, read_archive, write_archive
 from podium.campaign.exchange import import_votes, journal_lines, quoted, votes_frame
 from podium.campaign.items import Items
 from podium.campaign.live import live_votes
 from podium.campaign.standing import standing
+from podium.data.files import read_comparisons
 from podium.errors import InputError
 from podium.store import open_store
 from podium.store.values import Item, Media
@@ -95,8 +99,6 @@ def test_a_journal_comes_back_with_the_same_standing(bench, tmp_path):
 
 
 def test_other_readers_count_what_counts_in_a_journal(bench, tmp_path):
-    from podium.data.files import read_comparisons
-
     path = tmp_path / "journal.jsonl"
     path.write_text("".join(journal_lines(bench.content(), rows_of(bench))))
     votes = read_comparisons(str(path), keep="rows")
@@ -124,6 +126,57 @@ def test_a_journal_of_podium_ask_is_read(store, tmp_path):
     assert standing(bench.content()).order == tuple(items)
 
 
+@given(st.lists(st.tuples(st.integers(0, 5), st.integers(1, 5), st.integers(0, 3), st.integers(0, 30)), max_size=25))
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_every_journal_means_here_what_it_means_to_podium_ask(tmp_path, steps):
+    """The journal's own reading is the truth, and `podium rank log.jsonl` agrees."""
+    rows = [
+        {"podium": "journal", "format": 2},
+        {"podium": "judge", "judge": "ann"},
+        {"podium": "judge", "judge": "bob"},
+    ]
+    journal = JournalStanding()
+    for number, row in enumerate(rows, start=1):
+        journal.take(number, row)
+    for left, shift, kind, which in steps:
+        pair = {"left": f"item {left}", "right": f"item {(left + shift) % 6}"}
+        who = {"judge": ("ann", "bob")[which % 2], "time": None}
+        row = pair | {"outcome": (1, 0, 0.5)[which % 3]} | who
+        if kind == 1:
+            row = {"podium": "skip"} | pair | who
+        elif kind == 2 and journal.votes:
+            undone = sorted(journal.votes)[which % len(journal.votes)]
+            row = {"podium": "undo", "row": undone} | ({"judge": journal.votes[undone]["judge"]} if which % 2 else {})
+        elif kind == 3 and which % 10 == 0:
+            row = {"podium": "exclude", "judge": who["judge"]}
+        rows.append(row)
+        journal.take(len(rows), row)
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    expected = [
+        (row["judge"], row["left"], row["right"], row["outcome"]) for _, row in journal.counting() if "outcome" in row
+    ]
+    (tmp_path / "c.db").unlink(missing_ok=True)
+    with open_store(str(tmp_path / "c.db"), new=True) as store:
+        bench = Bench(store, judges=())
+        import_votes(store, bench.id, str(path), bench.now)
+        content = bench.content()
+        assert live_rows(content) == expected
+        back = tmp_path / "back.jsonl"
+        back.write_text("".join(journal_lines(content, rows_of(bench))))
+    again = JournalStanding()
+    for number, line in enumerate(back.read_text().splitlines(), start=1):
+        again.take(number, json.loads(line))
+    assert [
+        (row["judge"], row["left"], row["right"], row["outcome"]) for _, row in again.counting() if "outcome" in row
+    ] == expected
+    if expected:
+        for file in (path, back):
+            votes = read_comparisons(str(file), keep="rows")
+            names = [(votes.items[a], votes.items[b]) for a, b in zip(votes.left, votes.right, strict=True)]
+            assert names == [(left, right) for _, left, right, _ in expected]
+
+
 def test_a_table_of_votes_is_read_and_strange_items_are_named(store, tmp_path):
     bench = Bench(store, items=3)
     path = tmp_path / "votes.csv"
@@ -143,7 +196,10 @@ def test_a_table_of_votes_is_read_and_strange_items_are_named(store, tmp_path):
         ('{"left": "item 0", "right": "item 1", "outcome": 0.7}', "line 2 cannot be read .*outcome 0.7"),
         ('{"left": "item 0", "outcome": 1}', "line 2 lacks 'right'"),
         ('{"left": "item 0", "right": "item 0", "outcome": 1}', "compared with itself"),
-        ('{"podium": "undo", "of": 1}', "line 2: undoes line 1, which is no vote"),
+        ('{"podium": "undo", "row": 1}', "line 2 cannot be read .*undoes line 1, which is no vote that stands"),
+        ('{"podium": "undo", "row": []}', "line 2 cannot be read"),
+        ('{"podium": "undo"}', "line 2 lacks 'row'"),
+        ('{"podium": "exclude"}', "line 2 lacks 'judge'"),
         ("[1]", "line 2 cannot be read"),
         ('{"left": "item 0", "right": "item 1", "outcome": 1, "time": "soon"}', "line 2 cannot be read"),
     ],

@@ -1,8 +1,8 @@
 """Out of a campaign and into one: votes as a table, as a journal, and everything as one file.
 
-A row of the journal of `podium ask` is a row here: JSON Lines, votes as `left, right, outcome, judge, time`, notes with
-"podium" first. A vote that does not count (undone, of an excluded judge, about a withdrawn item) is a note as well.
-`of` of an undo is the number of the line it undoes.
+A row of the journal of `podium ask` (`active.journal`) is a row here: JSON Lines, votes as `left, right, outcome,
+judge, time`, notes with "podium" first, an undo by the number of the row it takes back, a judge who is excluded by a
+note. A vote about an item that was withdrawn is a note ("vote") as well, so that nobody counts it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from podium._version import __version__
 from podium.campaign.items import Items
-from podium.campaign.live import live_votes
 from podium.campaign.setup import add_items
 from podium.errors import InputError
 from podium.store.content import Content
@@ -34,7 +33,7 @@ __all__ = ["Imported", "import_votes", "journal_lines", "quoted", "votes_frame"]
 
 AT_ONCE = 2000  # votes of a commit
 RISKY = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for a formula
-JOURNAL_FORMAT = 1
+JOURNAL_FORMAT = 2  # of the journal whose rows these are
 
 
 def quoted(cell: str | None) -> str | None:
@@ -92,21 +91,22 @@ def journal_lines(content: Content, votes: Iterable[Vote]) -> Iterator[str]:
     for item in content.items:
         yield _line({"podium": "item", "item": item.label})
         first += 1
-    counts = {int(row) + 1 for row in live_votes(content).rows}
+    gone = {item.code for item in content.items if item.withdrawn is not None}
     for vote in votes:
-        yield _line(_journal_row(vote, labels, names, first, vote.seq in counts))
+        yield _line(_journal_row(vote, labels, names, first, bool(gone & {vote.left, vote.right})))
+    voted = set(content.votes.judge.tolist())
     for judge in content.judges:
-        if judge.state == "excluded":
-            yield _line({"podium": "judge", "judge": judge.name, "state": "excluded"})
+        if judge.state == "excluded" and judge.id in voted:
+            yield _line({"podium": "exclude", "judge": judge.name})
 
 
-def _journal_row(vote: Vote, labels: list[str], names: dict[int, str], first: int, counts: bool) -> dict[str, Any]:
-    """A vote as a line; the first one is line `first`. One that does not count is a note, so that nobody counts it."""
+def _journal_row(vote: Vote, labels: list[str], names: dict[int, str], first: int, gone: bool) -> dict[str, Any]:
+    """A vote as a line; the first one is line `first`. One about an item that is gone is a note."""
     who = {"judge": names[vote.judge], "time": moment(vote.received)}
     if vote.undoes is not None:
-        return {"podium": "undo", "of": vote.undoes + first - 1} | who
+        return {"podium": "undo", "row": vote.undoes + first - 1} | who
     pair = {"left": labels[vote.left], "right": labels[vote.right]}
-    note: dict[str, Any] = {} if counts else {"podium": "skip" if vote.outcome is None else "vote"}
+    note: dict[str, Any] = {"podium": "skip"} if vote.outcome is None else {"podium": "vote"} if gone else {}
     row = note | pair if vote.outcome is None else note | pair | {"outcome": _plain(vote.outcome)}
     more = {"kind": vote.kind, "ms": vote.ms, "reason": vote.reason, "predicted": vote.predicted}
     return row | who | {name: value for name, value in more.items() if value is not None}
@@ -135,7 +135,7 @@ class Imported:
 
 @dataclass(slots=True)
 class _Read:
-    """A row to be imported; `of` is the line it undoes."""
+    """A row to be imported; `undoes` is the line it takes back, which then says whose it is."""
 
     line: int
     left: str = ""
@@ -145,7 +145,7 @@ class _Read:
     reason: str | None = None
     ms: int | None = None
     at: int | None = None
-    of: int | None = None
+    undoes: int | None = None
 
 
 def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool = False) -> Imported:
@@ -159,7 +159,7 @@ def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool 
         raise InputError(f"no such file: {path}; check the path")
     mark = hashlib.sha256(data).hexdigest()[:16]
     rows, excluded = _read_journal(path, data) if _is_journal(data) else (_read_table(path), set[str]())
-    labels = {label: None for row in rows if row.of is None for label in (row.left, row.right)}
+    labels = {label: None for row in rows if row.undoes is None for label in (row.left, row.right)}
     names = list(dict.fromkeys([row.judge for row in rows]))
 
     def prepare(writer: Writer) -> tuple[int, dict[str, int], dict[str | None, int], int]:
@@ -224,15 +224,12 @@ def _append(
         seq = writer.locked.last_vote + len(new) + 1
         seqs[row.line] = seq
         at = now if row.at is None else row.at
-        if row.of is None:
+        if row.undoes is None:
             vote = Vote(judge, id, codes[row.left], codes[row.right], row.outcome, reason=row.reason, ms=row.ms)
         else:
-            target = next((vote for vote in new if vote.seq == seqs.get(row.of)), None)
-            target = target or writer.vote(campaign, seqs.get(row.of, 0))
-            if target is None or target.undoes is not None or target.judge != judge:
-                raise InputError(
-                    f"line {row.line}: undoes line {row.of}, which is no vote of the same judge; mend the file"
-                )
+            target = next((vote for vote in new if vote.seq == seqs.get(row.undoes)), None)
+            target = target or writer.vote(campaign, seqs.get(row.undoes, 0))
+            assert target is not None, "reading made sure of it"
             vote = Vote(judge, id, target.left, target.right, None, undoes=target.seq)
         new.append(replace(vote, seq=seq, kind="import", received=at))
     writer.append_votes(new)
@@ -247,6 +244,7 @@ def _is_journal(data: bytes) -> bool:
 
 def _read_journal(path: str, data: bytes) -> tuple[list[_Read], set[str]]:
     rows: list[_Read] = []
+    standing: dict[int, _Read] = {}  # by line: what is not undone
     excluded: set[str] = set()
     for number, line in enumerate(data.splitlines(), start=1):
         if not line.strip():
@@ -256,16 +254,26 @@ def _read_journal(path: str, data: bytes) -> tuple[list[_Read], set[str]]:
             if not isinstance(row, dict):
                 raise ValueError("not a JSON object")
             note = row.get("podium")
-            if note == "judge":
-                (excluded.add if row["state"] == "excluded" else excluded.discard)(str(row["judge"]))
+            if note == "exclude":
+                excluded.add(str(row["judge"]))
             elif note == "undo":
-                rows.append(_Read(number, judge=_name(row), at=_moment(row.get("time")), of=int(row["of"])))
+                rows.append(_journal_undo(number, row, standing))
             elif note in (None, "skip", "vote"):
                 rows.append(_journal_vote(number, row))
+                standing[number] = rows[-1]
         except (ValueError, KeyError, TypeError) as problem:
             what = f"lacks {problem}" if isinstance(problem, KeyError) else f"cannot be read ({problem})"
             raise InputError(f"{path}, line {number} {what}; mend the line or take it out") from problem
     return rows, excluded
+
+
+def _journal_undo(number: int, row: dict[str, Any], standing: dict[int, _Read]) -> _Read:
+    target = standing.pop(row["row"], None)
+    if target is None:
+        raise ValueError(f"it undoes line {row['row']!r}, which is no vote that stands")
+    if row.get("judge") is not None and _name(row) != target.judge:
+        raise ValueError(f"it undoes line {row['row']}, which is a vote of another judge")
+    return _Read(number, judge=target.judge, at=_moment(row.get("time")), undoes=target.line)
 
 
 def _journal_vote(number: int, row: dict[str, Any]) -> _Read:
