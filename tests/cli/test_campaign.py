@@ -94,7 +94,13 @@ def test_a_campaign_from_beginning_to_end(run, made, tmp_path):
     run("campaign", "import", "votes.csv")
     assert "21 votes there already" in run("campaign", "import", "votes.csv").stderr
     assert len(run("campaign", "votes", "--format", "jsonl").stdout.splitlines()) == 21
-    for what, name in (("votes", "v.parquet"), ("ranking", "r.json"), ("journal", "j.jsonl"), ("all", "all.zip")):
+    for what, name in (
+        ("votes", "v.parquet"),
+        ("ranking", "r.json"),
+        ("journal", "j.jsonl"),
+        ("all", "all.zip"),
+        ("report", "r.html"),
+    ):
         run("campaign", "export", what, "-o", name)
         assert (tmp_path / name).stat().st_size > 0
     assert "'tea' in other.db" in run("campaign", "import", "all.zip", "--db", "other.db").stderr

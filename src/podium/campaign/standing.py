@@ -109,7 +109,8 @@ class Standing:
 
     def words(self) -> str:
         """The same in a few lines."""
-        lines = [f"{self.votes:,} votes by {self.judges:,} judges, {self.skips:,} skipped"]
+        votes, judges = "vote" if self.votes == 1 else "votes", "judge" if self.judges == 1 else "judges"
+        lines = [f"{self.votes:,} {votes} by {self.judges:,} {judges}, {self.skips:,} skipped"]
         if self.agreement is not None:
             each = self.agreement
             lines.append(

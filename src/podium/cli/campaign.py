@@ -29,6 +29,7 @@ NEW = (
 TABLES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
 EXPORT = (
     ("podium campaign export votes -o votes.csv", "every vote, as a table"),
+    ("podium campaign export report -o standing.html", "the standing, as a page to show"),
     ("podium campaign export all -o campaign.zip", "everything, for `campaign import`"),
 )
 
@@ -185,14 +186,16 @@ _state_command("close", "closed", "Take no more votes; those already made are sa
 
 
 @campaign.command(cls=GroupedCommand, examples=EXPORT)
-@click.argument("what", type=click.Choice(["votes", "ranking", "journal", "all"]))
+@click.argument("what", type=click.Choice(["votes", "ranking", "journal", "report", "all"]))
 @_database()
 @option("Output", "-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", required=True,
-        help="Write to this file; its suffix says the form: .csv, .json, .jsonl, .parquet, .zip.")  # fmt: skip
+        help="Write to this file; its suffix says the form: .csv, .json, .jsonl, .parquet, .html, .zip.")  # fmt: skip
 def export(what: str, db: str, name: str | None, output: str) -> None:
-    """Write WHAT out: the votes or the ranking as a table, the votes as a journal (.jsonl), or all as one .zip."""
+    """Write WHAT out: the votes or the ranking as a table, the votes as a journal (.jsonl), the standing as a report
+    (.html), or all as one .zip.
+    """
     suffix = Path(output).suffix.lower()
-    only = {"journal": ".jsonl", "all": ".zip"}.get(what)
+    only = {"journal": ".jsonl", "report": ".html", "all": ".zip"}.get(what)
     if (only or suffix) != suffix or (only is None and suffix not in TABLES):
         raise InputError(f"{output}: {what} is written to {only or ', '.join(TABLES)}; choose that suffix")
     with _opened(db, name) as (store, it):
@@ -200,6 +203,10 @@ def export(what: str, db: str, name: str | None, output: str) -> None:
             from podium.campaign.archive import write_archive
 
             write_archive(store, it.id, output)
+        elif what == "report":
+            from podium.campaign.report import write_report
+
+            write_report(store.read(lambda reader: reader.content(it.id)), output)
         else:
             _export(store, it, what, Output(TABLES.get(suffix, "jsonl"), Path(output)))
     say(f"wrote {output}")

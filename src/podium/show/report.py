@@ -31,7 +31,7 @@ from podium.text import one_line
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Report", "check_path", "vote_summary"]
+__all__ = ["MAX_ROWS", "STYLE", "Report", "check_path", "listed", "safe", "vote_summary"]
 
 MAX_ROWS = 2000  # of the leaderboard
 MAX_HEATMAP_ITEMS = 300  # with more, the heat map is left out
@@ -142,27 +142,27 @@ class Report:
         if not len(frame):
             raise InputError(Option("min_votes", self.min_votes), ": no item has so many votes; give less")
         parts = [
-            f"<h1>{_safe(self.title)}</h1>",
-            f"<p>{_safe(_lead(self.ranking, frame, self.level))}</p>",
+            f"<h1>{safe(self.title)}</h1>",
+            f"<p>{safe(_lead(self.ranking, frame, self.level))}</p>",
             f'<p class="soft">{len(self.comparisons):,} votes on {len(self.comparisons.items):,} items</p>',
-            *(f'<p class="warn">{_safe(text)}</p>' for text in self.warnings),
+            *(f'<p class="warn">{safe(text)}</p>' for text in self.warnings),
             "<h2>Leaderboard</h2>",
             _table(frame, 2 if self.ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top),
-            *(f'<p class="soft">{_safe(text)}</p>' for text in self._meaning()),
+            *(f'<p class="soft">{safe(text)}</p>' for text in self._meaning()),
             *sections(self.model, self.level),
             *self._pictures(),
             *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
             "<h2>The data</h2>",
-            _listed(vote_summary(self.comparisons)),
+            listed(vote_summary(self.comparisons)),
             "<h2>Method</h2>",
-            _listed({"Ranker": self.method, "Made with": f"podium {__version__}"}),
+            listed({"Ranker": self.method, "Made with": f"podium {__version__}"}),
         ]
         if self.command:
-            parts += ["<p>To make this page again:</p>", f"<pre>{_safe(self.command)}</pre>"]
+            parts += ["<p>To make this page again:</p>", f"<pre>{safe(self.command)}</pre>"]
         head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         body = "\n".join(parts)
         return (
-            f'<!doctype html>\n<html lang="en"><head>{head}<title>{_safe(self.title)}</title>'
+            f'<!doctype html>\n<html lang="en"><head>{head}<title>{safe(self.title)}</title>'
             f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
         )
 
@@ -283,7 +283,7 @@ def _table(frame: pl.DataFrame, digits: int, max_rows: int) -> str:
         )
         before = row["tier"]
         cells = [
-            f'<td class="n">{row["rank"]}</td><td class="item">{_safe(str(row["item"]))}</td>',
+            f'<td class="n">{row["rank"]}</td><td class="item">{safe(str(row["item"]))}</td>',
             f'<td class="n">{_number(row["score"], digits)}</td>',
             f'<td class="bar">{_bar(row, low, span, with_intervals)}</td>',
         ]
@@ -299,7 +299,7 @@ def _table(frame: pl.DataFrame, digits: int, max_rows: int) -> str:
     return "\n".join(parts)
 
 
-def _safe(text: object) -> str:
+def safe(text: object) -> str:
     """Text from outside, escaped and on one line."""
     return escape(one_line(text))
 
@@ -326,22 +326,23 @@ def _number(value: float, digits: int) -> str:
 
 
 def _figure(figure: Any, name: str, caption: str) -> str:
-    element = plots.svg(figure, name).replace("<svg", f'<svg role="img" aria-label="{_safe(caption)}"', 1)
+    element = plots.svg(figure, name).replace("<svg", f'<svg role="img" aria-label="{safe(caption)}"', 1)
     return f'<div class="figure">{element}</div>'
 
 
-def _listed(pairs: dict[str, str]) -> str:
-    return "<dl>" + "".join(f"<dt>{_safe(k)}</dt><dd>{_safe(v)}</dd>" for k, v in pairs.items()) + "</dl>"
+def listed(pairs: dict[str, str]) -> str:
+    """Names and values as a list of terms."""
+    return "<dl>" + "".join(f"<dt>{safe(k)}</dt><dd>{safe(v)}</dd>" for k, v in pairs.items()) + "</dl>"
 
 
 def _diagnosis(diagnosis: Diagnosis) -> list[str]:
     parts = ["<h2>Can the ranking be trusted?</h2>"]
     if diagnosis.against:
         note = f"This ranker has no likelihood, so residuals and p-values are those of {diagnosis.against}."
-        parts.append(f'<p class="soft">{_safe(note)}</p>')
+        parts.append(f'<p class="soft">{safe(note)}</p>')
     for finding in diagnosis.findings():
         mark = 'class="warn"' if finding.concern else ""
-        parts.append(f"<p {mark}><b>{_safe(finding.name)}.</b> {_safe(finding.text)}</p>")
+        parts.append(f"<p {mark}><b>{safe(finding.name)}.</b> {safe(finding.text)}</p>")
     rows = diagnosis.residuals.head(8).to_dicts()
     heads = (
         '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th><th class="n wide">Votes</th>'
@@ -352,7 +353,7 @@ def _diagnosis(diagnosis: Diagnosis) -> list[str]:
     for row in rows:
         numbers = "".join(f'<td class="n">{row[name]:,.4g}</td>' for name in ("won", "expected"))
         numbers += f'<td class="n wide">{row["votes"]:,.4g}</td>'
-        ends = "".join(f'<td class="item">{_safe(str(row[name]))}</td>' for name in ("item", "against"))
+        ends = "".join(f'<td class="item">{safe(str(row[name]))}</td>' for name in ("item", "against"))
         parts.append(f"<tr>{ends}{numbers}</tr>")
     parts.append("</tbody></table>")
     return parts

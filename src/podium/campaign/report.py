@@ -1,0 +1,106 @@
+"""The HTML report of a campaign: its own standing as one page, with the look of every other report.
+
+Places, bands, tiers and the stop signal are those of `standing`, so the page says what `podium rank campaign.db` says.
+Judges are counted, not named: a report is handed on.
+"""
+
+from __future__ import annotations
+
+import os
+
+from podium._version import __version__
+from podium.campaign.live import live_comparisons, live_votes
+from podium.campaign.standing import ENOUGH, LEVEL, Place, Standing, check_scores, standing
+from podium.data.writing import replacing
+from podium.show.report import MAX_ROWS, STYLE, check_path, listed, safe, vote_summary
+from podium.store.content import Content
+
+__all__ = ["report_page", "write_report"]
+
+BANDS = (
+    f"Likely places hold the true place of an item with a chance of about {LEVEL:.0%}. Items of one tier (shaded in "
+    "turn) have likely places that overlap with those of its first."
+)
+CHOSEN = (
+    "There are no confidence intervals of scores: pairs were chosen because they are close, which would make them far "
+    f"too narrow. From {ENOUGH} votes on random check pairs on, the scores of those have intervals."
+)
+
+
+def write_report(content: Content, path: str | os.PathLike[str]) -> None:
+    """Write the page; if that fails, an older file stays as it was."""
+    target = check_path(path)
+    text = report_page(content).encode()
+    with replacing(target) as file:
+        file.write(text)
+
+
+def report_page(content: Content) -> str:
+    """The page as HTML; a campaign without votes that count has none."""
+    votes = live_comparisons(content)
+    now, campaign = standing(content), content.campaign
+    first = now.places[0]
+    head, *agreement, status = now.words().splitlines()
+    parts = [
+        f"<h1>{safe(campaign.title)}</h1>",
+        f"<p>{safe(campaign.question)}</p>",
+        f"<p>{safe(first.item)} leads; its true place is likely {_band(first)}.</p>",
+        f'<p class="soft">{safe(head)}</p>',
+        *(f'<p class="soft">{safe(_sentence(line))}</p>' for line in agreement),
+        f'<p class="{"soft" if now.stable else "warn"}">{safe(_sentence(status))}</p>',
+        "<h2>Order</h2>",
+        _places(now),
+        f'<p class="soft">{BANDS}</p>',
+        *_scores(content),
+        "<h2>The data</h2>",
+        listed(vote_summary(votes)),
+        "<h2>Method</h2>",
+        listed({"Order": "pairs planned and ordered by podium's planner", "Made with": f"podium {__version__}"}),
+    ]
+    meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+    body = "\n".join(parts)
+    return (
+        f'<!doctype html>\n<html lang="en"><head>{meta}<title>{safe(campaign.title)}</title>'
+        f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+    )
+
+
+def _sentence(line: str) -> str:
+    return line[:1].upper() + line[1:] + "."
+
+
+def _band(place: Place) -> str:
+    return f"{place.lower}" if place.lower == place.upper else f"{place.lower}–{place.upper}"
+
+
+def _places(now: Standing) -> str:
+    heads = '<th class="n">Place</th><th>Item</th><th class="n">Likely places</th><th class="n">Tier</th>'
+    heads += '<th class="n wide">Votes</th><th class="n wide">Skips</th>'
+    rows, before = [], 0
+    for place in now.places[:MAX_ROWS]:
+        marks = " ".join(["band"] * (place.tier % 2) + ["first"] * (place.tier != before))
+        before = place.tier
+        rows.append(
+            f'<tr class="{marks}"><td class="n">{place.place}</td><td class="item">{safe(place.item)}</td>'
+            f'<td class="n">{_band(place)}</td><td class="n">{place.tier}</td>'
+            f'<td class="n wide">{place.votes:,}</td><td class="n wide">{place.skips:,}</td></tr>'
+        )
+    rest = len(now.places) - MAX_ROWS
+    more = f'<p class="soft">… and {rest:,} more items below.</p>' if rest > 0 else ""
+    return f"<table><thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + f"\n</tbody></table>{more}"
+
+
+def _scores(content: Content) -> list[str]:
+    """Scores of check pairs with their intervals, where there are enough; else why there are none."""
+    if int(live_votes(content).of_kind("check").sum()) < ENOUGH:
+        return [f'<p class="soft">{safe(CHOSEN)}</p>']
+    ranking = check_scores(content)
+    heads = '<th>Item</th><th class="n">Score</th><th class="n">From … to</th>'
+    rows = [
+        f'<tr><td class="item">{safe(str(row["item"]))}</td><td class="n">{row["score"]:.2f}</td>'
+        f'<td class="n">{row["lower"]:.2f} … {row["upper"]:.2f}</td></tr>'
+        for row in ranking.to_frame(LEVEL).head(MAX_ROWS).to_dicts()
+    ]
+    words = f"{ranking.note} {LEVEL:.0%} confidence intervals, relative to the {ranking.held_fixed}."
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
+    return ["<h2>Scores</h2>", f'<p class="soft">{safe(words)}</p>', table]

@@ -1,0 +1,92 @@
+"""The report of a campaign says what its standing says, whatever its items are called."""
+
+import re
+from html import unescape
+
+import numpy as np
+import pytest
+
+from podium.campaign import setup
+from podium.campaign.items import Items
+from podium.campaign.report import report_page, write_report
+from podium.campaign.standing import check_scores, standing
+from podium.errors import InputError
+from podium.store import open_store
+from podium.store.values import Item, Vote
+
+HOSTILE = ("<script>alert(1)</script>", "a & b", "=1+1", "plain", "‮turned", "x" * 300)
+
+
+@pytest.fixture
+def store(tmp_path):
+    with open_store(str(tmp_path / "c.db"), new=True) as store:
+        yield store
+
+
+def made(store, votes, kind="chosen"):
+    """A campaign of hostile items with so many votes of one judge, the earlier item better three times in four."""
+    items = Items([Item(-1, label) for label in HOSTILE])
+    campaign, _ = store.write(
+        0, lambda w: setup.new_campaign(w, items, title="<b>Tea</b>", question="Which & why?", now=1, seed=1)
+    )
+    store.write(campaign.id, lambda writer: setup.invite(writer, ["ann <ann@example.org>"], 1))
+    rng = np.random.default_rng(2)
+    rows = []
+    for k in range(votes):
+        left, right = rng.choice(len(HOSTILE), 2, replace=False).tolist()
+        outcome = float((left < right) == (rng.random() < 0.75))
+        rows.append(Vote(0, str(k), left, right, outcome, kind=kind, predicted=float(left < right)))
+    store.write(campaign.id, lambda writer: writer.append_votes(rows))
+    return store.read(lambda reader: reader.content(campaign.id))
+
+
+def rows_of(page, heading):
+    table = page.partition(f"<h2>{heading}</h2>")[2].partition("</table>")[0]
+    return [
+        [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
+        for row in re.findall(r"<tr class=.*?</tr>|<tr><td.*?</tr>", table)
+    ]
+
+
+def test_the_rows_are_those_of_the_standing(store):
+    content = made(store, 40)
+    now = standing(content)
+    page = report_page(content)
+    found = rows_of(page, "Order")
+    assert [int(row[0]) for row in found] == [place.place for place in now.places]
+    assert [row[1] for row in found[:2]] == [place.item for place in now.places[:2]]
+    ends = [[int(end) for end in row[2].split("–")] for row in found]
+    assert [(end[0], end[-1]) for end in ends] == [(place.lower, place.upper) for place in now.places]
+    assert [(int(row[3]), int(row[4])) for row in found] == [(place.tier, place.votes) for place in now.places]
+    assert f"{now.votes} votes by 1 judge, 0 skipped" in page
+    assert "no confidence intervals of scores" in page
+
+
+def test_nothing_from_outside_is_taken_for_html_and_no_judge_is_named(store):
+    page = report_page(made(store, 30))
+    assert "<script>" not in page
+    assert "<b>Tea" not in page
+    assert "&lt;b&gt;Tea&lt;/b&gt;" in page
+    assert "Which &amp; why?" in page
+    assert "example.org" not in page
+
+
+def test_with_enough_check_votes_scores_have_intervals(store):
+    content = made(store, 300, kind="check")
+    page = report_page(content)
+    frame = check_scores(content).to_frame(0.9)
+    found = rows_of(page, "Scores")
+    assert [float(row[1]) for row in found] == pytest.approx(frame["score"].to_list(), abs=0.005)
+    assert [float(row[2].split(" … ")[0]) for row in found] == pytest.approx(frame["lower"].to_list(), abs=0.005)
+    assert "no confidence intervals of scores" not in page
+    assert "greement on check pairs" in page
+
+
+def test_what_cannot_be_written_is_said_and_leaves_an_older_page(store, tmp_path):
+    old = tmp_path / "page.html"
+    old.write_text("old")
+    with pytest.raises(InputError, match="no votes that count yet"):
+        write_report(made(store, 0), old)
+    assert old.read_text() == "old"
+    with pytest.raises(InputError, match=r"must end in \.html"):
+        write_report(made(store, 5), tmp_path / "page.txt")
