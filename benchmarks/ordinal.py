@@ -76,15 +76,16 @@ def kernel_pass(variant: str, average: bool, C: float = 0.01):
 
     def prepare(data: Data):
         from podium.kernels.ordinal import passes as kernel
+        from podium.ordinal.online import row_arrays
 
-        X, d, n = data["X"], data["X"].shape[1], data["K"] - 1
+        d, n, rows = data["X"].shape[1], data["K"] - 1, row_arrays(data["X"])
         codes, none = data["y"].astype(np.int32), np.empty(0, np.int64)
         code = {"pa": 0, "pa1": 1, "pa2": 2}[variant]
         strength = np.array([C if code else np.inf])
 
         def run():
             state = [np.zeros(d), np.zeros(n), np.zeros(d * average), np.zeros(n * average)]
-            kernel.pass_dense(X, codes, codes, strength, none, *state, np.empty(0, np.int32), np.zeros(2), code, 0)
+            kernel.learn_rows(*rows, codes, codes, strength, none, *state, np.empty(0, np.int32), np.zeros(2), code, 0)
 
         return run
 

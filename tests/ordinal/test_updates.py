@@ -9,6 +9,7 @@ from scipy.sparse import csr_array
 
 from podium.kernels.ordinal import passes as ordinal
 from podium.kernels.ordinal import perceptron as ordinal_perceptron
+from podium.ordinal.online import row_arrays
 
 from reference_ordinal import online, passive_aggressive_step, prank_step
 
@@ -26,9 +27,7 @@ def learn(X, low, high, variant, C, w=None, theta=None, K=None, average=False, o
     totals = np.zeros(2)
     C = np.atleast_1d(np.inf if variant in ("pa", "prank") and np.ndim(C) == 0 else np.asarray(C, float))
     arguments = (np.asarray(low, np.int32), np.asarray(high, np.int32), C, order, w, theta, *lags, predicted, totals)
-    rows = (X,) if isinstance(X, np.ndarray) else (X.data, X.indices, X.indptr)
-    one_pass = ordinal.pass_dense if isinstance(X, np.ndarray) else ordinal.pass_sparse
-    updates = one_pass(*rows, *arguments, VARIANTS[variant], 0)
+    updates = ordinal.learn_rows(*row_arrays(X), *arguments, VARIANTS[variant], 0)
     return w, theta, lags, predicted, totals, updates
 
 
@@ -181,12 +180,9 @@ def test_the_perceptron_kernel_is_the_literal_loop_dense_and_sparse():
     X, low, high, K = generated(seed=6)
     low, high = low.astype(np.int32), high.astype(np.int32)
     expected, mean = perceptron_loop(X, low, high, K)
-    S = csr_array(X)
-    for rows, one_pass in (
-        ((X,), ordinal_perceptron.pass_dense),
-        ((S.data, S.indices, S.indptr), ordinal_perceptron.pass_sparse),
-    ):
+    for rows in (X, csr_array(X)):
         W, lag = np.zeros((K, X.shape[1] + 1)), np.zeros((K, X.shape[1] + 1))
-        one_pass(*rows, low, high, np.ones(1), NO_ORDER, W, lag, np.empty(K), NO_INTS, np.zeros(2), 0)
+        state = (np.ones(1), NO_ORDER, W, lag, np.empty(K), NO_INTS, np.zeros(2), 0)
+        ordinal_perceptron.learn_rows(*row_arrays(rows), low, high, *state)
         assert_allclose(W, expected, atol=1e-9)
         assert_allclose(W - lag / len(X), mean, atol=1e-9)

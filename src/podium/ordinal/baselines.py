@@ -12,7 +12,7 @@ from podium.errors import InputError
 from podium.kernels.ordinal import perceptron as kernel
 from podium.ordinal.base import OrdinalClassifier
 from podium.ordinal.labels import Array
-from podium.ordinal.online import EMPTY, NO_GRADES, NO_ORDER, OnlineClassifier
+from podium.ordinal.online import EMPTY, NO_GRADES, NO_ORDER, OnlineClassifier, row_arrays
 
 __all__ = ["MedianBaseline", "OrdinalPerceptron"]
 
@@ -124,17 +124,15 @@ class OrdinalPerceptron(OnlineClassifier):
     ) -> int:
         scores = np.empty(len(self.classes_))
         state = (low, high, strength, order, self._W, self._lag, scores, predicted, totals, self.n_seen_)
-        if hasattr(X, "indptr"):
-            return int(kernel.pass_sparse(X.data, X.indices, X.indptr, *state))
-        return int(kernel.pass_dense(X, *state))
+        return int(kernel.learn_rows(*row_arrays(X), *state))
 
     def _learn(self, x: Array, low: int, high: int) -> int:
         if not np.isfinite(x).all():
             raise InputError("the example contains NaN or inf; fill in a value or leave the example out")
         totals = np.zeros(2)
         codes = (np.array([low], np.int32), np.array([high], np.int32))
-        made = self._pass(x[None], *codes, np.ones(1), NO_ORDER, NO_GRADES, totals)
-        return int(totals[0]) if made else -1
+        updates = self._pass(x[None], *codes, np.ones(1), NO_ORDER, NO_GRADES, totals)
+        return int(totals[0]) if updates else -1
 
     def _grade(self, x: Array) -> int:
         if not np.isfinite(x).all():

@@ -18,13 +18,18 @@ from podium.ordinal.scaling import FeatureScale
 __all__ = ["OnlineClassifier"]
 
 EMPTY = np.empty(0)
-NO_GRADES = np.empty(0, dtype=np.int32)
+NO_GRADES = NO_COLUMNS = np.empty(0, dtype=np.int32)
 NO_ORDER = np.empty(0, dtype=np.int64)
 NOT_FINITE = -2
 DENSE = 0.1  # share of entries from which a sparse table is treated as a dense one
 ROW = (8,)  # strides of doubles side by side
 PATIENCE = 2  # epochs without progress before `fit` stops
 WARM = 8  # rows until which the scale of the features is renewed at each; later whenever a quarter more was seen
+
+
+def row_arrays(X: Any) -> tuple[Array, Array, Array]:
+    """Rows as the kernels take them: data, indices and indptr; of a dense table the rows end to end, and no indptr."""
+    return (X.data, X.indices, X.indptr) if hasattr(X, "indptr") else (X.reshape(-1), NO_COLUMNS, NO_COLUMNS)
 
 
 class OnlineClassifier(OrdinalClassifier):

@@ -14,7 +14,7 @@ from podium.kernels.ordinal.scale import learn_one as learn_scaled
 from podium.ordinal.base import ThresholdClassifier
 from podium.ordinal.cumulative import CumulativeLogit
 from podium.ordinal.labels import Array
-from podium.ordinal.online import NO_GRADES, NOT_FINITE, OnlineClassifier, _generator, finite
+from podium.ordinal.online import NO_GRADES, NOT_FINITE, OnlineClassifier, _generator, finite, row_arrays
 
 __all__ = ["PRank", "PassiveAggressiveOrdinal"]
 
@@ -101,20 +101,17 @@ class OnlineThreshold(OnlineClassifier, ThresholdClassifier):
         before = self._lanes.copy()
         if len(self._judged):
             self._judge(X, low, high, strength, order)
-        made = 0
+        of_lead = 0
         for lane, step in enumerate(self._steps):
             leads = lane == self._lead
-            told = (predicted, totals) if leads else (NO_GRADES, np.zeros(2))
-            state = (*self._parts(lane), *told, self._code(), self.n_seen_)
-            if hasattr(X, "indptr"):
-                updates = kernel.pass_sparse(X.data, X.indices, X.indptr, low, high, step * strength, order, *state)
-            else:
-                updates = kernel.pass_dense(X, low, high, step * strength, order, *state)
+            results = (predicted, totals) if leads else (NO_GRADES, np.zeros(2))
+            state = (*self._parts(lane), *results, self._code(), self.n_seen_)
+            updates = kernel.learn_rows(*row_arrays(X), low, high, step * strength, order, *state)
             if updates < 0:
                 self._lanes[:] = before
                 self._not_finite(X)
-            made = updates if leads else made
-        return int(made)
+            of_lead = updates if leads else of_lead
+        return int(of_lead)
 
     def _judge(self, X: Any, low: Array, high: Array, strength: Array, order: Array) -> None:
         """Count the candidates' errors on rows that they are about to learn."""

@@ -1,6 +1,6 @@
 """Threshold models, pass by pass: score each row, grade it, and learn from it where it has loss.
 
-What one update does is in ordinal_update.py. Its call happens only for rows with loss and costs nothing beside the
+What one update does is in update.py. Its call happens only for rows with loss and costs nothing beside the
 row's own products, so it need not be inlined; what every row does is.
 
 Averages cost nothing per example without an update: beside w the kernels keep lag = sum_t (t - 1) a_t x_t, and the
@@ -68,11 +68,15 @@ def _off(grade: cython.Py_ssize_t, under: cython.Py_ssize_t, over: cython.Py_ssi
 @cython.nogil
 @cython.exceptval(check=False)
 def _dot(
-    x: cython.pointer(cython.const[real]), w: cython.p_double, d: cython.Py_ssize_t, squared: cython.p_double
+    x: cython.pointer(cython.const[real]),
+    at: cython.pointer(cython.const[index]),
+    size: cython.Py_ssize_t,
+    w: cython.p_double,
+    squared: cython.p_double,
 ) -> cython.double:
-    """w·x, and |x|² into `squared`; four running sums each, which the processor works on side by side."""
+    """w·x, and |x|² into `squared`. A dense row has no columns `at`: four running sums work side by side there."""
     j: cython.Py_ssize_t
-    whole: cython.Py_ssize_t = d - d % 4
+    whole: cython.Py_ssize_t = size - size % 4
     x0: cython.double
     x1: cython.double
     x2: cython.double
@@ -85,6 +89,13 @@ def _dot(
     q1: cython.double = 0.0
     q2: cython.double = 0.0
     q3: cython.double = 0.0
+    if at:
+        for j in range(size):
+            x0 = x[j]
+            s0 += x0 * w[at[j]]
+            q0 += x0 * x0
+        squared[0] = q0
+        return s0
     for j in range(0, whole, 4):
         x0 = x[j]
         x1 = x[j + 1]
@@ -98,7 +109,7 @@ def _dot(
         q1 += x1 * x1
         q2 += x2 * x2
         q3 += x3 * x3
-    for j in range(whole, d):
+    for j in range(whole, size):
         x0 = x[j]
         s0 += x0 * w[j]
         q0 += x0 * x0
@@ -114,135 +125,32 @@ def _add(
     w: cython.p_double,
     lag: cython.p_double,
     x: cython.pointer(cython.const[real]),
-    d: cython.Py_ssize_t,
+    at: cython.pointer(cython.const[index]),
+    size: cython.Py_ssize_t,
     a: cython.double,
     seen: cython.longlong,
 ) -> cython.void:
-    """w += a x and, where there is a lag, lag += seen a x."""
+    """w += a x and, where there is a lag, lag += seen a x; only in columns `at` of a sparse row."""
     j: cython.Py_ssize_t
     late: cython.double = seen * a
     x0: cython.double
-    if lag:
-        for j in range(d):
+    if at:
+        for j in range(size):
+            w[at[j]] += a * x[j]
+        if lag:
+            for j in range(size):
+                lag[at[j]] += late * x[j]
+    elif lag:
+        for j in range(size):
             x0 = x[j]
             w[j] += a * x0
             lag[j] += late * x0
     else:
-        for j in range(d):
+        for j in range(size):
             w[j] += a * x[j]
 
 
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _dot_at(
-    x: cython.pointer(cython.const[real]),
-    at: cython.pointer(cython.const[index]),
-    size: cython.Py_ssize_t,
-    w: cython.p_double,
-    squared: cython.p_double,
-) -> cython.double:
-    """`_dot` for the entries x of a sparse row, in columns `at`."""
-    j: cython.Py_ssize_t
-    score: cython.double = 0.0
-    q: cython.double = 0.0
-    for j in range(size):
-        score += x[j] * w[at[j]]
-        q += cython.cast(cython.double, x[j]) * x[j]
-    squared[0] = q
-    return score
-
-
-@cython.cfunc
-@cython.inline
-@cython.nogil
-@cython.exceptval(check=False)
-def _add_at(
-    w: cython.p_double,
-    x: cython.pointer(cython.const[real]),
-    at: cython.pointer(cython.const[index]),
-    size: cython.Py_ssize_t,
-    a: cython.double,
-) -> cython.void:
-    """`_add` for the entries x of a sparse row, in columns `at`."""
-    j: cython.Py_ssize_t
-    for j in range(size):
-        w[at[j]] += a * x[j]
-
-
-def pass_dense(
-    X: cython.const[real][:, ::1],
-    low: cython.const[cython.int][::1],
-    high: cython.const[cython.int][::1],
-    C: cython.const[cython.double][::1],
-    order: cython.const[cython.longlong][::1],
-    w: cython.double[::1],
-    theta: cython.double[::1],
-    w_lag: cython.double[::1],
-    theta_lag: cython.double[::1],
-    predicted: cython.int[::1],
-    totals: cython.double[::1],
-    variant: cython.int,
-    seen: cython.longlong,
-) -> cython.longlong:
-    """Learn from the rows of X in `order` (all of them in turn when empty); return how many updates there were.
-
-    `C` has one value, or one a row where 0 skips the row. Empty lags mean no averaging. `predicted`, when not
-    empty, receives each row's grade before its update. Adds the absolute errors and the number of rows to
-    `totals`. `seen` examples came before.
-
-    Stops at a row r with NaN or infinity and returns -1 - r; what was learned until then must be thrown away.
-    """
-    t: cython.Py_ssize_t
-    r: cython.Py_ssize_t
-    d: cython.Py_ssize_t = X.shape[1]
-    n: cython.Py_ssize_t = theta.shape[0]
-    rows: cython.Py_ssize_t = order.shape[0] if order.shape[0] > 0 else X.shape[0]
-    ordered: cython.bint = order.shape[0] > 0
-    one: cython.bint = C.shape[0] == 1
-    keep: cython.bint = predicted.shape[0] > 0
-    x: cython.pointer(cython.const[real])
-    weights: cython.p_double = cython.address(w[0])
-    thresholds: cython.p_double = cython.address(theta[0])
-    late: cython.p_double = cython.address(w_lag[0]) if w_lag.shape[0] > 0 else cython.NULL
-    lag: cython.p_double = cython.address(theta_lag[0]) if theta_lag.shape[0] > 0 else cython.NULL
-    c: cython.double
-    q: cython.double = 0.0
-    score: cython.double
-    grade: cython.Py_ssize_t
-    error: cython.Py_ssize_t
-    a: cython.double
-    errors: cython.double = 0.0
-    updates: cython.longlong = 0
-    first: cython.longlong = seen
-    with cython.nogil:
-        for t in range(rows):
-            r = order[t] if ordered else t
-            c = C[0] if one else C[r]
-            if c == 0.0:
-                continue
-            x = cython.address(X[r, 0])
-            score = _dot(x, weights, d, cython.address(q))
-            if not q < INFINITY:
-                updates = -1 - r
-                break
-            grade = _grade(thresholds, score, low[r], n)
-            error = _off(grade, low[r], high[r])
-            if keep:
-                predicted[r] = grade
-            errors += error
-            if error > 0 or (variant != PRANK and not _content(thresholds, score, low[r], high[r], n)):
-                updates += 1
-                a = learn(thresholds, lag, seen, variant, c, score, q, low[r], high[r], n)
-                _add(weights, late, x, d, a, seen)
-            seen += 1
-    totals[0] += errors
-    totals[1] += seen - first
-    return updates
-
-
-def pass_sparse(
+def learn_rows(
     data: cython.const[real][::1],
     indices: cython.const[index][::1],
     indptr: cython.const[index][::1],
@@ -259,17 +167,28 @@ def pass_sparse(
     variant: cython.int,
     seen: cython.longlong,
 ) -> cython.longlong:
-    """`pass_dense` for rows in compressed form; an update costs what the row holds, averaging included."""
+    """Learn from the rows in `order` (all of them in turn when empty); return how many updates there were.
+
+    Rows are compressed (data, indices, indptr), or dense, end to end in `data`: then `indptr` is empty. `C` has one
+    value, or one a row where 0 skips the row. Empty lags mean no averaging. `predicted`, when not empty, receives each
+    row's grade before its update. Adds the absolute errors and the number of rows to `totals`. `seen` examples came
+    before.
+
+    Stops at a row r with NaN or infinity and returns -1 - r; what was learned until then must be thrown away.
+    """
     t: cython.Py_ssize_t
     r: cython.Py_ssize_t
-    size: cython.Py_ssize_t
     n: cython.Py_ssize_t = theta.shape[0]
-    rows: cython.Py_ssize_t = order.shape[0] if order.shape[0] > 0 else indptr.shape[0] - 1
+    size: cython.Py_ssize_t = w.shape[0]
+    sparse: cython.bint = indptr.shape[0] > 0
     ordered: cython.bint = order.shape[0] > 0
+    rows: cython.Py_ssize_t = order.shape[0] if ordered else low.shape[0]
     one: cython.bint = C.shape[0] == 1
     keep: cython.bint = predicted.shape[0] > 0
+    values: cython.pointer(cython.const[real]) = cython.address(data[0]) if data.shape[0] > 0 else cython.NULL
+    columns: cython.pointer(cython.const[index]) = cython.address(indices[0]) if indices.shape[0] > 0 else cython.NULL
     x: cython.pointer(cython.const[real])
-    at: cython.pointer(cython.const[index])
+    at: cython.pointer(cython.const[index]) = cython.NULL
     weights: cython.p_double = cython.address(w[0])
     thresholds: cython.p_double = cython.address(theta[0])
     late: cython.p_double = cython.address(w_lag[0]) if w_lag.shape[0] > 0 else cython.NULL
@@ -289,10 +208,13 @@ def pass_sparse(
             c = C[0] if one else C[r]
             if c == 0.0:
                 continue
-            x = cython.address(data[indptr[r]])
-            at = cython.address(indices[indptr[r]])
-            size = indptr[r + 1] - indptr[r]
-            score = _dot_at(x, at, size, weights, cython.address(q))
+            if sparse:
+                x = values + indptr[r]
+                at = columns + indptr[r]
+                size = indptr[r + 1] - indptr[r]
+            else:
+                x = values + r * size
+            score = _dot(x, at, size, weights, cython.address(q))
             if not q < INFINITY:
                 updates = -1 - r
                 break
@@ -304,9 +226,7 @@ def pass_sparse(
             if error > 0 or (variant != PRANK and not _content(thresholds, score, low[r], high[r], n)):
                 updates += 1
                 a = learn(thresholds, lag, seen, variant, c, score, q, low[r], high[r], n)
-                _add_at(weights, x, at, size, a)
-                if late:
-                    _add_at(late, x, at, size, seen * a)
+                _add(weights, late, x, at, size, a, seen)
             seen += 1
     totals[0] += errors
     totals[1] += seen - first
@@ -323,7 +243,7 @@ def learn_one(
     variant: cython.int,
     seen: cython.longlong,
 ) -> cython.int:
-    """`pass_dense` for a single example; return its absolute error, -1 when nothing changed, -2 for NaN or infinity.
+    """`learn_rows` for a single example; return its absolute error, -1 when nothing changed, -2 for NaN or infinity.
 
     `state` is w, theta and, when averaged, their lags, end to end: a call is too short to hand over four arrays.
     """
@@ -335,6 +255,7 @@ def learn_one(
     lag: cython.p_double = theta + n + d if averaged else cython.NULL
     score: cython.double = 0.0
     q: cython.double = 0.0
+    late: cython.p_double
     error: cython.Py_ssize_t
     a: cython.double
     for j in range(d):
@@ -346,7 +267,12 @@ def learn_one(
     if error == 0 and (variant == PRANK or _content(theta, score, low, high, n)):
         return -1
     a = learn(theta, lag, seen, variant, C, score, q, low, high, n)
-    _add(w, theta + n if averaged else cython.NULL, cython.address(x[0]), d, a, seen)
+    for j in range(d):
+        w[j] += a * x[j]
+    if averaged:
+        late = theta + n
+        for j in range(d):
+            late[j] += seen * a * x[j]
     return cython.cast(cython.int, error)
 
 

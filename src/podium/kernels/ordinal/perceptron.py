@@ -10,7 +10,7 @@ index = cython.fused_type(cython.int, cython.longlong)
 @cython.inline
 @cython.nogil
 @cython.exceptval(check=False)
-def _update(
+def _best(
     scores: cython.p_double,
     K: cython.Py_ssize_t,
     low: cython.Py_ssize_t,
@@ -29,78 +29,60 @@ def _update(
     return best
 
 
-def pass_dense(
-    X: cython.const[real][:, ::1],
-    low: cython.const[cython.int][::1],
-    high: cython.const[cython.int][::1],
-    weight: cython.const[cython.double][::1],
-    order: cython.const[cython.longlong][::1],
-    W: cython.double[:, ::1],
-    lag: cython.double[:, ::1],
-    scores: cython.double[::1],
-    predicted: cython.int[::1],
-    totals: cython.double[::1],
-    seen: cython.longlong,
-) -> cython.longlong:
-    """Learn from the rows in `order`; row k of W holds prototype k, its last column the intercept.
-
-    Arguments as in `ordinal.pass_dense`; `weight` scales the step. A `lag` without rows means no averaging.
-    """
-    t: cython.Py_ssize_t
-    r: cython.Py_ssize_t
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _score(
+    prototype: cython.p_double,
+    d: cython.Py_ssize_t,
+    x: cython.pointer(cython.const[real]),
+    at: cython.pointer(cython.const[index]),
+    size: cython.Py_ssize_t,
+) -> cython.double:
+    """The prototype's intercept, after its d weights, plus its product with the row; `at` as in `passes._dot`."""
     j: cython.Py_ssize_t
-    k: cython.Py_ssize_t
-    d: cython.Py_ssize_t = X.shape[1]
-    K: cython.Py_ssize_t = W.shape[0]
-    rows: cython.Py_ssize_t = order.shape[0] if order.shape[0] > 0 else X.shape[0]
-    ordered: cython.bint = order.shape[0] > 0
-    one: cython.bint = weight.shape[0] == 1
-    keep: cython.bint = predicted.shape[0] > 0
-    averaged: cython.bint = lag.shape[0] > 0
-    best: cython.Py_ssize_t
-    right: cython.Py_ssize_t = 0
-    step: cython.double
-    late: cython.double
-    total: cython.double
-    errors: cython.double = 0.0
-    updates: cython.longlong = 0
-    first: cython.longlong = seen
-    with cython.nogil:
-        for t in range(rows):
-            r = order[t] if ordered else t
-            step = weight[0] if one else weight[r]
-            if step == 0.0:
-                continue
-            for k in range(K):
-                total = W[k, d]
-                for j in range(d):
-                    total += X[r, j] * W[k, j]
-                scores[k] = total
-            best = _update(cython.address(scores[0]), K, low[r], high[r], cython.address(right))
-            if keep:
-                predicted[r] = best
-            if best < low[r] or best > high[r]:
-                errors += low[r] - best if best < low[r] else best - high[r]
-                updates += 1
-                W[right, d] += step
-                W[best, d] -= step
-                for j in range(d):
-                    W[right, j] += step * X[r, j]
-                    W[best, j] -= step * X[r, j]
-                if averaged:
-                    late = step * cython.cast(cython.double, seen)
-                    lag[right, d] += late
-                    lag[best, d] -= late
-                    for j in range(d):
-                        lag[right, j] += late * X[r, j]
-                        lag[best, j] -= late * X[r, j]
-            seen += 1
-    totals[0] += errors
-    totals[1] += seen - first
-    return updates
+    total: cython.double = prototype[d]
+    if at:
+        for j in range(size):
+            total += x[j] * prototype[at[j]]
+    else:
+        for j in range(size):
+            total += x[j] * prototype[j]
+    return total
 
 
-def pass_sparse(
+@cython.cfunc
+@cython.inline
+@cython.nogil
+@cython.exceptval(check=False)
+def _move(
+    table: cython.double[:, ::1],
+    right: cython.Py_ssize_t,
+    wrong: cython.Py_ssize_t,
+    x: cython.pointer(cython.const[real]),
+    at: cython.pointer(cython.const[index]),
+    size: cython.Py_ssize_t,
+    step: cython.double,
+) -> cython.void:
+    """Add `step` times the row, and its 1 for the intercept, to one prototype and take it from another."""
+    j: cython.Py_ssize_t
+    d: cython.Py_ssize_t = table.shape[1] - 1
+    to: cython.p_double = cython.address(table[right, 0])
+    off: cython.p_double = cython.address(table[wrong, 0])
+    to[d] += step
+    off[d] -= step
+    if at:
+        for j in range(size):
+            to[at[j]] += step * x[j]
+            off[at[j]] -= step * x[j]
+    else:
+        for j in range(size):
+            to[j] += step * x[j]
+            off[j] -= step * x[j]
+
+
+def learn_rows(
     data: cython.const[real][::1],
     indices: cython.const[index][::1],
     indptr: cython.const[index][::1],
@@ -115,23 +97,29 @@ def pass_sparse(
     totals: cython.double[::1],
     seen: cython.longlong,
 ) -> cython.longlong:
-    """`pass_dense` for rows in compressed form."""
+    """Learn from the rows in `order`; row k of W holds prototype k, its last column the intercept.
+
+    Arguments as in `passes.learn_rows`; `weight` scales the step. A `lag` without rows means no averaging.
+    """
     t: cython.Py_ssize_t
     r: cython.Py_ssize_t
-    j: cython.Py_ssize_t
     k: cython.Py_ssize_t
     d: cython.Py_ssize_t = W.shape[1] - 1
+    size: cython.Py_ssize_t = d
     K: cython.Py_ssize_t = W.shape[0]
-    rows: cython.Py_ssize_t = order.shape[0] if order.shape[0] > 0 else indptr.shape[0] - 1
+    sparse: cython.bint = indptr.shape[0] > 0
     ordered: cython.bint = order.shape[0] > 0
+    rows: cython.Py_ssize_t = order.shape[0] if ordered else low.shape[0]
     one: cython.bint = weight.shape[0] == 1
     keep: cython.bint = predicted.shape[0] > 0
     averaged: cython.bint = lag.shape[0] > 0
+    values: cython.pointer(cython.const[real]) = cython.address(data[0]) if data.shape[0] > 0 else cython.NULL
+    columns: cython.pointer(cython.const[index]) = cython.address(indices[0]) if indices.shape[0] > 0 else cython.NULL
+    x: cython.pointer(cython.const[real])
+    at: cython.pointer(cython.const[index]) = cython.NULL
     best: cython.Py_ssize_t
     right: cython.Py_ssize_t = 0
     step: cython.double
-    late: cython.double
-    total: cython.double
     errors: cython.double = 0.0
     updates: cython.longlong = 0
     first: cython.longlong = seen
@@ -141,29 +129,23 @@ def pass_sparse(
             step = weight[0] if one else weight[r]
             if step == 0.0:
                 continue
+            if sparse:
+                x = values + indptr[r]
+                at = columns + indptr[r]
+                size = indptr[r + 1] - indptr[r]
+            else:
+                x = values + r * size
             for k in range(K):
-                total = W[k, d]
-                for j in range(indptr[r], indptr[r + 1]):
-                    total += data[j] * W[k, indices[j]]
-                scores[k] = total
-            best = _update(cython.address(scores[0]), K, low[r], high[r], cython.address(right))
+                scores[k] = _score(cython.address(W[k, 0]), d, x, at, size)
+            best = _best(cython.address(scores[0]), K, low[r], high[r], cython.address(right))
             if keep:
                 predicted[r] = best
             if best < low[r] or best > high[r]:
                 errors += low[r] - best if best < low[r] else best - high[r]
                 updates += 1
-                late = step * cython.cast(cython.double, seen)
-                W[right, d] += step
-                W[best, d] -= step
+                _move(W, right, best, x, at, size, step)
                 if averaged:
-                    lag[right, d] += late
-                    lag[best, d] -= late
-                for j in range(indptr[r], indptr[r + 1]):
-                    W[right, indices[j]] += step * data[j]
-                    W[best, indices[j]] -= step * data[j]
-                    if averaged:
-                        lag[right, indices[j]] += late * data[j]
-                        lag[best, indices[j]] -= late * data[j]
+                    _move(lag, right, best, x, at, size, step * seen)
             seen += 1
     totals[0] += errors
     totals[1] += seen - first

@@ -1,7 +1,7 @@
 """Rows made comparable on the way: centred and scaled by what was seen before, while the next scale is added up.
 
 `learn_one` is the whole of it for a single example and several candidate learners at once; tables are scaled in blocks
-by `standardise` and learned by ordinal.py.
+by `standardise` and learned by passes.py.
 """
 
 import cython

@@ -12,7 +12,7 @@ w += a x with `a` the root of a scalar equation whose right side only falls:
 Slacks are signed: a constraint that holds before the update can bind after it. They fall with the distance from
 the label because the thresholds are sorted, so no search is needed: see `_root` and `_root_clipped`.
 
-`learn` is all that other kernels call, by the declaration in ordinal_update.pxd.
+`learn` is all that other kernels call, by the declaration in update.pxd.
 """
 
 import cython
