@@ -186,6 +186,7 @@ SCENARIOS = (
         featured(10_000, 50, 1_000_000),
         (
             Way("podium", ours_rabf),
+            Way("podium, penalties chosen too", ours_auto, repeats=2),
             Way("scikit-learn newton-cg on the (n+d) design", sklearn.features("newton-cg", 1e-7), reach=60, repeats=1),
             Way("scikit-learn lbfgs on the (n+d) design", sklearn.features("lbfgs", 1e-7), reach=60, repeats=1),
             Way("scikit-learn liblinear, as the paper did", sklearn.features("liblinear", 1e-6), reach=100, repeats=1),

@@ -28,6 +28,7 @@ def test_a_saved_model_answers_as_before(name, tmp_path):
 
 def test_every_estimator_is_in_the_suite():
     values = {
+        "Alternative",
         "Information",
         "FeatureScale",
         "FeatureSpec",

@@ -35,6 +35,7 @@ MAX_RATIO = 1032  # deflate makes nothing smaller than this
 
 # Class name -> module. Only these are ever built from a file.
 KNOWN: dict[str, str] = {
+    "Alternative": "podium.ranking.uncertainty",
     "Borda": "podium.pairwise.counting",
     "BradleyTerry": "podium.pairwise.bradley_terry",
     "Copeland": "podium.pairwise.counting",
@@ -301,6 +302,11 @@ def _information_fits(information: Any) -> bool:
         if any(len(column) != len(pulls) for column in others):
             return False
     items = (information.scores, information.open_above, information.open_below, information.border)
+    size = n + information.extras
+    for one in information.alternatives:
+        shapes = (one.curvature.shape, one.shift.shape, np.shape(one.border), np.shape(one.corner))
+        if shapes != ((rows,), (size,), np.shape(information.border), np.shape(information.corner)):
+            return False
     return (
         all(len(column) == rows for column in alike)
         and all(_within(column, n) for column in codes)

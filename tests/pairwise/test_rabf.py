@@ -157,7 +157,7 @@ def coverage(ranking, truth):
 def test_intervals_of_the_squared_loss_cover_when_votes_are_flipped(flip_rate):
     covered = []
     for seed in range(20):
-        data, features, truth = flipped_margins(flip_rate, 100 + seed)
+        data, features, truth = flipped_margins(flip_rate, 100 + seed, m=600)
         covered.append(coverage(RABF(loss="squared", flip_rate=flip_rate).fit(data, features).ranking_, truth))
     assert 0.90 - 2 * np.std(covered) / np.sqrt(20) <= np.mean(covered) <= 0.98  # with Monte-Carlo error
 
@@ -365,17 +365,21 @@ def test_the_marginal_likelihood_is_maximal_at_the_penalties_chosen():
     model = RABF(loss="squared", standardize=False).fit(data, features)
     table = design(n, [(i, j, 1.0, 1.0) for i, j in zip(winner, loser, strict=True)], features)
 
+    part = np.sqrt(features.var(axis=0).sum())
+
     def log_likelihood(feature_penalty, residual_penalty):
+        """With the weak prior: standard deviations in units of the noise, of the features' part and the residual."""
         shares = np.concatenate([np.full(2, 1 / feature_penalty), np.full(n, 1 / residual_penalty)])
         covariance = np.eye(m) + (table * shares) @ table.T
         noise = np.abs(signed) @ np.linalg.solve(covariance, np.abs(signed)) / m
-        return multivariate_normal(cov=noise * covariance).logpdf(np.abs(signed))
+        prior = np.log(part / np.sqrt(feature_penalty)) ** 2 / 2 + np.log(1 / np.sqrt(residual_penalty)) ** 2 / 2
+        return multivariate_normal(cov=noise * covariance).logpdf(np.abs(signed)) - prior
 
     best = log_likelihood(model.feature_penalty_, model.residual_penalty_)
     assert model.boundary_ == ()
     for factor in (0.9, 1.1):
-        assert log_likelihood(factor * model.feature_penalty_, model.residual_penalty_) < best + 1e-3
-        assert log_likelihood(model.feature_penalty_, factor * model.residual_penalty_) < best + 1e-3
+        assert log_likelihood(factor * model.feature_penalty_, model.residual_penalty_) < best
+        assert log_likelihood(model.feature_penalty_, factor * model.residual_penalty_) < best
 
 
 def test_features_that_say_everything_push_the_residual_penalty_to_its_end():
@@ -394,22 +398,6 @@ def test_intervals_cover_on_average_over_items():
         centred = truth - truth.mean() + ranking.scores.mean()
         covered.append(np.mean((lower <= centred) & (centred <= upper)))
     assert 0.92 <= np.mean(covered) <= 0.97
-
-
-def test_the_stochastic_determinant_is_near_the_exact_one(monkeypatch):
-    from podium.pairwise._fit.feature_solver import FeatureProblem, solve_features
-    from podium.pairwise._fit.likelihoods import LogisticRows
-    from podium.pairwise._fit.solvers import Rows
-
-    data, features, *_ = planted(450, 3, 9000, np.random.default_rng(9))
-    ones = np.ones(len(data))
-    rows = Rows(450, data.left.astype(np.int32), data.right.astype(np.int32))
-    problem = FeatureProblem(rows, LogisticRows(ones, ones), features, ones[:450])
-    found = solve_features(problem, (1.0, 0.5), 1e-6, 50)
-    system = problem.system(found.curvature, problem.evaluate(found.place).diagonal, (1.0, 0.5))
-    exact = system.log_determinant()
-    monkeypatch.setattr("podium.pairwise._fit.feature_solver.FEW", 0)
-    assert system.log_determinant() == pytest.approx(exact, rel=5e-3)
 
 
 # ---- features as users have them --------------------------------------------------------------------------------

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Self
 
@@ -14,15 +15,15 @@ from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, column_moments, read_features, warn_of_columns
 from podium.data.validation import choice_option, flag_option, number_option
 from podium.errors import ConvergenceError, InputError, InPython, Option
-from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
+from podium.pairwise._fit.feature_solver import FeatureProblem, Place, solve_features
 from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
-from podium.pairwise._fit.penalties import Penalties, choose_penalties
+from podium.pairwise._fit.penalties import Node, Penalties, choose_penalties, possible_penalties
 from podium.pairwise._fit.rows import logistic_loss, pull_rows, squared_loss, vote_targets
 from podium.pairwise._fit.solvers import Rows
 from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Information, extra_covariance
+from podium.ranking.uncertainty import Alternative, Information, extra_covariance
 
 __all__ = ["RABF"]
 
@@ -47,8 +48,9 @@ class RABF(Ranker):
     loss : "logistic" or "squared"
         RABF-LOG, −log of the chance of the outcome; or RABF-SQ, with targets ±1 or the votes' real-valued margins.
     feature_penalty, residual_penalty : positive float, or "auto"
-        λ_w and λ_r. "auto" takes those under which the votes are most likely (Laplace approximation of the marginal
-        likelihood): w and r are then random effects with standard deviations 1/√(2λ_w) and 1/√(2λ_r).
+        λ_w and λ_r. "auto" takes those under which the votes are most likely (marginal likelihood, with a weak prior
+        that keeps few votes from calling all items equal): w and r are then random effects with standard deviations
+        1/√(2λ_w) and 1/√(2λ_r). Errors and intervals carry what the votes leave open about them.
     flip_rate : float in [0, ½)
         Share ρ of votes known to be reported the wrong way round.
     flip_loss : "auto", "lapse" or "corrected"
@@ -96,6 +98,12 @@ class RABF(Ranker):
     """
 
     uses = Uses(features=True, covariates=True, margins=True)
+    state_version = 2  # since the standard deviation of features is called so
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Version 1 called the standard deviation of features their spread."""
+        return {"feature_std_" if name == "feature_spread_" else name: value for name, value in state.items()}
 
     def __init__(
         self,
@@ -151,7 +159,7 @@ class RABF(Ranker):
             self._refuse_two_optima(model.problem, found, start((found.feature, found.residual)))
         self.n_iter_, self.solver_, self.converged_ = found.solution.n_iter, found.solution.solver, True
         self.feature_penalty_, self.residual_penalty_, self.boundary_ = found.feature, found.residual, found.boundary
-        self._learn(model, found.solution, labels, comparisons)
+        self._learn(model, found, partial(possible_penalties, model.problem, found, self.max_iter, start), labels)
         return self._fitted_to(comparisons)
 
     def _refuse_two_optima(self, problem: FeatureProblem, found: Penalties, plain: Place) -> None:
@@ -173,14 +181,16 @@ class RABF(Ranker):
                 Option("flip_loss", "corrected"),
             )
 
-    def _learn(self, model: _Model, found: FeatureSolution, labels: tuple[Hashable, ...], c: Comparisons) -> None:
-        place, penalties = found.place, (self.feature_penalty_, self.residual_penalty_)
+    def _learn(
+        self, model: _Model, found: Penalties, others: Callable[[], list[Node]], labels: tuple[Hashable, ...]
+    ) -> None:
+        place, penalties, c = found.solution.place, (found.feature, found.residual), model.comparisons
         self._origin = 0.0 if self.standardize else float(model.mean @ place.weights)
         explained, residuals = self._origin + model.matrix @ place.weights, np.zeros(len(labels))
         residuals[model.seen] = place.residuals
         loss, penalised = model.problem.loss, model.problem.objective(place, penalties)
         self.objective_ = penalised + (loss.constant if isinstance(loss, SquaredRows) else 0.0)
-        self.noise_ = math.sqrt(max(penalised, 0.0) / model.weight) if isinstance(loss, SquaredRows) else None
+        self.noise_ = model.noise(place, penalties)
         self.residuals_, self._mean, self._scale = residuals, model.mean, model.scale
         self.coef_, self._ignored = place.weights / model.scale, model.constant
         self.feature_std_ = (model.matrix * model.scale).std(axis=0)
@@ -194,7 +204,7 @@ class RABF(Ranker):
         self.ranking_ = Ranking(
             labels,
             settled(scores, self.tol if self.loss == "logistic" else 1e-9 * np.ptp(scores)),
-            information=partial(model.information, found, penalties, self.noise_),
+            information=partial(model.whole_information, place, penalties, others),
             record=partial(_record, c, len(labels)),
             uncertainty="cluster" if clustered else robust,
             cluster="ranking" if clustered else None,
@@ -303,7 +313,7 @@ class RABF(Ranker):
         if not return_std:
             return scores
         d = moved.shape[1]
-        noise = 1.0 / information.ridge
+        noise = information.prior_variance
         spread: Floats = np.sqrt(np.einsum("ij,jk,ik->i", moved, self._extra_covariance()[:d, :d], moved) + noise)
         return scores, spread
 
@@ -358,19 +368,40 @@ class _Model:
         assert isinstance(loss, LapseRows)
         return FeatureProblem(p.rows, LogisticRows(loss.points, loss.total), p.features, p.votes)
 
-    def information(self, found: FeatureSolution, penalties: tuple[float, float], noise: float | None) -> Information:
+    def noise(self, place: Place, penalties: tuple[float, float]) -> float | None:
+        """With the squared loss, the standard deviation of a vote around its margin."""
+        if not isinstance(self.problem.loss, SquaredRows):
+            return None
+        return math.sqrt(max(self.problem.objective(place, penalties), 0.0) / self.weight)
+
+    def whole_information(
+        self, place: Place, penalties: tuple[float, float], others: Callable[[], list[Node]]
+    ) -> Information:
+        """The information at the chosen penalties, and at the others that the votes leave possible."""
+        here, alternatives = self.information(place, penalties), []
+        shown = self._scores(place)
+        for node in others():
+            there = self.information(node.place, node.penalties, pulls=False)
+            weights = node.place.weights - place.weights, node.place.extras - place.extras
+            shift = np.concatenate([self._scores(node.place) - shown, *weights])
+            alternatives.append(
+                Alternative(node.share, there.curvature, there.ridge, there.border, there.corner, shift)
+            )
+        return dataclasses.replace(here, alternatives=tuple(alternatives))
+
+    def information(self, place: Place, penalties: tuple[float, float], *, pulls: bool = True) -> Information:
         """Curvature of −log posterior in the scores of all items and the weights, and each vote's pull."""
+        noise = self.noise(place, penalties)
         unit = 1.0 if noise is None else 0.5 / max(noise, 1e-150) ** 2  # a squared loss becomes a likelihood
         n, d = self.matrix.shape
-        point = self.problem.evaluate(found.place)
-        p = len(found.place.extras)
+        point = self.problem.evaluate(place)
+        p = len(place.extras)
         ridges = 2.0 * unit * penalties[0], 2.0 * unit * penalties[1]
         border, corner = np.zeros((n, d + p)), np.zeros((d + p, d + p))
         border[:, :d] = -ridges[1] * self.matrix
         border[self.seen, d:] = unit * point.border
         corner[:d, :d] = ridges[1] * (self.matrix.T @ self.matrix) + ridges[0] * np.eye(d)
         corner[d:, d:] = unit * point.corner
-        pulls = self._pulls(found.place, unit, d)
         return Information(
             n,
             self.left,
@@ -379,8 +410,8 @@ class _Model:
             ridge=ridges[1],
             border=border if d + p else None,
             corner=corner if d + p else None,
-            scores=self._scores(found.place),
-            **pulls,
+            scores=self._scores(place),
+            **(self._pulls(place, unit, d) if pulls else {}),
         )
 
     def _scores(self, place: Place) -> Floats:

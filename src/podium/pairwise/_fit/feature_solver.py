@@ -15,7 +15,7 @@ large either penalty is. Newton's linear systems are solved
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,10 +29,7 @@ __all__ = ["FeatureProblem", "FeatureSolution", "Place", "solve_features"]
 
 Floats = NDArray[np.float64]
 
-FEW = 1500  # items up to which the log-determinant is exact
 SLOW = 60  # conjugate gradient steps after which a banded factor is tried
-PROBES, LANCZOS = 6, 12  # of the stochastic log-determinant
-SEED = 1996  # fixed, so that the same data always give the same penalties
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +118,10 @@ class FeatureProblem:
         self.linear.ridge = 2.0 * penalties[1]
         kind = _Iterative if self.linear.how == "pcg" else _Direct
         return kind(self, self.linear, curvature, diagonal, penalties)
+
+    def preconditioner(self, curvature: Floats, diagonal: Floats, penalties: tuple[float, float]) -> _Iterative:
+        """The system with L replaced by its diagonal, whose inverse is known in parts."""
+        return _Iterative(self, self.linear, curvature, diagonal, penalties)
 
     def notice(self, system: _System) -> None:
         """Look for a band when conjugate gradients were slow."""
@@ -249,10 +250,6 @@ class _System:
         """Solve, to a relative residual of `accuracy` when iterating."""
         raise NotImplementedError
 
-    def log_determinant(self) -> float:
-        """Log of the determinant of the matrix."""
-        raise NotImplementedError
-
     def laplacian(self, vector: Floats) -> Floats:
         """L times a vector."""
         out = np.zeros(self.rows.n)
@@ -263,17 +260,8 @@ class _System:
 class _Direct(_System):
     """By a dense or banded factor of L + 2λ_r."""
 
-    @classmethod
-    def of(cls, other: _System, linear: LinearSolver) -> Self:
-        """The same system, solved directly."""
-        made = cls.__new__(cls)
-        vars(made).update(vars(other), how=linear.how)
-        made._prepare(linear)
-        return made
-
     def _prepare(self, linear: LinearSolver) -> None:
         self.factored = linear.factor(self.curvature, 0.0)
-        self.outer = linear.log_determinant
         x = self.features
         columns = [self.laplacian(self.factored(np.ascontiguousarray(column))) for column in x.T]
         self.through = np.column_stack(columns) if columns else np.empty_like(x)  # L (L + 2λ_r)⁻¹ X
@@ -284,9 +272,6 @@ class _Direct(_System):
         d = self.features.shape[1]
         weights = _solve_core(self.core, force[:d] - self.through.T @ force[d:])
         return np.concatenate([weights, self.factored(force[d:]) - self.through @ weights])
-
-    def log_determinant(self) -> float:
-        return self.outer + 2.0 * float(np.log(np.diag(self.core)).sum())
 
 
 class _Iterative(_System):
@@ -333,57 +318,16 @@ class _Iterative(_System):
             search = z + (rho / old) * search
         return x
 
-    def log_determinant(self) -> float:
-        """That of the preconditioner, and the trace of log(M⁻¹H) by stochastic Lanczos quadrature (Ubaru et al. 2017).
+    def traces(self) -> tuple[float, float]:
+        """Traces of the two blocks, of w and of r, of the preconditioner's inverse."""
+        back = np.linalg.inv(self.core)
+        along = (self.share[:, None] * self.features) @ back.T
+        return float(np.sum(back**2)), float(np.sum(1.0 / self.held) + np.sum(along**2))
 
-        Where the graph mixes well M⁻¹H is near the identity, so few probes and few steps are enough.
-        """
-        n, d = self.features.shape
-        if n <= FEW:
-            whole = LinearSolver(self.rows, self.ridges[1], "dense")
-            return _Direct.of(self, whole).log_determinant()
-        known = float(np.log(self.held).sum() + 2.0 * np.log(np.diag(self.core)).sum())
-        rng = np.random.default_rng(SEED)
-        return known + float(np.mean([self._quadrature(rng.standard_normal(n + d)) for _ in range(PROBES)]))
-
-    def _quadrature(self, noise: Floats) -> float:
-        """vᵀ log(M^−½ H M^−½) v for v = M^−½ ‖…‖: Lanczos in the inner product of M, started at M^−½ noise."""
-        v = self._root(noise)  # M⁻¹-image of a vector with covariance M
-        image = self._times_preconditioner(v)
-        norm = np.sqrt(float(v @ image))
-        v, total = v / norm, norm**2
-        before, beta = np.zeros_like(v), 0.0
-        alphas: list[float] = []
-        betas: list[float] = []
-        for _ in range(LANCZOS):
-            forward = self.product(v)
-            alphas.append(float(v @ forward))
-            w = self.precondition(forward) - alphas[-1] * v - beta * before
-            beta = np.sqrt(max(float(w @ self._times_preconditioner(w)), 0.0))
-            if beta < 1e-10:
-                break
-            betas.append(beta)
-            before, v = v, w / beta
-        values, vectors = np.linalg.eigh(np.diag(alphas) + _beside(betas[: len(alphas) - 1], len(alphas)))
-        return float(total * (vectors[0] ** 2 @ np.log(np.maximum(values, 1e-300))))
-
-    def _times_preconditioner(self, vector: Floats) -> Floats:
-        d = self.features.shape[1]
-        flow = self.diagonal * (self.features @ vector[:d] + vector[d:])
-        return np.concatenate([self.features.T @ flow, flow]) + self._ridge(vector)
-
-    def _root(self, noise: Floats) -> Floats:
-        """A vector with covariance M⁻¹, from white noise: w from the core, then r given w."""
-        d = self.features.shape[1]
-        weights = np.linalg.solve(self.core.T, noise[:d])
-        return np.concatenate([weights, noise[d:] / np.sqrt(self.held) - self.share * (self.features @ weights)])
-
-
-def _beside(betas: list[float], size: int) -> Floats:
-    matrix = np.zeros((size, size))
-    for k, beta in enumerate(betas):
-        matrix[k, k + 1] = matrix[k + 1, k] = beta
-    return matrix
+    def squared_share(self) -> float:
+        """‖I − 2λ_w (M⁻¹)_ww‖² for the preconditioner M: how many weights the votes know."""
+        back = np.linalg.inv(self.core)
+        return float(np.sum((np.eye(len(back)) - self.ridges[0] * (back.T @ back)) ** 2))
 
 
 def _factor(core: Floats, ridge: float) -> Floats:

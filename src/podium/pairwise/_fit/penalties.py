@@ -1,30 +1,43 @@
 """Penalties from the data: how far weights and residuals may go, by the votes' approximate marginal likelihood.
 
-The penalties are those of a random-effects model, w ~ N(0, 1/(2λ_w)) and r ~ N(0, 1/(2λ_r)); integrating w and r out
-leaves, up to constants, with J the penalised loss and H its Hessian at the optimum in (w, r),
-
-    −log P(votes | λ)  ≈  J  +  ½ log det H  −  d/2 log 2λ_w  −  n/2 log 2λ_r
-
-for the log loss (Breslow & Clayton 1993). The squared loss has an unknown noise variance, whose best value is J/N for
-N votes, and there N/2 log J takes the place of J; the approximation is then exact.
+The evidence (`feature_evidence`) is climbed in the logarithms of the two standard deviations by its slope: steps of
+Fisher scoring, bent so that they agree with how the slope changed over the last one.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.pairwise._fit.feature_evidence import DenseEvidence, Evidence, prior_centre
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
-from podium.pairwise._fit.likelihoods import SquaredRows
+from podium.pairwise._fit.likelihoods import LapseRows
+from podium.pairwise._fit.many_evidence import SparseEvidence
 
-__all__ = ["Penalties", "choose_penalties"]
+__all__ = ["Node", "Penalties", "choose_penalties", "log_sds", "possible_penalties"]
 
 Floats = NDArray[np.float64]
+Start = Callable[[tuple[float, float]], Place]
 
-LARGEST = 10.0  # the largest standard deviation of r, and of one feature's part in the scores, in log-odds
+SMALLEST, LARGEST = math.log(1e-3), math.log(30.0)  # ends of the range of log s, from the prior's centre
+FIRST = math.log(0.5)  # where the climb begins, from there
+LONGEST = 1.0  # step of log s
+MAX_DENSE_ITEMS = 400  # items up to which the evidence is known exactly
+SETTLED = 1e-3  # distance to the top, in standard deviations of what the votes say, at which the climb ends
+MAX_EVALUATIONS = 40
+FIT_TOL = 1e-6  # of the optimum at each pair of penalties tried
+ROUGHLY_SETTLED, ROUGH_FIT_TOL = 0.1, 1e-3  # the same with many items
+SHARP = 0.05  # standard deviation of log s below which a penalty is taken for known
+# Standard deviations from the mode at which other penalties are looked at; so spaced, five nodes have the variance of a
+# normal distribution to 1 % (with steps of 1 they lack 7 %).
+NODES = (-2.5, -1.25, 0.0, 1.25, 2.5)
+LEAST_SHARE = 1e-4  # of the posterior, below which they are not
+LEAST_INFORMATION = 0.5  # about log s: that of the prior alone is 1
+BEND_STEP = 0.02  # of log s, for the second derivative of the evidence
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +48,8 @@ class Penalties:
     residual: float
     solution: FeatureSolution
     boundary: tuple[str, ...]
+    free: tuple[int, ...] = ()  # 0 if the features' penalty was chosen, 1 if the residuals'
+    evaluations: int = 0
 
 
 def choose_penalties(
@@ -43,84 +58,167 @@ def choose_penalties(
     residual: float | None,
     tol: float,
     max_iter: int,
-    start: Callable[[tuple[float, float]], Place] | None = None,
+    start: Start | None = None,
 ) -> Penalties:
     """Choose the penalties that are None; the others stay as they are.
 
     `start` says where the solver begins for given penalties: needed where the optimum may depend on it, so that the
     answer does not depend on the path of the search. By default it is where the last one ended.
     """
-    given = [feature, residual]
     if not problem.features.any() and feature is None:
-        given[0] = 1.0  # there is nothing to penalise
-    free = [k for k in (0, 1) if given[k] is None]
-    ranges = np.log(_ranges(problem))
-    best: Place | None = None
-
-    def penalties(logs: Floats) -> tuple[float, float]:
-        full = [given[k] if given[k] is not None else float(np.exp(logs[free.index(k)])) for k in (0, 1)]
-        assert full[0] is not None
-        assert full[1] is not None
-        return full[0], full[1]
-
-    def cost(logs: Floats) -> float:
-        nonlocal best
-        at = penalties(logs)
-        found = solve_features(problem, at, 1e-4, max_iter, start(at) if start else best)
-        best = found.place
-        return _evidence(problem, found, penalties(logs))
-
-    chosen = _descend(cost, ranges[free]) if free else np.empty(0)
-    solution = solve_features(problem, penalties(chosen), tol, max_iter, start(penalties(chosen)) if start else best)
-    ends = [
-        name
-        for name, value, (low, high) in zip(np.array(["feature", "residual"])[free], chosen, ranges[free], strict=True)
-        if min(value - low, high - value) < 0.05
-    ]
-    return Penalties(*penalties(chosen), solution, tuple(str(name) for name in ends))
+        feature = 1.0  # there is nothing to penalise
+    free = tuple(k for k, given in enumerate((feature, residual)) if given is None)
+    centre = prior_centre(problem)
+    x = centre + FIRST
+    for k, given in enumerate((feature, residual)):
+        if given is not None:
+            x[k] = -0.5 * math.log(2.0 * given)
+    climb = _Climb(problem, free, max_iter, start)
+    if free:
+        x = climb.top(x)
+    chosen = _penalties(x)
+    at = chosen[0] if feature is None else feature, chosen[1] if residual is None else residual
+    solution = solve_features(problem, at, tol, max_iter, start(at) if start else climb.best)
+    ends = [k for k in free if min(x[k] - centre[k] - SMALLEST, centre[k] + LARGEST - x[k]) < 0.025]
+    names = tuple(("feature", "residual")[k] for k in ends)
+    return Penalties(*at, solution, names, free, climb.evaluations)
 
 
-def _evidence(problem: FeatureProblem, found: FeatureSolution, penalties: tuple[float, float]) -> float:
-    """−log of the marginal likelihood."""
-    n, d = problem.features.shape
-    place = found.place
-    loss = problem.objective(place, penalties)
-    if isinstance(problem.loss, SquaredRows):
-        votes = float(problem.loss.total.sum())
-        loss = 0.5 * votes * np.log(max(loss, 1e-300))
-    point = problem.evaluate(place)
-    half = 0.5 * problem.system(point.curvature, point.diagonal, penalties).log_determinant()
-    return float(loss + half - 0.5 * d * np.log(2.0 * penalties[0]) - 0.5 * n * np.log(2.0 * penalties[1]))
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Penalties that the votes leave possible, how probable they are, and the optimum there."""
+
+    share: float
+    penalties: tuple[float, float]
+    place: Place
 
 
-def _ranges(problem: FeatureProblem) -> Floats:
-    """Smallest and largest penalty worth a thought: of w, and of r."""
-    n, d = problem.features.shape
-    start = problem.evaluate(Place(np.zeros(d), np.zeros(n), np.zeros(_extras(problem))))
-    per_item = max(float(start.diagonal.mean()), 1e-12)
-    variances = problem.features.var(axis=0)
-    spread = float(variances[variances > 0].mean()) if variances.any() else 1.0
-    low = 1e-7 * per_item if isinstance(problem.loss, SquaredRows) else 0.5 / LARGEST**2
-    return np.array([[low * spread, 50.0 * per_item * n * spread], [low, 50.0 * max(per_item, 0.25)]])
+def possible_penalties(
+    problem: FeatureProblem, chosen: Penalties, max_iter: int, start: Start | None = None
+) -> list[Node]:
+    """Penalties around the chosen ones with their share of the posterior; none where the votes leave no doubt.
+
+    On a grid of five nodes a penalty, around the mode, in standard deviations of the evidence. With many items it
+    is taken for normal, and looked at where a rule of the third degree does.
+    """
+    climb = _Climb(problem, chosen.free, max_iter, start)
+    climb.best = chosen.solution.place
+    x, free = log_sds((chosen.feature, chosen.residual)), list(chosen.free)
+    if not free:
+        return []
+    covariance = np.linalg.inv(climb.information(x))
+    vague = [k for k in range(len(free)) if math.sqrt(covariance[k, k]) >= SHARP]
+    if not vague:
+        return []
+    root = np.linalg.cholesky(covariance[np.ix_(vague, vague)])
+    grid, shares = _grid(len(vague)) if climb.few else _rule(len(vague))
+    at = np.repeat(x[None], len(grid), axis=0)
+    at[:, [free[k] for k in vague]] += grid @ root.T
+    places = [climb.optimum(there) for there in at]
+    if isinstance(climb.evidence, DenseEvidence):
+        values = [climb.evidence.at(there, place, slopes=False).value for there, place in zip(at, places, strict=True)]
+        shares = np.exp(np.array(values) - max(values))
+    shares /= shares.sum()
+    kept = np.flatnonzero(shares >= LEAST_SHARE)
+    shares = shares / shares[kept].sum()
+    return [Node(float(shares[k]), _penalties(at[k]), places[k]) for k in kept]
 
 
-def _extras(problem: FeatureProblem) -> int:
-    return 0 if problem.rows.design is None else problem.rows.design.shape[1]
+def _grid(size: int) -> tuple[Floats, Floats]:
+    """Nodes in standard deviations, and their shares if the evidence were normal."""
+    grid = np.stack(np.meshgrid(*[NODES] * size, indexing="ij"), axis=-1).reshape(-1, size)
+    return grid, np.exp(-0.5 * (grid**2).sum(axis=1))
 
 
-def _descend(cost, ranges: Floats) -> Floats:  # type: ignore[no-untyped-def]
-    """A coarse grid, then the simplex method, between the ends of the ranges."""
-    from scipy.optimize import minimize
+def _rule(size: int) -> tuple[Floats, Floats]:
+    """Few nodes whose means of polynomials of the third degree are those of a normal distribution."""
+    if size == 1:
+        return math.sqrt(3.0) * np.array([[-1.0], [0.0], [1.0]]), np.array([1.0, 4.0, 1.0]) / 6.0
+    return math.sqrt(size) * np.vstack([np.eye(size), -np.eye(size)]), np.full(2 * size, 0.5 / size)
 
-    grids = [np.linspace(low, high, 4 + 2 * (len(ranges) == 1))[1:-1] for low, high in ranges]
-    starts = np.stack(np.meshgrid(*grids), axis=-1).reshape(-1, len(ranges))
-    start = min(starts, key=cost)
-    simplex = np.vstack([start, start + np.diag(0.2 * (ranges[:, 1] - ranges[:, 0]))])
-    found = minimize(
-        cost,
-        start,
-        method="Nelder-Mead",
-        bounds=[(float(low), float(high)) for low, high in ranges],
-        options={"initial_simplex": simplex, "xatol": 0.02, "fatol": 1e-3, "maxfev": 120},
-    )
-    return np.asarray(found.x, dtype=np.float64)
+
+def log_sds(penalties: tuple[float, float]) -> Floats:
+    """(log s_w, log s_r) of penalties."""
+    return -0.5 * np.log(2.0 * np.array(penalties))
+
+
+def _penalties(x: Floats) -> tuple[float, float]:
+    feature, residual = 0.5 * np.exp(-2.0 * x)
+    return float(feature), float(residual)
+
+
+class _Climb:
+    """To the top of the evidence, in the coordinates that are free."""
+
+    def __init__(self, problem: FeatureProblem, free: tuple[int, ...], max_iter: int, start: Start | None) -> None:
+        self.problem, self.free, self.max_iter, self.start = problem, list(free), max_iter, start
+        self.few = problem.rows.n <= MAX_DENSE_ITEMS
+        self.evidence: DenseEvidence | SparseEvidence = DenseEvidence(problem) if self.few else SparseEvidence(problem)
+        self.best: Place | None = None
+        self.evaluations = 0
+        self.trusted = not isinstance(problem.loss, LapseRows)  # there the slope is only about that of the value
+
+    def top(self, x: Floats) -> Floats:
+        """Climb from x to the top."""
+        centre, free = prior_centre(self.problem), self.free
+        low, high = (centre + end for end in (SMALLEST, LARGEST))
+        before: tuple[Floats, Evidence] | None = None
+        while True:
+            here = self._visit(x)
+            lower = before is not None and here.value < before[1].value - 1e-8
+            if lower and self.trusted and before is not None and self.evaluations < MAX_EVALUATIONS:
+                x = before[0] + 0.5 * (x - before[0])  # too far
+                continue
+            step = np.zeros(2)
+            step[free] = self._step(x, here, before)
+            there = np.clip(x + step, low, high)
+            left = math.sqrt(max(float(here.slope[free] @ step[free]), 0.0))
+            if (
+                left <= (SETTLED if self.few else ROUGHLY_SETTLED)
+                or np.array_equal(there, x)
+                or self.evaluations >= MAX_EVALUATIONS
+            ):
+                return there
+            before, x = (x, here), there
+
+    def optimum(self, x: Floats) -> Place:
+        """Where the penalised loss is least."""
+        at = _penalties(x)
+        start = self.start(at) if self.start else self.best
+        tol = FIT_TOL if self.few else ROUGH_FIT_TOL
+        return solve_features(self.problem, at, tol, self.max_iter, start).place
+
+    def information(self, x: Floats) -> Floats:
+        """What is known of the free coordinates at the top: minus the evidence's second derivative, or about so."""
+        if not self.few:
+            return self._visit(x).information[np.ix_(self.free, self.free)]
+        ends = [[self._visit(x + side * step).slope[self.free] for side in (1.0, -1.0)] for step in self._steps()]
+        bend = np.array([(back - ahead) / (2.0 * BEND_STEP) for ahead, back in ends])
+        values, axes = np.linalg.eigh(0.5 * (bend + bend.T))
+        known: Floats = (axes * np.maximum(values, LEAST_INFORMATION)) @ axes.T
+        return known
+
+    def _steps(self) -> list[Floats]:
+        return [BEND_STEP * (np.arange(2) == k) for k in self.free]
+
+    def _visit(self, x: Floats) -> Evidence:
+        self.evaluations += 1
+        self.best = self.optimum(x)
+        return self.evidence.at(x, self.best)
+
+    def _step(self, x: Floats, here: Evidence, before: tuple[Floats, Evidence] | None) -> Floats:
+        """Newton's step, with the expected information bent to agree with the last change of the slope."""
+        free = self.free
+        slope, bend = here.slope[free], -here.information[np.ix_(free, free)]
+        plain: Floats = np.asarray(np.linalg.solve(-bend, slope), dtype=np.float64)
+        if before is not None:
+            moved = (x - before[0])[free]
+            off = slope - before[1].slope[free] - bend @ moved
+            square = float(moved @ moved)
+            bent = bend + (np.outer(off, moved) / square if square > 0.0 else 0.0)
+            if np.linalg.det(bent) != 0.0:
+                step: Floats = np.asarray(np.linalg.solve(-bent, slope), dtype=np.float64)
+                if slope @ step > 0.1 * (slope @ plain) and slope @ step < 10.0 * (slope @ plain):
+                    plain = step
+        longest = float(np.abs(plain).max())
+        return plain if longest <= LONGEST else plain * (LONGEST / longest)

@@ -14,7 +14,7 @@ from podium.ranking.uncertainty.estimate import (
     few_clusters,
     score_covariance,
 )
-from podium.ranking.uncertainty.information import KINDS, Information
+from podium.ranking.uncertainty.information import KINDS, Alternative, Information
 from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_covariance
 from podium.ranking.uncertainty.quasi import quasi_variances
 from podium.ranking.uncertainty.ranks import RANK_METHODS, rank_intervals, tiers, top_set
@@ -25,6 +25,7 @@ __all__ = [
     "KINDS",
     "MIN_CLUSTERS",
     "RANK_METHODS",
+    "Alternative",
     "Information",
     "ScoreCovariance",
     "bootstrap",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 
@@ -39,6 +40,8 @@ def score_covariance(
 
     def matrix_of(part: Information) -> np.ndarray:
         """Covariance, or with many items variances."""
+        if part.alternatives and kind != "bootstrap":
+            return _mean_over_penalties(part, matrix_of)
         if kind == "bootstrap":
             rng = np.random.default_rng(seed)
             return _covariance_of(bootstrap(part, replicates=replicates, cluster=cluster, rng=rng, jobs=jobs))
@@ -58,6 +61,17 @@ def score_covariance(
     whole, variance = _laid_out(inner, kept, information.n)
     ends = end_rows(information, kept, cluster)
     return ScoreCovariance(whole, variance, information.open_above, information.open_below, *ends)
+
+
+def _mean_over_penalties(information: Information, matrix_of: Callable[[Information], np.ndarray]) -> np.ndarray:
+    """Mean of the scores' covariance (or variances) over the penalties that are possible, and that of the optimum."""
+    total = np.zeros(0)
+    for one, there in information.under_each_penalty():
+        matrix = matrix_of(there)
+        shift = one.shift[: information.n] - one.shift[: information.n].mean()
+        moved = shift**2 if matrix.ndim == 1 else np.outer(shift, shift)
+        total = one.share * (matrix + moved) + (total if total.size else 0.0)
+    return total
 
 
 def few_clusters(information: Information, cluster: str) -> str:
@@ -88,6 +102,12 @@ def extra_covariance(information: Information, kind: str = "hessian", cluster: s
     kind = information.choose(kind)
     if kind == "bootstrap":
         kind = "sandwich" if cluster is None else "cluster"
+    if information.alternatives:
+        total = np.zeros((information.extras, information.extras))
+        for one, there in information.under_each_penalty():
+            shift = one.shift[information.n :]
+            total += one.share * (extra_covariance(there, kind, cluster) + np.outer(shift, shift))
+        return total
     if information.n <= DENSE_LIMIT:
         return full_covariance(information, kind, cluster)[information.n :, information.n :]
     from podium.ranking.uncertainty.many import extra_covariance_of_many

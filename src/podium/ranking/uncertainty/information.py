@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
 from podium.errors import InputError
 
-__all__ = ["KINDS", "Information"]
+__all__ = ["KINDS", "Alternative", "Information"]
 
 # How the covariance of the scores may be estimated; `Information.require` says what each needs, `Information.choose`
 # what "auto" stands for.
 KINDS = ("auto", "hessian", "sandwich", "cluster", "bootstrap")
 MAX_WEIGHT_EXCESS = 0.01  # share by which Σ w² may differ from Σ w before weights are no longer taken for counts
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Alternative:
+    """Penalties that the votes leave possible beside those that were chosen, and what is different there.
+
+    Attributes
+    ----------
+    share : float
+        How probable they are; the shares of all alternatives sum to one.
+    curvature, ridge, border, corner
+        As in `Information`.
+    shift : float array (n + p)
+        How far the optimum there is from the one that is shown, in scores and extra parameters.
+    """
+
+    share: float
+    curvature: np.ndarray
+    ridge: float
+    border: np.ndarray | None
+    corner: np.ndarray | None
+    shift: np.ndarray
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -57,7 +82,12 @@ class Information:
         Davidson's ν where ties are outcomes of their own, else 0: a vote's margin follows from its gradient and this.
     groups : int array, or None
         Group of each item, where groups were never compared with each other: a posterior's prior places them, no vote.
+    alternatives : tuple of Alternative
+        Where penalties were chosen from the votes, the other ones that the votes leave possible. Covariances are then
+        the mean over these, and the covariance of where they put the optimum.
     """
+
+    state_version: ClassVar[int] = 2  # since alternatives are stored
 
     n: int
     left: np.ndarray
@@ -79,11 +109,30 @@ class Information:
     open_below: np.ndarray | None = None
     tie_strength: float = 0.0
     groups: np.ndarray | None = None
+    alternatives: tuple[Alternative, ...] = ()
 
     def __post_init__(self) -> None:
         assert len(self.left) == len(self.right) == len(self.curvature), "one entry per curvature row"
         assert (self.border is None) == (self.corner is None), "border and corner come together"
         assert (self.vote_extra_gradient is None) or self.border is not None, "extra pulls need their curvature"
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """A state of version 1 had no alternatives."""
+        return state
+
+    def under_each_penalty(self) -> Iterator[tuple[Alternative, Information]]:
+        """The alternatives, each with the whole information there."""
+        for one in self.alternatives:
+            changed = {name: getattr(one, name) for name in ("curvature", "ridge", "border", "corner")}
+            yield one, dataclasses.replace(self, alternatives=(), **changed)
+
+    @property
+    def prior_variance(self) -> float:
+        """Variance of a score (given its features) that no vote speaks of."""
+        if not self.alternatives:
+            return 1.0 / self.ridge
+        return sum(one.share / one.ridge for one in self.alternatives)
 
     @property
     def extras(self) -> int:

@@ -1,0 +1,214 @@
+"""What the votes say about the two penalties of rank aggregation with features: the evidence and its slope.
+
+Penalties are those of a random-effects model, w ~ N(0, s_w²) and r ~ N(0, s_r²), s² = 1/(2λ). The scores u = X w + r
+then have the prior covariance P = s_w² XXᵀ + s_r² I, and with J the penalised loss at its optimum, L the Laplacian of
+the rows' curvature, and x the logarithms of the two standard deviations
+
+    F(x) = −J − ½ log det(I + PL) − ½ |x − centre|² + δ
+
+is Laplace's approximation of the log of the marginal likelihood, a weak prior, and the terms δ of second order (see
+`prior`, of which this is the form with features). The squared loss has an unknown noise variance, whose best value is
+J/N for N votes, and −N/2 log J takes the place of −J; nothing else is approximate then.
+
+Along the optimum, with γ the degrees of freedom that the votes take of each part, d − 2λ_w tr V_ww and
+n − 2λ_r tr V_rr, a the derivative of log det along the scores and du what the scores move by,
+
+    F′ = 2λ‖·‖² − γ − (x − centre) − ½ aᵀdu + δ′.
+
+F′ = 0 without its last three terms is the fixed point of Fellner and Schall (1991). The expected information about x is
+½ tr(C dP C dP) with C = L − LVL, which says how far a step should go and how sharp the evidence is.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.pairwise._fit.feature_solver import FeatureProblem, Place
+from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
+from podium.pairwise._fit.prior import NEGLIGIBLE
+
+__all__ = ["DenseEvidence", "Evidence", "derivatives", "noise_unit", "prior_centre"]
+
+Floats = NDArray[np.float64]
+
+STEP = 1e-4  # of log s, for derivatives of δ
+MARGIN_STEP = 0.02  # of the margin, for derivatives of a likelihood that has none in closed form
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """F and what follows from it at one pair of penalties; `value` is NaN where it is not known."""
+
+    value: float
+    slope: Floats  # F′ along (log s_w, log s_r)
+    information: Floats  # (2, 2), of the votes and the prior about them
+
+
+def prior_centre(problem: FeatureProblem) -> Floats:
+    """Where the weak prior of (log s_w, log s_r) is centred.
+
+    The features' part in the scores, and the residual, have a standard deviation of 1 there: in log-odds, or with the
+    squared loss in standard deviations of the votes' noise.
+    """
+    part = math.sqrt(max(float(problem.features.var(axis=0).sum()), 1e-300))
+    unit = math.sqrt(0.5) if isinstance(problem.loss, SquaredRows) else 1.0
+    return np.log([unit / part, unit])
+
+
+def noise_unit(problem: FeatureProblem, place: Place, penalty: float) -> tuple[float, float]:
+    """What makes the loss a −log likelihood, 1 or one over twice the noise variance; and that, with the penalty."""
+    penalised = problem.value(place) + penalty
+    if not isinstance(problem.loss, SquaredRows):
+        return 1.0, penalised
+    votes = float(problem.loss.total.sum())
+    return 0.5 * votes / max(penalised, 1e-300), 0.5 * votes * math.log(max(penalised, 1e-300))
+
+
+class DenseEvidence:
+    """The evidence by n × n matrices.
+
+    With XXᵀ = Q diag(g) Qᵀ the prior covariance has the root B = Q diag(s_w² g + s_r²)^½ at any penalties, and
+    V = B (I + BᵀLB)⁻¹ Bᵀ is stable at all of them.
+    """
+
+    def __init__(self, problem: FeatureProblem) -> None:
+        self.problem = problem
+        values, self.axes = np.linalg.eigh(problem.features @ problem.features.T)
+        self.values: Floats = np.maximum(values, 0.0)
+        self.centre = prior_centre(problem)
+
+    def at(self, x: Floats, place: Place, slopes: bool = True) -> Evidence:
+        """F at the logarithms x of (s_w, s_r), whose optimum is `place`."""
+        problem, (feature, residual) = self.problem, np.exp(2.0 * x)
+        scores, parts = problem.scores(place), self._parts(place, x)
+        posterior = _Posterior(self, feature, residual, scores, place.extras)
+        unit, penalised = noise_unit(problem, place, 0.5 * float(parts.sum()))
+        off = x - self.centre
+        value = -penalised - 0.5 * posterior.log_determinant - 0.5 * float(off @ off) + posterior.second_order
+        if not slopes:
+            return Evidence(value, np.full(2, np.nan), np.eye(2))
+        moved = tuple(posterior.along(part) for part in (problem.features @ place.weights, place.residuals))
+        bend = np.array([posterior.turning(scores_moved, extras_moved) for scores_moved, extras_moved in moved])
+        second = np.zeros(2)
+        if abs(posterior.second_order) > NEGLIGIBLE * len(scores):
+            for k, (scores_moved, extras_moved) in enumerate(moved):
+                ahead = np.exp(2.0 * (x + STEP * (np.arange(2) == k)))
+                there = scores + STEP * scores_moved, place.extras + STEP * extras_moved
+                other = _Posterior(self, ahead[0], ahead[1], *there)
+                second[k] = (other.second_order - posterior.second_order) / STEP
+        slope = unit * parts - posterior.freedom - off - 0.5 * bend + second
+        return Evidence(value, slope, posterior.information + np.eye(2))
+
+    def _parts(self, place: Place, x: Floats) -> Floats:
+        """‖w‖²/s_w² and ‖r‖²/s_r²."""
+        squares = np.array([place.weights @ place.weights, place.residuals @ place.residuals])
+        shares: Floats = squares * np.exp(-2.0 * x)
+        return shares
+
+
+class _Posterior:
+    """The covariance of scores and effects at one place, and what the rows' higher derivatives make of it."""
+
+    def __init__(self, dense: DenseEvidence, feature: float, residual: float, scores: Floats, extras: Floats) -> None:
+        self.dense, self.parts = dense, (feature, residual)
+        problem = dense.problem
+        rows, n = problem.rows, problem.rows.n
+        design = np.empty((len(rows.left), 0)) if rows.design is None else rows.design
+        curvature, third, fourth = derivatives(problem.loss, rows.margin(scores, extras))
+        self.third = third
+        across = np.bincount(rows.left.astype(np.int64) * n + rows.right, curvature, n * n).reshape(n, n)
+        across = across + across.T
+        laplacian = np.diag(across.sum(axis=1)) - across
+        self.size = np.sqrt(feature * dense.values + residual)
+        self.root = dense.axes * self.size
+        inner = self.root.T @ laplacian @ self.root
+        inner[np.diag_indices(n)] += 1.0
+        factor = np.linalg.cholesky(inner)
+        self.log_determinant = 2.0 * float(np.log(factor.diagonal()).sum())
+        self.inner: Floats = np.asarray(np.linalg.inv(inner), dtype=np.float64)
+        weighted = curvature[:, None] * design
+        self.border = (
+            np.stack(
+                [np.bincount(rows.left, each, n) - np.bincount(rows.right, each, n) for each in weighted.T], axis=1
+            )
+            if design.shape[1]
+            else np.empty((n, 0))
+        )
+        self.corner = design.T @ weighted
+        self._profile(design)
+        whole = self.root @ self.inner @ self.root.T  # V of the scores
+        self.scores_covariance = whole
+        gaps = whole.diagonal()[rows.left] + whole.diagonal()[rows.right] - 2.0 * whole[rows.left, rows.right]
+        if design.shape[1]:
+            gaps = gaps + 2.0 * np.einsum("kp,kp->k", design, self.across[rows.left] - self.across[rows.right])
+            gaps = gaps + np.einsum("kp,pq,kq->k", design, self.effects, design)
+        pushed = third * gaps
+        push = np.bincount(rows.left, pushed, n) - np.bincount(rows.right, pushed, n)
+        own = design.T @ pushed
+        self.push = push, own
+        size = float(push @ whole @ push)
+        if len(own):
+            size += 2.0 * float(push @ self.across @ own) + float(own @ self.effects @ own)
+        self.second_order = (size - float(fourth @ gaps**2)) / 8.0  # δ
+
+    def _profile(self, design: Floats) -> None:
+        """Let the effects of covariates, which have no prior, widen the scores' covariance."""
+        p = design.shape[1]
+        self.across, self.effects = np.empty((len(self.root), p)), np.empty((p, p))
+        if p == 0:
+            return
+        through = self.inner @ (self.root.T @ self.border)
+        schur = self.corner - self.border.T @ (self.root @ through)
+        # An effect that separates the votes has hardly any curvature left, and less than rounding takes.
+        schur[np.diag_indices(p)] += 1e-9 * np.abs(self.corner.diagonal()) + 1e-9
+        self.effects = np.asarray(np.linalg.inv(schur), dtype=np.float64)
+        self.log_determinant += float(np.linalg.slogdet(schur)[1])
+        self.inner = np.asarray(self.inner + through @ self.effects @ through.T, dtype=np.float64)
+        self.across = -self.root @ through @ self.effects  # covariance of scores with effects
+
+    @property
+    def freedom(self) -> Floats:
+        """Degrees of freedom γ of weights and residuals."""
+        taken = (1.0 - self.inner.diagonal()) / self.size**2
+        return np.array([self.parts[0] * (self.dense.values @ taken), self.parts[1] * taken.sum()])
+
+    @property
+    def information(self) -> Floats:
+        """½ tr(C dP C dP) for (log s_w, log s_r)."""
+        taken = -self.inner / self.size[:, None] / self.size
+        taken[np.diag_indices_from(taken)] += 1.0 / self.size**2
+        squares = taken**2
+        sums = self.parts[0] * self.dense.values, np.full(len(taken), self.parts[1])
+        return np.array([[2.0 * float(one @ squares @ other) for other in sums] for one in sums])
+
+    def along(self, part: Floats) -> tuple[Floats, Floats]:
+        """What scores and effects move by as the logarithm of a part's standard deviation grows."""
+        moved: Floats = 2.0 * (self.root @ (self.inner @ (self.dense.axes.T @ part / self.size)))
+        if not self.corner.size:
+            return moved, np.empty(0)
+        effects: Floats = np.asarray(np.linalg.solve(self.corner, -self.border.T @ moved), dtype=np.float64)
+        return moved, effects
+
+    def turning(self, scores: Floats, extras: Floats) -> float:
+        """The derivative of log det along a movement, through the curvature."""
+        return float(self.push[0] @ scores + self.push[1] @ extras)
+
+
+def derivatives(loss: object, margin: Floats) -> tuple[Floats, Floats, Floats]:
+    """Second (expected), third and fourth derivatives of the rows' losses along the margin."""
+    if isinstance(loss, SquaredRows):
+        return 2.0 * loss.total, np.zeros_like(margin), np.zeros_like(margin)
+    nothing = np.empty(0)
+    if isinstance(loss, LogisticRows):
+        chance = 1.0 / (1.0 + np.exp(-np.clip(margin, -500.0, 500.0)))
+        curvature = loss.total * chance * (1.0 - chance)
+        return curvature, curvature * (1.0 - 2.0 * chance), curvature * (1.0 - 6.0 * chance * (1.0 - chance))
+    assert isinstance(loss, LapseRows)
+    slopes = [loss(margin + k * MARGIN_STEP, nothing)[1] for k in (-2, -1, 0, 1, 2)]
+    third = (slopes[1] - 2.0 * slopes[2] + slopes[3]) / MARGIN_STEP**2
+    fourth = (slopes[4] - 2.0 * slopes[3] + 2.0 * slopes[1] - slopes[0]) / (2.0 * MARGIN_STEP**3)
+    return loss(margin, nothing)[2], third, fourth
