@@ -63,9 +63,9 @@ CALLS = {
         lambda: PassiveAggressiveOrdinal(classes=[1, 2]).learn_one([1.0], (1, [2])), "is not one of the grades"),
     "an example of no length": (
         lambda: PassiveAggressiveOrdinal(classes=[1, 2]).learn_one(np.array(1.0), 1), "give the features of one"),
-    "steps in words": (lambda: PassiveAggressiveOrdinal(max_iter=None).fit([[1.0], [2.0]], [1, 2]), "max_iter is None"),
-    "half a step": (lambda: PassiveAggressiveOrdinal(max_iter=1.5).fit([[1.0], [2.0]], [1, 2]), "max_iter is 1.5"),
-    "a tolerance in words": (lambda: PassiveAggressiveOrdinal(tol="x").fit([[1.0], [2.0]], [1, 2]), "tol is 'x'"),
+    "steps in words": (lambda: PassiveAggressiveOrdinal(max_iter=None).fit([[1.0], [2.0]], [1, 2]), "max_iter=None"),
+    "half a step": (lambda: PassiveAggressiveOrdinal(max_iter=1.5).fit([[1.0], [2.0]], [1, 2]), "max_iter=1.5"),
+    "a tolerance in words": (lambda: PassiveAggressiveOrdinal(tol="x").fit([[1.0], [2.0]], [1, 2]), "tol='x'"),
     "a margin in words": (
         lambda: PassiveAggressiveOrdinal().fit([[1.0], [2.0]], [1, 2]).predict_interval([[1.0]], margin="x"),
         "margin is 'x'; it must be 0 or more"),

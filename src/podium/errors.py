@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
@@ -23,6 +24,9 @@ __all__ = [
     "SeparationWarning",
     "UnavailableError",
 ]
+
+
+LINE_ENDS = re.compile("[\n-\r\x1c-\x1e\x85\u2028\u2029]")  # where str.splitlines cuts
 
 
 class _Unset(Enum):  # an enum keeps its identity when an error travels between processes
@@ -60,7 +64,13 @@ class InPython(str):
 
 
 class _Message:
-    """A message of parts: text, options, and asides in Python; each front end words the options in its own way."""
+    """A message of parts: text, options, and asides in Python; each front end words the options in its own way.
+
+    It is one line, whatever labels, values and other people's messages are part of it.
+
+    >>> str(InputError("no item is called ", "tea\\npot"))
+    'no item is called tea\\\\npot'
+    """
 
     args: tuple[Any, ...]
 
@@ -70,7 +80,8 @@ class _Message:
     def worded(self, wording: Callable[[Option], str], *, python: bool = True) -> str:
         """The message with its options as `wording` says them; asides in Python are left out if not `python`."""
         parts = (part for part in self.args if python or not isinstance(part, InPython))
-        return "".join(wording(part) if isinstance(part, Option) else str(part) for part in parts)
+        text = "".join(wording(part) if isinstance(part, Option) else str(part) for part in parts)
+        return LINE_ENDS.sub(lambda end: repr(end[0])[1:-1], text)
 
     @property
     def options(self) -> tuple[Option, ...]:

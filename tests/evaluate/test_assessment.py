@@ -182,7 +182,7 @@ def test_calibration_bins_hold_equal_weight_and_tell_the_favourite():
 
 def test_bad_options_are_named():
     votes = Comparisons.from_pairs([("a", "b"), ("b", "a")] * 4)
-    with pytest.raises(InputError, match="folds is 1"):
+    with pytest.raises(InputError, match="folds=1: it must be a whole number of at least 2"):
         assess(votes, folds=1)
     with pytest.raises(InputError, match="8 votes cannot be dealt into 5 parts"):
         assess(votes, folds=5)

@@ -4,9 +4,13 @@ A new command or option is covered without a word here, as long as its name tell
 """
 
 import contextlib
+import functools
 import json
+import pathlib
+import sqlite3
 import subprocess
 import sys
+import tempfile
 
 import click
 import numpy as np
@@ -23,7 +27,9 @@ WORDS = {
     "loss": ("sum@2", "prec@1", "ndcg@3", "x@0", "sum@99999999999"), "at": ("1,2", "0", "-1", "a", "1,,2", "99999999999999999999"),
     "metric": ("ndcg", "ap", "rr", "ndcg@10", "p@0", "x", "p@99999999999999999999"), "by": ("judge", "x", "left"),
     "anchor": ("i0=0", "i0", "i0=nan", "i0=1e400", "=", "i0=1,i1=2"), "delimiter": (",", ";", "", "ab", "\n", '"', "é"),
-    "classes": ("1,2,3", "1", "", "3,2,1", "a,b"), "text_column": ("id", "f", "x"),
+    "classes": ("1,2,3", "1", "", "3,2,1", "a,b"), "text_column": ("id", "f", "x"), "text": ("id", "f", "x"),
+    "db": ("campaign.db", "no.db", "", "no/campaign.db", ".", "postgresql://127.0.0.1:1/x", "table0.csv"), "name": ("tea", "x", "", "Tea"),
+    "named": ("cy", "ann", "", "\u202e", "x" * 300), "names": ("cy", "ann", "", "\u202e", "x" * 300), "url": ("http://x", "", "x y"),
 }  # fmt: skip
 
 
@@ -54,6 +60,14 @@ def examples(rng, folder, name):
     return inputs.table_file(
         rng, folder, inputs.feature_columns(rng, int(rng.integers(0 if odd(rng, 0.2) else 12, 30))), name
     )
+
+
+def new_items(rng, folder, name):
+    """Items that the campaign does not have yet, most often."""
+    table = inputs.feature_columns(rng, int(rng.integers(0 if odd(rng, 0.2) else 1, 5)), grades=False)
+    if "id" in table and not odd(rng, 0.3):
+        table["id"] = [f"new {each}" for each in table["id"]]
+    return inputs.table_file(rng, folder, table, name)
 
 
 def items(rng, folder, name):
@@ -142,19 +156,63 @@ def value_of_json(rng):
     return pick(rng, (None, 1, 0, 0.5, -1, "i0", "i1", "", [], {}, True, 1e400, 10**30, "\ud800"))
 
 
+@functools.cache
+def campaign():
+    """The files of a small campaign: the database, and all that can be taken out of it."""
+    rows = [f"i{a},i{(a + b) % 6},{1 - b % 2},{judge}" for judge in ("ann", "bob") for a in range(6) for b in (1, 2, 3)]
+    with tempfile.TemporaryDirectory(prefix="podium-fuzz-") as place, contextlib.chdir(place):
+        folder = pathlib.Path(place)
+        (folder / "items.csv").write_text("id,f,text\n" + "".join(f"i{k},{k},text {k}\n" for k in range(6)))
+        (folder / "votes.csv").write_text("\n".join(["left,right,outcome,judge", *rows]))
+        for words in (
+            "new items.csv --title Tea --question Which? --judge ann --seed 1", "import votes.csv", "export all -o all.zip",
+            "export journal -o journal.jsonl",
+        ):  # fmt: skip
+            code, _, told = called(["campaign", *words.split()])
+            assert code is None or code == 0, told
+        return {name: (folder / name).read_bytes() for name in ("campaign.db", "all.zip", "journal.jsonl", "votes.csv")}
+
+
+def imported(rng, folder, name):
+    """What `campaign import` takes in: votes, a journal, a whole campaign."""
+    if rng.random() < 0.4:
+        return votes(rng, folder, name)
+    kind = pick(rng, ("all.zip", "journal.jsonl", "votes.csv"))
+    path = folder / kind
+    path.write_bytes(inputs.damaged(rng, campaign()[kind]) if odd(rng, 0.5) else campaign()[kind])
+    return path
+
+
+def put_campaign(rng, folder):
+    """The database that a command on campaigns opens, most often whole."""
+    from fuzz.stored import spoil_rows
+
+    path = folder / "campaign.db"
+    path.write_bytes(inputs.damaged(rng, campaign()["campaign.db"]) if odd(rng, 0.2) else campaign()["campaign.db"])
+    if odd(rng, 0.3):
+        with contextlib.suppress(sqlite3.DatabaseError):
+            spoil_rows(rng, path)
+
+
 FILES = {
     "votes": votes, "tables": examples, "table": examples, "items": items, "features": items, "qrels": qrels,
-    "runs": run_file, "model": model, "log": log, "first": votes, "second": votes,
+    "runs": run_file, "model": model, "log": log, "first": votes, "second": votes, "file": imported,
 }  # fmt: skip
 
 
 def argument(rng, folder, parameter, command, k=0):
     """A file for an argument, or another word in its place."""
     name = f"{parameter.name}{k}"
+    if isinstance(parameter.type, click.Choice):
+        return "other" if odd(rng, 0.1) else pick(rng, parameter.type.choices)
+    if parameter.name == "names":
+        return WORDS["names"][0] + str(k) if not odd(rng, 0.5) else pick(rng, WORDS["names"])
     if odd(rng, 0.05):
         return pick(rng, ("", "-", "absent.csv", str(folder), "/dev/null", "*.csv", "é" * 300))
     if parameter.name == "model":
         return str(model(rng, folder, name, command))
+    if command == "campaign add-items":
+        return str(new_items(rng, folder, name))
     return str(FILES.get(parameter.name, votes)(rng, folder, name))
 
 
@@ -164,11 +222,18 @@ def option(rng, folder, parameter, command):
     if getattr(parameter, "is_flag", False):
         return [pick(rng, (*parameter.opts, *parameter.secondary_opts))]
     kind = parameter.type
+    if command.startswith("campaign") and parameter.name in ("features", "label", "instructions"):
+        if parameter.name == "instructions":
+            return [flag, str(inputs.lines_file(rng, folder, "instructions.txt", ["Take your time."]))]
+        return [
+            flag,
+            pick(rng, ("f", "id,f", "x", ",", "")) if odd(rng, 0.5) else {"label": "id"}.get(parameter.name, "f"),
+        ]
     if parameter.name in ("features", "model", "log"):
         return [flag, argument(rng, folder, parameter, command)]
     if isinstance(kind, click.Path):
         usual = {"plot": ("png", "svg"), "report": ("html",), "save": ("podium",)}.get(
-            parameter.name, ("csv", "json", "parquet")
+            parameter.name, ("csv", "json", "parquet") if command != "campaign export" else ("csv", "jsonl", "zip")
         )
         if odd(rng, 0.2):
             return [flag, pick(rng, (str(folder / "no" / "x"), "", str(folder), str(folder / "x.y")))]
@@ -203,11 +268,14 @@ def line(rng, folder, name, command):
             words += [argument(rng, folder, parameter, name, k) for k in range(count)]
             continue
         column = isinstance(parameter.type, click.types.StringParamType) and parameter.name in COLUMNS
-        if column and not odd(rng, 0.1):
+        if column and not parameter.required and not odd(rng, 0.1):
             continue
         needed = parameter.required or parameter.name in HEAVY or parameter.name in ("labels", "ids")
         if (
-            {"label": not ranges, "low": ranges, "high": ranges}.get(parameter.name, False)
+            (
+                name.startswith("grade")
+                and {"label": not ranges, "low": ranges, "high": ranges}.get(parameter.name, False)
+            )
             or needed
             or rng.random() < share * (0.3 + LEVEL[0])
         ):
@@ -258,6 +326,8 @@ def fuzz_command(name):
     def one(rng, folder):
         words = [word.replace("\x00", "") for word in line(rng, folder, name, command)]  # no word of a shell holds NUL
         keys = "".join(pick(rng, "12=surq \nx\x1b") for _ in range(int(rng.integers(0, 12)))) if name == "ask" else ""
+        if name.startswith("campaign ") and name != "campaign new" and not odd(rng, 0.05):
+            put_campaign(rng, folder)
         with contextlib.chdir(folder):
             ended = called(words, keys)
         if wrong := judge(words, *ended):

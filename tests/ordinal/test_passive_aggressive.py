@@ -140,11 +140,11 @@ def test_weights_are_refused_where_they_mean_nothing():
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"variant": "pa3"}, "variant is 'pa3'"),
+        ({"variant": "pa3"}, "variant='pa3'"),
         ({"C": 0}, "C=0"),
         ({"C": float("nan")}, "C=nan"),
-        ({"max_iter": 0}, "max_iter is 0"),
-        ({"tol": -1}, "tol is -1"),
+        ({"max_iter": 0}, "max_iter=0"),
+        ({"tol": -1}, "tol=-1"),
         ({"classes": [1]}, "at least two grades"),
         ({"classes": [1, 2, 1]}, "may appear once"),
     ],

@@ -80,8 +80,8 @@ def check_header(rows: Sequence[Any], items: Sequence[Hashable]) -> dict[str, An
     known = list(items)[: len(items) - len(added)]
     if fingerprint(known) != head["items"] or [_plain(item) for item in items[len(known) :]] != added:
         raise InputError(
-            f"the log is of other items: it has {head['n'] + len(added)} with hash {head['items']}, these are "
-            f"{len(items)} with hash {fingerprint(items)}; give the items of the log, in the same order, or start "
+            f"the log is of other items: it has {head['n'] + len(added)} with hash {head['items']!r}, these are "
+            f"{len(items)} with hash {fingerprint(items)!r}; give the items of the log, in the same order, or start "
             "another log"
         )
     return dict(head)

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from podium.active.validation import ANSWERS, MEANING
+from podium.data.validation import flag_option, number_option, whole_option
 from podium.errors import InputError
 
 __all__ = ["MODELS", "FunctionOracle", "MatrixOracle", "Oracle", "Simulated", "asker"]
@@ -132,11 +133,13 @@ class Simulated:
     def __init__(
         self, n: int, model: str = "flips", level: float = 0.1, *, seed: int = 0, persistent: bool = True
     ) -> None:
-        if model not in MODELS:
+        n = whole_option("n", n, least=1)
+        if not isinstance(model, str) or model not in MODELS:
             raise InputError(f"no noise model {model!r}; there are {', '.join(MODELS)}")
-        if not 0 <= level <= 1:
+        if number_option("level", level, least=0) > 1:
             raise InputError(f"level is {level:g}; it lies between 0 and 1")
-        rng = np.random.default_rng([seed, n])
+        flag_option("persistent", persistent)
+        rng = np.random.default_rng([whole_option("seed", seed, least=0), n])
         self.n = n
         self.model = model
         self.level = level

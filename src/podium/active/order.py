@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.data.validation import seed_option, whole_option
 from podium.errors import InputError
 from podium.kernels.active import order as kernel
 
@@ -88,6 +89,8 @@ def kemeny(
     >>> best.order, best.cost, best.exact
     (('a', 'b', 'c'), 8.0, True)
     """
+    whole_option("restarts", restarts, least=0)
+    seed_option("seed", seed)
     wins, labels = _wins_and_labels(votes, items)
     if len(labels) <= EXACT_LIMIT:
         order = exact_order(wins)

@@ -73,11 +73,26 @@ def votes_frame(content: Content, votes: Iterable[Vote], *, safe: bool = False) 
             "version": vote.version,
             "counts": bool(stands[vote.seq - 1]) and vote.judge not in out and not gone & {vote.left, vote.right},
         }
-        for vote in votes
+        for vote in _sound(content, votes)
     ]
     schema = {"seq": pl.Int64, "time": pl.String, "judge": pl.String, "left": pl.String, "right": pl.String}
     schema |= {"outcome": pl.Float64, "kind": pl.String, "undoes": pl.Int64, "reason": pl.String, "ms": pl.Int64}
     return pl.DataFrame(rows, schema=schema | {"version": pl.Int64, "counts": pl.Boolean})
+
+
+def _sound(content: Content, votes: Iterable[Vote]) -> Iterator[Vote]:
+    """The votes, as long as they are by the campaign's judges and on its items: in a damaged database they may not be."""
+    judges, items, rows = (
+        {judge.id for judge in content.judges},
+        range(len(content.items)),
+        range(1, len(content.votes) + 1),
+    )
+    for vote in votes:
+        if vote.judge not in judges or vote.left not in items or vote.right not in items or vote.seq not in rows:
+            raise InputError(
+                f"vote {vote.seq} has a judge or an item that the campaign has not: it is damaged; restore a copy"
+            )
+        yield vote
 
 
 def journal_lines(content: Content, votes: Iterable[Vote]) -> Iterator[str]:
@@ -92,7 +107,7 @@ def journal_lines(content: Content, votes: Iterable[Vote]) -> Iterator[str]:
         yield _line({"podium": "item", "item": item.label})
         first += 1
     gone = {item.code for item in content.items if item.withdrawn is not None}
-    for vote in votes:
+    for vote in _sound(content, votes):
         yield _line(_journal_row(vote, labels, names, first, bool(gone & {vote.left, vote.right})))
     voted = set(content.votes.judge.tolist())
     for judge in content.judges:

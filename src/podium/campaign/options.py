@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from podium.errors import InputError
 
-__all__ = ["Options"]
+__all__ = ["Options", "check_whole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +53,9 @@ class Options:
         if not isinstance(self.ties, bool):
             raise InputError(f"ties is {self.ties!r}; give true or false")
         for name in ("top", "budget", "target"):
-            _whole(name, getattr(self, name), optional=True)
+            check_whole(name, getattr(self, name), optional=True)
         for name in ("votes_per_pair", "tired_after"):
-            _whole(name, getattr(self, name))
+            check_whole(name, getattr(self, name))
         _number("check_share", self.check_share, 0.0, 0.99)
         _number("lease_minutes", self.lease_minutes, 0.1, 24 * 60.0)
         if not isinstance(self.texts, dict):
@@ -88,7 +88,8 @@ class Options:
         return int(self.lease_minutes * 60_000)
 
 
-def _whole(name: str, value: Any, *, optional: bool = False) -> None:
+def check_whole(name: str, value: Any, *, optional: bool = False) -> None:
+    """Refuse what is no whole number from 1 on, or more than a database holds."""
     if optional and value is None:
         return
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value < 2**31:

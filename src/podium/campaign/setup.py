@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from podium.campaign.items import Items
-from podium.campaign.options import Options
+from podium.campaign.options import Options, check_whole
 from podium.campaign.tokens import hash_of, new_token
 from podium.errors import InputError, RefusedError
 from podium.store.values import Campaign, Event, Item, Judge, State
@@ -161,6 +161,7 @@ def invite(
     """Add judges; each with a secret for the link, which is kept nowhere else."""
     if kind not in ("person", "model", "import"):
         raise InputError(f"kind {kind!r} is unknown; it is person, model or import")
+    check_whole("target", target, optional=True)
     made = []
     for name in names:
         _words("name", name, MOST_NAME)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "floats_of",
     "instance_of",
     "members",
+    "names_option",
     "non_negative_column",
     "number_column",
     "number_option",
@@ -193,15 +194,17 @@ def number_option(
     Traceback (most recent call last):
     podium.errors.InputError: l2=-1: it must be a finite number of at least 0
     """
-    fine = isinstance(value, Real) and not isinstance(value, bool) and bool(-LARGEST <= value <= LARGEST)  # type: ignore[operator]
-    fine = fine and (least is None or value >= least) and (above is None or value > above)
-    fine = fine and (below is None or value < below)
-    if not fine or (whole and value != int(value)):
+    number = value.item() if isinstance(value, np.generic) else value  # a narrow type cannot be compared with LARGEST
+    fine = isinstance(number, Integral if whole else Real) and not isinstance(number, bool)
+    fine = fine and bool(-LARGEST <= number <= LARGEST)
+    fine = fine and (least is None or number >= least) and (above is None or number > above)
+    fine = fine and (below is None or number < below)
+    if not fine:
         kind = "a whole number" if whole else "a finite number"
         bound = f" of at least {least:g}" if least is not None else f" above {above:g}" if above is not None else ""
         bound += f" and below {below:g}" if below is not None else ""
         raise InputError(Option(name, value), f": it must be {kind}{bound}{more}")
-    return float(value)
+    return float(number)
 
 
 def check_is_fitted(estimator: Any, attributes: str | None = None) -> None:
@@ -219,7 +222,8 @@ def check_is_fitted(estimator: Any, attributes: str | None = None) -> None:
 
 def whole_option(name: str, value: Any, *, least: int) -> int:
     """An option that must be a whole number of at least `least`."""
-    return int(number_option(name, value, least=least, whole=True))
+    number_option(name, value, least=least, whole=True)
+    return int(value)
 
 
 def seed_option(name: str, value: Any) -> int | None:
@@ -233,6 +237,18 @@ def choice_option(name: str, value: Any, known: Sequence[str]) -> str:
         listed = [repr(word) for word in known]
         raise InputError(Option(name, value), f" is not known; use {', '.join(listed[:-1])} or {listed[-1]}")
     return value
+
+
+def names_option(name: str, value: Any) -> tuple[str, ...]:
+    """Names of columns: one, or several in a list, each taken once.
+
+    >>> names_option("id", "code"), names_option("id", ["code", "year", "code"])
+    (('code',), ('code', 'year'))
+    """
+    names = [value] if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else [None]
+    if not all(isinstance(each, str) for each in names):
+        raise InputError(Option(name, value), ": it must be the name of a column, or a list of them")
+    return tuple(dict.fromkeys(names))
 
 
 def flag_option(name: str, value: Any) -> bool:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.comparisons import Comparisons
+from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.splits import deal
+from podium.data.validation import seed_option, whole_option
 from podium.engine import engine_for
 from podium.errors import InputError, PodiumError, PodiumWarning
 from podium.pairwise import METHODS, ranker
@@ -120,11 +121,11 @@ def assess(
     >>> sorted(found.log_loss)
     ['bradley-terry', 'win-rate']
     """
-    if folds < 2:
-        raise InputError(f"folds is {folds}; at least two are needed")
+    as_comparisons(comparisons, "assess")
+    whole_option("folds", folds, least=2)
     makers = _makers(methods, features is not None)
     about = {"features": features, "id": id}
-    hands = deal(comparisons, folds, np.random.default_rng(seed))
+    hands = deal(comparisons, folds, np.random.default_rng(seed_option("seed", seed)))
     whole = hands.sum(axis=1)
     scores: dict[str, list[tuple[float, float, float]]] = {name: [] for name in makers}
     of_folds: dict[str, list[tuple[Floats, Floats, Floats]]] = {name: [] for name in makers}

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.comparisons import Comparisons
+from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.validation import seed_option, whole_option
 from podium.errors import InputError, InPython
 from podium.pairwise.rabf import RABF
 
@@ -40,6 +42,7 @@ def residual_outliers(model: RABF, *, level: float = 0.95) -> pl.DataFrame:
     error = 1.0 / np.sqrt(information.summed_curvature())
     z = model.residuals_ / error
     met = np.array([item not in set(model.unseen_) for item in model.ranking_.items])
+    quantile(level)  # refuses what is no level
     far = np.flatnonzero(met & (np.abs(z) > quantile(level ** (1 / max(int(met.sum()), 1)))))
     far = far[np.argsort(-np.abs(z[far]), kind="stable")]
     items = [model.ranking_.items[k] for k in far]
@@ -90,15 +93,17 @@ def learning_curve(
 
     `options` go to `RABF`; without features it is Bradley-Terry with a penalty from the data.
     """
-    rows = len(comparisons.left)
+    rows = len(as_comparisons(comparisons, "learning_curve").left)
+    whole_option("splits", splits, least=1)
     if comparisons.count is not None:
         raise InputError("a learning curve takes votes apart; keep each vote a row", InPython(" (keep=)"))
-    if any(not 0 < size <= 0.8 for size in sizes):
-        raise InputError(f"sizes are shares of the votes up to 0.8 (a fifth is held out); got {tuple(sizes)}")
+    shares = isinstance(sizes, Sequence | np.ndarray) and all(isinstance(size, Real) for size in sizes)
+    if not shares or not len(sizes) or any(not 0 < size <= 0.8 for size in sizes):
+        raise InputError(f"sizes are shares of the votes up to 0.8 (a fifth is held out); got {sizes!r}")
     counts = tuple(max(2, round(size * rows)) for size in sizes)
     if rows < 20:
         raise InputError(f"{rows} votes are too few for a learning curve; it needs at least 20")
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(seed_option("seed", seed))
     losses = np.empty((2, len(counts), splits))
     for split in range(splits):
         order = rng.permutation(rows)

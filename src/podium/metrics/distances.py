@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from podium.data.validation import floats_of
 from podium.errors import InputError, Option
 from podium.kernels.metrics.distances import count_descents
 
@@ -117,8 +118,8 @@ def _places(items: Sequence[Hashable]) -> dict[Hashable, int]:
 
 
 def _two(a: Any, b: Any, weight: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    x, y = np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64)
-    w = np.ones(len(x)) if weight is None else np.asarray(weight, dtype=np.float64)
+    x, y = floats_of("a", a), floats_of("b", b)
+    w = np.ones(x.shape) if weight is None else floats_of("weight", weight)
     if x.ndim != 1 or x.shape != y.shape or x.shape != w.shape:
         raise InputError(f"two vectors of equal length are needed; got shapes {x.shape}, {y.shape}, weights {w.shape}")
     for name, each in (("a", x), ("b", y), ("weight", w)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -198,7 +198,7 @@ def check_options(**options: Any) -> None:
     for name, given in options.items():
         if given not in WORDS[name]:
             raise InputError(Option(name, given), f" is unknown; choose one of {', '.join(map(repr, WORDS[name]))}")
-    if threshold is not None and not (isinstance(threshold, Real) and math.isfinite(threshold)):
+    if threshold is not None and not (isinstance(threshold, Real) and abs(threshold) <= sys.float_info.max):
         raise InputError(Option("relevant_from", threshold), " is no relevance; give a number")
     if threshold is not None and threshold <= 0:
         raise InputError(Option("relevant_from", threshold), ": 0 means irrelevant; give a number above 0")

@@ -42,7 +42,7 @@ class Rows:
 
     def relevant_from(self, threshold: float) -> Rows:
         """The same rows with relevance 1 where it was at least `threshold`, else 0."""
-        if not np.isfinite(threshold):
+        if not math.isfinite(threshold):
             raise InputError(Option("relevant_from", threshold), " is no relevance; give a number")
         keep = self.value >= threshold
         kept = np.concatenate([[0], np.cumsum(keep)])

@@ -159,6 +159,7 @@ class ExpertLabelRanker:
         seed_option("seed", seed)
         if not callable(learner):
             raise InputError(f"learner={learner!r}: a function (i, j) -> online learner is needed")
+        n_labels = self.n_labels
         p, self.ordered = _family(self.loss, n_labels)
         self.cuts = list(range(1, p + 1)) if self.ordered else [p]
         self.rng = np.random.default_rng(seed)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from podium.data.validation import check_is_fitted, number_option
+from podium.data.validation import check_is_fitted, number_option, whole_option
 from podium.errors import ConvergenceWarning, InputError, SeparationWarning
 from podium.kernels.ordinal import logit as kernel
 from podium.ordinal.base import ThresholdClassifier
@@ -71,6 +71,8 @@ class CumulativeLogit(ThresholdClassifier):
     ) -> Self:
         """Fit to labels (n,), (n, 2), or `y_lower=` and `y_upper=`."""
         number_option("l2", self.l2, least=0.0)
+        number_option("tol", self.tol, least=0.0)
+        whole_option("max_iter", self.max_iter, least=1)
         rows = X = self._rows(X, reset=True)
         low, high = self._labels(y, y_lower, y_upper, X.shape[0])
         ends, weight = (low, high), np.ones(1)
@@ -86,7 +88,7 @@ class CumulativeLogit(ThresholdClassifier):
             self._not_finite(X)
         factor = inverse(mean, deviation)
         problem = _Problem(rescaled(X, mean, factor), low, high, weight, len(self.classes_), float(self.l2))
-        w, theta, self.loss_, self.n_iter_ = _newton(problem, self.max_iter, self.tol)
+        w, theta, self.loss_, self.n_iter_ = _newton(problem, self.max_iter, float(self.tol))
         self.coef_ = w * factor
         self.thresholds_ = theta if hasattr(X, "indptr") else theta + self.coef_ @ mean
         if self.l2 == 0 and np.ptp(self._project(X)) > SEPARATED:

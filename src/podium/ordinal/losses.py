@@ -68,6 +68,8 @@ def neg_mae(estimator: Any, X: Any, y: Any) -> float:
 
     Pass the function itself: `GridSearchCV(..., scoring=neg_mae)`. `y` may hold ranges.
     """
+    if not hasattr(estimator, "predict") or not hasattr(estimator, "classes_"):
+        raise InputError(f"estimator must be a fitted learner of grades, not {type(estimator).__name__}")
     return -mae(y, estimator.predict(X), classes=estimator.classes_)
 
 

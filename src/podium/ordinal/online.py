@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from numbers import Integral, Real
 from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
-from podium.data.validation import check_is_fitted
+from podium.data.validation import check_is_fitted, flag_option, number_option, seed_option, whole_option
 from podium.errors import InputError, Option
 from podium.ordinal.base import OrdinalClassifier
 from podium.ordinal.labels import Array, class_list, code_of
@@ -48,6 +47,7 @@ class OnlineClassifier(OrdinalClassifier):
     random_state: Any
     warm_start: bool
     _scale: FeatureScale | None
+    _open_flags: tuple[str, ...] = ()  # flags that may also be None: the learner then decides
     _finds_infinity = False  # whether `_pass` itself refuses rows with NaN or infinity, and undoes what it did
 
     @property
@@ -209,8 +209,11 @@ class OnlineClassifier(OrdinalClassifier):
                 raise InputError(f"the example lacks the features {missing} and has the unknown ones {extra}")
             x = [x[name] for name in names]
         try:
-            values = np.ascontiguousarray(x, dtype=np.float64)
-        except (TypeError, ValueError) as problem:
+            row = np.asarray(x)
+            if row.dtype.kind in "cmMV":  # NumPy would drop an imaginary part, and count a date in its own units
+                raise TypeError(f"its values are {row.dtype}")
+            values = np.ascontiguousarray(row, dtype=np.float64)
+        except (TypeError, ValueError, OverflowError) as problem:
             raise InputError(f"the example is not a row of numbers: {problem}") from None
         if values.shape != self._shape:
             raise InputError(f"the example has shape {values.shape}, but this model has {self.n_features_in_} features")
@@ -311,11 +314,14 @@ class OnlineClassifier(OrdinalClassifier):
         return weight
 
     def _check_parameters(self) -> None:
-        whole = isinstance(self.max_iter, Integral) and not isinstance(self.max_iter, bool)
-        if not whole or self.max_iter < 1:
-            raise InputError(f"max_iter is {self.max_iter!r}; it must be a whole number from 1 on")
-        if self.tol is not None and not (isinstance(self.tol, Real) and self.tol >= 0):
-            raise InputError(f"tol is {self.tol!r}; it must be 0 or more, or None to run all max_iter epochs")
+        whole_option("max_iter", self.max_iter, least=1)
+        if self.tol is not None:
+            number_option("tol", self.tol, least=0, more=", or None to run all max_iter epochs")
+        if not isinstance(self.random_state, np.random.RandomState | np.random.Generator):
+            seed_option("random_state", self.random_state)
+        for name in ("shuffle", "warm_start", "average", "standardize"):
+            if not (name in self._open_flags and getattr(self, name) is None):
+                flag_option(name, getattr(self, name))
 
 
 def _sparse(X: Any) -> bool:

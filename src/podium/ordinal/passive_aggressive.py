@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from podium.data.validation import check_is_fitted
+from podium.data.validation import check_is_fitted, choice_option, flag_option, number_option
 from podium.errors import InputError, Option
 from podium.kernels.ordinal import passes as kernel
 from podium.kernels.ordinal.scale import learn_one as learn_scaled
@@ -235,6 +235,8 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
     'fair'
     """
 
+    _open_flags = ("standardize",)
+
     def __init__(
         self,
         variant: str = "pa1",
@@ -362,8 +364,8 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
-        if self.variant not in VARIANTS:
-            raise InputError(f"variant is {self.variant!r}; it must be 'pa', 'pa1' or 'pa2'")
+        choice_option("variant", self.variant, list(VARIANTS))
+        flag_option("probability", self.probability)
         if isinstance(self.C, str):
             if self.C != "auto":
                 raise InputError(Option("C", self.C), ": it must be 'auto' or a positive number")
@@ -374,8 +376,8 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
                     Option("standardize", True),
                     ", or C to a number",
                 )
-        elif not 0 < self.C < np.inf:
-            raise InputError(Option("C", self.C), ": it must be a positive number, or 'auto'")
+        else:
+            number_option("C", self.C, above=0, more=", or 'auto'")
 
 
 def _without_probability() -> bool:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from podium.data.validation import floats_of, names_option
 from podium.errors import InputError, Option
 from podium.ordinal.forms import declared_order
 from podium.ordinal.labels import Array, grades_of, read_labels
@@ -244,7 +245,7 @@ class Grader:
         """Yield the columns of `id`, grade and score of each piece; with `margin` lower and upper of `interval`."""
         import polars as pl
 
-        ids = (id,) if isinstance(id, str) else tuple(dict.fromkeys(id))
+        ids = names_option("id", id)
         for name in ids:
             if name in ("grade", "score") or (margin is not None and name in ("lower", "upper")):
                 own = f": the output has a column {name!r} of its own; rename the one in the table"
@@ -305,7 +306,8 @@ class Grader:
         """Lowest and highest grade within `margin` of each row's score."""
         return self.classifier.predict_interval(self.scale.apply(self._checked(X, row)), margin=margin)
 
-    def _checked(self, X: Array, row: int) -> Array:
+    def _checked(self, X: Any, row: int) -> Array:
+        X = floats_of("X", X, (None, len(self.features)))
         bad = np.argwhere(~(np.abs(X) < MAX_FEATURE))
         if len(bad):
             value = X[tuple(bad[0])]

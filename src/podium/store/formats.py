@@ -20,7 +20,7 @@ STEPS: tuple[Callable[[Connection], None], ...] = ()
 def bring_forward(connection: Connection, name: str) -> None:
     """Take every step that is missing, all in one transaction."""
     rows = connection.execute(select(tables.podium.c.format, tables.podium.c.version)).all()
-    if len(rows) != 1:
+    if len(rows) != 1 or not isinstance(rows[0][0], int) or rows[0][0] < 1:
         raise InputError(f"{name} does not say which format it has; it was damaged, or is no campaign: restore a copy")
     number, version = rows[0]
     newest = len(STEPS) + 1

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from podium.data.comparisons import Comparisons
-from podium.errors import InputError
+from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.validation import seed_option, whole_option
 from podium.evaluate.diagnosis.findings import Diagnosis, Finding
 from podium.evaluate.diagnosis.history import History, score_history
 from podium.evaluate.diagnosis.misfit import Fit, Test
-from podium.evaluate.diagnosis.refit import quietly, refitting
+from podium.evaluate.diagnosis.refit import fitted_to, quietly, refitting
 from podium.evaluate.diagnosis.steadiness import Reliability, influence_frame, reliability
 from podium.evaluate.diagnosis.steadiness import influence as find_influence
 from podium.evaluate.diagnosis.table import Model, Table
@@ -69,12 +69,11 @@ def diagnose(
     >>> round(found.cyclic.value, 2), found.cyclic.p_value
     (1.0, 0.01)
     """
-    if replicates < 1 or splits < 1:
-        raise InputError(f"replicates ({replicates}) and splits ({splits}) must be at least 1")
-    rng = np.random.default_rng(seed)
-    votes = comparisons
-    if model is None:
-        model = quietly(BradleyTerry(), votes)
+    whole_option("replicates", replicates, least=1)
+    whole_option("splits", splits, least=1)
+    rng = np.random.default_rng(seed_option("seed", seed))
+    votes = as_comparisons(comparisons, "diagnose")
+    model = quietly(BradleyTerry(), votes) if model is None else fitted_to(model, votes)
     expected = model if isinstance(model, BradleyTerry) else quietly(BradleyTerry(l2=LIKELIHOOD), votes)
     if getattr(expected, "sd_", None) is not None:  # scores pulled together expect less of the good than they did
         expected = quietly(BradleyTerry(l2=LIKELIHOOD, ties=expected.ties, side_effect=expected.side_effect), votes)

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.comparisons import Comparisons
+from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
 from podium.errors import InputError
-from podium.evaluate.diagnosis.refit import quietly, refitting
+from podium.evaluate.diagnosis.refit import fitted_to, quietly, refitting
 from podium.pairwise.bradley_terry import BradleyTerry
 
 __all__ = ["History", "score_history"]
@@ -32,6 +32,8 @@ class History:
         """The same of some of the items only; None for all."""
         if items is None:
             return self
+        if isinstance(items, str) or not isinstance(items, Collection):
+            raise InputError(f"items must be a list of items, not {type(items).__name__}")
         kept = [k for k, item in enumerate(self.items) if item in items]
         return History(self.votes, tuple(self.items[k] for k in kept), self.scores[:, kept])
 
@@ -50,12 +52,12 @@ def score_history(
     >>> history.votes, [bool(known) for known in np.isfinite(history.scores[0])]
     (array([2, 4]), [True, True, False])
     """
-    c, rows = comparisons, len(comparisons.left)
+    c = as_comparisons(comparisons, "score_history")
+    rows = len(c.left)
     if not c.ordered or c.count is not None:
         raise InputError("the votes are counted, so their order is not known; give them one by one")
     points = int(number_option("points", points, least=1, whole=True))
-    if model is None:
-        model = quietly(BradleyTerry(), c)
+    model = quietly(BradleyTerry(), c) if model is None else fitted_to(model, c)
     ranking = model.ranking_
     refit = refitting(model, ranking.items, features, id)
     cuts = np.unique(np.rint(np.linspace(rows / points, rows, points)).astype(np.int64))

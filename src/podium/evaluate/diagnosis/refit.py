@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
+from podium.data.validation import instance_of
 from podium.errors import InputError, PodiumError, PodiumWarning
 from podium.pairwise.base import Ranker
 from podium.pairwise.bradley_terry import BradleyTerry
 
-__all__ = ["Refit", "condensed", "quietly", "refitting"]
+__all__ = ["Refit", "condensed", "fitted_to", "quietly", "refitting"]
 
 Floats = NDArray[np.float64]
 Refit: TypeAlias = Callable[[Comparisons], Floats | None]
@@ -44,6 +45,17 @@ def refitting(model: Ranker, items: Sequence[Hashable], features: Any = None, id
         return scores
 
     return refit
+
+
+def fitted_to(model: Any, votes: Comparisons) -> Ranker:
+    """The model, if it is a ranker that has ranked the items of these votes."""
+    instance_of(Ranker, model, "model")
+    known = set(model.ranking_.items)
+    strange = [item for item in votes.items if item not in known]
+    if strange:
+        raise InputError(f"the votes are on {strange[0]!r}, which the model has not ranked; fit it to these votes")
+    ranker: Ranker = model
+    return ranker
 
 
 def quietly(model: Any, votes: Comparisons, **about: Any) -> Any:

@@ -171,8 +171,8 @@ def _gradient(problem: FeatureProblem, point: _Point, penalties: tuple[float, fl
     at = point.place
     return np.concatenate(
         [
-            problem.features.T @ point.slopes + 2.0 * penalties[0] * at.weights,
-            point.slopes + 2.0 * penalties[1] * at.residuals,
+            problem.features.T @ point.slopes + 2.0 * (penalties[0] * at.weights),
+            point.slopes + 2.0 * (penalties[1] * at.residuals),
             point.extra_slopes,
         ]
     )

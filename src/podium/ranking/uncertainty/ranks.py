@@ -10,6 +10,8 @@ wherever an open-ended score is involved, the two score intervals must not overl
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
 from podium.errors import InputError, InPython
@@ -116,7 +118,7 @@ def top_set(
     scores: np.ndarray, covariance: ScoreCovariance, k: int, level: float = 0.95, method: str = "guaranteed"
 ) -> np.ndarray:
     """Return a mask of items that holds all of the true top k with probability at least `level`."""
-    if not 1 <= k <= len(scores):
+    if not isinstance(k, Integral) or isinstance(k, bool) or not 1 <= k <= len(scores):
         raise InputError(f"k must lie between 1 and the number of items, {len(scores)}; got {k!r}")
     best, _ = rank_intervals(scores, covariance, level, True, method)
     inside: np.ndarray = best <= k
