@@ -81,7 +81,7 @@ def votes_frame(content: Content, votes: Iterable[Vote], *, safe: bool = False) 
 
 
 def _sound(content: Content, votes: Iterable[Vote]) -> Iterator[Vote]:
-    """The votes, as long as they are by the campaign's judges and on its items: in a damaged database they may not be."""
+    """The votes, if they are by the campaign's judges and on its items: in a damaged database they may not be."""
     judges, items, rows = (
         {judge.id for judge in content.judges},
         range(len(content.items)),

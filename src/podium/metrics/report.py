@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -30,6 +29,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "empty": ("best", "worst", "skip"),
     "gain": ("exp", "linear"),
 }
+NUMBERS = int | float | np.integer | np.floating
 CHUNK = 1 << 16  # scores worked on at a time: they stay in the second-level cache
 
 
@@ -198,7 +198,7 @@ def check_options(**options: Any) -> None:
     for name, given in options.items():
         if given not in WORDS[name]:
             raise InputError(Option(name, given), f" is unknown; choose one of {', '.join(map(repr, WORDS[name]))}")
-    if threshold is not None and not (isinstance(threshold, Real) and abs(threshold) <= sys.float_info.max):
+    if threshold is not None and not (isinstance(threshold, NUMBERS) and abs(threshold) <= sys.float_info.max):
         raise InputError(Option("relevant_from", threshold), " is no relevance; give a number")
     if threshold is not None and threshold <= 0:
         raise InputError(Option("relevant_from", threshold), ": 0 means irrelevant; give a number above 0")

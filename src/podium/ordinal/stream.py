@@ -306,8 +306,8 @@ class Grader:
         """Lowest and highest grade within `margin` of each row's score."""
         return self.classifier.predict_interval(self.scale.apply(self._checked(X, row)), margin=margin)
 
-    def _checked(self, X: Any, row: int) -> Array:
-        X = floats_of("X", X, (None, len(self.features)))
+    def _checked(self, table: Any, row: int) -> Array:
+        X: Array = floats_of("X", table, (None, len(self.features)))
         bad = np.argwhere(~(np.abs(X) < MAX_FEATURE))
         if len(bad):
             value = X[tuple(bad[0])]
