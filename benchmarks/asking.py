@@ -1,19 +1,27 @@
 """Where asking wins and loses: every noise model, size and number of questions, on both yardsticks.
 
-    python -m benchmarks.active grid [--n N …] [--q Q …] [--seeds S]
+    python -m benchmarks.active grid [--n N …] [--q Q …] [--seeds S] [--picture FILE]
 
 A cell is the mean over paired seeds. `cost` is the paper's: answers contradicted over those that the best known order
 contradicts, ours with aim="answers". `excess` is the expected cost above the true order's in per cent of all pairs,
-ours with aim="truth". `worse` marks cells in which ours is significantly worse than the best rival (paired t over the
-seeds, Holm over all cells, 5 %). Cells with more questions than pairs exist for fresh judges only.
+ours with aim="truth". Every way is asked on to the largest number of questions and looked at on the way there. `worse`
+marks cells in which ours is significantly worse than the rival that was best there on the other seeds (paired t over
+the seeds, Holm over all cells, 5 %). Cells with more questions than pairs exist for fresh judges only. Sorts stand
+where one of them has ended within the questions; they are repeated and averaged as long as these last.
+
+Each run is saved in benchmarks/results/asking.json; what is there is not run again.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
 import numpy as np
 from scipy import stats
 
-from benchmarks.peers import swiss, uniform_bradley_terry
+from benchmarks.peers import asap, crowd_bt, sorts, swiss, trueskill_driven, uniform_bradley_terry
 from podium.active.oracles import Simulated
 from podium.active.order import iterated_search, mfast_cost
 from podium.active.planner import Planner
@@ -31,8 +39,19 @@ MODELS = [  # model, level
     ("tiring", 0.4),
 ]
 NO_COST = ("unequal", "left-leaning", "tiring")  # the answer depends on who is asked, on which side, or when
-RIVALS = {"swiss+BT": swiss.rank, "uniform+BT": uniform_bradley_terry.rank}
-FIRST = 9000  # seeds from here on; those below 9,000 were looked at while the planner was made
+RIVALS: dict[str, Callable[..., Iterator[np.ndarray | None]]] = {
+    "swiss+BT": swiss.ranks,
+    "uniform+BT": uniform_bradley_terry.ranks,
+    "merge sort": sorts.repeated(sorts.mergesort),
+    "QuickSort": sorts.repeated(sorts.quicksort),
+    "TrueSkill": trueskill_driven.ranks,
+    "Crowd-BT": crowd_bt.ranks,
+    "ASAP": asap.ranks,
+}
+MOST_ITEMS = {"ASAP": 24, "Crowd-BT": 250}  # beyond that they take too long
+FIRST = 12_000  # seeds from here on were looked at once
+SAVED = Path(__file__).parent / "results" / "asking.json"
+Cells = dict[str, dict[str, dict[str, float]]]  # "model level n q" -> "way yardstick" -> seed -> value
 
 
 class Panel(Simulated):
@@ -46,82 +65,149 @@ class Panel(Simulated):
         return (self.answered + np.arange(count)) % (5 if self.model == "unequal" else 1)
 
 
-def planned(judge: Panel, questions: int, seed: int) -> Planner:
-    """Ask the planner's questions, in its own rounds."""
+def planned(judge: Panel, budgets: list[int], seed: int) -> Iterator[Planner]:
+    """Ask the planner's questions, in its own rounds; yield it after each number of questions."""
     planner = Planner(judge.n, seed=seed, repeats="never" if judge.persistent else "auto")
-    while len(planner) < questions:
-        asked = planner.plan(min(planner.round_size, questions - len(planner)))
-        if not len(asked):
-            break
-        who = (
-            (len(planner) + np.arange(len(asked))) % 5 if judge.model == "unequal" else np.zeros(len(asked), dtype=int)
-        )
-        planner.tell(asked.left, asked.right, judge.answer(asked.pairs, who), who, asked.kind)
-    return planner
+    for budget in budgets:
+        while len(planner) < budget:
+            asked = planner.plan(min(planner.round_size, budget - len(planner)))
+            if not len(asked):
+                break
+            who = judge.turn(len(asked))
+            planner.tell(asked.left, asked.right, judge.answer(asked.pairs), who, asked.kind)
+        yield planner
 
 
-def best_cost(judge: Simulated) -> float:
-    """The cheapest cost we can find with all answers in hand."""
+def best_order(judge: Simulated) -> np.ndarray:
+    """The cheapest order we can find with all answers in hand."""
     wins = judge.matrix().astype(np.float64)
-    return max(min(mfast_cost(wins, iterated_search(wins, each, restarts=5)) for each in (judge.order, None)), 1.0)
+    orders = [iterated_search(wins, each, restarts=5) for each in (judge.order, None)]
+    return min(orders, key=lambda order: mfast_cost(wins, order))
 
 
-def cell(model: str, level: float, n: int, q: int, seeds: int) -> dict[str, np.ndarray]:
-    """Both yardsticks of every way on every seed: arrays (seeds,) by (way, yardstick)."""
-    fresh = q > (n - 1) / 2
-    costed = not fresh and model not in NO_COST
-    found: dict[tuple[str, str], list[float]] = {}
-    for seed in range(FIRST, FIRST + seeds):
+def run(model: str, level: float, n: int, questions: list[int], seed: int, fresh: bool) -> dict[int, dict[str, float]]:
+    """Both yardsticks of every way, and what ours says of itself, at each number of questions an item."""
 
-        def judge(seed: int = seed) -> Panel:
-            return Panel(n, model, level, seed=seed, persistent=not fresh)
+    def judge() -> Panel:
+        return Panel(n, model, level, seed=seed, persistent=not fresh)
 
-        least = best_cost(judge()) if costed else 1.0
-        orders = {}
-        planner = planned(judge(), q * n, seed)
-        orders["ours"] = planner.order("answers"), planner.order()
-        for name, rank in RIVALS.items():
-            order = rank(judge(), q * n, seed)[0]
-            orders[name] = order, order
-        for name, (by_answers, by_truth) in orders.items():
-            if costed:
-                found.setdefault((name, "cost"), []).append(judge().cost(by_answers) / least)
-            found.setdefault((name, "excess"), []).append(judge().excess(by_truth))
-    return {f"{name} {what}": np.array(values) for (name, what), values in found.items()}
+    budgets = [q * n for q in questions]
+    best = None if fresh or model in NO_COST else best_order(judge())
+    found: dict[int, dict[str, float]] = {q: {} for q in questions}
+
+    def measure(name: str, q: int, by_answers: np.ndarray, by_truth: np.ndarray) -> None:
+        if best is not None:
+            found[q][f"{name} cost"] = judge().cost(by_answers) / max(judge().cost(best), 1)
+        found[q][f"{name} excess"] = judge().excess(by_truth)
+
+    for q, planner in zip(questions, planned(judge(), budgets, seed), strict=True):
+        measure("ours", q, planner.order("answers"), planner.order())
+        place = judge().place if model != "blocks" else None if best is None else np.argsort(best)
+        if place is not None:
+            found[q] |= _bands(planner, place)
+    for name, ranks in RIVALS.items():
+        if n <= MOST_ITEMS.get(name, n):
+            for q, order in zip(questions, ranks(judge(), budgets, seed), strict=True):
+                if order is not None:
+                    measure(name, q, order, order)
+    return found
+
+
+def _bands(planner: Planner, place: np.ndarray) -> dict[str, float]:
+    """How many bands hold the true place, their mean width in per cent of the list, and the stop signal."""
+    lower, upper = planner.bands()
+    inside = float(np.mean((lower <= place + 1) & (place + 1 <= upper)))
+    stable = planner.summary().stable
+    width = 100.0 * float(np.mean(upper - lower)) / max(1, planner.n - 1)
+    return {"ours inside": inside, "ours width": width, "ours stable": stable, "ours wrong": stable and inside < 0.9}
 
 
 def grid(sizes=(12, 24, 60, 250), questions=(3, 5, 8, 15, 26), seeds: int = 20, picture: str | None = None) -> None:
-    """Print the whole grid as one table, then the means over the models; draw where ours wins and loses."""
-    rows = []
-    for n in sizes:
-        for q in questions:
-            if q > (n - 1) * 3:
-                continue
+    """Run what has not been run, print the whole grid as one table, then the means over the models; draw it."""
+    cells: Cells = json.loads(SAVED.read_text()) if SAVED.exists() else {}
+    for seed in range(FIRST, FIRST + seeds):
+        for n in sizes:
             for model, level in MODELS:
-                found = cell(model, level, n, q, seeds)
-                there = [what for what in ("cost", "excess") if f"ours {what}" in found]
-                rows.extend((model, level, n, q, what, found) for what in there)
+                for fresh in (False, True):
+                    some = [q for q in questions if (q > (n - 1) / 2) == fresh and q <= 3 * (n - 1)]
+                    if some and not all(str(seed) in _cell(cells, model, level, n, q, "ours excess") for q in some):
+                        for q, values in run(model, level, n, some, seed, fresh).items():
+                            for way, value in values.items():
+                                _cell(cells, model, level, n, q, way)[str(seed)] = round(float(value), 4)
+                _save(cells)
+    show([row for row in rows_of(cells) if row.n in sizes and row.q in questions], picture)
+
+
+def _cell(cells: Cells, model: str, level: float, n: int, q: int, way: str) -> dict[str, float]:
+    return cells.setdefault(f"{model} {level} {n} {q}", {}).setdefault(way, {})
+
+
+def _save(cells: Cells) -> None:
+    beside = SAVED.with_suffix(".part")
+    beside.write_text(json.dumps(cells, separators=(",", ":")).replace('},"', '},\n"') + "\n")
+    beside.replace(SAVED)
+
+
+class Row:
+    """A cell on one yardstick: values by way, an array over the seeds that all of them have."""
+
+    def __init__(self, key: str, what: str, ways: dict[str, dict[str, float]]) -> None:
+        model, level, n, q = key.split()
+        self.model, self.n, self.q, self.what = f"{model} {level}", int(n), int(q), what
+        seeds = sorted(ways[f"ours {what}"])
+        self.values = {
+            name: np.array([ways[f"{name} {what}"][seed] for seed in seeds])
+            for name in ("ours", *RIVALS)
+            if set(ways.get(f"{name} {what}", ())) >= set(seeds)
+        }
+        self.rivals = {name: values for name, values in self.values.items() if name != "ours"}
+
+    @property
+    def best_rival(self) -> str:
+        """The rival with the lowest mean here."""
+        return min(self.rivals, key=lambda name: self.rivals[name].mean())
+
+    def chance(self) -> float:
+        """P-value of ours being no worse than the rival that is best on the other seeds."""
+        ours, table = self.values["ours"], np.array(list(self.rivals.values()))
+        if len(ours) < 3:
+            return 1.0
+        others = (table.sum(axis=1, keepdims=True) - table).argmin(axis=0)
+        apart = ours - table[others, np.arange(len(ours))]
+        return 1.0 if np.ptp(apart) == 0 else float(stats.ttest_1samp(apart, 0.0, alternative="greater").pvalue)
+
+
+def rows_of(cells: Cells) -> list[Row]:
+    """All cells, by size and questions."""
+    rows = [
+        Row(key, what, ways) for key, ways in cells.items() for what in ("cost", "excess") if f"ours {what}" in ways
+    ]
+    return sorted(rows, key=lambda row: (row.n, row.q))
+
+
+def show(rows: list[Row], picture: str | None) -> None:
+    """Print the table and the means; draw where ours wins and loses."""
     worse = _worse(rows)
-    print("model,level,n,questions_per_item,yardstick,ours," + ",".join(RIVALS) + ",worse")
-    for (model, level, n, q, what, found), bad in zip(rows, worse, strict=True):
-        means = [found[f"{name} {what}"].mean() for name in ("ours", *RIVALS)]
-        print(f"{model},{level},{n},{q},{what},{','.join(f'{mean:.3f}' for mean in means)},{'*' if bad else ''}")
-    for n, q, what in dict.fromkeys(row[2:5] for row in rows):
-        some = [row[5] for row in rows if row[2:5] == (n, q, what)]
-        means = [np.mean([found[f"{name} {what}"].mean() for found in some]) for name in ("ours", *RIVALS)]
-        print(f"mean of {len(some)},,{n},{q},{what},{','.join(f'{mean:.3f}' for mean in means)},")
+    print("model,n,questions_per_item,yardstick,seeds,ours," + ",".join(RIVALS) + ",best_rival,worse")
+    for row, bad in zip(rows, worse, strict=True):
+        means = ",".join(f"{row.values[name].mean():.3f}" if name in row.values else "" for name in ("ours", *RIVALS))
+        count = len(row.values["ours"])
+        print(f"{row.model},{row.n},{row.q},{row.what},{count},{means},{row.best_rival},{'*' if bad else ''}")
+    for n, q, what in dict.fromkeys((row.n, row.q, row.what) for row in rows):
+        some = [row for row in rows if (row.n, row.q, row.what) == (n, q, what)]
+        names = [name for name in ("ours", *RIVALS) if all(name in row.values for row in some)]
+        means = {name: float(np.mean([row.values[name].mean() for row in some])) for name in names}
+        best = min((name for name in names if name != "ours"), key=means.__getitem__)
+        shown = ",".join(f"{means[name]:.3f}" if name in means else "" for name in ("ours", *RIVALS))
+        print(f"mean of {len(some)},{n},{q},{what},,{shown},{best},{'*' if means['ours'] > means[best] else ''}")
+    print(f"significantly worse than the best rival in {sum(worse)} of {len(rows)} cells")
     if picture:
-        _draw(rows, picture)
+        _draw(rows, worse, picture)
 
 
-def _worse(rows) -> list[bool]:
-    """Cells in which ours is significantly worse than the rival with the best mean there: paired t, Holm."""
-    chances = []
-    for *_, what, found in rows:
-        rival = min((found[f"{name} {what}"] for name in RIVALS), key=np.mean)
-        apart = found[f"ours {what}"] - rival
-        alike = len(apart) < 2 or np.ptp(apart) == 0
-        chances.append(1.0 if alike else float(stats.ttest_1samp(apart, 0.0, alternative="greater").pvalue))
+def _worse(rows: list[Row]) -> list[bool]:
+    """Cells in which ours is significantly worse, Holm over all cells."""
+    chances = [row.chance() for row in rows]
     marked = [False] * len(rows)
     for rank, at in enumerate(np.argsort(chances, kind="stable")):
         if chances[at] > 0.05 / (len(rows) - rank):
@@ -130,27 +216,29 @@ def _worse(rows) -> list[bool]:
     return marked
 
 
-def _draw(rows, path: str) -> None:
+def _draw(rows: list[Row], worse: list[bool], path: str) -> None:
     """A panel a yardstick: models down, sizes and questions across, ours against the best rival as a colour."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(10, 6), layout="constrained")
+    figure = Figure(figsize=(10, 7), layout="constrained")
     for ax, what in zip(figure.subplots(2, 1), ("cost", "excess"), strict=True):
-        some = [row for row in rows if row[4] == what]
-        across = list(dict.fromkeys(row[2:4] for row in some))
-        down = list(dict.fromkeys(row[:2] for row in some))
+        some = [(row, bad) for row, bad in zip(rows, worse, strict=True) if row.what == what]
+        across = list(dict.fromkeys((row.n, row.q) for row, _ in some))
+        down = [f"{model} {level}" for model, level in MODELS if any(r.model == f"{model} {level}" for r, _ in some)]
         shown = np.full((len(down), len(across)), np.nan)
-        for model, level, n, q, _, found in some:
-            rival = min(found[f"{name} {what}"].mean() for name in RIVALS)
-            shown[down.index((model, level)), across.index((n, q))] = np.log2(
-                (found[f"ours {what}"].mean() + 0.05) / (rival + 0.05)
-            )
-        image = ax.imshow(shown, cmap="RdBu_r", vmin=-1, vmax=1, aspect="auto")
-        ax.set_xticks(range(len(across)), [f"{n} × {q}" for n, q in across], rotation=90, fontsize=7)
-        ax.set_yticks(range(len(down)), [f"{model} {level:g}" for model, level in down], fontsize=7)
-        ax.set_title(
-            f"{what}: blue where ours is lower than the best rival (half: full colour)", fontsize=9, loc="left"
-        )
-        figure.colorbar(image, ax=ax)
-    figure.savefig(path, dpi=120)
+        floor = 1.0 if what == "cost" else 0.0  # the best that can be
+        for row, bad in some:
+            ours, rival = (row.values[name].mean() - floor for name in ("ours", row.best_rival))
+            at = down.index(row.model), across.index((row.n, row.q))
+            shown[at] = np.log2((max(ours, 0.0) + 0.02) / (max(rival, 0.0) + 0.02))
+            if bad:
+                ax.text(at[1], at[0], "×", ha="center", va="center")
+        image = ax.imshow(shown, cmap="RdBu_r", vmin=-1.5, vmax=1.5, aspect="auto")
+        ax.set_xticks(range(len(across)), [f"{n} × {q}" for n, q in across], rotation=90, fontsize=8)
+        ax.set_yticks(range(len(down)), down, fontsize=8)
+        above = "cost above the best order's" if what == "cost" else "excess over the true order"
+        ax.set_title(f"{above}, against the best rival of each cell: blue is less, red is more", fontsize=9, loc="left")
+        figure.colorbar(image, ax=ax, ticks=[-1, 0, 1]).ax.set_yticklabels(["half", "equal", "twice"])
+    figure.supxlabel("items × questions an item; × where ours is significantly worse", fontsize=9)
+    figure.savefig(path, dpi=110)
     print(f"wrote {path}")

@@ -7,7 +7,7 @@ Scores are normal with variance 1/2, an answer compares scores plus noise of var
 rounds of TrueSkill's message passing over all answers; what a pair would tell is the expected divergence of the two
 items' posterior after either answer (the variant that the authors call approximate: their exact one runs message
 passing twice for every pair). A batch is the spanning tree of greatest gain: least sum of 1 / gain. Pairs are not
-repeated, since here the same pair gets the same answer.
+repeated before all were asked.
 """
 
 from __future__ import annotations
@@ -18,21 +18,29 @@ PRIOR = 0.5
 SWEEPS = 6
 
 
-def rank(judge, questions, seed):
-    """Returns the order and the questions used."""
+def ranks(judge, budgets, seed):
+    """Yield the order after each number of questions; where every pair was asked, a fresh judge is asked again."""
     n = judge.n
     rng = np.random.default_rng(seed)
     games = np.zeros((0, 2), dtype=np.int64)  # winner, loser
     met = np.eye(n, dtype=bool)
     mean, var = np.zeros(n), np.full(n, PRIOR)
-    while len(games) < questions and not met.all():
-        gain = rng.random((n, n)) if not len(games) else _gain(mean, var)
-        pairs = _tree(np.where(met | met.T, 0.0, gain + gain.T))[: questions - len(games)]
-        met[pairs[:, 0], pairs[:, 1]] = met[pairs[:, 1], pairs[:, 0]] = True
-        first = judge.answer(pairs) > 0.5
-        games = np.concatenate([games, np.where(first[:, None], pairs, pairs[:, ::-1])])
-        mean, var = posterior(n, games)
-    return np.argsort(-mean, kind="stable"), len(games)
+    for budget in budgets:
+        while len(games) < budget and not (met.all() and judge.persistent):
+            if met.all():
+                met = np.eye(n, dtype=bool)
+            gain = rng.random((n, n)) if not len(games) else _gain(mean, var)
+            pairs = _tree(np.where(met | met.T, 0.0, gain + gain.T))[: budget - len(games)]
+            met[pairs[:, 0], pairs[:, 1]] = met[pairs[:, 1], pairs[:, 0]] = True
+            first = judge.answer(pairs) > 0.5
+            games = np.concatenate([games, np.where(first[:, None], pairs, pairs[:, ::-1])])
+            mean, var = posterior(n, games)
+        yield np.argsort(-mean, kind="stable")
+
+
+def rank(judge, questions, seed):
+    """Returns the order and the questions used."""
+    return next(ranks(judge, [questions], seed)), min(questions, judge.n * (judge.n - 1) // 2)
 
 
 def posterior(n, games):

@@ -12,26 +12,34 @@ LEAST = 1e-4  # factor by which a variance shrinks at most
 RESCAN = 25  # answers between two full scans of all pairs; the best pairs of a scan are asked in turn
 
 
-def rank(judge, questions, seed):
-    """Returns the order and the questions used."""
+def ranks(judge, budgets, seed):
+    """Yield the order after each number of questions; where every pair was asked, a fresh judge is asked again."""
     n = judge.n
     rng = np.random.default_rng(seed)
     mean, var, rater = rng.normal(0, 1e-3, n), np.ones(n), np.array([10.0, 1.0])
     left, right = np.triu_indices(n, 1)
     open_ = np.ones(len(left), dtype=bool)
     asked = 0
-    while asked < questions and open_.any():
-        gain = np.where(open_, _gain(mean, var, rater, left, right), -np.inf)
-        best = np.argsort(-(gain + rng.random(len(gain)) * 1e-9))[: min(RESCAN, questions - asked)]
-        best = best[open_[best]]
-        open_[best] = False
-        for k in best:
-            u, v = int(left[k]), int(right[k])
-            if judge.answer(np.array([[u, v]]))[0] < 0.5:
-                u, v = v, u
-            _update(mean, var, rater, u, v)
-        asked += len(best)
-    return np.argsort(-mean, kind="stable"), asked
+    for budget in budgets:
+        while asked < budget and (open_.any() or not judge.persistent):
+            if not open_.any():
+                open_[:] = True
+            gain = np.where(open_, _gain(mean, var, rater, left, right), -np.inf)
+            best = np.argsort(-(gain + rng.random(len(gain)) * 1e-9))[: min(RESCAN, budget - asked)]
+            best = best[open_[best]]
+            open_[best] = False
+            for k in best:
+                u, v = int(left[k]), int(right[k])
+                if judge.answer(np.array([[u, v]]))[0] < 0.5:
+                    u, v = v, u
+                _update(mean, var, rater, u, v)
+            asked += len(best)
+        yield np.argsort(-mean, kind="stable")
+
+
+def rank(judge, questions, seed):
+    """Returns the order and the questions used."""
+    return next(ranks(judge, [questions], seed)), min(questions, judge.n * (judge.n - 1) // 2)
 
 
 def _chance(first, second):

@@ -19,14 +19,33 @@ def random_pairs(n, count, rng):
     return pairs[np.sort(np.unique(keys, return_index=True)[1])]
 
 
+def ranks(judge, budgets, seed):
+    """Yield the order after each number of questions; where every pair was asked, a fresh judge is asked again."""
+    pairs = _asked(judge, budgets[-1], seed)
+    first = judge.answer(pairs) > 0.5
+    for budget in budgets:
+        yield _order(judge.n, pairs[:budget], first[:budget])
+
+
 def rank(judge, questions, seed):
     """Returns the order and the questions used."""
-    pairs = random_pairs(judge.n, questions, np.random.default_rng(seed))
-    first = judge.answer(pairs) > 0.5
+    pairs = _asked(judge, questions, seed)
+    return _order(judge.n, pairs, judge.answer(pairs) > 0.5), len(pairs)
+
+
+def _asked(judge, questions, seed):
+    rng, every = np.random.default_rng(seed), np.column_stack(np.triu_indices(judge.n, 1))
+    pairs = random_pairs(judge.n, questions, rng)
+    while len(pairs) < questions and not getattr(judge, "persistent", True):
+        pairs = np.concatenate([pairs, every[rng.permutation(len(every))]])[:questions]
+    return pairs
+
+
+def _order(n, pairs, first):
     votes = Comparisons.from_arrays(
-        np.where(first, pairs[:, 0], pairs[:, 1]), np.where(first, pairs[:, 1], pairs[:, 0]), items=range(judge.n)
+        np.where(first, pairs[:, 0], pairs[:, 1]), np.where(first, pairs[:, 1], pairs[:, 0]), items=range(n)
     )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         scores = BradleyTerry(l2=0.1).fit(votes).ranking_.scores
-    return np.argsort(-scores, kind="stable"), len(pairs)
+    return np.argsort(-scores, kind="stable")

@@ -18,7 +18,8 @@ __all__ = ["AIMS", "SQUARE", "best_order", "chances"]
 AIMS = ("truth", "answers")
 SQUARE = 1000  # up to so many items the search runs on a square array
 RESTARTS = 20
-OWN = 1.0 / 7.0  # of a pair's own answer in model A's part: the fit has used it already
+OWN_BY_SCORE = 0.05  # of a pair's own answer in model A's part, where the aim is the truth: the fit has used it already
+OWN_BY_PLACE = 0.5  # in model B's part, whose fit is local
 
 
 def chances(models: Models) -> tuple[np.ndarray, np.ndarray]:
@@ -48,9 +49,9 @@ def _square_search(tally: Tally, models: Models, aim: str) -> np.ndarray:
         wins = (1.0 - share) * by_score + share * by_place
         wins[low, high], wins[high, low] = answer, 1.0 - answer
     else:
-        by_place[low, high], by_place[high, low] = answer, 1.0 - answer
-        own = (1.0 - OWN) * by_score[low, high] + OWN * answer
-        by_score[low, high], by_score[high, low] = own, 1.0 - own
+        for expected, own in ((by_score, OWN_BY_SCORE), (by_place, OWN_BY_PLACE)):
+            blended = (1.0 - own) * expected[low, high] + own * answer
+            expected[low, high], expected[high, low] = blended, 1.0 - blended
         wins = (1.0 - share) * by_score + share * by_place
     np.fill_diagonal(wins, 0.0)
     if tally.n <= min(EXACT_LIMIT, 12):

@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.active.model_scores import fit_scores
-from podium.active.models import fold_of, rank_posterior, weights_of
+from podium.active.models import Models
 from podium.active.order import SparseWins
-from podium.active.posterior import Posterior
 from podium.active.tally import Tally
 from podium.kernels.active import bisect as kernel
 
@@ -21,12 +19,12 @@ BEYOND = 0.02  # interest in an item that is hardly among the first: it may be m
 
 
 def chosen_among_many(
-    tally: Tally, closed: np.ndarray, out: np.ndarray, count: int, top: int | None,
-    prior: tuple[np.ndarray, float] | None, rng: np.random.Generator,
+    tally: Tally, models: Models, closed: np.ndarray, out: np.ndarray, count: int, top: int | None,
+    rng: np.random.Generator,
 ) -> np.ndarray:  # fmt: skip
     """Up to `count` pairs, none whose key is in `closed` or among the pairs `out`."""
-    n = tally.n
-    posterior, table = _posterior(tally, prior)
+    n, table = tally.n, models.table
+    posterior = models.posterior.copy()
     most = int(np.ceil(count / n)) + 1
     strata = rng.permuted(np.tile(np.arange(most), (n, 1)), axis=1)
     target = posterior.sweep(table, 1, (strata + rng.random(strata.shape)) / most)
@@ -42,19 +40,6 @@ def chosen_among_many(
         eager = eager * interest
         count = min(count, int(np.ceil(most * interest.sum())))
     return _partners(posterior.order, shut, target, eager, count, most, rng)
-
-
-def _posterior(tally: Tally, prior: tuple[np.ndarray, float] | None) -> tuple[Posterior, SparseWins]:
-    """The rank posterior of all votes, its noise fitted to a fifth of the pairs that it has not seen."""
-    weight = weights_of(tally, prior)
-    out = fold_of(tally) == 0
-    rest = tally.part(~out)
-    scores = fit_scores(rest, weight, prior, dense=False)
-    half, _ = rank_posterior(rest, scores.order, weight)
-    gap, variance = half.predict(np.column_stack([tally.low[out], tally.high[out]]))
-    half.learn_noise(gap, variance, tally.value[out])
-    order = fit_scores(tally, weight, prior, dense=False).order
-    return rank_posterior(tally, order, weight, (half.floor, half.scale))
 
 
 def _partners(

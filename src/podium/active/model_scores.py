@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from podium.active.order import SparseWins
 from podium.active.tally import Tally
 from podium.kernels.pairwise.bradley_terry import coordinate_sweep
 
@@ -19,7 +20,7 @@ DENSE = 400  # up to so many items the full covariance of the scores is kept
 RIDGE = 0.1  # pull of every score towards its prior mean; marginal likelihood shrinks far too much at 3 to 8 votes
 STEPS = 30
 SWEEPS = 40
-CALM = 1e-3  # largest step of a sweep after which scores of many items are left
+CALM = 0.03  # largest step of a sweep after which scores of many items are left
 SHRINK = 20.0  # answers of an average judge that every judge is held to have given besides
 
 
@@ -63,15 +64,15 @@ def fit_scores(
     weight: np.ndarray | None = None,
     prior: tuple[np.ndarray, float] | None = None,
     *,
-    dense: bool | None = None,
+    start: np.ndarray | None = None,
 ) -> Scores:
     """Fit the scores to the votes, a vote counting weight[its judge]; `prior` is an expected score for each item and
-    how much it is worth beyond the ridge."""
+    how much it is worth beyond the ridge. `start` are scores known to be near."""
     points, total = tally.sums(weight)
     expected, worth = (np.zeros(tally.n), 0.0) if prior is None else prior
-    dense = tally.n <= DENSE if dense is None else dense
-    solve = _dense if dense else _sparse
-    return solve(tally, points, total, expected, RIDGE + worth)
+    if tally.n <= DENSE:
+        return _dense(tally, points, total, expected, RIDGE + worth)
+    return _sparse(tally, points, total, expected, RIDGE + worth, expected if start is None else start)
 
 
 def _dense(tally: Tally, points: np.ndarray, total: np.ndarray, expected: np.ndarray, ridge: float) -> Scores:
@@ -96,20 +97,19 @@ def _dense(tally: Tally, points: np.ndarray, total: np.ndarray, expected: np.nda
     return Scores(mean, covariance, np.diag(covariance).copy(), precision)
 
 
-def _sparse(tally: Tally, points: np.ndarray, total: np.ndarray, expected: np.ndarray, ridge: float) -> Scores:
+def _sparse(
+    tally: Tally, points: np.ndarray, total: np.ndarray, expected: np.ndarray, ridge: float, start: np.ndarray
+) -> Scores:
     """One score after the other; of the covariance only what each item's own votes say."""
     n = tally.n
-    item = np.concatenate([tally.pair_low, tally.pair_high])
-    rows = np.argsort(item, kind="stable")
-    partner = np.concatenate([tally.pair_high, tally.pair_low])[rows].astype(np.int32)
-    both = np.concatenate([total, total])[rows]
-    start = np.searchsorted(item[rows], np.arange(n + 1)).astype(np.int64)
+    table = SparseWins(n, tally.pair_low, tally.pair_high, total)
+    both = np.abs(table.lead)
     won = np.bincount(tally.pair_low, points, n) + np.bincount(tally.pair_high, total - points, n)
     gained = won + ridge * expected
-    mean = expected.copy()
+    mean = start.copy()
     strength = np.exp(mean)
     for _ in range(SWEEPS):
-        _, longest = coordinate_sweep(start, partner, both, gained, ridge, mean, strength)
+        _, longest = coordinate_sweep(table.start, table.partner, both, gained, ridge, mean, strength)
         if longest < CALM:
             break
     p = 1.0 / (1.0 + np.exp(-np.clip(mean[tally.pair_low] - mean[tally.pair_high], -30.0, 30.0)))

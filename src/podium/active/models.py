@@ -3,7 +3,7 @@
 Model A (`model_scores`) has a score for every item: close calls are coin flips, far ones certain. Model B (`posterior`)
 has a place for every item and mistakes at any distance. People and language models are nearer to A, the paper's
 tournaments to B. Which of the two to believe is read off votes that neither has seen: each of five parts of the pairs
-is predicted by fits to the other four.
+is predicted by fits to the other four. Of many items or votes only a part is, and the fits go on from there.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from podium.active.model_scores import Scores, fit_scores, judge_weights
+from podium.active.model_scores import DENSE, Scores, fit_scores, judge_weights
 from podium.active.order import SparseWins
 from podium.active.posterior import Posterior
-from podium.active.tally import Tally
+from podium.active.tally import CHECK, Tally
 
 __all__ = ["Models", "fit_models", "fold_of", "rank_posterior", "weights_of"]
 
@@ -28,13 +28,16 @@ TURNING = 0.08  # more mistakes among far pairs than elsewhere: there may be a c
 FAR = 1 / 3  # of all ranks
 ONE_SIDED = 1.282  # 90 %: so sure must be that far pairs do not contradict the order before it is called stable
 FEWEST = 20  # far pairs before they tell
+MANY = 60_000  # votes beyond which, as beyond DENSE items, only a part of them is held out
+HELD = 6000  # votes in that part, a fifth of all at most
+HELD_CHECKS = 0.5  # share of the check votes held out besides: they alone say how often the order agrees
 
 
 @dataclass(frozen=True)
 class Models:
     """Both models fitted to all votes; `share` is how far model B is believed, `held_out` what both said of the votes
-    before they saw them (columns: model A, model B), `weight` how far each judge is believed. `doubt` is how much too
-    sure of themselves they were there: their logits would have to be divided by it."""
+    `tested` before they saw them (columns: model A, model B), `weight` how far each judge is believed. `doubt` is how
+    much too sure of themselves they were there: their logits would have to be divided by it."""
 
     scores: Scores
     posterior: Posterior
@@ -42,21 +45,26 @@ class Models:
     share: float
     weight: np.ndarray | None
     held_out: np.ndarray
+    tested: np.ndarray
     turning: bool
     straight: bool
     doubt: float
 
     def held_out_chances(self) -> np.ndarray:
-        """The chance of each vote's lower item, from fits that had not seen the pair."""
+        """The chance of the lower item in each vote that was tested, from fits that had not seen the pair."""
         chances: np.ndarray = (1.0 - self.share) * self.held_out[:, 0] + self.share * self.held_out[:, 1]
         return chances
 
 
 def fit_models(tally: Tally, prior: tuple[np.ndarray, float] | None = None) -> Models:
     """Fit both models, the noise of model B and the share of each."""
-    weight = weights_of(tally, prior)
+    fit = _fit_part if tally.n > DENSE or len(tally) > MANY else _fit_folds
+    return fit(tally, prior, weights_of(tally, prior))
+
+
+def _fit_folds(tally: Tally, prior: tuple[np.ndarray, float] | None, weight: np.ndarray | None) -> Models:
+    """Five fits, each without a part of the pairs, which it predicts; then one to all votes."""
     part = fold_of(tally)
-    n = tally.n
     seen = np.full((len(tally), 2), 0.5)
     gap, variance = np.zeros(len(tally)), np.ones(len(tally))
     fits = []
@@ -71,7 +79,7 @@ def fit_models(tally: Tally, prior: tuple[np.ndarray, float] | None = None) -> M
         posterior, table = rank_posterior(rest, scores.order, weight)
         gap[out], variance[out] = posterior.predict(np.column_stack([left, right]))
         fits.append((out, posterior, table))
-    noise = Posterior(n)
+    noise = Posterior(tally.n)
     noise.learn_noise(gap, variance, tally.value)
     for out, posterior, table in fits:
         posterior.floor, posterior.scale = noise.floor, noise.scale
@@ -79,10 +87,41 @@ def fit_models(tally: Tally, prior: tuple[np.ndarray, float] | None = None) -> M
     scores = fit_scores(tally, weight, prior)
     posterior, table = rank_posterior(tally, scores.order, weight, (noise.floor, noise.scale))
     posterior.fresh = noise.fresh
+    everything = np.ones(len(tally), dtype=bool)
+    return _models(tally, scores, posterior, table, weight, seen, everything, everything)
+
+
+def _fit_part(tally: Tally, prior: tuple[np.ndarray, float] | None, weight: np.ndarray | None) -> Models:
+    """One fit without a part of the pairs, which tell it its noise; with them in, it goes on from there."""
+    lot = _lot(tally)
+    part = lot < min(HELD / max(len(tally), 1), 1.0 / FOLDS)
+    out = part | ((tally.kind == CHECK) & (lot < HELD_CHECKS))
+    rest = tally.part(~out)
+    scores = fit_scores(rest, weight, prior)
+    pairs = np.column_stack([tally.low[out], tally.high[out]])
+    posterior, table = Posterior(tally.n), vote_table(rest, weight)
+    posterior.start(scores.order, rest.degree)
+    for _ in range(SWEEPS):
+        posterior.sweep(table, 1)
+        posterior.relearn_noise(*posterior.predict(pairs), tally.value[out])
+    seen = np.full((len(tally), 2), 0.5)
+    seen[out, 0] = scores.chances(pairs[:, 0], pairs[:, 1])[0]
+    seen[out, 1] = posterior.chances(pairs, table)
+    scores = fit_scores(tally, weight, prior, start=scores.mean)
+    table = vote_table(tally, weight)
+    posterior.sweep(table, 1)
+    return _models(tally, scores, posterior, table, weight, seen, out, part)
+
+
+def _models(
+    tally: Tally, scores: Scores, posterior: Posterior, table: SparseWins, weight: np.ndarray | None,
+    seen: np.ndarray, tested: np.ndarray, part: np.ndarray,
+) -> Models:  # fmt: skip
+    """Both fits with what the held-out votes say of them; `part` of these stands for all votes."""
     turning, straight = _turning(tally, posterior)
-    share = _share(seen, tally.value)
-    doubt = _doubt((1.0 - share) * seen[:, 0] + share * seen[:, 1], tally.value)
-    return Models(scores, posterior, table, share, weight, seen, turning, straight, doubt)
+    share = _share(seen[part], tally.value[part])
+    doubt = _doubt((1.0 - share) * seen[part, 0] + share * seen[part, 1], tally.value[part])
+    return Models(scores, posterior, table, share, weight, seen, tested, turning, straight, doubt)
 
 
 def _turning(tally: Tally, posterior: Posterior) -> tuple[bool, bool]:
@@ -111,10 +150,16 @@ def _doubt(chances: np.ndarray, value: np.ndarray) -> float:
     return float(DOUBTS[np.argmax(fit)])
 
 
+def _lot(tally: Tally) -> np.ndarray:
+    """A number from 0 to 1 for each vote, the same for all votes on a pair."""
+    keys = (tally.low * tally.n + tally.high).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    lots: np.ndarray = (keys >> np.uint64(33)).astype(np.float64) / 2.0**31
+    return lots
+
+
 def fold_of(tally: Tally) -> np.ndarray:
     """Which of five parts each vote is in; all votes on a pair are in the same."""
-    keys = (tally.low * tally.n + tally.high).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    parts: np.ndarray = ((keys >> np.uint64(33)) % np.uint64(FOLDS)).astype(np.int64)
+    parts: np.ndarray = (_lot(tally) * 2.0**31).astype(np.int64) % FOLDS
     return parts
 
 
@@ -131,18 +176,21 @@ def rank_posterior(
     tally: Tally, order: np.ndarray, weight: np.ndarray | None, noise: tuple[float, float] | None = None
 ) -> tuple[Posterior, SparseWins]:
     """Model B started anew: from `order`, improved by single moves and windows, then swept."""
-    n = tally.n
-    edge = 2.0 * tally.value - 1.0
-    table = SparseWins(n, tally.low, tally.high, edge if weight is None else edge * weight[tally.judge])
-    posterior = Posterior(n)
+    table = vote_table(tally, weight)
+    posterior = Posterior(tally.n)
     if noise is not None:
         posterior.floor, posterior.scale = noise
     start = table.window_search(table.insertion_search(order)) if len(tally) else order
-    posterior.position[start] = np.arange(n)
-    posterior.std[:] = np.clip(n / np.sqrt(12) / (1.0 + 0.5 * tally.degree), 0.5, None)
+    posterior.start(start, tally.degree)
     if len(tally):
         posterior.sweep(table, SWEEPS)
     return posterior, table
+
+
+def vote_table(tally: Tally, weight: np.ndarray | None) -> SparseWins:
+    """Votes laid out by item, for sweeps and local searches."""
+    edge = 2.0 * tally.value - 1.0
+    return SparseWins(tally.n, tally.low, tally.high, edge if weight is None else edge * weight[tally.judge])
 
 
 def _share(seen: np.ndarray, value: np.ndarray) -> float:

@@ -35,6 +35,7 @@ __all__ = ["Planner", "Questions"]
 
 SWISS = 2.5  # questions an item by Swiss rounds, before the models choose
 EARLY = 5.0  # questions an item up to which a round is half the items, later a quarter
+GROWTH = 0.15  # of the votes so far: a round among many items, whose fits take their time
 CHECKED = 6.0  # questions an item from which on a share of them are check pairs, where answers may be wrong
 REPEATS = ("auto", "never")
 SAME = 12  # repeated pairs, all answered as before, from which on a judge may be called consistent
@@ -163,7 +164,7 @@ class Planner:
             return max(1, len(self._sorting))
         early = len(self.tally) < EARLY * self.n
         if self.n > DENSE:
-            return max(1, self.n // 2) if early else self.n
+            return max(1, self.n // 2) if early else max(self.n, int(GROWTH * len(self.tally)))
         return max(1, self.n // 2 if early else self.n // 4)
 
     def plan(
@@ -218,7 +219,7 @@ class Planner:
         if len(tally) + len(out) < SWISS * n:
             return self._swiss(asked, out, count, rng)
         if n > DENSE:
-            return chosen_among_many(tally, asked, out, count, self.top, self.prior, rng)
+            return chosen_among_many(tally, self.models, asked, out, count, self.top, rng)
         scores = self.scores
         interest = None
         if self.top is not None:

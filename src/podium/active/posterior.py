@@ -66,6 +66,11 @@ class Posterior:
         units = int(away[-1]) + 1
         self._finder = np.searchsorted(self._steps, np.arange(-units, units + 2)).astype(np.int32)
 
+    def start(self, order: np.ndarray, degree: np.ndarray) -> None:
+        """Stand in `order`, an item the surer the more votes it has."""
+        self.position[order] = np.arange(self.n)
+        self.std[:] = np.clip(self.n / np.sqrt(12) / (1.0 + 0.5 * degree), 0.5, None)
+
     def copy(self) -> Posterior:
         """A posterior that can be swept without changing this one."""
         twin = Posterior(self.n)
@@ -152,6 +157,11 @@ class Posterior:
         floor = np.where(np.abs(gap) > FAR * self.n, self.far_floor(table), self.floor)
         chances: np.ndarray = floor + (1.0 - 2.0 * floor) * right
         return chances
+
+    def relearn_noise(self, gap: np.ndarray, variance: np.ndarray, answers: np.ndarray) -> None:
+        """Fit `floor` and `scale` to these answers alone: the same as before, better predicted."""
+        self._fresh, self.fresh = [], 0
+        self.learn_noise(gap, variance, answers)
 
     def learn_noise(self, gap: np.ndarray, variance: np.ndarray, answers: np.ndarray) -> None:
         """Refit `floor` and `scale` with fresh answers to pairs that were predicted (`gap`, `variance`) before."""

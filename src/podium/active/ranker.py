@@ -119,7 +119,7 @@ class ActiveRanker:
         self._ledger = Ledger()
         self._times: dict[int, Any] = {}
         self._events: list[tuple[str, int, int]] = []
-        self._out: dict[frozenset[int], tuple[int, int, int]] = {}
+        self._out: dict[int, tuple[int, int, int]] = {}  # left, right and kind of what is asked for
         self._stable: tuple[int, bool] = (-1, False)
         self._excluded: set[Any] = set()
         self._lines: dict[int, int] = {}  # row of a log -> row of the ledger
@@ -191,7 +191,7 @@ class ActiveRanker:
             questions = self.planner.plan(count, out=out, judge=judge)
             if len(questions):
                 rows = zip(questions.left.tolist(), questions.right.tolist(), questions.kind.tolist(), strict=True)
-                self._out.update({frozenset(row[:2]): row for row in rows})
+                self._out.update(zip(_either_way(questions.pairs), rows, strict=True))
                 self.rounds += 1
                 return questions.pairs
         return out if max_pairs is None else out[:max_pairs]
@@ -254,7 +254,7 @@ class ActiveRanker:
         self, codes: np.ndarray, values: np.ndarray, who: np.ndarray, times: Sequence[Any] | None = None
     ) -> list[int]:
         """Enter votes; return the rows that replace another answer of the same judge."""
-        asked = [self._out.pop(frozenset(pair), None) for pair in codes.tolist()]
+        asked = [self._out.pop(key, None) for key in _either_way(codes)]
         kind = np.array([0 if row is None else row[2] for row in asked], dtype=np.int64)
         stray = [k for k, row in enumerate(asked) if row is None] if self._interview is None else range(len(codes))
         changed, replaced = [], False
@@ -500,7 +500,7 @@ class ActiveRanker:
         name = validation.judge_names(row.get("judge"), 1)[0]
         who = np.array([self._judges.setdefault(name, len(self._judges))])
         kind = validation.kinds_of(row.get("kind", "chosen"), 1)
-        self._out.pop(frozenset(codes[0].tolist()), None)
+        self._out.pop(_either_way(codes)[0], None)
         first = self._ledger.size
         self._ledger.add(codes[:, 0], codes[:, 1], value, who, kind)
         self._events.append(("tell", first, self._ledger.size))
@@ -521,6 +521,12 @@ class ActiveRanker:
                 self._ledger.remove(number)
                 self._events.append(("undo", number, 0))
         self.planner.load(*self._ledger.columns())
+
+
+def _either_way(codes: np.ndarray) -> list[int]:
+    """One number a pair, the same from either side, however many items are added later."""
+    keys: list[int] = ((codes.min(axis=1) << 32) | codes.max(axis=1)).tolist()
+    return keys
 
 
 def _paper_of(options: Any) -> PaperOptions:

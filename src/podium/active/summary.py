@@ -162,7 +162,9 @@ def _contradicted(planner: Planner) -> float:
 def _check_share(planner: Planner) -> tuple[float, float, float] | None:
     """The share of check votes that fits to other pairs predicted, with its 90 % score interval."""
     tally = planner.tally
-    checks = tally.kind == CHECK
+    if not (tally.kind == CHECK).any():
+        return None
+    checks = (tally.kind == CHECK) & planner.models.tested
     if not checks.any():
         return None
     predicted = planner.models.held_out_chances()[checks] > 0.5
