@@ -80,7 +80,7 @@ def test_covariates_are_controlled_for(folder, capfd):
 def test_judges_are_weighed_and_the_spammer_named(folder, capfd):
     code, _, err = call(capfd, "rank", folder / "votes.csv", "--method", "crowd")
     assert code == 0, err
-    assert any("eve" in line and "(chance)" in line for line in err.splitlines())
+    assert any("eve" in line and "(chance, p = " in line for line in err.splitlines())
     assert sum("(" in line and "votes  (" in line for line in err.splitlines()) == 1
 
 

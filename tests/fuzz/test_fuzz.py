@@ -61,7 +61,6 @@ NOT_REACHED = {
     "podium.BradleyTerry.win_probability",
     "podium.CrowdBradleyTerry.flags_",
     "podium.CrowdBradleyTerry.judge_frame",
-    "podium.CrowdBradleyTerry.reliability_std_errors_",
     "podium.LeastSquares.in_margins",
     "podium.OnlineRABF.add",
     "podium.RABF.predict",

@@ -33,10 +33,12 @@ def test_covariates_and_judges_have_their_tables():
     rng = np.random.default_rng(1)
     styled = BradleyTerry().fit(votes(covariates={"longer": rng.normal(size=400)}))
     assert f"{styled.coef_[0]:+.4g}" in "".join(sections(styled))
-    crowd = CrowdBradleyTerry().fit(votes(judge=rng.choice(["ann", "<bob>"], 400)))
+    judged = votes(judge=rng.choice(["ann", "<bob>"], 400))
+    crowd = CrowdBradleyTerry(reliability_sd=0.5).fit(judged)
     html = "".join(sections(crowd))
     assert "&lt;bob&gt;" in html
     assert f"{crowd.reliability_[0]:.2f}" in html
+    assert "all count alike" in "".join(sections(CrowdBradleyTerry().fit(judged)))
 
 
 def test_rankers_that_learn_scores_only_add_nothing():

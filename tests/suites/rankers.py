@@ -66,7 +66,11 @@ RANKERS: dict[str, Case] = {
     ),
     "borda": Case(of("borda")),
     "copeland": Case(of("copeland")),
-    "crowd": Case(lambda unit=1.0: Judged(l2=1e-2 * unit, spread=unit**-0.5, tol=1e-7), tolerance=1e-4),
+    "crowd": Case(
+        lambda unit=1.0: Judged(l2=1e-2 * unit, tol=1e-7),
+        tolerance=1e-4,
+        turned_on={"judges": {"reliability_sd": 1.0}, "sides": {"side_effect": True}},
+    ),
     "elo": Case(lambda unit=1.0: ranker("elo")(k=16.0 / unit)),
     "least-squares": Case(of("least-squares")),
     "rank-centrality": Case(of("rank-centrality", prior=0.0)),

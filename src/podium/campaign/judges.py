@@ -17,8 +17,6 @@ from podium.store.values import Judge
 
 __all__ = ["JudgeReport", "Moved", "judge_reports", "without_judge"]
 
-FEWEST_FLAGGED = 20  # votes of a judge before a flag says anything
-
 
 @dataclass(frozen=True, slots=True)
 class JudgeReport:
@@ -168,13 +166,10 @@ def _longest_run(value: NDArray[np.float64]) -> int:
 
 
 def _flags(live: Live, content: Content) -> dict[int, str]:
-    """Flags of judges with enough votes, where there are enough judges to compare."""
+    """Flags of judges, where there are some to compare."""
     from podium.data.comparisons import Comparisons
     from podium.pairwise.crowd import CrowdBradleyTerry
 
-    ids, counts = np.unique(live.judge, return_counts=True)
-    if (counts >= FEWEST_FLAGGED).sum() < 2:
-        return {}
     present, judge = np.unique(live.judge, return_inverse=True)
     votes = Comparisons(
         range(len(live.codes)),
@@ -190,5 +185,4 @@ def _flags(live: Live, content: Content) -> dict[int, str]:
             flags: dict[Any, str] = CrowdBradleyTerry().fit(votes).flags_
     except PodiumError:
         return {}
-    enough = set(ids[counts >= FEWEST_FLAGGED].tolist())
-    return {int(key): words for key, words in flags.items() if key in enough and words}
+    return {int(key): flag for key, flag in flags.items()}

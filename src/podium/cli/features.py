@@ -21,6 +21,8 @@ from podium.text import one_line
 if TYPE_CHECKING:
     import numpy as np
 
+    from podium.pairwise.crowd import CrowdBradleyTerry
+
 __all__ = [
     "Knowledge",
     "RankerOptions",
@@ -232,14 +234,7 @@ def words_about(model: Any, level: float | None = 0.95) -> list[str]:
     if isinstance(model, RABF):
         return _about_features(model, level)
     if isinstance(model, CrowdBradleyTerry):
-        rows = model.judge_frame().head(SHOWN).rows(named=True)
-        lines = [
-            f"  {one_line(row['judge'])}  {row['reliability']:.2f}{_half(row['std_error'], level, '.2f')}  "
-            + ("1 vote" if row["votes"] == 1 else f"{row['votes']:g} votes")
-            + (f"  ({row['flag']})" if row["flag"] else "")
-            for row in rows
-        ]
-        return ["reliability of judges, least first (1: average, 0: chance)", *lines]
+        return _about_judges(model, level)
     if not isinstance(model, BradleyTerry):
         return []
     lines, unit = [], model.ranking_.unit
@@ -252,6 +247,29 @@ def words_about(model: Any, level: float | None = 0.95) -> list[str]:
     if model.tie_strength_ is not None:
         chance = model.tie_strength_ / (2.0 + model.tie_strength_)
         lines.append(f"equals tie with chance {100 * chance:.1f} % (Davidson's ν = {model.tie_strength_:.3g})")
+    return lines
+
+
+def _about_judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
+    """The least reliable judges; where judges count alike, those that are flagged."""
+    alike, frame = model.reliability_sd_ == 0, model.judge_frame()
+    lines = ["reliability of judges, least first (1: average, 0: chance)"]
+    if alike:
+        lines = [f"reliability: {len(frame)} judges not shown to differ; all count alike"]
+        frame = frame.filter(frame["flag"].is_not_null())
+    for row in frame.head(SHOWN).rows(named=True):
+        words = [one_line(row["judge"])]
+        words += [] if alike else [f"{row['reliability']:.2f}{_half(row['std_error'], level, '.2f')}"]
+        words += ["1 vote" if row["votes"] == 1 else f"{row['votes']:g} votes"]
+        words += [f"({row['flag']}, p = {row['p_value']:.2g})"] if row["flag"] else []
+        lines.append("  " + "  ".join(words))
+    if model.side_effect:
+        lean, sd = model.side_effect_, model.lean_sd_
+        lines.append(f"position bias, in favour of the left side: {lean:+.3g} log-odds; between judges ± {sd:.2g}")
+        leans = abs(model.lean_ - lean).tolist()
+        for k in sorted(range(len(leans)), key=lambda k: -leans[k])[: SHOWN if sd else 0]:
+            half = _half(float(model.lean_std_errors_[k]), level, ".2f")
+            lines.append(f"  {one_line(str(model.judges_[k]))}  {model.lean_[k]:+.2f}{half}")
     return lines
 
 

@@ -1,24 +1,26 @@
-"""CrowdBradleyTerry: scores of the items and reliabilities of the judges, found together."""
+"""CrowdBradleyTerry: Bradley-Terry scores from judges who are not equally reliable."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Hashable
+import warnings
+from collections.abc import Hashable
 from functools import partial
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import number_option
-from podium.errors import ConvergenceError, InputError, InPython, Option
-from podium.kernels.pairwise.crowd import crowd_loss
-from podium.pairwise._fit.solvers import coordinate_newton
+from podium.errors import InputError, Option, SeparationWarning
+from podium.pairwise._fit.judge_model import JudgeModel
+from podium.pairwise._fit.judge_tests import JudgeTest, flag_judges
+from podium.pairwise._fit.marginal import MAX_SD
+from podium.pairwise._fit.solvers import SEPARATES
 from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Information
+from podium.ranking.uncertainty import mean_chance_margin
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,85 +29,140 @@ __all__ = ["CrowdBradleyTerry"]
 
 Floats = NDArray[np.float64]
 
-MOST_DENSE = 2000  # items and judges whose second derivatives are held in one matrix
-FULL = 500  # judges up to whom intervals of the scores allow for the judges' own uncertainty
-ACCURACY = 1e-6  # of a score: closer to the optimum L-BFGS sees only the rounding of the objective
-ODDS = math.log(10.0)  # how much likelier coin flips must make a judge's votes before the judge is flagged
+NODES = 21  # of a mean over a judge's slope
 
 
 class CrowdBradleyTerry(Ranker):
-    """Rank items and weigh judges: a judge k prefers i to j with chance 1 / (1 + exp(−β_k (s_i − s_j))).
+    """Rank items by votes of judges who are not equally reliable.
 
-    The slope β_k is the judge's reliability: 1 on average over judges, 0 for one who flips coins, negative for one who
-    answers the wrong way round. Votes of unreliable judges count for little, and contrary ones are read in reverse.
-    `fit` minimises
-
-        Σ weight · log-loss  +  l2 · ‖s‖²  +  Σ_k (β_k − 1)² / (2 spread²)
-
-    over scores and slopes at once, the mean slope being 1 (scores and slopes share one scale, which votes do not tell).
-    The last term is a prior: a judge with few votes is taken for an average one.
+    Judge k prefers i to j with chance 1 / (1 + exp(−b_k (s_i − s_j))). The slope b_k is the judge's reliability: 1 on
+    average over judges, 0 for one who flips coins, negative for one who answers the wrong way round. Slopes are draws
+    from N(1, τ²) and are integrated out (a random-effects model), so that many judges with few votes each do no harm;
+    τ comes from the votes. Where they do not show that judges differ, τ = 0 and this is `BradleyTerry`.
 
     Parameters
     ----------
-    l2 : float
-        Pull of the scores towards zero.
-    spread : float
-        How much reliabilities are expected to differ.
-    max_iter, tol : of the optimiser; `tol` is the largest slope left, as a share of an item's or judge's votes
+    l2 : float or "auto"
+        Pull of the scores towards zero; "auto" takes it from the votes, as in `BradleyTerry`.
+    reliability_sd : float or "auto"
+        Standard deviation τ of the judges' reliabilities. "auto" takes the most likely one, found without a penalty;
+        it is 0 unless ten judges have five votes, or three have 25, and it raises the log-likelihood by 1.35.
+    side_effect : bool
+        Estimate how far each judge leans to the left side, whatever is shown there: draws from a normal distribution
+        whose mean and standard deviation come from the votes. Needs votes that say which side was which.
+    max_iter : int
+        Newton steps allowed before `ConvergenceError`.
+    tol : float
+        How far a score may be from the optimum, in log-odds.
 
     Attributes
     ----------
     ranking_ : Ranking
-    reliability_ : array, aligned with `judges_`
     judges_ : labels of the judges
+    reliability_, reliability_std_errors_ : arrays, aligned with `judges_`
+        Mean and standard deviation of each judge's slope, given the votes.
+    reliability_sd_ : float
+        τ; 0 where judges are taken to be alike.
+    lean_, lean_std_errors_ : arrays, aligned with `judges_`
+        Each judge's lean to the left side, in log-odds; 0 without `side_effect`.
+    side_effect_, lean_sd_ : float
+        Mean of the leans over judges, and their standard deviation.
+    l2_, sd_ : float
+        The penalty used and, with "auto", the standard deviation of the true scores.
     flags_ : dict from judge to "chance" or "contrary"
-        "chance": coin flips explain the judge's votes at least ten times better than a typical judge would;
-        "contrary": reliability below zero by two standard errors.
+    log_likelihood_ : float, with the judges integrated out
     n_iter_ : int
+
+    References
+    ----------
+    Louis (1982) for the Hessian; Benjamini & Hochberg (1995) for the flags.
 
     Examples
     --------
     >>> votes = Comparisons.from_arrays(
-    ...     ["tea", "tea", "cola", "milk"] * 9, ["cola", "milk", "milk", "tea"] * 9,
-    ...     judge=["ann", "bob", "ann", "eve"] * 9)
-    >>> model = CrowdBradleyTerry(l2=0.1).fit(votes)
-    >>> model.ranking_.order, sorted(model.flags_)
-    (('tea', 'cola', 'milk'), ['eve'])
+    ...     ["tea", "tea", "cola", "milk"] * 25, ["cola", "milk", "milk", "tea"] * 25,
+    ...     judge=["ann", "bob", "ann", "eve"] * 25)
+    >>> model = CrowdBradleyTerry().fit(votes)
+    >>> model.ranking_.order, model.flags_
+    (('tea', 'cola', 'milk'), {'eve': 'contrary'})
     """
 
-    uses = Uses(judges=True)
+    uses = Uses(judges=True, sides=True)
+    state_version = 2
 
-    def __init__(self, *, l2: float = 1e-2, spread: float = 1.0, max_iter: int = 2000, tol: float = 1e-6) -> None:
+    def __init__(
+        self,
+        *,
+        l2: float | str = "auto",
+        reliability_sd: float | str = "auto",
+        side_effect: bool = False,
+        max_iter: int = 200,
+        tol: float = 1e-6,
+    ) -> None:
         self.l2 = l2
-        self.spread = spread
+        self.reliability_sd = reliability_sd
+        self.side_effect = side_effect
         self.max_iter = max_iter
         self.tol = tol
 
     def fit(self, comparisons: Comparisons) -> Self:
-        """Find scores and reliabilities."""
+        """Find the scores of the items, and how reliable the judges are."""
         c = comparisons
         self._check(c)
         assert c.judge is not None
-        rows = _Rows(c)
-        start = coordinate_newton(c.adjacency, self.l2, 1e-3, 50).scores
-        scores, slopes, self.n_iter_ = rows.solve(start, self.l2, self.spread, self.max_iter, self.tol)
+        auto = self.l2 == "auto"
+        c.check_connected(None if auto else float(self.l2))
+        model = JudgeModel(c, bool(self.side_effect), self.tol, self.max_iter)
+        loose, free = model.differences(self.reliability_sd)
+        if auto:
+            self.sd_, found = model.prior(loose)
+            self._l2 = 0.5 / self.sd_**2
+        else:
+            self.sd_, self._l2 = None, float(self.l2) * model.worth
+            found = model.penalised(loose, self._l2, loose)
+        self.l2_ = self._l2 / model.worth
+        self.n_iter_ = found.n_iter
         self.judges_ = c.judges
-        self.reliability_ = slopes
-        self._bend = rows.bend(scores, slopes) + 1.0 / self.spread**2
-        self._votes = np.bincount(c.judge, rows.weight, len(c.judges))
-        self._gain = rows.gain(scores, float(np.median(slopes)))
+        self.reliability_, self.reliability_std_errors_ = found.integral.slope()
+        self.lean_, self.lean_std_errors_ = found.integral.lean()
+        self._side, self.reliability_sd_, self.lean_sd_ = (float(each) for each in found.extras)
+        self._found, self._cast = found, np.bincount(c.judge, c.vote_rows()[3], len(c.judges))
+        vars(self).pop("_tests", None)
+        scores = settled(found.scores, self.tol)
+        open_ended = np.logical_or(*c.adjacency.open_ended)
+        # An open-ended score is held by the penalty alone, and must not move the others by moving the mean.
+        scores = scores - (scores if open_ended.all() else scores[~open_ended]).mean()
         self.ranking_ = Ranking(
             c.items,
-            settled(scores, max(self.tol, ACCURACY)),
-            information=partial(rows.information, scores, slopes, self.l2, self.spread),
+            scores,
+            information=partial(model.information, loose, model.loose_l2, free)
+            if auto
+            else partial(model.information, found, self._l2, ()),
+            posterior=partial(model.posterior, found, self._l2) if auto else None,
             record=c.record,
         )
-        return self._fitted_to(c)
+        if abs(self._side) > SEPARATES:
+            warnings.warn(
+                f"the side separates the votes (almost) perfectly: its effect {self._side:.3g} has no finite optimum; "
+                "leave it out, or look for a leak",
+                SeparationWarning,
+                stacklevel=2,
+            )
+        self._model = model
+        self._fitted_to(c)
+        self._log_likelihood = model.log_likelihood(found) / model.worth
+        return self
 
     def _check(self, c: Comparisons) -> None:
         as_comparisons(c)
-        number_option("l2", self.l2, above=0, more=", or all could be scaled up for ever")
-        number_option("spread", self.spread, above=0)
+        for name in ("l2", "reliability_sd"):
+            value = getattr(self, name)
+            if not (isinstance(value, str) and value == "auto"):
+                number_option(name, value, least=0, more=", or 'auto'")
+        if self.reliability_sd != "auto" and float(self.reliability_sd) > MAX_SD:
+            raise InputError(
+                Option("reliability_sd", self.reliability_sd), f" is more than judges differ by; at most {MAX_SD:g}"
+            )
         number_option("tol", self.tol, above=0)
         number_option("max_iter", self.max_iter, least=1, whole=True)
         if c.judge is None:
@@ -114,244 +171,127 @@ class CrowdBradleyTerry(Ranker):
             )
         if len(c.judges) == 1:
             raise InputError(f"the only judge is {c.judges[0]!r}: there is no one to compare with; use Bradley-Terry")
+        if self.side_effect and not c.sided:
+            raise InputError(
+                Option("side_effect", True),
+                " needs votes that say which item stood on which side: give left, right and outcome "
+                "rather than winner and loser",
+            )
 
-    # ---- what was learned -----------------------------------------------------------------------------------
+    # ---- chances --------------------------------------------------------------------------------------------
 
-    def _margins(self, c: Comparisons) -> Floats:
-        """A judge who is not known, or not named, is taken for an average one."""
-        margins = super()._margins(c)
-        if c.judge is None:
-            return margins
-        known = dict(zip(self.judges_, self.reliability_.tolist(), strict=True))
-        slopes: Floats = np.array([known.get(judge, 1.0) for judge in c.judges])
-        return margins * slopes[c.judge]
+    def predict_proba(self, comparisons: Comparisons) -> Floats:
+        """Chances that the left item of each row wins, ties (never) and loses: (rows, 3).
 
-    def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
-        return logistic(margins)
+        A judge that the model knows is predicted by that judge's reliability, as well as it is known; votes without a
+        judge, or of a new one, by the mean over all judges. With a penalty from the votes chances allow for how well
+        the scores are known, too.
+        """
+        c = as_comparisons(comparisons, "predict_proba")
+        self._check_fitted()
+        place = {judge: k for k, judge in enumerate(self.judges_)}
+        codes = np.full(len(c.left), -1)
+        if c.judge is not None:
+            codes = np.array([place.get(judge, -1) for judge in c.judges] or [-1])[c.judge]
+        where = {item: k for k, item in enumerate(self.ranking_.items)}
+        ends = np.array([where.get(item, -1) for item in c.items])
+        one, other = ends[c.left], ends[c.right]
+        known = (one >= 0) & (other >= 0)
+        variance = np.where(known, self.ranking_.difference_variance(np.maximum(one, 0), np.maximum(other, 0)), 0.0)
+        win = self._win_chances(self._margins(c), variance, codes, leaning=c.sided)
+        return np.stack([win, np.zeros_like(win), 1.0 - win], axis=1)
+
+    def win_probability(self, a: Hashable, b: Hashable, *, judge: Hashable | None = None) -> float:
+        """Chance that some judge, or the one named, prefers `a`, neither side being favoured."""
+        self._check_fitted()
+        if judge is not None and judge not in self.judges_:
+            raise InputError(f"{judge!r} is not among the {len(self.judges_)} judges")
+        code = -1 if judge is None else self.judges_.index(judge)
+        places = np.array([[self.ranking_.items.index(item)] for item in (a, b)])
+        gap = np.array([self.ranking_.score(a) - self.ranking_.score(b)])
+        variance = self.ranking_.difference_variance(*places)
+        return float(self._win_chances(gap, variance, np.array([code]), leaning=False)[0])
+
+    def _win_chances(self, gap: Floats, variance: Floats, judge: NDArray[Any], *, leaning: bool) -> Floats:
+        """Chances at score differences known so well, by judges of these numbers; −1 is any judge."""
+        slope, slope_sd = (
+            np.append(each, typical)[judge]
+            for each, typical in ((self.reliability_, 1.0), (self.reliability_std_errors_, self.reliability_sd_))
+        )
+        lean, lean_sd = np.zeros(len(gap)), np.zeros(len(gap))
+        if leaning:
+            lean, lean_sd = (
+                np.append(each, typical)[judge]
+                for each, typical in ((self.lean_, self._side), (self.lean_std_errors_, self.lean_sd_))
+            )
+        win = np.zeros(len(gap))
+        nodes, mass = np.polynomial.hermite_e.hermegauss(NODES if slope_sd.any() else 1)
+        for node, share in zip(nodes, mass / mass.sum(), strict=True):
+            b = slope + slope_sd * node
+            win += share * logistic(mean_chance_margin(b * gap + lean, b**2 * variance + lean_sd**2))[0]
+        return win
 
     @property
-    def reliability_std_errors_(self) -> Floats:
-        """Standard errors of `reliability_`, with the scores held fixed."""
+    def log_likelihood_(self) -> float:
+        """Log-likelihood of the votes it was fitted to, the judges integrated out; a tie is half a win for both."""
         self._check_fitted()
-        errors: Floats = 1.0 / np.sqrt(self._bend)
-        return errors
+        return self._log_likelihood
+
+    @property
+    def side_effect_(self) -> float:
+        """Mean of the judges' leans to the left side, in log-odds; 0 where it was not estimated."""
+        self._check_fitted()
+        return self._side
+
+    def _chosen(self) -> dict[str, Any]:
+        return {"sd": self.sd_, "judges_sd": self.reliability_sd_}
+
+    # ---- judges ---------------------------------------------------------------------------------------------
 
     @property
     def flags_(self) -> dict[Hashable, str]:
-        """Judges who seem to flip coins, or to answer the wrong way round."""
+        """Judges whose votes are worse than an honest judge's: "chance" or "contrary".
+
+        Tested are judges with at least 25 decided votes, each against scores found without them. "contrary": coin flips
+        would agree with the others more. "chance": significantly less reliable than half the median judge, and not
+        shown to be better than coin flips, which is no accusation. Where all judges are honest, somebody is flagged
+        in at most 5 % of sets.
+        """
+        tested = {k: JudgeTest(*row) for k, row in enumerate(self._judge_tests().tolist()) if row[0] == row[0]}
+        return {self.judges_[k]: flag for k, flag in flag_judges(tested).items()}
+
+    def _judge_tests(self) -> Floats:
+        """P-values of every judge's tests, (judges, 3); NaN for judges with too few votes."""
         self._check_fitted()
-        contrary = self.reliability_ + 2.0 * self.reliability_std_errors_ < 0
-        chance = -self._gain > ODDS
-        return {
-            judge: "contrary" if contrary[k] else "chance"
-            for k, judge in enumerate(self.judges_)
-            if contrary[k] or chance[k]
-        }
+        if "_tests" not in vars(self):
+            self._tests = np.full((len(self.judges_), 3), np.nan)
+            for k, test in self._model.tests(self._found, self._l2).items():
+                self._tests[k] = test.honest, test.chance, test.better
+        return self._tests
 
     def judge_frame(self) -> pl.DataFrame:
-        """One row a judge, least reliable first: reliability, its standard error, votes and flag."""
+        """One row a judge, least reliable first: reliability, its standard error, votes, p-value and flag.
+
+        The p-value is that of being at least half as reliable as the median judge; null with fewer than 25 votes.
+        With `side_effect` also the lean to the left side and its standard error.
+        """
         import polars as pl
 
         flags = self.flags_
+        leans = {"lean": self.lean_, "lean_std_error": self.lean_std_errors_} if self.side_effect else {}
         return pl.DataFrame(
             {
                 "judge": [str(judge) for judge in self.judges_],
                 "reliability": self.reliability_,
                 "std_error": self.reliability_std_errors_,
-                "votes": self._votes,
+                **leans,
+                "votes": self._cast,
+                "p_value": pl.Series(self._judge_tests()[:, 0], nan_to_null=True),
                 "flag": pl.Series([flags.get(judge) for judge in self.judges_], dtype=pl.String),
             }
-        ).sort("reliability")
+        ).sort("reliability", "p_value", nulls_last=True, maintain_order=True)
 
-    def win_probability(self, a: Hashable, b: Hashable, *, judge: Hashable | None = None) -> float:
-        """Chance that a judge of average reliability, or the one named, prefers `a`."""
-        self._check_fitted()
-        slope = 1.0
-        if judge is not None:
-            if judge not in self.judges_:
-                raise InputError(f"{judge!r} is not among the {len(self.judges_)} judges")
-            slope = float(self.reliability_[self.judges_.index(judge)])
-        margin = slope * (self.ranking_.score(a) - self.ranking_.score(b))
-        return float(logistic(np.array(margin))[0])
-
-
-class _Rows:
-    """The votes, one row each, with their judges."""
-
-    def __init__(self, c: Comparisons) -> None:
-        assert c.judge is not None
-        self.n, self.judges = len(c.items), len(c.judges)
-        self.left, self.right, self.outcome, self.weight = c.vote_rows()
-        self.judge = c.judge.astype(np.int32, copy=False)
-        self.squares = c.weight_squares()
-
-    def solve(self, start: Floats, l2: float, spread: float, max_iter: int, tol: float) -> tuple[Floats, Floats, int]:
-        """L-BFGS on both at once, in units in which every item and judge has about the same curvature."""
-        from scipy.optimize import minimize
-
-        n = self.n
-        votes = np.bincount(self.left, self.weight, n) + np.bincount(self.right, self.weight, n)
-        cast = np.bincount(self.judge, self.weight, self.judges)
-        unit = 1.0 / np.sqrt(np.concatenate([0.25 * votes + 2.0 * l2, 0.25 * cast + 1.0 / spread**2]))
-        yardstick = np.maximum(np.concatenate([votes, cast]), 1.0)
-
-        def objective(theta: Floats) -> tuple[float, Floats]:
-            scores, more = (
-                np.ascontiguousarray(theta[:n]),
-                np.ascontiguousarray(theta[n:]),
-            )  # more reliable than typical
-            by_item, by_judge = 2.0 * l2 * scores, np.zeros(self.judges)
-            loss = crowd_loss(
-                self.left,
-                self.right,
-                self.judge,
-                self.outcome,
-                self.weight,
-                scores,
-                1.0 + more - more.mean(),
-                by_item,
-                by_judge,
-            )
-            loss += l2 * float(scores @ scores) + 0.5 * float(more @ more) / spread**2
-            return loss, np.concatenate([by_item, by_judge - by_judge.mean() + more / spread**2])
-
-        def in_units(scaled: Floats) -> tuple[float, Floats]:
-            loss, gradient = objective(unit * scaled)
-            return loss, unit * gradient
-
-        found = minimize(
-            in_units,
-            np.concatenate([start, np.zeros(self.judges)]) / unit,
-            jac=True,
-            method="L-BFGS-B",
-            options={"maxiter": max_iter, "maxfun": 2 * max_iter, "maxcor": 20, "ftol": 0.0, "gtol": tol * 0.1},
-        )
-        theta = unit * found.x
-        if found.nit < max_iter:
-            theta = self._polished(theta, lambda at: objective(at)[1], l2, spread)
-        gap = float(np.max(np.abs(objective(theta)[1]) / yardstick))
-        if gap > tol:
-            raise ConvergenceError(
-                f"no optimum in {max_iter} steps: expected and observed wins still differ by {gap:.1e} of an item's "
-                "or a judge's votes; raise ",
-                Option("l2"),
-                f", now {l2:g}",
-                InPython(" (or max_iter=, tol=)"),
-            )
-        return theta[:n], 1.0 + theta[n:] - theta[n:].mean(), int(found.nit)
-
-    def _polished(
-        self, theta: Floats, gradient: Callable[[Floats], Floats], l2: float, spread: float, steps: int = 8
-    ) -> Floats:
-        """The last digits by Newton's method: L-BFGS stops where the objective no longer shows a difference.
-
-        Where scores and slopes at once are not convex, as between judges who contradict each other, the scores alone
-        are, and so are the slopes alone; these take turns. Items with the same votes then end at the same score.
-        """
-        n = self.n
-        if n + self.judges > MOST_DENSE:
-            return theta
-        slope = gradient(theta)
-
-        def step(part: slice) -> bool:
-            """One step of Newton's in these parameters, if it leaves less slope than there was."""
-            nonlocal theta, slope
-            hessian = self._hessian(theta[:n], 1.0 + theta[n:] - theta[n:].mean(), l2, spread)[part, part]
-            if not _is_positive(hessian):
-                return False
-            there = theta.copy()
-            there[part] -= np.linalg.solve(hessian, slope[part])
-            then = gradient(there)
-            closer = bool(np.abs(then).max() < np.abs(slope).max())
-            if closer:
-                theta, slope = there, then
-            return closer
-
-        for _ in range(steps):
-            if not step(slice(None)) and not any([step(slice(n)), step(slice(n, None))]):
-                break
-        return theta
-
-    def _parts(self, scores: Floats, slopes: Floats, spread: float) -> tuple[Floats, Floats, Floats, Floats]:
-        """Curvature of each row along the scores; border and corner of the slopes; and the border of Gauss-Newton."""
-        gap, chance = self._chances(scores, slopes)
-        off, bend = self.weight * (chance - self.outcome), self.weight * chance * (1.0 - chance)
-        slope = slopes[self.judge]
-        centre = np.eye(self.judges) - 1.0 / self.judges  # the mean slope is held
-        corner = centre @ np.diag(self.bend(scores, slopes)) @ centre
-        corner[np.diag_indices(self.judges)] += 1.0 / spread**2
-        plain = bend * slope * gap
-        return bend * slope**2, self._border(off + plain) @ centre, corner, self._border(plain) @ centre
-
-    def _hessian(self, scores: Floats, slopes: Floats, l2: float, spread: float) -> Floats:
-        """Second derivatives of the objective in scores and slopes."""
-        curvature, border, corner, _ = self._parts(scores, slopes, spread)
-        n = self.n
-        across = np.bincount(self.left.astype(np.int64) * n + self.right, curvature, n * n).reshape(n, n)
-        across = across + across.T
-        return np.block([[np.diag(across.sum(axis=1) + 2.0 * l2) - across, border], [border.T, corner]])
-
-    def _chances(self, scores: Floats, slopes: Floats) -> tuple[Floats, Floats]:
-        gap: Floats = scores[self.left] - scores[self.right]
-        return gap, 1.0 / (1.0 + np.exp(-slopes[self.judge] * gap))
-
-    def bend(self, scores: Floats, slopes: Floats) -> Floats:
-        """Curvature of the loss along each judge's slope."""
-        gap, chance = self._chances(scores, slopes)
-        return np.bincount(self.judge, self.weight * gap**2 * chance * (1.0 - chance), self.judges).astype(np.float64)
-
-    def gain(self, scores: Floats, slope: float) -> Floats:
-        """Log of how much likelier each judge's votes are from a judge of this slope than from coin flips."""
-        _, chance = self._chances(scores, np.full(self.judges, slope))
-        likely = np.where(
-            self.outcome == 0.5, np.sqrt(chance * (1.0 - chance)), np.where(self.outcome, chance, 1 - chance)
-        )
-        gains = np.bincount(self.judge, self.weight * np.log(2.0 * np.maximum(likely, 1e-300)), self.judges)
-        return gains.astype(np.float64)
-
-    def _border(self, mixed: Floats) -> Floats:
-        """Each row's mixed derivative, added to the cells (item, judge) of its two items."""
-        cells = np.concatenate([self.left, self.right]).astype(np.int64) * self.judges + np.tile(self.judge, 2)
-        border = np.bincount(cells, np.concatenate([mixed, -mixed]), self.n * self.judges)
-        return border.reshape(self.n, self.judges).astype(np.float64)
-
-    def information(self, scores: Floats, slopes: Floats, l2: float, spread: float) -> Information:
-        """Curvature at the optimum; the slopes are extra parameters where there are not too many."""
-        _, chance = self._chances(scores, slopes)
-        slope = slopes[self.judge]
-        curvature, border, corner = self.weight * chance * (1.0 - chance) * slope**2, None, None
-        if self.judges <= FULL:
-            curvature, border, corner, gauss_newton = self._parts(scores, slopes, spread)
-            # Far from both optima of a judge's slope the mixed terms can outweigh the rest; Gauss-Newton never does.
-            if not self._positive(scores, slopes, l2, spread):
-                border = gauss_newton
-        return Information(
-            self.n,
-            self.left,
-            self.right,
-            curvature,
-            ridge=2.0 * l2,
-            border=border,
-            corner=corner,
-            vote_left=self.left if border is None else None,
-            vote_right=self.right if border is None else None,
-            vote_gradient=slope * (chance - self.outcome) if border is None else None,
-            vote_weight=self.weight if border is None else None,
-            vote_weight_sq=self.squares if border is None else None,
-            scores=scores,
-            clusters={"judge": self.judge} if border is None else {},
-        )
-
-    def _positive(self, scores: Floats, slopes: Floats, l2: float, spread: float) -> bool:
-        """Whether the Hessian of scores and slopes is positive definite; asked where it is small."""
-        if self.n > MOST_DENSE:
-            return False
-        return _is_positive(self._hessian(scores, slopes, l2, spread))
-
-
-def _is_positive(matrix: Floats) -> bool:
-    try:
-        np.linalg.cholesky(matrix)
-    except np.linalg.LinAlgError:
-        return False
-    return True
+    def __getstate__(self) -> dict[str, Any]:
+        if "_model" in vars(self):
+            self._judge_tests()
+        return {name: value for name, value in super().__getstate__().items() if name not in ("_model", "_found")}

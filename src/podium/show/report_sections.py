@@ -94,19 +94,25 @@ def _side_and_ties(side: tuple[float, float] | None, nu: float | None, unit: str
 
 
 def _judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
-    rows = [
-        (
-            row["judge"],
-            f"{row['reliability']:.2f}",
-            *_half_width(row["std_error"], level, ".2f"),
-            f"{row['votes']:,.10g}",
-            row["flag"] or "",
-        )
-        for row in model.judge_frame().to_dicts()
-    ]
-    note = "Reliability is 1 for the average judge, 0 for random votes, negative for reversed votes."
-    heads = ["Judge", "Reliability", *_pm(level), "Votes", "Flag"]
-    return ["<h2>Judges</h2>", f'<p class="soft">{note}</p>', _table(heads, rows)]
+    alike, rows = model.reliability_sd_ == 0, []
+    for row in model.judge_frame().to_dicts():
+        shown = () if alike else (f"{row['reliability']:.2f}", *_half_width(row["std_error"], level, ".2f"))
+        if model.side_effect:
+            shown += (f"{row['lean']:+.2f}", *_half_width(row["lean_std_error"], level, ".2f"))
+        p_value = "" if row["p_value"] is None else f"{row['p_value']:.2g}"
+        rows.append((row["judge"], *shown, f"{row['votes']:,.10g}", p_value, row["flag"] or ""))
+    note = (
+        "The votes do not show that judges differ in reliability; all count alike."
+        if alike
+        else "Reliability is 1 for the average judge, 0 for random votes, negative for reversed votes."
+    )
+    note += (
+        " p is that of being at least half as reliable as the median judge, from 25 votes up; flags allow for the "
+        "number of judges."
+    )
+    heads = ["Judge", *([] if alike else ["Reliability", *_pm(level)])]
+    heads += ["Lean to the left", *_pm(level)] if model.side_effect else []
+    return ["<h2>Judges</h2>", f'<p class="soft">{note}</p>', _table([*heads, "Votes", "p", "Flag"], rows)]
 
 
 def _table(heads: list[str], rows: Sequence[tuple[str, ...]]) -> str:
