@@ -114,11 +114,12 @@ class CrowdBradleyTerry(Ranker):
         c.check_connected(None if auto else float(self.l2))
         model = JudgeModel(c, bool(self.side_effect), self.tol, self.max_iter)
         loose, free = model.differences(self.reliability_sd)
+        self.sd_: float | None = None
         if auto:
             self.sd_, found = model.prior(loose)
             self._l2 = 0.5 / self.sd_**2
         else:
-            self.sd_, self._l2 = None, float(self.l2) * model.worth
+            self._l2 = float(self.l2) * model.worth
             found = model.penalised(loose, self._l2, loose)
         self.l2_ = self._l2 / model.worth
         self.n_iter_ = found.n_iter

@@ -13,7 +13,7 @@ with z known, less the variance of the gradient.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +78,8 @@ class JudgeVotes:
             np.searchsorted(judge, np.arange(judges + 1)),
             one.astype(np.int32),
             other.astype(np.int32),
-            np.bincount(row.ravel(), weight * won, len(keys)),
-            np.bincount(row.ravel(), weight, len(keys)),
+            np.asarray(np.bincount(row.ravel(), weight * won, len(keys)), dtype=np.float64),
+            np.asarray(np.bincount(row.ravel(), weight, len(keys)), dtype=np.float64),
             row.ravel(),
             turned,
             place[: len(keys)],
@@ -107,10 +107,18 @@ class JudgeVotes:
         """The same with the votes of some judges left out; they stay as judges without votes."""
         kept = ~judges[self.judge]
         start = np.concatenate([[0], np.cumsum(np.where(judges, 0, np.diff(self.start)))])
-        rows = (self.left[kept], self.right[kept], self.points[kept], self.total[kept])
-        none = np.empty(0, dtype=np.intp), np.empty(0, dtype=bool)
-        places = self.own_left[kept], self.own_right[kept], self.own_start, self.own_item
-        return JudgeVotes(self.n, start, *rows, *none, *places)
+        return replace(
+            self,
+            start=start,
+            left=self.left[kept],
+            right=self.right[kept],
+            points=self.points[kept],
+            total=self.total[kept],
+            row=np.empty(0, dtype=np.intp),
+            turned=np.empty(0, dtype=bool),
+            own_left=self.own_left[kept],
+            own_right=self.own_right[kept],
+        )
 
 
 @dataclass(slots=True)

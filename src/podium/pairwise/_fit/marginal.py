@@ -100,8 +100,9 @@ def _plain_prior(fit: JudgeFit) -> Prior:
     chance = 1.0 / (1.0 + np.exp(-gap))
     total = np.maximum(curvature / (chance * (1.0 - chance)), 1e-12)
     rows, loss = Rows(n, left, right), LogisticRows(total * chance + pull, total)
-    votes = np.bincount(left, total, n) + np.bincount(right, total, n)
-    points = np.bincount(left, loss.points, n) + np.bincount(right, total - loss.points, n)
+    votes: Floats = np.add(np.bincount(left, total, n), np.bincount(right, total, n), dtype=np.float64)
+    lost = np.bincount(right, total - loss.points, n)
+    points: Floats = np.add(np.bincount(left, loss.points, n), lost, dtype=np.float64)
 
     def solve(l2: float, tol: float, scores: Floats | None, extras: Floats | None) -> tuple[Floats, Floats]:
         begin = fit.scores if scores is None else scores
@@ -176,7 +177,8 @@ class _Newton:
             move[kept] = -_solved(factor, slopes[kept])
             self.promised = -0.5 * float(slopes @ move)
             return move
-        return -slopes / (1.0 + np.abs(slopes))
+        downhill: Floats = -slopes / (1.0 + np.abs(slopes))
+        return downhill
 
     def _escape(self, here: Integral) -> Floats:
         """From a saddle, where judges who contradict each other cancel out: along the steepest way down."""
@@ -189,7 +191,8 @@ class _Newton:
         """Free standard deviations at an end of their range, pushed beyond."""
         value, push = extras[self.free], down[self.n + self.free]
         outside = ((value <= MIN_SD) & (push > 0)) | ((value >= MAX_SD) & (push < 0))
-        return outside & (self.free != LEAN)
+        stuck: NDArray[np.bool_] = outside & (self.free != LEAN)
+        return stuck
 
     def _search(self, here: Integral, value: float, move: Floats) -> tuple[Integral, float] | None:
         n = self.n
