@@ -1,5 +1,7 @@
 """The cumulative logit against scikit-learn, a general optimiser and the likelihood's own laws."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,7 +12,7 @@ from scipy.sparse import csr_array, random_array
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from podium.errors import ConvergenceWarning, InputError, SeparationWarning
+from podium.errors import ConvergenceWarning, DataWarning, InputError, SeparationWarning
 from podium.ordinal import CumulativeLogit
 
 from suites.ordinal import DefaultsSuite, ThresholdSuite, graded
@@ -79,7 +81,7 @@ def ranges_of_grades(draw):
     return rng.normal(size=(n, d)), low, high, K
 
 
-@pytest.mark.filterwarnings("ignore:the model predicts")
+@pytest.mark.filterwarnings("ignore:the model predicts", "ignore:no label tells")
 @settings(max_examples=120, deadline=None)
 @given(case=ranges_of_grades(), l2=st.sampled_from([0.1, 1.0]), sparse=st.booleans())
 def test_for_arbitrary_ranges_the_loss_is_the_definition_s_and_no_optimiser_finds_less(case, l2, sparse):
@@ -97,15 +99,41 @@ def test_for_arbitrary_ranges_the_loss_is_the_definition_s_and_no_optimiser_find
 
 
 @pytest.mark.parametrize("l2", [0.0, 1.0])
-def test_where_all_ranges_share_grades_the_middle_one_is_certain(l2):
-    one = CumulativeLogit(l2=l2).fit([[1.0]], y_lower=[1], y_upper=[2])
-    assert one.predict_proba([[7.0]]).tolist() == [[1.0, 0.0]]
+def test_where_all_ranges_share_grades_these_are_equally_likely(l2):
+    with pytest.warns(DataWarning, match=r"no label tells the grades \[1, 2\] apart"):
+        one = CumulativeLogit(l2=l2).fit([[1.0]], y_lower=[1], y_upper=[2])
+    assert one.predict_proba([[7.0]]).tolist() == [[0.5, 0.5]]
     X = np.arange(40.0)[:, None]
-    many = CumulativeLogit(l2=l2, classes=[1, 2, 3, 4]).fit(X, y_lower=[1, 2] * 20, y_upper=[3, 4] * 20)
-    assert many.thresholds_.tolist() == [-np.inf, np.inf, np.inf]
-    assert (many.predict(X) == 2).all()
+    with pytest.warns(DataWarning, match=r"the grades \[2, 3\] apart"):
+        many = CumulativeLogit(l2=l2, classes=[1, 2, 3, 4]).fit(X, y_lower=[1, 2] * 20, y_upper=[3, 4] * 20)
+    assert_allclose(many.predict_proba(X), np.tile([0.0, 0.5, 0.5, 0.0], (40, 1)), atol=1e-12)
     assert many.coef_.tolist() == [0.0]
     assert many.loss_ == 0
+    with pytest.warns(DataWarning, match=r"\['a', 'b', 'c'\]"):
+        nothing = CumulativeLogit(l2=l2, classes=list("abc")).fit(X, y_lower=["a"] * 40, y_upper=["c"] * 40)
+    assert_allclose(nothing.predict_proba(X[:1]), [[1 / 3] * 3])
+
+
+@pytest.mark.filterwarnings("ignore:the model predicts")
+@settings(max_examples=60, deadline=None)
+@given(case=ranges_of_grades(), sparse=st.booleans())
+def test_grades_that_only_come_together_are_equally_likely_at_the_mean_of_x(case, sparse):
+    X, low, high, K = case
+    X = X - X.mean(axis=0)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = CumulativeLogit(classes=range(K)).fit(csr_array(X) if sparse else X, y_lower=low, y_upper=high)
+    said = [str(each.message) for each in said if "tells" in str(each.message)]
+    telling = (low > 0) | (high < K - 1)  # a range of everything says nothing, and is left out
+    rows = np.flatnonzero(telling) if telling.any() else np.arange(len(low))
+    held = (np.arange(K) >= low[rows, None]) & (np.arange(K) <= high[rows, None])
+    if not telling.all() and telling.any():
+        return  # then the mean of X is that of the other rows
+    chances = model.predict_proba(np.zeros((1, X.shape[1])))[0]
+    for k in range(K - 1):
+        if (held[:, k] == held[:, k + 1]).all():
+            assert chances[k] == pytest.approx(chances[k + 1], abs=1e-9)
+            assert bool(said) or chances[k] == pytest.approx(0, abs=1e-12)
 
 
 def test_probabilities_are_the_definition_even_far_out():

@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.utils.validation import _check_sample_weight
 
 from podium.data.validation import check_is_fitted, number_option, whole_option
-from podium.errors import ConvergenceWarning, InputError, SeparationWarning
+from podium.errors import ConvergenceWarning, DataWarning, InputError, SeparationWarning
 from podium.kernels.ordinal import logit as kernel
 from podium.ordinal.base import ThresholdClassifier
 from podium.ordinal.labels import Array
 from podium.ordinal.scaling import inverse, moments, rescaled
+from podium.text import some
 
 __all__ = ["CumulativeLogit"]
 
@@ -42,8 +43,9 @@ class CumulativeLogit(ThresholdClassifier):
     Attributes
     ----------
     coef_, thresholds_, classes_, n_iter_
-        A grade outside all that the labels cover gets thresholds of -inf or inf, that is, probability 0. Where all
-        labels share grades, the middle one of these has probability 1, whatever X says.
+        A grade outside all that the labels cover gets thresholds of -inf or inf, that is, probability 0. Grades that
+        no label tells apart, as each range holds all or none of them, share their probability evenly at the mean of X,
+        and a warning names them.
     loss_ : float
         The minimum reached.
 
@@ -89,6 +91,7 @@ class CumulativeLogit(ThresholdClassifier):
         factor = inverse(mean, deviation)
         problem = _Problem(rescaled(X, mean, factor), low, high, weight, len(self.classes_), float(self.l2))
         w, theta, self.loss_, self.n_iter_ = _newton(problem, self.max_iter, float(self.tol))
+        theta = self._shared_evenly(theta, low, high, float(np.mean(problem.X @ w)))
         self.coef_ = w * factor
         self.thresholds_ = theta if hasattr(X, "indptr") else theta + self.coef_ @ mean
         if self.l2 == 0 and np.ptp(self._project(X)) > SEPARATED:
@@ -100,6 +103,26 @@ class CumulativeLogit(ThresholdClassifier):
             )
         self._say_if_one_grade(rows, ends[0], ends[1])
         return self
+
+    def _shared_evenly(self, theta: Array, low: Array, high: Array, centre: float) -> Array:
+        """Put the thresholds that no label refers to where the grades around them are equally likely at `centre`."""
+        known = np.zeros(len(self.classes_) + 1, dtype=bool)  # the lower end of each grade, and that of all
+        known[[0, -1]] = known[low] = known[high + 1] = True
+        if known.all():
+            return theta
+        below = np.concatenate([[0.0], _sigmoid(theta - centre), [1.0]])
+        places = np.flatnonzero(known)
+        even = np.interp(np.arange(len(known)), places, below[places])[1:-1]
+        runs = zip(places[:-1].tolist(), places[1:].tolist(), strict=True)
+        for block in [self.classes_[a:b].tolist() for a, b in runs if b - a > 1 and below[b] > below[a]]:
+            warnings.warn(
+                f"no label tells the grades {some(block)} apart: they share their probability evenly",
+                DataWarning,
+                stacklevel=3,
+            )
+        with np.errstate(divide="ignore"):
+            moved = centre + np.log(even) - np.log1p(-even)
+        return np.where(known[1:-1], theta, moved)
 
     def predict(self, X: Any) -> Array:
         """The most probable grade of each row."""
