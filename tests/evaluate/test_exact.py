@@ -81,26 +81,37 @@ def test_all_outcomes_with_the_same_wins_are_equally_likely(sides, monkeypatch):
     assert chi2.sf(statistic, freedom) > 1e-4
 
 
+def most_of(level, sets):
+    """A share that is passed by chance in less than one run of a thousand."""
+    return level + 3.5 * np.sqrt(level * (1 - level) / sets)
+
+
 @pytest.mark.parametrize(
-    ("kind", "n", "per_item"), [("honest", 8, 10), ("honest", 30, 6), ("tied", 30, 6), ("sided", 8, 10)]
+    ("kind", "n", "per_item", "sets"),
+    [("honest", 8, 10, 40), ("honest", 30, 6, 16), ("tied", 30, 6, 12), ("halved", 8, 3, 40), ("sided", 8, 10, 20)],
 )
-def test_honest_votes_ring_at_most_at_the_level(kind, n, per_item):
-    """The study in small: exact tests ring in 5 % of sets at most, a bootstrap of the fitted scores in up to 92 %."""
-    sets = 60
-    largest, dispersion, cyclic, anything, _ = check_level.study(kind, n, per_item, sets, seed=3, replicates=39)
-    bound = 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / sets)  # each fails by chance in less than one run of a thousand
-    assert max(largest, dispersion, cyclic) <= bound
-    assert anything <= 0.15 + 3.5 * np.sqrt(0.15 * 0.85 / sets)
+def test_honest_votes_are_marked_at_most_at_the_level(kind, n, per_item, sets):
+    """The study in small. Marks wherever another item would lead, or halves agree little, come in 50 to 100 % of the
+    sets; p-values of a bootstrap of the fitted scores in up to 92 %."""
+    shares = check_level.study(kind, n, per_item, sets, seed=3, replicates=39)
+    assert max(shares[mark] for mark in check_level.MARKS) <= most_of(0.05, sets)
+    assert shares["any"] <= most_of(0.15, sets)
+
+
+def test_many_votes_with_ties_are_no_cycles():
+    """Dense votes with ties by another rule than the model's looked cyclic in 85 % of the sets."""
+    assert check_level.study("tied", 6, 40_000, 6, seed=3, replicates=39)["any"] <= most_of(0.05, 6)
 
 
 def test_weighted_votes_ring_about_as_often():
-    shares = check_level.study("weighted", 8, 10, 40, seed=3, replicates=39)
-    assert shares[:3].max() <= 0.07 + 3.5 * np.sqrt(0.07 * 0.93 / 40)
+    shares = check_level.study("weighted", 8, 10, 25, seed=3, replicates=39)
+    assert max(shares[mark] for mark in check_level.MARKS) <= most_of(0.07, 25)
 
 
-def test_cyclic_votes_ring():
-    """Items on a circle, each beating those that follow it: found in most sets of 8 items with 30 votes each."""
-    assert check_level.study("cyclic", 8, 30, 20, seed=3, replicates=39)[2] > 0.8
+def test_cyclic_votes_and_a_stuffed_ballot_are_found():
+    """Items on a circle, each beating those that follow it; a judge whose quarter of the votes is for one item."""
+    assert check_level.study("cyclic", 8, 30, 20, seed=3, replicates=39)["Transitivity"] > 0.8
+    assert check_level.study("stuffed", 8, 60, 10, seed=3, replicates=1)["Influence of a judge"] > 0.4
 
 
 def test_votes_that_could_not_have_gone_otherwise_are_too_few_to_tell():
@@ -123,5 +134,5 @@ def test_very_many_votes_are_drawn_from_the_scores_and_ring_no_more_often(monkey
         votes = check_level.draw("honest", 6, per_item, np.random.default_rng(1))
         fits.append(Fit(Table.of(votes), Model.of(BradleyTerry(l2=1e-3).fit(votes))))
     assert [fit.exact for fit in fits] == [True, False]
-    shares = check_level.study("honest", 6, 300, 40, seed=3, replicates=39)
-    assert shares[:3].max() <= 0.05 + 3.5 * np.sqrt(0.05 * 0.95 / 40)
+    shares = check_level.study("honest", 6, 300, 25, seed=3, replicates=39)
+    assert max(shares[mark] for mark in check_level.MARKS) <= most_of(0.05, 25)

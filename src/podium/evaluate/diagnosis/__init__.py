@@ -19,7 +19,7 @@ from podium.evaluate.diagnosis.findings import Diagnosis, Finding
 from podium.evaluate.diagnosis.history import History, score_history
 from podium.evaluate.diagnosis.misfit import Fit, Test
 from podium.evaluate.diagnosis.refit import fitted_to, quietly, refitting
-from podium.evaluate.diagnosis.steadiness import Reliability, influence_frame, reliability
+from podium.evaluate.diagnosis.steadiness import Reliability, influence_frame, lead_test, reliability
 from podium.evaluate.diagnosis.steadiness import influence as find_influence
 from podium.evaluate.diagnosis.table import Model, Table
 from podium.pairwise.bradley_terry import BradleyTerry
@@ -78,11 +78,13 @@ def diagnose(
     if getattr(expected, "sd_", None) is not None:  # scores pulled together expect less of the good than they did
         expected = quietly(BradleyTerry(l2=LIKELIHOOD, ties=expected.ties, side_effect=expected.side_effect), votes)
     fit = Fit(Table.of(votes, expected.side_effect), Model.of(expected))
-    tests = fit.tests(replicates, rng, None if fit.exact else _shrunken(expected, votes))
+    tested, chances = (fit, None) if fit.exact else _bootstrap(fit, expected, votes)
+    tests = tested.tests(replicates, rng, chances)
     ranking = model.ranking_
     refit = refitting(model, ranking.items, features, id)
     named = np.array([shown is None or item in shown for item in ranking.items])
-    moved = find_influence(model, votes, refit, ranking.scores, ranking.items, named) if influence else None
+    ahead = lead_test(ranking if ranking.information is not None else expected.ranking_)
+    moved = find_influence(model, votes, refit, ranking.scores, ranking.items, named, ahead) if influence else None
     return Diagnosis(
         fit.residual_frame(votes.items),
         *tests,
@@ -92,10 +94,21 @@ def diagnose(
         leader=next(item for item in ranking.order if shown is None or item in shown),
         tried=moved.tried if moved else {},
         against=None if isinstance(model, BradleyTerry) else "Bradley-Terry",
+        decided=None if tested is fit else tested.residual_frame(votes.items),
+        votes_per_item=2.0 * len(votes) / len(votes.items),
     )
 
 
-def _shrunken(model: BradleyTerry, votes: Comparisons) -> Model:
-    """The model with a penalty from the votes: scores about as far apart as the true ones, however few the votes."""
+def _bootstrap(fit: Fit, model: BradleyTerry, votes: Comparisons) -> tuple[Fit, Model]:
+    """What redraws from a model are compared with, and that model: its scores have a penalty from the votes, so that
+    they are about as far apart as the true ones, however few the votes.
+
+    Where there are ties, both are about the decided votes: with many votes any model of the ties is found to be wrong,
+    and that says nothing about the ranking.
+    """
     settings = {name: getattr(model, name) for name in ("ties", "side_effect")}
-    return Model.of(quietly(BradleyTerry(l2="auto", **settings), votes))
+    shrunken = Model.of(quietly(BradleyTerry(l2="auto", **settings), votes))
+    if not fit.table.ties.any():
+        return fit, shrunken
+    table = fit.table.decided(votes)
+    return Fit(table, fit.model.refitted(table)), shrunken.refitted(table)

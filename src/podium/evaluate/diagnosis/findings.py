@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Diagnosis", "Finding"]
 
-MIN_RELIABILITY = 0.7  # less is a concern
+MIN_RELIABILITY = 0.7  # less is a concern,
+MIN_RELIABLE_VOTES = 50  # from so many votes an item on: fewer can hardly give more
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,14 @@ class Diagnosis:
     dispersion : Test of Σ residual² / degrees of freedom, about 1 when many votes vary as the model expects
     cyclic : Test of the share of what the votes say that no scores could explain (the HodgeRank residual)
     reliability : Reliability, or None with too few votes
-    influence : frame with kind, dropped, votes, leader, moved, rank_before, rank_after, shift, swaps; strongest first
+    influence : frame with kind, dropped, votes, leader, moved, rank_before, rank_after, shift, swaps, turned (another
+        leads, by more than chance); strongest first
     replicates : how many times votes were simulated
     leader : who leads the ranking
     tried : by kind, how many were left out in turn, the busiest first, and of how many
     against : the model behind residuals and p-values, where it is not the one that ranks
+    decided : residuals of the votes without ties, where the p-values are about these; else None
+    votes_per_item : on average
     """
 
     residuals: pl.DataFrame
@@ -57,6 +61,8 @@ class Diagnosis:
     leader: Hashable
     tried: Mapping[str, tuple[int, int]] = field(default_factory=dict)
     against: str | None = None
+    decided: pl.DataFrame | None = None
+    votes_per_item: float = np.inf
 
     def findings(self) -> list[Finding]:
         """The results in words, for the report and the command line."""
@@ -72,9 +78,10 @@ class Diagnosis:
             text = "No pairs form a cycle, so scores fit them all exactly: there is nothing to test."
             yield Finding("Fit", text, concern=False)
             return
-        worst = self.residuals.row(0, named=True)
+        worst = (self.residuals if self.decided is None else self.decided).row(0, named=True)
+        among = "" if self.decided is None else " decided votes"
         text = (
-            f"{one_line(worst['item'])} won {worst['won']:,.4g} of {worst['votes']:,.4g} against "
+            f"{one_line(worst['item'])} won {worst['won']:,.4g} of {worst['votes']:,.4g}{among} against "
             f"{one_line(worst['against'])}, expected "
             f"{worst['expected']:,.3g}: {_chance(self.largest)}."
         )
@@ -94,7 +101,7 @@ class Diagnosis:
 
     def _steadiness(self) -> Iterator[Finding]:
         if self.reliability is not None:
-            yield _reliability(self.reliability)
+            yield _reliability(self.reliability, self.votes_per_item)
         for kind in ("judge", "item"):
             refits = self.influence.filter(self.influence["kind"] == kind)
             if len(refits):
@@ -117,12 +124,14 @@ class Diagnosis:
             )
         own = storable(self.leader)
         others = refits.filter((refits["leader"] != own) & (refits["dropped"] != own))
+        turned = others.filter(others["turned"])
         if len(others):
-            row = others.row(0, named=True)
+            row = (turned if len(turned) else others).row(0, named=True)
             text += (
-                f" Without {one_line(row['dropped'])}, {one_line(row['leader'])} would lead instead of {one_line(own)}."
+                f" Without {one_line(row['dropped'])}, {one_line(row['leader'])} would lead instead of {one_line(own)}"
             )
-        return Finding(f"Influence of a{'n' if kind == 'item' else ''} {kind}", text, len(others) > 0)
+            text += ": more than chance gives." if len(turned) else ", as may happen by chance."
+        return Finding(f"Influence of a{'n' if kind == 'item' else ''} {kind}", text, len(turned) > 0)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, for JSON; a test that could not be made is None."""
@@ -140,14 +149,21 @@ class Diagnosis:
         }
 
 
-def _reliability(r: Reliability) -> Finding:
-    halves = f"Scores from two halves of the votes correlate {r.correlation:z.2f} ({r.low:z.2f} to {r.high:z.2f})"
+def _reliability(r: Reliability, votes_per_item: float) -> Finding:
+    text = f"Scores from two halves of the votes correlate {r.correlation:z.2f} ({r.low:z.2f} to {r.high:z.2f})"
     alike = f"they order {100 * r.agreement:.0f} % of the pairs alike"
     if r.full is None:
-        text = f"{halves}: no agreement, so the scores are noise as far as these votes tell; {alike}."
-        return Finding("Split-half reliability", text, concern=True)
-    text = f"{halves}, which means {r.full:.2f} for all votes; {alike}."
-    return Finding("Split-half reliability", text, r.full < MIN_RELIABILITY)
+        text += f": no agreement, so the scores are noise as far as these votes tell; {alike}."
+    else:
+        text += f", which means {r.full:.2f} for all votes; {alike}."
+    low, enough = r.full is None or r.full < MIN_RELIABILITY, votes_per_item >= MIN_RELIABLE_VOTES
+    if low and enough:
+        text += " That is little for so many votes: the items hardly differ, or the judges do not agree."
+    elif low:
+        text += (
+            f" With {votes_per_item:.3g} votes an item the order is not settled; {MIN_RELIABLE_VOTES} settle it mostly."
+        )
+    return Finding("Split-half reliability", text, low and enough)
 
 
 def _chance(test: Test) -> str:

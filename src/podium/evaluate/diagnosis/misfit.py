@@ -70,7 +70,7 @@ class Fit:
         self.expected = table.by_pair(table.total * expected, table.total * (1.0 - expected))
         self.std_error = np.sqrt(np.maximum(table.by_pair(table.squares * variance), 1e-12))
         self.won = self._won(table)
-        self.residual = (self.won - self.expected) / self.std_error
+        self.residual = self._residual(self.won)
 
     @property
     def exact(self) -> bool:
@@ -86,13 +86,30 @@ class Fit:
         """Points of the first item of each pair."""
         return self.table.by_pair(table.points, table.total - table.points)
 
+    def _residual(self, won: Floats) -> Floats:
+        """Signed roots of the deviance: √(2·log(chance of the pair's votes at its own share / at the expected one)).
+
+        With many votes a pair it is (won − expected) / standard deviation. With few it stays on that scale: one vote
+        of chance 0.003 is 3.4, where the other formula says 18. Ties and weights count as the votes without them that
+        would vary as much.
+        """
+        tiny = 1e-300
+        mean = np.clip(self.expected / np.maximum(self.votes, tiny), 1e-15, 1.0 - 1e-15)
+        share = np.clip(won / np.maximum(self.votes, tiny), 0.0, 1.0)
+        number = mean * (1.0 - mean) * self.votes**2 / self.std_error**2
+        loss = share * np.log(np.maximum(share, tiny) / mean)
+        loss += (1.0 - share) * np.log(np.maximum(1.0 - share, tiny) / (1.0 - mean))
+        residual: Floats = np.sign(share - mean) * np.sqrt(2.0 * number * np.maximum(loss, 0.0))
+        return residual
+
     def measures(self, table: Table | None = None) -> tuple[float, float, float, float]:
         """Largest residual, dispersion, cyclic sum of squares and its share; of other votes with the same chances."""
         votes = table or self.table
-        residual = (self._won(votes) - self.expected) / self.std_error
+        won = self._won(votes)
+        residual = (won - self.expected) / self.std_error
         freedom = self.cycles.freedom
         dispersion = float(residual @ residual) / freedom if freedom else np.nan
-        return float(np.max(np.abs(residual))), dispersion, *self.cycles.measure(votes)
+        return float(np.max(np.abs(self._residual(won)))), dispersion, *self.cycles.measure(votes)
 
     def tests(self, replicates: int, rng: np.random.Generator, chances: Model | None = None) -> tuple[Test, Test, Test]:
         """Each measure against the same measure of redrawn votes: largest residual, dispersion, cycles.

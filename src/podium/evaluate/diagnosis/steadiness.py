@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cache
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,17 +14,22 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons
 from podium.data.splits import deal
 from podium.errors import InputError
+from podium.evaluate.diagnosis.judges import JudgeTest
+from podium.evaluate.diagnosis.misfit import SIGNIFICANCE
 from podium.evaluate.diagnosis.refit import Refit, condensed
 from podium.metrics.distances import kendall_tau
+from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import ranks
 from podium.text import storable
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Influence", "Reliability", "influence", "influence_frame", "reliability"]
+__all__ = ["Influence", "LeadTest", "Reliability", "influence", "influence_frame", "lead_test", "reliability"]
 
 Floats = NDArray[np.float64]
+
+LeadTest: TypeAlias = Callable[[Hashable, Hashable], bool]
 
 MAX_DROPPED = 50  # items and judges whose influence is tried: those with the most votes
 MIN_DROPPED = 10  # of them, however many votes there are
@@ -77,6 +84,17 @@ def reliability(votes: Comparisons, refit: Refit, splits: int, rng: np.random.Ge
     return Reliability(mean, low, high, float(np.mean(agreements)))
 
 
+def lead_test(ranking: Ranking) -> LeadTest:
+    """A function that says whether the first item is significantly above the second with all the votes, at 95 %."""
+
+    def ahead(one: Hashable, other: Hashable) -> bool:
+        lower, _ = ranking.intervals(reference=("item", other))
+        place = {item: k for k, item in enumerate(ranking.items)}
+        return bool(lower[place[one]] > lower[place[other]])
+
+    return ahead
+
+
 @dataclass(frozen=True, eq=False)
 class Influence:
     """Refits without each of the busiest items and judges; `tried` of `known`, by kind."""
@@ -86,12 +104,30 @@ class Influence:
 
 
 def influence(
-    model: Any, votes: Comparisons, refit: Refit, before: Floats, items: Sequence[Hashable], shown: NDArray[np.bool_]
+    model: Any,
+    votes: Comparisons,
+    refit: Refit,
+    before: Floats,
+    items: Sequence[Hashable],
+    shown: NDArray[np.bool_],
+    ahead: LeadTest,
 ) -> Influence:
     """Refit without each of the busiest items and judges; `before` are the scores of `items` with all votes.
 
-    Who leads is asked among the items `shown`.
+    Who leads is asked among the items `shown`. That another leads is to be expected where the leader is not
+    significantly `ahead` of it with all the votes, unless the judge left out voted otherwise than the rest on the same
+    pairs.
     """
+    order = np.argsort(-before, kind="stable")
+    own = items[next((k for k in order.tolist() if shown[k]), int(order[0]))]
+    surprising = cache(lambda other: ahead(own, other))
+    vote_codes = {item: k for k, item in enumerate(votes.items)}
+    judges = cache(lambda: JudgeTest(votes))
+
+    def stands_out(judge: int, leader: Hashable, tried: int) -> bool:
+        z = judges().z_value(judge, vote_codes[own], vote_codes[leader])
+        return z > NormalDist().inv_cdf(1.0 - SIGNIFICANCE / tried)
+
     code = {item: k for k, item in enumerate(items)}
     counts = condensed(model, votes)
     weight = np.ones(len(counts.left)) if counts.weight is None else counts.weight
@@ -110,7 +146,11 @@ def influence(
             if kept is not None and kind == "item":
                 kept[code[labels[k]]] = False
             if kept is not None and after is not None and kept.sum() > 1:
-                refits.rows.append((kind, labels[k], float(size[k]), *_moves(items, before, after, kept, shown)))
+                leader, *moves = _moves(items, before, after, kept, shown)
+                turned = leader != own and labels[k] != own and surprising(leader)
+                if kind == "judge" and leader != own and not turned:
+                    turned = stands_out(k, leader, len(tried))
+                refits.rows.append((kind, labels[k], float(size[k]), leader, *moves, turned))
         refits.tried[kind] = len(tried), int((size > 0).sum())
 
     if (met > 0).sum() > 2:
@@ -154,7 +194,13 @@ def influence_frame(rows: list[tuple[Any, ...]]) -> pl.DataFrame:
     import polars as pl
 
     schema = {"kind": pl.String, "dropped": pl.String, "votes": pl.Float64, "leader": pl.String, "moved": pl.String}
-    schema |= {"rank_before": pl.Int64, "rank_after": pl.Int64, "shift": pl.Float64, "swaps": pl.Int64}
+    schema |= {
+        "rank_before": pl.Int64,
+        "rank_after": pl.Int64,
+        "shift": pl.Float64,
+        "swaps": pl.Int64,
+        "turned": pl.Boolean,
+    }
     text = []
     for kind, dropped, size, leader, moved, *rest in rows:
         text.append((kind, storable(dropped), size, storable(leader), storable(moved), *rest))

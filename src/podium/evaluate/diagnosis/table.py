@@ -54,6 +54,24 @@ class Table:
         )
         return cls(n, p.left, p.right, wins, losses, ties, squares, np.ones((len(p), 1)) if side else None)
 
+    def decided(self, votes: Comparisons) -> Table:
+        """The table of `votes` without their ties; rows of nothing but ties go.
+
+        Davidson's chances given that there is no tie are those of Bradley-Terry with the same scores, and so they are
+        where ties fall anyhow: what the decided votes say does not depend on how ties come about.
+        """
+        if votes.covariates is None:
+            pairs = votes.pairs if self.design is None else votes.pairs_by_side
+            squares = np.asarray(pairs.left_wins_sq + pairs.right_wins_sq, dtype=np.float64)
+        else:
+            squares = np.where(self.ties > 0, 0.0, self.squares)
+        kept = self.wins + self.losses > 0
+        return Table(
+            self.n, self.left[kept], self.right[kept], self.wins[kept], self.losses[kept],
+            np.zeros(int(kept.sum())), squares[kept],
+            None if self.design is None else np.ascontiguousarray(self.design[kept]),
+        )  # fmt: skip
+
     @property
     def total(self) -> Floats:
         """Weight of the votes of each row."""
