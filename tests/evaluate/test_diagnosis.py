@@ -160,7 +160,7 @@ def test_counted_votes_have_no_history():
     counted = Comparisons(("a", "b"), np.array([0]), np.array([1]), count=np.array([5]), ordered=False)
     with pytest.raises(InputError, match="their order is not known"):
         score_history(counted)
-    with pytest.raises(InputError, match="must be at least 1"):
+    with pytest.raises(InputError, match="a whole number of at least 1"):
         diagnose(counted, replicates=0)
 
 
