@@ -47,9 +47,10 @@ def empty(rng: np.random.Generator) -> Data:
 
 
 def million(rng: np.random.Generator) -> Data:
-    """A file with a million votes of a Bradley-Terry model, once with snapshots and once without."""
-    from podium.campaign.planning import keep_snapshots
+    """A million votes of a Bradley-Terry model: as a server leaves its file, with one vote more, and the bare log."""
+    from podium.campaign.planning import plan_once
     from podium.store import open_store
+    from podium.store.values import Vote
 
     path = folder() / "million.db"
     blank(path, ITEMS, 50)
@@ -70,8 +71,12 @@ def million(rng: np.random.Generator) -> Data:
     bare = path.with_name("bare.db")
     shutil.copy(path, bare)
     with open_store(str(path)) as store:
-        keep_snapshots(store, store.read(lambda reader: reader.content(1)))
-    return {"path": path, "bare": bare}
+        plan_once(store, 1, store.now())
+    later = path.with_name("later.db")
+    shutil.copy(path, later)
+    with open_store(str(later)) as store:
+        store.write(1, lambda writer: writer.append_votes([Vote(0, "one more", 0, 1, 1.0)]))
+    return {"path": path, "later": later, "bare": bare}
 
 
 def in_threads(write: Any) -> None:
@@ -138,22 +143,19 @@ def commits(data: Data, found: np.ndarray) -> str:
 
 
 def start(name: str):
-    """Open, read the log, give the first question and the ranking."""
+    """Open, give a judge the first question, read the log, show the ranking."""
 
     def prepare(data: Data):
         import podium.campaign.planning  # noqa: F401
-        from podium.campaign.choosing import loaded_planner
-        from podium.campaign.live import live_votes
-        from podium.campaign.options import Options
+        from podium.campaign import desk
         from podium.campaign.standing import standing
         from podium.store import open_store
 
         def run():
             with open_store(str(data[name])) as store:
-                content = store.read(lambda reader: reader.content(1))
-            live = live_votes(content)
-            loaded_planner(content.items, live, Options.of(content.campaign.options), 1).plan(1)
-            places = standing(content).places
+                hand = store.write(1, lambda writer: desk.next_pairs(writer, 7, store.now(), 1))
+                places = standing(store.read(lambda reader: reader.content(1))).places
+            assert hand.questions
             return np.argsort([place.code for place in places])
 
         return run
@@ -195,8 +197,9 @@ SCENARIOS = (
         f"First question and ranking of a campaign with {VOTES:,} votes",
         million,
         (
-            Way("podium, from snapshots", start("path"), repeats=2),
-            Way("podium, without snapshots", start("bare"), repeats=2),
+            Way("podium, as a server left the file", start("path"), repeats=2),
+            Way("podium, one vote later: snapshots, a new ranking", start("later"), repeats=2),
+            Way("podium, the bare log", start("bare"), repeats=2),
             Way("sqlite3 rows and a Bradley-Terry fit", plain, reach=1 / 0.6, repeats=2),
         ),
         full=True,

@@ -1,6 +1,7 @@
 """Making a campaign, changing it while it runs, and what the results make of it."""
 
 from dataclasses import replace
+from inspect import signature
 
 import numpy as np
 import pytest
@@ -328,6 +329,63 @@ def test_standings_are_computed_once_a_position(store):
     assert standings.computed == 3
 
 
+def fresh(content):
+    return standing(replace(content, standing=None))
+
+
+def test_a_kept_standing_is_the_one_that_would_be_computed(store, monkeypatch):
+    monkeypatch.setattr(codec, "PIECE", 20)
+    bench = Bench(store, items=7, check_share=0.3)
+    rng = np.random.default_rng(3)
+    rows = [(*rng.choice(7, 2, replace=False).tolist(), float(rng.integers(2))) for _ in range(60)]
+    told(bench, rows, kind="check", predicted=1.0)
+    told(bench, [(0, 1, None)])
+    for keep in (lambda: Standings(store).get(bench.id), lambda: planning.plan_once(store, bench.id, bench.now)):
+        assert bench.content().standing is None
+        keep()
+        content = bench.content()
+        assert content.standing is not None
+        assert standing(content) == fresh(content)
+        assert standing(content).agreement.count == 60
+        told(bench, [(2, 3, 1.0)])
+    content = replace(bench.content(), standing=b'{"head": {}}')  # what does not fit is computed
+    assert standing(content) == fresh(content)
+
+
+def test_whatever_changes_a_standing_a_kept_one_is_not_shown_for_it(store, monkeypatch):
+    monkeypatch.setattr(codec, "PIECE", 1)
+    bench = Bench(store, items=6)
+    told(bench, all_pairs(6) + [(b, a, 1.0) for a, b, _ in all_pairs(6)[:9]], judge=0)
+    told(bench, [(b, a, 1.0) for a, b, _ in all_pairs(6)], judge=1)
+    now, late = bench.now, Items([Item(-1, "late")])
+    changes = {
+        "a vote": lambda w: w.append_votes([Vote(0, "one more", 4, 0, 1.0)]),
+        "an undo": lambda w: w.append_votes([Vote(0, "undo", 0, 1, None, undoes=1)]),
+        "a skip": lambda w: w.append_votes([Vote(0, "skip", 4, 0, None)]),
+        "exclude": lambda w: setup.exclude(w, 1, now),
+        "reinstate": lambda w: setup.reinstate(w, 1, now),
+        "revoke": lambda w: setup.revoke(w, 1, now),
+        "add_items": lambda w: setup.add_items(w, late, now),
+        "withdraw": lambda w: setup.withdraw(w, 0, now),
+        "withdraw, back": lambda w: setup.withdraw(w, 0, now, back=True),
+        "set_options": lambda w: setup.set_options(w, {"top": 2}, now),
+        "set_state": lambda w: setup.set_state(w, "paused", now),
+        "set_instructions": lambda w: setup.set_instructions(w, "Look twice.", now),
+        "invite": lambda w: setup.invite(w, ["zoe"], now),
+        "open_link": lambda w: setup.open_link(w, now, most=3),
+        "rename": lambda w: setup.rename(w, 0, "anna", now),
+        "set_conflicts": lambda w: setup.set_conflicts(w, 0, [1], now),
+        "erase": lambda w: setup.erase(w, 0, now),
+    }
+    writing = {name for name in setup.__all__ if next(iter(signature(getattr(setup, name)).parameters)) == "writer"}
+    assert writing - set(changes) == {"join", "new_campaign"}, "join adds a judge as invite does"
+    for what, change in changes.items():
+        Standings(store).get(bench.id)
+        assert bench.content().standing is not None
+        bench.do(change)
+        assert standing(bench.content()) == fresh(bench.content()), what
+
+
 def test_scores_need_enough_check_votes(store):
     bench = Bench(store, items=4)
     told(bench, all_pairs(4) * 50, kind="chosen")
@@ -416,6 +474,28 @@ def test_check_pairs_carry_what_the_order_said_and_are_asked(store):
     assert standing(bench.content()).agreement is not None
 
 
+def test_check_pairs_that_the_desk_draws_carry_what_the_last_plan_said_too(store):
+    bench = Bench(store, items=8)
+    drawn = bench.next(0, 1).questions[0]
+    assert (drawn.kind, drawn.predicted) == ("check", None)  # nothing is known yet
+    told(bench, all_pairs(8)[:20])
+    planning.plan_once(store, bench.id, bench.now)
+    bench.do(lambda writer: writer.clear_queue(everything=True))
+    ranks = {place.code: place.place for place in standing(bench.content()).places}
+    bench.do(lambda writer: setup.add_items(writer, Items([Item(-1, "late")]), bench.now))
+    seen = set()
+    for _ in range(20):
+        drawn = bench.next(1, 1).questions[0]
+        assert drawn.kind == "check"
+        known = drawn.left in ranks and drawn.right in ranks
+        assert drawn.predicted == (float(ranks[drawn.left] < ranks[drawn.right]) if known else None)
+        bench.vote(1, drawn.id, 1.0)
+        seen.add(known)
+    assert seen == {True, False}
+    live = live_votes(bench.content())
+    assert standing(bench.content()).agreement.count == int((~np.isnan(live.predicted)).sum()) > 0
+
+
 def test_gold_pairs_go_to_every_judge(store):
     bench = Bench(store, items=8, gold=[["item 0", "item 7", 1]])
     planning.plan_once(store, bench.id, bench.now)
@@ -499,7 +579,8 @@ def test_of_two_plans_at_once_the_second_is_dropped(store):
     seen = bench.read(lambda reader: reader.campaign(bench.id))
     assert planning.plan_once(store, bench.id, bench.now) is not None
     made = {"votes": 0}
-    assert bench.do(lambda writer: planning._replace_queue(writer, [], seen, made, bench.now)) is None
+    none = np.zeros(0, np.int32)
+    assert bench.do(lambda writer: planning._replace_queue(writer, [], seen, made, bench.now, none)) is None
 
 
 def test_snapshots_are_kept_and_thrown_away(store, monkeypatch):

@@ -246,6 +246,36 @@ class StoreSuite:
         assert not intact
         assert log.outcome.tolist() == [2, 2]
 
+    def test_what_was_derived_is_read_at_its_position_by_its_version_and_undamaged(self, store):
+        one, two = new_campaign(store, "one"), new_campaign(store, "two")
+
+        def kept(campaign=one):
+            return store.read(lambda reader: (reader.content(campaign).standing, reader.derived(campaign, "standing")))
+
+        def put(data):
+            store.write(one, lambda writer: writer.put_derived("standing", data, writer.locked.position))
+
+        assert kept() == (None, None)
+        put(b"\x00\xff first")
+        put(b"\x00\xff second")
+        assert kept() == (b"\x00\xff second", b"\x00\xff second")
+        assert kept(two) == (None, None)
+        vote(store, one)
+        assert kept() == (None, b"\x00\xff second")  # the log has moved on
+        for damage in ("checksum = 'x'", "version = 'another'"):
+            put(b"third")
+            assert kept() == (b"third", b"third")
+            sql = text(f"UPDATE derived SET {damage}")
+            store.write(one, lambda writer, sql=sql: writer.connection.execute(sql))
+            assert kept() == (None, None), damage
+        put(b"fourth")
+        swap = text("UPDATE derived SET campaign = :two, last_vote = 0").bindparams(two=two)
+        store.write(one, lambda writer: writer.connection.execute(swap))
+        assert kept(two) == (None, None)  # another campaign's does not fit
+        put(b"fifth")
+        store.write(one, lambda writer: writer.drop_snapshots())
+        assert kept() == (None, None)
+
     def test_a_lock_is_one_holder_s_until_released(self, store, where):
         with open_store(where) as other:
             held = store.hold("plan")
@@ -277,6 +307,7 @@ class StoreSuite:
     def test_an_older_format_is_brought_forward_in_one_step_after_another(self, store, where, monkeypatch):
         from podium.store import formats
 
+        store.write(0, lambda writer: writer.connection.execute(text("UPDATE podium SET format = 1")))
         store.close()
         steps = []
         monkeypatch.setattr(formats, "STEPS", (lambda connection: steps.append(1), lambda connection: steps.append(2)))

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from podium.active.planner import Planner
 from podium.campaign.live import Live
 from podium.campaign.options import Options
 from podium.store.values import KINDS, Item
 
-__all__ = ["LEVEL", "PLANNER_KINDS", "loaded_planner"]
+__all__ = ["LEVEL", "PLANNER_KINDS", "RANKS", "RANK_TYPE", "loaded_planner", "predicted", "ranks_by_code"]
+
+RANKS, RANK_TYPE = "ranks", "<i4"  # how the order of the last plan is kept: by code, -1 for an item that is not in it
 
 LEVEL = 0.9  # of the planner's bands
 PLANNER_KINDS = ("chosen", "check", "repeat")
@@ -32,3 +35,18 @@ def loaded_planner(items: Sequence[Item], live: Live, options: Options, seed: in
     planner.plans = plans
     planner.load(live.left, live.right, live.value, live.judge, KIND_CODES[live.kind])
     return planner
+
+
+def ranks_by_code(planner: Planner, live: Live) -> NDArray[np.int32]:
+    """The rank of each item in the planner's order, from 0; nothing where no vote tells."""
+    ranks = np.full(int(live.codes.max(initial=-1)) + 1 if len(live) else 0, -1, dtype=RANK_TYPE)
+    if len(live):
+        ranks[live.codes[planner.order()]] = np.arange(len(live.codes))
+    return ranks
+
+
+def predicted(ranks: NDArray[np.int32], left: int, right: int) -> float | None:
+    """1 where the left item is ahead, 0 where the right one is, None where one of them is not in the order."""
+    if max(left, right) >= len(ranks) or min(ranks[left], ranks[right]) < 0:
+        return None
+    return float(ranks[left] < ranks[right])

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from podium.campaign.choosing import RANK_TYPE, RANKS, predicted
 from podium.campaign.options import Options
 from podium.errors import RefusedError
 from podium.store.values import Event, Judge, Question, Vote, pair_of
@@ -272,13 +273,21 @@ def _gold_due(writer: Writer, judge: Judge, answered: int) -> list[Question]:
 
 
 def _draw_pairs(writer: Writer, judge: Judge, count: int) -> None:
-    """Random check pairs where the queue has nothing for this judge: nobody waits for a plan."""
+    """Random check pairs where the queue has nothing for this judge: nobody waits for a plan.
+
+    Each carries what the order of the last plan says of it, as a planned one does.
+    """
     campaign = writer.locked
     codes = [code for code in writer.active_codes(campaign.id) if code not in judge.conflicts]
     seen = writer.seen_pairs(campaign.id, judge.id) | writer.active_pairs(campaign.id)
     rng = np.random.default_rng([campaign.seed, campaign.last_vote, judge.id, len(seen)])
-    pairs = _random_pairs(codes, seen, count, rng)
-    writer.add_questions([Question(left, right, "check", plan=campaign.plans, place=LAST) for left, right in pairs])
+    ranks = np.frombuffer(writer.derived(campaign.id, RANKS) or b"", dtype=RANK_TYPE)
+    writer.add_questions(
+        [
+            Question(*pair, "check", predicted=predicted(ranks, *pair), plan=campaign.plans, place=LAST)
+            for pair in _random_pairs(codes, seen, count, rng)
+        ]
+    )
 
 
 def _random_pairs(codes: Sequence[int], seen: set[int], count: int, rng: np.random.Generator) -> list[tuple[int, int]]:

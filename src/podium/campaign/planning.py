@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.active.planner import Planner
-from podium.campaign.choosing import PLANNER_KINDS, loaded_planner
+from podium.campaign.choosing import PLANNER_KINDS, RANKS, loaded_planner, predicted, ranks_by_code
 from podium.campaign.live import Live, live_votes, tired_pairs
 from podium.campaign.options import Options
+from podium.campaign.standing import keep_standing, standing_of
 from podium.errors import PodiumError
 from podium.store import codec
 from podium.store.base import Store
@@ -55,11 +56,12 @@ def _judges_here(reader: Reader, campaign: int, now: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What was planned."""
+    """What was planned; `position` is that of the logs after it, if nothing else has come since it was begun."""
 
     number: int
     questions: int
     votes: int
+    position: tuple[int, int] | None = None
 
 
 def plan_once(store: Store, campaign: int, now: int) -> Plan | None:
@@ -86,11 +88,15 @@ def plan_once(store: Store, campaign: int, now: int) -> Plan | None:
         (place[a], place[b]) for a, b in tired_pairs(content.votes, options.tired_after) if a in place and b in place
     ]
     planned = _rounds(planner, count, hands, tired)
-    questions = _questions(planned, live, planner, options) + _gold(content, options)
+    ranks = ranks_by_code(planner, live)
+    questions = _questions(planned, live, ranks, options) + _gold(content, options)
     summary = planner.summary()
     made: dict[str, Any] = {"questions": len(planned), "votes": len(live), "width": float(summary.width)}
     made |= {"stable": bool(summary.stable), "until_stable": int(summary.until_stable)}
-    return store.write(campaign, lambda writer: _replace_queue(writer, questions, content.campaign, made, now))
+    plan = store.write(campaign, lambda writer: _replace_queue(writer, questions, content.campaign, made, now, ranks))
+    if plan is not None and plan.position is not None:
+        keep_standing(store, campaign, standing_of(content, live, planner, plan.position))
+    return plan
 
 
 def _rounds(
@@ -121,15 +127,15 @@ def _mixed(check: NDArray[np.bool_], planner: Planner) -> list[int]:
     return order
 
 
-def _questions(planned: list[tuple[int, int, str]], live: Live, planner: Planner, options: Options) -> list[Question]:
+def _questions(
+    planned: list[tuple[int, int, str]], live: Live, ranks: NDArray[np.int32], options: Options
+) -> list[Question]:
     """In the codes of the campaign, each check pair with what the order says of it now."""
-    rank = np.empty(len(live.codes), dtype=np.int64)
-    rank[planner.order()] = np.arange(len(live.codes))
     found = []
     for number, (left, right, name) in enumerate(planned):
-        guess = float(rank[left] < rank[right]) if name == "check" and len(live) else None
-        wanted = options.votes_per_pair if name == "chosen" else 1
         codes = int(live.codes[left]), int(live.codes[right])
+        guess = predicted(ranks, *codes) if name == "check" else None
+        wanted = options.votes_per_pair if name == "chosen" else 1
         found.append(Question(*codes, name, wanted, guess, place=number))  # type: ignore[arg-type]
     return found
 
@@ -145,7 +151,12 @@ def _gold(content: Content, options: Options) -> list[Question]:
 
 
 def _replace_queue(
-    writer: Writer, questions: list[Question], seen: Campaign, made: dict[str, Any], now: int
+    writer: Writer,
+    questions: list[Question],
+    seen: Campaign,
+    made: dict[str, Any],
+    now: int,
+    ranks: NDArray[np.int32],
 ) -> Plan | None:
     """Put the plan in the place of what was open; what went out in the meantime stays out."""
     campaign = writer.locked
@@ -165,7 +176,10 @@ def _replace_queue(
     writer.add_questions([replace(each, plan=number) for each in fresh.values()])
     writer.change(plans=number, planned_at=seen.last_vote)
     writer.append_event(Event("plan", {"plan": number, "position": seen.last_vote} | made, "planner", now))
-    return Plan(number, len(fresh), made["votes"])
+    writer.put_derived(RANKS, ranks.tobytes(), seen.position)
+    return Plan(
+        number, len(fresh), made["votes"], writer.locked.position if campaign.position == seen.position else None
+    )
 
 
 def _spent(writer: Writer, budget: int, now: int) -> None:

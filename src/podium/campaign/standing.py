@@ -5,9 +5,11 @@ A function of the log. Servers, `podium rank campaign.db` and reports all call t
 
 from __future__ import annotations
 
+import contextlib
+import json
 import threading
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,14 +18,17 @@ from numpy.typing import NDArray
 from podium.campaign.choosing import LEVEL, loaded_planner
 from podium.campaign.live import Live, live_votes
 from podium.campaign.options import Options
-from podium.errors import InputError
+from podium.errors import InputError, PodiumError
+from podium.store import codec
 from podium.store.content import Content
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from podium.active.planner import Planner
     from podium.ranking.ranking import Ranking
     from podium.store.base import Store
+    from podium.store.rows import Writer
 
 __all__ = [
     "ENOUGH",
@@ -33,9 +38,11 @@ __all__ = [
     "Standing",
     "Standings",
     "check_scores",
+    "keep_standing",
     "share",
     "stable_at",
     "standing",
+    "standing_of",
 ]
 
 ENOUGH = 250  # check votes before scores may have intervals
@@ -127,18 +134,30 @@ class Standing:
 
 
 def standing(content: Content, *, without: Collection[int] = ()) -> Standing:
-    """Compute it from the log; `without` leaves out judges, as if they were excluded."""
+    """Compute it from the log; `without` leaves out judges, as if they were excluded.
+
+    The one that was kept for this very position of the log is the same.
+    """
+    kept = None if without or content.standing is None else _decoded(content.standing, content)
+    if kept is not None:
+        return kept
     live = live_votes(content, without=without)
     items = [item for item in content.items if item.withdrawn is None]
     options = Options.of(content.campaign.options)
     if not len(live) or len(items) < 2:
         return Standing(content.campaign.position, (), len(live), 0, 0, None, False, False, 0, float("nan"))
     planner = loaded_planner(items, live, options, content.campaign.seed)
+    return standing_of(content, live, planner, content.campaign.position)
+
+
+def standing_of(content: Content, live: Live, planner: Planner, position: tuple[int, int]) -> Standing:
+    """What a planner that was loaded with the votes that count makes of them."""
+    n = len(live.codes)
     order = planner.order()
     lower, upper = planner.bands()
     summary = planner.summary()
     skips = _skips(content, live)
-    answers = np.bincount(live.left, minlength=len(items)) + np.bincount(live.right, minlength=len(items))
+    answers = np.bincount(live.left, minlength=n) + np.bincount(live.right, minlength=n)
     places = [
         Place(
             number,
@@ -153,7 +172,7 @@ def standing(content: Content, *, without: Collection[int] = ()) -> Standing:
         for number, (k, tier) in enumerate(zip(order.tolist(), _tiers(order, lower, upper), strict=True), start=1)
     ]
     return Standing(
-        position=content.campaign.position,
+        position=position,
         places=tuple(places),
         votes=len(live),
         skips=int(content.votes.skipped().sum()),
@@ -164,6 +183,46 @@ def standing(content: Content, *, without: Collection[int] = ()) -> Standing:
         until_stable=int(summary.until_stable),
         width=float(summary.width),
     )
+
+
+def keep_standing(store: Store, campaign: int, standing: Standing) -> None:
+    """Keep the standing of a long log, so that a restart need not compute it; where that fails, it is computed."""
+    if standing.position[0] < codec.PIECE:
+        return
+
+    def put(writer: Writer) -> None:
+        if writer.locked.position == standing.position:
+            writer.put_derived("standing", _encoded(standing), standing.position)
+
+    with contextlib.suppress(PodiumError):
+        store.write(campaign, put)
+
+
+COLUMNS = ("code", "lower", "upper", "tier", "votes", "skips")
+
+
+def _encoded(standing: Standing) -> bytes:
+    """As JSON, places column by column; labels are the campaign's."""
+    head = {each.name: getattr(standing, each.name) for each in fields(Standing) if each.name != "places"}
+    head["agreement"] = None if standing.agreement is None else asdict(standing.agreement)
+    places = {name: [getattr(place, name) for place in standing.places] for name in COLUMNS}
+    return json.dumps({"head": head, "places": places}).encode()
+
+
+def _decoded(data: bytes, content: Content) -> Standing | None:
+    """The standing of those bytes; None where they do not fit."""
+    try:
+        kept = json.loads(data)
+        head, columns = kept["head"], [kept["places"][name] for name in COLUMNS]
+        places = tuple(
+            Place(number, content.items[row[0]].label, *row)
+            for number, row in enumerate(zip(*columns, strict=True), start=1)
+        )
+        agreement = None if head["agreement"] is None else Share(**head["agreement"])
+        head |= {"places": places, "agreement": agreement, "position": tuple(head["position"])}
+        return Standing(**head)
+    except (ValueError, TypeError, KeyError, IndexError):
+        return None
 
 
 def _tiers(order: NDArray[Any], lower: NDArray[Any], upper: NDArray[Any]) -> list[int]:
@@ -249,7 +308,9 @@ class Standings:
         with self._lock:
             known = self._known.get(campaign)
             if known is None or known.position != position:
-                known = standing(self.store.read(lambda reader: reader.content(campaign)))
-                self._known[campaign] = known
+                content = self.store.read(lambda reader: reader.content(campaign))
+                self._known[campaign] = known = standing(content)
                 self.computed += 1
+                if content.standing is None:
+                    keep_standing(self.store, campaign, known)
         return known

@@ -16,7 +16,17 @@ from numpy.typing import NDArray
 
 from podium.store.values import KINDS
 
-__all__ = ["PIECE", "SNAPSHOT_FORMAT", "VOTE_COLUMNS", "VoteArrays", "checksum", "decode", "encode", "from_snapshots"]
+__all__ = [
+    "PIECE",
+    "SNAPSHOT_FORMAT",
+    "VOTE_COLUMNS",
+    "VoteArrays",
+    "checksum",
+    "decode",
+    "encode",
+    "from_snapshots",
+    "seal",
+]
 
 PIECE = 50_000  # votes of a snapshot
 SNAPSHOT_FORMAT = 1
@@ -106,6 +116,11 @@ def checksum(data: bytes, campaign: int, last: int) -> str:
     """A hash of the bytes and of what they are: these rows of this campaign in this format."""
     head = f"{SNAPSHOT_FORMAT}:{campaign}:{last}:".encode()
     return hashlib.blake2b(data, digest_size=16, key=head).hexdigest()
+
+
+def seal(data: bytes, campaign: int, name: str) -> str:
+    """A hash of what was derived, and of whose it is."""
+    return hashlib.blake2b(data, digest_size=16, key=f"{campaign}:{name}".encode()[:64]).hexdigest()
 
 
 def from_snapshots(

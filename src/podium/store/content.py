@@ -13,11 +13,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from podium._version import __version__
 from podium.errors import InputError
 from podium.store import codec
 from podium.store.values import Campaign, Item, Judge
 
-__all__ = ["Content", "Run", "campaigns_of", "load", "load_times", "load_votes"]
+__all__ = ["Content", "Run", "campaigns_of", "load", "load_derived", "load_times", "load_votes"]
 
 T = TypeVar("T")
 Run = Callable[[str, dict[str, Any]], Sequence[Sequence[Any]]]
@@ -32,6 +33,7 @@ class Content:
     judges: list[Judge]
     votes: codec.VoteArrays
     intact: bool  # every snapshot was as it should be
+    standing: bytes | None = None  # the one that was kept for this very position, if any
 
 
 def _select(value: type, table: str) -> str:
@@ -65,7 +67,22 @@ def load(run: Run, campaign: int) -> Content:
     rows = run(_select(Judge, "judge") + " WHERE campaign = :campaign ORDER BY id", wanted)
     judges = [_value(Judge, row, conflicts=lambda cell: tuple(_json(cell))) for row in rows]
     votes, intact = load_votes(run, campaign, found[0].last_vote, len(items))
-    return Content(found[0], items, judges, votes, intact)
+    return Content(found[0], items, judges, votes, intact, load_derived(run, found[0], "standing"))
+
+
+def load_derived(run: Run, campaign: Campaign, name: str) -> bytes | None:
+    """What was computed at the present position of the logs by this version; None where that is not kept."""
+    rows = run(
+        'SELECT "bytes", checksum FROM derived WHERE campaign = :campaign AND name = :name '
+        "AND last_vote = :last_vote AND last_event = :last_event AND version = :version",
+        {"campaign": campaign.id, "name": name, "version": __version__}
+        | {"last_vote": campaign.last_vote, "last_event": campaign.last_event},
+    )
+    for data, written in rows:
+        kept = b"" if isinstance(data, str) else bytes(data)
+        if codec.seal(kept, campaign.id, name) == written:
+            return kept
+    return None
 
 
 def load_times(run: Run, campaign: int, rows: int) -> NDArray[np.int64]:

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+    select,
+    update,
+)
 
 from podium._version import __version__
 from podium.errors import InputError
@@ -13,8 +25,25 @@ from podium.store.values import FORMAT
 
 __all__ = ["STEPS", "bring_forward"]
 
+
+def _add_derived(connection: Connection) -> None:
+    """Format 2 keeps what was computed from the log; its table as it was then, whatever `tables` says today."""
+    Table(
+        "derived",
+        MetaData(),
+        Column("campaign", Integer, nullable=False),
+        Column("name", Text, nullable=False),
+        Column("last_vote", BigInteger, nullable=False),
+        Column("last_event", BigInteger, nullable=False),
+        Column("version", Text, nullable=False),
+        Column("bytes", LargeBinary, nullable=False),
+        Column("checksum", Text, nullable=False),
+        PrimaryKeyConstraint("campaign", "name"),
+    ).create(connection)
+
+
 # STEPS[k] turns format k + 1 into k + 2. A step is never changed once it was released.
-STEPS: tuple[Callable[[Connection], None], ...] = ()
+STEPS: tuple[Callable[[Connection], None], ...] = (_add_derived,)
 
 
 def bring_forward(connection: Connection, name: str) -> None:

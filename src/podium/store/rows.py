@@ -9,11 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, exists, func, or_, select, text, update
 
+from podium._version import __version__
 from podium.errors import RefusedError
 from podium.store import codec
 from podium.store.content import Content, load, load_votes
 from podium.store.tables import campaign as campaigns
-from podium.store.tables import events, item, judge, lease, media, question, snapshot, vote
+from podium.store.tables import derived, events, item, judge, lease, media, question, snapshot, vote
 from podium.store.values import Campaign, Event, Item, Judge, Media, Question, Vote, pair_of
 
 __all__ = ["Reader", "Writer"]
@@ -321,6 +322,14 @@ class Reader:
         """The last rows of the pieces of the log that are kept as bytes."""
         return [row[0] for row in self._all(select(snapshot.c.seq).where(snapshot.c.campaign == campaign))]
 
+    def derived(self, campaign: int, name: str) -> bytes | None:
+        """What was computed last under this name, at whatever position of the log; None where nothing fits."""
+        kept = (derived.c.campaign == campaign, derived.c.name == name, derived.c.version == __version__)
+        row = self._first(select(derived.c.bytes, derived.c.checksum).where(*kept))
+        if row is None or isinstance(row.bytes, str) or codec.seal(bytes(row.bytes), campaign, name) != row.checksum:
+            return None
+        return bytes(row.bytes)
+
     def content(self, campaign: int) -> Content:
         """The whole campaign."""
         return load(self.run, campaign)
@@ -538,8 +547,17 @@ class Writer(Reader):
         self.connection.execute(delete(snapshot).where(snapshot.c.campaign == self.locked.id, snapshot.c.seq == last))
         self.connection.execute(snapshot.insert().values(**row, checksum=codec.checksum(data, self.locked.id, last)))
 
+    def put_derived(self, name: str, data: bytes, position: tuple[int, int]) -> None:
+        """Keep what was computed from the logs up to `position`, in the place of what there was."""
+        campaign = self.locked.id
+        self.connection.execute(delete(derived).where(derived.c.campaign == campaign, derived.c.name == name))
+        row = {"campaign": campaign, "name": name, "last_vote": position[0], "last_event": position[1]}
+        row |= {"version": __version__, "bytes": data, "checksum": codec.seal(data, campaign, name)}
+        self.connection.execute(derived.insert().values(**row))
+
     def drop_snapshots(self) -> None:
-        """Throw them away: they are derived."""
+        """Throw them away, and what was derived from them."""
+        self.connection.execute(delete(derived).where(derived.c.campaign == self.locked.id))
         self.connection.execute(delete(snapshot).where(snapshot.c.campaign == self.locked.id))
 
 

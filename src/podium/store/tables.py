@@ -28,6 +28,7 @@ from sqlalchemy import (
 __all__ = [
     "METADATA",
     "campaign",
+    "derived",
     "events",
     "holds",
     "item",
@@ -197,6 +198,20 @@ snapshot = Table(
     Column("bytes", LargeBinary, nullable=False),
     Column("checksum", Text, nullable=False),
     PrimaryKeyConstraint("campaign", "seq"),
+)
+
+# What was computed from the log up to a position, by which version: never needed, only quicker than computing it again.
+derived = Table(
+    "derived",
+    METADATA,
+    Column("campaign", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("last_vote", BigInteger, nullable=False),
+    Column("last_event", BigInteger, nullable=False),
+    Column("version", Text, nullable=False),
+    Column("bytes", LargeBinary, nullable=False),
+    Column("checksum", Text, nullable=False),
+    PrimaryKeyConstraint("campaign", "name"),
 )
 
 # Who serves and who plans, where the database itself has no locks that end with a process.

@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 # The one number of what is on disk. A change of the tables adds a step in `formats` and raises it.
-FORMAT = 1
+FORMAT = 2
 
 State: TypeAlias = Literal["draft", "open", "paused", "closed"]
 JudgeState: TypeAlias = Literal["active", "revoked", "excluded"]
