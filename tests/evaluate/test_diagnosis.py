@@ -2,6 +2,7 @@
 
 import math
 import re
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -12,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from podium import BradleyTerry, Comparisons
 from podium.data.splits import deal
-from podium.errors import InputError
+from podium.errors import InputError, PodiumWarning
 from podium.evaluate.diagnosis import diagnose, score_history
 
 from helpers import as_comparisons, simulate, thin_data
@@ -144,6 +145,34 @@ def test_the_judge_who_turns_the_ranking_is_named():
     judges = found.influence.filter(found.influence["kind"] == "judge")
     assert judges["dropped"][0] == "eve"
     assert any(f.concern and "Without eve, good would lead instead of poor" in f.text for f in found.findings())
+
+
+@pytest.mark.parametrize("options", [{}, {"ties": "davidson", "side_effect": True}, {"l2": 0.0}], ids=str)
+def test_however_few_the_votes_there_is_a_diagnosis_wherever_there_is_a_ranking(options):
+    ranked = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        left = rng.integers(0, 8, 12)
+        right = (left + rng.integers(1, 8, 12)) % 8
+        outcome = rng.integers(-1, 2, 12).astype(np.int8)
+        votes_of = Comparisons(
+            tuple("ABCDEFGH"),
+            left,
+            right,
+            outcome=outcome,
+            sided=True,
+            judge=rng.integers(0, 3, 12),
+            judges=tuple("xyz"),
+        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PodiumWarning)
+            try:
+                model = BradleyTerry(**options).fit(votes_of)
+            except InputError:
+                continue
+            assert diagnose(votes_of, model, replicates=3, splits=1).findings()
+            ranked += 1
+    assert ranked or options == {"l2": 0.0}
 
 
 def test_the_last_point_of_the_history_is_the_ranking():

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
 from podium.data.splits import deal
-from podium.errors import InputError
+from podium.errors import InputError, PodiumError
 from podium.evaluate.diagnosis.judges import JudgeTest
 from podium.evaluate.diagnosis.misfit import SIGNIFICANCE
 from podium.evaluate.diagnosis.refit import Refit, condensed
@@ -88,7 +88,10 @@ def lead_test(ranking: Ranking) -> LeadTest:
     """A function that says whether the first item is significantly above the second with all the votes, at 95 %."""
 
     def ahead(one: Hashable, other: Hashable) -> bool:
-        lower, _ = ranking.intervals(reference=("item", other))
+        try:
+            lower, _ = ranking.intervals(reference=("item", other))
+        except PodiumError:  # votes so few that no intervals exist: nothing is significant
+            return False
         place = {item: k for k, item in enumerate(ranking.items)}
         return bool(lower[place[one]] > lower[place[other]])
 
