@@ -22,6 +22,7 @@ from podium.ordinal import (
     mistake_bound,
 )
 from podium.ordinal.losses import slacks
+from podium.ordinal.scaling import FeatureScale
 
 from reference_ordinal import online, passive_aggressive_step
 from suites.ordinal import OnlineDefaultsSuite, OnlineSuite, OrdinalSuite, ThresholdSuite, graded
@@ -274,3 +275,17 @@ def test_the_default_is_near_the_best_C_whatever_the_units(variant):
         best = min(error(Z, C=C) for C in (0.0003, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 10))
         for unit in (1e-3, 1, 1e3):
             assert error(unit * X) <= 1.05 * best
+
+
+@pytest.mark.parametrize("sizes", [(300,), (1, 1, 1, 97, 200), (150, 1, 149)])
+@pytest.mark.parametrize("far", [0.0, 1e8])
+def test_the_running_scale_is_that_of_scikit_learn_however_the_rows_come(sizes, far):
+    X = np.random.default_rng(5).normal(far, [1.0, 3.0, 20.0], size=(300, 3))
+    scale, theirs = FeatureScale.empty(3, centred=True), StandardScaler()
+    for number, block in enumerate(np.split(X, np.cumsum(sizes)[:-1])):
+        scale.take(block, at_once=number == 0)
+        scale.renew()
+        theirs.partial_fit(block)
+    assert_allclose(scale.origin, theirs.mean_, rtol=1e-12, atol=1e-12)
+    assert_allclose(1 / scale.factor, theirs.scale_, rtol=1e-6)
+    assert_allclose(scale.apply(X), theirs.transform(X), rtol=1e-6, atol=1e-6)
