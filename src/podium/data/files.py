@@ -7,14 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import replace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from podium.data.comparisons import Comparisons
 from podium.data.tables.columns import Given, listed
 from podium.data.tables.forms import Collector, Keep
 from podium.data.tables.merging import DENSE_BYTES
-from podium.data.tables.readers import Batch, read_batches
+from podium.data.tables.readers import Batch, Table
 from podium.data.tables.sources import Source, find_sources, refuse_twice
 from podium.engine import engine_for, report
 from podium.errors import InputError, Option
@@ -176,28 +175,14 @@ def _sums_exactly(first: Source, options: dict[str, Any]) -> bool:
     chosen = dict(options)
     delimiter = chosen.pop("delimiter")
 
-    def look(names: list[str]) -> list[str]:
-        raise _Columns(names)
-
     if first.path is None:
         return False
+    collector = Collector(**chosen)
     try:
-        for _ in read_batches(first, look, delimiter):
-            break
-    except _Columns as found:
-        try:
-            collector = Collector(**chosen)
-            collector.choose(found.args[0])
-        except InputError:
-            return False
-        return collector.layout is not None and not collector.layout.weight and not collector.layout.margin
+        collector.choose(Table(first, delimiter).columns or [])
     except InputError:
-        pass
-    return False
-
-
-class _Columns(Exception):
-    """The columns of a file, of which nothing else is wanted."""
+        return False
+    return collector.layout is not None and not collector.layout.weight and not collector.layout.margin
 
 
 def _count_further(collector: Collector, source: Source, options: dict[str, Any]) -> Collector:
@@ -214,10 +199,12 @@ def _count_file(source: Source, options: dict[str, Any]) -> Collector:
 
 def _count_into(collector: Collector, source: Source, delimiter: str | None) -> Collector:
     row = read = 0
-    for frame, _, size in read_batches(source, partial(collector.choose, where=source.name), delimiter):
-        collector.add_batch(frame, source.name, row)
-        row, read = row + frame.height, read + size
-        report((frame.height, size))
+    table = Table(source, delimiter)
+    if table.columns is not None:
+        for frame, _, size in table.batches(collector.choose(table.columns, source.name)):
+            collector.add_batch(frame, source.name, row)
+            row, read = row + frame.height, read + size
+            report((frame.height, size))
     report((0, source.size - read))  # a columnar file is not read from its start to its end
     return collector
 
@@ -279,20 +266,19 @@ def scan_table(
 def _pieces(source: Any, columns: Iterable[str] | None, format: str | None, delimiter: str | None) -> Iterator[Batch]:
     """The columns asked for, or all, from every file; files must have the same ones."""
     wanted = None if columns is None else list(columns)
-    settled: list[str] = []
-
-    def choose(source: Source, names: list[str]) -> list[str]:
-        lacking = [name for name in wanted or () if name not in names]
-        if lacking:
-            raise InputError(f"{source.name} has no column {lacking[0]!r}; found {listed(names)}")
-        chosen = wanted or names
-        if settled and settled != chosen:
-            raise InputError(f"{source.name} has columns {listed(names)}, the file before {listed(settled)}")
-        settled[:] = chosen
-        return chosen
-
+    before: list[str] = []
     for one in find_sources(source, format):
-        yield from read_batches(one, partial(choose, one), delimiter)
+        table = Table(one, delimiter)
+        if table.columns is None:
+            continue
+        lacking = [name for name in wanted or () if name not in table.columns]
+        if lacking:
+            raise InputError(f"{one.name} has no column {lacking[0]!r}; found {listed(table.columns)}")
+        chosen = wanted or table.columns
+        if before and before != chosen:
+            raise InputError(f"{one.name} has columns {listed(table.columns)}, the file before {listed(before)}")
+        before = chosen
+        yield from table.batches(chosen)
 
 
 def _kind(column: pl.Series) -> Any:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
-from typing import IO, TYPE_CHECKING
+from collections.abc import Generator
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,17 +27,15 @@ DELIMITERS = ",;\t|"
 BOM = b"\xef\xbb\xbf"
 
 
-def read_delimited(
-    stream: IO[bytes], where: str, choose: Callable[[list[str]], list[str]], delimiter: str | None = None
-) -> Iterator[pl.DataFrame]:
-    """Yield the columns that `choose` picks from the header, all as text, some rows at a time."""
+def read_delimited(stream: IO[bytes], where: str, delimiter: str | None = None) -> Generator[Any, list[str], None]:
+    """Yield the header; sent the columns to read, yield frames of them, all as text, some rows at a time."""
     import polars as pl
 
     data = stream.read(BLOCK).removeprefix(BOM)
     _refuse_other_text(data, where)
     delimiter = _checked(delimiter) if delimiter is not None else sniff_delimiter(data)
     header, start = _header(data, delimiter, where, final=len(data) < BLOCK)
-    chosen = choose(header)
+    chosen = yield header
     rows, data = 0, data[start:]
     yield pl.DataFrame(schema=dict.fromkeys(chosen, pl.String))
     while True:

@@ -10,7 +10,7 @@ import io
 import json
 import re
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
 from podium.errors import DataWarning, InputError
@@ -24,11 +24,9 @@ HALF = re.compile(rb"\\u[dD][89a-fA-F]")  # where half a character could stand
 NOTE = b'{"podium":'
 BLOCK = 1 << 24  # bytes parsed at a time
 
-Choose = Callable[[list[str]], list[str]]
 
-
-def read_json_lines(stream: IO[bytes], where: str, choose: Choose) -> Iterator[pl.DataFrame]:
-    """Yield the columns that `choose` picks, some rows at a time. The first lines settle what columns there are."""
+def read_json_lines(stream: IO[bytes], where: str) -> Generator[Any, list[str], None]:
+    """Yield the names that the first lines hold; sent those to read, yield frames of them, some rows at a time."""
     rows, rest, noted = 0, b"", False
     schema: dict[str, Any] | None = None
     ahead: bytes | None = stream.read(BLOCK)
@@ -44,7 +42,7 @@ def read_json_lines(stream: IO[bytes], where: str, choose: Choose) -> Iterator[p
         if block and not block.isspace():
             frame = _parse(block, where, rows, schema)
             if schema is None:
-                chosen = choose(frame.columns)
+                chosen = yield frame.columns
                 schema = {name: frame.schema[name] for name in chosen}
             frame = _with_columns(frame, list(schema))
             _refuse_mixed(block, frame, where, rows)
@@ -86,8 +84,8 @@ def _without_notes(block: bytes) -> bytes:
     return b"".join(line for line in block.splitlines(keepends=True) if not line.startswith(NOTE))
 
 
-def read_json_array(stream: IO[bytes], where: str, choose: Choose) -> Iterator[pl.DataFrame]:
-    """Yield the columns that `choose` picks from a file that is one array of objects."""
+def read_json_array(stream: IO[bytes], where: str) -> Generator[Any, list[str], None]:
+    """Yield the names in a file that is one array of objects; sent those to read, yield a frame of them."""
     text = stream.read()
     try:
         rows = json.loads(text)
@@ -103,7 +101,8 @@ def read_json_array(stream: IO[bytes], where: str, choose: Choose) -> Iterator[p
     if not rows:
         raise InputError(f"{where} is an empty array; expected objects, one for each row")
     frame = _parse(lines, where, 0, None)
-    frame = _with_columns(frame, choose(frame.columns))
+    chosen = yield frame.columns
+    frame = _with_columns(frame, chosen)
     _refuse_mixed(lines, frame, where, 0)
     yield frame
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Generator, Iterator
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from podium.data.tables.delimited import read_delimited
@@ -14,11 +14,11 @@ from podium.errors import InputError, Option
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Batch", "read_batches"]
+__all__ = ["Batch", "Table"]
 
 BATCH = 1 << 19  # rows of a columnar file taken at a time
 
-Choose = Callable[[list[str]], list[str]]
+Steps = Generator[Any, list[str], None]  # yields the columns there are; sent those to read, it yields frames of them
 
 
 class Batch(NamedTuple):
@@ -29,51 +29,68 @@ class Batch(NamedTuple):
     size: int  # bytes of the file that were read for them, as far as is known
 
 
-def read_batches(source: Source, choose: Choose, delimiter: str | None = None) -> Iterator[Batch]:
-    """Yield the columns that `choose` picks from those the source has; what `key=value` folders say is a column too.
+class Table:
+    """A source whose columns are known and whose rows are still to be read.
 
-    The first frame may be empty: it carries the columns of a file that has no rows.
+    What `key=value` folders say is a column too. `columns` is None for a log without answers, which holds no table.
     """
+
+    def __init__(self, source: Source, delimiter: str | None = None) -> None:
+        self._steps = _steps(source, delimiter)
+        self.columns: list[str] | None = next(self._steps, None)
+
+    def batches(self, chosen: list[str]) -> Iterator[Batch]:
+        """The rows of the chosen columns, once. The first batch may be empty: it is of a file that has no rows."""
+        yield self._steps.send(chosen)
+        yield from self._steps
+
+
+def _steps(source: Source, delimiter: str | None) -> Steps:
+    """Read a source by its format, in the steps of every reader; what comes out in the end are batches."""
     import polars as pl
 
-    folders = source.folders
-
-    def choose_inside(names: list[str]) -> list[str]:
-        added = [name for name in folders if name not in names]
-        chosen.extend(choose([*names, *added]))
-        return [name for name in chosen if name not in added]
-
-    chosen: list[str] = []
     there = source.format or by_name(source)
     if source.url is not None and there in ("parquet", "ipc"):  # only the columns and rows wanted travel
-        if delimiter is not None:
-            raise InputError(f"{source.name} is {there}, which has no delimiter; drop ", Option("delimiter"))
-        for frame in _columnar(there, None, source, choose):
+        _refuse_delimiter(source, there, delimiter)
+        steps = _columnar(there, None, source)
+        frame = steps.send((yield next(steps)))
+        while frame is not None:
             yield Batch(frame, there, 0)
+            frame = next(steps, None)
         return
     with opened(source) as file:
-        if delimiter is not None and file.format != "csv":
-            raise InputError(f"{source.name} is {file.format}, which has no delimiter; drop ", Option("delimiter"))
-        read = 0
-        for frame in _frames(file.format, file.stream, source, choose_inside, delimiter):
-            added = [pl.lit(folders[name]).alias(name) for name in chosen if name not in frame.columns]
+        if file.format != "csv":
+            _refuse_delimiter(source, file.format, delimiter)
+        steps = _frames(file.format, file.stream, source, delimiter)
+        names = next(steps, None)
+        if names is None:
+            return
+        folders = {name: value for name, value in source.folders.items() if name not in names}
+        chosen = yield [*names, *folders]
+        frame, read = steps.send([name for name in chosen if name not in folders]), 0
+        while frame is not None:
+            added = [pl.lit(folders[name]).alias(name) for name in chosen if name in folders]
             before, read = read, file.position()
             yield Batch(frame.with_columns(added).select(chosen) if added else frame, file.format, read - before)
+            frame = next(steps, None)
 
 
-def _frames(
-    format: Format, stream: IO[bytes], source: Source, choose: Choose, delimiter: str | None
-) -> Iterator[pl.DataFrame]:
+def _refuse_delimiter(source: Source, format: Format, delimiter: str | None) -> None:
+    if delimiter is not None:
+        raise InputError(f"{source.name} is {format}, which has no delimiter; drop ", Option("delimiter"))
+
+
+def _frames(format: Format, stream: IO[bytes], source: Source, delimiter: str | None) -> Steps:
     if format == "csv":
-        return read_delimited(stream, source.name, choose, delimiter)
+        return read_delimited(stream, source.name, delimiter)
     if format == "jsonl":
-        return read_json_lines(stream, source.name, choose)
+        return read_json_lines(stream, source.name)
     if format == "json":
-        return read_json_array(stream, source.name, choose)
-    return _columnar(format, stream, source, choose)
+        return read_json_array(stream, source.name)
+    return _columnar(format, stream, source)
 
 
-def _columnar(format: Format, stream: IO[bytes] | None, source: Source, choose: Choose) -> Iterator[pl.DataFrame]:
+def _columnar(format: Format, stream: IO[bytes] | None, source: Source) -> Steps:
     """Parquet and Arrow IPC: by path where there is one, so that only the columns and rows at hand are in memory."""
     import polars as pl
 
@@ -87,7 +104,7 @@ def _columnar(format: Format, stream: IO[bytes] | None, source: Source, choose: 
         names = list(frame.collect_schema())
     except (pl.exceptions.PolarsError, OSError) as problem:
         raise _damaged(source, problem) from problem
-    scan = frame.select(choose(names))
+    scan = frame.select((yield names))
     yield scan.head(0).collect()
     try:
         yield from scan.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming")
