@@ -35,6 +35,7 @@ __all__ = [
 ]
 
 SHOWN = 12  # coefficients, outliers and judges put into words
+MIN_VOTES_PER_PARAMETER = 10.0  # below which effects at a fixed penalty are too large
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +112,7 @@ class RankerOptions:
     l2: float | str | None
     ties: str | None
     side_effect: bool
+    bias_reduction: bool
     scale: str | None
     anchor: tuple[str, float] | None
     loss: str | None
@@ -129,6 +131,7 @@ class RankerOptions:
         """The method and what was chosen about it, for a page."""
         words = [f"{name.replace('_', '-')}={value}" for name, value in self._shown()]
         words += ["side-effect"] if self.side_effect else []
+        words += ["bias-reduction"] if self.bias_reduction else []
         words += [more] if more else []
         return f"{method} ({', '.join(words)})" if words else method
 
@@ -162,6 +165,12 @@ ranker_options = gathered(
     ),
     option(
         "Model", "--side-effect", is_flag=True, help="Estimate the position bias (home advantage) of the left side."
+    ),
+    option(
+        "Model",
+        "--bias-reduction",
+        is_flag=True,
+        help="Correct scores and effects for few votes by Firth's method; needs --l2 as a number, usually 0.",
     ),
     option(
         "Model",
@@ -244,6 +253,10 @@ def words_about(model: Any, level: float | None = 0.95) -> list[str]:
     if (error := model.side_effect_std_error_) is not None:
         effect, half = unit * model.side_effect_, _half(unit * error, level, ".2g")
         lines.append(f"position bias, in favour of the left side: {effect:+.3g}{half} {unit_word(unit)}")
+    if lines and model.votes_per_parameter_ < MIN_VOTES_PER_PARAMETER and not model.bias_reduction:
+        words = f"{model.votes_per_parameter_:.1f} votes for each score and effect estimated are few"
+        way = ", and effects may be too large; use --bias-reduction, or --l2 auto"
+        lines.append(words + (way if model.sd_ is None else "; effects are rough"))
     if model.tie_strength_ is not None:
         chance = model.tie_strength_ / (2.0 + model.tie_strength_)
         lines.append(f"equals tie with chance {100 * chance:.1f} % (Davidson's ν = {model.tie_strength_:.3g})")

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.validation import number_option
+from podium.data.validation import flag_option, number_option
 from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, SeparationWarning
+from podium.pairwise._fit.bias import MAX_ITEMS, reduce_bias
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.prior import Prior, adjacency_rows, choose_prior
 from podium.pairwise._fit.rows import pull_rows
@@ -55,6 +56,10 @@ class BradleyTerry(Ranker):
         Count a tie as half a win for both, or model it: Davidson (1970), with one more parameter ν.
     side_effect : bool
         Estimate the advantage of being shown on the left; needs votes that say which side was which.
+    bias_reduction : bool
+        Firth's correction (1993), as `br=TRUE` of R's BradleyTerry2: with few votes a parameter, likelihood exaggerates
+        scores and effects, this does not, and an item that only won has a finite score. For `l2` that is a number,
+        usually 0; with "auto" the penalty does the like. Up to 2,000 items.
     anchor : (item, score) or {item: score}, optional
         Shift all scores so that this item has this score; without, the mean of the items with bounded scores is 0 (1000
         on the Elo scale). Intervals do not change.
@@ -77,6 +82,8 @@ class BradleyTerry(Ranker):
     tie_strength_ : float
         Davidson's ν; a tie between equals has chance ν / (2 + ν). None with `ties="half"`.
     coef_, coef_std_errors_, covariate_names_ : effects of the covariates, in log-odds per unit
+    votes_per_parameter_ : float
+        Votes over scores and effects estimated. Below about 10, effects at a fixed small `l2` are too large.
 
     Examples
     --------
@@ -87,6 +94,12 @@ class BradleyTerry(Ranker):
     """
 
     uses = Uses(covariates=True, sides=True, ties=True)
+    state_version = 2  # since bias reduction
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Version 1 knew no bias reduction, and did not keep how many votes there were for a parameter."""
+        return {"bias_reduction": False, "votes_per_parameter_": math.nan} | state
 
     def __init__(
         self,
@@ -94,6 +107,7 @@ class BradleyTerry(Ranker):
         l2: float | str = "auto",
         ties: str = "half",
         side_effect: bool = False,
+        bias_reduction: bool = False,
         anchor: tuple[Hashable, float] | Mapping[Hashable, float] | None = None,
         scale: str = "log-odds",
         max_iter: int = 500,
@@ -102,6 +116,7 @@ class BradleyTerry(Ranker):
         self.l2 = l2
         self.ties = ties
         self.side_effect = side_effect
+        self.bias_reduction = bias_reduction
         self.anchor = anchor
         self.scale = scale
         self.max_iter = max_iter
@@ -111,16 +126,18 @@ class BradleyTerry(Ranker):
         """Find the scores of the items of `comparisons`."""
         self._check(comparisons)
         auto = self.l2 == "auto"
-        comparisons.check_connected(None if auto else float(self.l2))
+        if not self.bias_reduction or comparisons.adjacency.components.any():
+            comparisons.check_connected(None if auto else float(self.l2))
         model = _Model(comparisons, self.ties, self.side_effect)
         model.check_design()
         prior = model.prior(self.max_iter) if auto else None
         self.sd_ = None if prior is None else prior.sd
         self.l2_ = float(self.l2) if prior is None else prior.l2 / model.votes_per_weight
-        found = model.optimum(self.l2_, self.tol, self.max_iter, prior)
+        found = model.optimum(self.l2_, self.tol, self.max_iter, prior, unbiased=bool(self.bias_reduction))
         self.n_iter_, self.solver_, self.converged_ = found.n_iter, found.solver, True
         self._extras = found.extras
         self._columns = model.columns
+        self.votes_per_parameter_ = model.votes_per_parameter
         unit, origin = SCALES[self.scale]
         scores = settled(found.scores, self.tol)
         open_ended = np.logical_or(*comparisons.adjacency.open_ended)
@@ -149,7 +166,7 @@ class BradleyTerry(Ranker):
             note=note,
         )
         model.warn_of_separation(found)
-        if not auto:
+        if not auto and not self.bias_reduction:
             model.warn_of_penalty(found, self.l2_, ~open_ended)
         return self._fitted_to(comparisons)
 
@@ -165,12 +182,28 @@ class BradleyTerry(Ranker):
             raise InputError(Option("scale", self.scale), f" is not known; use {' or '.join(map(repr, SCALES))}")
         if self.anchor is not None:
             _anchor(self.anchor, comparisons.items)
+        if flag_option("bias_reduction", self.bias_reduction):
+            self._check_bias_reduction(len(comparisons.items))
         if self.side_effect and not comparisons.sided:
             raise InputError(
                 Option("side_effect", True),
                 " needs votes that say which item stood on which side: give left, right and outcome "
                 "rather than winner and loser",
             )
+
+    def _check_bias_reduction(self, items: int) -> None:
+        asked = Option("bias_reduction", True)
+        if isinstance(self.l2, str):
+            raise InputError(
+                asked,
+                " is for a penalty that is a number; set ",
+                Option("l2", 0),
+                ", or leave it out: a penalty from the votes does the like",
+            )
+        if self.ties == "davidson":
+            raise InputError(asked, " does not know of ties as outcomes of their own; use ", Option("ties", "half"))
+        if items > MAX_ITEMS:
+            raise InputError(asked, f" needs a matrix of all items, up to {MAX_ITEMS:,}; there are {items:,}")
 
     # ---- what was learned -----------------------------------------------------------------------------------
 
@@ -238,6 +271,8 @@ class BradleyTerry(Ranker):
         return {"sd": self.sd_}  # what a penalty from the votes came to
 
     def _extra_errors(self) -> Floats:
+        if self.ranking_.posterior is not None and self.ranking_.uncertainty in ("auto", "hessian"):
+            return extra_std_errors(self.ranking_.posterior, "hessian")  # effects are those under the prior, too
         information = self.ranking_.information
         assert information is not None
         return extra_std_errors(information, self.ranking_.uncertainty, self.ranking_.cluster)
@@ -316,10 +351,12 @@ class _Model:
             self.davidson = tied > 0  # without ties ν = 0 and this is plain Bradley-Terry
             self.columns += ("tie",) if self.davidson else ()
 
-    def optimum(self, l2: float, tol: float, max_iter: int, start: Prior | None = None) -> Solution:
-        """The optimum at a penalty, or a `ConvergenceError`."""
+    def optimum(
+        self, l2: float, tol: float, max_iter: int, start: Prior | None = None, *, unbiased: bool = False
+    ) -> Solution:
+        """The optimum at a penalty, with Firth's correction if it is to be `unbiased`, or a `ConvergenceError`."""
         begin = (None, None) if start is None else (start.scores, start.extras)
-        found = self.solve(l2, tol, max_iter, *begin)
+        found = self._corrected(l2, tol, max_iter) if unbiased else self.solve(l2, tol, max_iter, *begin)
         if not found.converged:
             raise ConvergenceError(
                 f"no optimum in {max_iter} steps of {found.solver}: expected and observed wins still differ by "
@@ -351,6 +388,24 @@ class _Model:
                 tied = float(c.pairs.ties.sum())
                 extras[-1] = math.log(2.0 * tied / (float(c.pairs.total.sum()) - tied))
         return newton(rows, loss, l2, tol, max_iter, votes=a.sums[1], scores=start, extras=extras)
+
+    def _corrected(self, l2: float, tol: float, max_iter: int) -> Solution:
+        """The optimum of the likelihood with Firth's correction."""
+        rows, loss = self._rows(self.comparisons.covariates is not None)
+        assert isinstance(loss, LogisticRows), "ties are counted half"
+        votes = self.comparisons.adjacency.sums[1]
+
+        def fit(corrected: LogisticRows, near: Solution | None) -> Solution:
+            begin = (None, None) if near is None else (near.scores, near.extras)
+            return newton(rows, corrected, l2, tol, max_iter, votes=votes, scores=begin[0], extras=begin[1])
+
+        return reduce_bias(rows, loss, fit, l2=l2, tol=tol, worth=self.votes_per_weight)
+
+    @property
+    def votes_per_parameter(self) -> float:
+        """Votes over scores (less one) and effects."""
+        votes = self.votes_per_weight * float(self.comparisons.pairs.total.sum())
+        return votes / max(len(self.comparisons.items) - 1 + len(self.columns), 1)
 
     @cached_property
     def votes_per_weight(self) -> float:
