@@ -46,7 +46,7 @@ def value_of(path):
 def own_members(cls):
     kinds = (classmethod, staticmethod, property, cached_property)
     functions = [name for name, value in vars(cls).items() if inspect.isfunction(value) or isinstance(value, kinds)]
-    return [name for name in functions if not name.startswith("_")]
+    return [name for name in functions if not name.startswith("_") and name != "upgraded"]  # for model files only
 
 
 def public_members(cls, classes):
