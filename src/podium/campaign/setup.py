@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium.campaign.items import Items
 from podium.campaign.options import Options, check_whole
-from podium.campaign.tokens import hash_of, new_token
+from podium.campaign.tokens import hash_of, is_token, new_token
 from podium.errors import InputError, RefusedError
 from podium.store.values import Campaign, Event, Item, Judge, State
 
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 __all__ = [
     "add_items",
     "campaign_named",
+    "campaign_of_open_link",
     "erase",
     "exclude",
     "invite",
     "join",
     "new_campaign",
+    "new_link",
     "open_link",
     "reinstate",
     "rename",
@@ -188,10 +190,19 @@ def open_link(writer: Writer, now: int, *, most: int, parameter: str | None = No
     return token
 
 
+def campaign_of_open_link(reader: Reader, token: str) -> int | None:
+    """The campaign whose open link has this secret."""
+    for each in reader.campaigns():
+        link = each.options.get("texts", {}).get("open_link")
+        if link and is_token(token, link["hash"]):
+            return each.id
+    return None
+
+
 def join(writer: Writer, token: str, now: int, outside_id: str | None = None) -> tuple[Judge, str]:
     """Come by the open link: a new judge with a secret, or the one with this outside id, with a new secret."""
     link = Options.of(writer.locked.options).texts.get("open_link")
-    if not link or hash_of(token) != link["hash"]:
+    if not link or not is_token(token, link["hash"]):
         raise RefusedError("unknown-token", "this link is not known; ask the organiser for a new one")
     if outside_id is not None:
         _words("outside id", outside_id, MOST_NAME)
@@ -207,6 +218,17 @@ def join(writer: Writer, token: str, now: int, outside_id: str | None = None) ->
     added = writer.add_judge(judge)
     writer.append_event(Event("judge", {"judge": added.id, "to": "active"}, at=now))
     return added, fresh
+
+
+def new_link(writer: Writer, judge: int, now: int) -> str:
+    """A new secret for a judge; the old link stops working."""
+    known = writer.judge(writer.locked.id, judge)
+    if known.kind != "person":
+        raise RefusedError("no-link", f"{known.name!r} is no person with a link; invite one")
+    token = new_token()
+    writer.change_judge(judge, token_hash=hash_of(token))
+    writer.append_event(Event("judge", {"judge": judge, "new_link": True}, at=now))
+    return token
 
 
 def revoke(writer: Writer, judge: int, now: int) -> None:

@@ -31,6 +31,7 @@ COMMANDS = {
     "plan": "podium.cli.plan:plan",
     "predict": "podium.cli.predict:predict",
     "rank": "podium.cli.rank:rank",
+    "serve": "podium.cli.serve:serve",
     "simulate": "podium.cli.simulate:simulate",
 }
 

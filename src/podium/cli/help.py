@@ -12,7 +12,7 @@ __all__ = ["Decorator", "GroupedCommand", "Handler", "option"]
 Handler: TypeAlias = Callable[..., Any]
 Decorator: TypeAlias = Callable[[Handler], Handler]
 
-GROUPS = ("Data", "Model", "Measures", "Intervals", "Output")  # in the order of the help
+GROUPS = ("Data", "Model", "Measures", "Intervals", "Server", "Output")  # in the order of the help
 
 
 class _GroupedOption(click.Option):

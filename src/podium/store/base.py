@@ -46,7 +46,9 @@ class Hold(abc.ABC):
 
 
 class Store(abc.ABC):
-    """A database of campaigns. Threads may share it."""
+    """A database of campaigns. Threads may share it. `remote`: asking it for the time takes a moment."""
+
+    remote = False
 
     def __init__(self, name: str, reading: Engine, writing: Engine) -> None:
         self.name = name  # what errors call it: never with a password

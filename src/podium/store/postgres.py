@@ -23,6 +23,8 @@ OPTIONS = "-c synchronous_commit=on -c statement_timeout=60000 -c lock_timeout=3
 class PostgresStore(Store):
     """Campaigns in a PostgreSQL database, given as postgresql://user:password@host:port/name."""
 
+    remote = True
+
     def __init__(self, url: str, *, new: bool = False) -> None:
         try:
             import psycopg  # noqa: F401

@@ -1,0 +1,141 @@
+"""Small pictures on the pages, as values a template draws: positions in per cent, classes for colours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from podium.active.bands import TYPICAL
+from podium.campaign.live import Live
+from podium.campaign.standing import Place, Standing
+from podium.store.values import Event
+
+__all__ = ["Curve", "axis", "band", "coverage", "curve", "goal_width"]
+
+MOST_CELLS = 60  # items a side of the coverage picture; more are folded together
+WIDTH, HEIGHT = 360.0, 190.0  # of the curve's drawing
+LEFT, RIGHT, TOP, BOTTOM = 30.0, 12.0, 14.0, 28.0
+
+
+def axis(n: int) -> list[tuple[float, int]]:
+    """Where a few round places stand on a line of n places, in per cent."""
+    step = max(1, int(np.ceil(n / 4 / 5) * 5)) if n > 8 else max(1, n // 2)
+    marks = [1, *range(step, n - step // 2, step), n] if n > 1 else [1]
+    return [(position(mark, n), mark) for mark in dict.fromkeys(marks)]
+
+
+def position(place: float, n: int) -> float:
+    """Where a place stands on a line from 1 to n, in per cent, with room for the dots at both ends."""
+    return 2.0 + 96.0 * (place - 1) / max(1, n - 1)
+
+
+def band(place: Place, n: int) -> dict[str, float]:
+    """An item's likely places as a bar."""
+    low = position(place.lower, n)
+    return {"x": low, "width": max(position(place.upper, n) - low, 0.5), "at": position(place.place, n)}
+
+
+def goal_width(n: int) -> float:
+    """Places that a typical band may cover when the order is called stable."""
+    return TYPICAL * n
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """How the typical band has narrowed: a path, its end, the goal and the marks of both axes."""
+
+    line: str
+    area: str
+    end: tuple[float, float]
+    goal: float
+    forecast: tuple[float, float] | None
+    across: list[tuple[float, str]]
+    up: list[tuple[float, str]]
+
+
+def curve(events: Sequence[Event], standing: Standing) -> Curve | None:
+    """The typical band at each plan and now; None before there are two of them."""
+    points = {
+        int(each.data["votes"]): float(each.data["width"])
+        for each in events
+        if each.verb == "plan" and each.data.get("votes") and np.isfinite(each.data.get("width", np.nan))
+    }
+    if not standing.places or not np.isfinite(standing.width):
+        return None
+    points[standing.votes] = standing.width
+    known = sorted((votes, width) for votes, width in points.items() if votes <= standing.votes)
+    if len(known) < 2:
+        return None
+    goal = goal_width(len(standing.places))
+    last = standing.votes + (0 if standing.stable else standing.until_stable)
+    most_votes = _round_up(max(last, standing.votes) * 1.02)
+    most_width = _round_up(max(max(width for _, width in known), goal) * 1.05)
+
+    def at(votes: float, width: float) -> tuple[float, float]:
+        x = LEFT + (WIDTH - LEFT - RIGHT) * votes / most_votes
+        return round(x, 1), round(TOP + (HEIGHT - TOP - BOTTOM) * (1 - width / most_width), 1)
+
+    drawn = [at(*each) for each in known]
+    line = "M" + "L".join(f"{x} {y}" for x, y in drawn)
+    floor = at(0, 0)[1]
+    forecast = None if standing.stable or standing.until_stable <= 0 else at(last, goal)
+    return Curve(
+        line=line,
+        area=f"{line}L{drawn[-1][0]} {floor}L{drawn[0][0]} {floor}Z",
+        end=drawn[-1],
+        goal=at(0, goal)[1],
+        forecast=forecast,
+        across=[(at(votes, 0)[0], f"{votes:,.0f}") for votes in np.linspace(0, most_votes, 5)],
+        up=[(at(0, width)[1], f"{width:g}") for width in np.linspace(0, most_width, 4)],
+    )
+
+
+def _round_up(value: float) -> float:
+    """The next number that divides well into quarters and thirds."""
+    scale = 10.0 ** np.floor(np.log10(max(value, 1e-9)))
+    steps = np.array([1.2, 1.5, 1.8, 2.4, 3.0, 3.6, 4.8, 6.0, 7.2, 9.0, 12.0]) * scale
+    return float(steps[np.searchsorted(steps, value)])
+
+
+def coverage(live: Live, standing: Standing) -> dict[str, Any] | None:
+    """Which pairs were asked, best items top left; items beyond a page's worth are folded together."""
+    n = len(standing.places)
+    if n < 2:
+        return None
+    rank = np.empty(len(live.codes), dtype=np.int64)
+    index = {int(code): k for k, code in enumerate(live.codes)}
+    rank[[index[each.code] for each in standing.places]] = np.arange(n)
+    low, high = np.sort(np.column_stack([rank[live.left], rank[live.right]]), axis=1).T
+    asked = len(np.unique(low * n + high))
+    fold = -(-n // MOST_CELLS)
+    side = -(-n // fold)
+    counts = np.zeros((side, side), dtype=np.int64)
+    np.add.at(counts, (high // fold, low // fold), 1)
+    pairs = np.zeros((side, side))
+    sizes = np.minimum(fold, n - fold * np.arange(side))
+    pairs += np.outer(sizes, sizes)
+    np.fill_diagonal(pairs, sizes * (sizes - 1) / 2)
+    cells = []
+    for row in range(side):
+        for column in range(row + 1 if fold > 1 else row):
+            if counts[row, column]:
+                share = counts[row, column] / max(pairs[row, column], 1)
+                level = (
+                    (1 if share < 1.5 else 2 if share < 2.5 else 3)
+                    if fold == 1
+                    else 1 + int(share > 0.25) + int(share > 1)
+                )
+                cells.append((round(100 * column / side, 2), round(100 * row / side, 2), level))
+    seen = np.bincount(np.concatenate([live.left, live.right]), minlength=len(live.codes))
+    return {
+        "cells": cells,
+        "size": round(100 / side * 0.86, 2),
+        "asked": asked,
+        "pairs": n * (n - 1) // 2,
+        "fewest": int(seen.min()),
+        "most": int(seen.max()),
+        "fold": fold,
+    }

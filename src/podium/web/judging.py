@@ -1,0 +1,169 @@
+"""The API for judges: enter by a link, get pairs, vote, undo, look back, report an item."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Query, Request, Response
+
+from podium.campaign import desk, setup
+from podium.campaign.desk import Ballot, Hand, Receipt
+from podium.campaign.options import Options
+from podium.errors import RefusedError
+from podium.store.rows import Reader, Writer
+from podium.store.values import Campaign
+from podium.web import forms, session
+from podium.web.content import markdown, preview
+from podium.web.limits import TooManyError
+from podium.web.session import JudgeHere
+from podium.web.state import State, state_of
+
+__all__ = ["card", "past_votes", "router"]
+
+router = APIRouter(prefix="/api/v1", tags=["judge"])
+IN_HAND = 3
+MIN_MS = 300  # a key pressed sooner after a pair appears is ignored
+BREAK_EVERY = 50
+PageSize = Annotated[int, Query(ge=1, le=10)]
+
+
+@router.post("/session")
+async def open_session(request: Request, response: Response, entry: forms.Entry) -> dict[str, str]:
+    """Enter by the secret of a link: a judge's, an open one, an organiser's, or the operator's."""
+    state = state_of(request)
+    session.may_try(request)
+    who = await state.read(lambda reader: session.find(reader, entry.token, state.operator_hash))
+    if who is not None:
+        session.enter(state, response, who.role, entry.token)
+        return {"role": who.role}
+    campaign = await state.read(lambda reader: setup.campaign_of_open_link(reader, entry.token))
+    if campaign is None:
+        state.wrong.wait(session.address_of(request))
+        raise RefusedError("unknown-token", "this link is not known; ask the organiser for a new one")
+    now = await state.now()
+    _, token = await state.write(campaign, lambda writer: setup.join(writer, entry.token, now, entry.outside_id))
+    session.enter(state, response, "judge", token)
+    return {"role": "judge"}
+
+
+@router.delete("/session")
+async def close_session(request: Request, response: Response) -> dict[str, bool]:
+    """Forget who this browser is; votes are safe."""
+    session.leave(state_of(request), response)
+    return {"left": True}
+
+
+@router.get("/next")
+async def next_pairs(request: Request, who: JudgeHere, k: PageSize = IN_HAND) -> dict[str, Any]:
+    """The pairs in hand, the one to show first; the same ones after a reload."""
+    state = state_of(request)
+    now = await state.now()
+
+    def job(writer: Writer) -> tuple[Hand, Campaign, str]:
+        hand = desk.next_pairs(writer, who.judge, now, k)
+        return hand, writer.locked, writer.judge(who.campaign, who.judge).name
+
+    hand, campaign, name = await state.write(who.campaign, job)
+    about = {"campaign": card(campaign), "judge": name, "who": f"{campaign.slug}-{who.judge}"}
+    return await _hand(state, campaign, hand) | about
+
+
+@router.post("/votes")
+async def vote(request: Request, who: JudgeHere, body: forms.VotesIn) -> dict[str, Any]:
+    """Take votes, in the order they were made; each is stored, known already, or refused. The next pairs come back."""
+    state = state_of(request)
+    now = await state.now()
+    if not state.today.take((who.campaign, who.judge), len(body.votes), now):
+        raise TooManyError(3600, "that is more than 10,000 votes today; go on tomorrow")
+    ballots = [Ballot(each.id, each.question, each.outcome, each.reason, each.ms) for each in body.votes]
+
+    def job(writer: Writer) -> tuple[list[Receipt], Hand, Campaign]:
+        return *desk.vote(writer, who.judge, ballots, now, IN_HAND), writer.locked
+
+    receipts, hand, campaign = await state.write(who.campaign, job)
+    if len(receipts) == 1 and receipts[0].code == "conflict":
+        raise RefusedError("conflict", receipts[0].message or "")
+    rows = [{"id": each.id, "status": each.status, "code": each.code, "message": each.message} for each in receipts]
+    return await _hand(state, campaign, hand) | {"receipts": rows}
+
+
+@router.post("/undo")
+async def undo(request: Request, who: JudgeHere, body: forms.UndoIn) -> dict[str, Any]:
+    """Take back a vote; its pair is in hand again, first."""
+    state = state_of(request)
+    now = await state.now()
+
+    def job(writer: Writer) -> tuple[Receipt, Hand, Campaign]:
+        return *desk.undo(writer, who.judge, body.id, body.of, now, IN_HAND), writer.locked
+
+    receipt, hand, campaign = await state.write(who.campaign, job)
+    return await _hand(state, campaign, hand) | {"receipt": {"id": receipt.id, "status": receipt.status}}
+
+
+@router.get("/history")
+async def history(
+    request: Request, who: JudgeHere, limit: Annotated[int, Query(ge=1, le=500)] = 50
+) -> list[dict[str, Any]]:
+    """One's own last votes, newest first."""
+    return await state_of(request).read(lambda reader: past_votes(reader, who.campaign, who.judge, limit))
+
+
+def past_votes(reader: Reader, campaign: int, judge: int, limit: int) -> list[dict[str, Any]]:
+    """A judge's last votes with the beginning of both items, newest first."""
+    votes = desk.history(reader, campaign, judge, limit)
+    items = reader.items_of(campaign, {code for each in votes for code in (each.left, each.right)})
+    return [
+        {
+            "id": each.client_id,
+            "question": each.question,
+            "left": preview(items[each.left]),
+            "right": preview(items[each.right]),
+            "outcome": each.outcome,
+            "at": each.received,
+        }
+        for each in votes
+    ]
+
+
+@router.post("/reports")
+async def report(request: Request, who: JudgeHere, body: forms.ReportIn) -> dict[str, bool]:
+    """Tell the organiser that an item of a pair in hand is broken."""
+    state = state_of(request)
+    now = await state.now()
+
+    def job(writer: Writer) -> None:
+        question = writer.question(who.campaign, body.question)
+        if question is None or writer.shown(who.campaign, question.id, who.judge) is None:
+            raise RefusedError("not-given", f"pair {body.question} was not given to you")
+        item = question.left if body.side == "left" else question.right
+        desk.report(writer, who.judge, item, body.reason, now)
+
+    await state.write(who.campaign, job)
+    return {"reported": True}
+
+
+async def _hand(state: State, campaign: Campaign, hand: Hand) -> dict[str, Any]:
+    enough = hand.why == "done" or (hand.target is not None and hand.answered >= hand.target)
+    return {
+        "questions": await state.shown(campaign.id, hand.questions),
+        "why": hand.why,
+        "answered": hand.answered,
+        "target": hand.target,
+        "completion": campaign.options.get("texts", {}).get("completion") if enough else None,
+    }
+
+
+def card(campaign: Campaign) -> dict[str, Any]:
+    """What a judge may know of a campaign: never how it stands."""
+    options = Options.of(campaign.options)
+    texts = options.texts
+    return {
+        "title": campaign.title,
+        "question": campaign.question,
+        "instructions": markdown(campaign.instructions),
+        "version": campaign.version,
+        "ties": options.ties,
+        "min_ms": MIN_MS,
+        "break_every": BREAK_EVERY,
+        "consent": markdown(texts["consent"]) if texts.get("consent") else None,
+    }

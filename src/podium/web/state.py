@@ -1,0 +1,114 @@
+"""What every request of a server shares: the store, what is remembered, and the limits."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from starlette.concurrency import run_in_threadpool
+
+from podium.campaign.planning import Planning
+from podium.campaign.standing import Standings
+from podium.store.values import Question
+from podium.web.content import Shelf
+from podium.web.limits import PerDay, Rate
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from podium.store.base import Store
+    from podium.store.rows import Reader, Writer
+
+__all__ = ["State", "Who", "state_of"]
+
+T = TypeVar("T")
+REQUESTS_A_SECOND = 20
+WRONG_A_MINUTE = 5
+VOTES_A_DAY = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Who:
+    """A visitor with a role; `campaign` is 0 for the operator, `judge` is 0 but for judges."""
+
+    role: str
+    campaign: int = 0
+    judge: int = 0
+
+
+@dataclass
+class State:
+    """One server's own.
+
+    Attributes
+    ----------
+    url : str
+        The address that links begin with; where it is https, cookies are for https only.
+    operator_hash : str or None
+        Hash of the secret that may make new campaigns; None where nobody may.
+    behind_proxy : bool
+        Whether the address of a visitor is what a proxy says.
+    """
+
+    store: Store
+    url: str
+    operator_hash: str | None = None
+    behind_proxy: bool = False
+    clock: Callable[[], float] = time.monotonic
+    standings: Standings = field(init=False)
+    planning: Planning = field(init=False)
+    shelf: Shelf = field(default_factory=Shelf)
+    requests: Rate = field(init=False)
+    wrong: Rate = field(init=False)
+    today: PerDay = field(default_factory=lambda: PerDay(VOTES_A_DAY))
+    known: dict[str, tuple[Who, float]] = field(default_factory=dict)  # hash of a secret: whose, and until when
+    trouble: str | None = None  # the last thing the database could not do, for the organiser
+
+    def __post_init__(self) -> None:
+        self.standings = Standings(self.store)
+        self.planning = Planning(self.store)
+        self.requests = Rate(REQUESTS_A_SECOND, 1.0, self.clock)
+        self.wrong = Rate(WRONG_A_MINUTE, 60.0, self.clock)
+
+    @property
+    def secure(self) -> bool:
+        """Whether visitors come by TLS."""
+        return self.url.startswith("https:")
+
+    async def write(self, campaign: int, job: Callable[[Writer], T]) -> T:
+        """Run `job` in a transaction; back once it is on disk."""
+        return await asyncio.wrap_future(self.store.submit(campaign, job))
+
+    async def read(self, job: Callable[[Reader], T]) -> T:
+        """Run `job` on one state of the database, beside other requests."""
+        return await run_in_threadpool(self.store.read, job)
+
+    async def now(self) -> int:
+        """The database's clock; for a file that is the host's, which needs no thread."""
+        return await run_in_threadpool(self.store.now) if self.store.remote else self.store.now()
+
+    async def shown(self, campaign: int, questions: tuple[Question, ...]) -> list[dict[str, Any]]:
+        """Pairs as the page shows them: names hidden, sides as drawn."""
+        codes = {code for each in questions for code in (each.left, each.right)}
+        missing = self.shelf.missing(campaign, codes)
+        if missing:
+            items = await self.read(lambda reader: reader.items_of(campaign, missing))
+            self.shelf.put(campaign, items)
+        return [
+            {
+                "id": each.id,
+                "left": self.shelf.get(campaign, each.left),
+                "right": self.shelf.get(campaign, each.right),
+                "repeat": each.kind == "repeat",
+            }
+            for each in questions
+        ]
+
+
+def state_of(request: Request) -> State:
+    """The state of the server that a request came to."""
+    state: State = request.app.state.podium
+    return state

@@ -1,0 +1,144 @@
+// The organiser's pages can be read without this file; it sends what is changed, and keeps the live page fresh.
+
+import { $, $$, ask, element } from "./common.js";
+
+const FRESH_EVERY = 10000; // milliseconds
+const main = $("#main");
+const campaign = main.dataset.campaign;
+const here = `campaigns/${campaign}`;
+
+const say = (text) => { $("#said").textContent = text; };
+
+function trouble(text) {
+  const note = $("#problems") ?? $("#banner");
+  note.replaceChildren(...text.split("; ").map((part) => element("p", { text: part })));
+  note.hidden = false;
+  note.scrollIntoView({ block: "nearest" });
+}
+
+async function change(what, then = () => location.reload()) {
+  try { then(await what()); } catch (problem) { trouble(problem.message); }
+}
+
+function showLinks(rows) {
+  $("#links-rows").replaceChildren(...rows.map(({ name, link }) => {
+    const copy = element("button", { kind: "button", text: "Copy", type: "button" });
+    const field = element("input", { kind: "input", value: link, readonly: "", "aria-label": name });
+    copy.addEventListener("click", async () => {
+      field.select();
+      try { await navigator.clipboard.writeText(link); } catch { document.execCommand("copy"); }
+      copy.textContent = "Copied";
+    });
+    return element("div", { kind: "link-row" }, element("b", { text: name }), field, copy);
+  }));
+  const dialog = $("#links");
+  dialog.showModal();
+  return new Promise((resolve) => { dialog.addEventListener("close", resolve, { once: true }); });
+}
+
+document.addEventListener("click", (event) => {
+  const pressed = event.target.closest("button");
+  if (!pressed) return;
+  const { ask: question, patch, patchItem, patchJudge, body, link, erase, rename, name } = pressed.dataset;
+  const sends = patch ?? patchItem ?? patchJudge ?? link ?? erase ?? rename;
+  if (sends === undefined || (question && !confirm(question))) return;
+  if (patch) change(() => ask("PATCH", here, JSON.parse(patch)));
+  if (patchItem) change(() => ask("PATCH", `${here}/items/${patchItem}`, JSON.parse(body)));
+  if (patchJudge) change(() => ask("PATCH", `${here}/judges/${patchJudge}`, JSON.parse(body)));
+  if (link) change(() => ask("POST", `${here}/judges/${link}/link`), ({ link: fresh }) => showLinks([{ name: "New link", link: fresh }]));
+  if (erase) change(() => ask("DELETE", `${here}/judges/${erase}`));
+  if (rename) {
+    const fresh = prompt("New name", name);
+    if (fresh) change(() => ask("PATCH", `${here}/judges/${rename}`, { name: fresh }));
+  }
+});
+
+// Forms
+
+const whole = (text) => (text.trim() === "" ? null : Number(text));
+
+function optionsOf(form) {
+  const given = Object.fromEntries(new FormData(form));
+  const changes = {}, options = {}, texts = {};
+  if ("instructions" in given) {
+    changes.instructions = given.instructions;
+    options.ties = "ties" in given;
+    texts.consent = given.consent.trim() || null;
+    const completion = { code: given.completion_code.trim(), url: given.completion_url.trim() };
+    texts.completion = completion.code || completion.url ? completion : null;
+    options.texts = texts;
+  } else {
+    for (const name of ["top", "target", "budget"]) options[name] = whole(given[name]);
+    options.votes_per_pair = whole(given.votes_per_pair);
+    options.check_share = Number(given.check_share) / 100;
+    options.lease_minutes = Number(given.lease_minutes);
+    options.gold = given.gold.split("\n").filter((line) => line.trim()).map((line) => {
+      const [better, ...rest] = line.split(",");
+      return [better.trim(), rest.join(",").trim(), 1];
+    });
+  }
+  changes.options = options;
+  return changes;
+}
+
+document.addEventListener("submit", (event) => {
+  const form = event.target;
+  if (form.method === "dialog") return;
+  event.preventDefault();
+  const given = Object.fromEntries(new FormData(form));
+  if ("options" in form.dataset) change(() => ask("PATCH", here, optionsOf(form)), () => say("Saved") ?? location.reload());
+  if ("invite" in form.dataset) {
+    const names = given.names.split("\n").map((name) => name.trim()).filter(Boolean);
+    change(() => ask("POST", `${here}/judges`, { names }), (made) => showLinks(made).then(() => location.reload()));
+  }
+  if ("openLink" in form.dataset) {
+    const body = { most: Number(given.most), ...(given.parameter.trim() ? { parameter: given.parameter.trim() } : {}) };
+    change(() => ask("POST", `${here}/open-link`, body), ({ link }) => showLinks([{ name: "Open link", link }]).then(() => location.reload()));
+  }
+  if ("new" in form.dataset) {
+    change(() => ask("POST", "campaigns", new FormData(form)), async ({ link, token }) => {
+      await showLinks([{ name: "Organiser", link }]);
+      await ask("POST", "session", { token });
+      location.assign("/o/setup");
+    });
+  }
+});
+
+document.addEventListener("change", (event) => {
+  const input = event.target;
+  if (input.type !== "file" || !input.files.length) return;
+  const form = input.closest("form"), body = new FormData();
+  body.append("file", input.files[0]);
+  const note = $("#problems");
+  note.hidden = true;
+  if (form.dataset.upload) change(() => ask("POST", `${here}/${form.dataset.upload}`, body));
+  if ("new" in form.dataset) {
+    $("#file-name").textContent = input.files[0].name;
+    change(() => ask("POST", "preview", body), ({ items, rows }) => {
+      $("#file-about").textContent = `${items} items`;
+      const table = $("#preview");
+      table.tBodies[0].replaceChildren(...rows.map((row) => element("tr", {},
+        element("th", { text: row.label, scope: "row", dir: "auto" }), element("td", { kind: "body long-only", text: row.preview, dir: "auto" }),
+        element("td", { kind: "num", text: String(row.words || "–") }))));
+      table.hidden = false;
+    });
+  }
+});
+
+// Live: look now and then, and take the new page in where something has moved.
+
+async function freshen() {
+  if (document.hidden || $("dialog[open]")) return;
+  try {
+    const answer = await fetch(location.href, { credentials: "same-origin" });
+    if (!answer.ok) return;
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").querySelector("#main");
+    const open = $$("details[open]", main).length > 0;
+    if (fresh && fresh.dataset.position !== main.dataset.position) {
+      main.dataset.position = fresh.dataset.position;
+      main.replaceChildren(...fresh.childNodes);
+      if (open) for (const each of $$("details", main)) each.open = true;
+    }
+  } catch { /* the next look may find it */ }
+}
+if (location.pathname === "/o/live") setInterval(freshen, FRESH_EVERY);
