@@ -5,10 +5,17 @@ BIN := $(VENV)/bin
 KERNELS := $(shell find src/podium/kernels -name '*.py' -o -name '*.pxd')
 WORKERS ?= 2
 
-.PHONY: demo test test-checked lint bench bench-full docs clean
+.PHONY: demo app test test-checked lint bench bench-full docs clean
 
 demo: $(VENV)/.kernels  ## rank the bundled example, print the leaderboard and write report.html
 	$(BIN)/podium rank examples/chess-1948.csv --report report.html --title "World championship 1948"
+
+app: $(VENV)/.kernels $(VENV)/.app  ## a campaign on the bundled essays in the browser; links are printed once, in build/app/links.txt too
+	mkdir -p build/app
+	test -f build/app/campaign.db || $(BIN)/podium campaign new examples/street-essays.csv --db build/app/campaign.db \
+		--title "Street essays" --question "Which essay argues better?" --judges 3 --target 20 > build/app/links.txt
+	cat build/app/links.txt
+	$(BIN)/podium serve --db build/app/campaign.db
 
 test: $(VENV)/.kernels $(VENV)/.test  ## everything: unit, property, docs, types, layers
 	$(BIN)/python -m sphinx -q -W -b html docs build/docs
@@ -56,6 +63,10 @@ $(VENV)/.installed: pyproject.toml setup.py
 # An edited kernel stays stale until rebuilt, so every target that runs code depends on this.
 $(VENV)/.kernels: $(VENV)/.installed $(KERNELS)
 	$(BIN)/python setup.py --quiet build_ext --inplace --parallel 2
+	touch $@
+
+$(VENV)/.app: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[serve]'
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed

@@ -1,8 +1,6 @@
 """The report: what it says, that it is one safe file, and how a browser shows it."""
 
-import os
 import re
-import shutil
 import subprocess
 import sys
 from html.parser import HTMLParser
@@ -16,6 +14,7 @@ from podium.evaluate.diagnosis import diagnose, score_history
 from podium.show.report import Report, check_path, vote_summary
 
 from helpers import simulate, thin_data
+from suites.browser import FLAGS, browser_path
 
 VOID = {"meta", "br", "link", "img", "input", "hr"}
 
@@ -134,18 +133,6 @@ def test_bad_paths_are_refused_before_any_work(tmp_path):
         check_path(tmp_path / "nowhere" / "page.html")
 
 
-def browser():
-    found = next(
-        (path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))), None
-    )
-    if found is None:
-        reason = "browser: no Chromium on this machine"
-        if "browser" in os.environ.get("PODIUM_REQUIRE", "").split(","):
-            pytest.fail(reason)
-        pytest.skip(reason)
-    return found
-
-
 SIZES = """<iframe src="page.html" style="width:{width}px;height:6000px;border:0" onload="
   const page = this.contentDocument.documentElement;
   document.title = page.scrollWidth + ' ' + getComputedStyle(page.querySelector('.wide')).display"></iframe>"""
@@ -153,11 +140,10 @@ SIZES = """<iframe src="page.html" style="width:{width}px;height:6000px;border:0
 
 @pytest.mark.parametrize(("width", "wide"), [(1280, "table-cell"), (360, "none")])
 def test_the_page_fits_a_desk_and_a_phone(tmp_path, width, wide):
-    found = browser()
+    found = browser_path()
     full_report(NASTY).write(tmp_path / "page.html")
     (tmp_path / "frame.html").write_text(SIZES.format(width=width))
-    flags = "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking"
-    command = [found, *flags.split(), "--disable-component-update", "--disable-sync", "--allow-file-access-from-files"]
+    command = [found, "--headless", *FLAGS, "--allow-file-access-from-files"]
     command += [f"--user-data-dir={tmp_path / 'profile'}", "--virtual-time-budget=3000", "--dump-dom"]
     seen = subprocess.run([*command, f"file://{tmp_path}/frame.html"], capture_output=True, text=True, timeout=120)
     title = re.search(r"<title>(\d+) ([\w-]+)</title>", seen.stdout)

@@ -26,10 +26,11 @@ from podium.store.values import Event, Item, Judge, Vote
 if TYPE_CHECKING:
     import polars as pl
 
+    from podium.campaign.standing import Standing
     from podium.store.base import Store
     from podium.store.rows import Writer
 
-__all__ = ["Imported", "import_votes", "journal_lines", "quoted", "votes_frame"]
+__all__ = ["Imported", "import_votes", "journal_lines", "quoted", "ranking_frame", "votes_frame"]
 
 AT_ONCE = 2000  # votes of a commit
 RISKY = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for a formula
@@ -93,6 +94,14 @@ def _sound(content: Content, votes: Iterable[Vote]) -> Iterator[Vote]:
                 f"vote {vote.seq} has a judge or an item that the campaign has not: it is damaged; restore a copy"
             )
         yield vote
+
+
+def ranking_frame(standing: Standing, *, safe: bool = False) -> pl.DataFrame:
+    """Where a campaign stands, a row an item; with `safe`, no label can be taken for a formula."""
+    import polars as pl
+
+    frame = standing.to_frame()
+    return frame.with_columns(pl.Series("item", [quoted(each) for each in frame["item"]])) if safe else frame
 
 
 def journal_lines(content: Content, votes: Iterable[Vote]) -> Iterator[str]:

@@ -222,14 +222,14 @@ def votes(db: str, name: str | None, out: Output) -> None:
 
 
 def _export(store: Store, it: Campaign, what: str, out: Output) -> None:
-    from podium.campaign.exchange import journal_lines, votes_frame
+    from podium.campaign.exchange import journal_lines, ranking_frame, votes_frame
     from podium.campaign.standing import standing
 
     content, rows = store.read(lambda reader: (reader.content(it.id), list(reader.votes(it.id))))
     if what == "votes":
         out.write(votes_frame(content, rows, safe=out.form == "csv"))
     elif what == "ranking":
-        out.write(standing(content).to_frame())
+        out.write(ranking_frame(standing(content), safe=out.form == "csv"))
     else:
         out.write_text("".join(journal_lines(content, rows)).rstrip("\n"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,8 @@ def serve(db: str, host: str, port: int, url: str | None, behind_proxy: bool, ma
         keeper = threading.Thread(target=_keep, args=(hold, server, ended), daemon=True)
         keeper.start()
         try:
-            server.run()
+            with contextlib.suppress(KeyboardInterrupt):  # how it is meant to end
+                server.run()
         finally:
             ended.set()
             keeper.join()

@@ -63,7 +63,7 @@ STANDING_VOTE = VOTE.where(
 COUNT_VOTES = (
     select(func.count())
     .select_from(vote)
-    .where(vote.c.campaign == C, vote.c.judge == J, vote.c.undoes.is_(None), vote.c.received >= bindparam("s"))
+    .where(vote.c.campaign == C, vote.c.judge == J, vote.c.outcome.is_not(None), NOT_UNDONE)
 )
 LAPSE = (
     update(question)
@@ -282,9 +282,9 @@ class Reader:
         mine = (vote.c.campaign == campaign, vote.c.judge == judge, vote.c.undoes.is_(None), NOT_UNDONE)
         return [Vote(*row) for row in self._all(VOTE.where(*mine).order_by(vote.c.seq.desc()).limit(limit))]
 
-    def count_votes(self, campaign: int, judge: int, since: int = 0) -> int:
-        """How many rows of a judge (undone ones too) came since a moment."""
-        return int(self._one(COUNT_VOTES, c=campaign, j=judge, s=since)[0])
+    def count_votes(self, campaign: int, judge: int) -> int:
+        """How many votes of a judge stand: neither undone nor skips."""
+        return int(self._one(COUNT_VOTES, c=campaign, j=judge)[0])
 
     def count_came(self, campaign: int, since: int) -> int:
         """How many votes of all judges (undone ones too, skips not) came since a moment."""

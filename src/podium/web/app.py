@@ -15,6 +15,7 @@ from starlette.exceptions import HTTPException
 from starlette.staticfiles import StaticFiles
 
 from podium._version import __version__
+from podium.campaign.planning import Planning
 from podium.errors import ConvergenceError, InputError, PodiumError, RefusedError, UnavailableError
 from podium.web import forms, judging, organising, pages
 from podium.web.guard import Guard
@@ -50,6 +51,7 @@ def make_app(
 
     @asynccontextmanager
     async def beside(app: FastAPI) -> AsyncIterator[None]:
+        state.planning = Planning(store)  # an app may be started again, a thread may not
         state.planning.start()
         try:
             yield
@@ -103,7 +105,8 @@ def _worded(request: Request, problem: Exception) -> tuple[int, str, str, float]
         return 422, "bad-request", f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}", 0
     if isinstance(problem, HTTPException):
         words = {404: "there is no such page", 405: "this address takes no such request"}
-        return problem.status_code, "no-page", words.get(problem.status_code, str(problem.detail)), 0
+        code = "too-large" if problem.status_code == 413 else "no-page"
+        return problem.status_code, code, words.get(problem.status_code, str(problem.detail)), 0
     log.error("%s %s failed", request.method, request.url.path, exc_info=problem)
     return 500, "failed", "something went wrong here; it was noted, and votes already made are safe", 0
 

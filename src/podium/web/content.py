@@ -68,7 +68,10 @@ def preview(item: Item) -> str:
     """The beginning of an item in one line, for lists."""
     if item.media is not None and not item.body:
         return {"image": "a picture", "audio": "a sound", "video": "a film"}.get(item.kind, "a page")
-    line = " ".join((item.label if item.body is None else item.body).split())
+    body = item.label if item.body is None else item.body
+    if item.kind == "markdown":
+        body = re.sub(r"(?m)^\s{0,3}#{1,6}\s+|[*_`|]+|^[-: ]+$", "", body)
+    line = " ".join(body.split())
     return line if len(line) <= PREVIEW else line[: PREVIEW - 1] + "…"
 
 

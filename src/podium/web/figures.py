@@ -17,7 +17,7 @@ __all__ = ["Curve", "axis", "band", "coverage", "curve", "goal_width"]
 
 MOST_CELLS = 60  # items a side of the coverage picture; more are folded together
 WIDTH, HEIGHT = 360.0, 190.0  # of the curve's drawing
-LEFT, RIGHT, TOP, BOTTOM = 30.0, 12.0, 14.0, 28.0
+LEFT, RIGHT, TOP, BOTTOM = 30.0, 20.0, 14.0, 28.0
 
 
 def axis(n: int) -> list[tuple[float, int]]:
@@ -56,8 +56,11 @@ class Curve:
     up: list[tuple[float, str]]
 
 
-def curve(events: Sequence[Event], standing: Standing) -> Curve | None:
-    """The typical band at each plan and now; None before there are two of them."""
+def curve(events: Sequence[Event], standing: Standing, early: float) -> Curve | None:
+    """The typical band at each plan and now; None before there are two of them.
+
+    No forecast is drawn beyond `early` times the votes there are.
+    """
     points = {
         int(each.data["votes"]): float(each.data["width"])
         for each in events
@@ -70,7 +73,8 @@ def curve(events: Sequence[Event], standing: Standing) -> Curve | None:
     if len(known) < 2:
         return None
     goal = goal_width(len(standing.places))
-    last = standing.votes + (0 if standing.stable else standing.until_stable)
+    told = not standing.stable and 0 < standing.until_stable <= early * standing.votes
+    last = standing.votes + (standing.until_stable if told else 0)
     most_votes = _round_up(max(last, standing.votes) * 1.02)
     most_width = _round_up(max(max(width for _, width in known), goal) * 1.05)
 
@@ -81,13 +85,12 @@ def curve(events: Sequence[Event], standing: Standing) -> Curve | None:
     drawn = [at(*each) for each in known]
     line = "M" + "L".join(f"{x} {y}" for x, y in drawn)
     floor = at(0, 0)[1]
-    forecast = None if standing.stable or standing.until_stable <= 0 else at(last, goal)
     return Curve(
         line=line,
         area=f"{line}L{drawn[-1][0]} {floor}L{drawn[0][0]} {floor}Z",
         end=drawn[-1],
         goal=at(0, goal)[1],
-        forecast=forecast,
+        forecast=at(last, goal) if told else None,
         across=[(at(votes, 0)[0], f"{votes:,.0f}") for votes in np.linspace(0, most_votes, 5)],
         up=[(at(0, width)[1], f"{width:g}") for width in np.linspace(0, most_width, 4)],
     )

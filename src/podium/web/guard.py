@@ -7,6 +7,8 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.exceptions import HTTPException
+
 __all__ = ["POLICY", "Guard"]
 
 Scope = MutableMapping[str, Any]
@@ -31,8 +33,11 @@ MOST_UPLOAD = 10_000_000  # bytes of a file, and a little for what is around it
 AROUND = 100_000
 
 
-class _TooLargeError(Exception):
-    pass
+class _TooLargeError(HTTPException):
+    """Raised where the body is read, so that nothing more of it is."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(413, f"a request has at most {most:,} bytes; send less")
 
 
 class Guard:
@@ -46,12 +51,9 @@ class Guard:
             await self.app(scope, receive, send)
             return
         given = {name.lower(): value for name, value in scope["headers"]}
-        started = False
 
         async def send_headed(message: MutableMapping[str, Any]) -> None:
-            nonlocal started
             if message["type"] == "http.response.start":
-                started = True
                 own = {name.lower() for name, _ in message["headers"]}
                 extra = [(name, value) for name, value in HEADERS.items() if name not in own]
                 if scope["path"].startswith(("/api/", "/o", "/j")) and b"cache-control" not in own:
@@ -72,20 +74,17 @@ class Guard:
             message = await receive()
             size += len(message.get("body", b""))
             if size > most:
-                raise _TooLargeError
+                raise _TooLargeError(most)
             return message
 
         try:
             length = int(given.get(b"content-length", b"0"))
         except ValueError:
             length = 0
-        try:
-            if length > most:
-                raise _TooLargeError
-            await self.app(scope, receive_some, send_headed)
-        except _TooLargeError:
-            if not started:
-                await _refuse(send_headed, 413, "too-large", f"a request has at most {most:,} bytes; send less")
+        if length > most:
+            await _refuse(send_headed, 413, "too-large", str(_TooLargeError(most).detail))
+            return
+        await self.app(scope, receive_some, send_headed)
 
 
 def _forged(scope: Scope, given: dict[bytes, bytes], upload: bool) -> str | None:

@@ -9,13 +9,13 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Depends, File, Form, Request, UploadFile
+from fastapi import APIRouter, Depends, File, Form, Query, Request, UploadFile
 from fastapi.responses import FileResponse
 from starlette.background import BackgroundTask
 from starlette.concurrency import run_in_threadpool
 
 from podium.campaign import setup
-from podium.campaign.exchange import import_votes, journal_lines, votes_frame
+from podium.campaign.exchange import import_votes, journal_lines, ranking_frame, votes_frame
 from podium.campaign.items import read_items
 from podium.campaign.judges import without_judge
 from podium.campaign.options import Options
@@ -27,7 +27,7 @@ from podium.store.values import Campaign, Item, Judge
 from podium.web import forms
 from podium.web.content import item_view, preview
 from podium.web.judging import card
-from podium.web.session import OperatorHere, OrganiserHere, organiser_of
+from podium.web.session import Number, OperatorHere, OrganiserHere, organiser_of
 from podium.web.state import State, state_of
 
 __all__ = ["router"]
@@ -122,7 +122,7 @@ async def add_items(request: Request, campaign: Mine, file: Upload) -> dict[str,
 
 
 @router.get("/campaigns/{campaign}/items/{code}")
-async def item(request: Request, campaign: Mine, code: int) -> dict[str, Any]:
+async def item(request: Request, campaign: Mine, code: Number) -> dict[str, Any]:
     """One item as judges see it, with its label."""
     there = await state_of(request).read(lambda reader: reader.items_of(campaign, [code]))
     if code not in there:
@@ -133,7 +133,7 @@ async def item(request: Request, campaign: Mine, code: int) -> dict[str, Any]:
 
 
 @router.patch("/campaigns/{campaign}/items/{code}")
-async def change_item(request: Request, campaign: Mine, code: int, body: forms.ItemChange) -> dict[str, bool]:
+async def change_item(request: Request, campaign: Mine, code: Number, body: forms.ItemChange) -> dict[str, bool]:
     """Withdraw an item (it is asked no more, and its votes stay out of results), or bring it back."""
     state = state_of(request)
     now = await state.now()
@@ -178,7 +178,7 @@ async def invite(request: Request, campaign: Mine, body: forms.NewJudges) -> lis
 
 
 @router.patch("/campaigns/{campaign}/judges/{judge}")
-async def change_judge(request: Request, campaign: Mine, judge: int, body: forms.JudgeChange) -> dict[str, Any]:
+async def change_judge(request: Request, campaign: Mine, judge: Number, body: forms.JudgeChange) -> dict[str, Any]:
     """Rename, withdraw the link, exclude from results, restore; items never shown to this judge."""
     state = state_of(request)
     now = await state.now()
@@ -200,7 +200,7 @@ async def change_judge(request: Request, campaign: Mine, judge: int, body: forms
 
 
 @router.post("/campaigns/{campaign}/judges/{judge}/link", status_code=201)
-async def new_link(request: Request, campaign: Mine, judge: int) -> dict[str, str]:
+async def new_link(request: Request, campaign: Mine, judge: Number) -> dict[str, str]:
     """A new link for a judge who lost it; the old one stops working."""
     state = state_of(request)
     now = await state.now()
@@ -210,7 +210,7 @@ async def new_link(request: Request, campaign: Mine, judge: int) -> dict[str, st
 
 
 @router.delete("/campaigns/{campaign}/judges/{judge}")
-async def erase(request: Request, campaign: Mine, judge: int) -> dict[str, str]:
+async def erase(request: Request, campaign: Mine, judge: Number) -> dict[str, str]:
     """Forget a person: name, outside id, link and reasons; the votes stay, under a random name."""
     state = state_of(request)
     now = await state.now()
@@ -218,7 +218,7 @@ async def erase(request: Request, campaign: Mine, judge: int) -> dict[str, str]:
 
 
 @router.get("/campaigns/{campaign}/judges/{judge}/without")
-async def without(request: Request, campaign: Mine, judge: int) -> list[dict[str, Any]]:
+async def without(request: Request, campaign: Mine, judge: Number) -> list[dict[str, Any]]:
     """The order with this judge and without, side by side."""
     state = state_of(request)
 
@@ -284,9 +284,11 @@ def summary_of(state: State, standing: Standing, came: int, now: int) -> dict[st
 
 
 @router.get("/campaigns/{campaign}/events")
-async def events(request: Request, campaign: Mine, after: int = 0) -> list[dict[str, Any]]:
+async def events(
+    request: Request, campaign: Mine, after: Annotated[int, Query(ge=0, le=2**53)] = 0
+) -> list[dict[str, Any]]:
     """What happened beside votes, oldest first."""
-    there = await state_of(request).read(lambda reader: reader.events(campaign, max(after, 0)))
+    there = await state_of(request).read(lambda reader: reader.events(campaign, after))
     return [
         {"seq": each.seq, "at": each.at, "who": each.who, "verb": each.verb, "data": _public(each.data)}
         for each in there
@@ -331,7 +333,7 @@ def _write_export(state: State, campaign: int, what: str, form: str, path: Path)
         write_archive(store, campaign, str(path))
         return "application/zip"
     if what == "ranking":
-        write_table(state.standings.get(campaign).to_frame(), str(path))
+        write_table(ranking_frame(state.standings.get(campaign), safe=form == "csv"), str(path))
         return TABLE_TYPES[form]
     if what == "report":
         from podium.campaign.report import write_report

@@ -26,7 +26,7 @@ from podium.web import figures
 from podium.web.content import item_view, media_headers, preview
 from podium.web.judging import past_votes
 from podium.web.organising import summary_of
-from podium.web.session import JudgeHere, OperatorHere, OrganiserHere, token_of, who_is
+from podium.web.session import JudgeHere, Number, OperatorHere, OrganiserHere, token_of, who_is
 from podium.web.state import State, state_of
 from podium.web.words import JUDGE
 
@@ -35,6 +35,7 @@ __all__ = ["problem_page", "router"]
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 DAY = 24 * 60 * 60_000
 SHOWN = 18  # rows of the order before the rest is folded away
+EARLY = 10  # times the votes there are: a forecast beyond that says nothing
 LOOK = 3  # skips of an item before it is worth a look
 HTML = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -154,12 +155,13 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
         "when": _day(summary["stable_at"], now),
         "per_day": came,
         "done_share": _done(stands.votes, stands.until_stable),
+        "early": stands.until_stable > EARLY * stands.votes,
         "goal": figures.goal_width(n),
         "tiers": _tiers(stands),
         "shown": SHOWN,
         "axis": figures.axis(n) if n else [],
         "band": lambda place: figures.band(place, n),
-        "curve": figures.curve(events, stands),
+        "curve": figures.curve(events, stands, EARLY),
         "coverage": figures.coverage(live, stands),
         "look": _worth_a_look(content, events, stands),
         "checks": checks,
@@ -238,7 +240,7 @@ async def try_page(request: Request, who: OrganiserHere) -> HTMLResponse:
 
 
 @router.get("/o/items/{code}")
-async def item_page(request: Request, who: OrganiserHere, code: int) -> HTMLResponse:
+async def item_page(request: Request, who: OrganiserHere, code: Number) -> HTMLResponse:
     state = state_of(request)
     campaign, there = await state.read(
         lambda reader: (reader.campaign(who.campaign), reader.items_of(who.campaign, [code]))
@@ -302,7 +304,7 @@ def _judge_row(report: JudgeReport, options: Options) -> dict[str, Any]:
 
 
 @router.get("/o/judges/{judge}")
-async def judge_card(request: Request, who: OrganiserHere, judge: int) -> HTMLResponse:
+async def judge_card(request: Request, who: OrganiserHere, judge: Number) -> HTMLResponse:
     state = state_of(request)
 
     def look(reader: Reader) -> tuple[Content, Any]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import Depends, Request, Response
+from fastapi import Depends, Path, Request, Response
 
 from podium.campaign.tokens import hash_of, is_token
 from podium.errors import RefusedError
@@ -18,6 +18,7 @@ from podium.web.state import State, Who, state_of
 
 __all__ = [
     "JudgeHere",
+    "Number",
     "OperatorHere",
     "OrganiserHere",
     "Who",
@@ -129,6 +130,9 @@ def _bearer(request: Request) -> str | None:
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
 
 
+Number = Annotated[int, Path(ge=0, le=2**31 - 1)]  # of a campaign, an item or a judge in an address
+
+
 async def _judge(request: Request) -> Who:
     return await _here(request, "judge")
 
@@ -141,7 +145,7 @@ async def _operator(request: Request) -> Who:
     return await _here(request, "operator")
 
 
-async def organiser_of(campaign: int, who: Annotated[Who, Depends(_organiser)]) -> int:
+async def organiser_of(campaign: Number, who: Annotated[Who, Depends(_organiser)]) -> int:
     """The campaign of the address, where this is its organiser; any other is as if it did not exist."""
     if who.campaign != campaign:
         raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")

@@ -1,0 +1,375 @@
+"""The app in a real browser: keys, clicks, touch, reload, no network, narrow screens, and the organiser's day."""
+
+import re
+import threading
+import time
+
+import pytest
+import uvicorn
+
+from podium.store.values import Item
+
+from suites.browser import FLAGS, browser_path
+from web.rooms import new_room
+
+LONG = "\n\n".join(f"Paragraph {k}: " + "a long text goes on and on. " * 30 for k in range(12))
+ITEMS = [
+    Item(-1, "long", "text", LONG),
+    Item(-1, "arabic", "text", "في صباح كل يوم يقف الناس عند زاوية الشارع"),
+    Item(-1, "chinese", "text", "城市里的道路属于谁？" * 20),
+    Item(-1, "table", "markdown", "| year | cars |\n|---|---|\n| 2017 | 120 |\n\n" + "word " * 50),
+    Item(-1, "wide", "text", "x" * 4000),
+    *[Item(-1, f"item {k}", "text", f"This is item {k}.") for k in range(5)],
+]
+
+
+@pytest.fixture(scope="module")
+def chromium():
+    """One browser for all; each test has a profile of its own."""
+    path = browser_path()
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=path, args=list(FLAGS))
+        yield browser
+        browser.close()
+
+
+class Served:
+    """A campaign on a port, with browsers that note what goes wrong in them."""
+
+    def __init__(self, room, port, browser):
+        self.room, self.browser = room, browser
+        self.url = f"http://127.0.0.1:{port}"
+        self.problems = []
+
+    def open(self, path, width=1280, height=860, **options):
+        context = self.browser.new_context(viewport={"width": width, "height": height}, **options)
+        page = context.new_page()
+        page.set_default_timeout(20_000)
+        page.on("pageerror", lambda problem: self.problems.append(str(problem)))
+        page.on("console", lambda line: self.problems.append(line.text) if line.type == "error" else None)
+        page.goto(self.url + path)
+        return page
+
+    def judge(self, **options):
+        """A judge at the first pair."""
+        page = self.open(f"/j#{self.room.judge_token}", **options)
+        page.get_by_role("button", name="Start").click()
+        page.locator("#judging").wait_for()
+        return page
+
+    def organiser(self, path="live", **options):
+        page = self.open(f"/o#{self.room.organiser_token}", **options)
+        page.wait_for_url("**/o/live")
+        page.goto(f"{self.url}/o/{path}")
+        return page
+
+    def votes(self):
+        return self.room.store.read(lambda reader: list(reader.votes(self.room.campaign)))
+
+    def wait_for_votes(self, count):
+        for _ in range(200):
+            if len(self.votes()) >= count:
+                break
+            time.sleep(0.05)
+        return self.votes()
+
+
+@pytest.fixture
+def served(store, chromium):
+    room = new_room(store, ITEMS, target=30)
+    server = uvicorn.Server(uvicorn.Config(room.app, port=0, log_level="error"))
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    served = Served(room, server.servers[0].sockets[0].getsockname()[1], chromium)
+    yield served
+    for context in chromium.contexts:
+        context.close()
+    server.should_exit = True
+    thread.join()
+    assert not [each for each in served.problems if "Failed to load resource" not in each], served.problems
+
+
+def shown(page):
+    """Which two items are on the screen."""
+    return page.locator("#left .text").inner_text(), page.locator("#right .text").inner_text()
+
+
+def press(page, key, count):
+    """Press a key on `count` pairs, each once it is there long enough."""
+    for _ in range(count):
+        before = shown(page)
+        page.wait_for_timeout(350)
+        page.keyboard.press(key)
+        page.locator("#judging, #message").first.wait_for()
+        for _ in range(100):
+            if page.locator("#message").is_visible() or shown(page) != before:
+                break
+            page.wait_for_timeout(20)
+
+
+def test_one_key_decides_and_a_held_key_votes_once(served):
+    page = served.judge()
+    page.wait_for_timeout(350)
+    page.keyboard.down("ArrowLeft")
+    for _ in range(5):
+        page.keyboard.down("ArrowLeft")  # auto-repeat
+    page.keyboard.up("ArrowLeft")
+    assert [vote.outcome for vote in served.wait_for_votes(1)] == [1.0]
+    press(page, "2", 1)
+    press(page, "t", 1)
+    assert [vote.outcome for vote in served.wait_for_votes(3)] == [1.0, 0.0, 0.5]
+    assert page.locator("#count").inner_text() == "4"
+    assert "Saved" in page.locator("#saved").inner_text()
+    page.keyboard.press("Control+ArrowLeft")
+    page.wait_for_timeout(400)
+    page.keyboard.press("Alt+1")
+    page.wait_for_timeout(300)
+    assert len(served.votes()) == 3, "with a modifier keys are the browser's"
+
+
+def test_a_pair_that_just_appeared_takes_no_key(served):
+    page = served.judge()
+    page.wait_for_timeout(350)
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(600)
+    assert len(served.votes()) == 1
+
+
+def test_click_undo_skip_report_and_keys(served):
+    page = served.judge()
+    first = shown(page)
+    page.wait_for_timeout(350)
+    page.get_by_role("button", name="Right is better").click()
+    served.wait_for_votes(1)
+    page.keyboard.press("u")
+    served.wait_for_votes(2)
+    assert shown(page) == first, "the undone pair is back"
+    page.wait_for_timeout(350)
+    page.keyboard.press("s")
+    page.get_by_role("button", name="Unclear").click()
+    votes = served.wait_for_votes(3)
+    assert [(vote.outcome, vote.undoes, vote.reason) for vote in votes] == [
+        (0.0, None, None),
+        (None, 1, None),
+        (None, None, "unclear"),
+    ]
+    page.wait_for_timeout(350)
+    page.keyboard.press("f")
+    page.locator("#report").get_by_role("button", name="Left").click()
+    page.locator("#said", has_text="Reported").wait_for(state="attached")
+    page.keyboard.press("?")
+    assert page.locator("#keys").is_visible()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_timeout(300)
+    assert len(served.votes()) == 3, "no vote behind a dialog"
+    page.keyboard.press("Escape")
+
+
+def test_a_reload_shows_the_same_pair_and_undo_still_works(served):
+    page = served.judge()
+    press(page, "ArrowLeft", 2)
+    before = shown(page)
+    served.wait_for_votes(2)
+    page.reload()
+    page.locator("#judging").wait_for()
+    assert shown(page) == before
+    page.keyboard.press("Control+z")
+    assert len(served.wait_for_votes(3)) == 3
+    assert served.votes()[2].undoes == 2
+    assert "#" not in page.url, "the secret is gone from the address"
+
+
+def test_votes_without_a_network_arrive_once_after_the_page_was_closed(served):
+    page = served.judge()
+    press(page, "ArrowLeft", 1)
+    served.wait_for_votes(1)
+    page.wait_for_timeout(300)
+    page.context.set_offline(True)
+    press(page, "ArrowRight", 2)
+    page.locator("#saved.kept, #message").first.wait_for(state="attached")
+    assert len(served.votes()) == 1
+    assert "Kept here: 2" in page.content()
+    context = page.context
+    page.close()
+    context.set_offline(False)
+    again = context.new_page()
+    again.goto(f"{served.url}/j")
+    assert [vote.outcome for vote in served.wait_for_votes(3)] == [1.0, 0.0, 0.0]
+    again.wait_for_timeout(500)
+    assert len(served.votes()) == 3
+    assert len({vote.client_id for vote in served.votes()}) == 3
+
+
+def test_an_earlier_vote_is_changed_in_the_history(served):
+    page = served.judge()
+    press(page, "ArrowLeft", 2)
+    served.wait_for_votes(2)
+    page.get_by_role("link", name="History").click()
+    page.locator(".past > li").first.wait_for()
+    assert page.locator(".past > li").count() == 2
+    page.locator(".past > li").nth(1).get_by_text("Change", exact=True).click()
+    page.locator(".past > li").nth(1).get_by_role("button", name="Right is better").click()
+    votes = served.wait_for_votes(4)
+    assert [(vote.outcome, vote.undoes) for vote in votes] == [(1.0, None), (1.0, None), (None, 1), (0.0, None)]
+
+
+def test_touch_on_a_phone_and_a_swipe_side_by_side(served):
+    page = served.judge(width=360, height=740, has_touch=True, is_mobile=True)
+    page.wait_for_timeout(350)
+    page.get_by_role("button", name=re.compile("First")).tap()
+    assert [vote.outcome for vote in served.wait_for_votes(1)] == [1.0]
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.get_by_role("button", name=re.compile("Second")).bounding_box()["height"] >= 40
+    wide = served.open("/j", width=900, height=700, has_touch=True, storage_state=page.context.storage_state())
+    wide.locator("#judging").wait_for()
+    wide.wait_for_timeout(350)
+    swipe = """([from, to]) => {
+      const pair = document.querySelector("#pair");
+      const touch = (x) => new Touch({ identifier: 1, target: pair, clientX: x, clientY: 300 });
+      pair.dispatchEvent(new TouchEvent("touchstart", { touches: [touch(from)], changedTouches: [touch(from)] }));
+      pair.dispatchEvent(new TouchEvent("touchend", { touches: [], changedTouches: [touch(to)] }));
+    }"""
+    wide.evaluate(swipe, [300, 340])
+    wide.evaluate(swipe, [300, 500])
+    assert [vote.outcome for vote in served.wait_for_votes(2)] == [1.0, 0.0], "a short move is no swipe"
+
+
+def test_the_end_a_closed_campaign_and_a_wrong_link_each_say_so(served):
+    served.room.store.write(
+        served.room.campaign, lambda writer: writer.change(options=writer.locked.options | {"target": 2})
+    )
+    page = served.judge()
+    press(page, "ArrowLeft", 2)
+    page.get_by_role("heading", name="Thank you").wait_for()
+    page.get_by_role("button", name="A few more").click()
+    assert page.locator("#judging").is_visible()
+    served.room.organiser.patch(served.room.at, json={"state": "closed"})
+    page.reload()
+    page.get_by_role("heading", name="The campaign is closed").wait_for()
+    served.open("/j#nonsense").get_by_role("heading", name="This link is not known").wait_for()
+    served.open("/j").get_by_role("heading", name="Open your link").wait_for()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 360])
+def test_no_page_scrolls_sideways_and_every_control_has_a_name(served, width, scheme):
+    judge = served.judge(width=width, height=740, color_scheme=scheme)
+    for _ in range(6):
+        press(judge, "ArrowLeft", 1)
+        assert judge.evaluate("document.documentElement.scrollWidth") <= width
+        left, right = (judge.locator(f"#{side}").bounding_box() for side in ("left", "right"))
+        assert left["height"] == pytest.approx(right["height"], abs=1)
+    page = served.organiser(width=width, height=740, color_scheme=scheme)
+    for path in ("live", "setup", "people", "judges", f"judges/{served.room.judge_id}", "export", "items/0", "try"):
+        page.goto(f"{served.url}/o/{path}")
+        page.locator("h1").first.wait_for(state="attached")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width, path
+        assert page.evaluate(UNNAMED) == [], path
+        assert page.evaluate(PALE) == [], path
+
+
+# Controls without a name, fields without a label, pictures without words.
+UNNAMED = """() => [...document.querySelectorAll("button, a, input:not([type=hidden]), textarea, select, img, svg[role=img], table")]
+  .filter((each) => each.offsetParent !== null || each.tagName === "svg")
+  .filter((each) => {
+    if (each.matches("input, textarea, select")) return !each.labels?.length && !each.getAttribute("aria-label");
+    if (each.matches("img")) return !each.hasAttribute("alt");
+    if (each.matches("svg")) return !each.querySelector("title");
+    if (each.matches("table")) return !each.querySelector("th");
+    return !(each.textContent.trim() || each.getAttribute("aria-label"));
+  }).map((each) => each.outerHTML.slice(0, 120))"""
+
+# Text with less contrast than 4.5 : 1 against the nearest ground that is painted.
+PALE = """() => {
+  const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
+  const rgba = (colour) => { pen.clearRect(0, 0, 1, 1); pen.fillStyle = colour; pen.fillRect(0, 0, 1, 1); return pen.getImageData(0, 0, 1, 1).data; };
+  const light = ([r, g, b]) => { const [x, y, z] = [r, g, b].map((c) => (c /= 255) <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4); return 0.2126 * x + 0.7152 * y + 0.0722 * z; };
+  const ground = (each) => { for (let at = each; at; at = at.parentElement) { const c = rgba(getComputedStyle(at).backgroundColor); if (c[3] > 250) return c; } return [255, 255, 255]; };
+  return [...document.querySelectorAll("main *")].filter((each) => each.offsetParent && !each.closest("svg, [disabled], .gone") &&
+      [...each.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim()))
+    .map((each) => { const a = light(rgba(getComputedStyle(each).color)), b = light(ground(each)); return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), each.outerHTML.slice(0, 90)]; })
+    .filter(([ratio]) => ratio < 4.5);
+}"""
+
+
+def test_the_organisers_day_from_upload_to_export(served, tmp_path):
+    from web.rooms import OPERATOR
+
+    table = tmp_path / "drinks.csv"
+    page = served.open(f"/new#{OPERATOR}")
+    page.wait_for_url("**/new/campaign")
+    table.write_text("id,text\ntea,A cup of tea\n,No name\n")
+    page.locator("#file").set_input_files(table)
+    page.locator("#problems", has_text="row 2: the label is empty").wait_for()
+    table.write_text("id,text\ntea,A cup of tea\nmilk,A glass of milk\nwater,A glass of water\n")
+    page.locator("#file").set_input_files([])
+    page.locator("#file").set_input_files(table)
+    page.locator("#preview").wait_for()
+    assert page.locator("#preview tbody tr").count() == 3
+    page.get_by_label("Title").fill("Drinks")
+    page.get_by_label("What judges are asked").fill("Which do you prefer?")
+    page.get_by_role("button", name="Make the draft").click()
+    page.locator("#links input").wait_for()
+    page.get_by_role("button", name="I have copied it").click()
+    page.wait_for_url("**/o/setup")
+    page.get_by_label("Comparisons a judge").fill("3")
+    page.locator("form", has_text="How much to ask").get_by_role("button", name="Save").click()
+    page.wait_for_load_state()
+    page.goto(f"{served.url}/o/people")
+    page.get_by_label("Names, one a line").fill("Ann\nBob")
+    page.get_by_role("button", name="Make their links").click()
+    page.locator("#links input").first.wait_for()
+    links = [each.input_value() for each in page.locator("#links input").all()]
+    assert len(links) == 2
+    page.get_by_role("button", name="I have copied them").click()
+    page.goto(f"{served.url}/o/setup")
+    page.get_by_role("button", name="Open the campaign").click()
+    page.locator(".chip", has_text="Open").first.wait_for()
+    for link in links:
+        judge = served.open(f"/j#{link.partition('#')[2]}")
+        judge.get_by_role("button", name="Start").click()
+        for _ in range(3):
+            judge.wait_for_timeout(350)
+            left, right = shown(judge)
+            judge.keyboard.press("ArrowLeft" if "tea" in left or "water" in right else "ArrowRight")
+        judge.get_by_role("heading", name="Thank you").wait_for()
+    page.goto(f"{served.url}/o/live")
+    page.locator("tbody tr:has(td.place)").first.wait_for()
+    names = [each.inner_text() for each in page.locator("tbody tr:has(td.place) th").all()]
+    assert names == ["tea", "milk", "water"]
+    page.goto(f"{served.url}/o/export")
+    with page.expect_download() as saved:
+        page.get_by_role("link", name="CSV").first.click()
+    assert saved.value.suggested_filename == "drinks-ranking.csv"
+
+
+def test_the_live_page_takes_new_votes_in_by_itself(served):
+    page = served.organiser()
+    page.get_by_text("Waiting for the first votes").wait_for()
+    judge = served.judge()
+    press(judge, "ArrowLeft", 2)
+    served.wait_for_votes(2)
+    page.locator("tbody tr:has(td.place)").first.wait_for()
+
+
+def test_consent_comes_before_the_first_pair(served):
+    served.room.organiser.patch(served.room.at, json={"options": {"texts": {"consent": "I **agree** to take part."}}})
+    page = served.open(f"/j#{served.room.judge_token}")
+    start = page.get_by_role("button", name="Start")
+    start.wait_for()
+    assert start.is_disabled()
+    page.get_by_label("I have read this and agree").check()
+    start.click()
+    page.locator("#judging").wait_for()
+
+
+def test_trying_it_as_a_judge_stores_nothing(served):
+    page = served.organiser("try")
+    page.get_by_role("button", name="Start").click()
+    press(page, "ArrowLeft", 3)
+    page.get_by_role("heading", name="Thank you").wait_for()
+    assert served.votes() == []
