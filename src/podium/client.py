@@ -7,6 +7,7 @@ Judge('http://127.0.0.1:8000')
 from __future__ import annotations
 
 import secrets
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     import httpx
 
 __all__ = ["Judge", "Organiser"]
+
+TRIES = 5
+LONGEST_WAIT = 5.0  # seconds
 
 
 class _Client:
@@ -51,13 +55,17 @@ class _Client:
         return self._open
 
     def ask(self, method: str, path: str, body: Any = None, **more: Any) -> Any:
-        """Send a request; what the server refuses is raised in its own words."""
+        """Send a request; where the server asks to wait, wait. What it refuses is raised in its own words."""
         import httpx
 
-        try:
-            answer = self._http.request(method, path, json=body, **more)
-        except httpx.HTTPError as problem:
-            raise UnavailableError(f"{self.url} does not answer ({problem}); try again") from problem
+        for attempt in range(TRIES):
+            try:
+                answer = self._http.request(method, path, json=body, **more)
+            except httpx.HTTPError as problem:
+                raise UnavailableError(f"{self.url} does not answer ({problem}); try again") from problem
+            if answer.status_code != 429 or attempt == TRIES - 1:
+                break
+            time.sleep(min(float(answer.headers.get("retry-after", 1)), LONGEST_WAIT))
         if answer.is_success:
             return answer.json() if answer.headers.get("content-type", "").startswith("application/json") else answer
         try:
