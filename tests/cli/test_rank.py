@@ -9,9 +9,12 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 import podium
 from podium.cli import run
+from podium.cli.rank import rank
+from podium.errors import InputError
 
 from helpers import simulate
 
@@ -386,3 +389,17 @@ def test_differences_are_those_of_the_ranking_and_corrected_for_all_pairs(capfd,
     code, _, err = call(capfd, votes, "--differences", "--ci", "none")
     assert code == 2
     assert "--differences is about standard errors" in err
+
+
+def test_a_dash_is_standard_output_where_a_table_is_written_and_refused_where_a_file_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "votes.csv").write_text("winner,loser\na,b\nb,c\na,c\nc,a\nb,a\n")
+    for options in ([], ["--format", "csv"], ["--format", "json"]):
+        shown, dash = (CliRunner().invoke(rank, ["votes.csv", *options, *more]) for more in ([], ["-o", "-"]))
+        assert dash.exit_code == 0, dash.exception
+        assert dash.stdout == shown.stdout
+    for name, words in (("--report", "not to standard output"), ("--plot", "use .png"), ("--save", "not to standard")):
+        refused = CliRunner().invoke(rank, ["votes.csv", name, "-"])
+        assert isinstance(refused.exception, InputError)
+        assert words in str(refused.exception)
+    assert [path.name for path in tmp_path.iterdir()] == ["votes.csv"]

@@ -328,9 +328,9 @@ def clustered(count):
 
 
 def test_few_clusters_are_warned_of_and_named_below_the_table():
-    with pytest.warns(DataWarning, match="rest on 7 clusters only"):
+    with pytest.warns(DataWarning, match="there are 7 rankings only"):
         assert clustered(7).std_errors is not None
-    assert "rest on 7 clusters only" in repr(clustered(7))
+    assert "there are 7 rankings only" in repr(clustered(7))
     assert clustered(30).std_errors is not None
 
 

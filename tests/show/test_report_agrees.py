@@ -192,3 +192,23 @@ def test_no_quantile_is_written_out_in_the_source():
     written = re.compile(r"(?<![\d.])1\.9(6|59|600)\d*")
     for path in root.rglob("*.py"):
         assert not written.search(path.read_text()), path.name
+
+
+SETTINGS = [
+    ([], ["l2: auto", "sd: 0.", "ties: half", "side effect: no", "95 % confidence"]),
+    (["--l2", "0.3"], ["l2: 0.3"]),
+    (["--ties", "davidson", "--side-effect"], ["ties: davidson", "side effect: yes"]),
+    (["--covariates", "length"], ["covariates: length"]),
+    (["--scale", "elo", "--anchor", "elm=1500"], ["scale: elo", "anchor: elm = 1500"]),
+    (["--ci", "judge", "--level", "0.8"], ["80 % confidence, clustered by judge"]),
+    (["--ci", "bootstrap", "--simultaneous"], ["bootstrap", "ranks of all items at once"]),
+    (["--features", "items.csv"], ["features: ", "feature penalty: auto"]),
+    (["--method", "elo"], ["elo"]),
+]
+
+
+@pytest.mark.parametrize(("options", "words"), SETTINGS, ids=[" ".join(options) for options, _ in SETTINGS])
+def test_the_page_says_all_that_decides_the_scores_and_the_intervals(folder, monkeypatch, options, words):
+    *_, page, _, _ = run(folder, monkeypatch, *options)
+    method = page.text[page.text.index("Made with") - 600 :]
+    assert all(word in method for word in words), method

@@ -102,8 +102,8 @@ class Output:
         """The form asked for, else the one the suffix of the path means, else the default."""
         refuse_overwriting(click.get_current_context())
         form, path = style, output
-        if path is None:
-            return cls(form or default, path)
+        if path is None or str(path) == "-":  # a dash is standard output, as it is standard input for what is read
+            return cls(form or default, None)
         suffix = path.suffix.lower()
         if form is not None:
             meant = SUFFIXES.get(suffix, form)

@@ -22,7 +22,11 @@ def refuse_overwriting(context: click.Context) -> None:
 
     given = context.params
     named = {param.name: param for param in context.command.params if param.name and given.get(param.name)}
-    outputs = [(_dashed(name), given[name]) for name in OUTPUTS if name in named and not is_stream(Path(given[name]))]
+    paths = {name: Path(given[name]) for name in OUTPUTS if name in named}
+    for name, path in paths.items():
+        if str(path) == "-" and name != "output":
+            raise InputError(f"{_dashed(name)} - : this goes to a file, not to standard output; give it a name")
+    outputs = [(_dashed(name), path) for name, path in paths.items() if str(path) != "-" and not is_stream(path)]
     if not outputs:
         return
     read = [name for name, param in named.items() if isinstance(param, click.Argument) or name in INPUTS]

@@ -73,7 +73,7 @@ def remarks(information: Information, asked: Source, used: Source, fixed: str) -
     `asked` is what the user chose, `used` what it came to; `fixed` is what intervals hold fixed, in words.
     """
     kind, cluster = used
-    lines = [f"95 % confidence intervals, relative to the {fixed} ({_way(asked, used)})"]
+    lines = [f"95 % confidence intervals, relative to the {fixed} ({error_source(asked, used)})"]
     if cluster is not None and information.cluster_count(cluster) < MIN_CLUSTERS:
         lines.append(few_clusters(information, cluster))
     if kind == "hessian" and asked[0] != "hessian" and not information.counted:
@@ -99,7 +99,8 @@ def unit_word(unit: float) -> str:
     return "log-odds" if unit == 1.0 else "Elo points"
 
 
-def _way(asked: Source, used: Source) -> str:
+def error_source(asked: Source, used: Source) -> str:
+    """Where the errors come from: of what was `asked` for, what was `used`."""
     kind, cluster = used
     by = f" by {cluster}" if cluster else ""
     if asked[0] == "cluster" and kind != "cluster":

@@ -417,6 +417,11 @@ class Ranking:
         return lines
 
     @property
+    def error_source(self) -> str:
+        """Where the standard errors come from, in words, as in "clustered by judge"."""
+        return leaderboard.error_source((self.uncertainty, self.cluster), self._source())
+
+    @property
     def held_fixed(self) -> str:
         """What intervals hold fixed, in words: the mean score, or that of the items whose score has both ends."""
         ends = self._known_covariance().open_ended

@@ -155,7 +155,7 @@ class Report:
             "<h2>The data</h2>",
             listed(vote_summary(self.comparisons)),
             "<h2>Method</h2>",
-            listed({"Ranker": self.method, "Made with": f"podium {__version__}"}),
+            listed(self._method()),
         ]
         if self.command:
             parts += ["<p>To make this page again:</p>", f"<pre>{safe(self.command)}</pre>"]
@@ -165,6 +165,19 @@ class Report:
             f'<!doctype html>\n<html lang="en"><head>{head}<title>{safe(self.title)}</title>'
             f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
         )
+
+    def _method(self) -> dict[str, str]:
+        """How the leaderboard came about: the ranker, all that decides its scores, and its intervals."""
+        lines = {"Ranker": self.method}
+        if self.model is not None:
+            known = {name: value for name, value in self.model.settings_.items() if name != "method"}
+            lines["Settings"] = ", ".join(
+                f"{name.replace('_', ' ')}: {_setting(value)}" for name, value in known.items()
+            )
+        if self.ranking.information is not None and self.level is not None:
+            together = ", ranks of all items at once" if self.simultaneous else ""
+            lines["Intervals"] = f"{100 * self.level:g} % confidence, {self.ranking.error_source}{together}"
+        return lines | {"Made with": f"podium {__version__}"}
 
     def _meaning(self) -> list[str]:
         """What scores and intervals mean, in a sentence or two."""
@@ -328,6 +341,14 @@ def _number(value: float, digits: int) -> str:
 def _figure(figure: Any, name: str, caption: str) -> str:
     element = plots.svg(figure, name).replace("<svg", f'<svg role="img" aria-label="{safe(caption)}"', 1)
     return f'<div class="figure">{element}</div>'
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, tuple) and len(value) == 2:  # an anchor
+        return f"{value[0]} = {value[1]:g}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def listed(pairs: dict[str, str]) -> str:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium import Comparisons
+from podium import Comparisons, read_comparisons
 from podium.data.tables import forms
 from podium.data.tables.rankings import divided
 from podium.errors import DataWarning, InputError
@@ -78,6 +78,34 @@ def test_an_item_that_holds_the_mark_is_one_item_in_a_list_and_in_quotes():
     ):
         assert Comparisons.from_frame({"ranking": [ranking]}).items == ("Zoom", "Slack > Teams bridge")
     assert Comparisons.from_rankings([["Zoom", "Slack > Teams bridge"]]).items == ("Zoom", "Slack > Teams bridge")
+
+
+BRIDGE = "Slack > Teams bridge"
+
+
+@pytest.mark.parametrize(
+    "whole", ['"Slack > Teams bridge" > Mail', '["Mail", "Slack > Teams bridge"]', '"Slack>Teams bridge"']
+)
+@pytest.mark.parametrize("before", [True, False])
+def test_an_item_that_is_whole_in_one_ranking_and_divided_in_another_is_refused(whole, before, tmp_path):
+    rows = ["Zoom > Slack > Teams bridge", f"{whole} > Zoom" if whole.endswith('"') else whole]
+    rows = rows if before else rows[::-1]
+    with pytest.raises(InputError, match=r"is one item in some rankings, and 'Slack' before 'Teams bridge' in others"):
+        Comparisons.from_frame({"ranking": rows})
+    for number, row in enumerate(rows):
+        pl.DataFrame({"ranking": [row]}).write_csv(tmp_path / f"{number}.csv")
+    with pytest.raises(InputError, match="put it in quotes wherever it stands"):
+        read_comparisons(tmp_path / "*.csv")
+    (tmp_path / "0.jsonl").write_text(json.dumps({"ranking": ["Mail", BRIDGE]}) + "\n")
+    (tmp_path / "1.csv").write_text("ranking\nZoom > Slack > Teams bridge\n")
+    with pytest.raises(InputError, match="put it in quotes wherever it stands"):
+        read_comparisons([tmp_path / "0.jsonl", tmp_path / "1.csv"])
+
+
+def test_items_that_are_never_divided_may_hold_the_parts_of_one_another():
+    rows = [["Slack", "Teams bridge", BRIDGE], [BRIDGE, "Slack", "Teams bridge"]]
+    assert len(Comparisons.from_frame({"ranking": rows}).items) == 3
+    assert len(Comparisons.from_frame({"ranking": [json.dumps(row) for row in rows]}).items) == 3
 
 
 def test_two_items_that_never_part_are_told():

@@ -178,7 +178,10 @@ def _parse(
     import polars as pl
 
     positions = sorted(header.index(name) for name in chosen)
-    untold = InputError(f"{where}: rows {rows - count + 1} to {rows} could not be told apart; check their quotes")
+    untold = InputError(
+        f"{where}: a quote in rows {rows - count + 1} to {rows} is opened and not closed, or stands inside a cell; "
+        'write a cell that holds quotes as "say ""yes""", with quotes around it and each of its own doubled'
+    )
     try:
         frame = pl.read_csv(block, has_header=False, separator=delimiter, columns=positions, infer_schema=False)
     except pl.exceptions.PolarsError as problem:

@@ -126,6 +126,7 @@ class Collector:
                 recode[role] = ours.unite(theirs)
         if self.layout.form == "ranking":
             recode["group"] = np.arange(self.rankings, self.rankings + other.rankings, dtype=np.int32)
+        self.together.unite(other.together)
         self.merger.unite(other.merger, recode, len(self.items))
         self.votes += other.votes
         self.rankings += other.rankings
@@ -161,6 +162,7 @@ class Collector:
                 raise InputError(what)
         for what, numbering in (("items", self.items), ("judges", self.judges), ("groups", self.groups)):
             _warn_of_blanks(what, numbering.labels)
+        self.together.refuse(self.items.labels)
         self.together.warn(stacklevel=5)
         return merged
 
@@ -242,7 +244,7 @@ class _Batch:
         layout, collector = self.layout, self.collector
         rankings = listed_items(self.frame[layout.left], self.fail)
         if self.frame[layout.left].dtype == pl.String:
-            collector.together.add(rankings)
+            collector.together.add(rankings, self.frame[layout.left].to_list())
         size = np.array([len(items) if len(items) > 1 else 0 for items in rankings], np.int64)
         items = [item for ranking in rankings if len(ranking) > 1 for item in ranking]
         times = self.whole(layout.count) if layout.count else np.ones(len(rankings), np.int64)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.tables.labels import is_missing
-from podium.errors import DataWarning
+from podium.errors import DataWarning, InputError
 
 if TYPE_CHECKING:
     import polars as pl
@@ -85,19 +85,42 @@ def _json_list(text: str, fail: Callable[[str], NoReturn]) -> list[Hashable]:
 
 
 class Inseparable:
-    """Watches rankings in text for two items that always stand together and may be one that holds `>`."""
+    """Watches rankings in text for two items that may be one that holds `>`."""
 
     def __init__(self) -> None:
         self.after: dict[Hashable, set[Hashable]] = {}
         self.before: dict[Hashable, set[Hashable]] = {}
         self.times: dict[Hashable, int] = {}
+        self.divided: set[tuple[Hashable, Hashable]] = set()  # neighbours in rankings that were divided at `>`
 
-    def add(self, rankings: list[list[Hashable]]) -> None:
-        for items in rankings:
+    def add(self, rankings: list[list[Hashable]], texts: list[Any]) -> None:
+        """Take rankings, and the texts that they were read from."""
+        for items, text in zip(rankings, texts, strict=True):
             for first, second in pairwise([None, *items, None]):
                 self.after.setdefault(first, set()).add(second)
                 self.before.setdefault(second, set()).add(first)
                 self.times[first] = self.times.get(first, 0) + 1
+            if not str(text).lstrip().startswith("["):
+                self.divided.update(pairwise(items))
+
+    def unite(self, other: Inseparable) -> None:
+        """Take what another has seen."""
+        for mine, theirs in ((self.after, other.after), (self.before, other.before)):
+            for item, beside in theirs.items():
+                mine.setdefault(item, set()).update(beside)
+        for item, times in other.times.items():
+            self.times[item] = self.times.get(item, 0) + times
+        self.divided |= other.divided
+
+    def refuse(self, known: Iterable[Hashable]) -> None:
+        """Refuse an item among all that are known that is one here, in quotes or a list, and was divided there."""
+        for item in known if self.divided else ():
+            parts = [part.strip() for part in item.split(">")] if isinstance(item, str) else []
+            if len(parts) > 1 and all(pair in self.divided for pair in pairwise(parts)):
+                raise InputError(
+                    f"{item!r} is one item in some rankings, and {' before '.join(map(repr, parts))} in others, where "
+                    "it is not in quotes; put it in quotes wherever it stands"
+                )
 
     def warn(self, stacklevel: int) -> None:
         """Name such items: seen five times or more, in different company, never apart."""

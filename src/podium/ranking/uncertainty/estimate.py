@@ -13,6 +13,7 @@ from podium.ranking.uncertainty.ends import bounded_items, bounded_part, end_row
 from podium.ranking.uncertainty.information import Information
 from podium.ranking.uncertainty.redraw import bootstrap
 from podium.ranking.uncertainty.score_covariance import ScoreCovariance
+from podium.text import counted
 
 __all__ = ["extra_covariance", "extra_std_errors", "few_clusters", "score_covariance"]
 
@@ -77,8 +78,8 @@ def _mean_over_penalties(information: Information, matrix_of: Callable[[Informat
 def few_clusters(information: Information, cluster: str) -> str:
     """A sentence for the case that there are few."""
     return (
-        f"errors clustered by {cluster} rest on {information.cluster_count(cluster)} clusters only; below "
-        f"{MIN_CLUSTERS} they tend to be too small, and with two or three they mean nothing"
+        f"there are {counted(information.cluster_count(cluster), cluster)} only: intervals clustered by it tend to "
+        f"be too narrow below {MIN_CLUSTERS}; read them as a lower bound, or get votes from more {cluster}s"
     )
 
 
