@@ -21,6 +21,7 @@ from sklearn.model_selection import KFold, cross_val_score
 
 from podium.data.comparisons import Comparisons
 from podium.errors import InputError, NotFittedError, PodiumError
+from podium.evaluate.differences import read_settings, settings_of
 from podium.pairwise import METHODS, ranker
 from podium.pairwise.base import Uses
 
@@ -378,13 +379,13 @@ class RankerSuite:
         assert_array_equal(model.predict_proba(other), fresh.predict_proba(other))
         assert model.log_likelihood_ == fresh.log_likelihood_
 
-    def test_settings_name_the_method_and_what_it_was_told(self, case):
+    def test_settings_name_the_method_and_its_parameters(self, case):
         with thin_data():
             model = case.make().fit(data())
         settings = model.settings_
-        assert settings["method"] in (*METHODS, "Judged")
-        told = {name: value for name, value in model.get_params().items() if name not in ("max_iter", "tol")}
-        assert settings.items() >= {name: value for name, value in told.items() if value is not None}.items()
+        assert read_settings(settings_of(model))["method"] in (*METHODS, "Judged")
+        params = {name: value for name, value in model.get_params().items() if name not in ("max_iter", "tol")}
+        assert settings.items() >= {name: value for name, value in params.items() if value is not None}.items()
         assert not {"max_iter", "tol"} & settings.keys()
 
     def test_what_it_does_not_use_changes_nothing(self, case):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from podium.errors import InputError
 from podium.metrics.distances import kendall_tau
+from podium.pairwise import method_of
 from podium.pairwise.base import Ranker
 from podium.ranking.differences import holm, two_sided
 from podium.ranking.ranking import Ranking
@@ -36,7 +37,8 @@ def settings_of(model: Ranker) -> str:
     >>> settings_of(BradleyTerry(ties="davidson").fit(Comparisons.from_pairs([("a", "b"), ("b", "a")])))
     'method=bradley-terry l2=auto ties=davidson side_effect=False scale=log-odds sd=0.7...'
     """
-    return shlex.join(f"{name}={_word(value)}" for name, value in model.settings_.items())
+    settings = {"method": method_of(type(model))} | model.settings_
+    return shlex.join(f"{name}={_word(value)}" for name, value in settings.items())
 
 
 def _word(value: Any) -> str:

@@ -8,7 +8,7 @@ losses are kept in double: the optimum is as exact as `tol` asks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
@@ -40,7 +40,7 @@ class Design(Protocol):
 
 
 class Sparse:
-    """Examples in CSR; see kernels/multilabel.py."""
+    """Examples in CSR; see kernels/multilabel/linear.py."""
 
     def __init__(self, x: Any) -> None:
         self.shape = x.shape
@@ -122,8 +122,7 @@ def design(x: Any) -> Design:
 
 def fit_logistic(
     x: Design,
-    target_of: Callable[[int, int], np.ndarray],
-    n_labels: int,
+    targets: Any,
     weight: np.ndarray,
     *,
     C: float = 1.0,
@@ -132,40 +131,46 @@ def fit_logistic(
 ) -> np.ndarray:
     """Coefficients (features + 1, labels), the last row the intercept, which is not penalised.
 
-    `target_of(first, last)` gives the targets of a block of labels as a dense (rows, last - first) array. A label is
-    done when no entry of its gradient exceeds `tol` times the total weight.
+    `targets` (rows, labels) are sparse, by column. A label is done when no entry of its gradient exceeds `tol` times
+    the total weight.
     """
-    out = np.zeros((x.shape[1] + 1, n_labels))
-    for first in range(0, n_labels, BLOCK):
-        last = min(first + BLOCK, n_labels)
-        out[:, first:last] = _fit_block(x, target_of(first, last), weight, 1 / C, tol, max_iter)
+    out = np.zeros((x.shape[1] + 1, targets.shape[1]))
+    for labels in _blocks(targets):
+        out[:, labels] = _fit_block(x, _dense(targets, labels), weight, 1 / C, tol, max_iter)
     return out
 
 
-def squared_gradients(
-    x: Design, target_of: Callable[[int, int], np.ndarray], beta: np.ndarray, weight: np.ndarray
-) -> np.ndarray:
+def squared_gradients(x: Design, targets: Any, beta: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Σ over examples of the squared gradient of each coefficient: what AdaGrad would have added up on the way."""
     out = np.empty(beta.shape, dtype=np.float32)
-    for first in range(0, beta.shape[1], BLOCK):
-        last = min(first + BLOCK, beta.shape[1])
-        margin = x.forward(np.ascontiguousarray(beta[:, first:last]))
-        _, residual, _ = _logistic(margin, target_of(first, last), weight)
-        out[:, first:last] = x.diagonal(np.square(residual).astype(np.float32))
+    for labels in _blocks(targets):
+        margin = x.forward(np.ascontiguousarray(beta[:, labels]))
+        _, residual, _ = _logistic(margin, _dense(targets, labels), weight)
+        out[:, labels] = x.diagonal(np.square(residual).astype(np.float32))
     return out
+
+
+def _blocks(targets: Any) -> Iterator[slice]:
+    """Labels, some at a time."""
+    return (slice(first, first + BLOCK) for first in range(0, targets.shape[1], BLOCK))
+
+
+def _dense(targets: Any, labels: slice) -> np.ndarray:
+    """The targets of a block of labels as a dense array."""
+    return np.ascontiguousarray(targets[:, labels].toarray())
 
 
 def _fit_block(
     x: Design, target: np.ndarray, weight: np.ndarray, ridge: float, tol: float, max_iter: int
 ) -> np.ndarray:
     total = weight.sum()
-    found = np.zeros((x.shape[1] + 1, target.shape[1]))
+    coefficients = np.zeros((x.shape[1] + 1, target.shape[1]))
     share = (weight @ target) / total
-    found[-1, share > 0.5] = CERTAIN
-    found[-1, share <= 0.5] = -CERTAIN
+    coefficients[-1, share > 0.5] = CERTAIN
+    coefficients[-1, share <= 0.5] = -CERTAIN
     active = np.flatnonzero((share > 1e-12) & (share < 1 - 1e-12))  # others have no finite optimum, and need none
     if not active.size:
-        return found
+        return coefficients
     target = np.ascontiguousarray(target[:, active])
     beta = x.start(target, weight, ridge)
     margin = x.forward(beta)
@@ -175,10 +180,10 @@ def _fit_block(
         gradient = x.backward(residual)
         gradient[:-1] += ridge * beta[:-1]
         steep = np.abs(gradient).max(axis=0)
-        found[:, active] = beta
+        coefficients[:, active] = beta
         open_ = steep > tol * total
         if not open_.any():
-            return found
+            return coefficients
         if open_.sum() < 0.75 * len(open_):
             active, target, beta, margin = active[open_], *(_columns(each, open_) for each in (target, beta, margin))
             curvature, gradient, loss = _columns(curvature, open_), _columns(gradient, open_), loss[open_]

@@ -109,7 +109,7 @@ class LabelRanker(BaseEstimator):
             targets = targets_for(loss, relevance, self.top_, weight)
             self.exact_ = targets.exact and self.surrogate == "univariate"
             if isinstance(self.scorer, str):
-                self._fit_linear(X, relevance, targets)
+                self._fit_linear(X, targets)
             else:
                 self._fit_scorers(X, targets)
         return self
@@ -265,7 +265,7 @@ class LabelRanker(BaseEstimator):
         whole_option("max_iter", self.max_iter, least=1)
         return loss_named(self.loss)
 
-    def _fit_linear(self, X: Any, relevance: Any, targets: Targets) -> None:
+    def _fit_linear(self, X: Any, targets: Targets) -> None:
         centre, size = _measure(X) if self.standardize else (0.0, 1.0)
         self.centre_: Any = centre
         self.size_: Any = size
@@ -279,12 +279,8 @@ class LabelRanker(BaseEstimator):
         settings: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": self.max_iter}
         if self.surrogate == "univariate":
             columns = targets.values.tocsc()
-
-            def block(first: int, last: int) -> np.ndarray:
-                return np.ascontiguousarray(columns[:, first:last].toarray())
-
-            beta = fit_logistic(x, block, relevance.shape[1], targets.weight, **settings)
-            self.squares_ = squared_gradients(x, block, beta, targets.weight)
+            beta = fit_logistic(x, columns, targets.weight, **settings)
+            self.squares_ = squared_gradients(x, columns, beta, targets.weight)
         else:
             beta = fit_coupled(self.surrogate, x, targets.values, targets.weight, **settings)
         self._keep(beta)

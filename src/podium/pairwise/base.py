@@ -173,13 +173,11 @@ class Ranker:
 
     @property
     def settings_(self) -> dict[str, Any]:
-        """What decides the estimates: the method, its parameters, and the names of what it was given beside votes."""
-        from podium.pairwise import method_of
-
+        """What decides the estimates: parameters, what it chose, and the names of what it was given beside votes."""
         self._check_fitted()
         kept = {name: value for name, value in self.get_params().items() if name not in SEARCH}
         beside = {"features": ",".join(self.feature_names_), "covariates": ",".join(self.covariate_names_)}
-        settings = {"method": method_of(type(self))} | kept | self._chosen() | beside
+        settings = kept | self._chosen() | beside
         return {name: value for name, value in settings.items() if value is not None and value != ""}
 
     def _chosen(self) -> dict[str, Any]:
