@@ -184,3 +184,31 @@ def test_new_links_replace_old_ones(room):
     assert room.visitor(link.partition("#")[2]).get("/api/v1/next").status_code == 200
     imported = room.store.write(room.campaign, lambda writer: setup.invite(writer, ["file"], 0, kind="import"))[0][0]
     assert room.organiser.post(f"{room.at}/judges/{imported.id}/link", json={}).json()["code"] == "no-link"
+
+
+def test_a_question_about_the_instructions_comes_before_the_first_pair_with_two_attempts(store):
+    asked = {"question": "What counts?", "answers": ["Spelling", "The argument"], "right": 1}
+    room = new_room(store, texts={"comprehension": asked})
+    for answers, why in (([1], None), ([0, 1], None), ([0, 0], "misunderstood")):
+        link = room.organiser.post(f"{room.at}/judges", json={"names": [str(answers)]}).json()[0]["link"]
+        judge = room.visitor(link.partition("#")[2])
+        first = judge.get("/api/v1/next").json()
+        assert (first["why"], first["questions"]) == ("comprehension", [])
+        assert first["campaign"]["comprehension"] == {"question": "What counts?", "answers": asked["answers"]}
+        said = [judge.post("/api/v1/comprehension", json={"answer": each}).json() for each in answers]
+        assert [each["right"] for each in said] == [each == 1 for each in answers]
+        after = judge.get("/api/v1/next").json()
+        assert after["why"] == why
+        assert bool(after["questions"]) == (why is None)
+        assert judge.post("/api/v1/comprehension", json={"answer": 1}).json()["code"] == "answered"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"question": "q", "answers": ["a"], "right": 0}, {"question": "q", "answers": ["a", ""], "right": 0},
+     {"question": "q", "answers": ["a", "b"], "right": 2}, {"question": 1, "answers": ["a", "b"], "right": 0}, "text"],
+    ids=str,
+)  # fmt: skip
+def test_a_question_about_the_instructions_is_whole_or_refused(room, asked):
+    answer = room.organiser.patch(room.at, json={"options": {"texts": {"comprehension": asked}}})
+    assert (answer.status_code, answer.json()["code"]) == (422, "bad-input")

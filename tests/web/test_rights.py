@@ -16,6 +16,7 @@ RIGHTS = {
     "POST /api/v1/session": (EVERYBODY, {"json": {"token": "operator-secret"}}),
     "DELETE /api/v1/session": (EVERYBODY, {}),
     "GET /api/v1/next": ({JUDGE}, {}),
+    "POST /api/v1/comprehension": ({JUDGE}, {"json": {"answer": 0}}),
     "POST /api/v1/votes": ({JUDGE}, {"json": {"votes": [{"id": "x", "question": 1, "outcome": None}]}}),
     "POST /api/v1/undo": ({JUDGE}, {"json": {"id": "x", "of": "y"}}),
     "GET /api/v1/history": ({JUDGE}, {}),

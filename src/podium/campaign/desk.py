@@ -14,12 +14,25 @@ import numpy as np
 from podium.campaign.choosing import RANK_TYPE, RANKS, predicted
 from podium.campaign.options import Options
 from podium.errors import RefusedError
-from podium.store.values import Event, Judge, Question, Vote, pair_of
+from podium.store.values import Campaign, Event, Judge, Question, Vote, pair_of
 
 if TYPE_CHECKING:
     from podium.store.rows import Reader, Writer
 
-__all__ = ["REPORTS", "SEEN_EVERY", "Ballot", "Hand", "Receipt", "history", "next_pairs", "report", "undo", "vote"]
+__all__ = [
+    "REPORTS",
+    "SEEN_EVERY",
+    "Ballot",
+    "Hand",
+    "Receipt",
+    "answer_comprehension",
+    "history",
+    "next_pairs",
+    "report",
+    "understanding",
+    "undo",
+    "vote",
+]
 
 MOST_IN_HAND = 10
 MOST_BALLOTS = 200
@@ -27,6 +40,7 @@ MOST_REASON = 2000  # characters
 SEEN_EVERY = 60_000  # milliseconds between notes that a judge is there
 LAST = 1_000_000_000  # place in the queue of pairs that were drawn because it was empty
 GOLD_FIRST, GOLD_EVERY = 3, 10  # votes of a judge before the first gold pair, and between two
+ATTEMPTS = 2  # at the question about the instructions
 REPORTS = ("broken", "missing", "unreadable", "offensive", "other")
 
 
@@ -114,6 +128,36 @@ def undo(writer: Writer, judge: int, id: str, of: str, now: int, count: int = 3)
 def history(reader: Reader, campaign: int, judge: int, limit: int = 50) -> list[Vote]:
     """A judge's last votes and skips that stand, newest first."""
     return reader.history(campaign, judge, min(max(limit, 1), 500))
+
+
+def understanding(reader: Reader, campaign: Campaign, judge: int) -> Literal["none", "asked", "passed", "failed"]:
+    """Where a judge stands with the question about the instructions, if there is one: two attempts, then no pairs."""
+    if not campaign.options.get("texts", {}).get("comprehension"):
+        return "none"
+    tries = [
+        event.data["comprehension"]
+        for event in reader.events(campaign.id)
+        if event.verb == "judge" and event.data.get("judge") == judge and "comprehension" in event.data
+    ]
+    if any(tries):
+        return "passed"
+    return "failed" if len(tries) >= ATTEMPTS else "asked"
+
+
+def answer_comprehension(writer: Writer, judge: int, answer: int, now: int) -> tuple[bool, int]:
+    """Take an answer to that question; whether it was right, and how many attempts are left."""
+    _judge(writer, judge)
+    campaign = writer.locked
+    if understanding(writer, campaign, judge) != "asked":
+        raise RefusedError("answered", "this question is answered already, or there is none")
+    asked = campaign.options["texts"]["comprehension"]
+    right = answer == asked["right"]
+    data = {"judge": judge, "comprehension": right}
+    writer.append_event(Event("judge", data, f"judge {judge}", now))
+    had = sum(
+        event.data.get("judge") == judge and "comprehension" in event.data for event in writer.events(campaign.id)
+    )
+    return right, 0 if right else max(ATTEMPTS - had, 0)
 
 
 def report(writer: Writer, judge: int, item: int, reason: str, now: int) -> Event:

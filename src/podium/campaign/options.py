@@ -35,7 +35,7 @@ class Options:
     gold : list of [left, right, answer]
         Pairs whose answer (1 or 0 for the left item) is known; every judge gets them.
     texts : dict
-        Words for the pages: consent, completion code and the like.
+        Words for the pages: `consent`, `completion` (code, url), `comprehension` (question, answers, right: its place).
     """
 
     ties: bool = True
@@ -60,6 +60,7 @@ class Options:
         _number("lease_minutes", self.lease_minutes, 0.1, 24 * 60.0)
         if not isinstance(self.texts, dict):
             raise InputError(f"texts is {self.texts!r}; give names and words")
+        _comprehension(self.texts.get("comprehension"))
         _gold(self.gold)
 
     @classmethod
@@ -107,3 +108,17 @@ def _gold(rows: Any) -> None:
     for number, row in enumerate(rows, start=1):
         if not isinstance(row, list | tuple) or len(row) != 3 or row[2] not in (0, 1) or row[0] == row[1]:
             raise InputError(f"gold, row {number}: {row!r} is not [left, right, answer] with two items and 1 or 0")
+
+
+def _comprehension(given: Any) -> None:
+    if given is None:
+        return
+    whole = isinstance(given, dict) and {"question", "answers", "right"} == set(given)
+    answers = given["answers"] if whole else None
+    if not whole or not isinstance(given["question"], str) or not isinstance(answers, list) or len(answers) < 2:
+        raise InputError("comprehension is a question, at least two answers, and which of them is right")
+    if not all(isinstance(each, str) and each.strip() for each in answers):
+        raise InputError("comprehension: every answer needs some words")
+    right = given["right"]
+    if isinstance(right, bool) or not isinstance(right, int) or not 0 <= right < len(answers):
+        raise InputError(f"comprehension: right is {right!r}; give the place of an answer, 0 to {len(answers) - 1}")

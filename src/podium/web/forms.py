@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 __all__ = [
+    "AnswerIn",
     "CampaignChange",
     "Entry",
     "ItemChange",
@@ -59,6 +60,12 @@ class UndoIn(Strict):
 
     id: Id
     of: Id
+
+
+class AnswerIn(Strict):
+    """An answer to the question about the instructions, by its place."""
+
+    answer: Annotated[int, Field(ge=0, le=1000)]
 
 
 class ReportIn(Strict):

@@ -60,12 +60,27 @@ async def next_pairs(request: Request, who: JudgeHere, k: PageSize = IN_HAND) ->
     now = await state.now()
 
     def job(writer: Writer) -> tuple[Hand, Campaign, str]:
-        hand = desk.next_pairs(writer, who.judge, now, k)
-        return hand, writer.locked, writer.judge(who.campaign, who.judge).name
+        understood = desk.understanding(writer, writer.locked, who.judge)
+        name = writer.judge(who.campaign, who.judge).name
+        if understood in ("asked", "failed") and writer.locked.state == "open":
+            why = "comprehension" if understood == "asked" else "misunderstood"
+            return Hand((), why, 0, None), writer.locked, name
+        return desk.next_pairs(writer, who.judge, now, k), writer.locked, name
 
     hand, campaign, name = await state.write(who.campaign, job)
     about = {"campaign": card(campaign), "judge": name, "who": f"{campaign.slug}-{who.judge}"}
     return await _hand(state, campaign, hand) | about
+
+
+@router.post("/comprehension")
+async def comprehension(request: Request, who: JudgeHere, body: forms.AnswerIn) -> dict[str, Any]:
+    """Answer the question about the instructions; two attempts."""
+    state = state_of(request)
+    now = await state.now()
+    right, left = await state.write(
+        who.campaign, lambda writer: desk.answer_comprehension(writer, who.judge, body.answer, now)
+    )
+    return {"right": right, "left": left}
 
 
 @router.post("/votes")
@@ -157,6 +172,7 @@ def card(campaign: Campaign) -> dict[str, Any]:
     """What a judge may know of a campaign: never how it stands."""
     options = Options.of(campaign.options)
     texts = options.texts
+    asked = texts.get("comprehension")
     return {
         "title": campaign.title,
         "question": campaign.question,
@@ -165,5 +181,6 @@ def card(campaign: Campaign) -> dict[str, Any]:
         "ties": options.ties,
         "min_ms": MIN_MS,
         "break_every": BREAK_EVERY,
+        "comprehension": {name: asked[name] for name in ("question", "answers")} if asked else None,
         "consent": markdown(texts["consent"]) if texts.get("consent") else None,
     }

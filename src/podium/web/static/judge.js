@@ -110,12 +110,27 @@ function begin() {
   tell(campaign.question, parts, [start]);
 }
 
+// A question about the instructions, before the first pair.
+function understand(note) {
+  const { question, answers } = campaign.comprehension;
+  const parts = campaign.instructions ? [prose(campaign.instructions)] : [];
+  parts.push(element("h2", { text: question, dir: "auto" }));
+  if (note) parts.push(element("p", { kind: "warn", text: note, role: "alert" }));
+  const choices = answers.map((text, place) => button(text, async () => {
+    try {
+      const { right, left } = await ask("POST", "comprehension", { answer: place });
+      if (right || !left) start(); else understand(words.wrong);
+    } catch (problem) { stopped(problem); }
+  }, "button"));
+  tell(campaign.title, parts, choices);
+}
+
 function rest() {
   tell(words.rest_title, [paragraph(filled(words.rest, { count: answered }))], [button(words.go_on, show)]);
 }
 
 function ended(reason) {
-  if (reason === "paused" || reason === "closed" || reason === "draft") { tell(words[`${reason}_title`], [paragraph(words[reason])]); return; }
+  if (["paused", "closed", "draft", "misunderstood"].includes(reason)) { tell(words[`${reason}_title`], [paragraph(words[reason])]); return; }
   const parts = [paragraph(filled(words.done, { count: answered }))];
   if (completion?.code) parts.push(paragraph(words.code), element("p", { kind: "code", text: completion.code }));
   const buttons = [];
@@ -259,6 +274,7 @@ async function start() {
     changed();
     if (!trying) outbox.retry();
     past_end = Boolean(target && answered >= target);
+    if (why === "comprehension") { understand(); return; }
     if (hand.length && !remembered("started") && answered === 0) begin(); else show();
   } catch (problem) {
     if (problem instanceof Refused) { stopped(problem); return; }

@@ -66,6 +66,10 @@ function optionsOf(form) {
     texts.consent = given.consent.trim() || null;
     const completion = { code: given.completion_code.trim(), url: given.completion_url.trim() };
     texts.completion = completion.code || completion.url ? completion : null;
+    const answers = given.answers.split("\n").map((line) => line.trim()).filter(Boolean);
+    const right = Math.max(0, answers.findIndex((line) => line.startsWith("*")));
+    texts.comprehension = given.comprehension.trim()
+      ? { question: given.comprehension.trim(), answers: answers.map((line) => line.replace(/^\*\s*/, "")), right } : null;
     options.texts = texts;
   } else {
     for (const name of ["top", "target", "budget"]) options[name] = whole(given[name]);
