@@ -49,7 +49,7 @@ JUDGE = {
     "agree": "I have read this and agree",
     "wrong": "Not quite. Read the instructions once more; one attempt is left.",
     "misunderstood_title": "Thank you for coming",
-    "misunderstood": "The question about the instructions was not answered as expected; there are no pairs for you here.",
+    "misunderstood": "The question about the instructions was not answered as expected: no pairs for you here.",
     "rest_title": "Time for a short break",
     "rest": "{count} comparisons done. Look out of the window for a moment; fresh eyes judge better.",
     "go_on": "Go on",
