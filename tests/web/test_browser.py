@@ -7,6 +7,7 @@ import time
 import pytest
 import uvicorn
 
+from podium.errors import UnavailableError
 from podium.store.values import Item
 
 from suites.browser import FLAGS, browser_path
@@ -68,7 +69,7 @@ class Served:
         return self.room.store.read(lambda reader: list(reader.votes(self.room.campaign)))
 
     def wait_for_votes(self, count):
-        for _ in range(200):
+        for _ in range(300):
             if len(self.votes()) >= count:
                 break
             time.sleep(0.05)
@@ -202,6 +203,22 @@ def test_votes_without_a_network_arrive_once_after_the_page_was_closed(served):
     again.wait_for_timeout(500)
     assert len(served.votes()) == 3
     assert len({vote.client_id for vote in served.votes()}) == 3
+
+
+def test_votes_are_kept_while_the_disk_is_full_and_arrive_when_it_is_not(served, monkeypatch):
+    page = served.judge()
+
+    def full(campaign, job):
+        raise UnavailableError("campaign.db: the disk is full; free some space, then everything goes on")
+
+    with monkeypatch.context() as change:
+        change.setattr(served.room.store, "submit", full)
+        press(page, "ArrowLeft", 2)
+        page.locator("#saved.kept").wait_for()
+        assert "not sent yet" in page.locator("#saved").inner_text()
+        assert served.votes() == []
+    assert [vote.outcome for vote in served.wait_for_votes(2)] == [1.0, 1.0]
+    page.locator("#saved:not(.kept)").wait_for()
 
 
 def test_an_earlier_vote_is_changed_in_the_history(served):
