@@ -10,23 +10,20 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from podium.data.building import (
+    array_columns,
+    checked_columns,
+    joined_columns,
+    pair_columns,
+    ranking_columns,
+    squared_weights,
+)
 from podium.data.connectivity import check_connected, groups_of
 from podium.data.pairs import Adjacency, Pairs, count_rows, count_table
 from podium.data.tables.forms import read_frame
-from podium.data.tables.labels import as_column, encode, encode_pair, is_missing, is_text
+from podium.data.tables.labels import as_column
 from podium.data.tables.merging import merge
-from podium.data.validation import (
-    code_column,
-    count_column,
-    covariate_table,
-    distinct_labels,
-    members,
-    non_negative_column,
-    number_column,
-    outcome_column,
-    union_of_labels,
-)
-from podium.errors import InputError, Option
+from podium.errors import InputError
 from podium.kernels.pairwise.counts import first_bad_row, histogram, histogram_outcomes
 
 if TYPE_CHECKING:
@@ -92,62 +89,8 @@ class Comparisons:
     ordered: bool = True
 
     def __post_init__(self) -> None:
-        vars(self).update(self._checked())
+        vars(self).update(checked_columns(self))
         vars(self).update(vars(self._settled()))
-
-    def _checked(self) -> dict[str, Any]:
-        """Every field as the kernels take it; what they could not is an `InputError`."""
-        items = _item_labels(self.items)
-        left, right = code_column(self.left, "left"), code_column(self.right, "right")
-        if len(left) != len(right):
-            raise InputError(f"left has {len(left)} rows, right {len(right)}; they must match")
-        if left.dtype != right.dtype:
-            left, right = left.astype(np.int64), right.astype(np.int64)
-        columns: dict[str, Any] = {"items": items, "left": left, "right": right}
-        rows = len(left)
-        if self.outcome is not None:
-            columns["outcome"] = outcome_column(self.outcome, rows)
-        if self.count is not None:
-            columns["count"] = count_column(self.count, rows)
-        for name, beside in (("weight", None), ("weight_sq", "weight"), ("margin", None), ("margin_ss", "margin")):
-            values = getattr(self, name)
-            if values is not None:
-                if beside is not None and getattr(self, beside) is None:
-                    raise InputError(f"{name} is given without {beside}; give both, or neither")
-                columns[name] = non_negative_column(values, name, rows, -np.inf if name == "margin" else 0.0)
-        return columns | self._checked_labels(rows) | self._checked_covariates(rows)
-
-    def _checked_labels(self, rows: int) -> dict[str, Any]:
-        columns: dict[str, Any] = {}
-        for name, codes, labels in (("judge", self.judge, self.judges), ("group", self.group, self.groups)):
-            columns[f"{name}s"] = tuple(distinct_labels(labels, f"{name}s"))
-            if codes is not None:
-                columns[name] = members(codes, columns[f"{name}s"], name, rows)
-            elif columns[f"{name}s"]:
-                raise InputError(
-                    f"{name}s are listed and no row has one; give ", Option(name, column=True), " too, their codes"
-                )
-        if not isinstance(self.group_is, str) or self.group_is not in ("group", "ranking"):
-            raise InputError(f"group_is is {self.group_is!r}; choose 'group' or 'ranking'")
-        for name in ("sided", "ordered"):
-            flag = getattr(self, name)
-            if not isinstance(flag, bool | np.bool_):
-                raise InputError(f"{name} is {flag!r}; give True or False")
-            columns[name] = bool(flag)
-        return columns
-
-    def _checked_covariates(self, rows: int) -> dict[str, Any]:
-        names = distinct_labels(self.covariate_names, "covariate_names")
-        if not all(isinstance(name, str) for name in names):
-            raise InputError(f"covariate_names are {self.covariate_names!r}; give a name in text for each column")
-        if self.covariates is None:
-            if names:
-                raise InputError("covariate_names are given without covariates; give both, or neither")
-            return {"covariate_names": ()}
-        table, numbered = covariate_table(self.covariates, rows)
-        if names and len(names) != len(numbered):
-            raise InputError(f"covariates have {len(numbered)} columns and covariate_names {len(names)}; name each")
-        return {"covariates": table, "covariate_names": tuple(names) or numbered}
 
     @classmethod
     def _of(cls, items: Sequence[Hashable], left: NDArray[Any], right: NDArray[Any], **columns: Any) -> Self:
@@ -221,12 +164,7 @@ class Comparisons:
     @classmethod
     def from_pairs(cls, pairs: Iterable[tuple[Hashable, Hashable]]) -> Self:
         """Build from (winner, loser) pairs; items are numbered in order of appearance."""
-        rows = list(_column("pairs", pairs))
-        for row, pair in enumerate(rows, start=1):
-            if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
-                raise InputError(f"row {row}: {pair!r} is not a (winner, loser) pair")
-        winner, loser = zip(*rows, strict=True) if rows else ((), ())
-        return cls.from_arrays(winner, loser)
+        return cls._of(**pair_columns(pairs))
 
     @classmethod
     def from_arrays(
@@ -247,36 +185,18 @@ class Comparisons:
         With `items`, winner and loser are integer codes into it; without, they are labels. Where `tie` is true
         neither won. `margin` (≥ 0) is by how much the winner won; `covariates` are winner minus loser.
         """
-        labels: Sequence[Hashable]
-        winner, loser = _column("winner", winner), _column("loser", loser)
-        if items is None:
-            if len(winner) == 0:
-                raise InputError("no votes: there is nothing to rank")
-            labels, left, right = encode_pair(winner, loser)
-        else:
-            labels, left, right = _item_labels(items), code_column(winner, "winner"), code_column(loser, "loser")
-            if len(left) != len(right):
-                raise InputError(f"winner has {len(left)} rows, loser {len(right)}; they must match")
-        rows = len(left)
-        columns: dict[str, Any] = {}
-        if tie is not None:
-            tied = number_column(tie, "tie", rows)
-            if not np.isin(tied, (0, 1)).all():
-                row = int(np.flatnonzero(~np.isin(tied, (0, 1)))[0])
-                raise InputError(f"row {row + 1}: tie is {tied[row]:g}; use true or false")
-            columns["outcome"] = np.where(tied == 1, 0, 1).astype(np.int8)
-        for name, values in (("weight", weight), ("margin", margin)):
-            if values is not None:
-                columns[name] = non_negative_column(values, name, rows)
-        for name, labelled in (("judge", judge), ("group", group)):
-            if labelled is not None:
-                labelled = _column(name, labelled)
-                if len(labelled) != rows:
-                    raise InputError(f"{name} has {len(labelled)} rows, the votes {rows}; they must match")
-                columns[name], columns[f"{name}s"] = encode(labelled, name)
-        if covariates is not None:
-            columns["covariates"], columns["covariate_names"] = covariate_table(covariates, rows)
-        return cls._of(labels, left, right, **columns)
+        columns = array_columns(
+            winner,
+            loser,
+            weight=weight,
+            tie=tie,
+            margin=margin,
+            judge=judge,
+            group=group,
+            covariates=covariates,
+            items=items,
+        )
+        return cls._of(**columns)
 
     @classmethod
     def from_frame(cls, frame: Any, **columns: Any) -> Self:
@@ -294,75 +214,13 @@ class Comparisons:
     @classmethod
     def from_rankings(cls, rankings: Iterable[Sequence[Hashable]]) -> Self:
         """Build from lists of items, best first: each is broken into its pairs and is a cluster of its own."""
-        winner: list[Hashable] = []
-        loser: list[Hashable] = []
-        size: list[int] = []
-        for row, entry in enumerate(rankings, start=1):
-            if isinstance(entry, str) or not isinstance(entry, Iterable):
-                raise InputError(f"row {row}: {entry!r} is not a list of items")
-            listed = list(entry)
-            seen: set[Hashable] = set()
-            for item in listed:
-                if not isinstance(item, Hashable):
-                    raise InputError(f"row {row}: {item!r} cannot be a label; use text, numbers or tuples")
-                if item in seen:
-                    raise InputError(f"row {row}: {item!r} appears twice in the ranking; remove one")
-                seen.add(item)
-            for place, item in enumerate(listed):
-                winner.extend([item] * (len(listed) - place - 1))
-                loser.extend(listed[place + 1 :])
-            size.append(len(listed) * (len(listed) - 1) // 2)
-        if not winner:
-            raise InputError("no ranking holds two items: there is nothing to compare")
-        group = np.repeat(np.arange(len(size), dtype=np.int32), size)
-        labels, left, right = encode_pair(winner, loser)
-        return cls._of(labels, left, right, group=group, groups=tuple(range(1, len(size) + 1)), group_is="ranking")
+        return cls._of(**ranking_columns(rankings))
 
     def __add__(self, other: Comparisons) -> Comparisons:
         """All votes of both; items are matched by label. Counts are merged, single votes stay in their order."""
         if not isinstance(other, Comparisons):
             return NotImplemented
-        for name in ("margin", "judge", "group", "covariates"):
-            if (getattr(self, name) is None) != (getattr(other, name) is None):
-                raise InputError(f"only one of the two has {name} values; give both or neither")
-        if self.covariate_names != other.covariate_names:
-            raise InputError(f"covariates differ: {self.covariate_names} and {other.covariate_names}")
-        items, recode = union_of_labels(self.items, other.items)
-        judges, judge_code = union_of_labels(self.judges, other.judges)
-        groups, group_code = union_of_labels(self.groups, other.groups)
-        if "ranking" in (self.group_is, other.group_is):  # each ranking is a cluster of its own
-            groups = tuple(range(1, len(self.groups) + len(other.groups) + 1))
-            group_code = np.arange(len(self.groups), len(groups), dtype=np.int32)
-
-        def joined(name: str, fill: float, dtype: Any, code: NDArray[Any] | None = None) -> NDArray[Any] | None:
-            a, b = getattr(self, name), getattr(other, name)
-            if a is None and b is None:
-                return None
-            a = np.full(len(self.left), fill, dtype) if a is None else a
-            b = np.full(len(other.left), fill, dtype) if b is None else b
-            return np.concatenate([a, b if code is None else code[b]]).astype(dtype, copy=False)
-
-        weighted = not (self.weight is None and other.weight is None)
-        both = Comparisons._of(
-            items,
-            np.concatenate([self.left, recode[other.left]]).astype(np.int32, copy=False),
-            np.concatenate([self.right, recode[other.right]]).astype(np.int32, copy=False),
-            outcome=joined("outcome", 1, np.int8),
-            weight=joined("weight", 1.0, np.float64),
-            weight_sq=np.concatenate([self.weight_squares(), other.weight_squares()]) if weighted else None,
-            count=joined("count", 1, np.int64),
-            margin=joined("margin", 0.0, np.float64),
-            margin_ss=joined("margin_ss", 0.0, np.float64),
-            judge=joined("judge", 0, np.int32, judge_code),
-            judges=judges,
-            group=joined("group", 0, np.int32, group_code),
-            groups=groups,
-            group_is=self.group_is if self.group_is == other.group_is else "group",
-            covariates=joined("covariates", 0.0, np.float64),
-            covariate_names=self.covariate_names,
-            sided=self.sided and other.sided,
-            ordered=self.ordered and other.ordered,
-        )
+        both = Comparisons._of(**joined_columns(self, other))
         return both if self.count is None or other.count is None else both.merged()
 
     def merged(self) -> Comparisons:
@@ -388,11 +246,7 @@ class Comparisons:
 
     def weight_squares(self) -> Floats:
         """Σw² of each row."""
-        if self.weight_sq is not None:
-            return self.weight_sq
-        if self.weight is not None:
-            return self.weight**2
-        return np.ones(len(self.left))
+        return squared_weights(self)
 
     def take(self, rows: NDArray[Any] | slice) -> Self:
         """Return these rows, by number, mask or slice; all items stay. A row may stand for many equal votes.
@@ -561,30 +415,6 @@ class Comparisons:
     def check_connected(self, l2: float | None) -> None:
         """Say which items the votes cannot place: an `InputError` without a penalty (`l2` = 0), else a warning."""
         check_connected(self.items, self.adjacency, l2)
-
-
-def _column(name: str, values: Any) -> Any:
-    """A column that has a length; iterators are read."""
-    try:
-        len(values)
-        return values
-    except TypeError:
-        pass
-    try:
-        return list(values)
-    except TypeError:
-        raise InputError(f"{name}: {values!r} is no column; give a list or an array, one entry a row") from None
-
-
-def _item_labels(items: Any) -> Sequence[Hashable]:
-    """The items a user lists, each with a name that can be written down."""
-    labels = distinct_labels(items)
-    for place, label in enumerate(() if isinstance(labels, range) else labels, start=1):
-        if is_missing(label):
-            raise InputError(f"items: place {place} is missing ({label!r}); name every item")
-        if isinstance(label, str) and not is_text(label):
-            raise InputError(f"items: {label!r} is half a character (a lone surrogate); write it anew")
-    return labels
 
 
 def as_comparisons(votes: Any, method: str = "fit") -> Comparisons:
