@@ -13,7 +13,10 @@ from podium.errors import InputError
 
 from suites.models import MODELS
 
-REFUSED = {"crowdbradleyterry.podium"}  # names of files that are no longer read
+REFUSED = {
+    "crowdbradleyterry.podium",
+    "crowdbradleyterry.Information-2.podium",
+}  # names of files that are no longer read
 FILES = sorted(FOLDER.glob("*.podium"))
 
 

@@ -28,6 +28,7 @@ __all__ = ["compare"]
 EXAMPLES = (
     ("podium compare votes.csv", "which method predicts these votes best"),
     ("podium compare votes.csv --features items.csv", "whether features help"),
+    ("podium compare games.csv --left home --right away --nested", "whether there is a home advantage"),
 )
 
 
@@ -52,6 +53,12 @@ EXAMPLES = (
     show_default=True,
     help="Deal the votes into this many parts.",
 )
+@option(
+    "Model",
+    "--nested",
+    is_flag=True,
+    help="Test effects instead: position bias, --covariates and judges, each by likelihood ratio.",
+)
 @seed_option("dealing the votes into folds")
 @plot_option("the calibration")
 @output_options()
@@ -62,6 +69,7 @@ def compare(
     known: Knowledge,
     methods: tuple[str, ...],
     folds: int,
+    nested: bool,
     seed: int,
     plot: Path | None,
 ) -> None:
@@ -70,11 +78,16 @@ def compare(
     Log loss and Brier score are better when smaller, accuracy when larger; ± is half a 95 % interval over the folds.
     "Worse" is the log loss above the best method's, fold by fold. "Calibration" is the mean distance between predicted
     and observed chances. Methods that use --features or --covariates are given them, the others do without.
+
+    With --nested, Bradley-Terry models of growing size are fitted without a penalty, and each is tested against the one
+    before it; a small p-value says that the effect is more than chance.
     """
     from podium.data.files import read_comparisons
     from podium.evaluate.assessment import assess, known_methods
     from podium.show import plots
 
+    if nested:
+        _refuse_with_nested(methods, known, plot)
     features = known.arguments()
     for method in methods:
         refuse_unused(method, known)
@@ -84,6 +97,13 @@ def compare(
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     with reading() as progress:
         comparisons = read_comparisons(source, **arguments, keep="rows", progress=progress)
+    if nested:
+        from podium.evaluate.nested import compare_nested
+
+        frame = compare_nested(comparisons)
+        out.write(frame, _nested_table(frame, out.room) if out.for_people else None)
+        say(f"{counted(len(comparisons), 'vote')}; each model against the one before it, without a penalty")
+        return
     _refuse_few(comparisons, folds)
     assessment = assess(comparisons, makers, **features, folds=folds, seed=seed, jobs=columns.jobs or 1)
     frame = assessment.to_frame()
@@ -96,6 +116,27 @@ def compare(
         say(line)
     for name, problem in assessment.problems.items():
         say(f"{name} was left out: {worded(problem)}")
+
+
+def _refuse_with_nested(methods: tuple[str, ...], known: Knowledge, plot: Path | None) -> None:
+    """Options that `--nested` would not look at."""
+    for name, given in (("method", methods), ("features", known.features), ("plot", plot)):
+        if given:
+            raise InputError(Option(name), " does not apply to ", Option("nested", True), "; drop one of them")
+
+
+def _nested_table(frame: pl.DataFrame, room: int | None) -> str:
+    """Models, one a row, with the test against the one before."""
+    heads = ["model", "parameters", "log-likelihood", "AIC", "BIC", "χ²", "df", "p"]
+    rows = []
+    for row in frame.to_dicts():
+        test = ["", "", ""]
+        if row["p_value"] is not None:
+            p = "<0.0001" if row["p_value"] < 1e-4 else f"{row['p_value']:.4f}"
+            test = [f"{row['statistic']:.2f}", str(row["degrees"]), p]
+        numbers = [f"{row['log_likelihood']:.2f}", f"{row['aic']:.2f}", f"{row['bic']:.2f}"]
+        rows.append([row["model"], str(row["parameters"]), *numbers, *test])
+    return fitted(heads, list(zip(*rows, strict=True)), room, to_left=["model"], shorten=[])
 
 
 def _refuse_few(votes: Comparisons, folds: int) -> None:

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from podium.evaluate.diagnosis import Diagnosis, Finding, History, Reliability, Test, diagnose, score_history
     from podium.evaluate.differences import Differences, Standing, compare_rankings
     from podium.evaluate.feature_diagnosis import LearningCurve, learning_curve, residual_norm, residual_outliers
+    from podium.evaluate.nested import LikelihoodRatio, compare_nested, likelihood_ratio_test
 
 _LAZY = {
     "Assessment": "podium.evaluate.assessment",
@@ -19,13 +20,16 @@ _LAZY = {
     "Finding": "podium.evaluate.diagnosis",
     "History": "podium.evaluate.diagnosis",
     "LearningCurve": "podium.evaluate.feature_diagnosis",
+    "LikelihoodRatio": "podium.evaluate.nested",
     "Reliability": "podium.evaluate.diagnosis",
     "Standing": "podium.evaluate.differences",
     "Test": "podium.evaluate.diagnosis",
     "assess": "podium.evaluate.assessment",
+    "compare_nested": "podium.evaluate.nested",
     "compare_rankings": "podium.evaluate.differences",
     "diagnose": "podium.evaluate.diagnosis",
     "learning_curve": "podium.evaluate.feature_diagnosis",
+    "likelihood_ratio_test": "podium.evaluate.nested",
     "residual_norm": "podium.evaluate.feature_diagnosis",
     "residual_outliers": "podium.evaluate.feature_diagnosis",
     "score_history": "podium.evaluate.diagnosis",
@@ -38,13 +42,16 @@ __all__ = [
     "Finding",
     "History",
     "LearningCurve",
+    "LikelihoodRatio",
     "Reliability",
     "Standing",
     "Test",
     "assess",
+    "compare_nested",
     "compare_rankings",
     "diagnose",
     "learning_curve",
+    "likelihood_ratio_test",
     "residual_norm",
     "residual_outliers",
     "score_history",

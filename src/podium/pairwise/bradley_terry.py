@@ -82,6 +82,8 @@ class BradleyTerry(Ranker):
     tie_strength_ : float
         Davidson's ν; a tie between equals has chance ν / (2 + ν). None with `ties="half"`.
     coef_, coef_std_errors_, covariate_names_ : effects of the covariates, in log-odds per unit
+    effects_ : names of what was estimated beside the scores
+    n_votes_, n_parameters_, aic_, bic_ : votes, parameters and, with `l2=0`, Akaike's and Schwarz's criterion
     votes_per_parameter_ : float
         Votes over scores and effects estimated. Below about 10, effects at a fixed small `l2` are too large.
 
@@ -99,7 +101,8 @@ class BradleyTerry(Ranker):
     @classmethod
     def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
         """Version 1 knew no bias reduction, and did not keep how many votes there were for a parameter."""
-        return {"bias_reduction": False, "votes_per_parameter_": math.nan} | state
+        unknown = {"votes_per_parameter_": math.nan, "n_votes_": math.nan, "_n_parameters": 0, "_counted": False}
+        return {"bias_reduction": False} | unknown | state
 
     def __init__(
         self,
@@ -137,6 +140,7 @@ class BradleyTerry(Ranker):
         self.n_iter_, self.solver_, self.converged_ = found.n_iter, found.solver, True
         self._extras = found.extras
         self._columns = model.columns
+        self._n_parameters, self.n_votes_, self._counted = model.size
         self.votes_per_parameter_ = model.votes_per_parameter
         unit, origin = SCALES[self.scale]
         scores = settled(found.scores, self.tol)
@@ -298,6 +302,45 @@ class BradleyTerry(Ranker):
         return math.exp(self._extras[-1]) if "tie" in self._columns else 0.0
 
     @property
+    def effects_(self) -> tuple[str, ...]:
+        """Names of what was estimated beside the scores: covariates, "side", "tie"."""
+        self._check_fitted()
+        return tuple(name.removeprefix("covariate:") for name in self._columns)
+
+    @property
+    def n_parameters_(self) -> int:
+        """Scores, less one for each group of items that met, and effects."""
+        self._check_fitted()
+        return self._n_parameters
+
+    @property
+    def aic_(self) -> float:
+        """Akaike's criterion, 2·parameters − 2·log-likelihood; only with `l2=0`."""
+        self._require_maximum("aic_")
+        return 2.0 * self.n_parameters_ - 2.0 * self.log_likelihood_
+
+    @property
+    def bic_(self) -> float:
+        """Schwarz's criterion, parameters·log(votes) − 2·log-likelihood; only with `l2=0`."""
+        self._require_maximum("bic_")
+        return self.n_parameters_ * math.log(self.n_votes_) - 2.0 * self.log_likelihood_
+
+    def _require_maximum(self, what: str) -> None:
+        """Refuse `what` where the scores are not where the likelihood is largest, or votes are not counted."""
+        self._check_fitted()
+        if self.l2_ != 0.0 or self.bias_reduction:
+            drop = "" if not self.bias_reduction else " and without bias_reduction"
+            raise InputError(
+                f"{what} is about the maximum of the likelihood; fit with ",
+                Option("l2", 0),
+                f"{drop}, or compare held-out votes",
+            )
+        if not self._counted:
+            raise InputError(
+                f"{what} needs votes that are counts, and these have other weights; compare held-out votes"
+            )
+
+    @property
     def covariate_names_(self) -> tuple[str, ...]:
         """Names of the covariates."""
         self._check_fitted()
@@ -401,11 +444,18 @@ class _Model:
 
         return reduce_bias(rows, loss, fit, l2=l2, tol=tol, worth=self.votes_per_weight)
 
+    @cached_property
+    def size(self) -> tuple[int, float, bool]:
+        """Parameters, votes, and whether weights are counts."""
+        c = self.comparisons
+        groups = int(c.adjacency.components.max(initial=0)) + 1
+        counted = math.isclose(self.votes_per_weight, 1.0, rel_tol=1e-9)
+        return len(c.items) - groups + len(self.columns), self.votes_per_weight * float(c.pairs.total.sum()), counted
+
     @property
     def votes_per_parameter(self) -> float:
-        """Votes over scores (less one) and effects."""
-        votes = self.votes_per_weight * float(self.comparisons.pairs.total.sum())
-        return votes / max(len(self.comparisons.items) - 1 + len(self.columns), 1)
+        """Votes over scores and effects."""
+        return self.size[1] / max(self.size[0], 1)
 
     @cached_property
     def votes_per_weight(self) -> float:
