@@ -195,10 +195,11 @@ def evaluate(
 def check_options(**options: Any) -> None:
     """Refuse words that no option knows, and a relevance that is none."""
     threshold = options.pop("relevant_from", None)
+    is_number = isinstance(threshold, NUMBERS)
     for name, given in options.items():
         if given not in WORDS[name]:
             raise InputError(Option(name, given), f" is unknown; choose one of {', '.join(map(repr, WORDS[name]))}")
-    if threshold is not None and not (isinstance(threshold, NUMBERS) and abs(threshold) <= sys.float_info.max):
+    if threshold is not None and not (is_number and abs(threshold) <= sys.float_info.max):
         raise InputError(Option("relevant_from", threshold), " is no relevance; give a number")
     if threshold is not None and threshold <= 0:
         raise InputError(Option("relevant_from", threshold), ": 0 means irrelevant; give a number above 0")

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["paired_test", "read_judgements", "read_run", "run_report"]
 
+ROUNDING = 1e-12  # share of the values up to which differences between queries are the same
 TABLES = {".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson", ".arrow", ".ipc", ".feather"}
 WANTED = {"query": "names", "doc": "names"}
 QRELS = (r"^\s*(?<query>\S+)\s+\S+\s+(?<doc>\S+)\s+(?<value>\S+)\s*$", "query 0 document relevance")
@@ -81,14 +82,14 @@ def paired_test(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
     >>> paired_test(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
     (0.0, 1.0)
     """
-    gap = second - first
-    gap = gap[~np.isnan(gap)]
-    if len(gap) < 2 or np.ptp(gap) == 0:
-        return (float(gap.mean()) if len(gap) else 0.0), float("nan") if gap.any() else 1.0
-    from scipy.stats import t
+    both = ~np.isnan(second - first)
+    gap = (second - first)[both]
+    rounding = ROUNDING * max(np.abs(first[both]).max(initial=0.0), np.abs(second[both]).max(initial=0.0))
+    if len(gap) < 2 or np.ptp(gap) <= rounding:
+        return (float(gap.mean()) if len(gap) else 0.0), float("nan") if (np.abs(gap) > rounding).any() else 1.0
+    from scipy.stats import ttest_1samp
 
-    spread = gap.std(ddof=1) / np.sqrt(len(gap))
-    return float(gap.mean()), float(2 * t.sf(abs(gap.mean()) / spread, len(gap) - 1))
+    return float(gap.mean()), float(ttest_1samp(gap, 0.0).pvalue)
 
 
 def _read(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
