@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from podium.active.blocks import exchange_stretches, mend_stretches
+from podium.active.model_scores import DENSE
 from podium.active.models import Models
-from podium.active.order import EXACT_LIMIT, SparseWins, exact_order, iterated_search
+from podium.active.order import EXACT_LIMIT, SparseWins, exact_order, insertion_search, iterated_search
 from podium.active.tally import Tally
 
 __all__ = ["AIMS", "SQUARE", "best_order", "chances"]
@@ -18,6 +20,7 @@ __all__ = ["AIMS", "SQUARE", "best_order", "chances"]
 AIMS = ("truth", "answers")
 SQUARE = 1000  # up to so many items the search runs on a square array
 RESTARTS = 20
+NEARLY_CLEAN = 0.02  # share of mistakes up to which stretches of many items may stand the wrong way round
 OWN_BY_SCORE = 0.05  # of a pair's own answer in model A's part, where the aim is the truth: the fit has used it already
 OWN_BY_PLACE = 0.5  # in model B's part, whose fit is local
 
@@ -57,12 +60,18 @@ def _square_search(tally: Tally, models: Models, aim: str) -> np.ndarray:
     if tally.n <= min(EXACT_LIMIT, 12):
         return exact_order(wins)
     start = models.posterior.order if share > 0.5 else models.scores.order
-    restarts = RESTARTS if tally.n <= 400 else 3
-    return iterated_search(wins, start, restarts=restarts, rng=np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    if tally.n <= DENSE:
+        return iterated_search(wins, start, restarts=RESTARTS, rng=rng)
+    return insertion_search(wins, exchange_stretches(wins, iterated_search(wins, start, restarts=3, rng=rng)))
 
 
 def _sparse_search(tally: Tally, models: Models, aim: str) -> np.ndarray:
     if aim == "truth" and models.share < 0.5:
         return models.scores.order
     table: SparseWins = models.table
-    return table.insertion_search(table.window_search(table.insertion_search(models.posterior.order)))
+    order = table.insertion_search(table.window_search(table.insertion_search(models.posterior.order)))
+    if models.posterior.floor > NEARLY_CLEAN:
+        return order
+    mended = mend_stretches(table, models.posterior.order)  # before single moves take the stretches apart
+    return mended if table.cost(mended) < table.cost(order) else order

@@ -372,10 +372,22 @@ class SparseWins:
         order = np.array(order, dtype=np.int64)
         width = min(width, self.n)
         for offset in [0, width // 2] * passes:
-            _solve_windows(order, width, offset, lambda rows, at=offset: self._cut(rows, at))
+            _solve_windows(order, width, offset, self._cut)
         return order
 
-    def _cut(self, rows: np.ndarray, offset: int) -> np.ndarray:
+    def square(self, items: np.ndarray) -> np.ndarray:
+        """Net wins among some items as a square array; takes no longer than their votes."""
+        count = self.start[items + 1] - self.start[items]
+        rows = np.repeat(self.start[items] - np.cumsum(count) + count, count) + np.arange(int(count.sum()))
+        spot = np.full(self.n, -1, dtype=np.int64)
+        spot[items] = np.arange(len(items))
+        first, second, lead = np.repeat(np.arange(len(items)), count), spot[self.partner[rows]], self.lead[rows]
+        inside = (second >= 0) & (lead > 0.0)
+        wins = np.zeros((len(items), len(items)))
+        np.add.at(wins, (first[inside], second[inside]), lead[inside])
+        return wins
+
+    def _cut(self, rows: np.ndarray) -> np.ndarray:
         """The square of net wins of each window of items."""
         count, width = rows.shape
         spot = np.full(self.n, -1, dtype=np.int64)
