@@ -5,6 +5,10 @@
     python -m benchmarks.active figures                     the table of the documentation, on held-out seeds
     python -m benchmarks.active rivals [--n N] [--seeds S]  against uniform + Bradley-Terry, sorts, TrueSkill- and
                                                             Crowd-BT-driven questions, ASAP
+    python -m benchmarks.active crowd                       12 and 50 judges with slow answers beside one
+    python -m benchmarks.active stops                       how often "stable" is said and wrong, and what bands hold
+    python -m benchmarks.active clean                       no mistakes: questions beside merge sort's
+    python -m benchmarks.active load                        a million votes: load, plan, order
     python -m benchmarks.active large                       100,000 items: CPU, rounds, cost, memory
     python -m benchmarks.active kemeny                      orders of least disagreement, beside CP-SAT and corankco
     python -m benchmarks.active features                    what informative and useless features change
@@ -24,11 +28,15 @@ from itertools import product
 import numpy as np
 
 from benchmarks.asking import grid
+from benchmarks.crowds import crowds
 from benchmarks.harness import Data, Scenario, Way
 from benchmarks.peers import asap, corankco, crowd_bt, linear_ordering, sorts, trueskill_driven, uniform_bradley_terry
+from benchmarks.stopping import stops
 from podium.active import kemeny, rank_with
 from podium.active.oracles import Simulated
 from podium.active.order import iterated_search, mfast_cost
+from podium.active.planner import Planner
+from podium.active.tally import CHECK
 
 HELD_OUT = 7000
 UNSEEN = 7100  # of `rivals`: the start was changed after a look at sorts on seeds from 7,000
@@ -214,10 +222,57 @@ def large(n: int = 100_000, q: int = 36) -> None:
     print(f"{line},{mine / hidden:.4f},{memory:.0f}")
 
 
+def clean(sizes: tuple[int, ...] = (100, 1000, 5000, 20_000)) -> None:
+    """A judge without mistakes: questions beside the expected ones of merge sort, check pairs apart."""
+    print("n,questions_per_item,merge_sort,over_merge_sort,check_pairs_per_item,exact,finished,cpu_seconds")
+    for n in sizes:
+        judge = Simulated(n, "flips", 0.0, seed=HELD_OUT + n)
+        put = _Clock(judge)
+        start = time.process_time()
+        planner = rank_with(put, range(n), preset="thorough", budget=40 * n, seed=HELD_OUT).planner
+        took = time.process_time() - start - put.seconds
+        checks = int(np.count_nonzero(planner.tally.kind == CHECK))
+        asked, merged = (len(planner) - checks) / n, _merge_sort(n) / n
+        exact = bool(np.array_equal(planner.order(), judge.order))
+        line = f"{n},{asked:.2f},{merged:.2f},{asked / merged:.3f},{checks / n:.2f},{exact},{planner.finished}"
+        print(f"{line},{took:.1f}", flush=True)
+
+
+def _merge_sort(n: int) -> float:
+    """Expected questions of merging halves, item by item."""
+    if n < 2:
+        return 0.0
+    a, b = n // 2, n - n // 2
+    return _merge_sort(a) + _merge_sort(b) + n - a / (b + 1) - b / (a + 1)
+
+
+def load(n: int = 10_000, votes: int = 1_000_000) -> None:
+    """A million votes between items that are near each other: CPU seconds to load them, plan a round and order."""
+    rng, judge = np.random.default_rng(0), Simulated(n, "flips", 0.1, seed=HELD_OUT)
+    place = rng.integers(0, n, votes)
+    other = np.clip(place + np.rint(rng.standard_t(2, votes) * n / 20).astype(np.int64), 0, n - 1)
+    other = np.where(other == place, (place + 1) % n, other)
+    left, right = judge.order[place], judge.order[other]
+    value = judge.answer(np.column_stack([left, right]))
+    start = time.process_time()
+    planner = Planner(n, seed=0)
+    planner.load(left, right, value)
+    steps = {"load": planner.__len__, "plan": lambda: planner.plan(n // 2), "order": planner.order}
+    took = {}
+    for name, step in steps.items():
+        step()
+        took[name] = time.process_time() - start
+        start = time.process_time()
+    memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print("n,votes,load_seconds,plan_seconds,order_seconds,total_cpu_seconds,peak_megabytes")
+    print(f"{n},{votes},{','.join(f'{each:.2f}' for each in took.values())},{sum(took.values()):.2f},{memory:.0f}")
+
+
 def main() -> None:
     """Read the command and its options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("command", choices=["grid", "figures", "rivals", "features", "kemeny", "large"], nargs="?")
+    commands = ["grid", "figures", "rivals", "features", "kemeny", "large", "crowd", "stops", "clean", "load"]
+    parser.add_argument("command", choices=commands, nargs="?")
     parser.add_argument("--n", type=int, nargs="+", help="numbers of items, for grid and rivals")
     parser.add_argument("--q", type=int, nargs="+", help="questions an item, for grid")
     parser.add_argument("--picture", help="where the picture of grid goes")
@@ -236,6 +291,14 @@ def main() -> None:
         kemeny_orders()
     elif options.command == "large":
         large()
+    elif options.command == "crowd":
+        crowds(**({} if options.n is None else {"n": options.n[0]}), **seeds)
+    elif options.command == "stops":
+        stops(**({} if options.n is None else {"sizes": tuple(options.n)}), **seeds)
+    elif options.command == "clean":
+        clean(tuple(options.n or (100, 1000, 5000, 20_000)))
+    elif options.command == "load":
+        load()
     else:
         figures(**seeds)
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.crowds import crowd
 from podium.active.oracles import Simulated
 from podium.active.planner import Planner
 from podium.active.tally import distinct, is_among
@@ -45,6 +46,12 @@ def random_votes(n, count, seed):
     pairs = pairs[pairs[:, 0] != pairs[:, 1]][:count]
     value = rng.choice([0.0, 0.5, 1.0, np.nan], size=len(pairs), p=[0.45, 0.05, 0.45, 0.05])
     return pairs[:, 0], pairs[:, 1], value, rng.integers(0, 4, len(pairs)), rng.integers(0, 2, len(pairs))
+
+
+def as_columns(votes):
+    columns = list(zip(*votes, strict=True)) if votes else [[]] * 5
+    types = (int, int, float, int, int)
+    return [np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True)]
 
 
 # A function of the votes
@@ -101,12 +108,13 @@ def test_undo_is_loading_the_votes_that_are_left():
 @settings(max_examples=40, deadline=None)
 @given(
     n=st.integers(2, 14),
-    steps=st.lists(st.tuples(st.sampled_from("aaattlsuc"), st.integers(1, 6), st.integers(0, 3)), max_size=25),
+    steps=st.lists(st.tuples(st.sampled_from("aaattlsucnr"), st.integers(1, 6), st.integers(0, 3)), max_size=25),
     seed=st.integers(0, 99),
 )
 def test_no_pair_is_out_twice_whatever_the_schedule(n, steps, seed):
-    """Ask, tell, tell late (last first), skip, undo, crash (load anew), for four judges."""
-    judge_of = Simulated(n, "flips", 0.2, seed=seed)
+    """Ask, tell, tell late (last first), skip, undo, crash (load anew), new items, a judge removed; four judges. A
+    planner told vote by vote is at every crash the one loaded with the votes."""
+    judge_of = Simulated(n + 25 * 2, "flips", 0.2, seed=seed)
     planner = Planner(n, seed=seed)
     out: list[tuple[int, int, int]] = []
     votes: list[tuple] = []
@@ -128,12 +136,21 @@ def test_no_pair_is_out_twice_whatever_the_schedule(n, steps, seed):
             value = np.nan if step == "s" else float(judge_of.answer(np.array([[u, v]]))[0])
             votes.append((u, v, value, judge, kind))
             planner.tell([u], [v], [value], [judge], [kind])
-        elif step in "uc" and votes:
-            votes = votes[:-1] if step == "u" else votes
-            columns = list(zip(*votes, strict=True)) if votes else [[]] * 5
-            types = (int, int, float, int, int)
-            planner = pickle.loads(pickle.dumps(planner))
-            planner.load(*(np.array(column, dtype=kind) for column, kind in zip(columns, types, strict=True)))
+        elif step == "n" and count <= 2:
+            n += count
+            told, planner = planner, Planner(n, seed=seed)
+            planner.plans = told.plans
+            planner.load(*as_columns(votes))
+        elif step in "ucr":
+            votes = {"u": votes[:-1], "c": votes, "r": [row for row in votes if row[3] != judge]}[step]
+            told, planner = planner, pickle.loads(pickle.dumps(planner))
+            planner.load(*as_columns(votes))
+            if step == "c" and votes:
+                held = [pair[:2] for pair in out]
+                assert np.array_equal(planner.order(), told.order())
+                assert np.array_equal(
+                    copy.copy(planner).plan(4, out=held).pairs, copy.copy(told).plan(4, out=held).pairs
+                )
     assert sorted(planner.order().tolist()) == list(range(n))
 
 
@@ -179,6 +196,18 @@ def test_a_judge_who_only_repeats_himself_is_found_out():
     while len(planner) < 400 and len(asked := planner.plan(4)):
         planner.tell(asked.left, asked.right, judge.answer(asked.pairs), 0, asked.kind)
     assert 66 + 12 <= len(planner) < 200
+
+
+def test_many_items_are_asked_about_again_too_once_every_pair_was():
+    n = 410
+    left, right = np.triu_indices(n, 1)
+    rng = np.random.default_rng(0)
+    planner = Planner(n, seed=1)
+    planner.load(left, right, (rng.random(len(left)) < 0.7).astype(float), 0)
+    again = planner.plan(30, out=[(0, 1)])
+    assert set(again.kinds) == {"repeat"}
+    assert len(again) == len(keys(again.pairs)) == 30
+    assert frozenset((0, 1)) not in keys(again.pairs)
 
 
 def test_another_judge_is_asked_first():
@@ -230,21 +259,10 @@ def test_the_answers_are_contradicted_little_more_than_the_best_order_does(n, mo
     assert np.mean(ratios) <= bar
 
 
-def test_thirty_judges_at_once_cost_little_more_than_one():
-    costs = {1: [], 30: []}
-    for seed in range(4):
-        judge = Simulated(40, "flips", 0.1, seed=seed)
-        for judges, found in costs.items():
-            planner, out, rng = Planner(40, seed=seed, repeats="never"), [], np.random.default_rng(seed)
-            while len(planner) < 10 * 40:
-                while len(out) < judges and len(asked := planner.plan(1, out=[row[:2] for row in out])):
-                    row = (int(asked.left[0]), int(asked.right[0]), int(asked.kind[0]))
-                    assert frozenset(row[:2]) not in keys([other[:2] for other in out])
-                    out.append(row)
-                u, v, kind = out.pop(int(rng.integers(len(out))))
-                planner.tell([u], [v], judge.answer(np.array([[u, v]])), 0, kind)
-            found.append(judge.cost(planner.order("answers")))
-    assert np.mean(costs[30]) <= 1.08 * np.mean(costs[1])
+def test_fifty_judges_with_slow_answers_never_hold_a_pair_twice_and_cost_little_more_than_one():
+    """Delays are log-normal: a few judges take ten times as long as most."""
+    cost = {judges: [crowd(30, judges, 8, seed) for seed in range(3)] for judges in (1, 50)}
+    assert np.mean(cost[50]) <= 1.1 * np.mean(cost[1])  # three runs; `benchmarks.active crowd` has more
 
 
 # Words

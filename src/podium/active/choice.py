@@ -8,7 +8,7 @@ from podium.active.model_scores import Scores, chance
 from podium.active.tally import is_among, pair_keys
 from podium.kernels.active.swiss import pair_off
 
-__all__ = ["most_telling", "swiss_round"]
+__all__ = ["least_certain", "most_telling", "swiss_round"]
 
 AGAIN = 0.7  # of a new pair's worth: what a pair is worth that has been answered already
 
@@ -77,6 +77,15 @@ def most_telling(
         if chosen < count:
             _inform(precision, scores, pairs)
     return np.concatenate(picked) if picked else np.zeros((0, 2), dtype=np.int64)
+
+
+def least_certain(scores: Scores, keys: np.ndarray, count: int) -> np.ndarray:
+    """Up to `count` of the pairs `keys` by p(1-p)·√v, an item once: for many items, of which no covariance is kept."""
+    n = len(scores.mean)
+    first, second = np.divmod(keys, n)
+    p, variance = scores.chances(first, second)
+    some = _matching(first, second, p * (1.0 - p) * np.sqrt(variance), count, n)
+    return np.column_stack([first[some], second[some]])
 
 
 def _inform(precision: np.ndarray, scores: Scores, pairs: np.ndarray) -> None:

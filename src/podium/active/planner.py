@@ -10,7 +10,7 @@ import numpy as np
 
 from podium.active.aims import AIMS, best_order
 from podium.active.bands import half_widths, ranks_between
-from podium.active.choice import most_telling, swiss_round
+from podium.active.choice import least_certain, most_telling, swiss_round
 from podium.active.clean import Partial, clean_pairs, partial_order
 from podium.active.features import Features
 from podium.active.many import chosen_among_many, head_chance
@@ -285,20 +285,20 @@ class Planner:
     def _again(self, count: int, barred: np.ndarray, judge: int | None) -> np.ndarray:
         """Every pair was asked: those whose second answer tells most, of another judge first."""
         tally, n = self.tally, self.n
-        if n > DENSE:
-            return np.zeros((0, 2), dtype=np.int64)
         closed = distinct(barred, self._skipped(None))
         mine = tally.judge == judge if judge is not None else np.zeros(len(tally), dtype=bool)
         own = tally.low[mine] * n + tally.high[mine]
         if not is_among(tally.keys, distinct(own, closed)).all():
             closed = distinct(own, closed)
+        if n > DENSE:
+            return least_certain(self.scores, tally.keys[~is_among(tally.keys, closed)], count)
         return most_telling(self.scores, count, closed, np.zeros((0, 2), dtype=np.int64))
 
     def _repeatable(self) -> bool:
         """Whether a pair may be asked again: allowed, answers waver or are too few to tell, and the judges do not just
         repeat themselves."""
         tally = self.tally
-        if self.repeats == "never" or self.n > DENSE:
+        if self.repeats == "never":
             return False
         if self.partial is not None:
             return len(tally) < TELLING
