@@ -17,7 +17,7 @@ from podium.active.order import SparseWins
 from podium.active.posterior import Posterior
 from podium.active.tally import CHECK, Tally
 
-__all__ = ["Models", "fit_models", "fold_of", "rank_posterior", "weights_of"]
+__all__ = ["HASTY", "Models", "fit_models", "fold_of", "rank_posterior", "weights_of"]
 
 FOLDS = 5
 NATS = 2.0  # log-likelihood that model B must gain for its two constants
@@ -29,7 +29,9 @@ FAR = 1 / 3  # of all ranks
 ONE_SIDED = 1.282  # 90 %: so sure must be that far pairs do not contradict the order before it is called stable
 FEWEST = 20  # far pairs before they tell
 MANY = 60_000  # votes beyond which, as beyond DENSE items, only a part of them is held out
+HASTY = 4000  # items beyond which a sweep less must do
 HELD = 6000  # votes in that part, a fifth of all at most
+SHARP = 0.003  # of all places: the zone of close calls that it then begins with, so that two sweeps find a narrow one
 HELD_CHECKS = 0.5  # share of the check votes held out besides: they alone say how often the order agrees
 
 
@@ -101,7 +103,9 @@ def _fit_part(tally: Tally, prior: tuple[np.ndarray, float] | None, weight: np.n
     pairs = np.column_stack([tally.low[out], tally.high[out]])
     posterior, table = Posterior(tally.n), vote_table(rest, weight)
     posterior.start(scores.order, rest.degree)
-    for _ in range(SWEEPS):
+    hasty = tally.n > HASTY
+    posterior.scale = SHARP * tally.n if hasty else posterior.scale
+    for _ in range(SWEEPS - hasty):
         posterior.sweep(table, 1)
         posterior.relearn_noise(*posterior.predict(pairs), tally.value[out])
     seen = np.full((len(tally), 2), 0.5)

@@ -15,7 +15,7 @@ from podium.active.clean import Partial, clean_pairs, partial_order
 from podium.active.features import Features
 from podium.active.many import chosen_among_many, head_chance
 from podium.active.model_scores import DENSE, Scores, fit_scores
-from podium.active.models import Models, fit_models, weights_of
+from podium.active.models import HASTY, Models, fit_models, weights_of
 from podium.active.summary import TELLING, Summary, summarise
 from podium.active.tally import (
     CHECK,
@@ -35,7 +35,7 @@ __all__ = ["Planner", "Questions"]
 
 SWISS = 2.5  # questions an item by Swiss rounds, before the models choose
 EARLY = 5.0  # questions an item up to which a round is half the items, later a quarter
-GROWTH = 0.15  # of the votes so far: a round among many items, whose fits take their time
+GROWTH = 0.15  # of the votes so far: a round among thousands of items, whose fits take their time
 CHECKED = 6.0  # questions an item from which on a share of them are check pairs, where answers may be wrong
 REPEATS = ("auto", "never")
 SAME = 12  # repeated pairs, all answered as before, from which on a judge may be called consistent
@@ -164,7 +164,8 @@ class Planner:
             return max(1, len(self._sorting))
         early = len(self.tally) < EARLY * self.n
         if self.n > DENSE:
-            return max(1, self.n // 2) if early else max(self.n, int(GROWTH * len(self.tally)))
+            grown = int(GROWTH * len(self.tally)) if self.n > HASTY else 0
+            return max(1, self.n // 2) if early else max(self.n, grown)
         return max(1, self.n // 2 if early else self.n // 4)
 
     def plan(

@@ -120,6 +120,7 @@ class ActiveRanker:
         self._times: dict[int, Any] = {}
         self._events: list[tuple[str, int, int]] = []
         self._out: dict[int, tuple[int, int, int]] = {}  # left, right and kind of what is asked for
+        self._last = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)  # pairs and kinds of the last round
         self._stable: tuple[int, bool] = (-1, False)
         self._excluded: set[Any] = set()
         self._lines: dict[int, int] = {}  # row of a log -> row of the ledger
@@ -191,9 +192,11 @@ class ActiveRanker:
             questions = self.planner.plan(count, out=out, judge=judge)
             if len(questions):
                 rows = zip(questions.left.tolist(), questions.right.tolist(), questions.kind.tolist(), strict=True)
-                self._out.update(zip(_either_way(questions.pairs), rows, strict=True))
+                pairs = questions.pairs
+                self._out.update(zip(_either_way(pairs), rows, strict=True))
                 self.rounds += 1
-                return questions.pairs
+                self._last = pairs, questions.kind
+                return pairs
         return out if max_pairs is None else out[:max_pairs]
 
     def next_pair(self, judge: Hashable | None = None, out: Iterable[Pair] = ()) -> tuple[Pair, str] | None:
@@ -254,9 +257,7 @@ class ActiveRanker:
         self, codes: np.ndarray, values: np.ndarray, who: np.ndarray, times: Sequence[Any] | None = None
     ) -> list[int]:
         """Enter votes; return the rows that replace another answer of the same judge."""
-        asked = [self._out.pop(key, None) for key in _either_way(codes)]
-        kind = np.array([0 if row is None else row[2] for row in asked], dtype=np.int64)
-        stray = [k for k, row in enumerate(asked) if row is None] if self._interview is None else range(len(codes))
+        kind, stray = self._taken_in(codes)
         changed, replaced = [], False
         known = self._known_keys() if len(stray) else None
         for k in stray:
@@ -283,6 +284,17 @@ class ActiveRanker:
         if self._interview is not None:
             self._interview.tell(codes, values, who)
         return changed
+
+    def _taken_in(self, codes: np.ndarray) -> tuple[np.ndarray, Sequence[int]]:
+        """Of answered pairs, which are out no more: their kinds, and the rows of those that were not out."""
+        if codes is self._last[0] and len(self._out) == len(codes) and self._interview is None:
+            self._out.clear()  # the last round as it was asked, and nothing else is out
+            return self._last[1], ()
+        asked = [self._out.pop(key, None) for key in _either_way(codes)]
+        kind = np.array([0 if row is None else row[2] for row in asked], dtype=np.int64)
+        if self._interview is not None:
+            return kind, range(len(codes))
+        return kind, [k for k, row in enumerate(asked) if row is None]
 
     def _known_keys(self) -> set[tuple[int, int, int]]:
         left, right, _, judge, _ = self._ledger.columns()
