@@ -163,7 +163,7 @@ def _verified(known: Partial, chain: np.ndarray, barred: np.ndarray, count: int)
     Sorting asks each such pair only while its answer is open, so that a mistake meets no contradiction; these may.
     """
     n = known.n
-    pairs = np.concatenate(
+    pairs: np.ndarray = np.concatenate(
         [np.column_stack([chain[:-d], chain[d:]]) for d in (2, 3, 4) if d < len(chain)] or [chain[:0]]
     )
     pairs = pairs.reshape(-1, 2)
@@ -171,7 +171,8 @@ def _verified(known: Partial, chain: np.ndarray, barred: np.ndarray, count: int)
     lot = (keys.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
     drawn = np.argsort(lot, kind="stable")[: max(int(np.ceil(VERIFY * len(chain))), FEWEST)]
     drawn = drawn[~is_among(keys[drawn], barred)]
-    return pairs[drawn[:count]]
+    some: np.ndarray = pairs[drawn[:count]]
+    return some
 
 
 def _sort_in(
