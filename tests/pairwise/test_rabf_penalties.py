@@ -1,12 +1,14 @@
 """Penalties of RABF from the data: evidence against brute-force integration, its slope, and intervals that hold."""
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from podium import RABF, Comparisons
+from podium.errors import DataWarning
 from podium.models import load, save
 from podium.pairwise._fit import penalties
 from podium.pairwise._fit.feature_evidence import DenseEvidence, prior_centre
@@ -212,3 +214,41 @@ def test_robust_errors_carry_the_penalties_too(kind):
     options = {"cluster": "judge"} if kind == "cluster" else {}
     wide, narrow = (each.ranking_.with_uncertainty(kind, **options).std_errors for each in (vague, known))
     assert wide.mean() > 1.02 * narrow.mean()
+
+
+@pytest.mark.parametrize("penalty", [0.7, "auto"])
+@pytest.mark.parametrize("standardize", [True, False])
+def test_more_features_than_items_are_fitted_as_on_the_whole_design(penalty, standardize, monkeypatch):
+    """Reduced to as many directions as there are items, or not: scores, weights, errors, predictions are the same."""
+    rng = np.random.default_rng(12)
+    data, features, *_ = planted(12, 12, rng, d=30, new=3, strength=0.2)
+    table, new = dict(enumerate(features[:14].tolist())), features[14:]
+    options = {"feature_penalty": penalty, "residual_penalty": penalty, "standardize": standardize}
+
+    def answers():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DataWarning)  # more features than items
+            model = RABF(**options, tol=1e-8).fit(data, table)
+        return model, (model.ranking_.scores, model.coef_, model.ranking_.std_errors, model.coef_std_errors_)
+
+    reduced, numbers = answers()
+    assert reduced._basis.shape[0] == 30
+    assert reduced._basis.shape[1] <= 14
+    monkeypatch.setattr("podium.pairwise.rabf.row_basis", lambda matrix: None)
+    whole, expected = answers()
+    for one, other in zip(numbers, expected, strict=True):
+        assert_allclose(one, other, rtol=2e-4, atol=1e-6)
+    for one, other in zip(reduced.predict(new, True), whole.predict(new, True), strict=True):
+        assert_allclose(one, other, rtol=2e-4, atol=1e-6)
+
+
+def test_a_thousand_features_of_fifty_items_are_no_trouble(tmp_path):
+    rng = np.random.default_rng(13)
+    data, features, truth, _ = planted(50, 40, rng, d=1000, strength=1 / np.sqrt(1000), sd=0.2)
+    with pytest.warns(DataWarning, match="1,?000 features"):
+        model = RABF().fit(data, features)
+    assert np.corrcoef(model.ranking_.scores, truth)[0, 1] > 0.9
+    assert model.coef_std_errors_.shape == (1000,)
+    assert (model.coef_std_errors_ > 0).all()
+    save(model, tmp_path / "model")
+    assert_allclose(load(tmp_path / "model").predict(features, True), model.predict(features, True))

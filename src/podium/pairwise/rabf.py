@@ -15,7 +15,7 @@ from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, column_moments, read_features, warn_of_columns
 from podium.data.validation import choice_option, flag_option, number_option
 from podium.errors import ConvergenceError, InputError, InPython, Option
-from podium.pairwise._fit.feature_solver import FeatureProblem, Place, solve_features
+from podium.pairwise._fit.feature_solver import FeatureProblem, Place, row_basis, solve_features
 from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.penalties import Node, Penalties, choose_penalties, possible_penalties
 from podium.pairwise._fit.rows import logistic_loss, pull_rows, squared_loss, vote_targets
@@ -98,12 +98,13 @@ class RABF(Ranker):
     """
 
     uses = Uses(features=True, covariates=True, margins=True)
-    state_version = 2  # since the standard deviation of features is called so
+    state_version = 3  # since more features than items are reduced
 
     @classmethod
     def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        """Version 1 called the standard deviation of features their spread."""
-        return {"feature_std_" if name == "feature_spread_" else name: value for name, value in state.items()}
+        """Version 1 called the standard deviation of features their spread, version 2 reduced no features."""
+        kept = {"feature_std_" if name == "feature_spread_" else name: value for name, value in state.items()}
+        return {"_basis": None} | kept
 
     def __init__(
         self,
@@ -185,15 +186,17 @@ class RABF(Ranker):
         self, model: _Model, found: Penalties, others: Callable[[], list[Node]], labels: tuple[Hashable, ...]
     ) -> None:
         place, penalties, c = found.solution.place, (found.feature, found.residual), model.comparisons
-        self._origin = 0.0 if self.standardize else float(model.mean @ place.weights)
+        whole = place.weights if model.basis is None else model.basis @ place.weights[:-1]
+        self._origin = 0.0 if self.standardize else float(model.mean @ whole)
         explained, residuals = self._origin + model.matrix @ place.weights, np.zeros(len(labels))
         residuals[model.seen] = place.residuals
         loss, penalised = model.problem.loss, model.problem.objective(place, penalties)
         self.objective_ = penalised + (loss.constant if isinstance(loss, SquaredRows) else 0.0)
         self.noise_ = model.noise(place, penalties)
         self.residuals_, self._mean, self._scale = residuals, model.mean, model.scale
-        self.coef_, self._ignored = place.weights / model.scale, model.constant
-        self.feature_std_ = (model.matrix * model.scale).std(axis=0)
+        self._basis, self._ignored = model.basis, model.constant
+        self.coef_ = whole / model.scale
+        self.feature_std_ = model.feature_std
         parts = np.var(explained[model.seen]), np.var(place.residuals)
         self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
         self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))
@@ -291,16 +294,30 @@ class RABF(Ranker):
     @property
     def coef_std_errors_(self) -> Floats:
         """Standard errors of `coef_`; NaN for a feature that was the same for every compared item."""
-        d = len(self.feature_names_)
-        errors: Floats = np.sqrt(np.maximum(self._extra_covariance().diagonal()[:d], 0.0)) / self._scale
+        errors: Floats = np.sqrt(np.maximum(self._weight_variance(None), 0.0)) / self._scale
         return np.where(self._ignored, np.nan, errors)
 
     @property
     def covariate_std_errors_(self) -> Floats:
         """Standard errors of `covariate_coef_`."""
-        d = len(self.feature_names_)
-        errors: Floats = np.sqrt(np.maximum(self._extra_covariance().diagonal()[d:], 0.0))
+        p = len(self._covariate_names)
+        covariance = self._extra_covariance()
+        errors: Floats = np.sqrt(np.maximum(covariance.diagonal()[len(covariance) - p :], 0.0))
         return errors
+
+    def _weight_variance(self, rows: Floats | None) -> Floats:
+        """Variance of rows·w, for features as they were scaled; of each weight without rows."""
+        whole = self._extra_covariance()
+        weights = len(whole) - len(self._covariate_names)
+        covariance = whole[:weights, :weights]
+        if self._basis is None:
+            return covariance.diagonal() if rows is None else np.einsum("ij,jk,ik->i", rows, covariance, rows)
+        known = self._basis if rows is None else rows @ self._basis
+        length = np.ones(len(known)) if rows is None else np.einsum("ij,ij->i", rows, rows)
+        within = np.einsum("ij,jk,ik->i", known, covariance[:-1, :-1], known)
+        beyond = np.maximum(length - np.einsum("ij,ij->i", known, known), 0.0)
+        variance: Floats = within + beyond * covariance[-1, -1]
+        return variance
 
     def predict(self, features: Any, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
         """Scores of new items from their features: an array or a frame with the columns of `fit`, a row per item.
@@ -312,10 +329,8 @@ class RABF(Ranker):
         scores: Floats = self._origin + moved @ (self.coef_ * self._scale)
         if not return_std:
             return scores
-        d = moved.shape[1]
-        noise = information.prior_variance
-        spread: Floats = np.sqrt(np.einsum("ij,jk,ik->i", moved, self._extra_covariance()[:d, :d], moved) + noise)
-        return scores, spread
+        deviations: Floats = np.sqrt(self._weight_variance(moved) + information.prior_variance)
+        return scores, deviations
 
     def win_probability(self, a: Hashable, b: Hashable) -> float:
         """Chance that a vote, as it is reported, goes to `a`; with the squared loss, that its margin is positive."""
@@ -357,6 +372,12 @@ class _Model:
         self.mean, scale, self.constant = column_moments(matrix[self.seen])
         self.scale = np.where(self.constant | (not standardize), 1.0, scale)
         self.matrix = np.ascontiguousarray(np.where(self.constant, 0.0, (matrix - self.mean) / self.scale))
+        self.feature_std = (self.matrix * self.scale).std(axis=0)
+        self.basis = None if self.matrix.shape[1] <= len(self.matrix) else row_basis(self.matrix)
+        if self.basis is not None:
+            # More features than items: weights matter along the items' rows only. The column of zeros stands for all
+            # other directions, of which the votes say nothing.
+            self.matrix = np.column_stack([self.matrix @ self.basis, np.zeros(len(self.matrix))])
         place = np.cumsum(self.seen, dtype=np.int32) - np.int32(1)
         ends = (self.left, self.right) if self.seen[:n].all() else (place[self.left], place[self.right])
         rows = Rows(int(self.seen.sum()), ends[0], ends[1], c.covariates)

@@ -25,7 +25,7 @@ from podium.kernels.pairwise.rabf import logistic_by_item
 from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows
 from podium.pairwise._fit.solvers import DENSE, LinearSolver, RowLoss, Rows
 
-__all__ = ["FeatureProblem", "FeatureSolution", "Place", "solve_features"]
+__all__ = ["FeatureProblem", "FeatureSolution", "Place", "row_basis", "solve_features"]
 
 Floats = NDArray[np.float64]
 
@@ -128,6 +128,16 @@ class FeatureProblem:
         if system.steps > SLOW and not self.looked:
             self.looked = True
             self.linear = LinearSolver(self.rows, self.linear.ridge)
+
+
+def row_basis(matrix: Floats) -> Floats:
+    """Orthonormal columns that span the rows of a wide matrix.
+
+    With more features than items the best weights are a mix of the items' rows, and so many unknowns are enough.
+    """
+    _, sizes, rows = np.linalg.svd(matrix, full_matrices=False)
+    kept = sizes > 1e-12 * max(float(sizes.max(initial=0.0)), 1e-300)
+    return np.ascontiguousarray(rows[kept].T)
 
 
 def solve_features(
