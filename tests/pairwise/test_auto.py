@@ -247,3 +247,29 @@ def test_swapped_sides_and_new_names_change_nothing_and_turned_votes_turn_the_sc
     for item in range(9):
         assert turned.score(item) == pytest.approx(-ranking.score(item), abs=1e-5)
         assert named.score(f"<{item}>") == pytest.approx(ranking.score(item), abs=1e-5)
+
+
+@pytest.mark.parametrize("effect", ["side", "ties", "covariate"])
+def test_few_votes_that_scores_and_effects_explain_in_many_ways_have_intervals_too(effect):
+    """A dozen votes on eight items: what they do not bound is open, and nothing is refused."""
+    rng = np.random.default_rng(9)
+    for _ in range(30):
+        left = rng.integers(0, 8, 12)
+        rows = {"left": left, "right": (left + rng.integers(1, 8, 12)) % 8, "outcome": rng.integers(0, 2, 12) * 1.0}
+        if effect == "ties":
+            rows["outcome"][rng.random(12) < 0.4] = 0.5
+            if (rows["outcome"] == 0.5).all():
+                continue
+        options = {"side": {"side_effect": True}, "ties": {"ties": "davidson"}}.get(effect, {})
+        more = {"covariates": ["style"]} if effect == "covariate" else {}
+        if more:
+            rows["style"] = rng.standard_normal(12)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            ranking = BradleyTerry(**options).fit(Comparisons.from_frame(rows, **more)).ranking_
+            lower, upper = ranking.intervals()
+            best, worst = ranking.rank_intervals()
+        assert not np.isnan(lower).any()
+        assert not np.isnan(upper).any()
+        assert (lower <= upper).all()
+        assert ((best <= ranking.ranks) & (ranking.ranks <= worst)).all()

@@ -23,7 +23,7 @@ from podium.pairwise._fit.solvers import SEPARATES, Rows, Solution, coordinate_n
 from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Information, extra_std_errors, mean_chance_margin
+from podium.ranking.uncertainty import Information, extra_std_errors, is_determined, mean_chance_margin
 
 __all__ = ["BradleyTerry"]
 
@@ -159,7 +159,7 @@ class BradleyTerry(Ranker):
         self.ranking_ = Ranking(
             comparisons.items,
             scores,
-            information=partial(model.likelihood, found, self.tol, self.max_iter)
+            information=partial(model.likelihood, found, self.l2_, self.tol, self.max_iter)
             if auto
             else partial(model.information, found, self.l2_),
             posterior=partial(model.posterior, found, self.l2_) if auto else None,
@@ -481,15 +481,21 @@ class _Model:
         points, votes = c.adjacency.sums
         return choose_prior(rows, loss, fit, points=worth * points, votes=worth * votes)
 
-    def likelihood(self, near: Solution, tol: float, max_iter: int) -> Information:
-        """Information of the likelihood alone: what keeps scores finite where the votes do not is next to nothing."""
+    def likelihood(self, near: Solution, own: float, tol: float, max_iter: int) -> Information:
+        """Information of the likelihood alone: what keeps scores finite where the votes do not is next to nothing.
+
+        Scores and effects together may separate few votes that scores alone do not: no penalty that is next to nothing
+        leaves them any curvature then, and the fit's own penalty stands in.
+        """
         bounded = self.comparisons.adjacency.is_strongly_connected
-        l2 = 0.0 if bounded else LEAST_L2 / self.votes_per_weight
-        found = self.solve(l2, tol, max_iter, near.scores, near.extras)
-        if not found.converged:
-            l2 = PLAIN_L2 / self.votes_per_weight
-            found = self.optimum(l2, tol, max_iter)
-        return self.information(found, l2)
+        least = 0.0 if bounded else LEAST_L2 / self.votes_per_weight
+        for l2 in (least, PLAIN_L2 / self.votes_per_weight):
+            found = self.solve(l2, tol, max_iter, near.scores, near.extras)
+            if found.converged:
+                information = self.information(found, l2)
+                if not self.columns or is_determined(information):
+                    return information
+        return self.information(near, own)
 
     def posterior(self, found: Solution, l2: float) -> Information:
         """Curvature of loss and prior at the optimum, with votes for weights."""

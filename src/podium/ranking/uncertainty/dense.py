@@ -19,7 +19,7 @@ import numpy as np
 from podium.errors import InputError
 from podium.ranking.uncertainty.information import Information
 
-__all__ = ["DENSE_LIMIT", "covariance", "full_covariance"]
+__all__ = ["DENSE_LIMIT", "covariance", "full_covariance", "is_determined"]
 
 # Up to here an n × n matrix is held; beyond, only its diagonal.
 DENSE_LIMIT = 5000
@@ -61,8 +61,24 @@ def full_covariance(information: Information, kind: str, cluster: str | None) ->
     return even
 
 
+def is_determined(information: Information) -> bool:
+    """Whether the Hessian has an inverse; with too many items for a matrix it is taken to have one."""
+    if information.n > DENSE_LIMIT:
+        return True
+    try:
+        np.linalg.cholesky(_hessian(information))
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
 def inverse_hessian(information: Information, *, centred: bool = True) -> np.ndarray:
     """Inverse of H with the scores centred; else with the common shift held firmly, which changes no difference."""
+    inverse = _invert(_hessian(information))
+    return _centred(inverse, information.n) if centred else inverse
+
+
+def _hessian(information: Information) -> np.ndarray:
     n = information.n
     hessian = np.zeros((n + information.extras, n + information.extras))
     hessian[:n, :n] = laplacian(n, information.left, information.right, information.curvature)
@@ -74,8 +90,7 @@ def inverse_hessian(information: Information, *, centred: bool = True) -> np.nda
     if information.shift_free:
         # 1 is then an eigenvector; stiffening it leaves the centred part alone and makes the matrix invertible.
         hessian[:n, :n] += hessian.diagonal()[:n].mean() / n
-    inverse = _invert(hessian)
-    return _centred(inverse, n) if centred else inverse
+    return hessian
 
 
 def _invert(matrix: np.ndarray) -> np.ndarray:

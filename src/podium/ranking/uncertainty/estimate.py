@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from podium.errors import DataWarning
-from podium.ranking.uncertainty.dense import DENSE_LIMIT, covariance, full_covariance
+from podium.ranking.uncertainty.dense import DENSE_LIMIT, covariance, full_covariance, is_determined
 from podium.ranking.uncertainty.ends import bounded_items, bounded_part, end_rows
 from podium.ranking.uncertainty.information import Information
 from podium.ranking.uncertainty.redraw import bootstrap
@@ -55,10 +55,13 @@ def score_covariance(
         return variances(part, kind, cluster)
 
     kept = bounded_items(information)
+    part = information if kept is None else bounded_part(information, kept)
+    if information.extras and not is_determined(part):
+        return _all_open(information.n)
     if kept is None:
         matrix = matrix_of(information)
         return ScoreCovariance(matrix, None) if matrix.ndim == 2 else ScoreCovariance(None, matrix)
-    inner = matrix_of(bounded_part(information, kept)) if len(kept) > 1 else np.zeros((len(kept), len(kept)))
+    inner = matrix_of(part) if len(kept) > 1 else np.zeros((len(kept), len(kept)))
     whole, variance = _laid_out(inner, kept, information.n)
     ends = end_rows(information, kept, cluster)
     return ScoreCovariance(whole, variance, information.open_above, information.open_below, *ends)
@@ -73,6 +76,12 @@ def _mean_over_penalties(information: Information, matrix_of: Callable[[Informat
         moved = shift**2 if matrix.ndim == 1 else np.outer(shift, shift)
         total = one.share * (matrix + moved) + (total if total.size else 0.0)
     return total
+
+
+def _all_open(n: int) -> ScoreCovariance:
+    """Of scores that have no end to either side: few votes, which scores and effects together explain in many ways."""
+    everywhere = np.ones(n, dtype=bool)
+    return ScoreCovariance(None, np.full(n, np.inf), everywhere, everywhere)
 
 
 def few_clusters(information: Information, cluster: str) -> str:

@@ -1,0 +1,471 @@
+"""Which printed number keeps its word, and where: a grid of designs, sizes and votes an item, with known scores.
+
+    python -m papers.calibration_grid --sets 1000 --jobs 4     the whole grid; hours, and may be stopped and resumed
+    python -m papers.calibration_grid --sets 20 --items 8,30   a quick look at part of it
+    python -m papers.calibration_grid --sets 0                 the table and the picture of what has been run so far
+    python -m papers.calibration_grid --rivals --sets 50       intervals of evalica and choix on the plain design
+
+Each cell draws true scores and votes, fits the default model, and notes how often what is printed is so: score
+intervals; rank intervals of an average item, the truly best and the truly last, and of all items at once; tiers (a set
+is wrong if a leader is not better than some item of the tiers below); the claimed chance that the leader is best; the
+position bias or the covariate's effect where there is one. Sets are drawn in blocks with a seed of their own, each
+written down when it is done: a second run goes on where the first stopped, and `--jobs` changes no number.
+
+A cell fails a promise when it lies outside the promised band beyond chance at 5 %, by Holm over the whole grid.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import warnings
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+
+from papers.calibration import _crowd_scores, chance, pairs, votes
+from podium.data.comparisons import Comparisons
+from podium.engine import engine_for
+from podium.errors import PodiumError, PodiumWarning
+from podium.pairwise.bradley_terry import BradleyTerry
+from podium.ranking.differences import holm
+from podium.ranking.ranking import Ranking
+
+HERE = Path(__file__).parent / "calibration"
+ITEMS = (8, 30, 100, 200)
+PER_ITEM = (3, 5, 6, 10, 30, 60)
+BLOCK = 10  # sets that are drawn and written down together
+LEVEL, SPREAD = 0.95, 0.8
+EFFECT = 0.5  # of the left side, and of a covariate with standard deviation 1
+TIE = 1.0  # Davidson's ν
+JUDGES, TASTE = 40, 0.5
+
+Truth = np.ndarray
+Drawn = tuple[Comparisons, Truth]
+
+
+@dataclass(frozen=True)
+class Design:
+    """How votes come about, and the model that ranks them."""
+
+    draw: Callable[[np.random.Generator, int, int], Drawn]
+    options: dict[str, Any]
+    cluster: str | None = None
+    effect: Callable[[BradleyTerry], tuple[float, float]] | None = None
+
+
+def _truth(rng: np.random.Generator, n: int, spread: float = SPREAD) -> Truth:
+    return spread * rng.standard_normal(n)
+
+
+def _votes(rng: np.random.Generator, truth: Truth, left: np.ndarray, right: np.ndarray, **more: Any) -> Comparisons:
+    return votes(len(truth), left, right, rng.random(len(left)) < chance(truth[left] - truth[right]), **more)
+
+
+def plain(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+    """Random pairs, scores from a normal distribution."""
+    truth = _truth(rng, n)
+    return _votes(rng, truth, *pairs(rng, n, n * per_item // 2)), truth
+
+
+def close(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+    """Scores so near each other that the best wins 55 of 100."""
+    truth = _truth(rng, n, 0.1)
+    return _votes(rng, truth, *pairs(rng, n, n * per_item // 2)), truth
+
+
+def zipf(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+    """Some items meet far more often than others, as 1 / place."""
+    truth = _truth(rng, n)
+    share = 1 / np.arange(1, n + 1)
+    left = rng.choice(n, n * per_item // 2, p=share / share.sum())
+    right = rng.choice(n, len(left), p=share / share.sum())
+    right = np.where(left == right, (right + rng.integers(1, n, len(left))) % n, right)
+    return _votes(rng, truth, left, right), truth
+
+
+def _with_ties(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+    truth = _truth(rng, n)
+    left, right = pairs(rng, n, n * per_item // 2)
+    half = (truth[left] - truth[right]) / 2
+    weights = np.stack([np.exp(half), np.full(len(half), TIE), np.exp(-half)], axis=1)
+    at = rng.random(len(half)) * weights.sum(axis=1)
+    outcome = np.where(at < weights[:, 0], 1, np.where(at < weights[:, :2].sum(axis=1), 0, -1)).astype(np.int8)
+    return Comparisons(range(n), left.astype(np.int32), right.astype(np.int32), outcome=outcome), truth
+
+
+def half_ties(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+    """A third of the votes of equals are ties, counted half; the truth is what infinitely many such votes would say."""
+    made, truth = _with_ties(rng, n, per_item)
+    return made, _limit_of_half_ties(truth)
+
+
+def _limit_of_half_ties(truth: Truth) -> Truth:
+    """Scores fitted to expected points of all pairs, which is what half wins estimate on random pairs."""
+    i, j = np.triu_indices(len(truth), 1)
+    half = (truth[i] - truth[j]) / 2
+    points = (np.exp(half) + TIE / 2) / (np.exp(half) + TIE + np.exp(-half))
+    whole = Comparisons.from_arrays(
+        np.concatenate([i, j]), np.concatenate([j, i]), weight=np.concatenate([points, 1 - points]),
+        items=range(len(truth)),
+    )  # fmt: skip
+    return BradleyTerry(l2=0, tol=1e-9).fit(whole).ranking_.scores
+
+
+def side(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+    """The left side wins more often."""
+    truth = _truth(rng, n)
+    left, right = pairs(rng, n, n * per_item // 2)
+    won = rng.random(len(left)) < chance(truth[left] - truth[right] + EFFECT)
+    made = Comparisons(
+        range(n),
+        left.astype(np.int32),
+        right.astype(np.int32),
+        outcome=np.where(won, 1, -1).astype(np.int8),
+        sided=True,
+    )
+    return made, truth
+
+
+def covariate(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+    """A number that belongs to the vote moves it."""
+    truth = _truth(rng, n)
+    left, right = pairs(rng, n, n * per_item // 2)
+    style = rng.standard_normal(len(left))
+    won = rng.random(len(left)) < chance(truth[left] - truth[right] + EFFECT * style)
+    return votes(n, left, right, won, covariates={"style": np.where(won, style, -style)}), truth
+
+
+def clusters(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+    """Judges with tastes of their own; the truth is what all judges together would say."""
+    truth = _truth(rng, n)
+    left, right = pairs(rng, n, n * per_item // 2)
+    judge = rng.permutation(np.arange(len(left)) % JUDGES)
+    tastes = truth + TASTE * rng.standard_normal((JUDGES, n))
+    won = rng.random(len(left)) < chance(tastes[judge, left] - tastes[judge, right])
+    return votes(n, left, right, won, judge=judge), _crowd_scores(truth, TASTE)
+
+
+def weights(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+    """Weights of mean 1 and mean square 2: worth half the votes."""
+    truth = _truth(rng, n)
+    left, right = pairs(rng, n, n * per_item // 2)
+    heavy = rng.lognormal(-math.log(2) / 2, math.sqrt(math.log(2)), len(left))
+    return _votes(rng, truth, left, right, weight=heavy), truth
+
+
+DESIGNS: dict[str, Design] = {
+    "plain": Design(plain, {}),
+    "close scores": Design(close, {}),
+    "Zipf pairs": Design(zipf, {}),
+    "ties, counted half": Design(half_ties, {}),
+    "ties, Davidson": Design(_with_ties, {"ties": "davidson"}),
+    "position bias": Design(
+        side, {"side_effect": True}, effect=lambda model: (model.side_effect_, model.side_effect_std_error_ or 0.0)
+    ),
+    "covariate": Design(covariate, {}, effect=lambda model: (float(model.coef_[0]), float(model.coef_std_errors_[0]))),
+    "judges with tastes": Design(clusters, {}, cluster="judge"),
+    "uneven weights": Design(weights, {}),
+}
+
+# What is printed, and the band in which it keeps its word: mean over sets of a value in every set.
+PROMISES: dict[str, tuple[float, float]] = {
+    "score": (0.93, 1.0),
+    "rank": (0.93, 1.0),
+    "rank of the best": (0.93, 1.0),
+    "rank of the last": (0.93, 1.0),
+    "all ranks": (0.93, 1.0),
+    "tier wrong": (0.0, 0.05),
+    "P(best) less truth": (-0.05, 0.05),
+    "effect": (0.93, 0.97),
+    "effect too large by": (-0.1, 0.1),
+}
+
+
+def measure(ranking: Ranking, truth: Truth) -> dict[str, float]:
+    """What of one set was so: shares of items, or 0 and 1."""
+    lower, upper = ranking.intervals(LEVEL)
+    errors = ranking.std_errors
+    assert errors is not None
+    bounded = np.isfinite(errors) if np.isfinite(errors).any() else np.ones(len(truth), dtype=bool)
+    placed = truth - truth[bounded].mean() + ranking.scores[bounded].mean()
+    best, worst = ranking.rank_intervals(LEVEL)
+    first, last = ranking.rank_intervals(LEVEL, simultaneous=True)
+    above, below = (truth[:, None] < truth).sum(axis=1), (truth[:, None] > truth).sum(axis=1)
+    high, low = 1 + above, len(truth) - below
+    held = (best <= high) & (low <= worst)
+    claimed = ranking.probability_best()
+    leader = int(np.argmax(claimed))
+    finite = np.isfinite(upper - lower)
+    return {
+        "score": float(((lower <= placed) & (placed <= upper)).mean()),
+        "rank": float(held.mean()),
+        "rank of the best": float(held[np.argmax(truth)]),
+        "rank of the last": float(held[np.argmin(truth)]),
+        "all ranks": float(((first <= high) & (low <= last)).all()),
+        "tier wrong": float(_tier_wrong(ranking, truth)),
+        "P(best) less truth": float(claimed[leader] - (leader == np.argmax(truth))),
+        "score width": float((upper - lower)[finite].mean()) if finite.any() else math.nan,
+        "rank width": float((worst - best + 1).mean() / len(truth)),
+    }
+
+
+def _tier_wrong(ranking: Ranking, truth: Truth) -> bool:
+    place = {item: k for k, item in enumerate(ranking.items)}
+    tiers = [[place[item] for item in tier] for tier in ranking.tiers(LEVEL)]
+    below = [k for tier in tiers for k in tier]
+    for tier in tiers[:-1]:
+        below = below[len(tier) :]
+        if truth[tier[0]] <= truth[below].max():
+            return True
+    return False
+
+
+def sums(found: Iterable[dict[str, float]]) -> dict[str, list[float]]:
+    """Count, sum and sum of squares of every measure; sets without it (nan) are left out."""
+    total: dict[str, list[float]] = {}
+    for each in found:
+        for name, value in each.items():
+            if value == value:
+                known = total.setdefault(name, [0, 0.0, 0.0])
+                known[0], known[1], known[2] = known[0] + 1, known[1] + value, known[2] + value * value
+    return total
+
+
+def block(task: tuple[str, int, int, int, int]) -> dict[str, Any]:
+    """Draw and measure the sets of one block of a cell."""
+    name, n, per_item, number, seed = task
+    design = DESIGNS[name]
+    rng = np.random.default_rng([seed, list(DESIGNS).index(name), n, per_item, number])
+    found, refused = [], 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)
+        for _ in range(BLOCK):
+            made, truth = design.draw(rng, n, per_item)
+            try:
+                model = BradleyTerry(**design.options).fit(made)
+                ranking = model.ranking_
+                if design.cluster:
+                    ranking = ranking.with_uncertainty("cluster", cluster=design.cluster)
+                here = measure(ranking, truth)
+                if design.effect is not None:
+                    effect, error = design.effect(model)
+                    here["effect"] = float(abs(effect - EFFECT) <= NormalDist().inv_cdf(0.5 + LEVEL / 2) * error)
+                    here["effect too large by"] = effect / EFFECT - 1
+                found.append(here)
+            except PodiumError:  # a model that refuses such votes makes no promise
+                refused += 1
+    return {"design": name, "items": n, "votes": per_item, "block": number, "refused": refused, "sums": sums(found)}
+
+
+def rival_block(task: tuple[int, int, int, int]) -> dict[str, Any]:
+    """Score intervals of other packages on the sets of the plain design: held (and width) relative to the mean."""
+    import choix
+    import evalica
+
+    n, per_item, number, seed = task
+    rng = np.random.default_rng([seed, 0, n, per_item, number])
+    found = []
+    for _ in range(BLOCK):
+        made, truth = plain(rng, n, per_item)
+        left, right, outcome, _ = made.vote_rows()
+        won, lost = np.where(outcome == 1, left, right), np.where(outcome == 1, right, left)
+        here: dict[str, float] = {}
+        mean, covariance = choix.ep_pairwise(n, list(zip(won.tolist(), lost.tolist(), strict=True)), alpha=1.0)
+        centre = np.eye(n) - 1 / n
+        half = 1.96 * np.sqrt(np.diag(centre @ covariance @ centre))
+        here |= _held("choix EP, alpha = 1", mean - mean.mean() - half, mean - mean.mean() + half, truth)
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")
+            drawn = evalica.bootstrap(
+                evalica.bradley_terry, won.tolist(), lost.tolist(), [evalica.Winner.X] * len(won),
+                n_resamples=200, bootstrap_method="percentile", random_state=number,
+            )  # fmt: skip
+        known = [int(item) for item in drawn.result.scores.index]
+        low, high = (np.log(np.asarray(each, dtype=np.float64)) for each in (drawn.low, drawn.high))
+        middle = np.log(np.asarray(drawn.result.scores, dtype=np.float64))
+        here |= _held("evalica bootstrap", low - middle.mean(), high - middle.mean(), truth[known])
+        found.append(here)
+    return {"design": "rivals", "items": n, "votes": per_item, "block": number, "refused": 0, "sums": sums(found)}
+
+
+def _held(name: str, lower: np.ndarray, upper: np.ndarray, truth: Truth) -> dict[str, float]:
+    placed = truth - truth.mean()
+    width = (upper - lower)[np.isfinite(upper - lower)]
+    return {
+        name: float(((lower <= placed) & (placed <= upper)).mean()),
+        f"{name}, width": float(width.mean()) if len(width) else math.nan,
+    }
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What the sets of one cell came to."""
+
+    design: str
+    items: int
+    votes: int
+    sums: dict[str, list[float]]
+
+    def mean(self, name: str) -> float:
+        """Mean over sets."""
+        count, total, _ = self.sums[name]
+        return total / count
+
+    def error(self, name: str) -> float:
+        """Standard error of the mean over sets."""
+        count, total, squares = self.sums[name]
+        return math.sqrt(max(squares / count - (total / count) ** 2, 0.0) / max(count - 1, 1))
+
+    def p_value(self, name: str) -> float:
+        """How surprising the sets would be if the promise were just kept; 1 inside the band."""
+        low, high = PROMISES[name]
+        mean = self.mean(name)
+        bound = min(max(mean, low), high)
+        if mean == bound:
+            return 1.0
+        count = self.sums[name][0]
+        error = max(self.error(name), math.sqrt(0.05 * 0.95 / count / self.items))
+        return 2.0 * NormalDist().cdf(-abs(mean - bound) / error)
+
+
+def cells(lines: Iterable[str]) -> list[Cell]:
+    """The cells of a file of blocks."""
+    total: dict[tuple[str, int, int], dict[str, list[float]]] = {}
+    for line in lines:
+        row = json.loads(line)
+        here = total.setdefault((row["design"], row["items"], row["votes"]), {})
+        for name, values in row["sums"].items():
+            known = here.setdefault(name, [0, 0.0, 0.0])
+            here[name] = [a + b for a, b in zip(known, values, strict=True)]
+    return [Cell(*key, found) for key, found in sorted(total.items())]
+
+
+def broken(found: list[Cell], level: float = 0.05) -> list[tuple[Cell, str]]:
+    """Promises that are not kept beyond chance, by Holm over all cells and promises."""
+    tried = [(cell, name) for cell in found for name in PROMISES if name in cell.sums]
+    if not tried:
+        return []
+    adjusted = holm(np.array([cell.p_value(name) for cell, name in tried]))
+    return [each for each, p in zip(tried, adjusted.tolist(), strict=True) if p < level]
+
+
+def table(found: list[Cell]) -> str:
+    """One line a cell: mean of each promise in %, with ! where it is broken."""
+    wrong = {(id(cell), name) for cell, name in broken(found)}
+    names = list(PROMISES)
+    heads = ["design", "items", "votes", "sets", *names]
+    rows = []
+    for cell in found:
+        cells_of = [cell.design, str(cell.items), str(cell.votes), str(int(max(v[0] for v in cell.sums.values())))]
+        for name in names:
+            if name not in cell.sums:
+                cells_of.append("")
+                continue
+            mark = "!" if (id(cell), name) in wrong else ""
+            cells_of.append(f"{100 * cell.mean(name):.0f} ± {196 * cell.error(name):.0f}{mark}")
+        rows.append(cells_of)
+    widths = [max(len(row[k]) for row in [heads, *rows]) for k in range(len(heads))]
+    return "\n".join("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)) for row in [heads, *rows])
+
+
+def figure(found: list[Cell], path: Path) -> None:
+    """One panel a promise: designs and items down, votes an item across; broken cells are marked."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    shown = [name for name in PROMISES if not name.startswith("effect")]
+    wrong = {(cell.design, cell.items, cell.votes, name) for cell, name in broken(found)}
+    rows = [(design, n) for design in DESIGNS for n in sorted({c.items for c in found if c.design == design})]
+    columns = sorted({cell.votes for cell in found})
+    known = {(cell.design, cell.items, cell.votes): cell for cell in found}
+    fig, axes = plt.subplots(
+        1, len(shown), figsize=(2.0 * len(shown) + 2, 0.19 * len(rows) + 1.2), layout="constrained"
+    )
+    for axis, name in zip(axes, shown, strict=True):
+        for y, (design, n) in enumerate(rows):
+            for x, per_item in enumerate(columns):
+                cell = known.get((design, n, per_item))
+                if cell is None or name not in cell.sums:
+                    continue
+                bad = (design, n, per_item, name) in wrong
+                axis.text(
+                    x, y, f"{100 * cell.mean(name):.0f}", ha="center", va="center", fontsize=6,
+                    color="white" if bad else "#1a1a1a",
+                    bbox={"facecolor": "#cc6677" if bad else "#dce9f5", "edgecolor": "none", "pad": 1.2},
+                )  # fmt: skip
+        axis.set(xlim=(-0.6, len(columns) - 0.4), ylim=(len(rows) - 0.5, -0.7), title=name)
+        axis.title.set_fontsize(8)
+        axis.set_xticks(range(len(columns)), [str(v) for v in columns], fontsize=6)
+        labels = [f"{design}, {n}" for design, n in rows] if axis is axes[0] else [""] * len(rows)
+        axis.set_yticks(range(len(rows)), labels, fontsize=6)
+        axis.tick_params(length=0)
+        axis.spines[:].set_visible(False)
+    fig.supxlabel("votes an item; rows: design, items; % of sets or of items; red: outside its promise", fontsize=8)
+    fig.savefig(path, dpi=110)
+    plt.close(fig)
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in text.split(","))
+
+
+def _tasks(given: argparse.Namespace, done: set[tuple[str, int, int, int]]) -> list[Any]:
+    """Blocks still to be drawn, the first block of every cell first."""
+    names = ["rivals"] if given.rivals else [name for name in DESIGNS if name in (given.designs or DESIGNS)]
+    blocks = [
+        (name, n, per_item, number)
+        for number in range(-(-given.sets // BLOCK))
+        for n in given.items
+        for per_item in given.votes
+        for name in names
+    ]
+    left = [key for key in blocks if key not in done]
+    return [(*key[1:], given.seed) if given.rivals else (*key, given.seed) for key in left]
+
+
+def main() -> None:
+    """Run what is missing, then print the table and draw the picture of all that is there."""
+    parser = argparse.ArgumentParser(description="Which printed number keeps its word, and where.")
+    parser.add_argument(
+        "--sets", type=int, default=1000, help="sets per cell, in blocks of 10; 0 only shows what is there"
+    )
+    parser.add_argument("--items", type=_numbers, default=ITEMS)
+    parser.add_argument("--votes", type=_numbers, default=PER_ITEM, help="votes an item")
+    parser.add_argument("--designs", nargs="*", choices=list(DESIGNS))
+    parser.add_argument("--rivals", action="store_true", help="intervals of evalica and choix instead (plain design)")
+    parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument("--jobs", type=int, default=1, help="processes that share the blocks")
+    parser.add_argument("-o", "--output", type=Path, default=HERE, help="folder for blocks and picture")
+    given = parser.parse_args()
+    given.output.mkdir(parents=True, exist_ok=True)
+    path = given.output / ("rivals.jsonl" if given.rivals else "grid.jsonl")
+    lines = path.read_text().splitlines() if path.exists() else []
+    done = {(r["design"], r["items"], r["votes"], r["block"]) for r in map(json.loads, lines)}
+    tasks = _tasks(given, done)
+    if tasks:
+        engine = engine_for(given.jobs, len(tasks))
+        with path.open("a") as file:
+            for row in engine.map(rival_block if given.rivals else block, tasks):
+                file.write(json.dumps(row) + "\n")
+                file.flush()
+        engine.close()
+    found = cells(path.read_text().splitlines() if path.exists() else [])
+    if given.rivals:
+        for cell in found:
+            words = ", ".join(f"{name} {cell.mean(name):.3f} ± {1.96 * cell.error(name):.3f}" for name in cell.sums)
+            print(f"{cell.items} items, {cell.votes} votes an item: {words}")
+        return
+    print(table(found))
+    figure(found, given.output / "grid.png")
+
+
+if __name__ == "__main__":
+    main()
