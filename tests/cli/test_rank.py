@@ -15,6 +15,7 @@ import podium
 from podium.cli import run
 from podium.cli.rank import rank
 from podium.errors import InputError
+from podium.pairwise.bradley_terry import common_sd
 
 from helpers import simulate
 
@@ -54,6 +55,12 @@ def ok(capfd, *args):
     code, out, err = call(capfd, *args)
     assert code == 0, err
     return out, err
+
+
+def refused(capfd, *args):
+    code, out, err = call(capfd, *args)
+    assert (code, out) == (2, "")
+    return err
 
 
 def test_json_rows_are_the_librarys_numbers(votes, capfd):
@@ -105,9 +112,11 @@ def test_by_gives_one_ranking_per_value(votes, capfd):
     out, _ = ok(capfd, votes, "--by", "language", "--format", "csv")
     frame = pl.read_csv(io.StringIO(out))
     whole = pl.read_csv(votes)
+    parts = [podium.Comparisons.from_frame(whole.filter(pl.col("language") == name)) for name in ("en", "de")]
+    spread = common_sd(podium.BradleyTerry(), parts)  # one for all parts
     for language in ("en", "de"):
         part = whole.filter(pl.col("language") == language)
-        alone = podium.BradleyTerry().fit(podium.Comparisons.from_frame(part)).ranking_
+        alone = podium.BradleyTerry(l2="auto").fit(podium.Comparisons.from_frame(part), sd=spread).ranking_
         ours = frame.filter(pl.col("language") == language)
         assert ours["item"].to_list() == list(alone.order)
         assert ours["score"].to_numpy() == pytest.approx([alone.score(item) for item in alone.order], abs=1e-6)
@@ -403,3 +412,65 @@ def test_a_dash_is_standard_output_where_a_table_is_written_and_refused_where_a_
         assert isinstance(refused.exception, InputError)
         assert words in str(refused.exception)
     assert [path.name for path in tmp_path.iterdir()] == ["votes.csv"]
+
+
+def test_pooled_parts_lie_between_their_own_votes_and_all_votes(votes, capfd):
+    """Four votes for a newcomer in one language do not lift it over what all languages say of it."""
+
+    def scores(*options):
+        rows = json.loads(ok(capfd, votes, "--format", "json", *options)[0])
+        return {(row.get("language"), row["item"]): row["score"] for row in rows}
+
+    whole, apart, pooled = scores(), scores("--by", "language"), scores("--by", "language", "--pool")
+    distance = lambda found: sum(abs(value - whole[None, item]) for (_, item), value in found.items())  # noqa: E731
+    assert distance(pooled) < distance(apart)
+    told = ok(capfd, votes, "--by", "language", "--pool")[1]
+    assert "few votes pull a score towards that of all parts together" in told
+    for options in (
+        ["--pool"],
+        ["--pool", "--by", "language", "--l2", 1],
+        ["--pool", "--by", "language", "--method", "elo"],
+    ):
+        assert "--pool is about the parts of --by and a penalty from the votes" in refused(capfd, votes, *options)
+
+
+def test_intervals_relative_to_an_item_are_those_of_the_library(votes, capfd):
+    ranking = podium.BradleyTerry().fit(podium.read_comparisons(votes)).ranking_
+    item = ranking.order[1]
+    out, told = ok(capfd, votes, "--reference", item, "--format", "json")
+    rows = {row["item"]: row for row in json.loads(out)}
+    lower, upper = ranking.intervals(reference=item)
+    for each, low, high in zip(ranking.items, lower, upper, strict=True):
+        assert (rows[each]["lower"], rows[each]["upper"]) == pytest.approx((low, high), abs=1e-6)
+        half = (rows[each]["upper"] - rows[each]["lower"]) / 2
+        assert rows[each]["std_error"] == pytest.approx(half / 1.959964, abs=1e-5)
+    assert f"relative to the score of {item!r}" in told
+    assert "reference=" in rows[item]["settings"]
+    assert "is not in this ranking" in refused(capfd, votes, "--reference", "nobody")
+
+
+def test_rank_intervals_by_theorem_can_be_asked_for(votes, capfd):
+    ranking = podium.BradleyTerry().fit(podium.read_comparisons(votes)).ranking_
+    for method in ("pairwise", "guaranteed"):
+        rows = {row["item"]: row for row in json.loads(ok(capfd, votes, "--ranks", method, "--format", "json")[0])}
+        best, worst = ranking.rank_intervals(method=method)
+        found = [(rows[item]["rank_lower"], rows[item]["rank_upper"]) for item in ranking.items]
+        assert found == list(zip(best.tolist(), worst.tolist(), strict=True))
+    assert "needs a posterior" in refused(capfd, votes, "--ranks", "pairwise", "--l2", 1)
+    assert "drop --ci sandwich" in refused(capfd, votes, "--ranks", "pairwise", "--ci", "sandwich")
+    assert "intervals, and there are none" in refused(capfd, votes, "--ranks", "guaranteed", "--ci", "none")
+
+
+def test_balanced_pairs_count_alike_however_often_they_met(tmp_path, capfd):
+    """Copying one pair's votes fifty times changes no score; unbalanced it does, where no scores explain all pairs."""
+    circle = ["a,b"] * 3 + ["b,a"] + ["b,c"] * 3 + ["c,b"] + ["a,c"] * 2 + ["c,a"] * 2
+    few, many = tmp_path / "few.csv", tmp_path / "many.csv"
+    few.write_text("\n".join(["winner,loser", *circle]))
+    many.write_text("\n".join(["winner,loser", *circle, *circle[:4] * 50]))
+
+    def scores(path, *options):
+        rows = json.loads(ok(capfd, path, "--l2", "0", "--format", "json", *options)[0])
+        return [row["score"] for row in sorted(rows, key=lambda row: row["item"])]
+
+    assert scores(many, "--balance", "pairs") == pytest.approx(scores(few), abs=1e-5)
+    assert scores(many) != pytest.approx(scores(few), abs=1e-2)

@@ -6,10 +6,12 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 
 from podium import BradleyTerry, Comparisons
 from podium.errors import ConnectivityWarning, InputError, SeparationWarning
 from podium.models import load, save
+from podium.pairwise.bradley_terry import common_sd
 
 
 def drawn(n, m, seed, sd=0.8):
@@ -273,3 +275,62 @@ def test_few_votes_that_scores_and_effects_explain_in_many_ways_have_intervals_t
         assert not np.isnan(upper).any()
         assert (lower <= upper).all()
         assert ((best <= ranking.ranks) & (ranking.ranks <= worst)).all()
+
+
+def penalised(votes, l2, centre):
+    """Scores by a generic optimiser of Σ log-loss + l2·‖s − centre‖²."""
+
+    def objective(scores):
+        gap = scores[votes.left] - scores[votes.right]
+        return np.logaddexp(0, -gap).sum() + l2 * np.sum((scores - centre) ** 2)
+
+    return minimize(objective, centre, method="BFGS", options={"gtol": 1e-8}).x
+
+
+def test_scores_of_a_group_are_pulled_to_the_centre_that_is_given():
+    votes = Comparisons.from_pairs(drawn(6, 40, 10))
+    centre = np.random.default_rng(11).standard_normal(6)
+    model = BradleyTerry().fit(votes, sd=0.7, centre=dict(zip(votes.items, centre, strict=True)))
+    expected = penalised(votes, 1 / (2 * 0.7**2), centre)
+    assert model.sd_ == 0.7
+    assert_allclose(model.ranking_.scores - model.ranking_.scores.mean(), expected - expected.mean(), atol=1e-4)
+    plain = auto(votes)
+    assert_allclose(model.ranking_.std_errors, plain.ranking_.std_errors, rtol=1e-3)  # the likelihood knows no centre
+    inverse = np.linalg.inv(hessian(votes, expected, 0.7))
+    project = np.eye(6) - 1 / 6
+    half = 1.959964 * np.sqrt(np.diag(project @ inverse @ project))
+    lower, upper = model.ranking_.intervals(kind="credible")
+    assert_allclose((upper - lower) / 2, half, rtol=1e-3)
+
+
+def test_a_spread_that_is_given_and_a_centre_of_zeros_are_the_plain_penalty(connected):
+    named = BradleyTerry(l2=0.5).fit(connected)
+    given = BradleyTerry().fit(connected, sd=1.0)
+    centred = BradleyTerry().fit(connected, sd=1.0, centre=dict.fromkeys(connected.items, 0.0))
+    for model in (given, centred):
+        assert_allclose(model.ranking_.scores, named.ranking_.scores, atol=1e-5)
+    free = BradleyTerry().fit(connected, centre=dict.fromkeys(connected.items, 0.0))
+    assert free.sd_ == pytest.approx(auto(connected).sd_, rel=1e-4)
+
+
+@pytest.mark.parametrize("more", [{}, {"ties": "davidson"}, {"side_effect": True}])
+def test_one_spread_for_several_groups(more):
+    groups = [Comparisons.from_pairs(drawn(8, 60, seed, sd)) for seed, sd in ((12, 0.3), (13, 1.5))]
+    if "side_effect" in more:
+        groups = [
+            outcomes([(a, b, 1) if k % 3 else (b, a, 0) for k, (a, b) in enumerate(drawn(8, 60, s))]) for s in (1, 2)
+        ]
+    model = BradleyTerry(**more)
+    alone = [common_sd(model, [group]) for group in groups]
+    assert alone == pytest.approx([auto(group, **more).sd_ for group in groups], rel=1e-5)
+    together = common_sd(model, groups)
+    assert min(alone) * 0.9 < together < max(alone)
+
+
+def test_a_prior_is_refused_where_there_is_none(connected):
+    with pytest.raises(InputError, match="they need l2='auto'"):
+        BradleyTerry(l2=1.0).fit(connected, sd=1.0)
+    with pytest.raises(InputError, match="sd=0: it must be"):
+        BradleyTerry().fit(connected, sd=0)
+    with pytest.raises(InputError, match="has no score there"):
+        BradleyTerry().fit(connected, centre={connected.items[0]: 1.0})

@@ -115,6 +115,7 @@ class RankerOptions:
     bias_reduction: bool
     scale: str | None
     anchor: tuple[str, float] | None
+    balance: str | None
     loss: str | None
     flip_rate: float | None
     flip_loss: str | None
@@ -124,7 +125,7 @@ class RankerOptions:
     @property
     def arguments(self) -> dict[str, Any]:
         """The options of the ranker itself."""
-        typed = {name: getattr(self, name) for name in self.__slots__ if name != "method"}
+        typed = {name: getattr(self, name) for name in self.__slots__ if name not in ("method", "balance")}
         return {name: value for name, value in typed.items() if value is not None and value is not False}
 
     def described(self, method: str, more: str | None) -> str:
@@ -137,7 +138,7 @@ class RankerOptions:
 
     def _shown(self) -> list[tuple[str, Any]]:
         anchor = None if self.anchor is None else f"{self.anchor[0]}={self.anchor[1]:g}"
-        shown = {"l2": self.l2, "ties": self.ties, "scale": self.scale, "anchor": anchor}
+        shown = {"l2": self.l2, "ties": self.ties, "scale": self.scale, "anchor": anchor, "balance": self.balance}
         return [(name, value) for name, value in shown.items() if value is not None]
 
 
@@ -179,6 +180,12 @@ ranker_options = gathered(
         help="Give scores in this unit.  [default: log-odds]",
     ),
     option("Model", "--anchor", type=_Anchor(), help="Shift all scores so that ITEM has SCORE."),
+    option(
+        "Model",
+        "--balance",
+        type=click.Choice(["pairs"]),
+        help="Let every pair that met count alike, however often it met.",
+    ),
     option(
         "Model",
         "--loss",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,7 +27,7 @@ from podium.cli.help import GroupedCommand
 from podium.cli.options import output_options, save_option, votes_argument
 from podium.cli.output import Output, leaderboard, reading, say, table, votes_on_items
 from podium.cli.show import Intervals, Pictures, Selection, Show, interval_options, picture_options, selection_options
-from podium.errors import InputError, Option, PodiumError
+from podium.errors import InputError, Option, PodiumError, PodiumWarning
 from podium.pairwise import ranker
 from podium.ranking.leaderboard import prior_words
 from podium.text import one_line
@@ -107,12 +109,15 @@ def rank(
     else:
         refused = {"by": selection.by, "covariates": known.covariates}
         sets = {None: campaign_votes(campaign, columns.arguments() | refused)}
+    if fitting.balance:
+        sets = {value: comparisons.balanced() for value, comparisons in sets.items()}
+    prior = _shared_prior(sets, make(), selection)
     for value, comparisons in sets.items():
         part = f"{selection.by} = {value}" if selection.by else None
         if part:
             say(one_line(part))
         with _about(part):
-            model = make().fit(comparisons, **features)
+            model = make().fit(comparisons, **features, **prior)
             ranking = intervals.applied(model.ranking_, columns.jobs)
             if ranking is not model.ranking_ and ranking.information is not None:
                 model.ranking_ = ranking  # all that follows reads this one model
@@ -120,14 +125,15 @@ def rank(
             if selection.differences:
                 frame = _differences(ranking, intervals, frame["item"])
             else:
-                frame = frame.with_columns(_constant("settings", settings_of(model), len(frame)))
+                settings = settings_of(model) + _more_settings(fitting.balance, selection.pool, intervals.reference)
+                frame = frame.with_columns(_constant("settings", settings, len(frame)))
         if selection.by:
             name = selection.by if selection.by not in frame.columns else f"by {selection.by}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
         if out.for_people:
             texts.append(_shown(frame, 2 if ranking.unit < 10 else 0, part, out.room))
         frames.append(frame)
-        _remark(comparisons, ranking, method, intervals)
+        _remark(comparisons, ranking, method, intervals, selection.pool)
         for line in words_without(method, known) + words_about(model, intervals.shown_level):
             say(line)
         show.write(model, comparisons, features)
@@ -235,13 +241,41 @@ def _constant(name: str, value: Any, rows: int) -> pl.Series:
     return pl.Series(name, [value] * rows)
 
 
-def _remark(comparisons: Comparisons, ranking: Ranking, method: str, intervals: Intervals) -> None:
+def _shared_prior(sets: dict[Any, Comparisons], model: Any, selection: Selection) -> dict[str, Any]:
+    """One penalty for all parts, and where they are pooled the scores that all of them together give."""
+    from podium.pairwise.bradley_terry import BradleyTerry, common_sd
+
+    auto = isinstance(model, BradleyTerry) and model.l2 == "auto"
+    if selection.pool and not (selection.by and auto):
+        raise InputError(
+            Option("pool"), " is about the parts of ", Option("by"), " and a penalty from the votes (bradley-terry, ",
+            Option("l2", "auto"), ")",
+        )  # fmt: skip
+    if not (selection.by and auto):
+        return {}
+    if not selection.pool:
+        return {"sd": common_sd(model, sets.values())}
+    parts = list(sets.values())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)  # each part tells its own
+        whole = model.unfitted(anchor=None).fit(sum(parts[1:], parts[0])).ranking_
+    centre = dict(zip(whole.items, (whole.scores / whole.unit).tolist(), strict=True))
+    return {"sd": common_sd(model, parts, centre), "centre": centre}
+
+
+def _more_settings(balance: str | None, pool: bool, reference: str | None) -> str:
+    """What the model does not know of, as words of a command line."""
+    told = {"balance": balance, "pool": pool or None, "reference": reference}
+    return "".join(" " + shlex.quote(f"{name}={value}") for name, value in told.items() if value is not None)
+
+
+def _remark(comparisons: Comparisons, ranking: Ranking, method: str, intervals: Intervals, pool: bool) -> None:
     words = [f"{votes_on_items(comparisons)}, {method}"]
     if ranking.information is not None and intervals.ci != "none":
         fixed = ranking.held_fixed.removesuffix(" score")
         words.append(f"{100 * intervals.level:.4g} % confidence intervals, relative to the {fixed}")
     say("; ".join(words))
     if ranking.posterior is not None:
-        say(prior_words(ranking.posterior.ridge**-0.5))
+        say(prior_words(ranking.posterior.ridge**-0.5, "that of all parts together" if pool else "the mean"))
     if ranking.note:
         say(ranking.note)

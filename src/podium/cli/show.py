@@ -35,6 +35,8 @@ class Intervals:
     ci: str | None
     level: float
     simultaneous: bool
+    ranks: str | None
+    reference: str | None
     seed: int
 
     @property
@@ -44,11 +46,24 @@ class Intervals:
 
     def applied(self, ranking: Ranking, jobs: int | None = 1) -> Ranking:
         """The ranking with intervals of this kind; an option that would do nothing is refused."""
-        idle = ["level", "simultaneous"] if self.ci == "none" or ranking.information is None else []
+        idle = (
+            ["level", "simultaneous", "ranks", "reference"] if self.ci == "none" or ranking.information is None else []
+        )
         for name in idle + ([] if self.ci == "bootstrap" else ["seed"]):
             if is_typed(name):
                 why = "the bootstrap only; add --ci bootstrap" if name == "seed" else "intervals, and there are none"
                 raise InputError(Option(name), f" is about {why}")
+        ranking = self._estimated(ranking, jobs)
+        if self.ranks is None and self.reference is None:
+            return ranking
+        if self.ranks == "pairwise" and self.ci is not None:
+            raise InputError(
+                Option("ranks", "pairwise"), " goes by the posterior's own errors; drop ", Option("ci", self.ci)
+            )
+        same = [item for item in ranking.items if str(item) == self.reference]  # a label may be a number
+        return ranking.shown(reference=same[0] if len(same) == 1 else self.reference, rank_method=self.ranks)
+
+    def _estimated(self, ranking: Ranking, jobs: int | None) -> Ranking:
         if self.ci in (None, "none"):
             return ranking
         if self.ci in ("judge", "group", "ranking"):
@@ -71,6 +86,16 @@ interval_options = gathered(
     ),
     level_option("the intervals"),
     option("Intervals", "--simultaneous", is_flag=True, help="Make the rank intervals hold for all items at once."),
+    option(
+        "Intervals",
+        "--ranks",
+        type=click.Choice(["pairwise", "guaranteed"]),
+        help="Find rank intervals by the posterior, or wider ones by a theorem about the likelihood.  "
+        "[default: pairwise with --l2 auto, else guaranteed]",
+    ),
+    option(
+        "Intervals", "--reference", metavar="ITEM|mean", help="Give intervals relative to this item.  [default: mean]"
+    ),
     seed_option("the bootstrap", "Intervals"),
 )
 
@@ -82,6 +107,7 @@ class Selection:
     top: int | None
     min_votes: float
     by: str | None
+    pool: bool
     differences: bool
 
 
@@ -93,6 +119,9 @@ selection_options = gathered(
         "Output", "--min-votes", type=NumberRange(0), default=0, help="Leave items with fewer votes out of the table."
     ),
     option("Output", "--by", metavar="COLUMN", help="Make one ranking for each value of COLUMN."),
+    option(
+        "Output", "--pool", is_flag=True, help="With --by: pull few votes towards the scores of all values together."
+    ),
     option(
         "Output",
         "--differences",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -243,6 +243,24 @@ class Comparisons:
     def __radd__(self, other: object) -> Comparisons:
         """So that `sum` adds a list of them."""
         return self if other == 0 else NotImplemented
+
+    def balanced(self) -> Comparisons:
+        """Return the same votes, weighted so that every pair that met counts alike; the sum of weights stays.
+
+        Where no scores explain all pairs, those that meet most often decide what the scores are; balanced, the schedule
+        decides nothing, at the price of uneven weights.
+
+        >>> votes = Comparisons.from_pairs([("tea", "milk"), ("tea", "milk"), ("milk", "tea"), ("tea", "cola")])
+        >>> votes.balanced().weight
+        array([0.66666667, 0.66666667, 0.66666667, 2.        ])
+        """
+        weight = np.ones(len(self.left)) if self.weight is None else self.weight
+        low, high = np.minimum(self.left, self.right), np.maximum(self.left, self.right)
+        _, pair = np.unique(low.astype(np.int64) * len(self.items) + high, return_inverse=True)
+        total = np.bincount(pair, weight)
+        met = int(np.count_nonzero(total))
+        each = np.divide(weight.sum() / max(met, 1), total, out=np.zeros_like(total), where=total > 0)[pair]
+        return replace(self, weight=weight * each, weight_sq=self.weight_squares() * each**2)
 
     def weight_squares(self) -> Floats:
         """Σw² of each row."""

@@ -90,6 +90,7 @@ def standing(source: Any) -> Standing:
     ranking = source if isinstance(source, Ranking) else getattr(source, "ranking_", None)
     if not isinstance(ranking, Ranking):
         raise InputError(f"a ranking or a fitted ranker is needed, not {type(source).__name__}")
+    ranking = ranking.shown()  # against the mean
     errors, record = ranking.std_errors, ranking.record
     return Standing(
         ranking.items,

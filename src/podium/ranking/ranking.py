@@ -61,6 +61,7 @@ class Ranking:
     Attributes
     ----------
     items, scores, unit, uncertainty, cluster, note
+    reference, rank_method : what intervals hold fixed and how rank intervals are found unless told; see `shown`
 
     Examples
     --------
@@ -105,6 +106,8 @@ class Ranking:
         self._record = record
         self._covariance: ScoreCovariance | None = None
         self._index: dict[Hashable, int] | None = None
+        self.reference: Hashable = None
+        self.rank_method: str | None = None
 
     # The order
 
@@ -162,6 +165,9 @@ class Ranking:
         if self.information is None:
             return None
         covariance = self._known_covariance()
+        fixed = self._reference(self.reference)
+        if fixed is not None:
+            return self._errors_against(fixed)
         errors: np.ndarray = self.unit * np.sqrt(covariance.variance)
         for mask in (covariance.open_above, covariance.open_below):
             if mask is not None:
@@ -200,7 +206,7 @@ class Ranking:
         if the two scores were independent.
         """
         width = inference.quantile(level)
-        fixed = self._reference(reference)
+        fixed = self._reference(self.reference if reference is None else reference)
         if kind == "credible":
             lower, upper = self._credible().bounds(self._plain_scores(), width, fixed)
         elif kind == "confidence":
@@ -220,8 +226,9 @@ class Ranking:
         `method="pairwise"` counts an item above another when their difference is clear of zero under the posterior: it
         needs a penalty from the votes (`l2="auto"`), where simulations show that it holds. `method="guaranteed"` bounds
         all differences of the item at once by the likelihood (Mogstad, Romano, Shaikh and Wilhelm 2024): wider, with a
-        theorem. None is the first where it can be had, else the second.
+        theorem. None is the first where it can be had, else the second, unless `shown` chose one.
         """
+        method = method or self.rank_method
         best, worst = inference.rank_intervals(*self._view(method), level, simultaneous, self._rank_method(method))
         if self.posterior is not None:  # errors from elsewhere are about scores that lie elsewhere, too
             best, worst = np.minimum(best, self.ranks), np.maximum(worst, self.ranks)
@@ -338,11 +345,30 @@ class Ranking:
             cluster=cluster,
             note=self.note,
         )
+        ranking.reference, ranking.rank_method = self.reference, self.rank_method
         if kind == "bootstrap":
             ranking._covariance = inference.score_covariance(
                 known, kind, cluster, replicates=replicates, seed=seed, jobs=jobs
             )
         return ranking
+
+    def shown(self, *, reference: Hashable = None, rank_method: str | None = None) -> Ranking:
+        """Return the same ranking with intervals relative to `reference`, and rank intervals by `rank_method`.
+
+        They then hold wherever nothing else is asked for: in tables, pictures and reports. See `intervals` and
+        `rank_intervals` for what they mean.
+
+        >>> ranking = Ranking(["tea", "milk"], [0.4, -1.0])
+        >>> ranking.shown(reference="milk").reference
+        'milk'
+        """
+        self._reference(reference)
+        if rank_method is not None and self._rank_method(rank_method) not in inference.RANK_METHODS:
+            ways = " or ".join(map(repr, inference.RANK_METHODS))
+            raise InputError(InPython(f"rank_method={rank_method!r}"), f" is not known; use {ways}")
+        changed = Ranking.__new__(Ranking)
+        vars(changed).update(vars(self), reference=reference, rank_method=rank_method)
+        return changed
 
     # Tables
 
@@ -424,6 +450,8 @@ class Ranking:
     @property
     def held_fixed(self) -> str:
         """What intervals hold fixed, in words: the mean score, or that of the items whose score has both ends."""
+        if (fixed := self._reference(self.reference)) is not None:
+            return f"score of {self.items[fixed]!r}"
         ends = self._known_covariance().open_ended
         bounded = len(self) if ends is None else int(np.count_nonzero(~ends))
         return f"mean of the {bounded} bounded items" if 0 < bounded < len(self) else "mean score"
@@ -454,6 +482,8 @@ class Ranking:
             "uncertainty": self.uncertainty,
             "cluster": self.cluster,
             "note": self.note,
+            "reference": self.reference,
+            "rank_method": self.rank_method,
             "_information": self.information,
             "_posterior": self.posterior,
             "_record": self.record,
@@ -461,7 +491,11 @@ class Ranking:
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(self).update({"_posterior": None} | state, _index=None, _posterior_covariance=None)
+        vars(self).update(
+            {"_posterior": None, "reference": None, "rank_method": None} | state,
+            _index=None,
+            _posterior_covariance=None,
+        )
         self.scores.setflags(write=False)
 
     def _best_first(self) -> np.ndarray:
@@ -560,6 +594,16 @@ class Ranking:
                 )
             self._covariance = inference.score_covariance(known, kind, cluster)
         return self._covariance
+
+    def _errors_against(self, fixed: int) -> np.ndarray:
+        """Standard errors of the differences to one item."""
+        covariance = self._known_covariance()
+        errors: np.ndarray = self.unit * np.sqrt(covariance.differences(fixed))
+        ends = covariance.open_ended
+        if ends is not None:
+            errors = np.where(ends | ends[fixed], np.inf, errors)
+        errors[fixed] = 0.0
+        return errors
 
     def _reference(self, reference: Hashable) -> int | None:
         """Place of the item held fixed; None for the mean."""

@@ -270,7 +270,10 @@ class _Place:
         self.lean = np.empty(0)
         if isinstance(loss, LogisticRows):
             self.lean = np.empty(len(rows.left))
-            odds = np.empty(0) if rows.design is None else _exp(rows.design @ extras)
+            shift = np.empty(0) if rows.design is None else rows.design @ extras
+            if rows.offset is not None:
+                shift = rows.offset if rows.design is None else shift + rows.offset
+            odds = _exp(shift)
             logistic_shape(rows.left, rows.right, loss.total, _exp(scores), odds, self.curvature, self.lean)
         if len(extras):
             point = evaluate(rows, loss, 0.5 * self.ridge, scores, extras)

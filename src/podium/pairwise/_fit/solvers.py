@@ -135,12 +135,15 @@ class Rows:
     left: Codes
     right: Codes
     design: Floats | None = None  # (rows, p)
+    offset: Floats | None = None  # a known part of every margin
 
     def margin(self, scores: Floats, extras: Floats) -> Floats:
-        """u_left − u_right + z·e for every row."""
+        """u_left − u_right + z·e for every row, and its offset."""
         margin: Floats = scores[self.left] - scores[self.right]
         if self.design is not None:
             margin += self.design @ extras[: self.design.shape[1]]
+        if self.offset is not None:
+            margin += self.offset
         return margin
 
 
