@@ -19,15 +19,20 @@ import numpy as np
 from podium.errors import InputError
 from podium.ranking.uncertainty.information import Information
 
-__all__ = ["DENSE_LIMIT", "covariance", "full_covariance", "is_determined"]
+__all__ = ["DENSE_LIMIT", "Undetermined", "covariance", "full_covariance", "is_determined"]
 
 # Up to here an n × n matrix is held; beyond, only its diagonal.
 DENSE_LIMIT = 5000
 
+MAX_TRIED_ITEMS = 500  # up to here a factorisation is tried in advance
 UNDETERMINED = (
     "the votes leave some scores undetermined (items or groups never compared with the rest, and no penalty), "
     "so no intervals exist; set l2 > 0 or compare across the groups"
 )
+
+
+class Undetermined(InputError):
+    """The votes leave some scores without any bound."""
 
 
 def covariance(information: Information, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
@@ -62,8 +67,8 @@ def full_covariance(information: Information, kind: str, cluster: str | None) ->
 
 
 def is_determined(information: Information) -> bool:
-    """Whether the Hessian has an inverse; with too many items for a matrix it is taken to have one."""
-    if information.n > DENSE_LIMIT:
+    """Whether the Hessian has an inverse; with many items, whose votes are many, it is taken to have one."""
+    if information.n > MAX_TRIED_ITEMS:
         return True
     try:
         np.linalg.cholesky(_hessian(information))
@@ -107,7 +112,7 @@ def _invert(matrix: np.ndarray) -> np.ndarray:
         whole: np.ndarray = np.triu(inverse) + np.triu(inverse, 1).T
         return whole
     except np.linalg.LinAlgError:
-        raise InputError(UNDETERMINED) from None
+        raise Undetermined(UNDETERMINED) from None
 
 
 def _centred(matrix: np.ndarray, n: int) -> np.ndarray:

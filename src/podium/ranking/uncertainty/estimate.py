@@ -8,7 +8,7 @@ from collections.abc import Callable
 import numpy as np
 
 from podium.errors import DataWarning
-from podium.ranking.uncertainty.dense import DENSE_LIMIT, covariance, full_covariance, is_determined
+from podium.ranking.uncertainty.dense import DENSE_LIMIT, Undetermined, covariance, full_covariance
 from podium.ranking.uncertainty.ends import bounded_items, bounded_part, end_rows
 from podium.ranking.uncertainty.information import Information
 from podium.ranking.uncertainty.redraw import bootstrap
@@ -55,13 +55,15 @@ def score_covariance(
         return variances(part, kind, cluster)
 
     kept = bounded_items(information)
-    part = information if kept is None else bounded_part(information, kept)
-    if information.extras and not is_determined(part):
+    try:
+        if kept is None:
+            matrix = matrix_of(information)
+            return ScoreCovariance(matrix, None) if matrix.ndim == 2 else ScoreCovariance(None, matrix)
+        inner = matrix_of(bounded_part(information, kept)) if len(kept) > 1 else np.zeros((len(kept), len(kept)))
+    except Undetermined:
+        if not information.extras:
+            raise
         return _all_open(information.n)
-    if kept is None:
-        matrix = matrix_of(information)
-        return ScoreCovariance(matrix, None) if matrix.ndim == 2 else ScoreCovariance(None, matrix)
-    inner = matrix_of(part) if len(kept) > 1 else np.zeros((len(kept), len(kept)))
     whole, variance = _laid_out(inner, kept, information.n)
     ends = end_rows(information, kept, cluster)
     return ScoreCovariance(whole, variance, information.open_above, information.open_below, *ends)
