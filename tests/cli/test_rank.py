@@ -139,7 +139,7 @@ def test_level_widens_and_none_removes_the_intervals(votes, capfd):
     assert all(row["lower"] is None and row["score"] is not None for row in none)
 
 
-@pytest.mark.filterwarnings("ignore:errors clustered by judge rest on 5 clusters")
+@pytest.mark.filterwarnings("ignore:there are 5 judges only")
 @pytest.mark.parametrize("kind", ["sandwich", "judge", "bootstrap"])
 def test_each_kind_of_interval_is_the_librarys(kind, votes, capfd):
     rows = json.loads(ok(capfd, votes, "--format", "json", "--ci", kind)[0])
