@@ -17,7 +17,17 @@ from podium.errors import InputError
 from podium.evaluate.diagnosis import diagnose
 from podium.evaluate.differences import compare_rankings, read_settings, standing
 from podium.multilabel import AgnosticLabelRanker, Halving, LabelRanker, binary_relevance
-from podium.ordinal import PassiveAggressiveOrdinal, accuracy, errors, mae, mistake_bound, read_labels, surrogate
+from podium.ordinal import (
+    ConformalGrades,
+    PassiveAggressiveOrdinal,
+    PRank,
+    accuracy,
+    errors,
+    mae,
+    mistake_bound,
+    read_labels,
+    surrogate,
+)
 from podium.ordinal.stream import Grader
 from podium.show import active_plots, canvas, feature_plots, grade_plots, plots
 from podium.show.report import Report, vote_summary
@@ -66,9 +76,10 @@ CALLS = {
     "steps in words": (lambda: PassiveAggressiveOrdinal(max_iter=None).fit([[1.0], [2.0]], [1, 2]), "max_iter=None"),
     "half a step": (lambda: PassiveAggressiveOrdinal(max_iter=1.5).fit([[1.0], [2.0]], [1, 2]), "max_iter=1.5"),
     "a tolerance in words": (lambda: PassiveAggressiveOrdinal(tol="x").fit([[1.0], [2.0]], [1, 2]), "tol='x'"),
-    "a margin in words": (
-        lambda: PassiveAggressiveOrdinal().fit([[1.0], [2.0]], [1, 2]).predict_interval([[1.0]], margin="x"),
-        "margin is 'x'; it must be 0 or more"),
+    "a level in words": (
+        lambda: ConformalGrades(PRank().fit([[1.0], [2.0]], [1, 2])).calibrate([[1.0]] * 4, [1, 2, 1, 2])
+        .predict_interval([[1.0]], level="x"),
+        "level='x' must lie between 0 and 1"),
     "pairs out": (lambda: Planner(3, seed=1).plan(1, out=5), "out is 5; give pairs of item numbers"),
     "ragged pairs": (lambda: Planner(3, seed=1).plan(1, tired=[[1], [1, 2]]), "tired is .*give pairs"),
     "features in words": (lambda: Planner(2, seed=1, features=["x", "y"]), "features: numbers are expected"),

@@ -46,7 +46,7 @@ def test_fit_predict_and_evaluate_agree_with_one_another(table, tmp_path):
     assert fitted.exit_code == 0, fitted.output
     assert fitted.stdout.splitlines()[0].split() == ["rows", "features", "grades", "error"]
     assert fitted.stdout.splitlines()[1].split()[:3] == ["400", "4", "5"]
-    got = podium("predict", table, "--model", model, "--id", "name", "--margin", 1)
+    got = podium("predict", table, "--model", model, "--id", "name", "--level", 0.9)
     frame = pl.read_csv(io.StringIO(got.stdout))
     assert frame.columns == ["name", "grade", "score", "lower", "upper"]
     assert ((frame["lower"] <= frame["grade"]) & (frame["grade"] <= frame["upper"])).all()
@@ -224,7 +224,7 @@ def test_an_id_column_that_the_output_has_itself_is_refused(name, table, tmp_pat
     podium("fit", table, "--label", "grade", *IDS, "--save", tmp_path / "m")
     frame = pl.read_csv(table).with_columns(score=1, lower=2)
     frame.write_csv(tmp_path / "more.csv")
-    done = podium("predict", tmp_path / "more.csv", "--model", tmp_path / "m", "--id", name, "--margin", 1)
+    done = podium("predict", tmp_path / "more.csv", "--model", tmp_path / "m", "--id", name, "--level", 0.9)
     assert f"--id {name}: the output has a column '{name}' of its own" in worded(done.exception)
     twice = podium("predict", table, "--model", tmp_path / "m", "--id", "name", "--id", "name")
     assert pl.read_csv(io.StringIO(twice.stdout)).columns == ["name", "grade", "score"]

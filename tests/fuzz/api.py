@@ -251,7 +251,7 @@ def ordinal(rng, folder):
         model.predict_one(inputs.array(rng, width))
     if hasattr(model, "progressive") and rng.random() < 0.3:
         model.progressive(X, y)
-    for name in ("predict", "predict_proba", "predict_median", "decision_function", "predict_interval", "score"):
+    for name in ("predict", "predict_proba", "predict_median", "decision_function", "score"):
         if hasattr(model, name) and rng.random() < 0.5:
             getattr(model, name)(*((X, y) if name == "score" else (again,)))
 

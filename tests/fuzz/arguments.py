@@ -246,16 +246,13 @@ def grades():
         usual = {
             "fit": {"X": X, "y": y} | weights, "partial_fit": {"X": X, "y": y, "classes": [0, 1, 2]} | weights, "predict": {"X": X},
             "score": {"X": X, "y": y} | weights, "decision_function": {"X": X}, "project": {"X": X}, "predict_median": {"X": X},
-            "predict_interval": {"X": X, "coverage": 0.8, "margin": 0.5}, "predict_proba": {"X": X}, "predict_one": {"x": X[0]},
+            "predict_proba": {"X": X}, "predict_one": {"x": X[0]},
             "learn_one": {"x": X[0], "y": 1}, "progressive": {"X": X, "y": y, "classes": [0, 1, 2]},
         }  # fmt: skip
         for method, given in usual.items():
             if hasattr(fitted, method):
                 known = inspect.signature(getattr(fitted, method)).parameters
                 given = {each: one for each, one in given.items() if each in known}
-                if method == "predict_interval" and {"margin", "coverage"} <= set(known):
-                    made += methods(fitted, (method, {"X": X, "margin": 0.5}))
-                    given.pop("margin")
                 made += methods(fitted, (method, given))
                 if {"y_lower", "y_upper"} <= set(known):
                     made += methods(fitted, (method, {"X": X, "y_lower": y, "y_upper": np.minimum(y + 1, 2)}))

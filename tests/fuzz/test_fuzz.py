@@ -90,7 +90,6 @@ NOT_REACHED = {
     "podium.multilabel.OnlineLabelRanker.score",
     "podium.ordinal.CumulativeLogit.decision_function",
     "podium.ordinal.CumulativeLogit.predict",
-    "podium.ordinal.CumulativeLogit.predict_interval",
     "podium.ordinal.CumulativeLogit.predict_median",
     "podium.ordinal.CumulativeLogit.predict_proba",
     "podium.ordinal.OrdinalPerceptron.coef_",

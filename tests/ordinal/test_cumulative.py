@@ -202,17 +202,6 @@ def test_too_few_steps_are_reported():
         CumulativeLogit(max_iter=1).fit(X, y)
 
 
-def test_an_interval_is_the_shortest_run_with_the_coverage():
-    X, y, _ = graded(n=100, noise=1.0)
-    model = CumulativeLogit().fit(X, y)
-    chances = model.predict_proba(X)
-    for (low, high), p in zip(model.predict_interval(X, coverage=0.8), chances, strict=True):
-        mass = {(i, j): p[i : j + 1].sum() for i in range(5) for j in range(i, 5)}
-        shortest = min(j - i for (i, j), m in mass.items() if m >= 0.8)
-        assert high - low == shortest
-        assert mass[low - 1, high - 1] == max(m for (i, j), m in mass.items() if j - i == shortest)
-
-
 @pytest.mark.parametrize("l2", [-1, float("nan")])
 def test_a_negative_penalty_is_refused(l2):
     with pytest.raises(InputError, match="l2="):

@@ -79,7 +79,7 @@ def test_a_prediction_inside_its_range_is_right(files, table):
 
 def test_pieces_of_grades_are_those_of_the_whole(files, table):
     grader = Grader.fit(files, label="grade", id=["low", "high"])
-    frame = pl.concat(grader.grade(files, id="low", margin=1.0))
+    frame = pl.concat(grader.grade(files, id="low", level=0.8))
     assert frame.columns == ["low", "grade", "score", "lower", "upper"]
     assert_array_equal(frame["grade"].to_numpy(), grader.predict(features(table)))
     assert_array_equal(frame["low"].to_numpy(), table["low"].to_numpy())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose, assert_array_equal
+from numpy.testing import assert_allclose
 from sklearn.kernel_approximation import Nystroem
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -163,16 +163,6 @@ def test_on_a_threshold_the_upper_grade_is_predicted_by_all_methods():
     assert model.predict_one([0.0, 0.0]) == 4
 
 
-def test_an_interval_holds_the_grades_within_the_margin():
-    X, y, _ = graded()
-    model = PassiveAggressiveOrdinal(random_state=0).fit(X, y)
-    assert_array_equal(model.predict_interval(X, margin=0), np.stack([model.predict(X)] * 2, axis=1))
-    score, theta = model.project(X), model.thresholds_
-    low, high = model.predict_interval(X, margin=0.5).T
-    assert_array_equal(low, [1 + sum(s - 0.5 >= t for t in theta) for s in score])
-    assert_array_equal(high, [1 + sum(s + 0.5 >= t for t in theta) for s in score])
-
-
 def test_probabilities_come_only_when_asked_for_and_are_calibrated():
     X, y, _ = graded(n=4000, noise=1.0)
     assert not hasattr(PassiveAggressiveOrdinal(), "predict_proba")
@@ -182,13 +172,8 @@ def test_probabilities_come_only_when_asked_for_and_are_calibrated():
     # Over the held-out rows the mean probability of each grade is its share, to about three standard errors.
     shares = np.bincount(y[3000:], minlength=6)[1:] / 1000
     assert_allclose(chances.mean(axis=0), shares, atol=0.045)
-    covered = model.predict_interval(X[3000:], coverage=0.8)
-    inside = np.mean((covered[:, 0] <= y[3000:]) & (y[3000:] <= covered[:, 1]))
-    assert inside > 0.77
     with pytest.raises(InputError, match="held out"):
         model.learn_one(X[0], 1)
-    with pytest.raises(InputError, match="coverage needs probabilities"):
-        PassiveAggressiveOrdinal().fit(X, y).predict_interval(X, coverage=0.5)
 
 
 def test_a_curved_boundary_is_learned_through_a_pipeline():

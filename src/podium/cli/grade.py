@@ -151,18 +151,27 @@ def fit(
 @model_option("podium grade fit")
 @option(
     "Output",
-    "--margin",
-    type=click.FloatRange(0),
-    metavar="NUMBER",
-    help="Add lower and upper: the grades within this distance of the score.",
+    "--level",
+    type=click.FloatRange(0, 1, min_open=True, max_open=True),
+    metavar="SHARE",
+    help="Add lower and upper: a run of grades that holds the true one in this share of rows.",
 )
 @output_options(default="csv")
-def predict(tables: tuple[str, ...], model: Path, ids: tuple[str, ...], margin: float | None, out: Output) -> None:
+def predict(tables: tuple[str, ...], model: Path, ids: tuple[str, ...], level: float | None, out: Output) -> None:
     """Grade the rows of TABLES: the columns of --id, grade and score.
 
     Columns that are no features of the model are not read. CSV and JSON Lines are written as rows are graded.
     """
-    out.write_pieces(_load(model).grade(tables, id=ids, margin=margin, progress=counting))
+    grader = _load(model)
+    out.write_pieces(grader.grade(tables, id=ids, level=level, progress=counting))
+    if level is not None:
+        share, rows = grader.held(level)
+        say(
+            f"lower to upper holds {100 * level:g} % of rows like the last ones learned; while learning, "
+            f"{100 * share:.0f} % of {rows} rows, by sets from the rows before them"
+        )
+        if grader.right > level:
+            say(f"the grade alone is right in {100 * grader.right:.0f} % of these rows, so that sets hold more than asked")
 
 
 @grade.command(cls=GroupedCommand, examples=EVALUATE)

@@ -1,6 +1,7 @@
 """Grades, exact or as ranges, learned one example at a time or in a batch: scikit-learn estimators."""
 
 from podium.ordinal.baselines import MedianBaseline, OrdinalPerceptron
+from podium.ordinal.conformal import ConformalGrades
 from podium.ordinal.cumulative import CumulativeLogit
 from podium.ordinal.labels import read_labels
 from podium.ordinal.losses import accuracy, errors, mae, mistake_bound, neg_mae, surrogate
@@ -8,6 +9,7 @@ from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal, PRank
 from podium.ordinal.stream import Evaluation, Grader
 
 __all__ = [
+    "ConformalGrades",
     "CumulativeLogit",
     "Evaluation",
     "Grader",

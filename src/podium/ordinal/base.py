@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import warnings
-from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -172,15 +171,6 @@ class ThresholdClassifier(OrdinalClassifier):
         tied[rows, grade] = False
         inside[tied] = np.broadcast_to(np.nextafter(best, -np.inf), inside.shape)[tied]
         return inside
-
-    def _within(self, X: Any, margin: float) -> Array:
-        """Lowest and highest grade within `margin` of each row's score."""
-        if not (isinstance(margin, Real) and margin >= 0):
-            raise InputError(f"margin is {margin!r}; it must be 0 or more")
-        scores = self.project(X)
-        ends = [np.searchsorted(self.thresholds_, scores + side * margin, side="right") for side in (-1, 1)]
-        grades: Array = self.classes_[np.stack(ends, axis=1)]
-        return grades
 
 
 def _callers_level() -> int:

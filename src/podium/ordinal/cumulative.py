@@ -156,26 +156,6 @@ class CumulativeLogit(ThresholdClassifier):
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def predict_interval(self, X: Any, *, coverage: float = 0.9) -> Array:
-        """A lower and an upper grade for each row, (n, 2): the shortest run of grades with at least this probability.
-
-        Of equally short runs the most probable is taken.
-        """
-        if not 0 < coverage <= 1:
-            raise InputError(f"coverage is {coverage!r}; it must be above 0 and at most 1")
-        chances = np.hstack([np.zeros((len(p := self.predict_proba(X)), 1)), p.cumsum(axis=1)])
-        K = len(self.classes_)
-        ends = np.tile([0, K - 1], (len(p), 1))
-        wanted = np.ones(len(p), dtype=bool)
-        for width in range(1, K):
-            mass = chances[:, width:] - chances[:, :-width]
-            start = mass.argmax(axis=1)
-            hit = wanted & (mass[np.arange(len(p)), start] >= min(coverage, 1 - 1e-12))
-            ends[hit] = np.stack([start, start + width - 1], axis=1)[hit]
-            wanted &= ~hit
-        grades: Array = self.classes_[ends]
-        return grades
-
 
 def _sigmoid(t: Array) -> Array:
     from scipy.special import expit

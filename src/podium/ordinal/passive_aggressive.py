@@ -287,18 +287,6 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
         self._refuse_probability()
         return self._partial_fit(X, y, classes, y_lower, y_upper, sample_weight)
 
-    def predict_interval(self, X: Any, *, margin: float = 1.0, coverage: float | None = None) -> Array:
-        """A lower and an upper grade for each row, (n, 2).
-
-        The grades within `margin` of the row's score; 1 is the distance that training asks for. With `coverage`, and
-        `probability=True`, the shortest run of grades whose probability is at least that.
-        """
-        if coverage is None:
-            return self._within(X, margin)
-        if not self.probability:
-            raise InputError("coverage needs probabilities: set probability=True, or use margin")
-        return self.calibration_.predict_interval(self.project(X)[:, None], coverage=coverage)
-
     @available_if(lambda self: self.probability or _without_probability())  # type: ignore[untyped-decorator]
     def predict_proba(self, X: Any) -> Array:
         """Probability of each grade, (n, K), from the cumulative logit fitted to held-out scores."""
@@ -433,10 +421,6 @@ class PRank(OnlineThreshold):
     ) -> Self:
         """Learn from these rows once, in their order."""
         return self._partial_fit(X, y, classes, y_lower, y_upper)
-
-    def predict_interval(self, X: Any, *, margin: float = 1.0) -> Array:
-        """Lowest and highest grade within `margin` of each row's score, (n, 2)."""
-        return self._within(X, margin)
 
     def _code(self) -> int:
         return PRANK

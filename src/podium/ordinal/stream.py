@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from podium.data.validation import floats_of, names_option
 from podium.errors import InputError, Option
+from podium.ordinal.conformal import Misses, check_level, grade_sets, miss, score_chances
+from podium.ordinal.cumulative import CumulativeLogit
 from podium.ordinal.forms import declared_order
 from podium.ordinal.labels import Array, grades_of, read_labels
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
@@ -31,6 +33,8 @@ def _silently(what: str) -> Iterator[Callable[[int], object]]:
 
 
 MAX_FEATURE = 1e150  # its square is a number still
+MAX_RECENT, MIN_RECENT = 4000, 200  # rows kept to set the level of sets: the newer half of all, within these bounds
+MIN_ROWS = 20  # of them, below which there are no sets
 
 
 @dataclass
@@ -148,6 +152,15 @@ class Grader:
     settled: bool = False
     curve: list[tuple[int, float]] = field(default_factory=list)  # rows seen, progressive error up to then
     rows: int = 0  # of one pass of `fit`
+    # Of the last rows learned, as they were before: score, and codes of the grade predicted and of both ends.
+    recent: Array = field(default_factory=lambda: np.empty((4, 0)))
+
+    state_version: ClassVar[int] = 2
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Files of version 1 kept no recent rows."""
+        return state | {"recent": np.empty((4, 0))}
 
     @classmethod
     def empty(cls, features: list[str], classifier: PassiveAggressiveOrdinal) -> Grader:
@@ -199,7 +212,8 @@ class Grader:
                         grader = cls.empty(where.features(frame), classifier)
                         if scale is not None:
                             grader.scale, grader.settled = scale, True
-                    grader.learn(values(frame, grader.features), *where.labels(frame, grades), row=row)
+                    labels = where.labels(frame, grades)
+                    grader.learn(values(frame, grader.features), *labels, row=row, fresh=number == 1)
                     advance(len(frame))
             if grader is None or not classifier.n_seen_:
                 raise InputError("the table has no rows, so there is nothing to learn from")
@@ -240,14 +254,14 @@ class Grader:
         return Evaluation(self.grades, counts, scores, truth.astype(np.intp))
 
     def grade(
-        self, tables: Any, *, id: str | Sequence[str] = (), margin: float | None = None, progress: Progress = _silently
+        self, tables: Any, *, id: str | Sequence[str] = (), level: float | None = None, progress: Progress = _silently
     ) -> Iterator[pl.DataFrame]:
-        """Yield the columns of `id`, grade and score of each piece; with `margin` lower and upper of `interval`."""
+        """Yield the columns of `id`, grade and score of each piece; with `level` lower and upper of `interval`."""
         import polars as pl
 
         ids = names_option("id", id)
         for name in ids:
-            if name in ("grade", "score") or (margin is not None and name in ("lower", "upper")):
+            if name in ("grade", "score") or (level is not None and name in ("lower", "upper")):
                 own = f": the output has a column {name!r} of its own; rename the one in the table"
                 raise InputError(Option("id", name), own)
         graded = 0
@@ -257,8 +271,8 @@ class Grader:
                 columns = [_writable(column(frame, name)) for name in ids]
                 columns += [pl.Series("grade", self.predict(X, row=row))]
                 columns += [pl.Series("score", self.scores(X, row=row)).round(6)]
-                if margin is not None:
-                    ends = self.interval(X, margin=margin, row=row)
+                if level is not None:
+                    ends = self.interval(X, level=level, row=row)
                     columns += [pl.Series("lower", ends[:, 0]), pl.Series("upper", ends[:, 1])]
                 yield pl.DataFrame(columns)
                 graded += len(frame)
@@ -278,8 +292,11 @@ class Grader:
         grades: Array = self.classifier.classes_
         return grades
 
-    def learn(self, X: Array, lower: Any, upper: Any = None, *, row: int = 0) -> None:
-        """Learn from a piece whose first row is number `row` + 1; labels are grades, or lower and upper ends."""
+    def learn(self, X: Array, lower: Any, upper: Any = None, *, row: int = 0, fresh: bool = True) -> None:
+        """Learn from a piece whose first row is number `row` + 1; labels are grades, or lower and upper ends.
+
+        Rows that it has not seen before (`fresh`) are scored before they are learned, to set the level of `interval`.
+        """
         rows = self._checked(X, row)
         known = np.asarray(self.classifier.classes)
         ends = (lower, None, None) if upper is None else (None, lower, upper)
@@ -290,6 +307,8 @@ class Grader:
         start = 0
         while start < len(rows):  # a point of the curve whenever another twentieth was seen
             end = start + max(50, (self.curve[-1][0] if self.curve else 0) // 20)
+            if fresh and self.curve:
+                self._remember(scaled[start:end], low[start:end], high[start:end])
             self.classifier.partial_fit(scaled[start:end], labels[start:end])
             self.curve.append((self.classifier.n_seen_, self.classifier.mae_))
             start = end
@@ -302,9 +321,55 @@ class Grader:
         """The grade of each row."""
         return self.classifier.predict_median(self.scale.apply(self._checked(X, row)))
 
-    def interval(self, X: Array, *, margin: float = 1.0, row: int = 0) -> Array:
-        """Lowest and highest grade within `margin` of each row's score."""
-        return self.classifier.predict_interval(self.scale.apply(self._checked(X, row)), margin=margin)
+    def interval(self, X: Array, *, level: float = 0.9, row: int = 0) -> Array:
+        """Lowest and highest grade of each row's set, which holds the true grade of a share `level` of rows.
+
+        So it is for rows from the same source as the last that were learned (see `podium.ordinal.conformal`). Under
+        drift nothing is promised; `held` tells how it went.
+        """
+        bound = self._sets.misses.bound(check_level(level))
+        along, first = self._placed(self.scale.apply(self._checked(X, row)))
+        chances = self._sets.chances.predict_proba(along[:, None])
+        grades: Array = self.grades[grade_sets(chances, first, bound)]
+        return grades
+
+    def held(self, level: float = 0.9) -> tuple[float, int]:
+        """Share of the newer half of recent rows whose sets, by the older half, held their grade; and how many rows.
+
+        All were scored before they were learned. A share far from `level` tells of drift, or of a model that still
+        learns; then take `interval` as it is: not promised.
+        """
+        half = self.recent.shape[1] // 2
+        older = _Sets.of(self.recent[:, :half], len(self.grades))
+        newer = self.recent[:, half:]
+        misses = miss(older.chances.predict_proba(newer[0][:, None]), *newer[1:].astype(np.intp))
+        return float(np.mean(misses <= older.misses.bound(check_level(level)))), newer.shape[1]
+
+    @property
+    def right(self) -> float:
+        """Share of recent rows whose predicted grade is right; no level below it can be had."""
+        return self._sets.misses.right
+
+    @property
+    def _sets(self) -> _Sets:
+        known = vars(self).get("_known_sets")
+        if known is None or known[0] is not self.recent:
+            known = self.recent, _Sets.of(self.recent, len(self.grades))
+            self._known_sets = known
+        sets: _Sets = known[1]
+        return sets
+
+    def _placed(self, scaled: Array) -> tuple[Array, Array]:
+        """Scores in units of the length of w, which may still grow while its direction rests; and predicted grades."""
+        scores = self.classifier.project(scaled)
+        length = float(np.linalg.norm(self.classifier.coef_))
+        return scores / (length or 1.0), np.searchsorted(self.classifier.thresholds_, scores, side="right")
+
+    def _remember(self, scaled: Array, low: Array, high: Array) -> None:
+        """Keep the last rows as they were scored before they were learned; the first ones, by a poor model, go."""
+        new = np.stack([*self._placed(scaled), low, high])
+        most = min(MAX_RECENT, max((self.classifier.n_seen_ + len(scaled)) // 2, MIN_RECENT))
+        self.recent = np.concatenate([self.recent, new], axis=1)[:, -most:]
 
     def _checked(self, table: Any, row: int) -> Array:
         X: Array = floats_of("X", table, (None, len(self.features)))
@@ -317,6 +382,27 @@ class Grader:
                 f"row {row + int(bad[0, 0]) + 1}: {self.features[bad[0, 1]]!r} {shown}; fill in a value or drop the row"
             )
         return X
+
+
+@dataclass(frozen=True, slots=True)
+class _Sets:
+    """What sets of grades are made of: probabilities by score, and misses of rows that these were not fitted to."""
+
+    chances: CumulativeLogit
+    misses: Misses
+
+    @classmethod
+    def of(cls, recent: Array, K: int) -> _Sets:
+        """By every second of recent rows each."""
+        if recent.shape[1] < MIN_ROWS:
+            raise InputError(
+                f"the model keeps {recent.shape[1]} rows that were scored before they were learned, too few for ",
+                Option("level"),
+                f" ({MIN_ROWS} at least): learn from more rows, or fit it again if an older podium has saved it",
+            )
+        scores, codes = recent[0], recent[1:].astype(np.intp)
+        chances = score_chances(scores[::2], *codes[1:, ::2], K)
+        return cls(chances, Misses.of(chances.predict_proba(scores[1::2, None]), *codes[:, 1::2]))
 
 
 def _survey(tables: Any, where: GradeColumns, progress: Progress) -> tuple[Array, RunningScale]:
