@@ -401,7 +401,7 @@ class _Sets:
                 f" ({MIN_ROWS} at least): learn from more rows, or fit it again if an older podium has saved it",
             )
         scores, codes = recent[0], recent[1:].astype(np.intp)
-        chances = score_chances(scores[::2], *codes[1:, ::2], K)
+        chances = score_chances(scores[::2], codes[1, ::2], codes[2, ::2], K)
         return cls(chances, Misses.of(chances.predict_proba(scores[1::2, None]), *codes[:, 1::2]))
 
 
