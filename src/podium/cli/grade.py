@@ -171,7 +171,8 @@ def predict(tables: tuple[str, ...], model: Path, ids: tuple[str, ...], level: f
             f"{100 * share:.0f} % of {rows} rows, by sets from the rows before them"
         )
         if grader.right > level:
-            say(f"the grade alone is right in {100 * grader.right:.0f} % of these rows, so that sets hold more than asked")
+            right = 100 * grader.right
+            say(f"the grade alone is right in {right:.0f} % of these rows, so that sets hold more than asked")
 
 
 @grade.command(cls=GroupedCommand, examples=EVALUATE)
