@@ -174,7 +174,7 @@ def test_a_written_leaderboard_is_a_plain_table_that_says_how_it_was_fitted(aren
     (told,) = frame["settings"].unique()
     assert read_settings(told) == {
         "method": "bradley-terry", "l2": "0.5", "ties": "davidson", "side_effect": "False", "scale": "elo",
-        "covariates": "wit",
+        "bias_reduction": "False", "covariates": "wit",
     }  # fmt: skip
 
 

@@ -243,11 +243,11 @@ class _Session:
             if self.ranker.preset == "paper":
                 return self._next_of_paper()
             out = self.journal.standing.out(self.journal.time(now), but=self.judge)
-            found = self.ranker.next_pair(self.judge, out)
-            if found is not None and self.judge is not None:
-                self.journal.lease([found[0]], self.judge, now, LEASE)
+            question = self.ranker.next_pair(self.judge, out)
+            if question is not None and self.judge is not None:
+                self.journal.lease([question[0]], self.judge, now, LEASE)
                 self._catch_up()
-        return found
+        return question
 
     def _next_of_paper(self) -> tuple[tuple[str, str], str] | None:
         """The paper's algorithm is a path: asks are rows as well."""
@@ -257,11 +257,11 @@ class _Session:
         self._catch_up()
         return (self.ranker.asked[0], "chosen") if self.ranker.asked else None
 
-    def _answer(self, pair: tuple[str, str], kind: str, said: float | None) -> None:
-        row: dict[str, Any] = {"podium": "skip"} if said is None else {}
+    def _answer(self, pair: tuple[str, str], kind: str, outcome: float | None) -> None:
+        row: dict[str, Any] = {"podium": "skip"} if outcome is None else {}
         row |= {"left": pair[0], "right": pair[1]}
-        if said is not None:
-            row["outcome"] = said
+        if outcome is not None:
+            row["outcome"] = outcome
         if self.judge is not None:
             row["judge"] = self.judge
         self.journal.append([row | {"kind": kind, "time": _now()}])

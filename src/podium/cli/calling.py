@@ -18,9 +18,9 @@ def gathered(name: str, kind: Callable[..., Any], *options: Decorator) -> Decora
 
     def add(command: Handler) -> Handler:
         @functools.wraps(command)
-        def called(*args: Any, **given: Any) -> Any:
-            value = kind(**{each: given.pop(each) for each in own})
-            return command(*args, **given, **{name: value})
+        def called(*args: Any, **arguments: Any) -> Any:
+            value = kind(**{each: arguments.pop(each) for each in own})
+            return command(*args, **arguments, **{name: value})
 
         handler: Handler = called
         for each in reversed(options):

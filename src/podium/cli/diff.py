@@ -183,10 +183,10 @@ def _settings(frame: pl.DataFrame, path: str) -> dict[str, str] | None:
 
     if "settings" not in frame.columns or frame["settings"].null_count():
         return None
-    told = frame["settings"].unique().to_list()
-    if len(told) > 1:
-        raise InputError(f"{path}: its rows were fitted in {len(told)} ways (settings); give one leaderboard")
-    return read_settings(str(told[0]))
+    settings = frame["settings"].unique().to_list()
+    if len(settings) > 1:
+        raise InputError(f"{path}: its rows were fitted in {len(settings)} ways (settings); give one leaderboard")
+    return read_settings(str(settings[0]))
 
 
 def _unit(settings: dict[str, str] | None) -> float:
@@ -231,21 +231,21 @@ def _name_penalties(one: Mapping[str, str], other: Mapping[str, str], *, tested:
         say(words.format(*pulls) + ("; changes are of scores without the penalty" if tested else ""))
 
 
-def _remark(found: Differences, frame: pl.DataFrame) -> None:
-    same = "no pair is ordered in both" if found.agreement != found.agreement else ""
-    same = same or f"{100 * found.agreement:.1f} % of their pairs stand in the same order"
-    say(f"{counted(len(found.items), 'item')} in both; {same}")
-    for which, items in zip(("first", "second"), found.only, strict=True):
+def _remark(differences: Differences, frame: pl.DataFrame) -> None:
+    same = "no pair is ordered in both" if differences.agreement != differences.agreement else ""
+    same = same or f"{100 * differences.agreement:.1f} % of their pairs stand in the same order"
+    say(f"{counted(len(differences.items), 'item')} in both; {same}")
+    for which, items in zip(("first", "second"), differences.only, strict=True):
         if items:
             some = ", ".join(one_line(item) for item in items[:5]) + (", …" if len(items) > 5 else "")
             say(f"only in the {which}: {len(items):,} ({some})")
-    if found.unlike:
+    if differences.unlike:
         say(
-            f"not fitted alike ({'; '.join(found.unlike)}): scores of different models differ without any change of "
-            "the votes, so only ranks are compared; fit both alike to test for changes"
+            f"not fitted alike ({'; '.join(differences.unlike)}): scores of different models differ without any change "
+            "of the votes, so only ranks are compared; fit both alike to test for changes"
         )
     elif "significant" in frame.columns:
-        if found.bounded:
+        if differences.bounded:
             say("a table holds no covariances, so intervals are upper bounds; compare saved models for exact ones")
         many = int(frame["significant"].sum())
         say(f"{counted(many, 'change')} {'is' if many == 1 else 'are'} significant (*), for all items at once")

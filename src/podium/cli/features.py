@@ -300,8 +300,8 @@ def _about_features(model: Any, level: float | None) -> list[str]:
     if model.feature_names_:
         lines.append(f"features explain {100 * model.explained_:.0f} % of the scores' variance; score per unit:")
         lines += _effects(model.feature_names_, model.coef_, model.coef_std_errors_, level)
-        found = residual_outliers(model, level=level or 0.95)
-        for row in found.head(SHOWN).rows(named=True):
+        outliers = residual_outliers(model, level=level or 0.95)
+        for row in outliers.head(SHOWN).rows(named=True):
             side = "better" if row["residual"] > 0 else "worse"
             lines.append(f"  {one_line(row['item'])} is {side} than its features say, by {abs(row['residual']):.2f}")
     if model.unseen_:

@@ -92,16 +92,16 @@ def fit(
         say(f"no target makes the ranking best for {loss} with this surrogate; take it as a good guess")
 
 
-def _loss(given: str | None, labels: int) -> str:
+def _loss(loss: str | None, labels: int) -> str:
     """The loss to train for; one that looks farther than there are labels is a mistake."""
     from podium.metrics.names import parse
 
-    if given is None:
+    if loss is None:
         return f"sum@{min(3, labels)}"
-    metric = parse(given)
+    metric = parse(loss)
     if metric.p is not None and metric.p > labels:
-        raise InputError(Option("loss", given), f": there are only {labels} labels; use a cut-off up to {labels}")
-    return given
+        raise InputError(Option("loss", loss), f": there are only {labels} labels; use a cut-off up to {labels}")
+    return loss
 
 
 @label.command(cls=GroupedCommand, examples=PREDICT)

@@ -20,9 +20,9 @@ def refuse_overwriting(context: click.Context) -> None:
     """Refuse an output that is also an input or another output; pipes and devices may be named again."""
     from podium.data.writing import is_stream
 
-    given = context.params
-    named = {param.name: param for param in context.command.params if param.name and given.get(param.name)}
-    paths = {name: Path(given[name]) for name in OUTPUTS if name in named}
+    params = context.params
+    named = {param.name: param for param in context.command.params if param.name and params.get(param.name)}
+    paths = {name: Path(params[name]) for name in OUTPUTS if name in named}
     for name, path in paths.items():
         if str(path) == "-" and name != "output":
             raise InputError(f"{_dashed(name)} - : this goes to a file, not to standard output; give it a name")
@@ -30,7 +30,7 @@ def refuse_overwriting(context: click.Context) -> None:
     if not outputs:
         return
     read = [name for name, param in named.items() if isinstance(param, click.Argument) or name in INPUTS]
-    inputs = [place for name in read for part in _parts(given[name]) for place in _files(part)]
+    inputs = [place for name in read for part in _parts(params[name]) for place in _files(part)]
     for at, (name, path) in enumerate(outputs):
         for other, place in outputs[:at]:
             if _same(path, place):
@@ -43,12 +43,12 @@ def _parts(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
 
-def _files(given: Any) -> list[Path]:
+def _files(source: Any) -> list[Path]:
     """The files an argument stands for; none where it stands for none, which the command itself will tell."""
     from podium.data.tables.sources import find_sources
 
     try:
-        return [one.path or Path("/dev/stdin") for one in find_sources(given)]
+        return [one.path or Path("/dev/stdin") for one in find_sources(source)]
     except InputError:
         return []
 

@@ -86,7 +86,7 @@ def _campaign(n: int, judges: int, level: float, wanted: float, seed: int) -> li
 
     judge = Simulated(n, "normal", level, seed=seed, persistent=False)
     planner = Planner(n, seed=seed)
-    found: list[float] = []
+    reliabilities: list[float] = []
     batch = max(judges, n // 4)
     for q in QUESTIONS:
         while len(planner) < q * n:
@@ -96,7 +96,7 @@ def _campaign(n: int, judges: int, level: float, wanted: float, seed: int) -> li
             number = len(planner) + np.arange(len(asked))
             planner.tell(asked.left, asked.right, judge.answer(asked.pairs), number % judges, asked.kind)
         rank = np.argsort(planner.order())
-        found.append(float(np.corrcoef(rank, judge.place)[0, 1] ** 2))
-        if found[-1] >= wanted + 0.5 * (1.0 - wanted):
+        reliabilities.append(float(np.corrcoef(rank, judge.place)[0, 1] ** 2))
+        if reliabilities[-1] >= wanted + 0.5 * (1.0 - wanted):
             break
-    return found
+    return reliabilities

@@ -51,13 +51,13 @@ def predict(items: str, model: Path, id: str | None, out: Output) -> None:
     say(f"{counted(len(frame), 'item')} scored by {counted(len(fitted.feature_names_), 'feature')}")
 
 
-def _label_column(model: RABF, table: pl.DataFrame, given: str | None) -> str | None:
-    if given is not None and given not in table.columns:
-        raise InputError(f"no column {given!r} (given as ", Option("id"), f"); found {', '.join(table.columns)}")
+def _label_column(model: RABF, table: pl.DataFrame, chosen: str | None) -> str | None:
+    if chosen is not None and chosen not in table.columns:
+        raise InputError(f"no column {chosen!r} (given as ", Option("id"), f"); found {', '.join(table.columns)}")
     others = [name for name in table.columns if name not in model.feature_columns_]
-    if given is None and len(others) > 1:
+    if chosen is None and len(others) > 1:
         raise InputError(f"columns {', '.join(others)} are no features; say which names the items by ", Option("id"))
-    return given or (others[0] if others else None)
+    return chosen or (others[0] if others else None)
 
 
 def _scored(model: RABF, table: pl.DataFrame, labels: str | None) -> pl.DataFrame:

@@ -112,13 +112,13 @@ def _average(
         n = judge.n
         budget = None if share is None else min(int(share * n * np.log2(n)), n * (n - 1) // 2)
         ranker = rank_with(judge, range(n), preset=preset, budget=budget, random_share=random_share, seed=seed + run)
-        found = ranker.summary()
+        summary = ranker.summary()
         order = np.array(ranker.order())
         off = float(np.quantile(np.abs(np.argsort(order) - judge.place), 0.9))
         ratio = max(judge.cost(np.array(ranker.order("answers"))), 1) / max(judge.cost(judge.order), 1)
         excess = judge.excess(order)
         results.append(
-            [found.questions / n, ranker.rounds, ratio, excess, off, found.within_ranks, float(found.stable)]
+            [summary.questions / n, ranker.rounds, ratio, excess, off, summary.within_ranks, float(summary.stable)]
         )
         advance(1)
     return [float(value) for value in np.mean(results, axis=0)]

@@ -76,11 +76,11 @@ def check_family(loss: str | Loss, K: int, B: int = 1) -> dict[str, FamilyCheck]
     ranks = list(permutations(range(1, K + 1)))
     grades = list(product(range(B + 1), repeat=K))
     table = _table(loss, ranks, grades)
-    found = {}
+    checks = {}
     for kind in ("sum", "prec"):
         for p in range(1, K + 1):
-            found[f"{kind}@{p}"] = _check(kind, p, table, ranks, grades)
-    return found
+            checks[f"{kind}@{p}"] = _check(kind, p, table, ranks, grades)
+    return checks
 
 
 def _table(loss: str | Loss, ranks: list[tuple[int, ...]], grades: list[tuple[int, ...]]) -> np.ndarray:

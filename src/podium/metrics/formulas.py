@@ -71,13 +71,13 @@ def _sum(known: Statistics, p: int) -> Values:
 
 
 def _prec(known: Statistics, p: int) -> Values:
-    found = known.at(p, VALUE)
-    return found / p, known.at(p, VALUE_BEST) - found, _never(known)
+    held = known.at(p, VALUE)
+    return held / p, known.at(p, VALUE_BEST) - held, _never(known)
 
 
 def _recall(known: Statistics, p: int) -> Values:
-    found, count = known.at(p, VALUE), known[COUNT]
-    return _share(found, count), _share(known.at(p, VALUE_BEST) - found, count), known.empty
+    held, count = known.at(p, VALUE), known[COUNT]
+    return _share(held, count), _share(known.at(p, VALUE_BEST) - held, count), known.empty
 
 
 def _hit(known: Statistics, p: int) -> Values:

@@ -59,10 +59,10 @@ def parse(name: str | Metric) -> Metric:
     """
     if isinstance(name, Metric):
         return name
-    found = re.fullmatch(r"([a-z]+)(?:@(\d+))?", name) if isinstance(name, str) else None
-    if found is None or found[1] not in KINDS:
+    match = re.fullmatch(r"([a-z]+)(?:@(\d+))?", name) if isinstance(name, str) else None
+    if match is None or match[1] not in KINDS:
         raise InputError(f"{name!r} is no metric; known are {_known()}")
-    kind, p = found[1], found[2]
+    kind, p = match[1], match[2]
     cut = KINDS[kind][0]
     if p is None and cut == "always":
         raise InputError(f"{name!r} needs a cut-off, as in '{kind}@3'")

@@ -184,21 +184,21 @@ def evaluate(
                 Option("relevant_from", relevant_from),
                 f": the largest relevance is {rows.top:g}, so nothing is relevant; lower it",
             )
-    found: dict[str, np.ndarray] = {}
+    values: dict[str, np.ndarray] = {}
     for here, named in parts:
         if named:
             known = _statistics(here, named, ties, gain, threads)
-            found.update({str(m): per_row(m, known, kind=kind, empty=empty) for m in named})
-    return Report({str(m): found[str(m)] for m in chosen}, kind, len(rows))
+            values.update({str(m): per_row(m, known, kind=kind, empty=empty) for m in named})
+    return Report({str(m): values[str(m)] for m in chosen}, kind, len(rows))
 
 
 def check_options(**options: Any) -> None:
     """Refuse words that no option knows, and a relevance that is none."""
     threshold = options.pop("relevant_from", None)
     is_number = isinstance(threshold, NUMBERS)
-    for name, given in options.items():
-        if given not in WORDS[name]:
-            raise InputError(Option(name, given), f" is unknown; choose one of {', '.join(map(repr, WORDS[name]))}")
+    for name, word in options.items():
+        if word not in WORDS[name]:
+            raise InputError(Option(name, word), f" is unknown; choose one of {', '.join(map(repr, WORDS[name]))}")
     if threshold is not None and not (is_number and abs(threshold) <= sys.float_info.max):
         raise InputError(Option("relevant_from", threshold), " is no relevance; give a number")
     if threshold is not None and threshold <= 0:

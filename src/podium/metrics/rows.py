@@ -134,10 +134,10 @@ def _from_runs(relevance: Any, scores: Any) -> Rows:
     ranked = rows * s.shape[1] + s.indices
     wanted = np.repeat(np.arange(y.shape[0]), np.diff(starts)) * y.shape[1] + column
     at = np.searchsorted(ranked, wanted)
-    found = np.zeros(len(wanted), dtype=bool)
+    retrieved = np.zeros(len(wanted), dtype=bool)
     inside = at < len(ranked)
-    found[inside] = ranked[at[inside]] == wanted[inside]
-    position = np.where(found, at - np.repeat(offsets[:-1], np.diff(starts)), -1).astype(np.int32)
+    retrieved[inside] = ranked[at[inside]] == wanted[inside]
+    position = np.where(retrieved, at - np.repeat(offsets[:-1], np.diff(starts)), -1).astype(np.int32)
     return Rows(values, offsets, None, starts, position, value, top, whole)
 
 
@@ -159,9 +159,9 @@ def _check_values(
     """The largest value, and whether all are whole; refuses what is not a relevance."""
     if value.size == 0:
         return 1.0, True
-    found = np.empty(3)
-    summary(value, found)
-    low, top, whole = found.tolist()
+    extremes = np.empty(3)
+    summary(value, extremes)
+    low, top, whole = extremes.tolist()
     if whole and low > 0:
         return top, True
     if low > 0 and math.isfinite(top) and not np.isnan(value.min()):
@@ -181,15 +181,15 @@ def _refuse_nan(scores: np.ndarray, where: Any) -> None:
         raise InputError(f"{where(at)}: the score is NaN; give every label a score, or leave the row out")
 
 
-def _floats(given: Any, name: str) -> np.ndarray:
-    array = _array(given, name)
+def _floats(values: Any, name: str) -> np.ndarray:
+    array = _array(values, name)
     if array.dtype not in (np.float32, np.float64):
         array = array.astype(np.float64)
     return np.ascontiguousarray(array)
 
 
-def _numbers(given: Any) -> np.ndarray:
-    array = _array(given, "relevance")
+def _numbers(values: Any) -> np.ndarray:
+    array = _array(values, "relevance")
     if array.dtype == bool:
         array = array.view(np.int8)
     if array.dtype not in (np.int8, np.int32, np.int64, np.float32, np.float64):
@@ -197,9 +197,9 @@ def _numbers(given: Any) -> np.ndarray:
     return np.ascontiguousarray(array)
 
 
-def _array(given: Any, name: str) -> np.ndarray:
+def _array(values: Any, name: str) -> np.ndarray:
     try:
-        array = np.asarray(given)
+        array = np.asarray(values)
     except ValueError as problem:
         raise InputError(f"{name} is not a table: {problem}") from problem
     if array.dtype.kind not in "biuf":
@@ -207,23 +207,23 @@ def _array(given: Any, name: str) -> np.ndarray:
     return array
 
 
-def _is_sparse(given: Any) -> bool:
-    return hasattr(given, "tocsr")
+def _is_sparse(values: Any) -> bool:
+    return hasattr(values, "tocsr")
 
 
-def _is_ragged(given: Any) -> bool:
+def _is_ragged(values: Any) -> bool:
     """True for a list of lists that do not all have the same length."""
-    if isinstance(given, np.ndarray) or not isinstance(given, Sequence) or len(given) == 0:
+    if isinstance(values, np.ndarray) or not isinstance(values, Sequence) or len(values) == 0:
         return False
-    if not all(isinstance(each, np.ndarray | Sequence) for each in given):
+    if not all(isinstance(each, np.ndarray | Sequence) for each in values):
         return False
-    return len({len(each) for each in given}) > 1
+    return len({len(each) for each in values}) > 1
 
 
 def _joined(lists: Any) -> np.ndarray:
     return np.concatenate([np.asarray(each, dtype=np.float64).reshape(-1) for each in lists])
 
 
-def _shape(given: Any) -> str:
-    shape = getattr(given, "shape", None)
-    return f"of shape {tuple(shape)}" if shape is not None else f"a {type(given).__name__}"
+def _shape(values: Any) -> str:
+    shape = getattr(values, "shape", None)
+    return f"of shape {tuple(shape)}" if shape is not None else f"a {type(values).__name__}"

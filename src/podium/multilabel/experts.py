@@ -283,5 +283,5 @@ def _largest(loss: Metric, n_labels: int, top: int) -> float:
     """Largest loss: the relevant labels last, for every number of them, all of relevance `top`."""
     ranks = np.arange(n_labels, 0, -1)
     rows = [[top] * n + [0] * (n_labels - n) for n in range(1, n_labels + 1)]
-    found = ranking_loss(str(loss), np.array(rows), ranks=np.tile(ranks, (n_labels, 1)))
-    return max(float(np.max(found)), 1e-12)
+    losses = ranking_loss(str(loss), np.array(rows), ranks=np.tile(ranks, (n_labels, 1)))
+    return max(float(np.max(losses)), 1e-12)

@@ -69,15 +69,15 @@ def fit_coupled(
         gradient[-1] += 1e-6 * beta[-1]  # a common shift of all intercepts changes no ranking; this fixes it
         return value / total, gradient.reshape(-1) / total
 
-    found = minimize(
+    optimum = minimize(
         objective, np.zeros(shape[0] * shape[1]), jac=True, method="L-BFGS-B",
         options={"maxiter": max_iter * 10, "gtol": tol, "ftol": 1e-12},
     )  # fmt: skip
-    if not found.success:
+    if not optimum.success:
         raise ConvergenceError(
             f"{surrogate}: no optimum in {max_iter * 10} steps; lower ",
             Option("C"),
             " or scale the features",
             InPython(" (or max_iter=, tol=)"),
         )
-    return np.asarray(found.x.reshape(shape))
+    return np.asarray(optimum.x.reshape(shape))

@@ -216,5 +216,5 @@ def _sparse(values: list[float], columns: list[int], ends: list[int], width: int
     from scipy import sparse
 
     size = max(columns, default=-1) + 1 if width is None else width
-    found = np.array(columns, dtype=np.int64)
-    return sparse.csr_array((np.array(values), found, np.array(ends)), shape=(len(ends) - 1, size))
+    indices = np.array(columns, dtype=np.int64)
+    return sparse.csr_array((np.array(values), indices, np.array(ends)), shape=(len(ends) - 1, size))

@@ -65,7 +65,7 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
 
     def _labels(self, y: Any, y_lower: Any, y_upper: Any, rows: int, *, known: Array | None = None) -> Any:
         """Codes of the labels' ends. Sets `classes_`, unless the classes are known."""
-        given = known if known is not None else None if self.classes is None else class_list(self.classes)
+        classes_known = known if known is not None else None if self.classes is None else class_list(self.classes)
         column = np.asarray(y)
         if known is None and column.ndim == 1:
             if column.dtype.kind == "f" and np.isinf(column).any():
@@ -73,9 +73,9 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
                 raise InputError(f"Input y contains infinity or a value too large for dtype('float64'): row {row}")
             if column.dtype.kind == "f" and not np.isnan(column).any():
                 check_classification_targets(column)
-        low, high, classes = read_labels(y, y_lower, y_upper, classes=given, rows=rows)
+        low, high, classes = read_labels(y, y_lower, y_upper, classes=classes_known, rows=rows)
         if known is None:
-            if given is None and declared_order(y, y_lower, y_upper) is None:
+            if classes_known is None and declared_order(y, y_lower, y_upper) is None:
                 _say_order(classes)
             self._set_classes(classes)
         return low, high

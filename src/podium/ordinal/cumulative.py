@@ -281,14 +281,14 @@ class _Problem:
         scale[scale <= 0] = 1.0
         shape = (len(gradient), len(gradient))
         size = float(np.linalg.norm(gradient))
-        found, _ = cg(
+        direction, _ = cg(
             LinearOperator(shape, matvec=times, dtype=np.float64),
             -gradient,
             rtol=min(0.1, np.sqrt(size / (1 + size)) * 0.1),
             maxiter=200,
             M=LinearOperator(shape, matvec=lambda v: v / scale, dtype=np.float64),
         )
-        return np.asarray(found)
+        return np.asarray(direction)
 
 
 def _newton(problem: _Problem, max_iter: int, tol: float) -> tuple[Array, Array, float, int]:

@@ -60,19 +60,19 @@ def split_ranges(labels: Array, known: Collection[Any] | None, first: int) -> tu
     if labels.dtype.kind not in "OUT":
         return None
     values = labels.tolist()
-    found = {k: pair for k, v in enumerate(values) if (pair := as_range(v, known, row=k + first)) is not None}
-    if not found:
+    ranges = {k: pair for k, v in enumerate(values) if (pair := as_range(v, known, row=k + first)) is not None}
+    if not ranges:
         return None
     if known is None:
-        rest = [v for k, v in enumerate(values) if k not in found]
+        rest = [v for k, v in enumerate(values) if k not in ranges]
         words = [v for v in rest if v is not None and v == v and v != "" and number_of(v) is None]
-        if words and all(isinstance(values[k], str) for k in found):
+        if words and all(isinstance(values[k], str) for k in ranges):
             return None
     lower, upper = (np.array(values, dtype=object) for _ in range(2))
     numbers = known is not None or any(not isinstance(v, str) for v in values)
     for k, v in enumerate(values):
-        low, high = found.get(k, (v, v))
-        if k not in found and (v is None or v != v or v == ""):
+        low, high = ranges.get(k, (v, v))
+        if k not in ranges and (v is None or v != v or v == ""):
             raise InputError(f"row {k + first}: no grade; drop the row, or give ranges by two columns")
         if known is None and numbers:
             low, high = (end if number_of(end) is None else number_of(end) for end in (low, high))

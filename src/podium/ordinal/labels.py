@@ -125,10 +125,10 @@ def _ends(y: Any, y_lower: Any, y_upper: Any) -> tuple[Array, Array]:
 
 def _two_columns(y_lower: Any, y_upper: Any) -> tuple[Array, Array]:
     """The ends given apart; a column that is not given is open in every row."""
-    given = y_lower if y_lower is not None else y_upper
-    column = _array(given)
+    side = y_lower if y_lower is not None else y_upper
+    column = _array(side)
     if column.ndim == 0:
-        raise InputError(f"y_lower and y_upper are columns with a grade a row, not {given!r}")
+        raise InputError(f"y_lower and y_upper are columns with a grade a row, not {side!r}")
     nothing = np.full(len(column), None, dtype=object)
     lower = nothing if y_lower is None else _array(y_lower)
     upper = nothing if y_upper is None else _array(y_upper)

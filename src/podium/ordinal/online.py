@@ -283,10 +283,10 @@ class OnlineClassifier(OrdinalClassifier):
         self, X: Any, low: Array, high: Array, strength: Array, order: Array, predicted: Array | None
     ) -> Array:
         totals = np.zeros(2)
-        made = self._pass(X, low, high, strength, order, NO_GRADES if predicted is None else predicted, totals)
+        updates = self._pass(X, low, high, strength, order, NO_GRADES if predicted is None else predicted, totals)
         self._errors += int(totals[0])
         self.n_seen_ += int(totals[1])
-        self.n_updates_ += made
+        self.n_updates_ += updates
         if self.n_seen_ == self._until:
             self._renew()
         return totals

@@ -150,7 +150,7 @@ def pairwise_logistic(
     pairs: cython.double
     gap: cython.double
     tail: cython.double
-    push: cython.double
+    force: cython.double
     total: cython.double = 0.0
     with cython.nogil:
         for i in range(margin.shape[0]):
@@ -167,10 +167,10 @@ def pairwise_logistic(
                         if relevance[i, a] > relevance[i, b]:
                             gap = margin[i, a] - margin[i, b]
                             tail = exp(-fabs(gap))
-                            push = weight[i] / pairs * (tail if gap > 0 else 1.0) / (1.0 + tail)
+                            force = weight[i] / pairs * (tail if gap > 0 else 1.0) / (1.0 + tail)
                             total += weight[i] / pairs * (log1p(tail) + (0.0 if gap > 0 else -gap))
-                            residual[i, a] -= push
-                            residual[i, b] += push
+                            residual[i, a] -= force
+                            residual[i, b] += force
     return total
 
 
@@ -260,7 +260,7 @@ def dual_sweeps(
     k: cython.Py_ssize_t
     _step: cython.int
     margin: cython.double
-    pull: cython.double
+    slope: cython.double
     goal: cython.double
     low: cython.double
     high: cython.double
@@ -282,20 +282,20 @@ def dual_sweeps(
                 margin = weights[last]
                 for k in range(indptr[i], indptr[i + 1]):
                     margin += data[k] * weights[indices[k]]
-                pull = cost[i] * (norms[i] + stiff)
-                goal = margin + pull * chance[i]
-                low = goal - pull  # the root is between
+                slope = cost[i] * (norms[i] + stiff)
+                goal = margin + slope * chance[i]
+                low = goal - slope  # the root is between
                 high = goal
                 z = min(max(margin, low), high)
                 for _step in range(30):
                     tail = exp(-fabs(z))
                     q = (1.0 if z > 0 else tail) / (1.0 + tail)
-                    error = z + pull * q - goal
+                    error = z + slope * q - goal
                     if fabs(error) < 1e-3:
                         break
                     low = z if error < 0 else low
                     high = z if error > 0 else high
-                    z -= error / (1.0 + pull * q * (1.0 - q))
+                    z -= error / (1.0 + slope * q * (1.0 - q))
                     if z <= low or z >= high:
                         z = 0.5 * (low + high)
                 change = cost[i] * (chance[i] - q)

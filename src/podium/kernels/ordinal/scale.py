@@ -102,7 +102,7 @@ def learn_one(
     raw: cython.double = 0.0
     error: cython.Py_ssize_t
     a: cython.double
-    told: cython.int = -1
+    lead_error: cython.int = -1
     for j in range(d):
         apart = x[j] - metric[0, j]
         raw += apart * apart
@@ -141,5 +141,5 @@ def learn_one(
             for j in range(d):
                 late[j] += seen * a * z[j]
         if k == lead:
-            told = cython.cast(cython.int, error)
-    return told
+            lead_error = cython.cast(cython.int, error)
+    return lead_error
