@@ -3,11 +3,12 @@
     python -m benchmarks.active grid [--n N …] [--q Q …] [--seeds S] [--picture FILE]
 
 A cell is the mean over paired seeds. `cost` is the paper's: answers contradicted over those that the best known order
-contradicts, ours with aim="answers". `excess` is the expected cost above the true order's in per cent of all pairs,
-ours with aim="truth". Every way is asked on to the largest number of questions and looked at on the way there. `worse`
-marks cells in which ours is significantly worse than the rival that was best there on the other seeds (paired t over
-the seeds, Holm over all cells, 5 %). Cells with more questions than pairs exist for fresh judges only. Sorts stand
-where one of them has ended within the questions; they are repeated and averaged as long as these last.
+contradicts (one more than their number where that is none), ours with aim="answers". `excess` is the expected cost
+above the true order's in per cent of all pairs, ours with aim="truth". Every way is asked on to the largest number of
+questions and looked at on the way there. `worse` marks cells in which ours is significantly worse than the rival that
+was best there on the other seeds (paired t over the seeds, Holm over all cells, 5 %). Cells with more questions than
+pairs exist for fresh judges only. Sorts stand where one of them has ended within the questions; they are repeated and
+averaged as long as these last.
 
 Each run is saved in benchmarks/results/asking.json; what is there is not run again.
 """
@@ -97,7 +98,8 @@ def run(model: str, level: float, n: int, questions: list[int], seed: int, fresh
 
     def measure(name: str, q: int, by_answers: np.ndarray, by_truth: np.ndarray) -> None:
         if best is not None:
-            found[q][f"{name} cost"] = judge().cost(by_answers) / max(judge().cost(best), 1)
+            cost, least = judge().cost(by_answers), judge().cost(best)
+            found[q][f"{name} cost"] = cost / least if least else 1.0 + cost
         found[q][f"{name} excess"] = judge().excess(by_truth)
 
     for q, planner in zip(questions, planned(judge(), budgets, seed), strict=True):
@@ -160,6 +162,12 @@ class Row:
             for name in ("ours", *RIVALS)
             if set(ways.get(f"{name} {what}", ())) >= set(seeds)
         }
+        if what == "cost":  # an order found on the way may be the best known; where it costs nothing, 1 + cost counts
+            least = np.min(list(self.values.values()), axis=0)
+            for name, values in self.values.items():
+                self.values[name] = np.where(
+                    least == 0, 1.0 + values, values / np.where(least == 0, 1.0, least.clip(0, 1))
+                )
         self.rivals = {name: values for name, values in self.values.items() if name != "ours"}
 
     @property
