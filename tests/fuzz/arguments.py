@@ -447,6 +447,13 @@ def checks():
     two = evaluate.compare_rankings(model.ranking_, podium.Borda().fit(data).ranking_)
     history = evaluate.score_history(data, points=2)
     curve = evaluate.learning_curve(data, features, sizes=(0.4,), splits=1)
+    games = {
+        "left": list("abcacb") * 2,
+        "right": list("bcabac") * 2,
+        "outcome": ["left"] * 6 + ["right"] * 5 + ["left"],
+    }
+    sided = podium.Comparisons.from_frame(games)
+    plain, home = (podium.BradleyTerry(l2=0, side_effect=side).fit(sided) for side in (False, True))
     few = {"replicates": 3, "splits": 2, "seed": 1}
     return [
         of("assess", evaluate.assess, comparisons=data, methods=["borda", "elo"], features=None, id=None, folds=2, seed=1, jobs=1),
@@ -458,6 +465,8 @@ def checks():
         of("learning_curve", evaluate.learning_curve, comparisons=data, features=features, sizes=(0.4,), splits=1, seed=1, id=None),
         of("residual_norm", evaluate.residual_norm, model=rabf), of("residual_outliers", evaluate.residual_outliers, model=rabf, level=0.9),
         of("compare_rankings", evaluate.compare_rankings, first=model.ranking_, second=model.ranking_.to_frame(), reference="mean"),
+        of("compare_nested", evaluate.compare_nested, votes=sided),
+        of("likelihood_ratio_test", evaluate.likelihood_ratio_test, smaller=plain, larger=home),
         of("known_methods", assessment.known_methods, features=True), of("standing", differences.standing, source=model),
         of("settings_of", differences.settings_of, model=model),
         of("read_settings", differences.read_settings, text=differences.settings_of(model)),

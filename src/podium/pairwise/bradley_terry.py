@@ -512,8 +512,8 @@ class _Model:
         if self.comparisons.weight is None and self.comparisons.weight_sq is None:
             return 1.0
         p = self.comparisons.pairs
-        squares = float((p.left_wins_sq + p.right_wins_sq + p.ties_sq).sum())
-        return float(p.total.sum()) / squares
+        total, squares = float(p.total.sum()), float((p.left_wins_sq + p.right_wins_sq + p.ties_sq).sum())
+        return total / squares if squares > 1e-290 else len(p) / total  # squares of tiny weights are nothing
 
     def prior(self, max_iter: int) -> Prior:
         """The spread of the true scores that the votes speak for."""
