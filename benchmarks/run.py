@@ -28,6 +28,7 @@ TOOLS = {"harness", "run", "compare", "__init__"}
 COLUMNS = "| Way | CPU | Times ours | Wanted | Gap | Memory |{more}\n|---|--:|--:|---|--:|--:|{line}\n"
 TITLES = {
     "active": "Asking",
+    "app": "The app",
     "metrics": "Ranking metrics",
     "multilabel": "Label rankers",
     "ordinal": "Grades",

@@ -39,6 +39,8 @@ MOST_BALLOTS = 200
 MOST_REASON = 2000  # characters
 SEEN_EVERY = 60_000  # milliseconds between notes that a judge is there
 LAST = 1_000_000_000  # place in the queue of pairs that were drawn because it was empty
+MANY = 400  # items from which on they are not all read to draw a pair
+MOST_DRAWS = 100  # tries for each pair
 GOLD_FIRST, GOLD_EVERY = 3, 10  # votes of a judge before the first gold pair, and between two
 ATTEMPTS = 2  # at the question about the instructions
 REPORTS = ("broken", "missing", "unreadable", "offensive", "other")
@@ -322,16 +324,35 @@ def _draw_pairs(writer: Writer, judge: Judge, count: int) -> None:
     Each carries what the order of the last plan says of it, as a planned one does.
     """
     campaign = writer.locked
-    codes = [code for code in writer.active_codes(campaign.id) if code not in judge.conflicts]
-    seen = writer.seen_pairs(campaign.id, judge.id) | writer.active_pairs(campaign.id)
+    size = writer.count_items(campaign.id)
+    seen = writer.seen_pairs(campaign.id, judge.id)
     rng = np.random.default_rng([campaign.seed, campaign.last_vote, judge.id, len(seen)])
+    if size > MANY:
+        pairs = _pairs_of_many(writer, judge, size, seen, count, rng)
+    else:
+        codes = [code for code in writer.active_codes(campaign.id) if code not in judge.conflicts]
+        pairs = _random_pairs(codes, seen | writer.active_pairs(campaign.id), count, rng)
     ranks = np.frombuffer(writer.derived(campaign.id, RANKS) or b"", dtype=RANK_TYPE)
     writer.add_questions(
-        [
-            Question(*pair, "check", predicted=predicted(ranks, *pair), plan=campaign.plans, place=LAST)
-            for pair in _random_pairs(codes, seen, count, rng)
-        ]
+        [Question(*pair, "check", predicted=predicted(ranks, *pair), plan=campaign.plans, place=LAST) for pair in pairs]
     )
+
+
+def _pairs_of_many(
+    writer: Writer, judge: Judge, size: int, seen: set[int], count: int, rng: np.random.Generator
+) -> list[tuple[int, int]]:
+    """The same among many items, without reading them all: what is drawn is looked up."""
+    campaign, drawn = writer.locked.id, dict[int, tuple[int, int]]()
+    for _ in range(MOST_DRAWS * count):
+        left, right = (int(code) for code in rng.choice(size, 2, replace=False))
+        key = pair_of(left, right)
+        if key in seen or key in drawn or {left, right} & set(judge.conflicts) or writer.is_active(campaign, key):
+            continue
+        if all(item.withdrawn is None for item in writer.items_of(campaign, [left, right]).values()):
+            drawn[key] = (left, right)
+            if len(drawn) == count:
+                break
+    return list(drawn.values())
 
 
 def _random_pairs(codes: Sequence[int], seen: set[int], count: int, rng: np.random.Generator) -> list[tuple[int, int]]:

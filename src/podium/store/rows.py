@@ -80,14 +80,14 @@ def _change_campaign(names: tuple[str, ...]) -> Any:
     return update(campaigns).where(campaigns.c.id == C).values(new)
 
 
-@functools.lru_cache(maxsize=8)
-def _as_driver_sql(statement: Any, dialect: Any) -> tuple[str, tuple[str, ...] | None]:
-    """The text that a driver takes, and the order of its values where they have no names.
+@functools.lru_cache(maxsize=512)
+def _as_driver_sql(statement: Any, dialect: Any) -> tuple[str, tuple[str, ...] | None, dict[str, Any]]:
+    """The text that a driver takes, the order of its values where they have no names, and those it holds itself.
 
     Only for columns whose values the driver takes as they are: no JSON.
     """
     compiled = statement.compile(dialect=dialect)
-    return str(compiled), None if compiled.positiontup is None else tuple(compiled.positiontup)
+    return str(compiled), None if compiled.positiontup is None else tuple(compiled.positiontup), dict(compiled.params)
 
 
 @functools.cache
@@ -97,8 +97,11 @@ def _change_question(names: tuple[str, ...]) -> Any:
 
 
 @functools.lru_cache(maxsize=256)
-def _next_questions(gold: bool, seen: bool, conflicts: tuple[int, ...]) -> Any:
-    """Open questions for a judge, best first: pairs the judge has not seen, or marked repeats of those seen."""
+def _next_questions(gold: bool, seen: bool, conflicts: tuple[int, ...], latest: bool = False) -> Any:
+    """Open questions for a judge, best first: pairs the judge has not seen, or marked repeats of those seen.
+
+    With `latest`, those of one plan only, which the index has in order; else all, which must be sorted.
+    """
     mine = (lease.c.campaign == question.c.campaign, lease.c.judge == J)
     before = exists().where(*mine, lease.c.pair == question.c.pair)
     rows = QUESTION.where(
@@ -109,6 +112,8 @@ def _next_questions(gold: bool, seen: bool, conflicts: tuple[int, ...]) -> Any:
         ~exists().where(*mine, lease.c.question == question.c.id),
         and_(before, question.c.kind == "repeat") if seen else ~before,
     )
+    if latest:
+        rows = rows.where(question.c.plan == bindparam("p"))
     if conflicts:
         rows = rows.where(question.c.left.not_in(conflicts), question.c.right.not_in(conflicts))
     return rows.order_by(question.c.plan.desc(), question.c.place, question.c.id).limit(bindparam("n"))
@@ -131,8 +136,11 @@ class Reader:
     def _first(self, statement: Any) -> Any:
         return self.connection.execute(statement).first()
 
-    def _one(self, statement: Any, **values: Any) -> Any:
-        return self.connection.execute(statement, values).first()
+    def _quick(self, statement: Any, **values: Any) -> Any:
+        """Run a statement that was built once with plain columns only: cheaper than the usual way."""
+        sql, order, own = _as_driver_sql(statement, self.connection.dialect)
+        named = own | values
+        return self.connection.exec_driver_sql(sql, named if order is None else tuple(named[name] for name in order))
 
     # Campaigns, items, judges
 
@@ -173,7 +181,7 @@ class Reader:
 
     def judge(self, campaign: int, id: int) -> Judge:
         """One judge."""
-        row = self._one(ONE_JUDGE, c=campaign, j=id)
+        row = self.connection.execute(ONE_JUDGE, {"c": campaign, "j": id}).first()
         if row is None:
             raise RefusedError("unknown-judge", f"there is no judge {id} in this campaign; check the number")
         return _judge(row)
@@ -193,7 +201,7 @@ class Reader:
 
     def question(self, campaign: int, id: int) -> Question | None:
         """One question."""
-        row = self._one(ONE_QUESTION, c=campaign, q=id)
+        row = self._quick(ONE_QUESTION, c=campaign, q=id).first()
         return None if row is None else Question(*row)
 
     def questions(self, campaign: int, *states: str) -> list[Question]:
@@ -203,7 +211,7 @@ class Reader:
 
     def held(self, campaign: int, judge: int) -> list[Question]:
         """The questions a judge has in hand, first given first."""
-        rows = self.connection.execute(HELD, {"c": campaign, "j": judge})
+        rows = self._quick(HELD, c=campaign, j=judge)
         return [Question(*row) for row in rows.all()]
 
     def begun(self, campaign: int) -> list[Question]:
@@ -228,6 +236,11 @@ class Reader:
         same = (question.c.campaign == campaign, question.c.pair == pair, question.c.state.in_(("open", "out")))
         return self._first(select(question.c.id).where(*same)) is not None
 
+    def count_items(self, campaign: int) -> int:
+        """How many items there are, withdrawn ones too: codes go from 0 to one less."""
+        last = self._first(select(func.max(item.c.code)).where(item.c.campaign == campaign))[0]
+        return 0 if last is None else int(last) + 1
+
     def active_codes(self, campaign: int) -> list[int]:
         """Codes of the items that were not withdrawn."""
         rows = select(item.c.code).where(item.c.campaign == campaign, item.c.withdrawn.is_(None)).order_by(item.c.code)
@@ -246,7 +259,7 @@ class Reader:
 
     def shown(self, campaign: int, id: int, judge: int) -> int | None:
         """When a question was given to a judge; None where it never was."""
-        row = self._one(SHOWN, c=campaign, q=id, j=judge)
+        row = self._quick(SHOWN, c=campaign, q=id, j=judge).first()
         return None if row is None else int(row[0])
 
     # The logs
@@ -258,7 +271,7 @@ class Reader:
 
     def vote_of_client(self, campaign: int, judge: int, client_id: str) -> Vote | None:
         """The row that a judge sent under this id."""
-        row = self._one(VOTE_OF_CLIENT, c=campaign, j=judge, i=client_id)
+        row = self._quick(VOTE_OF_CLIENT, c=campaign, j=judge, i=client_id).first()
         return None if row is None else Vote(*row)
 
     def client_rows(self, campaign: int, ids: Sequence[str]) -> dict[tuple[int, str], int]:
@@ -269,7 +282,7 @@ class Reader:
 
     def standing_vote(self, campaign: int, id: int, judge: int) -> Vote | None:
         """A judge's row on a question that was not undone."""
-        row = self._one(STANDING_VOTE, c=campaign, q=id, j=judge)
+        row = self._quick(STANDING_VOTE, c=campaign, q=id, j=judge).first()
         return None if row is None else Vote(*row)
 
     def undo_of(self, campaign: int, seq: int) -> Vote | None:
@@ -284,7 +297,7 @@ class Reader:
 
     def count_votes(self, campaign: int, judge: int) -> int:
         """How many votes of a judge stand: neither undone nor skips."""
-        return int(self._one(COUNT_VOTES, c=campaign, j=judge)[0])
+        return int(self._quick(COUNT_VOTES, c=campaign, j=judge).scalar_one())
 
     def count_came(self, campaign: int, since: int) -> int:
         """How many votes of all judges (undone ones too, skips not) came since a moment."""
@@ -447,7 +460,7 @@ class Writer(Reader):
         numbered = [replace(each, seq=first + k) for k, each in enumerate(new)]
         if numbered:
             self.change(last_vote=numbered[-1].seq)
-            sql, order = _as_driver_sql(ADD_VOTE, self.connection.dialect)
+            sql, order, _ = _as_driver_sql(ADD_VOTE, self.connection.dialect)
             named = [_vote_row(each, self.locked.id) for each in numbered]
             rows: list[Any] = named if order is None else [tuple(row[name] for name in order) for row in named]
             self.connection.exec_driver_sql(sql, rows[0] if len(rows) == 1 else rows)
@@ -480,11 +493,11 @@ class Writer(Reader):
     def change_question(self, id: int, **values: Any) -> None:
         """Change columns of a question."""
         new = {f"new_{name}": value for name, value in values.items()}
-        self.connection.execute(_change_question(tuple(values)), {"c": self.locked.id, "q": id} | new)
+        self._quick(_change_question(tuple(values)), c=self.locked.id, q=id, **new)
 
     def lapse(self, now: int, but: int | None = None) -> None:
         """Questions whose time is over are open again; a judge who asks keeps what nobody else has taken."""
-        self.connection.execute(LAPSE, {"c": self.locked.id, "now": now, "but": -1 if but is None else but})
+        self._quick(LAPSE, c=self.locked.id, now=now, but=-1 if but is None else but)
 
     def next_questions(self, judge: Judge, count: int, *, gold: bool = False) -> list[Question]:
         """Questions of the queue that are new to this judge, best first; marked repeats where there are too few.
@@ -492,21 +505,25 @@ class Writer(Reader):
         Gold pairs come only when asked for.
         """
         values = {"c": self.locked.id, "j": judge.id, "n": count}
-        found = self._all_of(_next_questions(gold, False, judge.conflicts), values)
+        latest = values | {"p": self.locked.plans}
+        ask = self._quick if not judge.conflicts else self._slow  # a list of items is no plain value
+        found = ask(_next_questions(gold, False, judge.conflicts, latest=True), **latest).all()
+        if len(found) < count:  # of older plans, too
+            found = ask(_next_questions(gold, False, judge.conflicts), **values).all()
         if len(found) < count:
             again = values | {"n": count - len(found)}
-            found = [*found, *self._all_of(_next_questions(gold, True, judge.conflicts), again)]
+            found = [*found, *ask(_next_questions(gold, True, judge.conflicts), **again).all()]
         return [Question(*row) for row in found]
 
-    def _all_of(self, statement: Any, values: dict[str, Any]) -> Sequence[Any]:
-        return self.connection.execute(statement, values).all()
+    def _slow(self, statement: Any, **values: Any) -> Any:
+        return self.connection.execute(statement, values)
 
     def give(self, given: Question, judge: int, now: int, until: int) -> Question:
         """Put a question into a judge's hands until a moment."""
         self.change_question(given.id, state="out", judge=judge, until=until)
         if self.shown(self.locked.id, given.id, judge) is None:
             row = {"campaign": self.locked.id, "question": given.id, "judge": judge, "shown": now}
-            self.connection.execute(ADD_LEASE, row | {"pair": pair_of(given.left, given.right)})
+            self._quick(ADD_LEASE, **row, pair=pair_of(given.left, given.right))
         return replace(given, state="out", judge=judge, until=until)
 
     def extend(self, judge: int, until: int) -> None:
