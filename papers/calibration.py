@@ -11,7 +11,9 @@ Claims, checked at the end (and on a smaller scale in tests/test_calibration.py)
 - importance weights: the sandwich covers when it knows Σw² and is far too sure when it takes weights for counts;
 - rankings broken into pairs: clustering by ranking covers, taking the pairs for independent votes does not;
 - judges with tastes of their own: clustering by judge covers, taking their votes for independent does not;
-- rank intervals: simultaneous ones all hold at once in at least 95 % of the sets, those made one by one in fewer.
+- rank intervals: simultaneous ones all hold at once in at least 95 % of the sets. Those made one by one promise each
+  item's rank, not all at once, so they may hold together in fewer sets; that they hold for the best and the last item
+  too is looked at in `calibration_grid`, with tiers, chances and effects.
 
 Votes collected adaptively (near items meet most) are shown because they break the promise; nothing is claimed of them.
 """

@@ -1,0 +1,99 @@
+"""The grid study in small: it passes for what is printed, and fails for the wrong method."""
+
+import json
+import warnings
+
+import numpy as np
+import pytest
+
+from papers import calibration_grid as grid
+from podium.errors import PodiumWarning
+from podium.pairwise.bradley_terry import BradleyTerry
+
+SETS = 40
+NAMES = ("rank", "rank of the best", "rank of the last", "all ranks", "tier wrong")
+
+
+def cell(fit, design="close scores", n=8, per_item=30):
+    """A cell of the grid with another way to the ranking."""
+    rng, found = np.random.default_rng(5), []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)
+        for _ in range(SETS):
+            made, truth = grid.DESIGNS[design].draw(rng, n, per_item)
+            found.append(grid.measure(fit(made), truth))
+    return grid.Cell(design, n, per_item, grid.sums(found))
+
+
+def test_what_is_printed_holds_among_close_scores():
+    here = cell(lambda votes: BradleyTerry().fit(votes).ranking_)
+    assert [name for _, name in grid.broken([here])] == []
+    assert all(name in here.sums for name in NAMES)
+
+
+class TooSure:
+    """A ranking whose every interval is that of scores known ten times as well."""
+
+    def __init__(self, ranking):
+        self.ranking = ranking
+
+    def __getattr__(self, name):
+        return getattr(self.ranking, name)
+
+    def rank_intervals(self, level, simultaneous=False):
+        return self.ranking.ranks, self.ranking.ranks
+
+    def intervals(self, level):
+        lower, upper = self.ranking.intervals(level)
+        middle = (lower + upper) / 2
+        return middle + (lower - middle) / 10, middle + (upper - middle) / 10
+
+    def tiers(self, level):
+        return [(item,) for item in self.ranking.order]
+
+    def probability_best(self):
+        return (self.ranking.ranks == 1).astype(float)
+
+
+def test_the_study_fails_for_intervals_ranks_tiers_and_chances_that_are_too_sure():
+    here = cell(lambda votes: TooSure(BradleyTerry(l2=1e-3).fit(votes).ranking_))
+    wrong = {name for _, name in grid.broken([here])}
+    assert wrong >= {"score", "rank", "rank of the best", "rank of the last", "all ranks", "tier wrong"}
+    assert "P(best) less truth" in wrong
+
+
+def test_chances_to_be_best_without_a_prior_claim_too_much():
+    """The likelihood's own: what probability_best said before penalties came from the votes."""
+    plain, ours = (cell(lambda votes, l2=l2: BradleyTerry(l2=l2).fit(votes).ranking_) for l2 in (1e-3, "auto"))
+    assert plain.mean("P(best) less truth") > ours.mean("P(best) less truth")
+
+
+def test_tied_truth_asks_for_every_rank_that_equal_items_share():
+    ranking = TooSure(BradleyTerry(l2=1e-3).fit(grid.plain(np.random.default_rng(1), 5, 200)[0]).ranking_)
+    held = grid.measure(ranking, np.zeros(5))
+    assert held["rank"] == 0  # one rank each, where five are shared
+    assert held["tier wrong"] == 1
+
+
+def test_blocks_are_resumed_and_the_same_in_any_order(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(grid, "BLOCK", 2)
+    command = ["grid", "--items", "8", "--votes", "3", "--designs", "plain", "-o", str(tmp_path), "--sets"]
+    monkeypatch.setattr("sys.argv", [*command, "2"])
+    grid.main()
+    first = (tmp_path / "grid.jsonl").read_text()
+    monkeypatch.setattr("sys.argv", [*command, "4"])
+    grid.main()
+    both = (tmp_path / "grid.jsonl").read_text()
+    assert both.startswith(first)
+    assert [json.loads(line)["block"] for line in both.splitlines()] == [0, 1]
+    assert json.loads(both.splitlines()[1]) == grid.block(("plain", 8, 3, 1, 20))
+    assert (tmp_path / "grid.png").exists()
+    assert "plain" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("design", grid.DESIGNS)
+def test_every_design_is_drawn_fitted_and_measured(design, monkeypatch):
+    monkeypatch.setattr(grid, "BLOCK", 2)
+    found = grid.block((design, 8, 6, 0, 1))
+    assert found["refused"] == 0
+    assert set(found["sums"]) >= {"score", "rank", "all ranks", "tier wrong"}
