@@ -19,6 +19,7 @@ import tempfile
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 ITEMS, JUDGES = 2000, 50
 
 START = """
@@ -63,7 +64,7 @@ done(*duckdb.sql("SELECT sum(votes), count(*) FROM counts").fetchall()[0])
 )
 
 
-def write_files(folder: Path, votes: int, files: int, *, items: int = ITEMS, csv: bool = False) -> None:
+def write_files(folder: Path, votes: int, files: int, *, items: int = ITEMS, format: str = "parquet") -> None:
     """Votes with text labels, a tenth of them ties, by 50 judges."""
     import numpy as np
     import polars as pl
@@ -81,7 +82,8 @@ def write_files(folder: Path, votes: int, files: int, *, items: int = ITEMS, csv
         judge = rng.integers(JUDGES, size=m)
         columns = {"left": names[left], "right": names[right], "outcome": words[outcome], "judge": judges[judge]}
         frame = pl.DataFrame(columns)
-        frame.write_csv(folder / f"part{k:03}.csv") if csv else frame.write_parquet(folder / f"part{k:03}.parquet")
+        path = folder / f"part{k:03}.{format}"
+        {"csv": frame.write_csv, "parquet": frame.write_parquet, "jsonl": frame.write_ndjson}[format](path)
 
 
 def ways(format: str, judges: bool) -> dict[str, str]:
@@ -109,16 +111,18 @@ def measure(script: str, source: str) -> dict[str, float]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def compare(votes: int, files: int) -> dict[str, dict]:
+def compare(votes: int, files: int, only: list[str] | None) -> dict[str, dict]:
     """Every kind of file, every way."""
     results = {}
-    kinds = {"plain votes": ("parquet", False), "with judges": ("parquet", True), "CSV": ("csv", False)}
+    kinds = {"plain": ("parquet", False), "judges": ("parquet", True), "csv": ("csv", False)}
     for kind, (format, judges) in kinds.items():
+        if only and kind not in only:
+            continue
         with tempfile.TemporaryDirectory() as folder:
-            write_files(Path(folder), votes, files, csv=format == "csv")
+            write_files(Path(folder), votes, files, format=format)
             print(f"{kind}: {votes:,} votes of {ITEMS:,} items in {files} {format} files")
             found = {name: measure(script, f"{folder}/*.{format}") for name, script in ways(format, judges).items()}
-        results[kind] = found
+        results[kind] = {"votes": votes, "items": ITEMS, "files": files, "ways": found}
         base = found["polars"]
         cells = {row["cells"] for name, row in found.items() if "cells" in row and "folded" not in name}
         assert len(cells) == 1, f"the ways disagree: {found}"
@@ -173,6 +177,7 @@ def main() -> None:
     parser.add_argument("--votes", type=float, default=20e6)
     parser.add_argument("--files", type=int, default=16)
     parser.add_argument("--growth", action="store_true")
+    parser.add_argument("--only", nargs="+", choices=["plain", "judges", "csv"], help="some kinds of files")
     parser.add_argument("--no-save", action="store_true")
     given = parser.parse_args()
     path = HERE / "results" / "counting.json"
@@ -180,9 +185,9 @@ def main() -> None:
     if given.growth:
         saved["growth"] = growth(int(given.votes))
         if not given.no_save:
-            draw(saved["growth"], HERE.parent / "docs" / "counting.png")
+            draw(saved["growth"], ROOT / "docs" / "counting.png")
     else:
-        saved["side by side"] = compare(int(given.votes), given.files)
+        saved["side by side"] = saved.get("side by side", {}) | compare(int(given.votes), given.files, given.only)
     if not given.no_save:
         path.write_text(json.dumps(saved, indent=1) + "\n")
 

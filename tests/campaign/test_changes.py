@@ -1,5 +1,6 @@
 """Making a campaign, changing it while it runs, and what the results make of it."""
 
+import shutil
 from dataclasses import replace
 from inspect import signature
 
@@ -18,7 +19,7 @@ from podium.store import codec, open_store
 from podium.store.content import load_times
 from podium.store.values import Item, Vote
 
-from suites.campaigns import Bench
+from suites.campaigns import MINUTE, Bench
 
 
 @pytest.fixture
@@ -597,6 +598,27 @@ def test_snapshots_are_kept_and_thrown_away(store, monkeypatch):
     planning.plan_once(store, bench.id, bench.now)
     assert bench.content().intact
     assert bench.read(lambda reader: reader.snapshot_ends(bench.id)) == [20, 40]
+
+
+def test_after_a_restart_the_log_is_read_leases_stand_and_the_queue_is_planned_anew(store, tmp_path):
+    bench = Bench(store, items=8)
+    planning.plan_once(store, bench.id, bench.now)
+    bench.answer(0, times=4)
+    held = [question.id for question in bench.next(0, 2).questions]
+    shutil.copy(tmp_path / "c.db", tmp_path / "killed.db")  # as a killed process leaves it: nothing was closed
+    shutil.copy(tmp_path / "c.db-wal", tmp_path / "killed.db-wal")
+    with open_store(str(tmp_path / "killed.db")) as again:
+        bench.store = again
+        campaign = bench.read(lambda reader: reader.campaign(bench.id))
+        assert (campaign.last_vote, campaign.plans) == (4, 1)
+        planning.plan_once(again, bench.id, bench.now)
+        assert bench.read(lambda reader: reader.campaign(bench.id)).plans == 2
+        assert [question.id for question in bench.next(0, 2).questions] == held
+        assert not {question.id for question in bench.next(1, 10).questions} & set(held)
+        bench.now += 11 * MINUTE
+        bench.do(lambda writer: writer.lapse(bench.now))
+        states = {each.id: each.state for each in bench.read(lambda r: r.questions(bench.id, "open", "out"))}
+        assert {states[id] for id in held} == {"open"}
 
 
 def test_history_is_newest_first(store):

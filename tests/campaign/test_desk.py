@@ -1,8 +1,11 @@
 """The desk: whose pair it is, what counts, what can be taken back."""
 
-import pytest
+import re
 
-from podium.campaign import desk, setup
+import pytest
+from sqlalchemy import event
+
+from podium.campaign import desk, planning, setup
 from podium.campaign.live import live_votes
 from podium.campaign.options import Options
 from podium.errors import InputError, RefusedError
@@ -283,6 +286,38 @@ def test_reports_of_items_reach_the_organiser(store):
         bench.do(lambda writer: desk.report(writer, 0, 99, "broken", bench.now))
     with pytest.raises(RefusedError, match="choose among broken"):
         bench.do(lambda writer: desk.report(writer, 0, 2, "dull", bench.now))
+
+
+def test_what_the_desk_asks_of_the_database_is_never_a_walk_through_the_log(store):
+    """Every statement finds its rows by an index on what it asks for, however much others have voted."""
+    bench = Bench(store, items=8, gold=[["item 0", "item 7", 1]])
+    planning.plan_once(store, bench.id, bench.now)
+    asked = []
+
+    def note(connection, cursor, statement, values, context, many):
+        asked.append((statement, values))
+
+    event.listen(store._writing, "before_cursor_execute", note)
+    event.listen(store._reading, "before_cursor_execute", note)
+    bench.answer(0, times=6)
+    question = bench.next(0, 1).questions[0]
+    bench.vote(0, question.id, None, id="skip")
+    bench.vote(0, bench.next(0, 1).questions[0].id, id="again")
+    bench.undo(0, "again")
+    bench.read(lambda reader: desk.history(reader, bench.id, 0))
+    event.remove(store._writing, "before_cursor_execute", note)
+    event.remove(store._reading, "before_cursor_execute", note)
+    assert len(asked) > 60
+    for statement, values in dict(asked).items():
+        if not statement.startswith(("SELECT", "UPDATE")) or isinstance(values, list):
+            continue
+        with store._reading.connect() as connection:
+            plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", values).all()
+        for line in (row[-1] for row in plan):
+            assert not re.match(r"SCAN (vote|question|lease|item|judge|event)\b", line), (statement, line)
+            assert not re.match(r"SEARCH vote .*\(campaign=\?\)", line), (statement, line)
+            if "undoes IS NULL" in statement:  # nearly every row is one
+                assert not re.match(r"SEARCH vote .*\(campaign=\? AND undoes=\?\)", line), (statement, line)
 
 
 def test_a_judge_of_another_campaign_is_nobody_here(store):

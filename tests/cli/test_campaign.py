@@ -120,6 +120,7 @@ def test_bad_calls_end_in_one_sentence(run, made, tmp_path):
     run("campaign", "pause", "--db", "text.db", fails="is no campaign: it is not an SQLite file")
     run("campaign", "pause", "--campaign", "coffee", fails="there is no campaign 'coffee'; there are tea")
     run("campaign", "export", "all", "-o", "x.csv", fails="all is written to .zip")
+    run("campaign", "export", "report", "-o", "x.pdf", fails="report is written to .html")
     run("campaign", "export", "votes", "-o", "x.xlsx", fails="votes is written to .csv, .json, .jsonl, .parquet")
     run("campaign", "invite", "judge 1", fails="a judge 'judge 1' already")
     run("campaign", "import", "none.csv", fails="no such file: none.csv")

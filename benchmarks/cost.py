@@ -1,0 +1,164 @@
+"""What counting costs: seconds of CPU per vote, per distinct row and per process, and what that predicts.
+
+    python -m benchmarks.cost                writes results/cost.json and the tables of docs/large.md (minutes)
+    python -m benchmarks.cost --no-check     without the prediction that is checked at ten times the size
+
+Costs per vote are slopes between two sizes with the same distinct rows; the cost of a distinct row is what is left of
+votes that are nearly all distinct. One process, one thread, start-up and imports left out, the least of three runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.counting import PODIUM, ROOT, measure, write_files
+
+HERE = Path(__file__).resolve().parent
+RUNS = 3
+CELLS = 3 * 2000**2  # of the table of 2,000 items
+BASE = 2_000_000  # votes of the largest file that the model is made from
+ENGINE = """
+from podium.engine import Processes
+if __name__ == "__main__":
+    import numpy as np
+    import polars
+    from podium.data.files import is_number
+    {what}
+"""
+START = """
+    begin, clock = cpu(), time.perf_counter()
+    with Processes(2) as engine:  # with what a worker that reads files has to load
+        list(engine.map(is_number, [polars.Int64, polars.Int64]))
+    done(0, 0)
+"""
+SUM = """
+    with Processes(2) as engine:
+        list(engine.map(len, ["a", "b"]))
+        begin, clock = cpu(), time.perf_counter()
+        for _ in range(20):
+            list(engine.map(np.zeros, [{cells}]))
+        done(0, 0)
+"""
+
+
+@dataclass(frozen=True)
+class Point:
+    """One measurement: CPU seconds, megabytes, and the rows that came out."""
+
+    votes: int
+    cells: int
+    cpu: float
+    megabytes: float
+
+
+def read(votes: int, items: int, *, judges: bool = False, format: str = "parquet") -> Point:
+    """Count so many votes of so many items in one file."""
+    with tempfile.TemporaryDirectory() as folder:
+        write_files(Path(folder), votes, 1, items=items, format=format)
+        script = PODIUM.format(options=f"{'' if judges else 'judge=False, '}jobs=1")
+        rows = [measure(script, f"{folder}/*.{format}") for _ in range(RUNS)]
+    best = min(rows, key=lambda row: row["cpu"])
+    return Point(votes, int(best["cells"]), best["cpu"], best["megabytes"])
+
+
+def slope(small: Point, large: Point) -> float:
+    return (large.cpu - small.cpu) / (large.votes - small.votes)
+
+
+def model() -> dict[str, float]:
+    """Seconds of CPU a unit of each kind of work."""
+    costs: dict[str, float] = {}
+    shapes = {
+        "vote, Parquet, table of all pairs": {},
+        "vote, Parquet, rows by key (20 items, 50 judges)": {"judges": True},
+        "vote, CSV, table of all pairs": {"format": "csv"},
+        "vote, JSON Lines, table of all pairs": {"format": "jsonl"},
+    }
+    for name, shape in shapes.items():
+        large = BASE if shape.get("format") is None else BASE // 4
+        items = 20 if shape.get("judges") else 300
+        costs[name] = slope(read(large // 4, items, **shape), read(large, items, **shape))
+        print(f"{name}: {1e9 * costs[name]:.0f} ns", flush=True)
+    per_vote = costs["vote, Parquet, table of all pairs"]
+    some, many = read(BASE // 2, 2000), read(BASE, 2000)
+    by_row = slope(some, many) - per_vote
+    costs["distinct row, table of all pairs"] = max(0.0, by_row * (many.votes - some.votes) / (many.cells - some.cells))
+    rest = many.cpu - per_vote * many.votes - costs["distinct row, table of all pairs"] * many.cells
+    costs["cell of the table, once"] = max(0.0, rest / CELLS)
+    by_key = read(BASE // 4, 2000, judges=True)
+    keyed = costs["vote, Parquet, rows by key (20 items, 50 judges)"]
+    costs["distinct row, rows by key"] = max(0.0, by_key.cpu - keyed * by_key.votes) / by_key.cells
+    costs["worker process, to start"] = least(ENGINE.format(what=START)) / 2
+    cells = 3 * 1000 * 1000 // 2
+    costs["megabyte of a sum, between processes"] = least(ENGINE.format(what=SUM.format(cells=cells))) / 20 / 12
+    return costs
+
+
+def least(script: str) -> float:
+    return min(measure(script, "-")["cpu"] for _ in range(RUNS))
+
+
+def check(costs: dict[str, float]) -> dict[str, float]:
+    """Ten times the votes of the model: what it says, and what is."""
+    found = read(10 * BASE, 2000)
+    said = costs["vote, Parquet, table of all pairs"] * found.votes
+    said += costs["distinct row, table of all pairs"] * found.cells + costs["cell of the table, once"] * CELLS
+    return {"votes": found.votes, "cells": found.cells, "predicted": said, "cpu": found.cpu, "ratio": found.cpu / said}
+
+
+def tables(saved: dict) -> str:
+    """The costs, and what they predict."""
+    costs, lines = saved["costs"], ["| Cost of a … | CPU |", "|---|--:|"]
+    for name, seconds in costs.items():
+        unit = f"{1e9 * seconds:,.0f} ns" if seconds < 1e-5 else f"{1e3 * seconds:,.1f} ms"
+        lines.append(f"| {name} | {unit} |")
+    lines += ["", "| What they predict | CPU | Memory |", "|---|--:|--:|"]
+    vote, csv = costs["vote, Parquet, table of all pairs"], costs["vote, CSV, table of all pairs"]
+    keyed = costs["vote, Parquet, rows by key (20 items, 50 judges)"]
+    new = costs["distinct row, rows by key"]
+    full = CELLS * (costs["distinct row, table of all pairs"] + costs["cell of the table, once"])
+    memory = CELLS * (4 + 17)
+    plans = (
+        ("10⁹ votes of 2,000 items, Parquet", 1e9 * vote + full, memory),
+        ("10⁹ votes of 2,000 items, CSV", 1e9 * csv + full, memory),
+        ("10¹¹ votes of 2,000 items, Parquet", 1e11 * vote + full, memory),
+        ("10⁹ votes of 10⁶ items, 10⁸ distinct rows", 1e9 * keyed + 1e8 * new, 1e8 * (24 + 16 + 17)),
+        ("10¹⁰ votes of 10⁸ items, 10⁹ distinct rows", 1e10 * keyed + 1e9 * new, 1e9 * (24 + 16 + 17)),
+    )
+    for name, seconds, memory in plans:
+        took = f"{seconds:,.0f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"
+        lines.append(f"| {name} | {took} | {memory / 1e9:,.1f} GB |")
+    if "check" in saved:
+        c = saved["check"]
+        lines += ["", f"Checked at ten times the votes that the costs were measured with: {c['votes']:,.0f} votes, "
+                  f"{c['cells']:,.0f} distinct rows, predicted {c['predicted']:.2f} s, measured {c['cpu']:.2f} s "
+                  f"({c['ratio']:.2f} of the prediction)."]  # fmt: skip
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, save, and put the tables between the marks of the page."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--no-check", action="store_true")
+    parser.add_argument("--page", action="store_true", help="rewrite the page from the last results")
+    given = parser.parse_args()
+    path = HERE / "results" / "cost.json"
+    if not given.page:
+        saved: dict = {"costs": model()}
+        if not given.no_check:
+            saved["check"] = check(saved["costs"])
+        path.write_text(json.dumps(saved, indent=1) + "\n")
+    text = tables(json.loads(path.read_text()))
+    page = ROOT / "docs" / "large.md"
+    marks = re.compile(r"(<!-- costs -->\n).*?(\n<!-- end of costs -->)", re.DOTALL)
+    page.write_text(marks.sub(lambda found: found[1] + text + found[2], page.read_text()))
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
