@@ -1,9 +1,14 @@
 """Text in columns."""
 
+import ast
+import re
+from pathlib import Path
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import podium
 from podium.text import aligned, distinct_room, fitted, number, one_line, shortened, width
 
 labels = st.text(st.sampled_from("abc 茶é\u0301-"), max_size=40).map(str.strip)
@@ -61,3 +66,54 @@ def test_a_fitted_table_is_no_wider_than_its_room(items, numbers, room):
     words = " ".join(lines).split()
     assert all(head.split()[-1] in words for head in heads)
     assert fitted(heads, columns, None) == aligned(heads, columns)
+
+
+SOURCE = Path(podium.__file__).parent
+SPOKEN = ("cli", "show", "campaign/report.py", "campaign/standing.py", "active/summary.py", "data/features.py")
+SAFE = {
+    "model.votes_per_parameter_",
+    "MAX_GRADES",
+    "ENOUGH",
+    "room",
+    "begun",
+    "rest",
+    "len(frame)",
+    "groups",
+    "len(grades)",
+    "len(items.items)",
+}
+PLURALS = re.compile(r" (more |other )?(judges|items|features|votes|rankings|rows|labels|grades|answers|questions|"
+                     r"pairs|folds|examples|queries|campaigns|rounds|redraws|changes|columns)\b")  # fmt: skip
+
+
+def neighbours(path):
+    """Each number or text put into a message, as it is formatted, with the text that follows it."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.JoinedStr):
+            for value, after in zip(node.values, [*node.values[1:], None], strict=True):
+                if isinstance(value, ast.FormattedValue):
+                    spec = "" if value.format_spec is None else ast.unparse(value.format_spec)
+                    text = after.value if isinstance(after, ast.Constant) else ""
+                    yield f"{path.name}:{node.lineno}", ast.unparse(value.value), spec, str(text)
+
+
+def test_every_share_is_written_with_a_blank_before_the_sign():
+    wrong = [
+        where
+        for path in sorted(SOURCE.rglob("*.py"))
+        for where, _, spec, after in neighbours(path)
+        if spec.endswith(("%'", '%"')) or (after.startswith("%") and path.name not in ("canvas.py", "report.py"))
+    ]
+    assert wrong == []
+
+
+def test_what_is_said_to_people_counts_in_the_singular_where_there_is_one():
+    wrong = []
+    for part in SPOKEN:
+        for path in sorted((SOURCE / part).rglob("*.py")) if (SOURCE / part).is_dir() else [SOURCE / part]:
+            wrong += [
+                (where, value)
+                for where, value, _, after in neighbours(path)
+                if PLURALS.match(after) and value not in SAFE
+            ]
+    assert wrong == []

@@ -15,6 +15,7 @@ __all__ = [
     "html_table",
     "number",
     "one_line",
+    "percent",
     "printable",
     "shortened",
     "some",
@@ -225,6 +226,17 @@ def counted(count: float, noun: str, plural: str = "") -> str:
     """
     shown = f"{count:,.10g}" if isinstance(count, float) else f"{count:,}"
     return f"{shown} {noun if count == 1 else plural or noun + 's'}"
+
+
+def percent(share: float, digits: int = 0) -> str:
+    """A share in per cent, with a blank before the sign.
+
+    Examples
+    --------
+    >>> percent(0.95), percent(0.123, 1)
+    ('95 %', '12.3 %')
+    """
+    return f"{100 * share:.{digits}f} %"
 
 
 def some(items: Sequence[Hashable], most: int = 4) -> str:

@@ -122,7 +122,7 @@ def test_the_share_of_mistakes_is_withheld_until_twenty_fresh_answers_tell_it():
     judge = Simulated(60, "flips", 0.1, seed=2)
     found = rank_with(judge, range(60), seed=0).summary()
     assert 0.02 <= found.noise <= 0.2
-    assert f"mistakes about {found.noise:.1%}; nine in ten" in str(found)
+    assert f"mistakes about {100 * found.noise:.1f} %; nine in ten" in str(found)
     # All pairs of six items, asked at once: none was predicted before, so nothing is known of mistakes.
     assert rank_with(lambda a, b: a < b, range(6), preset="exact", seed=0).summary().noise is None
 

@@ -156,7 +156,7 @@ def test_a_log_goes_on_as_it_was_begun(table, options, message):
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        ("id\na\n", (), "1 items; an order needs at least two"),
+        ("id\na\n", (), "1 item; an order needs at least two"),
         ("id\na\nb\na\n", (), "row 3: 'a' is there twice"),
         ("id,text\na,x\nb,y\n", ("--text", "body"), "no column 'body'; there are id, text"),
         ("id\na\nb\n", ("--top", "2"), "--top 2: there are 2 items; give 1 to 1"),
@@ -205,7 +205,7 @@ def test_labels_with_the_line_ends_of_unicode_are_logged_and_resumed(table):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         result, log = asked(table, "1q")
-    assert "1 answers" in result.stderr
+    assert "1 answer" in result.stderr
     assert len(read_comparisons(log)) == 2
 
 

@@ -54,7 +54,7 @@ def test_fit_predict_and_evaluate_agree_with_one_another(table, tmp_path):
     error = (frame["grade"] - truth).abs().mean()
     assert error < 0.4
     told = podium("evaluate", table, "--label", "grade", "--model", model, "--format", "csv")
-    assert f"mean absolute error {error:.3f}, right {(frame['grade'] == truth).mean():.1%}" in told.stderr
+    assert f"mean absolute error {error:.3f}, right {100 * (frame['grade'] == truth).mean():.1f} %" in told.stderr
     confusion = pl.read_csv(io.StringIO(told.stdout))
     assert confusion["rows"].sum() == 400
     assert confusion["right"].sum() == (frame["grade"] == truth).sum()

@@ -44,7 +44,7 @@ def test_gains_are_those_worked_out_by_hand(files, capfd):
     assert rows["q2"]["rr"] == 0.5
     assert [rows[q]["recall@2"] for q in ("q1", "q2", "q3")] == [0.5, 1.0, 0.0]
     assert "3 judged queries, 1 of them not answered" in err
-    assert "1 queries of the run not judged" in err
+    assert "1 query of the run not judged" in err
 
 
 def test_the_gain_of_a_grade_is_the_grade_as_in_trec_or_grows_with_its_power(files, capfd):

@@ -26,6 +26,7 @@ from podium.active.tally import CHECK, KINDS
 from podium.data.comparisons import Comparisons
 from podium.errors import DataWarning, InputError
 from podium.ranking.ranking import Ranking
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -129,8 +130,8 @@ class ActiveRanker:
         self._interview = self._begin_paper() if preset == "paper" else None
         if self.budget is not None and self.budget < n - 1:
             warnings.warn(
-                f"{self.budget} questions cannot connect {n} items; at least {n - 1} are needed. The order will be the "
-                "best so far, most of it a guess",
+                f"{counted(self.budget, 'question')} cannot connect {n} items; at least {n - 1} are needed. The "
+                "order will be the best so far, most of it a guess",
                 DataWarning,
                 stacklevel=2,
             )
@@ -341,7 +342,7 @@ class ActiveRanker:
         if self.budget is not None and self.done:
             short = self.summary()
             if not short.stable:
-                note += f" The budget is spent; about {short.until_stable} more questions until stable."
+                note += f" The budget is spent; about {counted(short.until_stable, 'more question')} until stable."
         return Ranking(self.items, scores, note=note)
 
     @property

@@ -14,6 +14,7 @@ import numpy as np
 from podium.active.bands import TYPICAL
 from podium.active.many import head_chance
 from podium.active.tally import CHECK
+from podium.text import counted, percent
 
 if TYPE_CHECKING:
     from podium.active.planner import Planner
@@ -80,14 +81,18 @@ class Summary:
     until_stable: int
 
     def __str__(self) -> str:
-        lines = [f"{self.items} items, {self.questions} questions ({self.questions / self.items:.1f} an item)"]
+        asked = counted(self.questions, "question")
+        lines = [f"{counted(self.items, 'item')}, {asked} ({self.questions / self.items:.1f} an item)"]
         details = {"skipped": self.skipped, "asked again": self.repeated}
         if any(details.values()):
             lines.append(", ".join(f"{count} {what}" for what, count in details.items() if count))
         if self.agreement is not None and self.agreement_interval is not None:
             low, high = self.agreement_interval
-            lines.append(f"agreement on check pairs {self.agreement:.0%} ({low:.0%} to {high:.0%}, {self.check_votes})")
-        mistakes = "mistakes: too few answers to tell" if self.noise is None else f"mistakes about {self.noise:.1%}"
+            between = f"{percent(low)} to {percent(high)}"
+            lines.append(f"agreement on check pairs {percent(self.agreement)} ({between}, {self.check_votes})")
+        mistakes = (
+            "mistakes: too few answers to tell" if self.noise is None else f"mistakes about {percent(self.noise, 1)}"
+        )
         lines.append(f"{mistakes}; nine in ten items within {self.within_ranks:.0f} ranks")
         if self.turning:
             lines.append("far pairs contradict the order, as on a circle: where it begins is arbitrary")
@@ -99,7 +104,7 @@ class Summary:
             return "stable: more questions would change little"
         if self.finished:
             return "not stable, but no useful pair is left to ask"
-        return f"not stable yet: about {self.until_stable} more questions"
+        return f"not stable yet: about {counted(self.until_stable, 'more question')}"
 
 
 def summarise(planner: Planner) -> Summary:

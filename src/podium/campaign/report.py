@@ -14,12 +14,13 @@ from podium.campaign.standing import ENOUGH, LEVEL, Place, Standing, check_score
 from podium.data.writing import replacing
 from podium.show.report import MAX_ROWS, STYLE, check_path, listed, safe, vote_summary
 from podium.store.content import Content
+from podium.text import counted, percent
 
 __all__ = ["report_page", "write_report"]
 
 BANDS = (
-    f"Likely places hold the true place of an item with a chance of about {LEVEL:.0%}. Items of one tier (shaded in "
-    "turn) have likely places that overlap with those of its first."
+    f"Likely places hold the true place of an item with a chance of about {percent(LEVEL)}. Items of one tier (shaded "
+    "in turn) have likely places that overlap with those of its first."
 )
 CHOSEN = (
     "There are no confidence intervals of scores: pairs were chosen because they are close, which would make them far "
@@ -86,7 +87,7 @@ def _places(now: Standing) -> str:
             f'<td class="n wide">{place.votes:,}</td><td class="n wide">{place.skips:,}</td></tr>'
         )
     rest = len(now.places) - MAX_ROWS
-    more = f'<p class="soft">… and {rest:,} more items below.</p>' if rest > 0 else ""
+    more = f'<p class="soft">… and {counted(rest, "more item")} below.</p>' if rest > 0 else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + f"\n</tbody></table>{more}"
 
 
@@ -101,6 +102,6 @@ def _scores(content: Content) -> list[str]:
         f'<td class="n">{row["lower"]:.2f} … {row["upper"]:.2f}</td></tr>'
         for row in ranking.to_frame(LEVEL).head(MAX_ROWS).to_dicts()
     ]
-    words = f"{ranking.note} {LEVEL:.0%} confidence intervals, relative to the {ranking.held_fixed}."
+    words = f"{ranking.note} {percent(LEVEL)} confidence intervals, relative to the {ranking.held_fixed}."
     table = f"<table><thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
     return ["<h2>Scores</h2>", f'<p class="soft">{safe(words)}</p>', table]

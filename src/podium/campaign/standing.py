@@ -21,6 +21,7 @@ from podium.campaign.options import Options
 from podium.errors import InputError, PodiumError
 from podium.store import codec
 from podium.store.content import Content
+from podium.text import counted, percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -121,15 +122,15 @@ class Standing:
         if self.agreement is not None:
             each = self.agreement
             lines.append(
-                f"agreement on check pairs {each.value:.0%} (90 % interval {each.lower:.0%} to {each.upper:.0%}, "
-                f"{each.count:,} votes)"
+                f"agreement on check pairs {percent(each.value)} (90 % interval {percent(each.lower)} to "
+                f"{percent(each.upper)}, {counted(each.count, 'vote')})"
             )
         if self.stable:
             lines.append("stable: more votes would change little")
         elif self.finished:
             lines.append("not stable, but no useful pair is left to ask")
         else:
-            lines.append(f"not stable yet: about {self.until_stable:,} more votes")
+            lines.append(f"not stable yet: about {counted(self.until_stable, 'more vote')}")
         return "\n".join(lines)
 
 
@@ -285,7 +286,7 @@ def check_scores(content: Content) -> Ranking:
     live = live_votes(content)
     kept = live.of_kind("check")
     if kept.sum() < ENOUGH:
-        raise InputError(f"{kept.sum()} votes on check pairs; scores with intervals need {ENOUGH}: go on")
+        raise InputError(f"{counted(kept.sum(), 'vote')} on check pairs; scores with intervals need {ENOUGH}: go on")
     outcome = np.sign(2 * live.value[kept] - 1).astype(np.int8)
     codes = live.left[kept].astype(np.int32), live.right[kept].astype(np.int32)
     ranking = BradleyTerry(l2=0.1).fit(Comparisons(live.labels, *codes, outcome=outcome)).ranking_

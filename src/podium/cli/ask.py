@@ -115,7 +115,7 @@ def _begun(
     from podium.active import ActiveRanker
 
     if top is not None and top >= len(texts):
-        raise InputError(f"--top {top}: there are {len(texts)} items; give 1 to {len(texts) - 1}")
+        raise InputError(f"--top {top}: there are {counted(len(texts), 'item')}; give 1 to {len(texts) - 1}")
     if top is not None and preset in ("exact", "paper"):
         raise InputError(f"--preset {preset} orders all items; leave --top out, or take another preset")
     goal = "order" if top is None else ("top", top)
@@ -136,7 +136,7 @@ def _resumed(journal: Journal, texts: dict[str, str]) -> ActiveRanker:
         click.echo(counted(len(labels) - known, "more item"), err=True)
     ranker = ActiveRanker.replay(labels, journal.rows)
     _same_options(str(journal.path), ranker)
-    click.echo(f"resumed {journal.path}: {ranker.answered} answers", err=True)
+    click.echo(f"resumed {journal.path}: {counted(ranker.answered, 'answer')}", err=True)
     return ranker
 
 
@@ -179,7 +179,7 @@ def _read_items(path: str, id_column: str | None, text_column: str | None) -> di
             raise InputError(f"{path}, row {row}: {str(label)!r} is there twice; names must differ")
         texts[str(label)] = "" if text is None else str(text)
     if len(texts) < 2:
-        raise InputError(f"{path}: {len(texts)} items; an order needs at least two")
+        raise InputError(f"{path}: {counted(len(texts), 'item')}; an order needs at least two")
     return texts
 
 

@@ -8,6 +8,7 @@ import click
 
 from podium.cli.output import Output, say
 from podium.errors import InputError
+from podium.text import percent
 
 if TYPE_CHECKING:
     from podium.data.comparisons import Comparisons
@@ -60,4 +61,4 @@ def show_standing(content: Content, top: int | None, out: Output) -> None:
     frame = frame.head(top) if top else frame
     out.write(frame)
     say(now.words())
-    say(f"place_lower to place_upper hold an item's true place with a chance of about {LEVEL:.0%}")
+    say(f"place_lower to place_upper hold an item's true place with a chance of about {percent(LEVEL)}")

@@ -111,7 +111,7 @@ def compare(
     if plot:
         best = frame["method"].head(6).to_list()
         plots.save(plots.calibration({name: assessment.curves[name] for name in best}), plot)
-    say(f"{counted(assessment.votes, 'vote')} in {assessment.folds} folds")
+    say(f"{counted(assessment.votes, 'vote')} in {counted(assessment.folds, 'fold')}")
     for line in (line for name in chosen for line in words_without(name, known)):
         say(line)
     for name, problem in assessment.problems.items():
@@ -145,7 +145,7 @@ def _refuse_few(votes: Comparisons, folds: int) -> None:
     what = counted(len(votes.groups), "ranking") if whole else counted(len(votes), "vote")
     most = len(votes.groups) if whole else len(votes) // 2
     if most < folds:
-        few = f"{what} cannot be dealt into {folds} folds; "
+        few = f"{what} cannot be dealt into {counted(folds, 'fold')}; "
         if most < 2:
             raise InputError(f"{few}gather more")
         raise InputError(f"{few}set ", Option("folds", most), " or less" if most > 2 else "")

@@ -16,7 +16,7 @@ from podium.cli.options import Penalty, id_option, split_names
 from podium.errors import InputError, Option
 from podium.pairwise import METHODS, ranker
 from podium.ranking.leaderboard import unit_word
-from podium.text import one_line
+from podium.text import counted, one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -275,12 +275,12 @@ def _about_judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
     alike, frame = model.reliability_sd_ == 0, model.judge_frame()
     lines = ["reliability of judges, least first (1: average, 0: chance)"]
     if alike:
-        lines = [f"reliability: {len(frame)} judges not shown to differ; all count alike"]
+        lines = [f"reliability: {counted(len(frame), 'judge')} not shown to differ; all count alike"]
         frame = frame.filter(frame["flag"].is_not_null())
     for row in frame.head(SHOWN).rows(named=True):
         words = [one_line(row["judge"])]
         words += [] if alike else [f"{row['reliability']:.2f}{_half(row['std_error'], level, '.2f')}"]
-        words += ["1 vote" if row["votes"] == 1 else f"{row['votes']:g} votes"]
+        words += [counted(row["votes"], "vote")]
         words += [f"({row['flag']}, p = {row['p_value']:.2g})"] if row["flag"] else []
         lines.append("  " + "  ".join(words))
     if model.side_effect:

@@ -15,6 +15,7 @@ from podium.cli.help import GroupedCommand, option
 from podium.cli.options import ids_option, model_option, output_options, plot_option, save_option, tables_argument
 from podium.cli.output import Output, counting, say
 from podium.errors import InputError, Option
+from podium.text import counted, percent
 
 if TYPE_CHECKING:
     from podium.ordinal.stream import Evaluation, Grader
@@ -194,7 +195,8 @@ def evaluate(tables: tuple[str, ...], labels: _Labels, model: Path, plot: Path |
     out.write(evaluation.to_frame())
     if plot:
         _draw(plot, lambda axes: _panels(axes, evaluation, grader), 2)
-    say(f"{evaluation.rows:,} rows: mean absolute error {evaluation.error:.3f}, right {evaluation.accuracy:.1%}")
+    right = percent(evaluation.accuracy, 1)
+    say(f"{counted(evaluation.rows, 'row')}: mean absolute error {evaluation.error:.3f}, right {right}")
 
 
 def _panels(axes: Any, evaluation: Evaluation, grader: Grader) -> None:
@@ -224,7 +226,7 @@ def _grades(text: str) -> Any:
         if high <= low:
             raise InputError(Option("classes", text), ": the last grade must be above the first")
         if high - low >= MAX_GRADES:
-            many = f": that is {high - low + 1:,} grades; at most {MAX_GRADES:,} are possible"
+            many = f": that is {counted(high - low + 1, 'grade')}; at most {MAX_GRADES:,} are possible"
             raise InputError(Option("classes", text), many)
         return np.arange(low, high + 1)
     names = [name.strip() for name in text.split(",")]

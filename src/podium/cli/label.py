@@ -11,6 +11,7 @@ from podium.cli.help import GroupedCommand, Handler, option
 from podium.cli.options import ids_option, metric_options, model_option, output_options, save_option
 from podium.cli.output import Output, say
 from podium.errors import InputError, Option
+from podium.text import counted
 
 __all__ = ["label"]
 
@@ -100,7 +101,8 @@ def _loss(loss: str | None, labels: int) -> str:
         return f"sum@{min(3, labels)}"
     metric = parse(loss)
     if metric.p is not None and metric.p > labels:
-        raise InputError(Option("loss", loss), f": there are only {labels} labels; use a cut-off up to {labels}")
+        only = f": there are only {counted(labels, 'label')}; use a cut-off up to {labels}"
+        raise InputError(Option("loss", loss), only)
     return loss
 
 
@@ -136,7 +138,7 @@ def predict(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: Pa
         "score": np.take_along_axis(scores, order, axis=1).reshape(-1),
     }
     out.write(pl.DataFrame(columns))
-    say(f"{n:,} examples, {keep} of {scores.shape[1]:,} labels each")
+    say(f"{counted(n, 'example')}, {keep} of {counted(scores.shape[1], 'label')} each")
 
 
 @label.command(cls=GroupedCommand, examples=EVALUATE)
@@ -180,7 +182,8 @@ def evaluate(
     cuts, beyond = [p for p in cuts if p <= scores.shape[1]], [p for p in cuts if p > scores.shape[1]]
     if min(cuts, default=0) < 1:
         raise InputError(
-            Option("at", at), f": there are {scores.shape[1]} labels; give cut-offs from 1 to {scores.shape[1]}"
+            Option("at", at),
+            f": there are {counted(scores.shape[1], 'label')}; give cut-offs from 1 to {scores.shape[1]}",
         )
     options: dict[str, Any] = {"relevant_from": relevant_from, "gain": gain, "ties": ties, "empty": empty}
     loss, gains = (ranking_report(examples.Y, scores, cuts, kind=kind, **options) for kind in ("loss", "gain"))
@@ -189,7 +192,8 @@ def evaluate(
     )
     out.write(frame)
     left = f"; --at {','.join(map(str, beyond))} left out, there are fewer labels" if beyond else ""
-    say(f"{examples.Y.shape[0]:,} examples, {examples.Y.shape[1]:,} labels; trained for {ranker.loss}{left}")
+    rows, width = examples.Y.shape
+    say(f"{counted(rows, 'example')}, {counted(width, 'label')}; trained for {ranker.loss}{left}")
 
 
 def _load(path: Path) -> Any:

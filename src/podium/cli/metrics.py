@@ -10,6 +10,7 @@ from podium.cli.help import GroupedCommand, option
 from podium.cli.options import metric_options, output_options
 from podium.cli.output import Output, say, table
 from podium.errors import InputError
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -85,7 +86,7 @@ def metrics(
         notes = [f"{len(queries)} judged queries"]
         notes += [f"{lacking} of them not answered, counted as nothing retrieved"] if lacking else []
         notes += [f"{void} with nothing relevant, {VOID[empty]}"] if void else []
-        notes += [f"{extra} queries of the run not judged, left out"] if extra else []
+        notes += [f"{counted(extra, 'query', 'queries')} of the run not judged, left out"] if extra else []
         say(f"{path}: {', '.join(notes)}")
     frame = _per_query(queries, reports) if per_query else _means(reports)
     out.write(frame, _for_people(frame, out.room) if out.for_people else None)

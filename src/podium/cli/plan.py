@@ -6,6 +6,7 @@ import click
 
 from podium.cli.options import NumberRange, output_options, seed_option
 from podium.cli.output import Output, counting, table
+from podium.text import counted
 
 __all__ = ["plan"]
 
@@ -53,7 +54,7 @@ def plan(
     import polars as pl
 
     looks: list[list[float]] = []
-    with counting("asking", f"of {runs} campaigns") as advance:
+    with counting("asking", f"of {counted(runs, 'campaign')}") as advance:
         for run in range(runs):
             looks.append(_campaign(n, judges, noise_level, reliability, seed + run))
             advance(1)
@@ -73,7 +74,9 @@ def plan(
     reached_it = rows[-1][2] >= reliability
     if not reached_it:
         click.echo(
-            f"{reliability:g} is not reached with {rows[-1][0]} votes; judges this unsure may never reach it", err=True
+            f"{reliability:g} is not reached with {counted(rows[-1][0], 'vote')}; judges this unsure may never "
+            "reach it",
+            err=True,
         )
 
 

@@ -30,7 +30,7 @@ from podium.cli.show import Intervals, Pictures, Selection, Show, interval_optio
 from podium.errors import InputError, Option, PodiumError, PodiumWarning
 from podium.pairwise import ranker
 from podium.ranking.leaderboard import prior_words
-from podium.text import one_line
+from podium.text import counted, one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -144,7 +144,7 @@ def rank(
     import polars as pl
 
     if selection.by and all(frame.is_empty() for frame in frames):
-        none = f"no part has an item with {selection.min_votes:,.10g} votes; lower "
+        none = f"no part has an item with {counted(selection.min_votes, 'vote')}; lower "
         raise InputError(none, Option("min_votes"))
     out.write(pl.concat(frames, how="vertical_relaxed"), "\n".join(texts))
 
@@ -214,7 +214,7 @@ def _table(ranking: Ranking, intervals: Intervals, selection: Selection) -> pl.D
         kept = frame.filter(pl.col("comparisons") >= selection.min_votes)
         if kept.is_empty():
             most = f"{max(frame['comparisons'].to_list()):,.10g}"
-            none = f"no item has {selection.min_votes:,.10g} votes, the most is {most}"
+            none = f"no item has {counted(selection.min_votes, 'vote')}, the most is {most}"
             if selection.by is None:
                 raise InputError(f"{none}; lower ", Option("min_votes"))
             say(none)

@@ -11,6 +11,7 @@ import click
 from podium.cli.ask import PRESETS
 from podium.cli.options import NumberRange, output_options, plot_option, seed_option
 from podium.cli.output import Output, counting, say, table
+from podium.text import counted
 
 if TYPE_CHECKING:
     from podium.active.oracles import Simulated
@@ -90,7 +91,7 @@ def simulate(
     frame = pl.DataFrame(shown, schema=["preset", *MEASURES], orient="row")
     out.write(frame, table(frame, digits=2, room=out.room))
     if plot is not None:
-        _draw(plot, f"{n} items, {noise} {noise_level:g}", jobs, rows)
+        _draw(plot, f"{counted(n, 'item')}, {noise} {noise_level:g}", jobs, rows)
         say(f"wrote {plot}")
 
 

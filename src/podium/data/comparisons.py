@@ -25,6 +25,7 @@ from podium.data.tables.labels import as_column
 from podium.data.tables.merging import merge
 from podium.errors import InputError
 from podium.kernels.pairwise.counts import first_bad_row, histogram, histogram_outcomes
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -329,8 +330,7 @@ class Comparisons:
     def __repr__(self) -> str:
         n = len(self.items)
         some = ", ".join(repr(item) for item in self.items[:4]) + (", …" if n > 4 else "")
-        votes = "1 vote" if len(self) == 1 else f"{len(self):,} votes"
-        return f"<Comparisons: {votes} on {n:,} items ({some})>"
+        return f"<Comparisons: {counted(len(self), 'vote')} on {counted(n, 'item')} ({some})>"
 
     @property
     def _single(self) -> bool:

@@ -18,6 +18,7 @@ from podium.data.tables.forms import as_polars
 from podium.data.tables.labels import is_missing
 from podium.data.tables.values import as_labels
 from podium.errors import DataWarning, InputError, Option
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -50,7 +51,9 @@ class FeatureSpec:
             if lacking:
                 raise InputError(f"features: no column {few(lacking)}; the model was fitted with {few(self.columns)}")
         elif len(table) != len(self.columns):
-            raise InputError(f"features: {len(table)} columns; the model was fitted with {len(self.columns)}")
+            raise InputError(
+                f"features: {counted(len(table), 'column')}; the model was fitted with {len(self.columns)}"
+            )
         else:
             table = dict(zip(self.columns, table.values(), strict=True))
         return self._matrix({name: table[name] for name in self.columns}, labels, ())
@@ -116,8 +119,8 @@ def read_features(
     if ids is None:
         if size != len(items):
             raise InputError(
-                f"features have {size} rows, the votes {len(items)} items; give one row for each of comparisons.items, "
-                "or a frame or mapping keyed by item"
+                f"features have {counted(size, 'row')}, the votes {counted(len(items), 'item')}; give one row for each "
+                "of comparisons.items, or a frame or mapping keyed by item"
             )
         labels, place = tuple(items), np.arange(size)
     else:
@@ -153,7 +156,8 @@ def warn_of_columns(matrix: Floats, names: Sequence[str], votes: int) -> tuple[s
         )
     if matrix.shape[1] >= len(matrix):
         warnings.warn(
-            f"{matrix.shape[1]} features for {len(matrix)} compared items: only the penalty tells the weights apart",
+            f"{counted(matrix.shape[1], 'feature')} for {counted(len(matrix), 'compared item')}: only the penalty "
+            "tells the weights apart",
             DataWarning,
             stacklevel=3,
         )
@@ -169,7 +173,8 @@ def warn_of_columns(matrix: Floats, names: Sequence[str], votes: int) -> tuple[s
             )
     if votes < matrix.shape[1]:
         warnings.warn(
-            f"{votes} votes for {matrix.shape[1]} features: the weights lean on the penalty; expect wide intervals",
+            f"{counted(votes, 'vote')} for {counted(matrix.shape[1], 'feature')}: the weights lean on the penalty; "
+            "expect wide intervals",
             DataWarning,
             stacklevel=3,
         )

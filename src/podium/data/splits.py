@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
 from podium.errors import InputError
+from podium.text import counted
 
 __all__ = ["deal"]
 
@@ -23,15 +24,17 @@ def deal(comparisons: Comparisons, parts: int, rng: np.random.Generator) -> NDAr
     c, rows = comparisons, len(comparisons.left)
     if c.group_is == "ranking" and c.group is not None:
         if len(c.groups) < parts:
-            raise InputError(f"{len(c.groups)} rankings cannot be dealt into {parts} parts; ask for fewer")
+            raise InputError(
+                f"{counted(len(c.groups), 'ranking')} cannot be dealt into {counted(parts, 'part')}; ask for fewer"
+            )
         hand = rng.permutation(len(c.groups))[c.group] % parts
     elif c.count is not None:
         if len(c) < 2 * parts:
-            raise InputError(f"{len(c)} votes cannot be dealt into {parts} parts; ask for fewer")
+            raise InputError(f"{counted(len(c), 'vote')} cannot be dealt into {counted(parts, 'part')}; ask for fewer")
         return np.asarray(rng.multinomial(c.count, np.full(parts, 1 / parts)), dtype=np.int64)
     else:
         if rows < 2 * parts:
-            raise InputError(f"{rows} votes cannot be dealt into {parts} parts; ask for fewer")
+            raise InputError(f"{counted(rows, 'vote')} cannot be dealt into {counted(parts, 'part')}; ask for fewer")
         hand = rng.permutation(rows) % parts
     dealt = np.zeros((rows, parts), dtype=np.int64)
     dealt[np.arange(rows), hand] = 1 if c.count is None else c.count

@@ -10,6 +10,7 @@ import numpy as np
 from podium.data.validation import floats_of, instance_of
 from podium.errors import InputError
 from podium.show.canvas import BLUE, SOFT, VERMILLION, panel
+from podium.text import percent
 
 __all__ = ["confusion", "progress", "scores_by_grade"]
 
@@ -69,7 +70,7 @@ def confusion(counts: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
     if len(grades) <= 12:
         for i, j in np.ndindex(*share.shape):
             ax.text(
-                j, i, f"{share[i, j]:.0%}", ha="center", va="center", color="white" if share[i, j] > 0.55 else "black"
+                j, i, percent(share[i, j]), ha="center", va="center", color="white" if share[i, j] > 0.55 else "black"
             )
     ticks = range(0, len(grades), 1 + len(grades) // 25)
     ax.set_xticks(ticks, [str(grades[k]) for k in ticks])

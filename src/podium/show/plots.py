@@ -41,6 +41,7 @@ from podium.show.canvas import (
     styled,
     svg,
 )
+from podium.text import counted
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -116,7 +117,7 @@ def intervals(
     headline(figure, title or "Scores" + (f" with {100 * level:g} % intervals" if with_intervals and level else ""))
     notes = [unit or unit_of(ranking)]
     notes += ["items of one tier (shaded, numbered) are not significantly below its leader"] if with_intervals else []
-    notes += [f"{len(frame) - shown:,} more items are below"] if shown < len(frame) else []
+    notes += [f"below: {counted(len(frame) - shown, 'more item')}"] if shown < len(frame) else []
     footnote(figure, "; ".join(notes))
     return figure
 
@@ -275,7 +276,7 @@ def history(
     check_options(top=top, unit=unit, title=title)
     scores = floats_of("scores", scores)
     if scores.shape != (len(votes), len(items)):
-        raise InputError(f"scores must be {len(votes)} times × {len(items)} items; got shape {scores.shape}")
+        raise InputError(f"scores must be {len(votes)} times × {counted(len(items), 'item')}; got shape {scores.shape}")
     if not scores.size:
         raise InputError("there is no score to draw; give at least one time and one item")
     last = np.where(np.isfinite(scores[-1]), scores[-1], -np.inf)
@@ -303,7 +304,7 @@ def history(
     ax.set(xlabel="votes", ylabel=unit, xlim=(0, votes[-1]))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.grid(color="#dddddd", linewidth=0.6)
-    rest = f" (the first {len(shown):,} of {len(items):,} items)" if len(shown) < len(items) else ""
+    rest = f" (the first {len(shown):,} of {counted(len(items), 'item')})" if len(shown) < len(items) else ""
     headline(figure, (title or "Scores as votes came in") + rest)
     return figure
 

@@ -26,7 +26,7 @@ from podium.ranking.ranking import Ranking
 from podium.show import plots
 from podium.show.canvas import check_options
 from podium.show.report_sections import sections
-from podium.text import one_line
+from podium.text import counted, one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -141,10 +141,11 @@ class Report:
             frame = frame.filter(frame["comparisons"] >= self.min_votes)
         if not len(frame):
             raise InputError(Option("min_votes", self.min_votes), ": no item has so many votes; give less")
+        votes = counted(len(self.comparisons), "vote")
         parts = [
             f"<h1>{safe(self.title)}</h1>",
             f"<p>{safe(_lead(self.ranking, frame, self.level))}</p>",
-            f'<p class="soft">{len(self.comparisons):,} votes on {len(self.comparisons.items):,} items</p>',
+            f'<p class="soft">{votes} on {counted(len(self.comparisons.items), "item")}</p>',
             *(f'<p class="warn">{safe(text)}</p>' for text in self.warnings),
             "<h2>Leaderboard</h2>",
             _table(frame, 2 if self.ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top),
@@ -308,7 +309,7 @@ def _table(frame: pl.DataFrame, digits: int, max_rows: int) -> str:
         parts.append(f'<tr class="{" ".join(marks)}">{"".join(cells)}</tr>')
     parts.append("</tbody></table>")
     if len(frame) > len(rows):
-        parts.append(f'<p class="soft">… and {len(frame) - len(rows):,} more items below.</p>')
+        parts.append(f'<p class="soft">… and {counted(len(frame) - len(rows), "more item")} below.</p>')
     return "\n".join(parts)
 
 

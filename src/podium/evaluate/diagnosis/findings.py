@@ -10,7 +10,7 @@ import numpy as np
 
 from podium.evaluate.diagnosis.misfit import Test
 from podium.evaluate.diagnosis.steadiness import Reliability
-from podium.text import one_line, storable
+from podium.text import one_line, percent, storable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -168,5 +168,5 @@ def _reliability(r: Reliability, votes_per_item: float) -> Finding:
 
 def _chance(test: Test) -> str:
     if test.significant:
-        return f"chance gives as much in {test.p_value:.1%} of cases"
+        return f"chance gives as much in {percent(test.p_value, 1)} of cases"
     return f"within chance (p = {test.p_value:.2f})" if test.enough else "too few votes to tell"
