@@ -329,8 +329,10 @@ class Cell:
         bound = min(max(mean, low), high)
         if mean == bound:
             return 1.0
-        count = self.sums[name][0]
-        error = max(self.error(name), math.sqrt(0.05 * 0.95 / count / self.items))
+        # A few sets may all come out alike, which is no proof: chance alone gives at least this much.
+        count, chance_alone = self.sums[name][0], 0.16 if name.startswith("P(best)") else 0.05 * 0.95
+        within = self.items if name in ("score", "rank") else 1
+        error = max(self.error(name), math.sqrt(chance_alone / count / within))
         return 2.0 * NormalDist().cdf(-abs(mean - bound) / error)
 
 
@@ -344,6 +346,16 @@ def cells(lines: Iterable[str]) -> list[Cell]:
             known = here.setdefault(name, [0, 0.0, 0.0])
             here[name] = [a + b for a, b in zip(known, values, strict=True)]
     return [Cell(*key, found) for key, found in sorted(total.items())]
+
+
+def pooled(found: list[Cell]) -> list[Cell]:
+    """Cells of one design and number of items taken together, over all votes an item (shown as 0)."""
+    total: dict[tuple[str, int], dict[str, list[float]]] = {}
+    for cell in found:
+        here = total.setdefault((cell.design, cell.items), {})
+        for name, values in cell.sums.items():
+            here[name] = [a + b for a, b in zip(here.get(name, [0, 0.0, 0.0]), values, strict=True)]
+    return [Cell(design, n, 0, known) for (design, n), known in total.items()]
 
 
 def broken(found: list[Cell], level: float = 0.05) -> list[tuple[Cell, str]]:
@@ -464,6 +476,7 @@ def main() -> None:
             print(f"{cell.items} items, {cell.votes} votes an item: {words}")
         return
     print(table(found))
+    print("\nover all votes an item\n" + table(pooled(found)))
     figure(found, given.output / "grid.png")
 
 
