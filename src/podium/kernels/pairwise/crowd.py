@@ -152,7 +152,7 @@ def judge_moments(
         corner     (3, 3) minus the mean second derivatives in the extras, summed over judges
         variance   (n + 3, n + 3) added to: variance of the gradient in the scores and the extras; nothing if empty
 
-    `node` (Q, 2) and `log_mass` (Q) are those of a rule for ∫ f(x) dx over the plane, less the constant of φ.
+    `node` (Q, 2) and `log_mass` are those of a rule for ∫ f(x) dx over the plane, less the constant of φ; Q ≤ 256.
     `chance` (most rows of a judge, Q), `share` (Q), `mean` and `off` (most items of a judge + 3) are workspace.
     """
     k: cython.Py_ssize_t
@@ -160,6 +160,10 @@ def judge_moments(
     r: cython.Py_ssize_t
     a: cython.Py_ssize_t
     b: cython.Py_ssize_t
+    zs: cython.double[256]
+    ys: cython.double[256]
+    slopes: cython.double[256]
+    sums: cython.double[14]
     count: cython.Py_ssize_t = node.shape[0]
     n: cython.Py_ssize_t = variance.shape[0] - 3
     spans: cython.bint = variance.shape[0] > 0
@@ -197,37 +201,52 @@ def judge_moments(
             moments[k, 0] = m_z
             moments[k, 1] = m_y
             moments[k, 2] = moments[k, 3] = moments[k, 4] = 0.0
-            for r in range(first, last):
-                for a in range(4):
-                    gradient[r, a] = 0.0
-                    curvature[r, a] = 0.0
             for q in range(count):
-                z = mode[k, 0] + root[k, 0] * node[q, 0]
-                y = mode[k, 1] + root[k, 1] * node[q, 0] + root[k, 2] * node[q, 1]
-                slope = centre[k] + slope_sd * z
-                weight: cython.double = share[q]
-                moments[k, 2] += weight * (z - m_z) * (z - m_z)
-                moments[k, 3] += weight * (z - m_z) * (y - m_y)
-                moments[k, 4] += weight * (y - m_y) * (y - m_y)
-                for r in range(first, last):
+                zs[q] = mode[k, 0] + root[k, 0] * node[q, 0]
+                ys[q] = mode[k, 1] + root[k, 1] * node[q, 0] + root[k, 2] * node[q, 1]
+                slopes[q] = centre[k] + slope_sd * zs[q]
+                moments[k, 2] += share[q] * (zs[q] - m_z) * (zs[q] - m_z)
+                moments[k, 3] += share[q] * (zs[q] - m_z) * (ys[q] - m_y)
+                moments[k, 4] += share[q] * (ys[q] - m_y) * (ys[q] - m_y)
+            for r in range(first, last):
+                g: cython.double = gap[r]
+                for a in range(14):
+                    sums[a] = 0.0
+                for q in range(count):
                     p: cython.double = chance[r - first, q]
-                    residual: cython.double = weight * (points[r] - total[r] * p)
-                    c: cython.double = weight * total[r] * p * (1.0 - p)
-                    g: cython.double = gap[r]
-                    gradient[r, 0] += slope * residual
-                    gradient[r, 1] += residual
-                    gradient[r, 2] += z * g * residual
-                    gradient[r, 3] += y * residual
-                    curvature[r, 0] += slope * slope * c
-                    curvature[r, 1] += slope * c
-                    curvature[r, 2] += slope * z * g * c - z * residual
-                    curvature[r, 3] += slope * y * c
-                    corner[0, 0] += c
-                    corner[0, 1] += z * g * c
-                    corner[0, 2] += y * c
-                    corner[1, 1] += z * z * g * g * c
-                    corner[1, 2] += z * y * g * c
-                    corner[2, 2] += y * y * c
+                    residual: cython.double = share[q] * (points[r] - total[r] * p)
+                    c: cython.double = share[q] * total[r] * p * (1.0 - p)
+                    z = zs[q]
+                    y = ys[q]
+                    slope = slopes[q]
+                    sums[0] += slope * residual
+                    sums[1] += residual
+                    sums[2] += z * residual
+                    sums[3] += y * residual
+                    sums[4] += slope * slope * c
+                    sums[5] += slope * c
+                    sums[6] += slope * z * c
+                    sums[7] += slope * y * c
+                    sums[8] += c
+                    sums[9] += z * c
+                    sums[10] += y * c
+                    sums[11] += z * z * c
+                    sums[12] += z * y * c
+                    sums[13] += y * y * c
+                gradient[r, 0] = sums[0]
+                gradient[r, 1] = sums[1]
+                gradient[r, 2] = g * sums[2]
+                gradient[r, 3] = sums[3]
+                curvature[r, 0] = sums[4]
+                curvature[r, 1] = sums[5]
+                curvature[r, 2] = g * sums[6] - sums[2]
+                curvature[r, 3] = sums[7]
+                corner[0, 0] += sums[8]
+                corner[0, 1] += g * sums[9]
+                corner[0, 2] += sums[10]
+                corner[1, 1] += g * g * sums[11]
+                corner[1, 2] += g * sums[12]
+                corner[2, 2] += sums[13]
             if not spans:
                 continue
             own: cython.Py_ssize_t = own_start[k + 1] - own_start[k]
@@ -241,7 +260,7 @@ def judge_moments(
                 mean[own + 1] += gradient[r, 2]
                 mean[own + 2] += gradient[r, 3]
             for q in range(count):
-                weight = share[q]
+                weight: cython.double = share[q]
                 if weight < 1e-17:
                     continue
                 z = mode[k, 0] + root[k, 0] * node[q, 0]

@@ -30,7 +30,8 @@ MIN_GAIN = 1.35  # of the log-likelihood, before judges are taken to differ: 5 %
 ENOUGH = ((10, 5.0), (3, 25.0))
 LEAST_L2, LOOSE_L2 = 1e-6, 1e-3  # next to no penalty, where the votes bound all scores and where not
 # The search for the shift that holds the mean slope: how the mean answers at first, when it is near enough, steps.
-MEAN_SLOPE_RESPONSE, MEAN_SLOPE_TOL, MAX_SHIFTS = 0.5, 1e-4, 12
+MEAN_SLOPE_RESPONSE, MEAN_SLOPE_TOL, MAX_SHIFTS = 0.5, 1e-3, 12
+ROUGH_TOL = 1e-3  # of scores on the way
 START_SD = 0.5  # of slopes and leans, where the search for theirs begins
 FOLDS = 10  # parts of the judges, each tested against scores found without it
 TESTED_L2 = 0.125  # least penalty behind the scores that judges are tested against
@@ -56,6 +57,7 @@ class JudgeModel:
         extras: Floats,
         free: tuple[int, ...] | None = None,
         centre: Floats | None = None,
+        tol: float | None = None,
     ) -> JudgeFit:
         """The optimum at a penalty, or a `ConvergenceError`; the mean lean is free, the others as asked for."""
         if not self.sides and not extras.any() and not free:
@@ -66,7 +68,7 @@ class JudgeModel:
             scores=scores,
             extras=extras,
             free=self._leans if free is None else free,
-            tol=self.tol,
+            tol=self.tol if tol is None else max(tol, self.tol),
             max_iter=self.max_iter,
             centre=centre,
         )
@@ -140,10 +142,11 @@ class JudgeModel:
 
         if not loose.extras.any():
             return plain.sd, self.fit(plain.l2, plain.scores, loose.extras)
-        return judge_prior(loose, partial(self.penalised, loose), plain.sd)
+        sd, found = judge_prior(loose, partial(self.penalised, loose, rough=True), plain.sd)
+        return sd, self.penalised(loose, 0.5 / sd**2, found)
 
-    def penalised(self, loose: JudgeFit, l2: float, near: JudgeFit) -> JudgeFit:
-        """The fit under a penalty, with the slopes as large on average as without it.
+    def penalised(self, loose: JudgeFit, l2: float, near: JudgeFit, *, rough: bool = False) -> JudgeFit:
+        """The fit under a penalty, with the slopes as large on average as without it; `rough` to a thousandth.
 
         A penalty makes scores smaller, and slopes could make up for it: votes do not tell the two apart, and few judges
         hold their slopes less than many items their scores. The mean slope over votes is therefore held where it is
@@ -157,7 +160,7 @@ class JudgeModel:
         goal = float(share @ loose.integral.slope()[0])
 
         def at(shift: float, start: JudgeFit) -> tuple[JudgeFit, float]:
-            found = self.fit(l2, start.scores, extras, centre=1.0 - shift * pull)
+            found = self.fit(l2, start.scores, extras, centre=1.0 - shift * pull, tol=ROUGH_TOL)
             return found, float(share @ found.integral.slope()[0]) - goal
 
         shift = float((1.0 - near.integral.centre) @ pull / (pull @ pull))
@@ -169,7 +172,7 @@ class JudgeModel:
             step = max(-1.0, min(off / response, 1.0))
             before, (found, off) = off, at(shift + step, found)
             shift, response = shift + step, max((before - off) / step, 0.05)
-        return found
+        return found if rough else self.fit(l2, found.scores, extras, centre=found.integral.centre)
 
     def log_likelihood(self, found: JudgeFit) -> float:
         """Of the votes, at the scores found and slopes around 1."""

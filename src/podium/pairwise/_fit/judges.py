@@ -28,7 +28,9 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 
 EXTRAS = 3  # mean lean μ, standard deviation of the slopes τ, and of the leans ω
-NODES = {1: 21, 2: 13}  # of the quadrature, in each direction
+# Nodes of the quadrature in each direction, by the number of directions; fewer where every judge has so many votes that
+# slope and lean are nearly normal around their mode.
+NODES, NODES_OF_MANY, MANY = {1: 21, 2: 13}, {1: 11, 2: 9}, 100.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +99,12 @@ class JudgeVotes:
     def judge(self) -> NDArray[np.intp]:
         """Judge of each row."""
         return np.repeat(np.arange(self.judges), np.diff(self.start))
+
+    @property
+    def many(self) -> bool:
+        """Whether every judge with votes has many."""
+        votes = np.bincount(self.judge, self.total, self.judges)
+        return bool(np.all((votes == 0.0) | (votes >= MANY)))
 
     @property
     def dense_work(self) -> float:
@@ -223,7 +231,7 @@ def integrate(
         judge_modes(*counts, slope_sd, mean, lean_sd, mode, root)
     else:
         mode, root = nodes.mode, nodes.root
-    node, log_mass = _rule(slope_sd > 0.0, lean_sd > 0.0)
+    node, log_mass = _rule(slope_sd > 0.0, lean_sd > 0.0, NODES_OF_MANY if votes.many else NODES)
     rows, size = len(gap), votes.n + EXTRAS if dense else 0
     most = int(np.diff(votes.start).max(initial=0))
     most_items = int(np.diff(votes.own_start).max(initial=0)) + EXTRAS
@@ -270,11 +278,11 @@ def integrate(
     return found
 
 
-def _rule(slopes: bool, leans: bool) -> tuple[Floats, Floats]:
+def _rule(slopes: bool, leans: bool, nodes: dict[int, int]) -> tuple[Floats, Floats]:
     """Nodes (Q, 2) and logs of masses for ∫ f(x)·(2π)^(−d/2) dx, d being 0, 1 or 2; a direction left out stays at 0."""
     if not slopes and not leans:
         return np.zeros((1, 2)), np.zeros(1)
-    x, mass = np.polynomial.hermite_e.hermegauss(NODES[int(slopes) + int(leans)])
+    x, mass = np.polynomial.hermite_e.hermegauss(nodes[int(slopes) + int(leans)])
     line = np.log(mass) + 0.5 * x**2 - 0.5 * math.log(2.0 * math.pi)
     none = np.zeros(1), np.zeros(1)
     (one, one_mass), (other, other_mass) = ((x, line) if on else none for on in (slopes, leans))
