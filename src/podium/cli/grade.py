@@ -169,7 +169,7 @@ def predict(tables: tuple[str, ...], model: Path, ids: tuple[str, ...], level: f
         share, rows = grader.held(level)
         say(
             f"lower to upper holds {100 * level:g} % of rows like the last ones learned; while learning, "
-            f"{100 * share:.0f} % of {rows} rows, by sets from the rows before them"
+            f"{100 * share:.0f} % of {counted(rows, 'row')}, by sets from the rows before them"
         )
         if grader.right > level:
             right = 100 * grader.right
