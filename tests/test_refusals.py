@@ -10,25 +10,31 @@ import numpy as np
 import pytest
 
 import podium
-from podium import BradleyTerry, Comparisons, Elo, Ranking
-from podium.active import Planner
+from podium import RABF, BradleyTerry, Comparisons, Elo, OnlineRABF, Ranking
+from podium.active import Planner, Simulated, kemeny
+from podium.active.journal import problem_of
 from podium.datasets import load_graded, load_multilabel
-from podium.errors import InputError
-from podium.evaluate.diagnosis import diagnose
+from podium.errors import InputError, Option
+from podium.evaluate import assess, learning_curve
+from podium.evaluate.diagnosis import diagnose, score_history
 from podium.evaluate.differences import compare_rankings, read_settings, standing
-from podium.multilabel import AgnosticLabelRanker, Halving, LabelRanker, binary_relevance
+from podium.metrics import footrule, kendall_distance, ranking_gain
+from podium.multilabel import AgnosticLabelRanker, ExpertLabelRanker, Halving, LabelRanker, binary_relevance
 from podium.ordinal import (
     ConformalGrades,
+    CumulativeLogit,
     PassiveAggressiveOrdinal,
     PRank,
     accuracy,
     errors,
     mae,
     mistake_bound,
+    neg_mae,
     read_labels,
     surrogate,
 )
 from podium.ordinal.stream import Grader
+from podium.ranking.uncertainty.critical import _root
 from podium.show import active_plots, canvas, feature_plots, grade_plots, plots
 from podium.show.report import Report, vote_summary
 
@@ -116,6 +122,45 @@ CALLS = {
     "a page's warnings": (lambda: Report(RANKING, VOTES, warnings=[1]), "warnings must be a list of sentences"),
     "an empty page": (lambda: str(Report(RANKING, VOTES, min_votes=1e9)), "min_votes.*no item has so many votes"),
     "a summary of nothing": (lambda: vote_summary(None), "comparisons must be a Comparisons, not NoneType"),
+    "a top set in words": (lambda: RANKING.top_set("x"), "k must lie between 1 and the number of items, 3; got 'x'"),
+    "a top set in halves": (lambda: RANKING.top_set(1.5), "k must lie between 1 and the number of items, 3; got 1.5"),
+    "imaginary ranks": (lambda: kendall_distance([1j, 2], [1, 2]), "a: numbers are expected"),
+    "one rank": (lambda: footrule(1.0, 2.0), "two vectors of equal length are needed"),
+    "a relevance beyond": (
+        lambda: ranking_gain("prec@1", [[1, 0]], [[1, 0]], relevant_from=10**400),
+        "relevant_from=1000.* is no relevance"),
+    "a seed in words": (
+        lambda: PassiveAggressiveOrdinal(random_state="x").fit([[1.0], [2.0]], [1, 2]), "random_state='x'"),
+    "a flag in words": (
+        lambda: PassiveAggressiveOrdinal(shuffle="no").fit([[1.0], [2.0]], [1, 2]), "shuffle='no': it must be True or"),
+    "a variant in a list": (
+        lambda: PassiveAggressiveOrdinal(variant=["pa"]).fit([[1.0], [2.0]], [1, 2]), r"variant=\['pa'\] is not known"),
+    "C beyond": (lambda: PassiveAggressiveOrdinal(C=10**400).fit([[1.0], [2.0]], [1, 2]), "C=1000"),
+    "Newton steps in words": (lambda: CumulativeLogit(max_iter="x").fit([[1.0], [2.0]], [1, 2]), "max_iter='x'"),
+    "a Newton tolerance below": (lambda: CumulativeLogit(tol=-1).fit([[1.0], [2.0]], [1, 2]), "tol=-1"),
+    "an imaginary example": (
+        lambda: PassiveAggressiveOrdinal(classes=[1, 2]).learn_one([1j], 1),
+        "not a row of numbers: its values are complex"),
+    "no learner": (lambda: neg_mae("x", [[1.0]], [1]), "estimator must be a fitted learner of grades, not str"),
+    "a horizon in halves": (
+        lambda: ExpertLabelRanker(3, lambda i, j: Halving([[0, 1]]), horizon=4.0),
+        "horizon=4.0: it must be a whole number"),
+    "halvings in words": (lambda: diagnose(VOTES, replicates="x"), "replicates='x'"),
+    "a diagnosis by nobody": (lambda: diagnose(VOTES, "x"), "model must be a Ranker, not str"),
+    "a diagnosis of nothing": (lambda: diagnose("x"), "diagnose takes Comparisons, not str"),
+    "a seed of smiles": (lambda: diagnose(VOTES, seed="x"), "seed='x'"),
+    "a history by another": (lambda: score_history(OTHER, BradleyTerry().fit(VOTES)), "the model has not ranked"),
+    "a history among letters": (lambda: score_history(VOTES, points=2).among("ab"), "items must be a list of items"),
+    "folds in words": (lambda: assess(VOTES, folds="x"), "folds='x'"),
+    "a deal in words": (lambda: assess(VOTES, folds=2, seed="x"), "seed='x'"),
+    "sizes in a number": (lambda: learning_curve(VOTES, None, sizes=0.5), "sizes are shares of the votes up to 0.8"),
+    "an endless penalty": (lambda: RABF(residual_penalty=1e16).fit(VOTES), "residual_penalty=1e.16: at most 1e.12"),
+    "an endless feature": (
+        lambda: OnlineRABF().fit(VOTES, {"a": [1.0], "b": [1e200], "c": [2.0]}),
+        "feature '.*' of 'b' is 1e.200, too large to be squared"),
+    "a page's warnings in a number": (lambda: Report(RANKING, VOTES, warnings=0.5), "warnings must be a list of"),
+    "restarts in words": (lambda: kemeny(np.eye(3), restarts="x"), "restarts='x'"),
+    "a simulation of nobody": (lambda: Simulated(0), "n=0: it must be a whole number of at least 1"),
     "a set without name": (lambda: load_graded([]), r"no data set \[\]"),
     "labels without name": (lambda: load_multilabel({}), r"no data set \{\}"),
 }  # fmt: skip
@@ -209,3 +254,50 @@ def test_a_penalty_beyond_all_numbers_says_nothing_of_overflow():
 
 def test_scores_of_rankings_are_compared_with_those_of_models():
     assert compare_rankings(RANKING, Ranking("abc", [1.0, 2.0, 3.0])).items == ("a", "b", "c")
+
+
+def test_a_message_is_one_line_whatever_it_names():
+    """A label with a line end, an array whose text has lines, a message of another package."""
+    for part in ("tea\npot", "\u2028", np.eye(3), "\r\x85"):
+        for problem in (InputError("there is ", part), InputError(Option("C", part), ": no")):
+            assert len(str(problem).splitlines()) == 1
+
+
+def test_numbers_of_numpy_are_options_without_a_word():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = BradleyTerry(l2=np.float32(0.5), max_iter=np.int8(50)).fit(VOTES)
+    assert model.ranking_.scores == pytest.approx(BradleyTerry(l2=0.5).fit(VOTES).ranking_.scores, abs=1e-6)
+
+
+def test_a_covariance_that_rounding_left_no_root_is_drawn_from_all_the_same():
+    """Nearly singular and not quite symmetric: the draws have its covariance up to that rounding."""
+    plain = np.array([[2.0, -1.0, -1.0], [-1.0, 2.0, -1.0], [-1.0, -1.0, 2.0]])
+    rounded = plain + 1e-6 * np.array([[0.0, 1.0, -1.0], [-1.0, 0.0, 1.0], [1.0, -1.0, -6.0]])
+    for matrix in (plain, rounded, rounded - 1e-6 * np.eye(3)):
+        root = _root(matrix)
+        contrast = np.array([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]])
+        assert contrast @ root @ root.T @ contrast.T == pytest.approx(contrast @ matrix @ contrast.T, abs=1e-5)
+
+
+@pytest.mark.parametrize("row", [{"left": {}, "right": "a", "outcome": 1}, {"left": "a", "right": [[]], "outcome": 1},
+                                 {"left": "a", "right": "b", "outcome": 1, "judge": []}, {"podium": {}}])  # fmt: skip
+def test_a_row_of_a_log_that_names_no_label_is_told(row):
+    assert re.search("it is text or a number", problem_of(row))
+
+
+@pytest.mark.parametrize("number", ["x", None, 0, -3])
+def test_a_database_of_no_format_is_named(number, tmp_path):
+    pytest.importorskip("sqlalchemy")
+    from podium.store import open_store
+
+    path = tmp_path / "c.db"
+    with open_store(str(path), new=True) as store:
+        new_campaign(store)
+    with sqlite3.connect(path) as connection:
+        connection.execute("DROP TABLE podium")
+        connection.execute("CREATE TABLE podium (format, version)")
+        connection.execute("INSERT INTO podium VALUES (?, '1')", (number,))
+    connection.close()
+    with pytest.raises(InputError, match="does not say which format it has"):
+        open_store(str(path))

@@ -118,7 +118,7 @@ def rankers(rng, folder):
     touch(fitted)
     for name, args in (
         ("update", data.items[:2]), ("add", ({"new": [1.0, 2.0]},)), ("judge_frame", ()), ("partial_fit", (data,)),
-        ("predict", more), ("set_params", ()),
+        ("predict", more or [{"new": [1.0, 2.0]}]), ("set_params", ()),
     ):  # fmt: skip
         if hasattr(fitted, name) and rng.random() < 0.5:
             getattr(fitted, name)(*(pick(rng, (args, (value(rng),))) if odd(rng, 0.2) and args else args))

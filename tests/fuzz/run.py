@@ -5,6 +5,7 @@ scikit-learn says about arrays that no estimator takes. Anything else is a findi
 """
 
 import argparse
+import contextlib
 import faulthandler
 import importlib
 import inspect
@@ -167,42 +168,47 @@ def codes_of(name, thing):
     return {name: code} if code else {}
 
 
-def reach(most):
-    """Run inputs of all targets in turn until every public entry was called; print those that never were."""
-    left = public()
+def reach():
+    """Make every ordinary call; print the public entries that none of them enters, and the calls that do not succeed."""
+    from fuzz import arguments
+
+    left, called, failed = public(), set(), {}
     print(json.dumps({"public": len(left)}), flush=True)
-    called = set()
 
     def note(frame, event, argument):
         if event == "call":
             called.add(frame.f_code)
 
-    targets = entries()
-    for seed in range(most):
-        for name, target in targets.items():
-            target.__name__ = name
-            with tempfile.TemporaryDirectory(prefix="podium-fuzz-") as folder:
-                sys.setprofile(note)
-                try:
-                    finding(target, seed, pathlib.Path(folder))
-                finally:
-                    sys.setprofile(None)
-        left = {each: code for each, code in left.items() if code not in called}
-        if not left:
-            break
-    print(json.dumps({"left": sorted(left)}), flush=True)
+    for call in arguments.ordinary():
+
+        def plain(rng, folder, call=call):
+            with contextlib.chdir(folder):
+                call()
+
+        with tempfile.TemporaryDirectory(prefix="podium-fuzz-") as folder:
+            sys.setprofile(note)
+            try:
+                found, ended = finding(plain, 0, pathlib.Path(folder))
+            finally:
+                sys.setprofile(None)
+        if found or ended != "done":
+            failed[call.name] = found or ended
+    print(
+        json.dumps({"left": sorted(each for each, code in left.items() if code not in called), "failed": failed}),
+        flush=True,
+    )
 
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("target", help="a target, or `reach`: all of them until every public entry was called")
+    parser.add_argument("target", help="a target, or `reach`: every public entry called as it should be")
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--count", type=int, default=1)
     given = parser.parse_args()
     faulthandler.enable()
     signal.signal(signal.SIGALRM, late)
     if given.target == "reach":
-        reach(given.count)
+        reach()
         return
     target = all_targets()[given.target]
     target.__name__ = given.target

@@ -58,7 +58,8 @@ def differing(rng, folder):
         ranking = getattr(fitted, "ranking_", fitted)
         if rng.random() < 0.3:
             ranking = ranking.to_frame() if isinstance(ranking, Ranking) else ranking
-            ranking = ranking.drop(pick(rng, ranking.columns)) if odd(rng, 0.3) else ranking
+            cut = hasattr(ranking, "columns") and odd(rng, 0.3)
+            ranking = ranking.drop(pick(rng, ranking.columns)) if cut else ranking
         if hasattr(fitted, "fit"):
             read_settings(any_of(rng, (settings_of(fitted),)))
         found.append(any_of(rng, (ranking, standing(ranking)), 0.1))

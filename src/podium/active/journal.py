@@ -96,6 +96,9 @@ def problem_of(row: Any) -> str | None:
     """What is wrong with a row of a log, if anything."""
     if not isinstance(row, dict):
         return "not a JSON object"
+    for name in ("podium", "judge", "row", "outcome", "left", "right", "item"):
+        if not _is_label(_label(row.get(name)) if name in ("left", "right", "item") else row.get(name)):
+            return f"{name!r} is {row[name]!r}; it is text or a number"
     kind = row.get("podium")
     if kind in (*HEADS, "ask"):
         return None
@@ -181,6 +184,10 @@ class Standing:
         """Pairs that `judge` has taken and not answered."""
         held = [lease for lease in self.leases.values() if lease["until"] > now and lease["judge"] == judge]
         return [(_label(lease["left"]), _label(lease["right"])) for lease in held]
+
+
+def _is_label(value: Any) -> bool:
+    return not isinstance(value, list | dict) and not (isinstance(value, tuple) and not all(map(_is_label, value)))
 
 
 def _label(value: Any) -> Any:

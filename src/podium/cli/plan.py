@@ -15,7 +15,7 @@ QUESTIONS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 26, 33)  # an item, at which the 
 
 @click.command()
 @click.option("--items", "n", type=click.IntRange(3, 2000), required=True, help="How many items.")
-@click.option("--judges", type=click.IntRange(1), default=1, show_default=True, help="How many people answer.")
+@click.option("--judges", type=click.IntRange(1, 10_000), default=1, show_default=True, help="How many people answer.")
 @click.option(
     "--reliability",
     type=NumberRange(0, 1, min_open=True, max_open=True),

@@ -23,6 +23,7 @@ __all__ = ["OnlineRABF"]
 Floats = NDArray[np.float64]
 
 LOSSES = ("logistic", "squared")
+MAX_FEATURE = 1e150  # its square, times the number of items, is still a number
 SCHEDULES = ("constant", "sqrt", "strong")
 
 
@@ -197,6 +198,11 @@ class OnlineRABF(Ranker):
         return np.array([self._index[item] for item in items], dtype=np.int32)
 
     def _add(self, labels: tuple[Hashable, ...], matrix: Floats) -> None:
+        far = np.argwhere(np.abs(matrix) > MAX_FEATURE)
+        if len(far):
+            item, k = far[0].tolist()
+            value = f"{matrix[item, k]:g}, too large to be squared; divide the feature by a number"
+            raise InputError(f"feature {self._spec.names[k]!r} of {labels[item]!r} is {value}")
         fresh = [k for k, label in enumerate(labels) if label not in self._index]
         for k in fresh:
             self._index[labels[k]] = len(self._index)

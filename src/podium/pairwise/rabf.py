@@ -29,6 +29,7 @@ __all__ = ["RABF"]
 
 Floats = NDArray[np.float64]
 
+MAX_PENALTY = 1e12  # already holds what it is on at 0; beyond, nothing is left of the curvature of the votes beside it
 FARTHER = 3.0  # how much farther out than the plain fit the second start is
 
 
@@ -222,8 +223,10 @@ class RABF(Ranker):
             flag_option(name, getattr(self, name))
         for name in ("feature_penalty", "residual_penalty"):
             value = getattr(self, name)
-            if not (isinstance(value, str) and value == "auto"):
-                number_option(name, value, above=0, more=", or 'auto'")
+            if isinstance(value, str) and value == "auto":
+                continue
+            if number_option(name, value, above=0, more=", or 'auto'") > MAX_PENALTY:
+                raise InputError(Option(name, value), f": at most {MAX_PENALTY:g}, or rounding decides the intervals")
         number_option("tol", self.tol, above=0)
         number_option("max_iter", self.max_iter, least=1, whole=True)
         if number_option("flip_rate", self.flip_rate, least=0) >= 0.5:

@@ -168,11 +168,16 @@ def noise_blocks(covariance: ScoreCovariance, n: int, draws: int) -> Iterator[np
 
 
 def _root(covariance: np.ndarray) -> np.ndarray:
-    """Cholesky factor of the covariance plus a common shift, which no difference sees and which makes it regular."""
+    """A root of the covariance plus a common shift, which no difference sees and which makes it regular."""
     size = max(float(covariance.diagonal().max()), np.finfo(float).tiny)
-    lifted = covariance + size
+    lifted = 0.5 * (covariance + covariance.T) + size
     lifted[np.diag_indices_from(lifted)] += 1e-9 * size
-    return np.linalg.cholesky(lifted)
+    try:
+        return np.linalg.cholesky(lifted)
+    except np.linalg.LinAlgError:  # rounding of a nearly singular matrix, larger than the lift
+        values, axes = np.linalg.eigh(lifted)
+        root: np.ndarray = axes * np.sqrt(np.maximum(values, 0.0))
+        return root
 
 
 def row_blocks(n: int) -> Iterator[np.ndarray]:
