@@ -19,6 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fuzz.inputs import NO_NUMBERS, NUMBERS, TEXTS, pick
+from podium.errors import Option
 
 # Arguments whose size is work asked for, not a mistake.
 HEAVY = ("max_iter", "replicates", "splits", "draws", "restarts", "horizon", "n_labels", "n", "K", "B", "jobs", "threads",
@@ -164,13 +165,13 @@ def rankings():
         of("Ranking", podium.Ranking, items=("a", "b"), scores=[1.0, 2.0]),
         Call("Ranking properties", functools.partial(look, ranking), {}),
         *methods(
-            ranking, ("score", {"item": "a"}), ("difference_variance", {"one": "a", "other": "b"}), ("quasi_variances", {}),
+            ranking, ("score", {"item": "a"}), ("difference_variance", {"one": np.array([0, 1]), "other": np.array([1, 2])}), ("quasi_variances", {}),
             ("to_frame", {"level": 0.9, "simultaneous": True}), ("differences", {"level": 0.9}), ("top_set", {"k": 2, "level": 0.9}),
             ("with_uncertainty", {"kind": "bootstrap", "cluster": None, "replicates": 5, "seed": 1, "jobs": 1}),
-            ("with_uncertainty", {"kind": "sandwich", "cluster": "judge"}), ("probability_best", {}),
+            ("with_uncertainty", {"kind": "cluster", "cluster": "judge"}), ("probability_best", {}),
             ("probability_above", {"one": "a", "other": "b"}), ("tier_numbers", {"level": 0.9}), ("tiers", {"level": 0.9}),
-            ("rank_intervals", {"level": 0.9, "simultaneous": True, "method": "auto"}),
-            ("intervals", {"level": 0.9, "reference": "mean", "kind": "auto"}),
+            ("rank_intervals", {"level": 0.9, "simultaneous": True, "method": "guaranteed"}),
+            ("intervals", {"level": 0.9, "reference": "mean", "kind": "confidence"}),
         ),
     ]  # fmt: skip
 
@@ -190,7 +191,7 @@ def data():
         of("from_pairs", Comparisons.from_pairs, pairs=[("a", "b"), ("b", "c")]),
         of("from_rankings", Comparisons.from_rankings, rankings=[["a", "b", "c"], ["b", "a"]]),
         of("from_frame", Comparisons.from_frame, frame={"winner": ["a", "b"], "loser": ["b", "c"]}),
-        of("from_frame", Comparisons.from_frame, frame=pl.read_csv(sides), **names, covariates=["x"], keep=True),
+        of("from_frame", Comparisons.from_frame, frame=pl.read_csv(sides), **names, covariates=["x"], keep="rows"),
         of("from_arrays", Comparisons.from_arrays, winner=codes[0], loser=codes[1], weight=np.ones(4), tie=np.zeros(4, bool),
            judge=[0, 0, 1, 1], group=[0, 0, 0, 1], covariates={"x": np.arange(4.0)}, items=list("abc")),
         of("from_arrays", Comparisons.from_arrays, winner=codes[0], loser=codes[1], margin=np.ones(4)),
@@ -200,9 +201,9 @@ def data():
             ("merged", {}),
         ),
         Call("Comparisons properties", functools.partial(look, votes()), {}),
-        of("read_comparisons", read_comparisons, source=file, winner="winner", loser="loser", keep=True, fold_sides=True, **more),
+        of("read_comparisons", read_comparisons, source=file, winner="winner", loser="loser", keep="rows", fold_sides=True, **more),
         of("read_comparisons", read_comparisons, source=Fresh(lambda: io.BytesIO(sides)), **names, covariates=["x"]),
-        of("read_comparisons_by", read_comparisons_by, source=file, by="judge", keep=True, **more),
+        of("read_comparisons_by", read_comparisons_by, source=file, by="judge", keep="rows", **more),
         of("read_table", read_table, source=file, columns=["winner"], format="csv", delimiter=","),
         of("write_table", write_table, frame=pl.read_csv(table), target=Fresh(io.BytesIO), format="csv"),
     ]  # fmt: skip
@@ -255,7 +256,10 @@ def grades():
 
         defaults = {each.name: each.default for each in inspect.signature(cls).parameters.values()}
         made.append(Call(name, make, defaults))
-        fitted = cls(**({"probability": True} if "probability" in defaults else {})).fit(X, y)
+        fitted = cls().fit(X, y)
+        if "probability" in defaults:
+            sure = cls(probability=True).fit(X, y)
+            made += methods(sure, ("predict_proba", {"X": X}))
         made.append(Call(f"{name} properties", functools.partial(look, fitted), {}))
         weights = {"sample_weight": np.ones(24)}
         usual = {
@@ -271,6 +275,11 @@ def grades():
                 made += methods(fitted, (method, given))
                 if {"y_lower", "y_upper"} <= set(known):
                     made += methods(fitted, (method, {"X": X, "y_lower": y, "y_upper": np.minimum(y + 1, 2)}))
+    sets = ordinal.ConformalGrades(fitted).calibrate(X, y)
+    made += methods(
+        sets, ("calibrate", {"X": X, "y": y}), ("calibrate", {"X": X, "y_lower": y, "y_upper": y}),
+        ("predict_interval", {"X": X, "level": 0.8}),
+    )  # fmt: skip
     labels = {"y": y, "predicted": y, "classes": [0, 1, 2]}
     return [
         *made, of("accuracy", ordinal.accuracy, **labels, sample_weight=np.ones(24)), of("errors", ordinal.errors, **labels),
@@ -285,21 +294,21 @@ def grades():
 def graders(folder):
     from podium.ordinal import Grader, PassiveAggressiveOrdinal
 
-    rows = "\n".join(f"r{k},{k % 5},{k % 3},{k % 3 + 1}" for k in range(20))
+    rows = "\n".join(f"r{k},{k % 5},{k % 3},{k % 3 + 1},{min(k % 3 + 2, 3)}" for k in range(20))
     table = folder / "grades.csv"
-    table.write_text(f"id,f,g,grade\n{rows}\n")
-    fitted = Grader.fit(table, label="grade", id="id")
+    table.write_text(f"id,f,g,grade,upper\n{rows}\n")
+    fitted = Grader.fit(table, label="grade", id=["id", "upper"])
     X = np.arange(6.0).reshape(3, 2)
     seen = fitted.evaluate(table, label="grade", sample=5)
     return [
-        of("Grader.fit", Grader.fit, tables=table, label="grade", id="id", classes=[1, 2, 3], variant="pa1", C="auto", passes=1),
-        of("Grader.fit", Grader.fit, tables=table, low="grade", high="grade", id=["id"]),
+        of("Grader.fit", Grader.fit, tables=table, label="grade", id=["id", "upper"], classes=[1, 2, 3], variant="pa1", C="auto", passes=1),
+        of("Grader.fit", Grader.fit, tables=table, low="grade", high="upper", id=["id"]),
         of("Grader.empty", Grader.empty, features=["f", "g"], classifier=PassiveAggressiveOrdinal(classes=[1, 2, 3])),
         *methods(
             fitted, ("interval", {"X": X, "margin": 0.5, "row": 0}), ("predict", {"X": X, "row": 0}), ("scores", {"X": X, "row": 0}),
             ("learn", {"X": X, "lower": [1, 2, 3], "upper": None, "row": 0}), ("learn", {"X": X, "lower": [1, 1, 1], "upper": [1, 2, 3]}),
             ("grade", {"tables": table, "id": ["id"], "margin": 0.5}), ("evaluate", {"tables": table, "label": "grade", "sample": 3}),
-            ("evaluate", {"tables": table, "low": "grade", "high": "grade"}),
+            ("evaluate", {"tables": table, "low": "grade", "high": "upper"}),
         ),
         Call("Grader properties", functools.partial(look, fitted), {}), *methods(seen, ("to_frame", {})),
         Call("Evaluation properties", functools.partial(look, seen), {}),
@@ -401,13 +410,12 @@ def asking():
 
     def next_told(pairs, answers, judges, times):
         again = copy.deepcopy(ranker)
-        again.ask(2)
         again.tell(again.ask(2) if pairs is None else pairs, answers, judges, times=times)
 
     return [
         Call("ActiveRanker", lambda **given: active.ActiveRanker(**given).ask(2), {"items": items} | defaults | {"seed": 1}),
         *methods(
-            ranker, ("exclude", {"judge": "ann"}), ("take_rows", {"rows": []}), ("check_scores", {}), ("summary", {}), ("ranks", {}),
+            ranker, ("exclude", {"judge": "ann"}), ("take_rows", {"rows": []}), ("summary", {}), ("ranks", {}),
             ("order", {"aim": "truth"}), ("undo", {"judge": None}), ("next_pair", {"judge": "ann", "out": ()}), ("ask", {"max_pairs": 2}),
         ),
         of("ActiveRanker.replay", active.ActiveRanker.replay, items=items, log=rows),
@@ -479,7 +487,7 @@ def checks():
         of("score_history", evaluate.score_history, comparisons=data, model=rabf, features=features, points=2),
         of("learning_curve", evaluate.learning_curve, comparisons=data, features=features, sizes=(0.4,), splits=1, seed=1, id=None),
         of("residual_norm", evaluate.residual_norm, model=rabf), of("residual_outliers", evaluate.residual_outliers, model=rabf, level=0.9),
-        of("compare_rankings", evaluate.compare_rankings, first=model.ranking_, second=model.ranking_.to_frame(), reference="mean"),
+        of("compare_rankings", evaluate.compare_rankings, first=model.ranking_, second=podium.Elo().fit(data), reference="mean"),
         of("compare_nested", evaluate.compare_nested, votes=sided),
         of("likelihood_ratio_test", evaluate.likelihood_ratio_test, smaller=plain, larger=home),
         of("known_methods", assessment.known_methods, features=True), of("standing", differences.standing, source=model),
@@ -562,6 +570,7 @@ def ordinary():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         made = [*rankers(), *rankings(), *data(), *measures(), *grades(), *labels(), *asking(), *checks()]
+        made.append(Call("Option properties", functools.partial(look, Option("l2", 1.0)), {}))
         return [*made, *graders(folder), *pictures(folder), *stored(folder)]
 
 

@@ -52,10 +52,13 @@ def test_every_command_has_a_target():
     assert set(commands.leaves()) <= set(TARGETS)
 
 
-# Public, and nothing to enter.
-NO_BODY = {
+# Public, and not entered by an ordinary call; podium.client wants a server and is tested against one.
+NOT_ENTERED = {
     "podium.active.Oracle.answer": "a protocol: whoever answers writes it",
     "podium.pairwise.Ranker.fit": "each ranker has its own",
+    "podium.active.ActiveRanker.check_scores": "wants 250 votes on check pairs; refused in with_oracle",
+    "podium.BradleyTerry.upgraded": "reads model files of older releases",
+    "podium.RABF.upgraded": "reads model files of older releases",
 }
 
 
@@ -68,4 +71,5 @@ def test_every_public_entry_is_called():
     assert "left" in told[-1], ended.stderr[-4000:]
     assert told[0]["public"] > 300
     assert told[-1]["failed"] == {}
-    assert set(told[-1]["left"]) == set(NO_BODY)
+    left = {name for name in told[-1]["left"] if not name.startswith("podium.client.")}
+    assert left == set(NOT_ENTERED)

@@ -375,7 +375,7 @@ class _Model:
         self.mean, scale, self.constant = column_moments(matrix[self.seen])
         self.scale = np.where(self.constant | (not standardize), 1.0, scale)
         self.matrix = np.ascontiguousarray(np.where(self.constant, 0.0, (matrix - self.mean) / self.scale))
-        self.feature_std = (self.matrix * self.scale).std(axis=0)
+        self.feature_std = self.matrix.std(axis=0) * self.scale  # in this order no square overflows
         self.basis = None if self.matrix.shape[1] <= len(self.matrix) else row_basis(self.matrix)
         if self.basis is not None:
             # More features than items: weights matter along the items' rows only. The column of zeros stands for all
