@@ -19,7 +19,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 from fuzz.inputs import NO_NUMBERS, NUMBERS, TEXTS, pick
-from podium.errors import Option
+from podium.errors import InputError, Option
 
 # Arguments whose size is work asked for, not a mistake.
 HEAVY = ("max_iter", "replicates", "splits", "draws", "restarts", "horizon", "n_labels", "n", "K", "B", "jobs", "threads",
@@ -117,7 +117,7 @@ FEATURES = {label: [float(k), float(k * k % 3)] for k, label in enumerate("abcde
 
 def rankers():
     import podium
-    from podium import pairwise
+    from podium import evaluate, pairwise
 
     data, made = votes(), []
     for method in pairwise.METHODS:
@@ -145,6 +145,10 @@ def rankers():
     side = podium.BradleyTerry(side_effect=True, ties="davidson").fit(sided())
     made += methods(side, ("tie_probability", {"a": 0, "b": 1}), ("win_probability", {"a": 0, "b": 1}))
     made += [Call("a side's properties", functools.partial(look, side), {})]
+    plain, larger = (podium.BradleyTerry(l2=0, side_effect=each).fit(sided()) for each in (False, True))
+    made += [Call("properties without a penalty", functools.partial(look, larger), {})]
+    made += [of("likelihood_ratio_test", evaluate.likelihood_ratio_test, smaller=plain, larger=larger)]
+    made += [of("compare_nested", evaluate.compare_nested, votes=sided())]
     made += [of("method_of", pairwise.method_of, cls=podium.Elo), of("ranker", pairwise.ranker, method="elo")]
     return made
 
@@ -154,7 +158,8 @@ def look(thing):
     for name in dir(type(thing)):
         member = inspect.getattr_static(type(thing), name)
         if not name.startswith("_") and not callable(member) and not isinstance(member, classmethod | staticmethod):
-            getattr(thing, name, None)
+            with contextlib.suppress(InputError):  # what this model does not say
+                getattr(thing, name, None)
 
 
 def rankings():
@@ -198,7 +203,7 @@ def data():
         *methods(
             votes(), ("check_connected", {"l2": 0.0}), ("components", {"strong": True}), ("to_frame", {}), ("record", {}),
             ("vote_rows", {}), ("share", {"counts": np.ones(60, dtype=int)}), ("take", {"rows": np.arange(9)}), ("weight_squares", {}),
-            ("merged", {}),
+            ("merged", {}), ("balanced", {}),
         ),
         Call("Comparisons properties", functools.partial(look, votes()), {}),
         of("read_comparisons", read_comparisons, source=file, winner="winner", loser="loser", keep="rows", fold_sides=True, **more),
@@ -294,7 +299,7 @@ def grades():
 def graders(folder):
     from podium.ordinal import Grader, PassiveAggressiveOrdinal
 
-    rows = "\n".join(f"r{k},{k % 5},{k % 3},{k % 3 + 1},{min(k % 3 + 2, 3)}" for k in range(20))
+    rows = "\n".join(f"r{k},{k % 5},{k % 3},{k % 3 + 1},{min(k % 3 + 2, 3)}" for k in range(150))
     table = folder / "grades.csv"
     table.write_text(f"id,f,g,grade,upper\n{rows}\n")
     fitted = Grader.fit(table, label="grade", id=["id", "upper"])
@@ -305,9 +310,9 @@ def graders(folder):
         of("Grader.fit", Grader.fit, tables=table, low="grade", high="upper", id=["id"]),
         of("Grader.empty", Grader.empty, features=["f", "g"], classifier=PassiveAggressiveOrdinal(classes=[1, 2, 3])),
         *methods(
-            fitted, ("interval", {"X": X, "margin": 0.5, "row": 0}), ("predict", {"X": X, "row": 0}), ("scores", {"X": X, "row": 0}),
+            fitted, ("interval", {"X": X, "level": 0.5, "row": 0}), ("held", {"level": 0.5}), ("predict", {"X": X, "row": 0}), ("scores", {"X": X, "row": 0}),
             ("learn", {"X": X, "lower": [1, 2, 3], "upper": None, "row": 0}), ("learn", {"X": X, "lower": [1, 1, 1], "upper": [1, 2, 3]}),
-            ("grade", {"tables": table, "id": ["id"], "margin": 0.5}), ("evaluate", {"tables": table, "label": "grade", "sample": 3}),
+            ("grade", {"tables": table, "id": ["id"], "level": 0.5}), ("evaluate", {"tables": table, "label": "grade", "sample": 3}),
             ("evaluate", {"tables": table, "low": "grade", "high": "upper"}),
         ),
         Call("Grader properties", functools.partial(look, fitted), {}), *methods(seen, ("to_frame", {})),

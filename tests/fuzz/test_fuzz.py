@@ -59,6 +59,7 @@ NOT_ENTERED = {
     "podium.active.ActiveRanker.check_scores": "wants 250 votes on check pairs; refused in with_oracle",
     "podium.BradleyTerry.upgraded": "reads model files of older releases",
     "podium.RABF.upgraded": "reads model files of older releases",
+    "podium.ordinal.Grader.upgraded": "reads model files of older releases",
 }
 
 
