@@ -117,7 +117,7 @@ FEATURES = {label: [float(k), float(k * k % 3)] for k, label in enumerate("abcde
 
 def rankers():
     import podium
-    from podium import evaluate, pairwise
+    from podium import pairwise
 
     data, made = votes(), []
     for method in pairwise.METHODS:
@@ -145,10 +145,8 @@ def rankers():
     side = podium.BradleyTerry(side_effect=True, ties="davidson").fit(sided())
     made += methods(side, ("tie_probability", {"a": 0, "b": 1}), ("win_probability", {"a": 0, "b": 1}))
     made += [Call("a side's properties", functools.partial(look, side), {})]
-    plain, larger = (podium.BradleyTerry(l2=0, side_effect=each).fit(sided()) for each in (False, True))
+    larger = podium.BradleyTerry(l2=0, side_effect=True).fit(sided())
     made += [Call("properties without a penalty", functools.partial(look, larger), {})]
-    made += [of("likelihood_ratio_test", evaluate.likelihood_ratio_test, smaller=plain, larger=larger)]
-    made += [of("compare_nested", evaluate.compare_nested, votes=sided())]
     made += [of("method_of", pairwise.method_of, cls=podium.Elo), of("ranker", pairwise.ranker, method="elo")]
     return made
 
