@@ -161,6 +161,7 @@ CALLS = {
     "a page's warnings in a number": (lambda: Report(RANKING, VOTES, warnings=0.5), "warnings must be a list of"),
     "restarts in words": (lambda: kemeny(np.eye(3), restarts="x"), "restarts='x'"),
     "a simulation of nobody": (lambda: Simulated(0), "n=0: it must be a whole number of at least 1"),
+    "no pass": (lambda: Grader.fit("t.csv", label="grade", passes=0), "passes=0: it must be"),
     "a set without name": (lambda: load_graded([]), r"no data set \[\]"),
     "labels without name": (lambda: load_multilabel({}), r"no data set \{\}"),
 }  # fmt: skip

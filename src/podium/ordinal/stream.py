@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from podium.data.validation import floats_of, names_option
+from podium.data.validation import floats_of, names_option, whole_option
 from podium.errors import InputError, Option
 from podium.ordinal.conformal import Misses, check_level, grade_sets, miss, score_chances
 from podium.ordinal.cumulative import CumulativeLogit
@@ -200,6 +200,7 @@ class Grader:
         progress : callable, optional
             Called with what is being done; returns a context manager that hands out a function of rows done.
         """
+        whole_option("passes", passes, least=1)
         where = GradeColumns.named(label, low, high, id)
         grades, scale = (np.asarray(classes), None) if classes is not None else _survey(tables, where, progress)
         classifier = PassiveAggressiveOrdinal(variant, C=C, classes=grades)
@@ -235,6 +236,7 @@ class Grader:
         progress: Progress = _silently,
     ) -> Evaluation:
         """Compare the model's grades with those of tables; the first `sample` rows keep their scores, for pictures."""
+        whole_option("sample", sample, least=0)
         where, K = GradeColumns.named(label, low, high), len(self.grades)
         counts = np.zeros((K, K), dtype=np.int64)
         kept: list[Array] = [np.empty((2, 0))]
