@@ -374,6 +374,7 @@ def test_whatever_changes_a_standing_a_kept_one_is_not_shown_for_it(store, monke
         "set_instructions": lambda w: setup.set_instructions(w, "Look twice.", now),
         "invite": lambda w: setup.invite(w, ["zoe"], now),
         "open_link": lambda w: setup.open_link(w, now, most=3),
+        "new_link": lambda w: setup.new_link(w, 0, now),
         "rename": lambda w: setup.rename(w, 0, "anna", now),
         "set_conflicts": lambda w: setup.set_conflicts(w, 0, [1], now),
         "erase": lambda w: setup.erase(w, 0, now),
