@@ -35,7 +35,7 @@ def settings_of(model: Ranker) -> str:
 
     >>> from podium import BradleyTerry, Comparisons
     >>> settings_of(BradleyTerry(ties="davidson").fit(Comparisons.from_pairs([("a", "b"), ("b", "a")])))
-    'method=bradley-terry l2=auto ties=davidson side_effect=False scale=log-odds sd=0.7...'
+    'method=bradley-terry l2=auto ties=davidson side_effect=False bias_reduction=False scale=log-odds sd=0.7...'
     """
     settings = {"method": method_of(type(model))} | model.settings_
     return shlex.join(f"{name}={_word(value)}" for name, value in settings.items())
