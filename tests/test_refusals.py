@@ -302,3 +302,25 @@ def test_a_database_of_no_format_is_named(number, tmp_path):
     connection.close()
     with pytest.raises(InputError, match="does not say which format it has"):
         open_store(str(path))
+
+
+def test_what_strange_inputs_found_last_is_refused_by_name(tmp_path):
+    from podium import CrowdBradleyTerry
+    from podium.metrics import ranking_report
+    from podium.multilabel import ExpertThresholdLearner
+
+    votes = podium.Comparisons.from_frame(
+        {"winner": list("abcab"), "loser": list("bcaba"), "judge": list("xxxyy")}, judge="judge"
+    )
+    with pytest.raises(InputError, match="'zebra' is not in this ranking"):
+        CrowdBradleyTerry().fit(votes).win_probability("a", "zebra")
+    with pytest.raises(InputError, match="at=None is no list of cut-offs"):
+        ranking_report([[0, 1]], [[0.1, 0.2]], at=None)
+    with pytest.raises(InputError, match="no online ranker"):
+        ExpertThresholdLearner(3, 2, 0, 1, horizon=4)
+    with pytest.raises(InputError, match="a planner takes at most"):
+        Planner(2**70, seed=0)
+    assert len(Planner(4, seed=0).plan(2**70)) <= 6
+    (tmp_path / "votes.csv").write_text("winner,loser\na,b\n")
+    with pytest.raises(InputError, match="is no column"):
+        podium.data.read_comparisons_by(str(tmp_path / "votes.csv"), False)

@@ -121,7 +121,8 @@ def rankers(rng, folder):
         ("predict", more or [{"new": [1.0, 2.0]}]), ("set_params", ()),
     ):  # fmt: skip
         if hasattr(fitted, name) and rng.random() < 0.5:
-            getattr(fitted, name)(*(pick(rng, (args, (value(rng),))) if odd(rng, 0.2) and args else args))
+            strange = tuple(value(rng) for _ in args)
+            getattr(fitted, name)(*(pick(rng, (args, strange)) if odd(rng, 0.2) and args else args))
     if rng.random() < 0.2:
         podium.save(fitted, folder / "m.podium")
         look_at(rng, podium.load(folder / "m.podium").ranking_)

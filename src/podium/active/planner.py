@@ -36,6 +36,8 @@ __all__ = ["Planner", "Questions"]
 SWISS = 2.5  # questions an item by Swiss rounds, before the models choose
 EARLY = 5.0  # questions an item up to which a round is half the items, later a quarter
 GROWTH = 0.15  # of the votes so far: a round among thousands of items, whose fits take their time
+MOST_ITEMS = 2**31 - 1  # pairs are numbered by 64 bits
+MOST_PLANNED = 10_000_000  # questions of one plan
 CHECKED = 6.0  # questions an item from which on a share of them are check pairs, where answers may be wrong
 REPEATS = ("auto", "never")
 SAME = 12  # repeated pairs, all answered as before, from which on a judge may be called consistent
@@ -106,6 +108,8 @@ class Planner:
         features: Any = None,
     ) -> None:
         self.n = n = whole_number("items", len(items) if isinstance(items, Sized) else items, 2)
+        if n > MOST_ITEMS:
+            raise InputError(f"{n} items; a planner takes at most {MOST_ITEMS:,}")
         self.seed = whole_number("seed", seed, 0)
         self.goal = goal
         self.top = top_of(goal, n)
@@ -183,7 +187,7 @@ class Planner:
         skipped, unless marked "repeat". More than is useful is filled with check pairs. Nothing is returned only when
         the order is settled or every pair was asked.
         """
-        count = whole_number("count", count, 1)
+        count = min(whole_number("count", count, 1), MOST_PLANNED)
         judge = None if judge is None else whole_number("judge", judge, 0)
         pending, worn = _pairs_of("out", out, self.n), _pairs_of("tired", tired, self.n)
         rng = np.random.default_rng([self.seed, self.plans, len(self.tally), len(pending)])

@@ -308,7 +308,9 @@ def _hand(writer: Writer, judge: Judge, now: int, count: int) -> Hand:
             known = {question.id for question in new}
             drawn = [each for each in writer.next_questions(judge, missing) if each.id not in known]
             new += drawn[: missing - len(new)]
-        held += [writer.give(question, judge.id, now, until) for question in new]
+        for question in new:
+            writer.give(question, judge.id, now, until)
+        held = writer.held(campaign.id, judge.id) if new else held  # in the order of a reload
     return Hand(tuple(held[:count]), None if held else "done", answered, target)
 
 

@@ -170,6 +170,8 @@ def _flags(live: Live, content: Content) -> dict[int, str]:
     from podium.data.comparisons import Comparisons
     from podium.pairwise.crowd import CrowdBradleyTerry
 
+    if not len(live):
+        return {}
     present, judge = np.unique(live.judge, return_inverse=True)
     votes = Comparisons(
         range(len(live.codes)),

@@ -81,8 +81,8 @@ def rank(
       model_a, model_b, winner_model_a, …       the same, as flags
       left, right, left_wins, right_wins, ties  how often each won
       left, right, margin                       by how much left won
-      ranking                                   a whole order: a > b > c, or a > "b > c" where quotes
-                                                hold an item together
+      ranking                                   a whole order: a > b > c, or
+                                                a > "b > c" with an item in quotes
 
     weight, count, judge and group may stand beside them. An empty name, as in --judge=, says that there is none.
 

@@ -21,7 +21,7 @@ __all__ = ["serve"]
 
 SERVE = (
     ("podium serve --db campaign.db", "the campaigns of one file, for this machine"),
-    ("podium serve --db postgresql://podium@db/podium --url https://judge.example.org", "behind TLS"),
+    ("podium serve --url https://judge.example.org --behind-proxy", "behind a proxy with TLS"),
 )
 LOCAL = ("127.0.0.1", "localhost", "::1")
 KEEP_EVERY = 5.0  # seconds

@@ -132,6 +132,8 @@ def read_comparisons_by(
     >>> {value: votes.items for value, votes in parts.items()}
     {'en': ('a', 'b'), 'de': ('b', 'c')}
     """
+    if not isinstance(by, str) or not by:
+        raise InputError(Option("by", by), " is no column; name the one whose values divide the votes")
     collector = _collect(source, format, jobs, progress, keep=keep, delimiter=delimiter, **columns, by=by)
     return {value: Comparisons._of(**part) for value, part in collector.result_by().items()}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
@@ -206,6 +206,8 @@ def check_options(**options: Any) -> None:
 
 
 def _cuts(at: Sequence[int]) -> tuple[int, ...]:
+    if isinstance(at, str) or not isinstance(at, Iterable):
+        raise InputError(Option("at", at), " is no list of cut-offs; give whole numbers from 1, such as (1, 5, 10)")
     cuts = tuple(dict.fromkeys(at))
     for p in cuts:
         if isinstance(p, bool) or not isinstance(p, int | np.integer) or p < 1:

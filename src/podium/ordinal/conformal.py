@@ -30,8 +30,8 @@ ROUNDING = 1e-12  # of sums of probabilities
 def probability_before(chances: Array, first: Array) -> Array:
     """For each row (n, K) the probability that a set took in before it came to each grade, from grade `first` on.
 
-    >>> probability_before(np.array([[0.1, 0.5, 0.3, 0.1]]), np.array([1])).round(3).tolist()
-    [[0.8, 0.0, 0.5, 0.9]]
+    >>> probability_before(np.array([[0.15, 0.5, 0.3, 0.05]]), np.array([1])).round(3).tolist()
+    [[0.8, 0.0, 0.5, 0.95]]
     """
     n, K = chances.shape
     rows, before = np.arange(n), np.zeros((n, K))

@@ -93,7 +93,8 @@ class CumulativeLogit(ThresholdClassifier):
         w, theta, self.loss_, self.n_iter_ = _newton(problem, self.max_iter, float(self.tol))
         theta = self._shared_evenly(theta, low, high, float(np.mean(problem.X @ w)))
         self.coef_ = w * factor
-        self.thresholds_ = theta if hasattr(X, "indptr") else theta + self.coef_ @ mean
+        shifted = theta if hasattr(X, "indptr") else theta + self.coef_ @ mean
+        self.thresholds_ = np.maximum.accumulate(shifted)  # rounding may have put equal ones out of order
         if self.l2 == 0 and np.ptp(self._project(X)) > SEPARATED:
             warnings.warn(
                 "some direction of X separates grades perfectly, so the coefficients have no finite optimum and were "

@@ -79,12 +79,13 @@ class CrowdBradleyTerry(Ranker):
 
     Examples
     --------
+    >>> most, few = ["tea"] * 20 + ["milk"] * 5, ["tea"] * 5 + ["milk"] * 20
     >>> votes = Comparisons.from_arrays(
-    ...     ["tea", "tea", "cola", "milk"] * 25, ["cola", "milk", "milk", "tea"] * 25,
-    ...     judge=["ann", "bob", "ann", "eve"] * 25)
+    ...     most * 3 + few, [{"tea": "milk", "milk": "tea"}[item] for item in most * 3 + few],
+    ...     judge=[name for name in ("ann", "bob", "kim", "eve") for _ in range(25)])
     >>> model = CrowdBradleyTerry().fit(votes)
     >>> model.ranking_.order, model.flags_
-    (('tea', 'cola', 'milk'), {'eve': 'contrary'})
+    (('tea', 'milk'), {'eve': 'contrary'})
     """
 
     uses = Uses(judges=True, sides=True)
@@ -162,7 +163,7 @@ class CrowdBradleyTerry(Ranker):
                 number_option(name, value, least=0, more=", or 'auto'")
         if self.reliability_sd != "auto" and float(self.reliability_sd) > MAX_SD:
             raise InputError(
-                Option("reliability_sd", self.reliability_sd), f" is more than judges differ by; at most {MAX_SD:g}"
+                f"reliability_sd is {self.reliability_sd!r}, more than judges differ by; give at most {MAX_SD:g}"
             )
         number_option("tol", self.tol, above=0)
         number_option("max_iter", self.max_iter, least=1, whole=True)
@@ -208,8 +209,8 @@ class CrowdBradleyTerry(Ranker):
         if judge is not None and judge not in self.judges_:
             raise InputError(f"{judge!r} is not among the {len(self.judges_)} judges")
         code = -1 if judge is None else self.judges_.index(judge)
+        gap = np.array([self.ranking_.score(a) - self.ranking_.score(b)])  # refuses an unknown item by name
         places = np.array([[self.ranking_.items.index(item)] for item in (a, b)])
-        gap = np.array([self.ranking_.score(a) - self.ranking_.score(b)])
         variance = self.ranking_.difference_variance(*places)
         return float(self._win_chances(gap, variance, np.array([code]), leaning=False)[0])
 

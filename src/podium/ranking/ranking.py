@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 import warnings
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
@@ -472,6 +472,13 @@ class Ranking:
         return mine == theirs and np.array_equal(self.scores, other.scores)
 
     __hash__ = None  # type: ignore[assignment]
+
+    state_version: ClassVar[int] = 2  # since a ranking may keep its reference and its kind of rank intervals
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Version 1 kept neither; `__setstate__` knows."""
+        return state
 
     def __getstate__(self) -> dict[str, Any]:
         """Values only: what was to be computed on first use is computed now; what can be computed again is left out."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from podium._version import __version__
 from podium.errors import InputError
 from podium.store import codec
-from podium.store.values import Campaign, Item, Judge
+from podium.store.values import Campaign, Item, Judge, value_of
 
 __all__ = ["Content", "Run", "campaigns_of", "load", "load_derived", "load_times", "load_votes"]
 
@@ -43,7 +43,8 @@ def _select(value: type, table: str) -> str:
 def _value(kind: type[T], row: Sequence[Any], **read: Callable[[Any], Any]) -> T:
     """A row as a value; some of its cells need reading."""
     names = (each.name for each in fields(kind))  # type: ignore[arg-type]
-    return kind(**{name: read[name](cell) if name in read else cell for name, cell in zip(names, row, strict=True)})
+    cells = zip(names, row, strict=True)
+    return value_of(kind, [read[name](cell) if name in read else cell for name, cell in cells])
 
 
 def _json(cell: Any) -> Any:
@@ -65,7 +66,8 @@ def load(run: Run, campaign: int) -> Content:
     rows = run(_select(Item, "item") + " WHERE campaign = :campaign ORDER BY code", wanted)
     items = [_value(Item, row, features=_json) for row in rows]
     rows = run(_select(Judge, "judge") + " WHERE campaign = :campaign ORDER BY id", wanted)
-    judges = [_value(Judge, row, conflicts=lambda cell: tuple(_json(cell))) for row in rows]
+    judges = [_value(Judge, row, conflicts=_json) for row in rows]
+    judges = [replace(each, conflicts=tuple(each.conflicts)) for each in judges]
     votes, intact = load_votes(run, campaign, found[0].last_vote, len(items))
     return Content(found[0], items, judges, votes, intact, load_derived(run, found[0], "standing"))
 

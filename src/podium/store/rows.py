@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any
@@ -10,12 +11,12 @@ from typing import Any
 from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, exists, func, or_, select, text, update
 
 from podium._version import __version__
-from podium.errors import RefusedError
+from podium.errors import InputError, RefusedError
 from podium.store import codec
 from podium.store.content import Content, load, load_votes
 from podium.store.tables import campaign as campaigns
 from podium.store.tables import derived, events, item, judge, lease, media, question, snapshot, vote
-from podium.store.values import Campaign, Event, Item, Judge, Media, Question, Vote, pair_of
+from podium.store.values import Campaign, Event, Item, Judge, Media, Question, Vote, pair_of, value_of
 
 __all__ = ["Reader", "Writer"]
 
@@ -120,8 +121,8 @@ def _next_questions(gold: bool, seen: bool, conflicts: tuple[int, ...], latest: 
 
 
 def _judge(row: Sequence[Any]) -> Judge:
-    *cells, conflicts = row
-    return replace(Judge(*cells), conflicts=tuple(conflicts))
+    judge = value_of(Judge, row)
+    return replace(judge, conflicts=tuple(judge.conflicts))
 
 
 class Reader:
@@ -131,10 +132,16 @@ class Reader:
         self.connection = connection
 
     def _all(self, statement: Any) -> Sequence[Any]:
-        return self.connection.execute(statement).all()
+        try:
+            return self.connection.execute(statement).all()
+        except json.JSONDecodeError as problem:
+            raise InputError(f"a cell is no JSON ({problem}), the database is damaged; restore a copy") from problem
 
     def _first(self, statement: Any) -> Any:
-        return self.connection.execute(statement).first()
+        try:
+            return self.connection.execute(statement).first()
+        except json.JSONDecodeError as problem:
+            raise InputError(f"a cell is no JSON ({problem}), the database is damaged; restore a copy") from problem
 
     def _quick(self, statement: Any, **values: Any) -> Any:
         """Run a statement that was built once with plain columns only: cheaper than the usual way."""
@@ -146,23 +153,23 @@ class Reader:
 
     def campaigns(self) -> list[Campaign]:
         """All campaigns, oldest first."""
-        return [Campaign(*row) for row in self._all(CAMPAIGN.order_by(campaigns.c.id))]
+        return [value_of(Campaign, row) for row in self._all(CAMPAIGN.order_by(campaigns.c.id))]
 
     def campaign(self, campaign: int) -> Campaign:
         """One campaign by its number."""
         row = self._first(CAMPAIGN.where(campaigns.c.id == campaign))
         if row is None:
             raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")
-        return Campaign(*row)
+        return value_of(Campaign, row)
 
     def items(self, campaign: int) -> list[Item]:
         """All items by code, those that were withdrawn included."""
-        return [Item(*row) for row in self._all(ITEM.where(item.c.campaign == campaign).order_by(item.c.code))]
+        return [value_of(Item, row) for row in self._all(ITEM.where(item.c.campaign == campaign).order_by(item.c.code))]
 
     def items_of(self, campaign: int, codes: Collection[int]) -> dict[int, Item]:
         """Some items by code."""
         rows = self._all(ITEM.where(item.c.campaign == campaign, item.c.code.in_(list(codes))))
-        return {row.code: Item(*row) for row in rows}
+        return {row.code: value_of(Item, row) for row in rows}
 
     def media(self, campaign: int, sha256: str) -> Media | None:
         """The bytes with that hash."""
@@ -324,7 +331,7 @@ class Reader:
     def events(self, campaign: int, after: int = 0) -> list[Event]:
         """The log of everything else."""
         rows = EVENT.where(events.c.campaign == campaign, events.c.seq > after).order_by(events.c.seq)
-        return [Event(*row) for row in self._all(rows)]
+        return [value_of(Event, row) for row in self._all(rows)]
 
     def run(self, sql: str, values: dict[str, Any]) -> Sequence[Any]:
         """Rows of plain SQL, as `content` asks for them: tuples of the driver, nothing between."""
@@ -345,7 +352,10 @@ class Reader:
 
     def content(self, campaign: int) -> Content:
         """The whole campaign."""
-        return load(self.run, campaign)
+        try:
+            return load(self.run, campaign)
+        except (json.JSONDecodeError, UnicodeDecodeError) as problem:
+            raise InputError(f"a cell is no JSON ({problem}), the database is damaged; restore a copy") from problem
 
     def whole_log(self, campaign: int) -> tuple[codec.VoteArrays, bool]:
         """The log, from snapshots as far as they fit; and whether they all did."""
@@ -376,7 +386,7 @@ class Writer(Reader):
         row = self.connection.execute(LOCK, {"id": campaign}).first()
         if row is None:
             raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")
-        self.state = (Campaign(*row), frozenset())
+        self.state = (value_of(Campaign, row), frozenset())
         return self.locked
 
     @property

@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+import functools
+import types
+import typing
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from podium.errors import InputError
 
 __all__ = [
     "FORMAT",
@@ -20,7 +26,10 @@ __all__ = [
     "State",
     "Vote",
     "pair_of",
+    "value_of",
 ]
+
+T = TypeVar("T")
 
 # The one number of what is on disk. A change of the tables adds a step in `formats` and raises it.
 FORMAT = 2
@@ -162,3 +171,36 @@ def pair_of(left: int, right: int) -> int:
     True
     """
     return (min(left, right) << 31) + max(left, right)
+
+
+def value_of(kind: type[T], row: Sequence[Any]) -> T:
+    """A row as a value, if its cells are what they should be: in a damaged database they may not.
+
+    >>> value_of(Item, [0, "tea", "text", None, None, None, 0, "soon"])
+    Traceback (most recent call last):
+        ...
+    podium.errors.InputError: item: withdrawn is 'soon', the database is damaged; restore a copy
+    """
+    for (name, allowed), cell in zip(_types_of(kind), row, strict=True):
+        if not isinstance(cell, allowed) or (isinstance(cell, bool) and bool not in allowed):
+            raise InputError(
+                f"{kind.__name__.lower()}: {name} is {cell!r:.50}, the database is damaged; restore a copy"
+            )
+    return kind(*row)
+
+
+@functools.cache
+def _types_of(kind: type) -> list[tuple[str, tuple[type, ...]]]:
+    """What each field may hold."""
+    hints = typing.get_type_hints(kind)
+    return [(each.name, _plain(hints[each.name])) for each in fields(kind)]
+
+
+def _plain(hint: Any) -> tuple[type, ...]:
+    origin = typing.get_origin(hint)
+    if origin is Literal:
+        return (str,)
+    if origin in (typing.Union, types.UnionType):
+        return tuple(part for each in typing.get_args(hint) for part in _plain(each))
+    plain: type = origin or hint
+    return (float, int) if plain is float else (list, tuple) if plain in (list, tuple) else (plain,)

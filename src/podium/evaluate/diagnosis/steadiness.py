@@ -93,6 +93,8 @@ def lead_test(ranking: Ranking) -> LeadTest:
         except PodiumError:  # votes so few that no intervals exist: nothing is significant
             return False
         place = {item: k for k, item in enumerate(ranking.items)}
+        if one not in place or other not in place:  # it has no score with all the votes
+            return False
         return bool(lower[place[one]] > lower[place[other]])
 
     return ahead

@@ -113,8 +113,8 @@ class JudgeModel:
         if apart.extras[SLOPE_SD] >= 0.99 * MAX_SD:
             warnings.warn(
                 DataWarning(
-                    "judges contradict each other about the order itself, about half against half: a reliability "
-                    "around one common order does not describe them; look at groups of judges apart"
+                    "judges differ by more than reliability: some contradict the others about the order itself, which "
+                    "one order for all does not describe; look at groups of judges apart"
                 ),
                 stacklevel=4,
             )
