@@ -7,7 +7,7 @@ import types
 import typing
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from podium.errors import InputError
 
@@ -181,7 +181,7 @@ def value_of(kind: type[T], row: Sequence[Any]) -> T:
         ...
     podium.errors.InputError: item: withdrawn is 'soon', the database is damaged; restore a copy
     """
-    for (name, allowed), cell in zip(_types_of(kind), row, strict=True):
+    for (name, allowed), cell in zip(_types_of(cast(Any, kind)), row, strict=True):
         if not isinstance(cell, allowed) or (isinstance(cell, bool) and bool not in allowed):
             raise InputError(
                 f"{kind.__name__.lower()}: {name} is {cell!r:.50}, the database is damaged; restore a copy"
