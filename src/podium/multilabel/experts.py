@@ -227,11 +227,11 @@ class ExpertThresholdLearner:
         seed_option("seed", seed)
         if label >= n_labels or cut > n_labels:
             raise InputError(Option("label", label), f", cut={cut!r}: there are only {n_labels} labels, counted from 0")
-        if not hasattr(ranker, "predict") or not hasattr(ranker, "update"):
-            raise InputError(f"ranker is {ranker!r:.50}, no online ranker; give one with predict and update")
         self.rng = np.random.default_rng(seed)
         guesses = list(_guesses(n_labels, cut, ordered=False))
         self.tree = _Experts(ranker, guesses, horizon, beta, 1.0, self.rng)
+        if not hasattr(ranker, "predict") or not hasattr(ranker, "update"):
+            raise InputError(f"ranker is {ranker!r:.50}, no online ranker; give one with predict and update")
         self.experts_ = self.tree.size
         self.expected_: list[float] = []
 
