@@ -98,9 +98,9 @@ def grader(rng, folder):
     again = path if not odd(rng, 0.5) else inputs.table_file(rng, folder, inputs.feature_columns(rng, 9), "more")
     found = model.evaluate(again, label="grade", sample=any_of(rng, (0, 3), 0.1))
     _ = found.rows, found.error, found.accuracy, found.to_frame(), model.grades, model.error
-    list(model.grade(again, id=any_of(rng, ((), "id"), 0.1), margin=any_of(rng, (None, 0.5), 0.2)))
+    list(model.grade(again, id=any_of(rng, ((), "id"), 0.1), level=any_of(rng, (None, 0.8), 0.2)))
     X = inputs.array(rng, 3, len(model.features))
-    model.predict(X), model.scores(X), model.interval(X, margin=any_of(rng, (0.0, 1.0)))
+    model.predict(X), model.scores(X), model.interval(X, level=any_of(rng, (0.5, 0.9)))
     model.learn(X, any_of(rng, (rng.choice(model.grades, 3),), 0.3))
     Grader.fit(io.StringIO("f,grade\n1,1\n2,2\n"), label="grade", classes=[1, 2])
 

@@ -141,3 +141,16 @@ def test_kill_9_under_load_loses_nothing_that_was_acknowledged(folder):
     assert not set(acknowledged) - set(stored), "acknowledged and lost"
     assert len(stored) == len(set(stored)), "stored twice"
     assert len(read_campaign_file(str(folder / "campaign.db")).votes) >= len(set(acknowledged))
+
+
+def test_an_address_in_use_or_unknown_is_one_sentence(folder):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = str(taken.getsockname()[1])
+        for options in (["--port", port], ["--host", "no.such.host.invalid"]):
+            done = subprocess.run(
+                [sys.executable, "-m", "podium", "serve", *options], cwd=folder, capture_output=True, text=True
+            )
+            assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+            assert "cannot listen on" in done.stderr

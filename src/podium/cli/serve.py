@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import socket
 import threading
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,7 @@ def serve(db: str, host: str, port: int, url: str | None, behind_proxy: bool, ma
     address = (url or f"http://{host}:{port}").rstrip("/")
     if not address.startswith(("http://", "https://")):
         raise InputError(f"--url {address}: give an address that begins with https://")
+    _check_address(host, port)
     token = new_token() if may_make else None
     with open_store(db, new=True) as store, store.serve() as hold:
         app = make_app(store, url=address, operator_hash=hash_of(token) if token else None, behind_proxy=behind_proxy)
@@ -79,6 +81,16 @@ def _check_extra() -> None:
     missing = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise InputError(f"the app needs {', '.join(missing)}; pip install 'podium[serve]'")
+
+
+def _check_address(host: str, port: int) -> None:
+    """Refuse an address that cannot be listened on, before anything is opened."""
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        socket.create_server((host, port), family=family).close()
+    except (OSError, UnicodeError) as problem:
+        said = getattr(problem, "strerror", None) or problem
+        raise InputError(f"cannot listen on {host}:{port} ({said}); choose another --host or --port") from problem
 
 
 def _say_where(store: Store, address: str, token: str | None) -> None:

@@ -354,8 +354,10 @@ class Reader:
         """The whole campaign."""
         try:
             return load(self.run, campaign)
-        except (json.JSONDecodeError, UnicodeDecodeError) as problem:
-            raise InputError(f"a cell is no JSON ({problem}), the database is damaged; restore a copy") from problem
+        except InputError:
+            raise
+        except (ValueError, TypeError, KeyError, OverflowError) as problem:  # a cell that no campaign of ours holds
+            raise InputError(f"the database is damaged ({problem}); restore a copy") from problem
 
     def whole_log(self, campaign: int) -> tuple[codec.VoteArrays, bool]:
         """The log, from snapshots as far as they fit; and whether they all did."""
