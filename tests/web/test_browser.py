@@ -334,15 +334,16 @@ def test_the_organisers_day_from_upload_to_export(served, tmp_path):
     page.get_by_role("button", name="I have copied it").click()
     page.wait_for_url("**/o/setup")
     page.get_by_label("Comparisons a judge").fill("3")
-    page.locator("form", has_text="How much to ask").get_by_role("button", name="Save").click()
-    page.wait_for_load_state()
+    with page.expect_navigation():  # what was saved is shown anew
+        page.locator("form", has_text="How much to ask").get_by_role("button", name="Save").click()
     page.goto(f"{served.url}/o/people")
     page.get_by_label("Names, one a line").fill("Ann\nBob")
     page.get_by_role("button", name="Make their links").click()
     page.locator("#links input").first.wait_for()
     links = [each.input_value() for each in page.locator("#links input").all()]
     assert len(links) == 2
-    page.get_by_role("button", name="I have copied them").click()
+    with page.expect_navigation():
+        page.get_by_role("button", name="I have copied them").click()
     page.goto(f"{served.url}/o/setup")
     page.get_by_role("button", name="Open the campaign").click()
     page.locator(".chip", has_text="Open").first.wait_for()
