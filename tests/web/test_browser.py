@@ -372,6 +372,7 @@ def test_the_live_page_takes_new_votes_in_by_itself(served):
     press(judge, "ArrowLeft", 2)
     served.wait_for_votes(2)
     page.locator("tbody tr:has(td.place)").first.wait_for()
+    assert page.locator("tbody tr:has(td.place)").count() == len(ITEMS)
 
 
 def test_consent_comes_before_the_first_pair(served):

@@ -9,7 +9,7 @@ import pytest
 from podium.campaign import setup
 from podium.campaign.items import Items
 from podium.store.values import Item, Media
-from podium.web.content import item_view, markdown, media_headers
+from podium.web.content import Shelf, item_view, markdown, media_headers
 
 from web.rooms import new_room
 
@@ -30,7 +30,6 @@ CORPUS = [
     "<style>*{display:none}</style>",
     "=HYPERLINK('http://evil')",
 ]
-ALLOWED = {"script", "iframe", "img", "video", "audio", "form", "input", "link", "svg", "title", "style", "base"}
 
 
 class Reading(HTMLParser):
@@ -130,3 +129,12 @@ def test_files_are_given_to_people_of_the_campaign_only_with_their_own_kind(stor
     assert room.visitor().get(f"/media/{key}").status_code == 401
     assert room.judge.get("/media/" + "b" * 64).status_code == 404
     assert item_view(items.items[0])["media"] == f"/media/{key}"
+
+
+def test_what_is_on_the_screen_is_not_forgotten_when_more_is_remembered():
+    shelf = Shelf(most=3)
+    shelf.put(1, {code: Item(code, str(code)) for code in range(3)})
+    assert shelf.missing(1, {0, 9}) == {9}
+    shelf.put(1, {9: Item(9, "nine")})
+    assert [shelf.get(1, code)["html"] for code in (0, 9)] == ["<p>0</p>", "<p>nine</p>"]
+    assert shelf.missing(1, {1}) == {1}, "the oldest went"

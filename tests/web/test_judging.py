@@ -129,9 +129,11 @@ def test_an_open_link_makes_a_judge_of_each_who_comes_until_it_is_full(room):
     token = link.partition("#")[2]
     for who in ("p1", "p2", "p1"):
         browser = room.visitor()
-        assert browser.post("/api/v1/session", json={"token": token, "outside_id": who}).json() == {"role": "judge"}
+        assert browser.post(
+            "/api/v1/session", json={"token": token, "parameters": {"PROLIFIC_PID": who, "utm": "x"}}
+        ).json() == {"role": "judge"}
         assert browser.get("/api/v1/next").status_code == 200
-    full = room.visitor().post("/api/v1/session", json={"token": token, "outside_id": "p3"})
+    full = room.visitor().post("/api/v1/session", json={"token": token, "parameters": {"PROLIFIC_PID": "p3"}})
     assert (full.status_code, full.json()["code"]) == (403, "full")
     names = [each["outside_id"] for each in room.organiser.get(f"{room.at}/judges").json()]
     assert names == [None, "p1", "p2"], "one judge for each outside id"
@@ -212,3 +214,13 @@ def test_a_question_about_the_instructions_comes_before_the_first_pair_with_two_
 def test_a_question_about_the_instructions_is_whole_or_refused(room, asked):
     answer = room.organiser.patch(room.at, json={"options": {"texts": {"comprehension": asked}}})
     assert (answer.status_code, answer.json()["code"]) == (422, "bad-input")
+
+
+def test_an_open_link_takes_nobody_for_another_by_what_else_stands_in_the_address(room):
+    link = room.organiser.post(f"{room.at}/open-link", json={"most": 5}).json()["link"]
+    browsers = [room.visitor() for _ in range(2)]
+    for browser in browsers:
+        entry = {"token": link.partition("#")[2], "parameters": {"utm_source": "newsletter"}}
+        assert browser.post("/api/v1/session", json=entry).is_success
+    names = [browser.get("/api/v1/next").json()["judge"] for browser in browsers]
+    assert len(set(names)) == 2

@@ -190,12 +190,12 @@ def open_link(writer: Writer, now: int, *, most: int, parameter: str | None = No
     return token
 
 
-def campaign_of_open_link(reader: Reader, token: str) -> int | None:
-    """The campaign whose open link has this secret."""
+def campaign_of_open_link(reader: Reader, token: str) -> tuple[int, str | None] | None:
+    """The campaign whose open link has this secret, and which part of the address says who comes."""
     for each in reader.campaigns():
         link = each.options.get("texts", {}).get("open_link")
         if link and is_token(token, link["hash"]):
-            return each.id
+            return each.id, link["parameter"]
     return None
 
 

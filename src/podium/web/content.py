@@ -95,7 +95,10 @@ class Shelf:
         self._known: OrderedDict[tuple[int, int], dict[str, Any]] = OrderedDict()
 
     def missing(self, campaign: int, codes: set[int]) -> set[int]:
-        """Codes whose shown form is not remembered."""
+        """Codes whose shown form is not remembered; the others are not forgotten before these are put."""
+        for code in codes:
+            if (campaign, code) in self._known:
+                self._known.move_to_end((campaign, code))
         return {code for code in codes if (campaign, code) not in self._known}
 
     def put(self, campaign: int, items: dict[int, Item]) -> None:

@@ -33,10 +33,10 @@ class Strict(BaseModel):
 
 
 class Entry(Strict):
-    """A link was opened: its secret, and for an open link who comes (a claim of the address)."""
+    """A link was opened: its secret, and what stood in its address: an open link may say by that who comes."""
 
     token: Annotated[str, Field(min_length=1, max_length=200)]
-    outside_id: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    parameters: Annotated[dict[str, Annotated[str, Field(max_length=200)]], Field(max_length=50)] = {}
 
 
 class VoteIn(Strict):

@@ -18,10 +18,11 @@ from podium.web.limits import TooManyError
 from podium.web.session import JudgeHere
 from podium.web.state import State, state_of
 
-__all__ = ["card", "past_votes", "router"]
+__all__ = ["EXAMPLE", "card", "past_votes", "router"]
 
 router = APIRouter(prefix="/api/v1", tags=["judge"])
 IN_HAND = 3
+EXAMPLE = "..."  # stands in an open link where a study platform puts its id
 MIN_MS = 300  # a key pressed sooner after a pair appears is ignored
 BREAK_EVERY = 50
 PageSize = Annotated[int, Query(ge=1, le=10)]
@@ -36,12 +37,15 @@ async def open_session(request: Request, response: Response, entry: forms.Entry)
     if who is not None:
         session.enter(state, response, who.role, entry.token)
         return {"role": who.role}
-    campaign = await state.read(lambda reader: setup.campaign_of_open_link(reader, entry.token))
-    if campaign is None:
+    open_link = await state.read(lambda reader: setup.campaign_of_open_link(reader, entry.token))
+    if open_link is None:
         state.wrong.wait(session.address_of(request))
         raise RefusedError("unknown-token", "this link is not known; ask the organiser for a new one")
+    campaign, parameter = open_link
+    said = entry.parameters.get(parameter, "") if parameter else ""  # any other part of an address says nothing
+    outside_id = said if said not in ("", EXAMPLE) else None
     now = await state.now()
-    _, token = await state.write(campaign, lambda writer: setup.join(writer, entry.token, now, entry.outside_id))
+    _, token = await state.write(campaign, lambda writer: setup.join(writer, entry.token, now, outside_id))
     session.enter(state, response, "judge", token)
     return {"role": "judge"}
 

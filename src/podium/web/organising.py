@@ -26,7 +26,7 @@ from podium.store.rows import Reader, Writer
 from podium.store.values import Campaign, Item, Judge
 from podium.web import forms
 from podium.web.content import item_view, preview
-from podium.web.judging import card
+from podium.web.judging import EXAMPLE, card
 from podium.web.session import Number, OperatorHere, OrganiserHere, organiser_of
 from podium.web.state import State, state_of
 
@@ -239,7 +239,7 @@ async def open_link(request: Request, campaign: Mine, body: forms.OpenLink) -> d
     token = await state.write(
         campaign, lambda writer: setup.open_link(writer, now, most=body.most, parameter=body.parameter)
     )
-    query = f"?{body.parameter}=..." if body.parameter else ""
+    query = f"?{body.parameter}={EXAMPLE}" if body.parameter else ""
     return {"link": f"{state.url}/j{query}#{token}"}
 
 

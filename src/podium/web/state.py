@@ -79,8 +79,10 @@ class State:
         return self.url.startswith("https:")
 
     async def write(self, campaign: int, job: Callable[[Writer], T]) -> T:
-        """Run `job` in a transaction; back once it is on disk."""
-        return await asyncio.wrap_future(self.store.submit(campaign, job))
+        """Run `job` in a transaction; back once it is on disk. What was in trouble is over then."""
+        value = await asyncio.wrap_future(self.store.submit(campaign, job))
+        self.trouble = None
+        return value
 
     async def read(self, job: Callable[[Reader], T]) -> T:
         """Run `job` on one state of the database, beside other requests."""

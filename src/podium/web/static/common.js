@@ -50,7 +50,7 @@ export function newId() {
 export async function enterByLink() {
   const token = location.hash.slice(1);
   if (!token) return null;
-  const named = [...new URLSearchParams(location.search).values()].find((value) => value && value !== "...");
+  const parameters = Object.fromEntries([...new URLSearchParams(location.search)].filter(([, value]) => value.length <= 200).slice(0, 50));
   history.replaceState(null, "", location.pathname);
-  return ask("POST", "session", { token, ...(named ? { outside_id: named } : {}) });
+  return ask("POST", "session", { token, parameters });
 }
