@@ -8,6 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry
+from podium.errors import SeparationWarning
 from podium.kernels.pairwise.bradley_terry import logistic_rows
 
 from helpers import simulate, thin_data
@@ -142,3 +143,16 @@ def test_slope_and_curvature_of_the_kernel_are_differences_of_its_loss():
         below, here, above = (loss(row, np.longdouble(at) + k * step) for k in (-1, 0, 1))
         assert slope[row] == pytest.approx(float((above - below) / (2 * step)), rel=1e-5, abs=1e-6)
         assert curvature[row] == pytest.approx(float((above - 2 * here + below) / step**2), rel=1e-5, abs=1e-6)
+
+
+def test_scores_that_a_position_bias_alone_explains_have_no_ends():
+    # Each wins on the left and loses on the right: with a large bias every score fits, so no interval may end.
+    votes = Comparisons(["a", "b", "c"], np.array([0, 1, 2] * 3), np.array([1, 2, 0] * 3), sided=True)
+    for scores in ([0.0, 0.0, 0.0], [3.0, -1.0, -2.0]):
+        gaps = 40.0 + np.asarray(scores)[votes.left] - np.asarray(scores)[votes.right]
+        assert np.log1p(np.exp(-gaps)).sum() < 1e-12, "the likelihood reaches 1 whatever the scores"
+    with pytest.warns(SeparationWarning):
+        lower, upper = BradleyTerry(side_effect=True).fit(votes).ranking_.intervals()
+    assert np.isneginf(lower).all() and np.isposinf(upper).all()
+    lower, upper = BradleyTerry().fit(votes).ranking_.intervals()
+    assert np.isfinite(lower).all() and np.isfinite(upper).all()

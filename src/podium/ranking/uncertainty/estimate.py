@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import warnings
 from collections.abc import Callable
 
@@ -18,6 +19,7 @@ from podium.text import counted
 __all__ = ["extra_covariance", "extra_std_errors", "few_clusters", "score_covariance"]
 
 CLIP_DEVIATIONS = 4.0
+LEAST_CURVATURE = 0.01  # votes: a win and a loss that only scores explain are worth ten times as much and more
 MIN_CLUSTERS = 30  # clusters below which errors clustered by them tend to be too small
 
 
@@ -54,7 +56,10 @@ def score_covariance(
 
         return variances(part, kind, cluster)
 
+    information = _without_bounds(information)
     kept = bounded_items(information)
+    if kept is not None and len(kept) < 2 and information.extras:
+        return _all_open(information.n)
     try:
         if kept is None:
             matrix = matrix_of(information)
@@ -78,6 +83,30 @@ def _mean_over_penalties(information: Information, matrix_of: Callable[[Informat
         moved = shift**2 if matrix.ndim == 1 else np.outer(shift, shift)
         total = one.share * (matrix + moved) + (total if total.size else 0.0)
     return total
+
+
+def _without_bounds(information: Information) -> Information:
+    """With the items opened whose votes say nothing once the effects have explained them.
+
+    The graph of who beat whom bounds a score that an effect may free again: three items in a circle, each winning on
+    the left, fit a position bias and any scores. Without a penalty such scores run away, and their votes lose all
+    curvature.
+    """
+    e = information
+    if not e.extras or e.alternatives or e.ridge >= LEAST_CURVATURE:
+        return e
+    none = np.zeros(e.n, dtype=bool)
+    above, below = (none.copy() if mask is None else mask.copy() for mask in (e.open_above, e.open_below))
+    while True:
+        kept = ~(above | below)
+        among = kept[e.left] & kept[e.right]
+        curvature = np.bincount(e.left[among], e.curvature[among], e.n)
+        curvature += np.bincount(e.right[among], e.curvature[among], e.n)
+        loose = kept & (curvature < LEAST_CURVATURE)
+        if not loose.any():
+            return dataclasses.replace(e, open_above=above, open_below=below) if (above | below).any() else e
+        above |= loose
+        below |= loose
 
 
 def _all_open(n: int) -> ScoreCovariance:
