@@ -153,6 +153,8 @@ def test_scores_that_a_position_bias_alone_explains_have_no_ends():
         assert np.log1p(np.exp(-gaps)).sum() < 1e-12, "the likelihood reaches 1 whatever the scores"
     with pytest.warns(SeparationWarning):
         lower, upper = BradleyTerry(side_effect=True).fit(votes).ranking_.intervals()
-    assert np.isneginf(lower).all() and np.isposinf(upper).all()
+    assert np.isneginf(lower).all()
+    assert np.isposinf(upper).all()
     lower, upper = BradleyTerry().fit(votes).ranking_.intervals()
-    assert np.isfinite(lower).all() and np.isfinite(upper).all()
+    assert np.isfinite(lower).all()
+    assert np.isfinite(upper).all()
