@@ -22,11 +22,14 @@ COLUMNS = {
     "right_wins": "Name the column that counts the wins of the right item.",
     "tie_count": "Name the column that counts ties.",
     "margin": "Name the column of the margin, left over right.",
+    "left_goals": "Name the column of what the left (home) item scored.",
+    "right_goals": "Name the column of what the right (away) item scored.",
     "ranking": "Name the column of whole orders, best first.",
     "weight": "Name the column of the weight of each vote.",
     "count": "Name the column that says how many equal votes a row stands for.",
     "judge": "Name the column of the judge.",
     "group": "Name the column of a group of votes that go together.",
+    "time": "Name the column that says when votes were cast: dates, timestamps or numbers.",
 }
 
 
@@ -46,11 +49,14 @@ class Columns:
     right_wins: str | None
     tie_count: str | None
     margin: str | None
+    left_goals: str | None
+    right_goals: str | None
     ranking: str | None
     weight: str | None
     count: str | None
     judge: str | None
     group: str | None
+    time: str | None
 
     def arguments(self) -> dict[str, Any]:
         """What was typed, as `read_comparisons` takes it, and the number of processes."""

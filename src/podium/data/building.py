@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.data.tables.labels import encode, encode_pair, is_missing, is_text
+from podium.data.tables.times import given_times
 from podium.data.validation import (
     code_column,
     count_column,
@@ -18,6 +19,7 @@ from podium.data.validation import (
     non_negative_column,
     number_column,
     outcome_column,
+    time_column,
     union_of_labels,
 )
 from podium.errors import InputError, Option
@@ -65,6 +67,10 @@ def _checked_labels(votes: Comparisons, rows: int) -> Columns:
             )
     if not isinstance(votes.group_is, str) or votes.group_is not in ("group", "ranking"):
         raise InputError(f"group_is is {votes.group_is!r}; choose 'group' or 'ranking'")
+    if votes.time is not None:
+        columns["time"] = time_column(votes.time, rows)
+    if votes.time_is not in ("number", "date"):
+        raise InputError(f"time_is is {votes.time_is!r}; choose 'number' or 'date'")
     for name in ("sided", "ordered"):
         flag = getattr(votes, name)
         if not isinstance(flag, bool | np.bool_):
@@ -106,6 +112,7 @@ def array_columns(
     margin: ArrayLike | None = None,
     judge: Sequence[Any] | NDArray[Any] | None = None,
     group: Sequence[Any] | NDArray[Any] | None = None,
+    time: Any = None,
     covariates: ArrayLike | None = None,
     items: Sequence[Hashable] | None = None,
 ) -> Columns:
@@ -137,6 +144,8 @@ def array_columns(
             if len(labelled) != rows:
                 raise InputError(f"{name} has {len(labelled)} rows, the votes {rows}; they must match")
             columns[name], columns[f"{name}s"] = encode(labelled, name)
+    if time is not None:
+        columns["time"], columns["time_is"] = given_times(_column("time", time), rows)
     if covariates is not None:
         columns["covariates"], columns["covariate_names"] = covariate_table(covariates, rows)
     return {"items": labels, "left": left, "right": right, **columns}
@@ -172,7 +181,9 @@ def ranking_columns(rankings: Iterable[Sequence[Hashable]]) -> Columns:
 
 def joined_columns(one: Comparisons, other: Comparisons) -> Columns:
     """Columns of the votes of both, one below the other; items, judges and groups are matched by label."""
-    for name in ("margin", "judge", "group", "covariates"):
+    if one.time is not None and other.time is not None and one.time_is != other.time_is:
+        raise InputError("times are dates in one of the two and numbers in the other; give both alike")
+    for name in ("margin", "judge", "group", "time", "covariates"):
         if (getattr(one, name) is None) != (getattr(other, name) is None):
             raise InputError(f"only one of the two has {name} values; give both or neither")
     if one.covariate_names != other.covariate_names:
@@ -208,6 +219,8 @@ def joined_columns(one: Comparisons, other: Comparisons) -> Columns:
         "group": joined("group", 0, np.int32, group_code),
         "groups": groups,
         "group_is": one.group_is if one.group_is == other.group_is else "group",
+        "time": joined("time", 0.0, np.float64),
+        "time_is": one.time_is,
         "covariates": joined("covariates", 0.0, np.float64),
         "covariate_names": one.covariate_names,
         "sided": one.sided and other.sided,

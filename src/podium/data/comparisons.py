@@ -23,7 +23,8 @@ from podium.data.pairs import Adjacency, Pairs, count_rows, count_table
 from podium.data.tables.forms import read_frame
 from podium.data.tables.labels import as_column
 from podium.data.tables.merging import merge
-from podium.errors import InputError
+from podium.data.tables.times import shown_times
+from podium.errors import InputError, Option
 from podium.kernels.pairwise.counts import first_bad_row, histogram, histogram_outcomes
 from podium.text import counted
 
@@ -37,8 +38,9 @@ Codes = NDArray[np.int32]
 
 # A table of all n² cells is used while it is no larger than this, or than a few times the votes.
 MIN_DENSE_CELLS = 1 << 16
+MIN_AGED = 1e-30  # what is left of the oldest vote
 MAX_WEIGHT = 1e140  # the squares of larger weights could not be summed
-COLUMNS = ("outcome", "weight", "weight_sq", "count", "margin", "margin_ss", "judge", "group", "covariates")
+COLUMNS = ("outcome", "weight", "weight_sq", "count", "margin", "margin_ss", "judge", "group", "time", "covariates")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,6 +60,7 @@ class Comparisons:
     count, weight_sq : how many equal votes the row stands for (None: one each), and their Σw²
     margin, margin_ss : weighted mean of the margin of left over right, and Σw(y - mean)² within the row
     judge, group : codes into `judges` and `groups`
+    time : when each vote was cast, in days since 1970 for dates (`time_is` "date"), else as given ("number")
     covariates : (rows, p), left minus right
     sided : left and right are the sides shown, not merely winner and loser
     ordered : rows are single votes in the order they were cast
@@ -84,6 +87,8 @@ class Comparisons:
     group: Codes | None = None
     groups: tuple[Hashable, ...] = ()
     group_is: str = "group"
+    time: Floats | None = None
+    time_is: str = "number"
     covariates: Floats | None = None
     covariate_names: tuple[str, ...] = ()
     sided: bool = False
@@ -178,13 +183,15 @@ class Comparisons:
         margin: ArrayLike | None = None,
         judge: Sequence[Any] | NDArray[Any] | None = None,
         group: Sequence[Any] | NDArray[Any] | None = None,
+        time: Any = None,
         covariates: ArrayLike | None = None,
         items: Sequence[Hashable] | None = None,
     ) -> Self:
         """Build from columns.
 
         With `items`, winner and loser are integer codes into it; without, they are labels. Where `tie` is true
-        neither won. `margin` (≥ 0) is by how much the winner won; `covariates` are winner minus loser.
+        neither won. `margin` (≥ 0) is by how much the winner won; `time` holds dates, timestamps or
+        numbers; `covariates` are winner minus loser.
         """
         columns = array_columns(
             winner,
@@ -194,6 +201,7 @@ class Comparisons:
             margin=margin,
             judge=judge,
             group=group,
+            time=time,
             covariates=covariates,
             items=items,
         )
@@ -204,8 +212,9 @@ class Comparisons:
         """Build from a frame (polars, pandas, pyarrow, anything with the Arrow interface) or a mapping of columns.
 
         Give the columns as `winner=, loser=`, or `left=, right=, outcome=`, or aggregated `left=, right=,
-        left_wins=, right_wins=, ties=`, or `left=, right=, margin=`; plus `weight=, judge=, group=, covariates=`.
-        What is omitted is recognised by name; other columns are ignored.
+        left_wins=, right_wins=, ties=`, or `left=, right=, margin=`; or goals `left_goals=, right_goals=`; plus
+        `weight=, judge=, group=, time=, covariates=`. What is omitted is recognised by name, but for time and
+        covariates; other columns are ignored.
 
         >>> Comparisons.from_frame({"left": ["a", "b"], "right": ["b", "c"], "outcome": [1, 0.5]}).items
         ('a', 'b', 'c')
@@ -225,7 +234,7 @@ class Comparisons:
         return both if self.count is None or other.count is None else both.merged()
 
     def merged(self) -> Comparisons:
-        """Return the same votes as counts: one row for those that agree in items, outcome, judge, group, covariates.
+        """Return the same votes as counts: one row for those that agree in all but weight and margin.
 
         >>> votes = Comparisons.from_pairs([("tea", "milk"), ("milk", "tea"), ("tea", "milk")])
         >>> counts = votes.merged()
@@ -244,6 +253,30 @@ class Comparisons:
     def __radd__(self, other: object) -> Comparisons:
         """So that `sum` adds a list of them."""
         return self if other == 0 else NotImplemented
+
+    def by_time(self) -> Comparisons:
+        """Return the same votes, the earliest first; those of one time, and all without times, stay in order.
+
+        >>> votes = Comparisons.from_arrays(["a", "b"], ["b", "c"], time=["2024-05-02", "2024-05-01"])
+        >>> votes.by_time().left
+        array([1, 0], dtype=int32)
+        """
+        if self.time is None or (self.time[1:] >= self.time[:-1]).all():
+            return self
+        return self.take(np.argsort(self.time, kind="stable"))
+
+    def aged(self, half_life: float) -> Comparisons:
+        """Return the same votes, each weighing half as much for every `half_life` that it is older than the last."""
+        if self.time is None:
+            raise InputError(
+                Option("half_life", half_life), " is about the age of votes, and these have no times; name them by ",
+                Option("time", column=True),
+            )  # fmt: skip
+        weight = np.ones(len(self.left)) if self.weight is None else self.weight
+        with np.errstate(under="ignore"):
+            each = np.exp2((self.time - self.time.max()) / half_life)
+        each = np.maximum(each, MIN_AGED)  # a vote is never lost, only next to nothing
+        return replace(self, weight=weight * each, weight_sq=self.weight_squares() * each**2)
 
     def balanced(self) -> Comparisons:
         """Return the same votes, weighted so that every pair that met counts alike; the sum of weights stays.
@@ -416,6 +449,8 @@ class Comparisons:
             if getattr(self, name) is not None:
                 held = as_column(known)
                 columns[name] = [held[code] for code in getattr(self, name)]
+        if self.time is not None:
+            columns["time"] = shown_times(self.time, self.time_is)
         if self.covariates is not None:
             columns |= dict(zip(self.covariate_names, self.covariates.T, strict=True))
         return pl.DataFrame(columns, strict=False)

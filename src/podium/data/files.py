@@ -15,6 +15,7 @@ from podium.data.tables.forms import Collector, Keep
 from podium.data.tables.merging import DENSE_BYTES
 from podium.data.tables.readers import Batch, Table
 from podium.data.tables.sources import Source, find_sources, refuse_twice
+from podium.data.tables.values import comma_numbers
 from podium.engine import engine_for, report
 from podium.errors import InputError, Option
 
@@ -48,11 +49,14 @@ def read_comparisons(
     right_wins: Given = None,
     ties: Given = None,
     margin: Given = None,
+    left_goals: Given = None,
+    right_goals: Given = None,
     ranking: Given = None,
     weight: Given = None,
     count: Given = None,
     judge: Given = None,
     group: Given = None,
+    time: Given = None,
     covariates: str | Iterable[str] | None = None,
     keep: Keep = "counts",
     fold_sides: bool = False,
@@ -76,11 +80,16 @@ def read_comparisons(
         Columns of votes without ties.
     left, right : str, optional
         Columns of the two sides, with one way to tell who won: `outcome` (1, 0 or 0.5, words such as left, model_a or
-        tie, or the winner's label), counts `left_wins, right_wins, ties`, or a `margin` of left over right.
+        tie, or the winner's label; H, D or A between home and away), counts `left_wins, right_wins, ties`, a `margin`
+        of left over right, or the goals of both.
     ranking : str, optional
         Column of whole orders instead: lists of items, best first, or text such as "a > b > c".
     weight, count, judge, group : str, optional
         Columns beside those: what each vote weighs, how many equal votes a row is, who gave it, what it belongs to.
+    left_goals, right_goals : str, optional
+        Columns of what each side scored: the outcome follows, and the margin is their difference.
+    time : str, optional
+        Column of dates, timestamps or numbers that say when each vote was cast; never recognised by its name.
     covariates : list of str, optional
         Columns that hold left minus right; or stems `x` of two columns `x_a, x_b` whose difference is taken.
     keep : {"counts", "rows"}
@@ -106,8 +115,9 @@ def read_comparisons(
     """
     sides = {"winner": winner, "loser": loser, "left": left, "right": right}
     result = {"outcome": outcome, "left_wins": left_wins, "right_wins": right_wins, "ties": ties, "margin": margin}
-    result["ranking"] = ranking
-    beside = {"weight": weight, "count": count, "judge": judge, "group": group, "covariates": covariates}
+    result |= {"left_goals": left_goals, "right_goals": right_goals, "ranking": ranking}
+    beside: dict[str, Any] = {"weight": weight, "count": count, "judge": judge, "group": group, "time": time}
+    beside["covariates"] = covariates
     columns = sides | result | beside
     options = {"keep": keep, "fold_sides": fold_sides, "delimiter": delimiter}
     collector = _collect(source, format, jobs, progress, **options, **columns)
@@ -184,7 +194,9 @@ def _sums_exactly(first: Source, options: dict[str, Any]) -> bool:
         collector.choose(Table(first, delimiter).columns or [])
     except InputError:
         return False
-    return collector.layout is not None and not collector.layout.weight and not collector.layout.margin
+    return collector.layout is not None and not (
+        collector.layout.weight or collector.layout.margin or collector.layout.left_goals
+    )
 
 
 def _count_further(collector: Collector, source: Source, options: dict[str, Any]) -> Collector:
@@ -233,7 +245,7 @@ def read_table(
     except pl.exceptions.PolarsError as problem:
         raise InputError(f"the files do not fit together: {str(problem).splitlines()[0]}; make them alike") from problem
     untyped = all(piece.format == "csv" for piece in pieces)
-    return table.with_columns(column.cast(_kind(column)) for column in table) if untyped else table
+    return table.with_columns(_typed(column) for column in table) if untyped else table
 
 
 def scan_table(
@@ -281,6 +293,15 @@ def _pieces(source: Any, columns: Iterable[str] | None, format: str | None, deli
             raise InputError(f"{one.name} has columns {listed(table.columns)}, the file before {listed(before)}")
         before = chosen
         yield from table.batches(chosen)
+
+
+def _typed(column: pl.Series) -> pl.Series:
+    """A column of text as what it holds; numbers with decimal commas are read too."""
+    import polars as pl
+
+    kind = _kind(column)
+    numbers = comma_numbers(column) if kind == pl.String else None
+    return column.cast(kind) if numbers is None else numbers
 
 
 def _kind(column: pl.Series) -> Any:

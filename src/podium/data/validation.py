@@ -13,6 +13,7 @@ from podium.errors import InputError, Option
 
 __all__ = [
     "MAX_MARGIN",
+    "MAX_TIME",
     "check_is_fitted",
     "choice_option",
     "code_column",
@@ -29,6 +30,7 @@ __all__ = [
     "number_option",
     "outcome_column",
     "seed_option",
+    "time_column",
     "union_of_labels",
     "whole_option",
 ]
@@ -37,6 +39,7 @@ Floats = NDArray[np.float64]
 
 LARGEST = float(np.finfo(np.float64).max)
 MAX_COUNT = 1 << 53  # from here on not every whole number is a float
+MAX_TIME = 1e15  # microseconds of this age are far smaller
 MAX_MARGIN = 1e150  # its square is a number still
 
 
@@ -145,6 +148,16 @@ def non_negative_column(values: ArrayLike, what: str, rows: int, least: float = 
     if what == "margin" and rows and np.abs(column).max() > MAX_MARGIN:
         row = int(np.argmax(np.abs(column)))
         raise InputError(f"row {row + 1}: margin is {column[row]:g}; give a number between ±{MAX_MARGIN:g}")
+    return column
+
+
+def time_column(values: ArrayLike, rows: int) -> Floats:
+    """Times as numbers, finite and none so large that neighbours cannot be told apart."""
+    column = number_column(values, "time", rows)
+    bad = ~(np.abs(column) <= MAX_TIME)  # NaN is neither
+    if bad.any():
+        row = int(np.argmax(bad))
+        raise InputError(f"row {row + 1}: time is {column[row]:g}; give a number between ±{MAX_TIME:g}")
     return column
 
 

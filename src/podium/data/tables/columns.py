@@ -4,7 +4,7 @@
 `winner, loser`    one row a vote, no ties
 `left, right` and  `outcome` (1, 0, 0.5, words, or the winner's label), or three columns of flags
                    (`winner_model_a, winner_model_b, winner_tie`), or counts (`left_wins, right_wins, ties`),
-                   or a real-valued `margin` of left over right
+                   or a real-valued `margin` of left over right, or goals of both (`home_goals, away_goals`)
 `ranking`          one row a whole order, best first
 =================  ==========================================================================================
 
@@ -24,7 +24,7 @@ from podium.errors import InputError, Option
 __all__ = ["Given", "Layout", "listed", "recognise", "refuse_difference"]
 
 Given: TypeAlias = "str | Literal[False] | None"
-Form: TypeAlias = Literal["winner", "outcome", "flags", "counts", "margin", "ranking"]
+Form: TypeAlias = Literal["winner", "outcome", "flags", "counts", "margin", "goals", "ranking"]
 
 SIDES = [
     ("left", "right"),
@@ -43,6 +43,8 @@ SIDES = [
     ("team_1", "team_2"),
     ("team1", "team2"),
     ("home", "away"),
+    ("home_team", "away_team"),
+    ("hometeam", "awayteam"),
     ("white", "black"),
 ]
 WINS = [
@@ -53,11 +55,19 @@ WINS = [
     ("win_a", "win_b"),
     ("wins_1", "wins_2"),
 ]
+GOALS = [
+    ("home_goals", "away_goals"),
+    ("home_score", "away_score"),
+    ("home_points", "away_points"),
+    ("goals_home", "goals_away"),
+    ("fthg", "ftag"),
+    ("left_goals", "right_goals"),
+]
 FLAGS = [("winner_model_a", "winner_model_b", "winner_tie"), ("winner_a", "winner_b", "winner_tie")]
 NAMES: dict[str, tuple[str, ...]] = {
     "winner": ("winner", "preferred", "better", "chosen"),
     "loser": ("loser", "worse", "rejected"),
-    "outcome": ("outcome", "result", "winner", "preference", "vote"),
+    "outcome": ("outcome", "result", "winner", "preference", "vote", "ftr"),
     "ties": ("ties", "draws", "tie", "wins_tie"),
     "margin": ("margin",),
     "ranking": ("ranking",),
@@ -66,7 +76,10 @@ NAMES: dict[str, tuple[str, ...]] = {
     "judge": ("judge", "judge_id", "voter", "annotator", "annotator_id", "rater", "rater_id"),
     "group": ("group", "group_id", "cluster"),
 }
-ROLES = ("winner", "loser", "left", "right", "outcome", "left_wins", "right_wins", "ties", "margin", "ranking")
+ROLES = (
+    "winner", "loser", "left", "right", "outcome", "left_wins", "right_wins", "ties", "margin", "left_goals",
+    "right_goals", "ranking",
+)  # fmt: skip
 BESIDE = ("weight", "count", "judge", "group")
 EXPECTED = (
     "expected winner and loser; or left and right (or model_a and model_b, a and b) with outcome, margin, "
@@ -95,10 +108,13 @@ class Layout:
     right_wins: str | None = None
     ties: str | None = None
     margin: str | None = None
+    left_goals: str | None = None
+    right_goals: str | None = None
     weight: str | None = None
     count: str | None = None
     judge: str | None = None
     group: str | None = None
+    time: str | None = None
     by: str | None = None
     covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -106,20 +122,24 @@ class Layout:
     def columns(self) -> list[str]:
         """Every column that is read, once."""
         single = [self.left, self.right, self.outcome, *self.flags, self.left_wins, self.right_wins, self.ties]
-        single += [self.margin, self.weight, self.count, self.judge, self.group, self.by]
+        single += [self.margin, self.left_goals, self.right_goals]
+        single += [self.weight, self.count, self.judge, self.group, self.time, self.by]
         names = [name for name in single if name is not None]
         return list(dict.fromkeys([*names, *(name for chosen in self.covariates.values() for name in chosen)]))
 
 
-def recognise(columns: Sequence[str], *, covariates: Any = None, by: str | None = None, **options: Given) -> Layout:
+def recognise(
+    columns: Sequence[str], *, covariates: Any = None, by: str | None = None, time: Given = None, **options: Given
+) -> Layout:
     """Find the role of each column among the names `columns`.
 
-    An option names a column; None leaves it to be recognised; False says that there is none.
+    An option names a column; None leaves it to be recognised; False says that there is none. Times and covariates are
+    never recognised: they keep votes apart that are otherwise counted together.
 
     >>> recognise(["model_a", "model_b", "winner", "turn"]).form
     'outcome'
     """
-    _refuse_unusable({**options, "by": by})
+    _refuse_unusable({**options, "by": by, "time": time})
     names = _Names(columns, options)
     form, roles = _form(names)
     extras: dict[str, Any] = {role: names.option(role) or names.recognised(role) for role in BESIDE}
@@ -135,14 +155,18 @@ def recognise(columns: Sequence[str], *, covariates: Any = None, by: str | None 
             )
     if by is not None:
         names.require(by, "by")
-    layout = Layout(form, **roles, **extras, by=by, covariates=_covariates(names, covariates))
+    if time and names.require(time, "time") in taken:
+        raise InputError(
+            f"column {time!r} is given as ", Option("time", column=True), " but already tells who met or who won"
+        )
+    layout = Layout(form, **roles, **extras, time=time or None, by=by, covariates=_covariates(names, covariates))
     _refuse_unused(names, layout)
     return layout
 
 
 def _refuse_unusable(options: Mapping[str, Any]) -> None:
     """Options that do not exist, or do not name a column."""
-    known = (*ROLES, *BESIDE, "covariates", "by")
+    known = (*ROLES, *BESIDE, "time", "covariates", "by")
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise InputError(f"no such option: {', '.join(unknown)}; choose among {', '.join(known)}")
@@ -246,7 +270,7 @@ def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
         if ranking and not names.option("winner"):
             return "ranking", {"left": ranking, "right": ranking}
         raise InputError(f"cannot tell who met whom: found columns {listed(names.columns)}; ", *EXPECTED)
-    chosen = any(names.option(role) for role in ("outcome", "left_wins", "margin"))
+    chosen = any(names.option(role) for role in ("outcome", "left_wins", "margin", "left_goals", "right_goals"))
     if pair and not chosen:
         raise InputError(
             f"columns {listed(pair)} and {listed(sides)} both tell who met whom; give ",
@@ -266,12 +290,13 @@ def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
 
 def _result(names: _Names) -> tuple[Form, dict[str, Any]]:
     """The columns given by option that tell how a comparison ended."""
+    given = names.option("left_goals") or names.option("right_goals")
     if names.option("outcome"):
-        return "outcome", _outcome(names, names.option("outcome")) | _margin(names)
+        return "outcome", _outcome(names, names.option("outcome")) | _margin(names) | (_goals(names) if given else {})
     wins = names.together(("left_wins", "right_wins"), [])
     if wins:
         return "counts", _counts(names, wins)
-    return "margin", _margin(names)
+    return ("goals", _goals(names)) if given else ("margin", _margin(names))
 
 
 def _recognised_result(names: _Names, sides: tuple[str, ...]) -> tuple[Form, dict[str, Any]]:
@@ -280,9 +305,12 @@ def _recognised_result(names: _Names, sides: tuple[str, ...]) -> tuple[Form, dic
         return "outcome", _outcome(names, names.option("winner")) | _margin(names)
     wins = names.together(("left_wins", "right_wins"), WINS)
     flags = names.together((), FLAGS)
-    outcome, margin = names.recognised("outcome"), _margin(names)
+    outcome, margin, goals = names.recognised("outcome"), _margin(names), _goals(names)
     results = [*([wins] if wins else ()), *([flags] if flags else ()), *([(outcome,)] if outcome else ())]
-    if wins and margin:  # a margin tells by how much one vote was won, not many
+    if goals and (wins or margin):
+        results += [(margin["margin"],)] if margin else []
+        results.append(tuple(goals.values()))
+    elif wins and margin:  # a margin tells by how much one vote was won, not many
         results.append((margin["margin"],))
     if len(results) > 1:
         raise InputError(
@@ -301,12 +329,14 @@ def _recognised_result(names: _Names, sides: tuple[str, ...]) -> tuple[Form, dic
     if flags:
         return "flags", {"flags": flags} | margin
     if outcome:
-        return "outcome", _outcome(names, outcome) | margin
+        return "outcome", _outcome(names, outcome) | margin | goals
     if margin:
         return "margin", margin
+    if goals:
+        return "goals", goals
     raise InputError(
         f"cannot tell who won: found columns {listed(names.columns)}, read {sides[0]!r} against {sides[1]!r}; "
-        "expected outcome, winner, margin, or left_wins and right_wins"
+        "expected outcome, winner, margin, home_goals and away_goals, or left_wins and right_wins"
     )
 
 
@@ -334,6 +364,13 @@ def _winner_loser(names: _Names) -> tuple[str, str] | None:
 def _margin(names: _Names) -> dict[str, str]:
     margin = names.option("margin") or names.recognised("margin")
     return {"margin": margin} if margin else {}
+
+
+def _goals(names: _Names) -> dict[str, str]:
+    """What each side scored; the margin is their difference."""
+    none = any(names.options.get(role) is False for role in ("left_goals", "right_goals"))
+    goals = None if none else names.together(("left_goals", "right_goals"), GOALS)
+    return dict(zip(("left_goals", "right_goals"), goals, strict=True)) if goals else {}
 
 
 def _covariates(names: _Names, wanted: Any) -> dict[str, tuple[str, ...]]:

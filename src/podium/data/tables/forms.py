@@ -18,7 +18,8 @@ from podium.data.tables.labels import Numbering, encode, encode_pair, is_missing
 from podium.data.tables.merging import Merger
 from podium.data.tables.outcomes import Outcomes
 from podium.data.tables.rankings import Inseparable, listed_items, pairs_of
-from podium.data.tables.values import as_labels, as_numbers
+from podium.data.tables.times import Times
+from podium.data.tables.values import as_labels, as_numbers, is_decimal_comma
 from podium.data.validation import MAX_MARGIN
 from podium.errors import DataWarning, InputError, InPython
 
@@ -67,6 +68,7 @@ class Collector:
         self.votes = 0  # rows read, for progress
         self.items, self.judges, self.groups, self.bys = (Numbering() for _ in range(4))
         self.outcomes = Outcomes(self.items)
+        self.times = Times()
         self.merger = Merger(merge=keep == "counts", fold=fold_sides, dense_bytes=dense_bytes)
         self.layout: Layout | None = None
         self.place = ""  # the frame that settled the layout
@@ -115,6 +117,8 @@ class Collector:
         for column, (kind, where) in other._kinds.items():
             self.same_kind(column, kind, where)
         self.outcomes.unite(other.outcomes, other.place)
+        with located(other.place):
+            self.times.same_kind(other.times.kind, str(self.layout.time))
         recode = {"left": self.items.unite(other.items)}
         recode["right"] = recode["left"]
         for role, ours, theirs in (
@@ -173,6 +177,8 @@ class Collector:
         arguments: dict[str, Any] = {"items": items, **columns, "sided": layout.form != "winner", "ordered": ordered}
         arguments["sided"] &= not self.merger.fold
         arguments.pop("by", None)
+        if layout.time:
+            arguments["time_is"] = self.times.kind
         if layout.judge:
             arguments["judges"] = self.judges.labels
         if layout.group:
@@ -221,13 +227,17 @@ class _Batch:
             piece["count"] = self.whole(layout.count)
         if layout.margin:
             piece["margin"] = self.number(layout.margin, most=MAX_MARGIN)
+        if layout.left_goals:
+            piece["margin"] = self.goals()
+        if layout.time:
+            piece["time"] = collector.times.read(self.frame[layout.time], self.fail, self.where)
         if layout.covariates:
             piece["covariates"] = np.column_stack([self.covariate(names) for names in layout.covariates.values()])
         if layout.form == "counts":
             return self.outcome_rows(piece)
         if layout.form == "flags":
             piece["outcome"] = self.flags()
-        elif layout.form == "margin":
+        elif layout.form in ("margin", "goals"):
             piece["outcome"] = np.sign(piece["margin"]).astype(np.int8)
         elif layout.outcome:
             column = self.frame[layout.outcome]
@@ -235,6 +245,8 @@ class _Batch:
                 column = column.cast(pl.Float64)
             column = as_labels(column, self.fail, prefix(self.where))
             piece["outcome"] = collector.outcomes.read(column, left, right, layout, self.fail)
+            if layout.left_goals:
+                self.refuse_other_goals(piece)
         return piece
 
     def rankings(self) -> Piece:
@@ -261,6 +273,8 @@ class _Batch:
             piece["judge"] = self.labels(layout.judge, collector.judges)[row]
         if layout.weight:
             piece["weight"] = self.number(layout.weight, least=0.0)[row]
+        if layout.time:
+            piece["time"] = collector.times.read(self.frame[layout.time], self.fail, self.where)[row]
         return piece
 
     def refuse_many(self, pairs: NDArray[np.int64], times: NDArray[np.int64]) -> None:
@@ -329,6 +343,8 @@ class _Batch:
             what = "is missing" if is_missing(value) else f"is {value}"
             wanted = "a finite number" if least == -np.inf else f"a finite number, {least:g} or more"
             wanted += "" if most == np.inf else f" between -{most:g} and {most:g}"
+            if isinstance(value, str) and is_decimal_comma(value):
+                wanted = f"{value.strip().replace(',', '.')}, with a point"
             self.fail(int(bad[0]), f"{name} {what}; give {wanted}")
         return values
 
@@ -356,6 +372,27 @@ class _Batch:
             shown = ", ".join(f"{name} {value:g}" for name, value in zip(self.layout.flags, table[bad[0]], strict=True))
             self.fail(int(bad[0]), f"{shown}; exactly one of them must be 1")
         return (table[:, 0] - table[:, 1]).astype(np.int8)
+
+    def goals(self) -> NDArray[np.float64]:
+        """What left scored more than right."""
+        names = (self.layout.left_goals, self.layout.right_goals)
+        one, other = (self.number(str(name), most=MAX_MARGIN) for name in names)
+        for name, goals in zip(names, (one, other), strict=True):
+            bad = np.flatnonzero(goals < 0)
+            if len(bad):
+                self.fail(int(bad[0]), f"{name} is {goals[bad[0]]:g}; what a side scored is 0 or more")
+        return one - other
+
+    def refuse_other_goals(self, piece: Piece) -> None:
+        """A result and the goals of one game say the same, or one of them is wrong."""
+        layout = self.layout
+        bad = np.flatnonzero(np.sign(piece["margin"]) != piece["outcome"])
+        if not len(bad):
+            return
+        row = int(bad[0])
+        names = (layout.outcome, layout.left_goals, layout.right_goals)
+        told = ", ".join(f"{name} {self.frame[str(name)][row]}" for name in names)
+        self.fail(row, f"{told} do not agree; correct the row, or leave the goals out with left_goals=False")
 
     def outcome_rows(self, piece: Piece) -> Piece:
         """A row of counts becomes a row for each outcome that occurred, in the order left, right, tie."""

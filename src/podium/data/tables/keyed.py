@@ -20,14 +20,15 @@ UNTOLD = np.empty(0, np.int32)
 
 
 class KeyedRows:
-    """Rows that differ in items, outcome, judge, group or covariates, in order of first appearance.
+    """Rows that differ in items, outcome, judge, group, time or covariates, in order of first appearance.
 
-    A row of `table` is the key, two codes to a word and then the covariates, and the number of equal votes.
+    A row of `table` is the key, two codes to a word and then covariates and time, and the number of equal votes.
     """
 
     def __init__(self, piece: Piece) -> None:
         self.roles = [name for name in KEYS if name in piece]
         self.covariates = piece["covariates"].shape[1] if "covariates" in piece else 0
+        self.timed = "time" in piece
         self.sums = SUMS if "margin" in piece else SUMS[:2] if "weight" in piece else ()
         self.used = 0
         self._slots = np.full(1 << 12, -1, np.int32)
@@ -46,7 +47,7 @@ class KeyedRows:
 
     @property
     def _width(self) -> int:
-        return (len(self.roles) + 1) // 2 + self.covariates
+        return (len(self.roles) + 1) // 2 + self.covariates + self.timed
 
     def add(self, piece: Piece) -> None:
         """Take rows of one vote each, or of `count` equal votes, with what their weights and margins come to."""
@@ -97,8 +98,11 @@ class KeyedRows:
             halves[:, k] = column.astype(np.uint32, copy=False)
         if len(codes) % 2:
             halves[:, len(codes)] = 0
+        numbers = self._width - self.covariates - self.timed  # -0.0 equals 0.0
         if self.covariates:
-            keys[:, -self.covariates :] = (piece["covariates"] + 0.0).view(np.uint64)  # -0.0 equals 0.0
+            keys[:, numbers : numbers + self.covariates] = (piece["covariates"] + 0.0).view(np.uint64)
+        if self.timed:
+            keys[:, -1] = (piece["time"] + 0.0).view(np.uint64)
         return keys
 
     def rows(self) -> Piece:
@@ -111,6 +115,9 @@ class KeyedRows:
             for k, name in enumerate(self.roles)
         }
         if self.covariates:
-            rows["covariates"] = table[:used, self._width - self.covariates : -1].copy().view(np.float64)
+            first = self._width - self.covariates - self.timed
+            rows["covariates"] = table[:used, first : first + self.covariates].copy().view(np.float64)
+        if self.timed:
+            rows["time"] = table[:used, -2].copy().view(np.float64)
         rows["count"] = table[:used, -1].astype(np.int64)
         return rows | {name: self._sums[name][:used].copy() for name in self.sums if name != "_weight"}

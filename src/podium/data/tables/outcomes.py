@@ -28,6 +28,8 @@ RIGHT = {"0", "0.0", "right", "r", "b", "model_b", "false", "0-1"}
 TIE = {"0.5", "1/2", "½", "tie", "tied", "draw", "drawn", "equal", "both", "bothbad", "both_bad", "both bad"}
 TIE |= {"tie (bothbad)", "tie (both bad)", "tie(bothbad)", "1/2-1/2", "½-½"}
 NUMBERS = {"1", "1.0", "0", "0.0", "0.5"}
+HOME, AWAY = {"h", "home", "1"}, {"a", "away"}  # of leagues, where A is no left side
+LEAGUE_TIE = TIE | {"d", "x"}
 UNKNOWN = 9
 
 Fail: TypeAlias = Callable[[int, str], NoReturn]
@@ -150,8 +152,24 @@ def meaning_of(value: object, layout: Layout) -> int:
     """+1, -1, 0, or UNKNOWN. The names of the two columns count as words for their sides."""
     word = _text(value)
     left, right = layout.left.strip().casefold(), layout.right.strip().casefold()
+    if _in_a_league(layout):
+        return 1 if word in HOME else -1 if word in AWAY else 0 if word in LEAGUE_TIE else _plain(word)
     if word in LEFT or word == left:
         return 1
     if word in RIGHT or word == right:
         return -1
     return 0 if word in TIE else UNKNOWN
+
+
+def _in_a_league(layout: Layout) -> bool:
+    """Whether the sides are home and away, as their columns or that of the result are called."""
+    left, right = (name.strip().casefold() for name in (layout.left, layout.right))
+    called = (layout.outcome or "").strip().casefold()
+    return (left.startswith("home") and right.startswith("away")) or called == "ftr"
+
+
+def _plain(word: str) -> int:
+    """Words that mean the same in a league: those without a and b."""
+    if word in {"1.0", "left", "l", "true", "1-0"}:
+        return 1
+    return -1 if word in {"0", "0.0", "right", "r", "false", "0-1"} else UNKNOWN

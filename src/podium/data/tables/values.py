@@ -5,6 +5,7 @@ A date is a number to a computer and to nobody else, so it can be a label (as it
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn, TypeAlias
 
@@ -13,8 +14,9 @@ from podium.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["as_labels", "as_numbers"]
+__all__ = ["as_labels", "as_numbers", "comma_numbers", "is_decimal_comma"]
 
+DECIMAL_COMMA = "[+-]?[0-9]+,[0-9]+"
 Fail: TypeAlias = Callable[[int, str], NoReturn]  # raises for a row of the column, with what is wrong
 
 
@@ -48,6 +50,35 @@ def as_numbers(column: pl.Series, fail: Fail, where: str = "") -> pl.Series:
     if column.dtype == pl.String:
         column = column.str.strip_chars()
     return column.cast(pl.Float64, strict=False)
+
+
+def is_decimal_comma(text: str) -> bool:
+    """Whether a text is a number written with a decimal comma, as 2,5."""
+    return re.fullmatch(DECIMAL_COMMA, text.strip()) is not None
+
+
+def comma_numbers(column: pl.Series) -> pl.Series | None:
+    """A column of text whose every value is a number, some with a decimal comma, as numbers; None for any other.
+
+    One whose commas all stand before three digits may as well hold thousands and is refused.
+
+    >>> import polars as pl
+    >>> comma_numbers(pl.Series("size", ["2,5", "3", None])).to_list()
+    [2.5, 3.0, None]
+    """
+    import polars as pl
+
+    text = column.str.strip_chars()
+    commas = text.str.contains(rf"^{DECIMAL_COMMA}$")
+    if not commas.any() or not (commas | text.str.contains(r"^[+-]?[0-9]+$")).all():
+        return None
+    if text.filter(commas.fill_null(False)).str.contains(r",[0-9]{3}$").all():
+        row = int(commas.fill_null(False).arg_true()[0])
+        raise InputError(
+            f"row {row + 1}: {column.name} is {column[row]!r}, "
+            "which may be decimal or thousands; write it with a point, or without a comma"
+        )
+    return text.str.replace(",", ".", literal=True).cast(pl.Float64)
 
 
 def _reads(kind: pl.DataType) -> bool:
