@@ -59,6 +59,7 @@ KNOWN: dict[str, str] = {
     "Ranking": "podium.ranking.ranking",
     "RunningScale": "podium.ordinal.stream",
     "ScoreCovariance": "podium.ranking.uncertainty",
+    "SparseBasis": "podium.pairwise._fit.feature_model",
     "Stream": "podium.multilabel.streaming",
     "WinRate": "podium.pairwise.counting",
 }

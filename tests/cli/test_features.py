@@ -1,6 +1,7 @@
 """`podium rank --features`, `--covariates`, `--method crowd`, and `podium predict`."""
 
 import io
+import warnings
 
 import numpy as np
 import polars as pl
@@ -9,6 +10,7 @@ from numpy.testing import assert_allclose
 
 import podium
 from podium.cli import run
+from podium.errors import DataWarning
 
 
 @pytest.fixture
@@ -154,6 +156,31 @@ def test_known_flips_need_no_penalties_and_give_the_ranking_of_the_library(folde
     frame = pl.read_csv(io.StringIO(out))
     assert frame["item"].to_list() == list(ranking.order)
     assert_allclose(frame["score"], np.sort(ranking.scores)[::-1], atol=1e-6)
+
+
+def test_features_with_sides_ties_and_judges_give_the_ranking_of_the_library(folder, capfd, monkeypatch):
+    monkeypatch.chdir(folder)
+    votes = pl.read_csv("votes.csv").with_columns(
+        pl.when(pl.int_range(pl.len()) % 6 == 0).then(0.5).otherwise(pl.col("outcome")).alias("outcome")
+    )
+    votes.write_csv("tied.csv")
+    code, out, err = call(
+        capfd, "rank", "tied.csv", "--features", "sizes.csv", "--side-effect", "--ties", "davidson",
+        "--ci", "judge", "--format", "csv", "--report", "page.html",
+    )  # fmt: skip
+    assert code == 0, err
+    comparisons = podium.read_comparisons(folder / "tied.csv", group=False)
+    model = podium.RABF(side_effect=True, ties="davidson").fit(comparisons, pl.read_csv(folder / "sizes.csv"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)  # five judges are few
+        ranking = model.ranking_.with_uncertainty("cluster", cluster="judge")
+        frame = pl.read_csv(io.StringIO(out))
+        assert_allclose(frame["score"], np.sort(ranking.scores)[::-1], atol=1e-6)
+        expected = dict(zip(ranking.items, ranking.std_errors, strict=True))
+    assert_allclose(frame["std_error"], [expected[item] for item in frame["item"]], rtol=1e-3)
+    assert f"position bias, in favour of the left side: {model.side_effect_:+.3g} ± " in err
+    assert f"(Davidson's ν = {model.tie_strength_:.3g})" in err
+    assert "Position bias and ties" in (folder / "page.html").read_text()
 
 
 def test_rabf_without_features_says_what_it_is(folder, capfd):

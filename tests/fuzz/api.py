@@ -91,7 +91,14 @@ def reading(rng, folder):
 
 
 def features(rng, items):
-    match int(rng.integers(4)):
+    match int(rng.integers(5)):
+        case 4:
+            from scipy.sparse import csr_array, random_array
+
+            if rng.random() < 0.5:
+                return csr_array(inputs.array(rng, len(items), 2))
+            shape = len(items) + int(rng.random() < 0.1), int(rng.integers(0, 9))
+            return random_array(shape, density=0.4, format=pick(rng, ("csr", "coo", "csc")), rng=rng)
         case 0:
             return {item: inputs.numbers(rng, 2) for item in items}
         case 1:

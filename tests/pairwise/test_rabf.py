@@ -624,7 +624,7 @@ def test_bad_options_are_named(options, message):
 
 
 NUMBERS = ("feature_penalty", "residual_penalty", "flip_rate", "max_iter", "tol")
-WORDS = ("loss", "flip_loss", "missing", "standardize", "one_hot")
+WORDS = ("loss", "flip_loss", "missing", "standardize", "one_hot", "ties", "side_effect")
 
 
 @pytest.mark.parametrize("name", NUMBERS + WORDS)

@@ -13,7 +13,7 @@ from podium.models import load, save
 from podium.pairwise._fit import penalties
 from podium.pairwise._fit.feature_evidence import DenseEvidence, prior_centre
 from podium.pairwise._fit.feature_solver import FeatureProblem, solve_features
-from podium.pairwise._fit.likelihoods import LogisticRows, SquaredRows
+from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.many_evidence import SparseEvidence
 from podium.pairwise._fit.solvers import Rows
 
@@ -36,6 +36,9 @@ def problem_of(data, features, kind="logistic", covariates=None):
     rows = Rows(len(features), data.left.astype(np.int32), data.right.astype(np.int32), covariates)
     ones = np.ones(len(data))
     loss = LogisticRows(ones, ones) if kind == "logistic" else SquaredRows(1.5 * ones, ones)
+    if kind == "davidson":  # every fourth vote a tie
+        tied = (np.arange(len(data)) % 4 == 0).astype(float)
+        loss = DavidsonRows(1 - tied, 0 * tied, tied)
     votes = np.bincount(data.left, minlength=len(features)) + np.bincount(data.right, minlength=len(features))
     return FeatureProblem(rows, loss, features, votes.astype(float))
 
@@ -69,7 +72,7 @@ def test_the_evidence_is_that_of_brute_force_integration():
         assert evidence_at(problem, x).value == pytest.approx(integrated(x), abs=0.03)
 
 
-@pytest.mark.parametrize("kind", ["logistic", "squared"])
+@pytest.mark.parametrize("kind", ["logistic", "squared", "davidson"])
 @pytest.mark.parametrize("with_covariates", [False, True])
 def test_the_slope_is_that_of_the_evidence(kind, with_covariates):
     rng = np.random.default_rng(2)
@@ -234,7 +237,7 @@ def test_more_features_than_items_are_fitted_as_on_the_whole_design(penalty, sta
     reduced, numbers = answers()
     assert reduced._basis.shape[0] == 30
     assert reduced._basis.shape[1] <= 14
-    monkeypatch.setattr("podium.pairwise.rabf.row_basis", lambda matrix: None)
+    monkeypatch.setattr("podium.pairwise._fit.feature_model.row_basis", lambda matrix: None)
     whole, expected = answers()
     for one, other in zip(numbers, expected, strict=True):
         assert_allclose(one, other, rtol=2e-4, atol=1e-6)

@@ -80,7 +80,8 @@ RANKERS: dict[str, Case] = {
         turned_on={"margins": {"loss": "squared"}},
     ),
     "rabf": Case(
-        lambda unit=1.0: ranker("rabf")(residual_penalty=0.1 * unit), turned_on={"margins": {"loss": "squared"}}
+        lambda unit=1.0: ranker("rabf")(residual_penalty=0.1 * unit),
+        turned_on={"margins": {"loss": "squared"}, "sides": {"side_effect": True}, "ties": {"ties": "davidson"}},
     ),
     "win-rate": Case(of("win-rate")),
 }

@@ -312,6 +312,18 @@ def _about_features(model: Any, level: float | None) -> list[str]:
     if model.covariate_names_:
         lines.append("covariates, per unit")
         lines += _effects(model.covariate_names_, model.covariate_coef_, model.covariate_std_errors_, level)
+    unit = "of margin" if model.in_margins else "log-odds"
+    return lines + _side_and_ties(model, 1.0, unit, level)
+
+
+def _side_and_ties(model: Any, unit: float, word: str, level: float | None) -> list[str]:
+    lines = []
+    if (error := model.side_effect_std_error_) is not None:
+        effect, half = unit * model.side_effect_, _half(unit * error, level, ".2g")
+        lines.append(f"position bias, in favour of the left side: {effect:+.3g}{half} {word}")
+    if model.tie_strength_ is not None:
+        chance = model.tie_strength_ / (2.0 + model.tie_strength_)
+        lines.append(f"equals tie with chance {100 * chance:.1f} % (Davidson's ν = {model.tie_strength_:.3g})")
     return lines
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,10 @@ from podium.text import counted
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FeatureSpec", "column_moments", "few", "read_features", "warn_of_columns"]
+__all__ = ["FeatureSpec", "Matrix", "column_moments", "few", "is_sparse", "read_features", "warn_of_columns"]
 
 Floats = NDArray[np.float64]
+Matrix: TypeAlias = Any  # an array of floats, or a sparse one of SciPy by rows (csr)
 
 READ = ("Boolean", "String", "Null")  # what is read as numbers, or refused by value
 
@@ -43,8 +44,18 @@ class FeatureSpec:
     levels: dict[str, tuple[str, ...]] = field(default_factory=dict)
     means: Floats | None = None
 
-    def read(self, source: Any) -> Floats:
-        """The matrix of new items, one row each: an array, a frame with the same columns, or a mapping by item."""
+    def read(self, source: Any) -> Matrix:
+        """The matrix of new items, one row each: an array, a frame with the same columns, or a mapping by item.
+
+        A sparse table of SciPy stays sparse.
+        """
+        if is_sparse(source):
+            if source.ndim != 2 or source.shape[1] != len(self.names):
+                raise InputError(
+                    f"features: a sparse table of shape {source.shape}; the model was fitted with "
+                    f"{counted(len(self.names), 'column')}"
+                )
+            return _checked_sparse(source, self.names, None)
         labels, table = _table(source, None)
         if not hasattr(source, "shape") or hasattr(source, "columns") or isinstance(source, Mapping):
             lacking = [name for name in self.columns if name not in table]
@@ -91,20 +102,23 @@ def read_features(
     id: str | None = None,
     missing: str = "error",
     one_hot: bool = False,
-) -> tuple[tuple[Hashable, ...], Floats, FeatureSpec]:
+    sparse: bool = False,
+) -> tuple[tuple[Hashable, ...], Matrix, FeatureSpec]:
     """Read the features of the compared `items`, and of any further items the table holds.
 
     Parameters
     ----------
-    source : array, frame or mapping
-        An array has a row for each of `items`, in their order. A frame has a column of labels, `id`; a mapping is from
-        label to a row, itself a sequence or a mapping from column to value.
+    source : array, frame, mapping, or sparse table of SciPy
+        An array or a sparse table has a row for each of `items`, in their order. A frame has a column of labels, `id`;
+        a mapping is from label to a row, itself a sequence or a mapping from column to value.
     id : str, optional
         By default the one column that holds every compared item.
     missing : "error" or "mean"
         What to do with missing values and with compared items that have no row.
     one_hot : bool
         Turn text columns into a column of 0 and 1 for each value but the first; otherwise they are an error.
+    sparse : bool
+        Whether a sparse table stays one; otherwise it is written out.
 
     Returns
     -------
@@ -112,16 +126,14 @@ def read_features(
     """
     if missing not in ("error", "mean"):
         raise InputError(Option("missing", missing), " is not known; use 'error' or 'mean'")
+    if is_sparse(source):
+        return _read_sparse(source, items, sparse)
     ids, table = _table(source, id, items)
     if not table:
         raise InputError("features: there is no column beside the labels; give at least one feature")
     size = len(next(iter(table.values())))
     if ids is None:
-        if size != len(items):
-            raise InputError(
-                f"features have {counted(size, 'row')}, the votes {counted(len(items), 'item')}; give one row for each "
-                "of comparisons.items, or a frame or mapping keyed by item"
-            )
+        _check_rows(size, items)
         labels, place = tuple(items), np.arange(size)
     else:
         labels, place = _lined_up(ids, items, missing)
@@ -140,7 +152,48 @@ def read_features(
     return labels, whole, spec
 
 
-def warn_of_columns(matrix: Floats, names: Sequence[str], votes: int) -> tuple[str, ...]:
+def is_sparse(source: Any) -> bool:
+    """Whether this is a sparse table of SciPy."""
+    return hasattr(source, "tocsr") and hasattr(source, "nnz")
+
+
+def _read_sparse(
+    source: Any, items: Sequence[Hashable], kept: bool
+) -> tuple[tuple[Hashable, ...], Matrix, FeatureSpec]:
+    if source.ndim != 2 or source.shape[1] == 0:
+        raise InputError(f"features: a table with a column at least is expected, not a shape of {source.shape}")
+    _check_rows(source.shape[0], items)
+    names = tuple(f"x{k + 1}" for k in range(source.shape[1]))
+    table = _checked_sparse(source, names, items)
+    return tuple(items), table if kept else table.toarray(), FeatureSpec(names, names)
+
+
+def _checked_sparse(source: Any, names: tuple[str, ...], labels: Sequence[Hashable] | None) -> Matrix:
+    """A sparse table by rows, every value stored once and finite."""
+    from scipy.sparse import csr_array
+
+    try:
+        table = csr_array(source, dtype=np.float64)
+    except (TypeError, ValueError) as problem:
+        raise InputError(f"features: a sparse table of numbers is expected ({problem})") from problem
+    table.sum_duplicates()
+    bad = np.flatnonzero(~np.isfinite(table.data))
+    if len(bad):
+        row, column = int(np.searchsorted(table.indptr, bad[0], side="right")) - 1, int(table.indices[bad[0]])
+        value = table.data[bad[0]]
+        raise InputError(f"features: {names[column]!r} is {value} for {_name_row(labels, row)}; it must be finite")
+    return table
+
+
+def _check_rows(size: int, items: Sequence[Hashable]) -> None:
+    if size != len(items):
+        raise InputError(
+            f"features have {counted(size, 'row')}, the votes {counted(len(items), 'item')}; give one row for each "
+            "of comparisons.items, or a frame or mapping keyed by item"
+        )
+
+
+def warn_of_columns(matrix: Matrix, names: Sequence[str], votes: int) -> tuple[str, ...]:
     """Say which columns are constant or follow from others, and when there are more features than votes.
 
     Returns the names of such columns. None of it stops the fit: a constant moves no difference, so it is ignored, and
@@ -154,9 +207,11 @@ def warn_of_columns(matrix: Floats, names: Sequence[str], votes: int) -> tuple[s
             DataWarning,
             stacklevel=3,
         )
-    if matrix.shape[1] >= len(matrix):
+    if is_sparse(matrix) and matrix.shape[1] < matrix.shape[0]:
+        matrix = matrix.toarray()
+    if matrix.shape[1] >= matrix.shape[0]:
         warnings.warn(
-            f"{counted(matrix.shape[1], 'feature')} for {counted(len(matrix), 'compared item')}: only the penalty "
+            f"{counted(matrix.shape[1], 'feature')} for {counted(matrix.shape[0], 'compared item')}: only the penalty "
             "tells the weights apart",
             DataWarning,
             stacklevel=3,
@@ -181,16 +236,32 @@ def warn_of_columns(matrix: Floats, names: Sequence[str], votes: int) -> tuple[s
     return (*flat, *dependent)
 
 
-def column_moments(matrix: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+def column_moments(matrix: Matrix) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Mean and standard deviation of each column, and which are constant but for rounding.
 
     >>> [each.tolist() for each in column_moments(np.array([[1.0, 0.1], [3.0, 0.1], [2.0, 0.1]]))[::2]]
     [[2.0, 0.1], [False, True]]
     """
+    if is_sparse(matrix):
+        return _sparse_moments(matrix)
     largest = np.abs(matrix).max(axis=0, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)  # so that no square over- or underflows
     mean: Floats = (matrix / unit).mean(axis=0)
     size: Floats = (matrix / unit - mean).std(axis=0)
+    return mean * unit, size * unit, size <= 1e-12
+
+
+def _sparse_moments(matrix: Matrix) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The same of a sparse table: what is not stored is 0, and each of these is as far from the mean as the mean."""
+    rows, d = matrix.shape
+    largest, column = np.zeros(d), matrix.indices
+    np.maximum.at(largest, column, np.abs(matrix.data))
+    unit = np.where(largest > 0, largest, 1.0)
+    values = matrix.data / unit[column]
+    mean = np.bincount(column, values, d) / max(rows, 1)
+    squares = np.bincount(column, (values - mean[column]) ** 2, d)
+    absent = rows - np.bincount(column, minlength=d)
+    size = np.sqrt((squares + absent * mean**2) / max(rows, 1))
     return mean * unit, size * unit, size <= 1e-12
 
 

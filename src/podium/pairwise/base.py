@@ -20,7 +20,7 @@ from podium.data.comparisons import Comparisons, as_comparisons
 from podium.errors import InputError
 from podium.ranking.ranking import Ranking
 
-__all__ = ["Ranker", "Uses", "logistic"]
+__all__ = ["Ranker", "Uses", "davidson", "logistic"]
 
 Floats = NDArray[np.float64]
 
@@ -284,6 +284,15 @@ def logistic(margins: Floats) -> tuple[Floats, Floats, Floats]:
     likely, upset = 1.0 / (1.0 + tail), tail / (1.0 + tail)
     ahead = margins >= 0
     return np.where(ahead, likely, upset), np.zeros_like(tail), np.where(ahead, upset, likely)
+
+
+def davidson(margins: Floats, tie_strength: float) -> tuple[Floats, Floats, Floats]:
+    """Chances of win, tie and loss in proportion e^(m/2) : ν : e^(−m/2), ν being the tie strength."""
+    likely = np.exp(-np.abs(margins))  # the other outcome, and the tie, over the likelier of win and loss
+    tie = tie_strength * np.exp(-np.abs(margins) / 2)
+    total = 1.0 + likely + tie
+    best, worst, ahead = 1.0 / total, likely / total, margins >= 0
+    return np.where(ahead, best, worst), tie / total, np.where(ahead, worst, best)
 
 
 def _aligned(ranking: Ranking, items: Sequence[Any]) -> Floats:

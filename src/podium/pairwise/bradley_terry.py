@@ -22,7 +22,7 @@ from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.prior import Prior, adjacency_rows, choose_prior
 from podium.pairwise._fit.rows import pull_rows
 from podium.pairwise._fit.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton, penalty_share
-from podium.pairwise.base import Ranker, Uses, logistic
+from podium.pairwise.base import Ranker, Uses, davidson, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
 from podium.ranking.uncertainty import Information, extra_std_errors, is_determined, mean_chance_margin
@@ -285,13 +285,7 @@ class BradleyTerry(Ranker):
         return win, tie, loss
 
     def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
-        if not self.tie_strength_:
-            return logistic(margins)
-        likely = np.exp(-np.abs(margins))  # the other outcome, and the tie, over the likelier of win and loss
-        tie = self.tie_strength_ * np.exp(-np.abs(margins) / 2)
-        total = 1.0 + likely + tie
-        best, worst, ahead = 1.0 / total, likely / total, margins >= 0
-        return np.where(ahead, best, worst), tie / total, np.where(ahead, worst, best)
+        return davidson(margins, self.tie_strength_) if self.tie_strength_ else logistic(margins)
 
     def _chosen(self) -> dict[str, Any]:
         return {"sd": self.sd_}  # what a penalty from the votes came to

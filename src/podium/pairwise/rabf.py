@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
+import warnings
 from collections.abc import Callable, Hashable
 from functools import partial
 from typing import Any, Self
@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.features import FeatureSpec, column_moments, read_features, warn_of_columns
+from podium.data.features import FeatureSpec, Matrix, is_sparse, read_features, warn_of_columns
 from podium.data.validation import choice_option, flag_option, number_option
-from podium.errors import ConvergenceError, InputError, InPython, Option
-from podium.pairwise._fit.feature_solver import FeatureProblem, Place, row_basis, solve_features
-from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
+from podium.errors import ConvergenceError, InputError, InPython, Option, SeparationWarning
+from podium.pairwise._fit.feature_model import FeatureModel, SparseBasis, VoteModel
+from podium.pairwise._fit.feature_solver import FeatureProblem, Place, solve_features
+from podium.pairwise._fit.likelihoods import LogisticRows, SquaredRows
 from podium.pairwise._fit.penalties import Node, Penalties, choose_penalties, possible_penalties
-from podium.pairwise._fit.rows import logistic_loss, pull_rows, squared_loss, vote_targets
-from podium.pairwise._fit.solvers import Rows
-from podium.pairwise.base import Ranker, Uses, logistic
+from podium.pairwise._fit.solvers import SEPARATES
+from podium.pairwise.base import Ranker, Uses, davidson, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Alternative, Information, extra_covariance
+from podium.ranking.uncertainty import Information, extra_covariance
 
 __all__ = ["RABF"]
 
@@ -52,6 +52,10 @@ class RABF(Ranker):
         λ_w and λ_r. "auto" takes those under which the votes are most likely (marginal likelihood, with a weak prior
         that keeps few votes from calling all items equal): w and r are then random effects with standard deviations
         1/√(2λ_w) and 1/√(2λ_r). Errors and intervals carry what the votes leave open about them.
+    ties : "half" or "davidson"
+        With the log loss: count a tie as half a win for both, or model it by one more parameter ν (Davidson 1970).
+    side_effect : bool
+        Estimate the advantage of being shown on the left, unpenalised; needs votes that say which side was which.
     flip_rate : float in [0, ½)
         Share ρ of votes known to be reported the wrong way round.
     flip_loss : "auto", "lapse" or "corrected"
@@ -86,6 +90,8 @@ class RABF(Ranker):
     noise_ : with the squared loss, the standard deviation of a vote around its margin; else None
     unseen_ : items that no vote mentions
     covariate_coef_, covariate_std_errors_, covariate_names_ : effects of the votes' covariates
+    side_effect_, side_effect_std_error_ : advantage of the left side, in the unit of the scores; 0 and None without
+    tie_strength_ : Davidson's ν, a tie between equals has chance ν / (2 + ν); None with `ties="half"`
     n_iter_, solver_, converged_ : how the optimum was found: "dense", "banded" or "pcg"
 
     Examples
@@ -98,14 +104,16 @@ class RABF(Ranker):
     ('huge',)
     """
 
-    uses = Uses(features=True, covariates=True, margins=True)
-    state_version = 3  # since more features than items are reduced
+    uses = Uses(features=True, covariates=True, margins=True, sides=True, ties=True)
+    state_version = 4  # since sides and ties
 
     @classmethod
     def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        """Version 1 called the standard deviation of features their spread, version 2 reduced no features."""
+        """Version 1 spoke of the spread of features, version 2 reduced none, version 3 knew no sides and ties."""
         kept = {"feature_std_" if name == "feature_spread_" else name: value for name, value in state.items()}
-        return {"_basis": None} | kept
+        columns = tuple(f"covariate:{name}" for name in kept.pop("_covariate_names", ()))
+        older = {"_basis": None, "_columns": columns, "_extras": kept.pop("covariate_coef_", np.empty(0))}
+        return older | {"ties": "half", "side_effect": False} | kept
 
     def __init__(
         self,
@@ -113,6 +121,8 @@ class RABF(Ranker):
         loss: str = "logistic",
         feature_penalty: float | str = "auto",
         residual_penalty: float | str = "auto",
+        ties: str = "half",
+        side_effect: bool = False,
         flip_rate: float = 0.0,
         flip_loss: str = "auto",
         standardize: bool = True,
@@ -124,6 +134,8 @@ class RABF(Ranker):
         self.loss = loss
         self.feature_penalty = feature_penalty
         self.residual_penalty = residual_penalty
+        self.ties = ties
+        self.side_effect = side_effect
         self.flip_rate = flip_rate
         self.flip_loss = flip_loss
         self.standardize = standardize
@@ -135,14 +147,16 @@ class RABF(Ranker):
     def fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None) -> Self:
         """Find weights and residuals.
 
-        `features` is an array with a row for each of `comparisons.items`; or a frame with a column of labels (`id`;
-        by default the one that holds every compared item) or a mapping from label to features, either of which may
-        hold more items. Without features this is Bradley-Terry, or least squares, with a penalty from the data.
+        `features` is an array, or a sparse table of SciPy, with a row for each of `comparisons.items`; or a frame with
+        a column of labels (`id`; by default the one that holds every compared item) or a mapping from label to
+        features, either of which may hold more items. Without features this is Bradley-Terry, or least squares, with a
+        penalty from the data.
         """
         self._check(comparisons)
         labels, matrix, self._spec = self._read(comparisons, features, id)
         lapse = self.flip_rate > 0 and self.loss == "logistic" and self.flip_loss != "corrected"
-        model = _Model(comparisons, matrix, self.loss, (self.flip_rate, lapse), self.standardize)
+        votes = VoteModel(self.loss, self.flip_rate, lapse, self.ties, self.side_effect)
+        model = FeatureModel(comparisons, matrix, votes, self.standardize)
         if self._spec.names:
             self.idle_features_ = warn_of_columns(matrix[model.seen], self._spec.names, len(comparisons))
         given = _number(self.feature_penalty), _number(self.residual_penalty)
@@ -184,10 +198,10 @@ class RABF(Ranker):
             )
 
     def _learn(
-        self, model: _Model, found: Penalties, others: Callable[[], list[Node]], labels: tuple[Hashable, ...]
+        self, model: FeatureModel, found: Penalties, others: Callable[[], list[Node]], labels: tuple[Hashable, ...]
     ) -> None:
         place, penalties, c = found.solution.place, (found.feature, found.residual), model.comparisons
-        whole = place.weights if model.basis is None else model.basis @ place.weights[:-1]
+        whole = model.whole_weights(place.weights)
         self._origin = 0.0 if self.standardize else float(model.mean @ whole)
         explained, residuals = self._origin + model.matrix @ place.weights, np.zeros(len(labels))
         residuals[model.seen] = place.residuals
@@ -201,7 +215,8 @@ class RABF(Ranker):
         parts = np.var(explained[model.seen]), np.var(place.residuals)
         self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
         self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))
-        self._covariate_names, self.covariate_coef_ = c.covariate_names, place.extras
+        self._columns, self._extras = model.columns, place.extras
+        self._warn_of_separation(model)
         robust = "sandwich" if self.flip_rate and type(loss) is LogisticRows else "auto"  # corrected: no likelihood
         clustered = c.group_is == "ranking" and c.group is not None
         scores = explained + residuals
@@ -219,7 +234,8 @@ class RABF(Ranker):
         choice_option("loss", self.loss, ("logistic", "squared"))
         choice_option("flip_loss", self.flip_loss, ("auto", "lapse", "corrected"))
         choice_option("missing", self.missing, ("error", "mean"))
-        for name in ("standardize", "one_hot"):
+        choice_option("ties", self.ties, ("half", "davidson"))
+        for name in ("standardize", "one_hot", "side_effect"):
             flag_option(name, getattr(self, name))
         for name in ("feature_penalty", "residual_penalty"):
             value = getattr(self, name)
@@ -239,6 +255,7 @@ class RABF(Ranker):
                 " takes ",
                 Option("flip_loss", "corrected"),
             )
+        self._check_ties_and_sides(comparisons)
         auto = "auto" in (self.feature_penalty, self.residual_penalty)
         if self.flip_rate and self.loss == "logistic" and self.flip_loss == "corrected" and auto:
             raise InputError(
@@ -251,10 +268,40 @@ class RABF(Ranker):
                 Option("flip_loss", "lapse"),
             )
 
-    def _read(self, c: Comparisons, features: Any, id: str | None) -> tuple[tuple[Hashable, ...], Floats, FeatureSpec]:
+    def _check_ties_and_sides(self, c: Comparisons) -> None:
+        if self.ties == "davidson" and (self.loss != "logistic" or self.flip_rate):
+            other = Option("loss", self.loss) if self.loss != "logistic" else Option("flip_rate", self.flip_rate)
+            raise InputError(
+                Option("ties", "davidson"), " is a likelihood of win, tie and loss, which ", other,
+                " is not; drop either",
+            )  # fmt: skip
+        if self.side_effect and not c.sided:
+            raise InputError(
+                Option("side_effect", True),
+                " needs votes that say which item stood on which side: give left, right and outcome "
+                "rather than winner and loser",
+            )
+
+    def _read(self, c: Comparisons, features: Any, id: str | None) -> tuple[tuple[Hashable, ...], Matrix, FeatureSpec]:
         if features is None:
             return tuple(c.items), np.empty((len(c.items), 0)), FeatureSpec((), ())
-        return read_features(features, c.items, id=id, missing=self.missing, one_hot=self.one_hot)
+        return read_features(features, c.items, id=id, missing=self.missing, one_hot=self.one_hot, sparse=True)
+
+    def _warn_of_separation(self, model: FeatureModel) -> None:
+        """Say so when the side or a covariate alone decides the votes: its effect has no finite optimum."""
+        design = model.problem.rows.design
+        if design is None or self.loss == "squared":
+            return
+        size = np.sqrt(np.mean(design**2, axis=0))
+        for name, scale, effect in zip(self._columns, size, self._extras, strict=False):
+            if name != "tie" and abs(effect) * scale > SEPARATES:
+                what = "the side" if name == "side" else f"covariate {name.removeprefix('covariate:')!r}"
+                warnings.warn(
+                    f"{what} separates the votes (almost) perfectly: its effect {effect:.3g} has no finite optimum; "
+                    "leave it out, or look for a leak",
+                    SeparationWarning,
+                    stacklevel=4,
+                )
 
     # ---- what was learned -----------------------------------------------------------------------------------
 
@@ -274,7 +321,38 @@ class RABF(Ranker):
     def covariate_names_(self) -> tuple[str, ...]:
         """Names of the votes' covariates, aligned with `covariate_coef_`."""
         self._check_fitted()
-        return self._covariate_names
+        return tuple(name.removeprefix("covariate:") for name in self._columns if name.startswith("covariate:"))
+
+    @property
+    def covariate_coef_(self) -> Floats:
+        """Effects of the votes' covariates, per unit."""
+        return np.array(self._extras[: len(self.covariate_names_)])
+
+    @property
+    def effects_(self) -> tuple[str, ...]:
+        """Names of what was estimated beside scores and weights: covariates, "side", "tie"."""
+        self._check_fitted()
+        return tuple(name.removeprefix("covariate:") for name in self._columns)
+
+    @property
+    def side_effect_(self) -> float:
+        """Advantage of the left side, in the unit of the scores; 0 without `side_effect`."""
+        self._check_fitted()
+        return float(self._extras[self._columns.index("side")]) if "side" in self._columns else 0.0
+
+    @property
+    def side_effect_std_error_(self) -> float | None:
+        """Standard error of `side_effect_`."""
+        self._check_fitted()
+        return float(self._effect_errors()[self._columns.index("side")]) if "side" in self._columns else None
+
+    @property
+    def tie_strength_(self) -> float | None:
+        """Davidson's ν; None with `ties="half"`."""
+        self._check_fitted()
+        if self.ties == "half":
+            return None
+        return math.exp(self._extras[-1]) if "tie" in self._columns else 0.0
 
     @property
     def in_margins(self) -> bool:
@@ -303,20 +381,28 @@ class RABF(Ranker):
     @property
     def covariate_std_errors_(self) -> Floats:
         """Standard errors of `covariate_coef_`."""
-        p = len(self._covariate_names)
+        return self._effect_errors()[: len(self.covariate_names_)]
+
+    def _effect_errors(self) -> Floats:
+        """Standard errors of what has no penalty."""
         covariance = self._extra_covariance()
-        errors: Floats = np.sqrt(np.maximum(covariance.diagonal()[len(covariance) - p :], 0.0))
+        errors: Floats = np.sqrt(np.maximum(covariance.diagonal()[len(covariance) - len(self._columns) :], 0.0))
         return errors
 
-    def _weight_variance(self, rows: Floats | None) -> Floats:
+    def _weight_variance(self, rows: Matrix | None) -> Floats:
         """Variance of rows·w, for features as they were scaled; of each weight without rows."""
         whole = self._extra_covariance()
-        weights = len(whole) - len(self._covariate_names)
+        weights = len(whole) - len(self._columns)
         covariance = whole[:weights, :weights]
         if self._basis is None:
             return covariance.diagonal() if rows is None else np.einsum("ij,jk,ik->i", rows, covariance, rows)
-        known = self._basis if rows is None else rows @ self._basis
-        length = np.ones(len(known)) if rows is None else np.einsum("ij,ij->i", rows, rows)
+        if isinstance(self._basis, SparseBasis):
+            if rows is None:
+                return self._basis.single_variances(covariance[:-1, :-1], covariance[-1, -1])
+            known, length = self._basis.along(rows)
+        else:
+            known = self._basis if rows is None else rows @ self._basis
+            length = np.ones(len(known)) if rows is None else np.einsum("ij,ij->i", rows, rows)
         within = np.einsum("ij,jk,ik->i", known, covariance[:-1, :-1], known)
         beyond = np.maximum(length - np.einsum("ij,ij->i", known, known), 0.0)
         variance: Floats = within + beyond * covariance[-1, -1]
@@ -328,8 +414,18 @@ class RABF(Ranker):
         With `return_std` also their standard deviations: of the weights, and of the residual such an item may have.
         """
         information = self._information()
-        moved = np.where(self._ignored, 0.0, (self._spec.read(features) - self._mean) / self._scale)
-        scores: Floats = self._origin + moved @ (self.coef_ * self._scale)
+        rows, weights = self._spec.read(features), self.coef_ * self._scale
+        moved: Matrix
+        if isinstance(self._basis, SparseBasis):
+            from scipy.sparse import csr_array, diags_array
+
+            known = np.where(self._ignored, 0.0, 1.0 / self._scale)
+            moved = csr_array(csr_array(rows) @ diags_array(known))
+            scores: Floats = self._origin + np.asarray(moved @ weights) - float((self._mean * known) @ weights)
+        else:
+            rows = rows.toarray() if is_sparse(rows) else rows
+            moved = np.where(self._ignored, 0.0, (rows - self._mean) / self._scale)
+            scores = self._origin + moved @ weights
         if not return_std:
             return scores
         deviations: Floats = np.sqrt(self._weight_variance(moved) + information.prior_variance)
@@ -340,12 +436,20 @@ class RABF(Ranker):
         self._check_fitted()
         return float(self._outcomes(np.array([self.ranking_.score(a) - self.ranking_.score(b)]))[0][0])
 
+    def tie_probability(self, a: Hashable, b: Hashable) -> float:
+        """Chance of a tie; 0 unless ties were modelled (`ties="davidson"`)."""
+        self._check_fitted()
+        return float(self._outcomes(np.array([self.ranking_.score(a) - self.ranking_.score(b)]))[1][0])
+
     def _margins(self, c: Comparisons) -> Floats:
-        margins: Floats = super()._margins(c) + self._covariate_effects(c, self.covariate_coef_)
+        side = self.side_effect_ if c.sided else 0.0
+        margins: Floats = super()._margins(c) + self._covariate_effects(c, self.covariate_coef_) + side
         return margins
 
     def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
         """Chances that votes with these margins are reported for the left item, and for the right."""
+        if self.tie_strength_:
+            return davidson(margins, self.tie_strength_)
         win, tie, loss = logistic(margins)
         if self.noise_ is not None:
             from scipy.special import ndtr
@@ -354,119 +458,6 @@ class RABF(Ranker):
             return win, tie, loss
         keep = 1.0 - 2.0 * self.flip_rate
         return self.flip_rate + keep * win, tie, self.flip_rate + keep * loss
-
-
-class _Model:
-    """The loss of one set of votes on the items they mention, and how to get back to all items."""
-
-    def __init__(self, c: Comparisons, matrix: Floats, loss: str, flips: tuple[float, bool], standardize: bool) -> None:
-        self.comparisons, self.flip_rate, n = c, flips[0], len(c.items)
-        loss_rows: LogisticRows | LapseRows | SquaredRows
-        if loss == "logistic":
-            kind = "lapse" if flips[1] else "corrected"
-            self.left, self.right, loss_rows = logistic_loss(c, self.flip_rate, kind)
-        else:
-            self.left, self.right, loss_rows = squared_loss(c, self.flip_rate)
-        votes = np.bincount(self.left, loss_rows.total, n) + np.bincount(self.right, loss_rows.total, n)
-        self.weight = float(loss_rows.total.sum())
-        self.seen = np.zeros(len(matrix), dtype=bool)
-        self.seen[:n] = votes > 0
-        # Means are taken off in any case: only differences matter, and those of large numbers lose their digits.
-        self.mean, scale, self.constant = column_moments(matrix[self.seen])
-        self.scale = np.where(self.constant | (not standardize), 1.0, scale)
-        self.matrix = np.ascontiguousarray(np.where(self.constant, 0.0, (matrix - self.mean) / self.scale))
-        self.feature_std = self.matrix.std(axis=0) * self.scale  # in this order no square overflows
-        self.basis = None if self.matrix.shape[1] <= len(self.matrix) else row_basis(self.matrix)
-        if self.basis is not None:
-            # More features than items: weights matter along the items' rows only. The column of zeros stands for all
-            # other directions, of which the votes say nothing.
-            self.matrix = np.column_stack([self.matrix @ self.basis, np.zeros(len(self.matrix))])
-        place = np.cumsum(self.seen, dtype=np.int32) - np.int32(1)
-        ends = (self.left, self.right) if self.seen[:n].all() else (place[self.left], place[self.right])
-        rows = Rows(int(self.seen.sum()), ends[0], ends[1], c.covariates)
-        self.problem = FeatureProblem(rows, loss_rows, self.matrix[self.seen], votes[votes > 0].astype(np.float64))
-
-    def plain(self) -> FeatureProblem:
-        """The same votes taken at their word."""
-        p, loss = self.problem, self.problem.loss
-        assert isinstance(loss, LapseRows)
-        return FeatureProblem(p.rows, LogisticRows(loss.points, loss.total), p.features, p.votes)
-
-    def noise(self, place: Place, penalties: tuple[float, float]) -> float | None:
-        """With the squared loss, the standard deviation of a vote around its margin."""
-        if not isinstance(self.problem.loss, SquaredRows):
-            return None
-        return math.sqrt(max(self.problem.objective(place, penalties), 0.0) / self.weight)
-
-    def whole_information(
-        self, place: Place, penalties: tuple[float, float], others: Callable[[], list[Node]]
-    ) -> Information:
-        """The information at the chosen penalties, and at the others that the votes leave possible."""
-        here, alternatives = self.information(place, penalties), []
-        shown = self._scores(place)
-        for node in others():
-            there = self.information(node.place, node.penalties, pulls=False)
-            weights = node.place.weights - place.weights, node.place.extras - place.extras
-            shift = np.concatenate([self._scores(node.place) - shown, *weights])
-            alternatives.append(
-                Alternative(node.share, there.curvature, there.ridge, there.border, there.corner, shift)
-            )
-        return dataclasses.replace(here, alternatives=tuple(alternatives))
-
-    def information(self, place: Place, penalties: tuple[float, float], *, pulls: bool = True) -> Information:
-        """Curvature of −log posterior in the scores of all items and the weights, and each vote's pull."""
-        noise = self.noise(place, penalties)
-        unit = 1.0 if noise is None else 0.5 / max(noise, 1e-150) ** 2  # a squared loss becomes a likelihood
-        n, d = self.matrix.shape
-        point = self.problem.evaluate(place)
-        p = len(place.extras)
-        ridges = 2.0 * unit * penalties[0], 2.0 * unit * penalties[1]
-        border, corner = np.zeros((n, d + p)), np.zeros((d + p, d + p))
-        border[:, :d] = -ridges[1] * self.matrix
-        border[self.seen, d:] = unit * point.border
-        corner[:d, :d] = ridges[1] * (self.matrix.T @ self.matrix) + ridges[0] * np.eye(d)
-        corner[d:, d:] = unit * point.corner
-        return Information(
-            n,
-            self.left,
-            self.right,
-            unit * point.curvature,
-            ridge=ridges[1],
-            border=border if d + p else None,
-            corner=corner if d + p else None,
-            scores=self._scores(place),
-            **(self._pulls(place, unit, d) if pulls else {}),
-        )
-
-    def _scores(self, place: Place) -> Floats:
-        scores: Floats = self.matrix @ place.weights
-        scores[self.seen] += place.residuals
-        return scores
-
-    def _pulls(self, place: Place, unit: float, d: int) -> dict[str, Any]:
-        """Slope of single votes, for robust errors."""
-        c, loss = self.comparisons, self.problem.loss
-        left, right, outcome, weight, squares, clusters = pull_rows(c)
-        margin = Rows(len(self.matrix), left, right, c.covariates).margin(self._scores(place), place.extras)
-        keep = 1.0 / (1.0 - 2.0 * self.flip_rate)
-        if isinstance(loss, LapseRows):
-            slope = loss.vote_slopes(margin, outcome)
-        elif isinstance(loss, LogisticRows):
-            wanted = outcome + self.flip_rate * keep * (2.0 * outcome - 1.0)
-            slope = 1.0 / (1.0 + np.exp(-margin)) - wanted
-        else:
-            slope = 2.0 * unit * (margin - keep * vote_targets(c, outcome))
-        covariates = np.empty((len(left), 0)) if c.covariates is None else c.covariates
-        extra = np.hstack([np.zeros((len(left), d)), slope[:, None] * covariates])
-        return {
-            "vote_left": left,
-            "vote_right": right,
-            "vote_gradient": slope,
-            "vote_weight": weight,
-            "vote_weight_sq": squares,
-            "vote_extra_gradient": extra if extra.shape[1] else None,
-            "clusters": clusters,
-        }
 
 
 def _plain_fit(problem: FeatureProblem, max_iter: int, penalties: tuple[float, float]) -> Place:

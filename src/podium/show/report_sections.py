@@ -27,7 +27,9 @@ def sections(model: Any, level: float | None = 0.95) -> list[str]:
     """
     if isinstance(model, RABF):
         effects = zip(model.covariate_names_, model.covariate_coef_, model.covariate_std_errors_, strict=True)
-        return _features(model, level) + _effects(list(effects), "", level)
+        side = (model.side_effect_, model.side_effect_std_error_ or 0.0) if model.side_effect else None
+        ends = _side_and_ties(side, model.tie_strength_, "of margin" if model.in_margins else "log-odds", level)
+        return _features(model, level) + _effects(list(effects), "", level) + ends
     if isinstance(model, BradleyTerry):
         unit = model.ranking_.unit
         rows = list(zip(model.covariate_names_, unit * model.coef_, unit * model.coef_std_errors_, strict=True))

@@ -28,8 +28,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.pairwise._fit.feature_solver import FeatureProblem, Place
-from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
-from podium.pairwise._fit.prior import NEGLIGIBLE
+from podium.pairwise._fit.likelihoods import DavidsonRows, LapseRows, LogisticRows, SquaredRows
+from podium.pairwise._fit.prior import NEGLIGIBLE, contract_davidson
+from podium.pairwise._fit.solvers import Rows, evaluate
 
 __all__ = ["DenseEvidence", "Evidence", "derivatives", "noise_unit", "prior_centre"]
 
@@ -117,9 +118,8 @@ class _Posterior:
         self.dense, self.parts = dense, (feature, residual)
         problem = dense.problem
         rows, n = problem.rows, problem.rows.n
-        design = np.empty((len(rows.left), 0)) if rows.design is None else rows.design
-        curvature, third, fourth = derivatives(problem.loss, rows.margin(scores, extras))
-        self.third = third
+        margin = rows.margin(scores, extras)
+        curvature, third, fourth = derivatives(problem.loss, margin, extras)
         across = np.bincount(rows.left.astype(np.int64) * n + rows.right, curvature, n * n).reshape(n, n)
         across = across + across.T
         laplacian = np.diag(across.sum(axis=1)) - across
@@ -130,34 +130,48 @@ class _Posterior:
         factor = np.linalg.cholesky(inner)
         self.log_determinant = 2.0 * float(np.log(factor.diagonal()).sum())
         self.inner: Floats = np.asarray(np.linalg.inv(inner), dtype=np.float64)
-        weighted = curvature[:, None] * design
-        self.border = (
-            np.stack(
-                [np.bincount(rows.left, each, n) - np.bincount(rows.right, each, n) for each in weighted.T], axis=1
-            )
-            if design.shape[1]
-            else np.empty((n, 0))
-        )
-        self.corner = design.T @ weighted
-        self._profile(design)
+        self.border, self.corner = np.empty((n, 0)), np.empty((0, 0))
+        if problem.extras:
+            point = evaluate(rows, problem.loss, 0.0, scores, extras)
+            self.border, self.corner = point.border, point.corner
+        self._profile()
         whole = self.root @ self.inner @ self.root.T  # V of the scores
         self.scores_covariance = whole
-        gaps = whole.diagonal()[rows.left] + whole.diagonal()[rows.right] - 2.0 * whole[rows.left, rows.right]
-        if design.shape[1]:
-            gaps = gaps + 2.0 * np.einsum("kp,kp->k", design, self.across[rows.left] - self.across[rows.right])
-            gaps = gaps + np.einsum("kp,pq,kq->k", design, self.effects, design)
-        pushed = third * gaps
-        push = np.bincount(rows.left, pushed, n) - np.bincount(rows.right, pushed, n)
-        own = design.T @ pushed
+        seen = self._seen(rows, whole)
+        if isinstance(problem.loss, DavidsonRows):
+            pushed, quartic = contract_davidson(problem.loss, margin, extras[-1], seen)
+        else:
+            pushed, quartic = (third * seen[0, 0])[None], float(fourth @ seen[0, 0] ** 2)
+        push = np.bincount(rows.left, pushed[0], n) - np.bincount(rows.right, pushed[0], n)
+        effects = [] if rows.design is None else [rows.design.T @ pushed[0]]
+        own = np.concatenate([*effects, pushed[1:].sum(axis=1)])
         self.push = push, own
         size = float(push @ whole @ push)
         if len(own):
             size += 2.0 * float(push @ self.across @ own) + float(own @ self.effects @ own)
-        self.second_order = (size - float(fourth @ gaps**2)) / 8.0  # δ
+        self.second_order = (size - quartic) / 8.0  # δ
 
-    def _profile(self, design: Floats) -> None:
-        """Let the effects of covariates, which have no prior, widen the scores' covariance."""
+    def _seen(self, rows: Rows, whole: Floats) -> Floats:
+        """Covariance of each row's margin, and of the loss's own parameter if it has one: (coordinates, same, rows)."""
+        own = self.dense.problem.loss.own
+        design = np.empty((len(rows.left), 0)) if rows.design is None else rows.design
         p = design.shape[1]
+        variance = whole.diagonal()
+        gaps = variance[rows.left] + variance[rows.right] - 2.0 * whole[rows.left, rows.right]
+        covariance = np.zeros((1 + own, 1 + own, len(gaps)))
+        if p + own:
+            apart = self.across[rows.left] - self.across[rows.right]
+            gaps = gaps + 2.0 * np.einsum("kp,kp->k", design, apart[:, :p])
+            gaps = gaps + np.einsum("kp,pq,kq->k", design, self.effects[:p, :p], design)
+            if own:
+                covariance[0, 1] = covariance[1, 0] = apart[:, -1] + design @ self.effects[:p, -1]
+                covariance[1, 1] = self.effects[-1, -1]
+        covariance[0, 0] = gaps
+        return covariance
+
+    def _profile(self) -> None:
+        """Let the effects, which have no prior, widen the scores' covariance."""
+        p = len(self.corner)
         self.across, self.effects = np.empty((len(self.root), p)), np.empty((p, p))
         if p == 0:
             return
@@ -198,8 +212,10 @@ class _Posterior:
         return float(self.push[0] @ scores + self.push[1] @ extras)
 
 
-def derivatives(loss: object, margin: Floats) -> tuple[Floats, Floats, Floats]:
+def derivatives(loss: object, margin: Floats, extras: Floats) -> tuple[Floats, Floats, Floats]:
     """Second (expected), third and fourth derivatives of the rows' losses along the margin."""
+    if isinstance(loss, DavidsonRows):
+        return loss.margin_derivatives(margin, extras)
     if isinstance(loss, SquaredRows):
         return 2.0 * loss.total, np.zeros_like(margin), np.zeros_like(margin)
     nothing = np.empty(0)

@@ -2,10 +2,10 @@
 
     minimise  Σ_rows loss(u_left − u_right + z·e)  +  λ_w ‖w‖²  +  λ_r ‖r‖²
 
-over w, r and the effects e of per-vote covariates. The design with one column per item and feature is never built: a
-product with the Hessian [X I]ᵀ L [X I] + diag(2λ_w, 2λ_r), L the Laplacian of the rows' curvature, costs one pass over
-the rows and two products with X. Working in (w, r) rather than in u with w eliminated leaves nothing to cancel, however
-large either penalty is. Newton's linear systems are solved
+over w, r and unpenalised effects e: of the side, of per-vote covariates, and Davidson's tie parameter. The design with
+one column per item and feature is never built: a product with the Hessian [X I]ᵀ L [X I] + diag(2λ_w, 2λ_r), L the
+Laplacian of the rows' curvature, costs one pass over the rows and two products with X. Working in (w, r) rather than in
+u with w eliminated leaves nothing to cancel, however large either penalty is. Newton's linear systems are solved
 
 - directly, when n is small or the graph is a band: r eliminated by a factor of L + 2λ_r, then a d × d core;
 - else by conjugate gradients, preconditioned with the same elimination where L is replaced by its diagonal D; the core
@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.kernels.pairwise.bradley_terry import laplacian_product, scatter_difference, scatter_sum
+from podium.kernels.pairwise.bradley_terry import laplacian_product, scatter_sum
 from podium.kernels.pairwise.rabf import logistic_by_item
 from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows
-from podium.pairwise._fit.solvers import DENSE, LinearSolver, RowLoss, Rows
+from podium.pairwise._fit.solvers import DENSE, LinearSolver, RowLoss, Rows, evaluate
 
 __all__ = ["FeatureProblem", "FeatureSolution", "Place", "row_basis", "solve_features"]
 
@@ -103,15 +103,14 @@ class FeatureProblem:
             curvature = np.empty(len(r.left))
             logistic_by_item(r.left, r.right, self.loss.points, self.loss.total, scores, curvature, slopes, diagonal)
             return _Point(place, slopes, curvature, diagonal, np.empty(0), np.empty((n, 0)), np.empty((0, 0)))
-        _, slope, curvature, *_ = self.loss(r.margin(scores, place.extras), place.extras)
-        scatter_difference(r.left, r.right, slope, slopes)
-        scatter_sum(r.left, r.right, curvature, diagonal)
-        design = np.empty((len(slope), 0)) if r.design is None else r.design
-        weighted = curvature[:, None] * design
-        border = np.zeros((design.shape[1], n))
-        for out, column in zip(border, weighted.T, strict=True):
-            scatter_difference(r.left, r.right, np.ascontiguousarray(column), out)
-        return _Point(place, slopes, curvature, diagonal, design.T @ slope, border.T, design.T @ weighted)
+        point = evaluate(r, self.loss, 0.0, scores, place.extras)
+        scatter_sum(r.left, r.right, point.curvature, diagonal)
+        return _Point(place, point.slopes, point.curvature, diagonal, point.extra_slopes, point.border, point.corner)
+
+    @property
+    def extras(self) -> int:
+        """How many unpenalised parameters there are: effects of side and covariates, and those of the loss."""
+        return self.loss.own + (0 if self.rows.design is None else self.rows.design.shape[1])
 
     def system(self, curvature: Floats, diagonal: Floats, penalties: tuple[float, float]) -> _System:
         """The linear system of a Newton step at this curvature."""
@@ -149,7 +148,7 @@ def solve_features(
 ) -> FeatureSolution:
     """Newton's method; `penalties` are (λ_w, λ_r), both positive."""
     n, d = problem.features.shape
-    p = 0 if problem.rows.design is None else problem.rows.design.shape[1]
+    p = problem.extras
     point = problem.evaluate(start or Place(np.zeros(d), np.zeros(n), np.zeros(p)))
     per_feature = problem.votes @ np.abs(problem.features) / 2.0
     scale = np.concatenate(
@@ -189,7 +188,7 @@ def _gradient(problem: FeatureProblem, point: _Point, penalties: tuple[float, fl
 
 
 def _with_extras(problem: FeatureProblem, system: _System, point: _Point, force: Floats, accuracy: float) -> Floats:
-    """The Newton step; the effects of covariates are eliminated by their Schur complement."""
+    """The Newton step; unpenalised effects are eliminated by their Schur complement."""
     size = sum(problem.features.shape)
     through = system.solve(force[:size], accuracy)
     if len(force) == size:

@@ -119,6 +119,14 @@ class DavidsonRows:
         mixed = -(total * tie * lead)[:, None]
         return loss, slope, curvature, own, mixed, np.array([[np.sum(total * tie * (1.0 - tie))]])
 
+    def margin_derivatives(self, margin: Floats, extras: Floats) -> tuple[Floats, Floats, Floats]:
+        """Second, third and fourth derivatives along the margin: cumulants of ½, −½ and 0 with the three chances."""
+        left, right, tie, _ = _shares(margin, extras[-1])
+        mean = 0.5 * (left - right)
+        moments = [left * (0.5 - mean) ** k + right * (-0.5 - mean) ** k + tie * (-mean) ** k for k in (2, 3, 4)]
+        total = self.wins + self.losses + self.ties
+        return total * moments[0], total * moments[1], total * (moments[2] - 3.0 * moments[0] ** 2)
+
     @staticmethod
     def vote_slopes(margin: Floats, outcome: Floats, extras: Floats) -> tuple[Floats, Floats]:
         """Slope of one vote's loss along the margin for an outcome of 1, 0 or ½ (a tie); and along η."""

@@ -72,7 +72,7 @@ class SparseEvidence:
     ) -> tuple[Floats, float]:
         """The movement of log det through the curvature, and δ."""
         problem, rows = self.problem, self.problem.rows
-        curvature, third, fourth = derivatives(problem.loss, margin)
+        curvature, third, fourth = derivatives(problem.loss, margin, place.extras)
         inverse = SparseInverse(rows.n, rows.left, rows.right, curvature, float(ridges[1]), problem.scores(place))
         # Rows that repeat a pair, as those of single votes with covariates do, are no graph to send messages on.
         gaps = (

@@ -38,7 +38,7 @@ from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.many_items import SparseInverse
 from podium.pairwise._fit.solvers import Rows, evaluate
 
-__all__ = ["MAX_DENSE_ITEMS", "Prior", "adjacency_rows", "choose_prior", "log_evidence"]
+__all__ = ["MAX_DENSE_ITEMS", "Prior", "adjacency_rows", "choose_prior", "contract_davidson", "log_evidence"]
 
 Floats = NDArray[np.float64]
 RowLosses: TypeAlias = LogisticRows | DavidsonRows
@@ -320,7 +320,7 @@ class _Place:
             fourth = contract_logistic(rows.left, rows.right, self.curvature, self.lean, gaps, push)
             third = None if rows.design is None else -(self.curvature * self.lean * gaps)[None]
         else:
-            third, fourth = _contract_davidson(self.loss, rows.margin(scores, extras), extras[-1], covariance)
+            third, fourth = contract_davidson(self.loss, rows.margin(scores, extras), extras[-1], covariance)
             scatter_difference(rows.left, rows.right, np.ascontiguousarray(third[0]), push)
             push_extras[-1] = third[1].sum()
         if rows.design is not None and third is not None:
@@ -346,7 +346,7 @@ def _exp(log_odds: Floats) -> Floats:
     return np.exp(np.clip(log_odds, -150.0, 150.0))
 
 
-def _contract_davidson(loss: DavidsonRows, margin: Floats, eta: float, covariance: Floats) -> tuple[Floats, float]:
+def contract_davidson(loss: DavidsonRows, margin: Floats, eta: float, covariance: Floats) -> tuple[Floats, float]:
     """κ₃·W (coordinates, rows) and the sum of κ₄·(W, W), for margin and tie parameter.
 
     The loss of a vote is the log of a sum of exponentials, so its derivatives are cumulants of what is added up: with

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
-from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
+from podium.pairwise._fit.likelihoods import DavidsonRows, LapseRows, LogisticRows, SquaredRows
 
-__all__ = ["logistic_loss", "pull_rows", "squared_loss", "vote_targets"]
+__all__ = ["davidson_loss", "logistic_loss", "pull_rows", "squared_loss", "vote_targets"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -42,20 +42,32 @@ def pull_rows(
     return *c.vote_rows(), c.weight_squares(), clusters
 
 
+def davidson_loss(c: Comparisons, *, by_side: bool = False) -> tuple[Codes, Codes, DavidsonRows]:
+    """Left, right and the log loss of votes whose ties are an outcome of their own."""
+    if c.covariates is not None:
+        left, right, outcome, weight = c.vote_rows()
+        wins, losses, ties = (weight * (outcome == value) for value in (1.0, 0.0, 0.5))
+        return left, right, DavidsonRows(wins, losses, ties)
+    p = c.pairs_by_side if by_side else c.pairs
+    wins, losses, ties = (np.asarray(each, dtype=np.float64) for each in (p.left_wins, p.right_wins, p.ties))
+    return p.left, p.right, DavidsonRows(wins, losses, ties)
+
+
 def logistic_loss(
-    c: Comparisons, flip_rate: float = 0.0, flip_loss: str = "corrected"
+    c: Comparisons, flip_rate: float = 0.0, flip_loss: str = "corrected", *, by_side: bool = False
 ) -> tuple[Codes, Codes, LogisticRows | LapseRows]:
     """Left, right and the log loss of the votes; a tie is half a win for both.
 
     With `flip_rate` ρ it is, "corrected", the unbiased loss ((1 − ρ) ℓ(t, y) − ρ ℓ(t, −y)) / (1 − 2ρ), which for the
     log loss is ℓ(t, y) − ρ/(1 − 2ρ)·y·t: as if the winner had taken more than there was to take. "lapse" is −log of the
-    chance that a vote is reported as it was.
+    chance that a vote is reported as it was. `by_side` keeps (a, b) and (b, a) apart.
     """
     if c.covariates is not None or _scattered(c):
         left, right, outcome, weight = c.vote_rows()
         points = weight * outcome
     else:
-        left, right, points, weight = c.pairs.left, c.pairs.right, c.pairs.left_points, c.pairs.total
+        p = c.pairs_by_side if by_side else c.pairs
+        left, right, points, weight = p.left, p.right, p.left_points, p.total
     if flip_rate and flip_loss == "lapse":
         return left, right, LapseRows(points, weight, flip_rate)
     if flip_rate:
@@ -63,7 +75,7 @@ def logistic_loss(
     return left, right, LogisticRows(points, weight)
 
 
-def squared_loss(c: Comparisons, flip_rate: float = 0.0) -> tuple[Codes, Codes, SquaredRows]:
+def squared_loss(c: Comparisons, flip_rate: float = 0.0, *, by_side: bool = False) -> tuple[Codes, Codes, SquaredRows]:
     """Left, right and the squared loss of the votes, whose targets are the margins, or 1, −1 and 0 for a tie.
 
     With `flip_rate` ρ it is the unbiased loss of Lemma 5: targets y/(1 − 2ρ), and a constant y²(1 − 1/(1 − 2ρ)²) (the
@@ -75,7 +87,7 @@ def squared_loss(c: Comparisons, flip_rate: float = 0.0) -> tuple[Codes, Codes, 
         target = vote_targets(c, outcome)
         within = 0.0 if c.margin_ss is None else float(c.margin_ss.sum())
     else:
-        p = c.pairs
+        p = c.pairs_by_side if by_side else c.pairs
         left, right, weight = p.left, p.right, p.total
         if p.margin is not None and p.margin_ss is not None:
             target, within = p.margin, float(p.margin_ss.sum())
