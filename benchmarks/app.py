@@ -26,7 +26,7 @@ JUDGES, EACH = 16, 20
 ITEMS = 10_000
 
 
-def campaign(rng: np.random.Generator) -> Data:
+def campaign(rng: np.random.Generator, judges: int = JUDGES, folder: Path | None = None) -> Data:
     """A campaign with many items, its queue filled, and a link for each judge."""
     from podium.campaign import setup
     from podium.campaign.items import Items
@@ -34,12 +34,13 @@ def campaign(rng: np.random.Generator) -> Data:
     from podium.store import open_store
     from podium.store.values import Item, Question, pair_of
 
-    folder = Path(tempfile.mkdtemp(prefix="podium-bench-"))
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    if folder is None:
+        folder = Path(tempfile.mkdtemp(prefix="podium-bench-"))
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with open_store(str(folder / "campaign.db"), new=True) as store:
-        items = Items([Item(-1, f"item {k}", body="A short text. " * 20) for k in range(ITEMS)])
+        items = Items([Item(-1, f"item {k}", body=f"Text {k}. " + "A short sentence. " * 20) for k in range(ITEMS)])
         store.write(0, lambda w: setup.new_campaign(w, items, title="B", question="Which?", now=store.now(), seed=1))
-        made = store.write(1, lambda w: setup.invite(w, [f"judge {k}" for k in range(JUDGES)], store.now()))
+        made = store.write(1, lambda w: setup.invite(w, [f"judge {k}" for k in range(judges)], store.now()))
         plan_once(store, 1, store.now())
         pairs = {tuple(sorted(map(int, pair))) for pair in rng.integers(0, ITEMS, (12_000, 2)) if pair[0] != pair[1]}
         there = store.read(lambda reader: reader.active_pairs(1))

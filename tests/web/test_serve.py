@@ -49,7 +49,7 @@ def free_port():
 
 def reach(judge):
     """Wait until the server answers."""
-    for _ in range(200):
+    for _ in range(600):
         try:
             return judge.next()
         except PodiumError:
@@ -123,7 +123,9 @@ def test_kill_9_under_load_loses_nothing_that_was_acknowledged(folder):
     for thread in threads:
         thread.start()
     for _ in range(3):
-        time.sleep(1.5)
+        had, until = len(acknowledged), time.monotonic() + 60
+        while len(acknowledged) < had + 10 and time.monotonic() < until:
+            time.sleep(0.1)
         os.kill(server.pid, signal.SIGKILL)
         server.communicate()
         server, _ = start(folder, port=port)

@@ -96,10 +96,13 @@ class Shelf:
 
     def missing(self, campaign: int, codes: set[int]) -> set[int]:
         """Codes whose shown form is not remembered; the others are not forgotten before these are put."""
+        missing = set()
         for code in codes:
-            if (campaign, code) in self._known:
+            try:
                 self._known.move_to_end((campaign, code))
-        return {code for code in codes if (campaign, code) not in self._known}
+            except KeyError:  # asking first would not do: another thread may forget it in between
+                missing.add(code)
+        return missing
 
     def put(self, campaign: int, items: dict[int, Item]) -> None:
         """Make and remember the shown forms of these items."""

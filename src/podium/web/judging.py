@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
@@ -11,7 +12,7 @@ from podium.campaign.desk import Ballot, Hand, Receipt
 from podium.campaign.options import Options
 from podium.errors import RefusedError
 from podium.store.rows import Reader, Writer
-from podium.store.values import Campaign
+from podium.store.values import Campaign, Item
 from podium.web import forms, session
 from podium.web.content import markdown, preview
 from podium.web.limits import TooManyError
@@ -63,17 +64,17 @@ async def next_pairs(request: Request, who: JudgeHere, k: PageSize = IN_HAND) ->
     state = state_of(request)
     now = await state.now()
 
-    def job(writer: Writer) -> tuple[Hand, Campaign, str]:
+    def job(writer: Writer) -> tuple[Given, str]:
         understood = desk.understanding(writer, writer.locked, who.judge)
         name = writer.judge(who.campaign, who.judge).name
         if understood in ("asked", "failed") and writer.locked.state == "open":
             why = "comprehension" if understood == "asked" else "misunderstood"
-            return Hand((), why, 0, None), writer.locked, name
-        return desk.next_pairs(writer, who.judge, now, k), writer.locked, name
+            return _given(state, writer, Hand((), why, 0, None)), name
+        return _given(state, writer, desk.next_pairs(writer, who.judge, now, k)), name
 
-    hand, campaign, name = await state.write(who.campaign, job)
-    about = {"campaign": card(campaign), "judge": name, "who": f"{campaign.slug}-{who.judge}"}
-    return await _hand(state, campaign, hand) | about
+    given, name = await state.write(who.campaign, job)
+    about = {"campaign": card(given.campaign), "judge": name, "who": f"{given.campaign.slug}-{who.judge}"}
+    return await _shown(state, given) | about
 
 
 @router.post("/comprehension")
@@ -96,14 +97,15 @@ async def vote(request: Request, who: JudgeHere, body: forms.VotesIn) -> dict[st
         raise TooManyError(3600, "that is more than 10,000 votes today; go on tomorrow")
     ballots = [Ballot(each.id, each.question, each.outcome, each.reason, each.ms) for each in body.votes]
 
-    def job(writer: Writer) -> tuple[list[Receipt], Hand, Campaign]:
-        return *desk.vote(writer, who.judge, ballots, now, IN_HAND), writer.locked
+    def job(writer: Writer) -> tuple[list[Receipt], Given]:
+        receipts, hand = desk.vote(writer, who.judge, ballots, now, IN_HAND)
+        return receipts, _given(state, writer, hand)
 
-    receipts, hand, campaign = await state.write(who.campaign, job)
+    receipts, given = await state.write(who.campaign, job)
     if len(receipts) == 1 and receipts[0].code == "conflict":
         raise RefusedError("conflict", receipts[0].message or "")
     rows = [{"id": each.id, "status": each.status, "code": each.code, "message": each.message} for each in receipts]
-    return await _hand(state, campaign, hand) | {"receipts": rows}
+    return await _shown(state, given) | {"receipts": rows}
 
 
 @router.post("/undo")
@@ -112,11 +114,12 @@ async def undo(request: Request, who: JudgeHere, body: forms.UndoIn) -> dict[str
     state = state_of(request)
     now = await state.now()
 
-    def job(writer: Writer) -> tuple[Receipt, Hand, Campaign]:
-        return *desk.undo(writer, who.judge, body.id, body.of, now, IN_HAND), writer.locked
+    def job(writer: Writer) -> tuple[Receipt, Given]:
+        receipt, hand = desk.undo(writer, who.judge, body.id, body.of, now, IN_HAND)
+        return receipt, _given(state, writer, hand)
 
-    receipt, hand, campaign = await state.write(who.campaign, job)
-    return await _hand(state, campaign, hand) | {"receipt": {"id": receipt.id, "status": receipt.status}}
+    receipt, given = await state.write(who.campaign, job)
+    return await _shown(state, given) | {"receipt": {"id": receipt.id, "status": receipt.status}}
 
 
 @router.get("/history")
@@ -161,10 +164,24 @@ async def report(request: Request, who: JudgeHere, body: forms.ReportIn) -> dict
     return {"reported": True}
 
 
-async def _hand(state: State, campaign: Campaign, hand: Hand) -> dict[str, Any]:
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a judge was given in a transaction, with the items of it that are not remembered."""
+
+    campaign: Campaign
+    hand: Hand
+    unread: dict[int, Item]
+
+
+def _given(state: State, writer: Writer, hand: Hand) -> Given:
+    return Given(writer.locked, hand, state.unread(writer, writer.locked.id, hand.questions))
+
+
+async def _shown(state: State, given: Given) -> dict[str, Any]:
+    campaign, hand = given.campaign, given.hand
     enough = hand.why == "done" or (hand.target is not None and hand.answered >= hand.target)
     return {
-        "questions": await state.shown(campaign.id, hand.questions),
+        "questions": await state.shown(campaign.id, hand.questions, given.unread),
         "why": hand.why,
         "answered": hand.answered,
         "target": hand.target,

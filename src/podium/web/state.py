@@ -12,7 +12,7 @@ from starlette.concurrency import run_in_threadpool
 
 from podium.campaign.planning import Planning
 from podium.campaign.standing import Standings
-from podium.store.values import Question
+from podium.store.values import Item, Question
 from podium.web.content import Shelf
 from podium.web.limits import PerDay, Rate
 
@@ -92,13 +92,19 @@ class State:
         """The database's clock; for a file that is the host's, which needs no thread."""
         return await run_in_threadpool(self.store.now) if self.store.remote else self.store.now()
 
-    async def shown(self, campaign: int, questions: tuple[Question, ...]) -> list[dict[str, Any]]:
+    def unread(self, reader: Reader, campaign: int, questions: tuple[Question, ...]) -> dict[int, Item]:
+        """Items of these pairs that are not remembered, read in the transaction that gave the pairs."""
+        missing = self.shelf.missing(campaign, _codes(questions))
+        return reader.items_of(campaign, missing) if missing else {}
+
+    async def shown(
+        self, campaign: int, questions: tuple[Question, ...], unread: dict[int, Item]
+    ) -> list[dict[str, Any]]:
         """Pairs as the page shows them: names hidden, sides as drawn."""
-        codes = {code for each in questions for code in (each.left, each.right)}
-        missing = self.shelf.missing(campaign, codes)
-        if missing:
-            items = await self.read(lambda reader: reader.items_of(campaign, missing))
-            self.shelf.put(campaign, items)
+        self.shelf.put(campaign, unread)
+        missing = self.shelf.missing(campaign, _codes(questions))
+        if missing:  # forgotten since: others came in between
+            self.shelf.put(campaign, await self.read(lambda reader: reader.items_of(campaign, missing)))
         return [
             {
                 "id": each.id,
@@ -108,6 +114,10 @@ class State:
             }
             for each in questions
         ]
+
+
+def _codes(questions: tuple[Question, ...]) -> set[int]:
+    return {code for each in questions for code in (each.left, each.right)}
 
 
 def state_of(request: Request) -> State:
