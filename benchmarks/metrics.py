@@ -105,6 +105,50 @@ def peer(name: str):
     return prepare
 
 
+def runs(count: int, queries: int):
+    """Gains of several runs on the same queries, some of them alike."""
+
+    def make(rng: np.random.Generator) -> Data:
+        hard = rng.normal(size=queries)
+        gains = {
+            f"run {k}": {name: 1 / (1 + np.exp(-(hard + 0.02 * k + 0.5 * rng.normal(size=queries)))) for name in NAMES}
+            for k in range(count)
+        }
+        return {"gains": gains, "queries": queries}
+
+    return make
+
+
+def ours_tests(test: str):
+    """Every two runs on every metric: differences, intervals, p-values, Holm."""
+
+    def prepare(data: Data):
+        from podium.metrics import Report, compare_runs
+
+        reports = {name: Report(gains, "gain", data["queries"]) for name, gains in data["gains"].items()}
+
+        def run():
+            return compare_runs(reports, test=test, permutations=1000).p_values.ravel()
+
+        return run
+
+    return prepare
+
+
+def ranx_tests(test: str):
+    """The same p-values of ranx, without intervals and correction; compiled before."""
+
+    def prepare(data: Data):
+        from benchmarks.peers.ranx_metrics import significance
+
+        def run():
+            return significance(data["gains"], test, NAMES)
+
+        return run
+
+    return prepare
+
+
 def dense(rows: int, width: int, relevant: int) -> Scenario:
     """All metrics beside one sort of the same rows."""
     return Scenario(
@@ -148,6 +192,19 @@ SCENARIOS = (
         ),
         objective=lambda data, means: float(means.sum()),
         quality=lambda data, means: ", ".join(f"{name} {value:.4f}" for name, value in zip(NAMES, means, strict=True)),
+    ),
+    *(
+        Scenario(
+            f"tests-{test}",
+            f"Every two of 10 runs on 3 metrics and 2,000 queries: p-values of the {words}",
+            runs(10, 2000),
+            (Way("podium", ours_tests(test)), Way("ranx, compiled", ranx_tests(theirs), reach=reach, repeats=1)),
+            objective=lambda data, p_values: float(np.mean(p_values)),
+        )
+        for test, theirs, words, reach in (
+            ("student", "student", "paired t test", 5),
+            ("permutation", "fisher", "randomisation test, 1,000 patterns of signs", 100),
+        )
     ),
     *(
         dense(rows, width, relevant)

@@ -1,4 +1,4 @@
-"""Conjugate gradients: solve A x = b with no more of A than its product with a vector and its diagonal."""
+"""Small numerical methods: conjugate gradients, and p-values that are read together."""
 
 from __future__ import annotations
 
@@ -6,9 +6,37 @@ from collections.abc import Callable
 
 import numpy as np
 
-__all__ = ["conjugate_gradients"]
+__all__ = ["CORRECTIONS", "adjusted_p_values", "conjugate_gradients"]
 
 TINY = np.finfo(float).tiny
+CORRECTIONS = ("holm", "bonferroni", "fdr", "none")
+
+
+def adjusted_p_values(p_values: np.ndarray, correction: str) -> np.ndarray:
+    """Return p-values adjusted so that all may be read at once; NaN is no test and stays.
+
+    "holm" (1979) and "bonferroni" bound the chance of any false finding, "fdr" (Benjamini and Hochberg 1995) their
+    expected share among the findings.
+
+    Examples
+    --------
+    >>> p = np.array([0.01, 0.04, 0.03])
+    >>> {name: adjusted_p_values(p, name).round(3).tolist() for name in ("holm", "fdr")}
+    {'holm': [0.03, 0.06, 0.06], 'fdr': [0.03, 0.04, 0.04]}
+    """
+    tested = np.flatnonzero(~np.isnan(p_values))
+    count = len(tested)
+    order = tested[np.argsort(p_values[tested], kind="stable")]
+    rising = p_values[order]
+    if correction == "holm":
+        rising = np.maximum.accumulate(rising * np.arange(count, 0, -1))
+    elif correction == "bonferroni":
+        rising = rising * count
+    elif correction == "fdr":
+        rising = np.minimum.accumulate((rising * count / np.arange(1, count + 1))[::-1])[::-1]
+    adjusted = np.full(len(p_values), np.nan)
+    adjusted[order] = np.minimum(rising, 1.0)
+    return adjusted
 
 
 def conjugate_gradients(

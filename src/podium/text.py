@@ -15,6 +15,7 @@ __all__ = [
     "html_table",
     "number",
     "one_line",
+    "p_value",
     "percent",
     "printable",
     "shortened",
@@ -97,6 +98,17 @@ def number(value: float, digits: int) -> str:
     if math.isinf(value):
         return "∞" if value > 0 else "-∞"
     return f"{value:z.{digits}f}"
+
+
+def p_value(p: float) -> str:
+    """A p-value with four decimals; a small one is never 0.
+
+    Examples
+    --------
+    >>> p_value(0.03), p_value(2e-9)
+    ('0.0300', '< 0.0001')
+    """
+    return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
 def shortened(text: str, room: int) -> str:

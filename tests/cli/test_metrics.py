@@ -76,11 +76,13 @@ def test_a_small_p_is_never_written_as_0(files, capfd):
     (files / "qrels").write_text("".join(f"{q} 0 d0 1\n" for q, _ in rows))
     (files / "run").write_text("".join(f"{q} Q0 d0 1 9 x\n" for q, _ in rows))
     (files / "other").write_text("".join(f"{q} Q0 {d} 1 9 x\n" for q, d in rows))
-    out, _ = ok(capfd, files / "qrels", files / "run", files / "other", "-m", "ap")
-    assert out.splitlines()[2].endswith("< 0.0001")
-    assert "0.0000" not in out
-    out, _ = ok(capfd, files / "qrels", files / "run", files / "other", "-m", "ap", "--format", "json")
-    assert 0 < json.loads(out)[1]["p"] < 1e-4
+    for form in ("table", "markdown", "latex"):
+        arguments = ["-m", "ap", "--differences", "--format", form]
+        out, _ = ok(capfd, files / "qrels", files / "run", files / "other", *arguments)
+        assert out.count("0.0001") == 2
+        assert "0.0000" not in out
+    out, _ = ok(capfd, files / "qrels", files / "run", files / "other", "-m", "ap", "--differences", "--format", "json")
+    assert 0 < json.loads(out)[0]["p_value"] < 1e-4
 
 
 TREC = "query Q0 document rank score tag"
@@ -202,12 +204,76 @@ def test_ties_can_be_averaged(files, capfd):
     assert {row["query"]: row["rr"] for row in json.loads(out)}["q2"] == 0.75
 
 
-def test_several_runs_are_compared_with_the_first(files, capfd):
-    out, _ = ok(capfd, files / "qrels", files / "run", files / "other", "-m", "rr", "--format", "json")
-    first, second = json.loads(out)
-    assert first["p"] is None
-    assert second["difference"] == pytest.approx(np.mean([0, 0.5, 1.0]))
-    assert second["p"] == pytest.approx(ttest_rel([1, 1, 1], [1, 0.5, 0]).pvalue)
+def test_every_two_runs_are_compared(files, capfd):
+    (files / "third").write_text("q1 Q0 a 1 9 y\nq2 Q0 a 1 9 y\nq3 Q0 c 1 9 y\n")
+    runs = [files / name for name in ("run", "other", "third")]
+    gains = {"run": [1, 0.5, 0], "other": [1, 1, 1], "third": [1, 1, 0]}
+    out, err = ok(capfd, files / "qrels", *runs, "-m", "mrr", "--differences", "--format", "json", "--level", "0.9")
+    rows = json.loads(out)
+    names = [(row["run"].split("/")[-1], row["against"].split("/")[-1]) for row in rows]
+    assert names == [("other", "run"), ("third", "run"), ("third", "other")]
+    for row, (one, other) in zip(rows, names, strict=True):
+        test = ttest_rel(gains[one], gains[other])
+        told = [row[name] for name in ("difference", "lower", "upper", "p_value")]
+        interval = test.confidence_interval(0.9)
+        difference = np.mean(gains[one]) - np.mean(gains[other])
+        assert told == pytest.approx([difference, interval.low, interval.high, test.pvalue])
+        assert row["metric"] == "mrr"
+    p_values = sorted(row["p_value"] for row in rows)
+    assert min(row["p_adjusted"] for row in rows) == pytest.approx(min(3 * p_values[0], 1.0))
+    assert "Student's paired t test over 3 queries, Holm's correction over 3 pairs" in err
+
+
+@pytest.fixture
+def many(files):
+    """Three runs over 20 queries: right first; second; second, but for the first query."""
+    queries = range(20)
+    (files / "q20").write_text("".join(f"q{n} 0 d 1\n" for n in queries))
+    places = {"good_1": lambda n: 1, "bad|2": lambda n: 2, "bad~3": lambda n: 1 if n == 0 else 2}
+    for name, place in places.items():
+        line = "q{0} Q0 {1} 1 2 x\nq{0} Q0 {2} 2 1 x\n"
+        content = "".join(line.format(n, *(("d", "e") if place(n) == 1 else ("e", "d"))) for n in queries)
+        (files / name).write_text(content)
+    return [files / "q20", *(files / name for name in places), "-m", "P@1,map", "--test", "permutation"]
+
+
+def test_letters_behind_a_mean_name_the_runs_it_is_better_than(many, capfd):
+    out, err = ok(capfd, *many)
+    rows = [line.split() for line in out.splitlines()]
+    assert rows[0] == ["run", "P@1", "map"]
+    assert [row[0] for row in rows[1:]] == ["a", "b", "c"]
+    assert [row[2:] for row in rows[1:]] == [
+        ["1.0000", "bc", "1.0000", "bc"],
+        ["0.0000", "0.5000"],
+        ["0.0500", "0.5250"],
+    ]
+    assert "letters: significantly better than that run (randomisation test" in err
+    out, _ = ok(capfd, *many, "--format", "json")
+    assert [(row["metric"], row["letter"], row["better_than"]) for row in json.loads(out)][:3] == [
+        ("P@1", "a", "bc"), ("map", "a", "bc"), ("P@1", "b", ""),
+    ]  # fmt: skip
+
+
+def test_tables_for_papers_escape_what_would_break_them(many, files, capfd):
+    out, _ = ok(capfd, *many, "--format", "markdown")
+    assert out.splitlines()[2] == r"| a | good\_1 | **1.0000**<sup>bc</sup> | **1.0000**<sup>bc</sup> |"
+    assert out.splitlines()[3] == r"| b | bad\|2 | 0.0000 | 0.5000 |"
+    ok(capfd, *many, "-o", files / "table.tex")
+    lines = (files / "table.tex").read_text().splitlines()
+    assert lines[0] == r"\begin{tabular}{llrr}"
+    assert lines[4] == r"a & good\_1 & \textbf{1.0000}$^{\mathrm{bc}}$ & \textbf{1.0000}$^{\mathrm{bc}}$ \\"
+    assert lines[6].startswith(r"c & bad\textasciitilde{}3 & 0.0500")
+    ok(capfd, *many, "--per-query", "-o", files / "each.md")
+    assert (files / "each.md").read_text().splitlines()[0] == "| run | query | P@1 | map |"
+
+
+def test_what_needs_two_runs_says_so(files, capfd):
+    code, _, err = call(capfd, files / "qrels", files / "run", "--differences")
+    assert code == 2
+    assert "--differences is about two runs or more" in err
+    code, _, err = call(capfd, files / "qrels", files / "run", files / "other", "--differences", "--per-query")
+    assert code == 2
+    assert "are two tables" in err
 
 
 def test_tables_do_as_well_as_trec_files(files, capfd):
@@ -225,8 +291,8 @@ def test_tables_do_as_well_as_trec_files(files, capfd):
 def test_the_table_for_people_is_aligned(files, capfd):
     out, _ = ok(capfd, files / "qrels", files / "run", files / "other")
     lines = out.splitlines()
-    assert lines[0].split() == ["run", "metric", "mean", "difference", "p"]
-    assert len(lines) == 11
+    assert lines[0].split() == ["run", "ap", "rr", "ndcg@10", "prec@10", "recall@100"]
+    assert len(lines) == 3
 
 
 @pytest.mark.parametrize(
@@ -251,7 +317,8 @@ def test_bad_runs_are_named(files, capfd, content, says):
     ("args", "says"),
     [
         (["nothing", "run"], "nothing: no such file"),
-        (["qrels", "run", "-m", "map"], "'map' is no metric"),
+        (["qrels", "run", "-m", "map@5"], "takes no cut-off; use 'ap'"),
+        (["qrels", "run", "-m", "mapp"], "'mapp' is no metric"),
         (["qrels", "run", "-m", "prec"], "needs a cut-off"),
         (["qrels"], "missing argument"),
         (["qrels", "table.csv"], "has no column 'query'"),

@@ -182,7 +182,14 @@ def ranking(rng, folder):
 def measures(rng, folder):
     from podium import metrics
 
-    name = pick(rng, [name for name in metrics.__all__ if isinstance(getattr(metrics, name), types.FunctionType)])
+    name = pick(
+        rng,
+        [
+            name
+            for name in metrics.__all__
+            if isinstance(getattr(metrics, name), types.FunctionType) and name != "compare_runs"
+        ],
+    )
     function = getattr(metrics, name)
     rows, width = (int(rng.integers(0, 5)), int(rng.integers(0, 7))) if odd(rng, 0.5) else (3, 4)
     if name in ("check_family", "loss_family"):

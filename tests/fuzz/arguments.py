@@ -240,6 +240,13 @@ def measures():
         Call("ranking_report", metrics.ranking_report, lists),
         Call("ranking_report", metrics.ranking_report, flat),
     ]
+    two = {"first": report, "second": metrics.ranking_report(usual["relevance"], -usual["scores"], at=(1,))}
+    found = metrics.compare_runs(two)
+    given = {"test": "permutation", "correction": "holm", "level": 0.9, "permutations": 99, "seed": 1}
+    made = [each for each in made if each.name != "compare_runs"]
+    made.append(Call("compare_runs", metrics.compare_runs, {"reports": two, **given}))
+    named = ("better_than", {"metric": "ap", "run": "first"})
+    made += methods(found, ("to_frame", {}), named)
     return [*made, *methods(report, ("to_frame", {}))]
 
 

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
-from scipy import stats
 
 from podium.cli import run as command
 from podium.errors import InputError
 from podium.metrics import average_precision, ndcg, precision_at, ranking_gain, ranking_report
-from podium.metrics.trec import paired_test, run_report
+from podium.metrics.trec import run_report
 
 from reference_metrics import trec_measures
 
@@ -185,23 +184,3 @@ def test_each_function_takes_the_options_its_messages_name():
         with pytest.raises(InputError, match=f"{next(iter(options))}="):
             ranking_gain("ndcg", [0, 1], [0.2, 0.1], **options)
     assert_allclose(ranking_gain("ndcg", [[0, 2]], [[0.2, 0.1]], gain="linear"), [1 / np.log2(3)])
-
-
-def test_the_paired_test_is_that_of_scipy_over_the_queries_both_have():
-    rng = np.random.default_rng(3)
-    for n in (2, 5, 200):
-        first, second = rng.random(n + 1), rng.random(n + 1)
-        second[-1] = np.nan
-        gap, p = paired_test(first, second)
-        assert gap == pytest.approx((second - first)[:-1].mean())
-        assert p == pytest.approx(stats.ttest_rel(second[:-1], first[:-1]).pvalue)
-
-
-@pytest.mark.filterwarnings("error")
-def test_differences_that_are_the_same_but_for_rounding_are_no_evidence():
-    first = np.array([0.1, 0.2, 0.3, 0.7])
-    assert len({*(first + 0.1 - first).tolist()}) > 1  # not equal to the bit
-    gap, p = paired_test(first, first + 0.1)
-    assert gap == pytest.approx(0.1)
-    assert np.isnan(p)
-    assert paired_test(first, first + 1e-17)[1] == paired_test(first, first * (1 + 1e-16))[1] == 1.0

@@ -15,7 +15,7 @@ from podium.cli.options import output_options, plot_option, seed_option, votes_a
 from podium.cli.output import Output, reading, say
 from podium.errors import InputError, Option
 from podium.pairwise import METHODS
-from podium.text import counted, fitted
+from podium.text import counted, fitted, p_value
 
 if TYPE_CHECKING:
     import polars as pl
@@ -132,8 +132,7 @@ def _nested_table(frame: pl.DataFrame, room: int | None) -> str:
     for row in frame.to_dicts():
         test = ["", "", ""]
         if row["p_value"] is not None:
-            p = "<0.0001" if row["p_value"] < 1e-4 else f"{row['p_value']:.4f}"
-            test = [f"{row['statistic']:.2f}", str(row["degrees"]), p]
+            test = [f"{row['statistic']:.2f}", str(row["degrees"]), p_value(row["p_value"])]
         numbers = [f"{row['log_likelihood']:.2f}", f"{row['aic']:.2f}", f"{row['bic']:.2f}"]
         rows.append([row["model"], str(row["parameters"]), *numbers, *test])
     return fitted(heads, list(zip(*rows, strict=True)), room, to_left=["model"], shorten=[])

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import metric_options, output_options
-from podium.cli.output import Output, say, table
-from podium.errors import InputError
-from podium.text import counted
+from podium.cli.options import level_option, metric_options, output_options, seed_option
+from podium.cli.output import FORMATS, Output, cells, say
+from podium.cli.typeset import Cell, latex, markdown
+from podium.errors import InputError, Option
+from podium.text import counted, fitted, number, p_value
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from podium.metrics import RunComparison
 
 __all__ = ["metrics"]
 
@@ -22,7 +27,9 @@ DEFAULT = "ap,rr,ndcg@10,prec@10,recall@100"
 
 
 EXAMPLES = (
-    ("podium metrics qrels.txt bm25.run dense.run", "two runs, compared by a paired t test"),
+    ("podium metrics qrels.txt bm25.run dense.run", "two runs, and which is significantly better"),
+    ("podium metrics qrels.txt *.run -m map,P@10 --differences", "every two runs: difference, interval, p"),
+    ("podium metrics qrels.txt *.run -o table.tex", "the table of a paper"),
     ("podium metrics qrels.txt bm25.run -m ndcg@10 --per-query -o each.csv", "one figure for each query, as data"),
 )
 
@@ -41,8 +48,35 @@ EXAMPLES = (
     help=f"Compute these metrics, separated by commas; may be given again.  [default: {DEFAULT}]",
 )
 @metric_options(empty="worst", relevant_from=1.0, gain="linear")
+@option(
+    "Measures",
+    "--test",
+    type=click.Choice(["student", "permutation"]),
+    default="student",
+    show_default=True,
+    help="Test differences by Student's paired t, or by Fisher's randomisation of signs.",
+)
+@option(
+    "Measures",
+    "--correction",
+    type=click.Choice(["holm", "bonferroni", "fdr", "none"]),
+    default="holm",
+    show_default=True,
+    help="Adjust the p-values of one metric for the number of pairs of runs.",
+)
+@option(
+    "Measures",
+    "--permutations",
+    type=click.IntRange(1),
+    default=10_000,
+    show_default=True,
+    help="Draw so many patterns of signs where there are too many to try all.",
+)
+@seed_option("these draws", "Measures")
+@level_option("the intervals of differences, and of significance")
+@option("Output", "--differences", is_flag=True, help="Write every two runs: difference, interval and p-values.")
 @option("Output", "--per-query", is_flag=True, help="Write one line for each run and query.")
-@output_options()
+@output_options(*FORMATS, "markdown", "latex")
 def metrics(
     qrels: str,
     runs: tuple[str, ...],
@@ -53,21 +87,31 @@ def metrics(
     gain: str,
     ties: str,
     empty: str,
+    differences: bool,
+    level: float,
+    **testing: Any,
 ) -> None:
     """Measure RUNS against the judgements QRELS.
 
     QRELS is a TREC file (query 0 document relevance) or a table with columns query, doc, relevance; a run is a TREC
     file (query Q0 document rank score tag) or a table with columns query, doc, score. Relevant documents that were not
-    retrieved count, documents not judged are irrelevant; the figures are those of `trec_eval -c`. Further runs are
-    compared with the first by a paired t test.
+    retrieved count, documents not judged are irrelevant; the figures are those of `trec_eval -c`.
+
+    Metrics: ap, rr, ndcg, dcg, auc, and with a cut-off prec@10, recall@100, hit@1, ndcg@10, rr@10; map, mrr, P@10,
+    ndcg_cut_10 and recip_rank are understood. Every two runs are tested against each other, query by query: the letters
+    behind a mean name the runs that it is significantly better than.
     """
     import polars as pl
 
+    from podium.metrics import compare_runs
+    from podium.metrics.names import parse
     from podium.metrics.trec import read_judgements, read_run, run_report
 
     twice = [path for path in dict.fromkeys(runs) if runs.count(path) > 1]
     if twice:
         raise InputError(f"run {twice[0]} is given twice; name each once")
+    if differences and per_query:
+        raise InputError(Option("differences"), " and ", Option("per_query"), " are two tables; ask for one of them")
     judged = read_judgements(qrels)
     options = {"ties": ties, "empty": empty, "gain": gain, "relevant_from": relevant_from, "kind": "gain"}
     wanted = [name.strip() for listed in names for name in listed.split(",")]
@@ -88,48 +132,119 @@ def metrics(
         notes += [f"{void} with nothing relevant, {VOID[empty]}"] if void else []
         notes += [f"{counted(extra, 'query', 'queries')} of the run not judged, left out"] if extra else []
         say(f"{path}: {', '.join(notes)}")
-    frame = _per_query(queries, reports) if per_query else _means(reports)
-    out.write(frame, _for_people(frame, out.room) if out.for_people else None)
+    typed: dict[str, str] = {}
+    for name in wanted:
+        typed.setdefault(str(parse(name)), name)
+    if per_query:
+        frame = _per_query(queries, reports, typed)
+        _write(out, frame, [[Cell(value) for value in row] for row in zip(*map(cells, frame), strict=True)])
+        return
+    found = compare_runs(reports, level=level, **testing) if len(runs) > 1 else None
+    if differences:
+        if found is None:
+            raise InputError(Option("differences"), " is about two runs or more; name another")
+        _write_differences(out, found, typed)
+    elif out.form in ("table", "markdown", "latex"):
+        _write_means(out, reports, found, typed)
+    else:
+        out.write(_means(reports, found, typed))
+    if found is not None:
+        say(_words(found, len(queries), differences))
 
 
-def _for_people(frame: pl.DataFrame, room: int | None) -> str:
-    """A table in which a small p is never written as 0."""
+def _write(out: Output, frame: pl.DataFrame, rows: Sequence[Sequence[Cell]], heads: Sequence[str] = ()) -> None:
+    """A frame for programs, or its rows as people and papers want them."""
+    heads = list(heads) or frame.columns
+    if out.form not in ("markdown", "latex"):
+        texts = [[cell.text + (f" {cell.above}" if cell.above else "") for cell in row] for row in rows]
+        columns = list(zip(*texts, strict=True)) if texts else [()] * len(heads)
+        words = [head for head in heads if head not in ("difference", "interval", "p", "adjusted p")]
+        out.write(frame, fitted(heads, columns, out.room, to_left=words, shorten=["run", "against", "query"]))
+        return
+    numbers = [head not in ("", "run", "against", "metric", "query") for head in heads]
+    out.write_text((markdown if out.form == "markdown" else latex)(heads, rows, numbers))
+
+
+def _write_means(out: Output, reports: dict[str, Any], found: RunComparison | None, typed: dict[str, str]) -> None:
+    """One row a run, one column a metric; the best in bold where the form has bold letters."""
+    names = _short(list(reports)) if out.form in ("markdown", "latex") else list(reports)
+    rows = [[Cell(name)] for name in names]
+    for metric in typed:
+        means = [reports[path][metric] for path in reports]
+        texts = [number(mean, 4) if mean == mean else "" for mean in means]
+        longest = max(map(len, texts))
+        best = max(mean for mean in means if mean == mean) if any(mean == mean for mean in means) else None
+        for path, row, mean, text in zip(reports, rows, means, texts, strict=True):
+            above = _joined(found.better_than(metric, path)) if found else ""
+            padded = text if out.form in ("markdown", "latex") else text.rjust(longest)
+            row.append(Cell(padded, bold=found is not None and mean == best, above=above))
+    heads = ["run", *typed.values()]
+    if found is not None:
+        heads.insert(0, "")
+        rows = [[Cell(letter), *row] for letter, row in zip(found.letters, rows, strict=True)]
+    _write(out, _means(reports, found, typed), rows, heads)
+
+
+def _write_differences(out: Output, found: RunComparison, typed: dict[str, str]) -> None:
     import polars as pl
 
-    if "p" not in frame.columns:
-        return table(frame, room=room)
-    words = [None if p is None else "< 0.0001" if p < 0.0001 else f"{p:.4f}" for p in frame["p"]]
-    return table(frame.with_columns(pl.Series("p", words, dtype=pl.String)), room=room)
-
-
-def _means(reports: dict[str, Any]) -> pl.DataFrame:
-    """A row for each run and metric; the difference from the first run and its p."""
-    import polars as pl
-
-    from podium.metrics.trec import paired_test
-
-    first = next(iter(reports.values()))
+    frame = found.to_frame().with_columns(pl.col("metric").replace(typed))
     rows = []
-    for path, report in reports.items():
-        for name in report:
-            line: dict[str, Any] = {"run": path, "metric": name, "mean": report[name]}
-            if len(reports) > 1:
-                gap, p = paired_test(first.per_row[name], report.per_row[name])
-                line |= (
-                    {"difference": None, "p": None}
-                    if report is first
-                    else {"difference": gap, "p": None if p != p else p}
-                )
-            rows.append(line)
+    for line in frame.to_dicts():
+        words = [line["metric"], line["run"], line["against"], number(line["difference"], 4)]
+        words.append("" if line["lower"] is None else f"{number(line['lower'], 4)} … {number(line['upper'], 4)}")
+        words += ["" if line[name] is None else p_value(line[name]) for name in ("p_value", "p_adjusted")]
+        rows.append([Cell(word) for word in words])
+    _write(out, frame, rows, ["metric", "run", "against", "difference", "interval", "p", "adjusted p"])
+
+
+def _means(reports: dict[str, Any], found: RunComparison | None, typed: dict[str, str]) -> pl.DataFrame:
+    """A row for each run and metric, with the run's letter and those of the runs it is better than."""
+    import polars as pl
+
+    rows: list[dict[str, Any]] = []
+    for k, (path, report) in enumerate(reports.items()):
+        for metric in typed:
+            mean = report[metric]
+            rows.append({"run": path, "metric": typed[metric], "mean": mean if mean == mean else None})
+            if found is not None:
+                rows[-1] |= {"letter": found.letters[k], "better_than": _joined(found.better_than(metric, path))}
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
-def _per_query(queries: list[str], reports: dict[str, Any]) -> pl.DataFrame:
+def _joined(letters: Sequence[str]) -> str:
+    return ("" if all(len(letter) == 1 for letter in letters) else ",").join(letters)
+
+
+def _short(runs: list[str]) -> list[str]:
+    """Names of files without folder and ending, where they stay different."""
+    short = [Path(run).stem for run in runs]
+    return short if len(set(short)) == len(runs) else runs
+
+
+def _words(found: RunComparison, queries: int, differences: bool) -> str:
+    """How the runs were tested."""
+    test = {"student": "Student's paired t test", "permutation": "randomisation test"}[found.test]
+    corrected = {
+        "holm": "Holm's correction over {}",
+        "bonferroni": "Bonferroni's correction over {}",
+        "fdr": "false discoveries held over {} by Benjamini and Hochberg",
+        "none": "no correction for {}",
+    }[found.correction].format(counted(len(found.pairs), "pair"))
+    how = f"{test} over {counted(queries, 'query', 'queries')}"
+    how += f", {corrected} of each metric" if len(found.pairs) > 1 else ""
+    if differences:
+        return f"{how}; {100 * found.level:.4g} % intervals, each on its own (Student)"
+    below = f"p below {1 - found.level:.4g}"
+    return f"letters: significantly better than that run ({how}, {below}); --differences lists every pair"
+
+
+def _per_query(queries: list[str], reports: dict[str, Any], typed: dict[str, str]) -> pl.DataFrame:
     import polars as pl
 
     parts: list[pl.DataFrame] = []
     for path, report in reports.items():
         known = pl.DataFrame({"run": [path] * len(queries), "query": queries})
-        parts.append(pl.concat([known, report.to_frame().fill_nan(None)], how="horizontal"))
+        parts.append(pl.concat([known, report.to_frame().fill_nan(None).rename(typed)], how="horizontal"))
     frame: pl.DataFrame = pl.concat(parts)
     return frame

@@ -16,7 +16,7 @@ import click
 
 from podium.cli.overwriting import refuse_overwriting
 from podium.errors import InputError
-from podium.text import aligned, counted, distinct_room, fitted, number, one_line, printable, shortened, width
+from podium.text import aligned, counted, distinct_room, fitted, number, one_line, p_value, printable, shortened, width
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FORMATS",
     "Output",
+    "cells",
     "counting",
     "leaderboard",
     "reading",
@@ -44,9 +45,12 @@ SUFFIXES = {
     ".ndjson": "jsonl",
     ".parquet": "parquet",
     ".txt": "table",
+    ".md": "markdown",
+    ".tex": "latex",
 }
 MAX_BAR = 32  # characters of the little picture of the intervals
 MIN_BAR = 12
+P_VALUES = ("p", "p_value", "p_adjusted")  # columns whose small values are not 0
 MIN_ITEM = 20  # characters of an item's label before a column is left out
 LEFT_OUT = (
     "",
@@ -176,10 +180,20 @@ class Output:
 
 
 def table(frame: pl.DataFrame, *, digits: int = 4, room: int | None = None) -> str:
-    """A frame as aligned text: words to the left, numbers to the right, so many decimals, nothing for null."""
-    columns = [[_cell(value, digits) for value in column] for column in frame]
+    """A frame as aligned text: words to the left, numbers to the right, so many decimals, nothing for null.
+
+    A small p-value is never written as 0.
+    """
+    columns = [cells(column, digits) for column in frame]
     words = [name for name, kind in frame.schema.items() if not kind.is_numeric()]
     return fitted(frame.columns, columns, room, to_left=words, shorten=words)
+
+
+def cells(column: pl.Series, digits: int = 4) -> list[str]:
+    """The values of a column as text; those of a column of p-values as `p_value` words them."""
+    if column.name in P_VALUES:
+        return ["" if value is None else p_value(value) for value in column]
+    return [_cell(value, digits) for value in column]
 
 
 def _cell(value: Any, digits: int) -> str:

@@ -1,5 +1,6 @@
 """Ranking losses and gains, their families, and distances between rankings: plain functions."""
 
+from podium.metrics.comparing import RunComparison, compare_runs
 from podium.metrics.distances import footrule, kendall_distance, kendall_tau, top_k_footrule, top_k_kendall
 from podium.metrics.families import FamilyCheck, check_family, loss_family
 from podium.metrics.losses import (
@@ -27,11 +28,13 @@ from podium.metrics.report import Report, ranking_report
 __all__ = [
     "FamilyCheck",
     "Report",
+    "RunComparison",
     "auc",
     "auc_loss",
     "average_precision",
     "average_precision_loss",
     "check_family",
+    "compare_runs",
     "dcg",
     "dcg_loss",
     "footrule",

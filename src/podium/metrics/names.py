@@ -23,6 +23,26 @@ KINDS: dict[str, tuple[str, bool]] = {
     "ndcg": ("optional", False),
 }
 
+# What trec_eval, ir_measures, ranx and papers call them; letters of any case, cut-offs after @, _ or a dot.
+ALIASES = {
+    "map": "ap",
+    "mean_average_precision": "ap",
+    "average_precision": "ap",
+    "mrr": "rr",
+    "recip_rank": "rr",
+    "reciprocal_rank": "rr",
+    "p": "prec",
+    "precision": "prec",
+    "r": "recall",
+    "success": "hit",
+    "hits": "hit",
+    "hit_rate": "hit",
+    "ndcg_cut": "ndcg",
+    "dcg_cut": "dcg",
+    "map_cut": "ap",
+    "recip_rank_cut": "rr",
+}
+
 MAX_CUT = 2**31 - 1
 
 
@@ -52,17 +72,20 @@ class Metric:
 
 
 def parse(name: str | Metric) -> Metric:
-    """Read a metric's name.
+    """Read a metric's name, ours or that of other programs.
 
-    >>> parse("sum@3")
-    Metric(kind='sum', p=3)
+    >>> parse("sum@3"), parse("ndcg_cut_10"), parse("P@5")
+    (Metric(kind='sum', p=3), Metric(kind='ndcg', p=10), Metric(kind='prec', p=5))
     """
     if isinstance(name, Metric):
         return name
-    match = re.fullmatch(r"([a-z]+)(?:@(\d+))?", name) if isinstance(name, str) else None
-    if match is None or match[1] not in KINDS:
+    match = (
+        re.fullmatch(r"([a-z]+(?:_[a-z]+)*)(?:[@_.](\d+))?", name.lower(), re.ASCII) if isinstance(name, str) else None
+    )
+    kind = ALIASES.get(match[1], match[1]) if match else ""
+    if match is None or kind not in KINDS:
         raise InputError(f"{name!r} is no metric; known are {_known()}")
-    kind, p = match[1], match[2]
+    p = match[2]
     cut = KINDS[kind][0]
     if p is None and cut == "always":
         raise InputError(f"{name!r} needs a cut-off, as in '{kind}@3'")

@@ -45,6 +45,8 @@ class Report(Mapping[str, float]):
     rows: int
 
     def __getitem__(self, name: str) -> float:
+        if name not in self.per_row and isinstance(name, str):
+            name = _canonical(name)
         if name not in self.per_row:
             raise KeyError(f"{name!r} was not asked for; the report holds {', '.join(self.per_row)}")
         values = self.per_row[name]
@@ -110,7 +112,8 @@ def ranking_report(
     scores : same form; larger is better
     at : cut-offs p of the default metrics. Beyond the number of labels they are refused, unless `clip`; documents of
         queries may be fewer.
-    metrics : names, instead of every metric that fits the data.
+    metrics : names, instead of every metric that fits the data; those of other programs are understood (`map`, `mrr`,
+        `P@10`, `ndcg_cut_10`) and reported under ours.
     ties : order of equal scores. "label": the smaller label first (the paper's). "average": expectation over all
         orders. "worst": the less relevant first.
     empty : what a row counts where the metric is undefined (no relevant label; for `auc` also no irrelevant one).
@@ -203,6 +206,14 @@ def check_options(**options: Any) -> None:
         raise InputError(Option("relevant_from", threshold), " is no relevance; give a number")
     if threshold is not None and threshold <= 0:
         raise InputError(Option("relevant_from", threshold), ": 0 means irrelevant; give a number above 0")
+
+
+def _canonical(name: str) -> str:
+    """Our name of a metric, where it is one: "map" is "ap"."""
+    try:
+        return str(parse(name))
+    except InputError:
+        return name
 
 
 def _cuts(at: Sequence[int]) -> tuple[int, ...]:

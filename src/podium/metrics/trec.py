@@ -15,9 +15,8 @@ from podium.text import some
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["paired_test", "read_judgements", "read_run", "run_report"]
+__all__ = ["read_judgements", "read_run", "run_report"]
 
-ROUNDING = 1e-12  # share of the values up to which differences between queries are the same
 TABLES = {".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson", ".arrow", ".ipc", ".feather"}
 WANTED = {"query": "names", "doc": "names"}
 QRELS = (r"^\s*(?<query>\S+)\s+\S+\s+(?<doc>\S+)\s+(?<value>\S+)\s*$", "query 0 document relevance")
@@ -71,25 +70,6 @@ def run_report(judgements: pl.DataFrame, run: pl.DataFrame, **options: Any) -> t
 
     relevant = judgements.filter(pl.col("relevance") > 0)
     return queries.to_list(), ranking_report(table(relevant, "relevance"), table(known, "score"), **options)
-
-
-def paired_test(first: np.ndarray, second: np.ndarray) -> tuple[float, float]:
-    """Mean difference second − first over queries both have, and the two-sided p of Student's paired test.
-
-    With fewer than two queries, or the same difference in all of them, there is nothing to test by: p is NaN,
-    unless there is no difference at all.
-
-    >>> paired_test(np.array([0.1, 0.2, 0.3]), np.array([0.1, 0.2, 0.3]))
-    (0.0, 1.0)
-    """
-    both = ~np.isnan(second - first)
-    gap = (second - first)[both]
-    rounding = ROUNDING * max(np.abs(first[both]).max(initial=0.0), np.abs(second[both]).max(initial=0.0))
-    if len(gap) < 2 or np.ptp(gap) <= rounding:
-        return (float(gap.mean()) if len(gap) else 0.0), float("nan") if (np.abs(gap) > rounding).any() else 1.0
-    from scipy.stats import ttest_1samp
-
-    return float(gap.mean()), float(ttest_1samp(gap, 0.0).pvalue)
 
 
 def _read(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:

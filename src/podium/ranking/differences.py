@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from podium.numeric import adjusted_p_values
 from podium.ranking.uncertainty import ScoreCovariance, quantile
 from podium.text import storable
 
@@ -68,8 +69,4 @@ def holm(p_values: np.ndarray) -> np.ndarray:
     >>> holm(np.array([0.01, 0.04, 0.03])).round(3).tolist()
     [0.03, 0.06, 0.06]
     """
-    order = np.argsort(p_values, kind="stable")
-    stepped = np.maximum.accumulate(p_values[order] * np.arange(len(order), 0, -1))
-    adjusted = np.empty(len(order))
-    adjusted[order] = np.minimum(stepped, 1.0)
-    return adjusted
+    return adjusted_p_values(p_values, "holm")
