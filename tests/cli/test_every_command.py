@@ -29,6 +29,7 @@ CALLS = {
     "campaign votes": (["--db", "c.db"], ["--format", "xml"], None),
     "check": (["votes.csv", "--replicates", "9"], ["--replicates", "none"], "--winner"),
     "compare": (["votes.csv", "--method", "win-rate", "--folds", "3"], ["--folds", "1"], "--winner"),
+    "demo": (["labels", "--folder", "shown"], ["--seed", "x"], None),
     "diff": (["votes.csv", "other.csv"], ["--level", "2"], "--winner"),
     "grade evaluate": (["grades.csv", "--model", "grade.podium", "--label", "g"], ["--format", "xml"], "--label"),
     "grade fit": (["grades.csv", "--save", "new.podium", "--label", "g"], ["--passes", "0"], "--label"),

@@ -24,6 +24,7 @@ COMMANDS = {
     "campaign": "podium.cli.campaign:campaign",
     "check": "podium.cli.check:check",
     "compare": "podium.cli.compare:compare",
+    "demo": "podium.cli.demo:demo",
     "diff": "podium.cli.diff:diff",
     "grade": "podium.cli.grade:grade",
     "label": "podium.cli.label:label",

@@ -1,0 +1,55 @@
+"""podium demo: example data, and the commands of a story run on it."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+from pathlib import Path
+from typing import Any
+
+import click
+
+from podium.cli.options import seed_option
+from podium.cli.output import say
+from podium.errors import InputError
+
+__all__ = ["demo"]
+
+NAMES = ("arena", "essays", "grades", "labels")
+
+
+@click.command()
+@click.argument("story", type=click.Choice(NAMES))
+@click.option(
+    "--folder", type=click.Path(file_okay=False, path_type=Path), help="Put the files here.  [default: demo-STORY]"
+)
+@seed_option("the example data")
+@click.pass_context
+def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> None:
+    """Write example data for STORY, and run the commands that people with such data would.
+
+    \b
+    arena    battles of language models, with style control: a page
+    essays   essays compared by readers, one of whom guesses: a page
+    grades   grades given as ranges, grades for new essays: a picture
+    labels   tags for articles, best first: a table
+
+    Each command is shown before it runs, so that you can go on with your own files.
+    """
+    import numpy as np
+
+    from podium.cli.stories import STORIES
+
+    told = STORIES[story]
+    place = Path(f"demo-{story}") if folder is None else folder
+    if place.is_dir() and any(place.iterdir()):
+        raise InputError(f"{place} is there already and not empty; remove it, or name another by --folder")
+    place.mkdir(parents=True, exist_ok=True)
+    told.write(place, np.random.default_rng(seed))
+    say(f"{story}: {told.about}; files are in {place}")
+    group: Any = context.find_root().command
+    with contextlib.chdir(place):
+        for command in told.commands:
+            say(f"\n$ podium {command}")
+            group.main(args=shlex.split(command), prog_name="podium", standalone_mode=False)
+    say(f"\nnow open {place / told.shows}")

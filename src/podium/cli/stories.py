@@ -1,0 +1,168 @@
+"""Example data with a known truth, and the commands that make something of it: one story for each kind of user."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["STORIES", "Story"]
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """What it tells, how its files are made, the commands that read them, and what to open at the end."""
+
+    about: str
+    write: Callable[[Path, np.random.Generator], None]
+    commands: tuple[str, ...]
+    shows: str
+
+
+def _chance(gap: Array) -> Array:
+    return 1 / (1 + np.exp(-gap))
+
+
+def _pairs(count: int, items: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """So many pairs of different items."""
+    left = rng.integers(0, items, count)
+    return left, (left + rng.integers(1, items, count)) % items
+
+
+MODELS = (
+    "atlas-large", "atlas-mini", "birch-2", "birch-2-chat", "corvid", "delta-9", "ember", "ember-lite", "fjord-70b",
+    "fjord-8b", "granite", "heron",
+)  # fmt: skip
+LANGUAGES = {"English": 0.6, "German": 0.25, "Chinese": 0.15}
+
+
+def _arena(folder: Path, rng: np.random.Generator) -> None:
+    """Battles of models: longer answers win more often, some models are better in one language, a fifth are ties."""
+    count, n = 9_000, len(MODELS)
+    skill = np.sort(rng.normal(0, 0.7, n))[::-1]
+    wordy = rng.normal(0, 0.35, n)
+    languages = np.array(list(LANGUAGES))[rng.choice(3, count, p=list(LANGUAGES.values()))]
+    accent = rng.normal(0, 0.35, (3, n))
+    left, right = _pairs(count, n, rng)
+    tokens = [np.exp(5.5 + wordy[side] + rng.normal(0, 0.5, count)).astype(int) + 5 for side in (left, right)]
+    place = np.array([list(LANGUAGES).index(each) for each in languages])
+    gap = skill[left] + accent[place, left] - skill[right] - accent[place, right]
+    gap += 0.5 * np.log(tokens[0] / tokens[1]) + 0.1
+    winner = np.where(rng.random(count) < _chance(gap), "model_a", "model_b")
+    winner = np.where(rng.random(count) < 0.2 * np.exp(-np.abs(gap)), "tie", winner)
+    names = np.array(MODELS)
+    votes = _frame(
+        model_a=names[left], model_b=names[right], winner=winner, length_a=tokens[0], length_b=tokens[1],
+        language=languages,
+    )  # fmt: skip
+    votes.write_ndjson(folder / "battles.jsonl")
+    votes.head(6_000).write_ndjson(folder / "last-month.jsonl")
+
+
+def _essays(folder: Path, rng: np.random.Generator) -> None:
+    """Eighty essays compared by twelve readers, one of whom guesses."""
+    n, count = 80, 1_600
+    worth = rng.normal(0, 1.4, n)
+    left, right = _pairs(count, n, rng)
+    reader = rng.integers(0, 12, count)
+    steady = np.where(reader == 11, 0.0, 1.0)
+    won = rng.random(count) < _chance(steady * (worth[left] - worth[right]))
+    names = np.array([f"essay {k + 1:02}" for k in range(n)])
+    readers = np.array([f"reader {k + 1}" for k in range(12)])
+    _frame(
+        winner=names[np.where(won, left, right)], loser=names[np.where(won, right, left)], judge=readers[reader]
+    ).write_csv(folder / "votes.csv")
+
+
+def _grades(folder: Path, rng: np.random.Generator) -> None:
+    """Essays with a few counts each and a range of grades: one reader was unsure by a grade or two."""
+    for name, n in (("graded.csv", 1_200), ("new.csv", 40)):
+        words, errors, sources = rng.normal(450, 120, n), rng.poisson(7, n), rng.poisson(2.2, n)
+        score = 0.006 * (words - 450) - 0.22 * (errors - 7) + 0.5 * (sources - 2.2) + rng.logistic(0, 0.6, n)
+        grade = 1 + np.searchsorted([-1.6, -0.4, 0.7, 1.9], score)
+        unsure = rng.random((2, n)) < 0.3
+        low, high = np.maximum(grade - unsure[0], 1), np.minimum(grade + unsure[1], 5)
+        table = _frame(
+            essay=[f"E{k + 1:04}" for k in range(n)], words=words.astype(int), errors=errors, sources=sources
+        )
+        if name == "graded.csv":
+            table = table.with_columns(**_columns(low=low, high=high))
+        table.write_csv(folder / name)
+
+
+TAGS = ("sport", "politics", "money", "science", "culture", "weather")
+
+
+def _labels(folder: Path, rng: np.random.Generator) -> None:
+    """Articles with word counts, and the tags that fit."""
+    words = rng.normal(0, 1, (len(TAGS), 12))
+    for name, n in (("articles.csv", 800), ("new.csv", 20)):
+        counts = rng.poisson(1.5, (n, 12))
+        scores = counts @ words.T / 2 + rng.logistic(0, 0.7, (n, len(TAGS)))
+        fits = scores > np.quantile(scores, 0.7)
+        table = _frame(title=[f"article {k + 1}" for k in range(n)], **{f"word_{k}": counts[:, k] for k in range(12)})
+        if name == "articles.csv":
+            table = table.with_columns(**_columns(**{f"tag_{tag}": fits[:, k] for k, tag in enumerate(TAGS)}))
+        table.write_csv(folder / name)
+
+
+def _frame(**columns: Any) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(columns)
+
+
+def _columns(**columns: Array) -> dict[str, pl.Series]:
+    import polars as pl
+
+    return {name: pl.Series(values.astype(int)) for name, values in columns.items()}
+
+
+STORIES = {
+    "arena": Story(
+        "battles of language models, with style control",
+        _arena,
+        (
+            "rank last-month.jsonl --covariates length --side-effect --ties davidson -o last.csv",
+            "rank battles.jsonl --covariates length --side-effect --ties davidson --by language --top 5",
+            "rank battles.jsonl --covariates length --side-effect --ties davidson -o now.csv --report page.html "
+            "--title 'Model arena'",
+            "diff last.csv now.csv",
+        ),
+        "page.html",
+    ),
+    "essays": Story(
+        "essays compared by readers, one of whom guesses",
+        _essays,
+        ("check votes.csv", "rank votes.csv --method crowd --top 10 --report page.html --title 'Essays'"),
+        "page.html",
+    ),
+    "grades": Story(
+        "grades given as ranges, and a grade with its set for new essays",
+        _grades,
+        (
+            "grade fit graded.csv --low low --high high --id essay --passes 5 --save grades.podium --plot learning.png",
+            "grade predict new.csv --model grades.podium --id essay --level 0.9 -o graded-new.csv",
+            "grade evaluate graded.csv --low low --high high --model grades.podium --plot grades.png",
+        ),
+        "grades.png",
+    ),
+    "labels": Story(
+        "tags for articles, best first",
+        _labels,
+        (
+            "label fit articles.csv --labels 'tag_*' --id title --save tags.podium",
+            "label evaluate articles.csv --labels 'tag_*' --model tags.podium",
+            "label predict new.csv --id title --model tags.podium --top 2 -o tagged.csv",
+        ),
+        "tagged.csv",
+    ),
+}

@@ -1,0 +1,49 @@
+"""podium demo: every story runs to its end, and finds what was planted in its data."""
+
+import contextlib
+
+import numpy as np
+import polars as pl
+import pytest
+from click.testing import CliRunner
+
+from podium.cli import main
+from podium.cli.demo import NAMES
+from podium.cli.stories import STORIES
+
+
+def told(folder, *arguments):
+    with contextlib.chdir(folder):
+        return CliRunner().invoke(main, ["demo", *arguments])
+
+
+def test_every_story_has_a_name_that_can_be_typed():
+    assert tuple(STORIES) == NAMES
+
+
+@pytest.mark.parametrize("story", NAMES)
+def test_a_story_runs_to_what_it_shows_and_says_every_command(tmp_path, story):
+    result = told(tmp_path, story)
+    assert result.exit_code == 0, result.output
+    folder = tmp_path / f"demo-{story}"
+    assert (folder / STORIES[story].shows).stat().st_size > 100
+    for command in STORIES[story].commands:
+        assert f"$ podium {command}" in result.output
+    again = told(tmp_path, story)
+    assert again.exit_code != 0
+    assert "not empty" in str(again.exception)
+
+
+def test_the_reader_who_guesses_is_found(tmp_path):
+    result = told(tmp_path, "essays", "--folder", "here", "--seed", "3")
+    judges = [line.split() for line in result.output.splitlines() if line.startswith("  reader ")]
+    assert judges[0][:2] == ["reader", "12"], "the least reliable is told first"
+    votes = pl.read_csv(tmp_path / "here" / "votes.csv")
+    assert votes["judge"].n_unique() == 12
+
+
+def test_in_the_arena_length_helps_and_it_is_said(tmp_path):
+    result = told(tmp_path, "arena")
+    effects = [float(line.split()[1]) for line in result.output.splitlines() if line.startswith("  length ")]
+    assert np.all(np.array(effects) > 0)
+    assert len(effects) == 1 + 3 + 1
