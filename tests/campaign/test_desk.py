@@ -2,6 +2,7 @@
 
 import re
 
+import numpy as np
 import pytest
 from sqlalchemy import event
 
@@ -346,3 +347,42 @@ def test_a_judge_of_another_campaign_is_nobody_here(store):
 def test_options_out_of_range_are_named(given, words):
     with pytest.raises(InputError, match=words):
         Options.of(given)
+
+
+def test_how_many_votes_stand_is_the_count_of_the_whole_log_whatever_failed_in_between(store, tmp_path):
+    """Votes, skips, undos, a refused job, a commit that failed, and another process on the same file."""
+    bench = Bench(store, items=12, judges=("ann", "bob"))
+    rng = np.random.default_rng(5)
+    made = []
+    with open_store(str(tmp_path / "c.db")) as other:
+        for step in range(60):
+            judge = int(rng.integers(0, 2))
+            through = bench.on(other) if step % 7 == 3 else bench
+            if made and rng.random() < 0.25:
+                mine = [name for name, whose in made if whose == judge]
+                if mine:
+                    through.undo(judge, mine[-1], id=f"u{step}")
+                    made.remove((mine[-1], judge))
+            else:
+                name = f"v{step}"
+                question = through.next(judge).questions[0]
+                through.vote(judge, question.id, None if rng.random() < 0.2 else 1.0, id=name)
+                made.append((name, judge))
+            if step % 9 == 5:
+                with pytest.raises(ZeroDivisionError):
+                    bench.do(_votes_then_fails(bench, judge))
+            log = list(store.read(lambda reader: list(reader.votes(bench.id))))
+            undone = {row.undoes for row in log}
+            for who in (0, 1):
+                stand = sum(row.judge == who and row.outcome is not None and row.seq not in undone for row in log)
+                assert bench.next(who).answered == stand
+                assert store.read(lambda reader, who=who: reader.count_votes(bench.id, who)) == stand
+
+
+def _votes_then_fails(bench, judge):
+    def job(writer):
+        hand = desk.next_pairs(writer, judge, bench.now)
+        desk.vote(writer, judge, [desk.Ballot("lost", hand.questions[0].id, 1.0)], bench.now)
+        return 1 / 0
+
+    return job

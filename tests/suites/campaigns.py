@@ -1,5 +1,7 @@
 """Campaigns for tests: made in a line, with judges and votes."""
 
+import copy
+
 from podium.campaign import desk, setup
 from podium.campaign.items import Items
 from podium.campaign.options import Options
@@ -25,6 +27,12 @@ class Bench:
         )
         self.id = self.campaign.id
         self.links = self.do(lambda writer: setup.invite(writer, judges, self.now))
+
+    def on(self, store):
+        """The same campaign through another store on the same database."""
+        other = copy.copy(self)
+        other.store = store
+        return other
 
     def do(self, job):
         return self.store.write(self.id, job)

@@ -19,7 +19,7 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from podium.errors import PodiumError, UnavailableError
-from podium.store.rows import Writer
+from podium.store.rows import Counts, Writer
 
 __all__ = ["Committer", "Job"]
 
@@ -44,6 +44,7 @@ class Committer:
         self.words = words
         self.commits = 0
         self._failures = (SQLAlchemyError, engine.dialect.loaded_dbapi.Error)  # what goes straight to the driver too
+        self._counts: Counts = {}
         self._took, self._here = 0.0, 1  # seconds of the last commit, and who waited then: for it, or for the next
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._closed = False
@@ -101,7 +102,7 @@ class Committer:
         begun = time.monotonic()
         try:
             with self.engine.connect() as connection, connection.begin():
-                writer = Writer(connection)
+                writer = Writer(connection, self._counts)
                 outcomes = [(job, *_apart(writer, job)) for job in batch]
                 writer.flush()
         except BaseException as problem:

@@ -6,7 +6,7 @@ import functools
 import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, fields, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, exists, func, or_, select, text, update
 from sqlalchemy.exc import DBAPIError
@@ -19,9 +19,12 @@ from podium.store.tables import campaign as campaigns
 from podium.store.tables import derived, events, item, judge, lease, media, question, snapshot, vote
 from podium.store.values import Campaign, Event, Item, Judge, Media, Question, Vote, pair_of, value_of
 
-__all__ = ["Reader", "Writer"]
+__all__ = ["Counts", "Reader", "Writer"]
 
 MOST_ROWS = 10_000  # rows of an export in memory at a time
+MOST_COUNTS = 50_000  # judges whose number of votes is remembered
+LAST = 2**62  # beyond the end of every log
+Counts: TypeAlias = dict[tuple[int, int], tuple[int, int]]  # of a campaign's judge: up to which row, and how many votes
 
 
 def _columns(table: Any, value: type) -> list[Any]:
@@ -62,10 +65,16 @@ VOTE_OF_CLIENT = VOTE.where(vote.c.campaign == C, vote.c.judge == J, vote.c.clie
 STANDING_VOTE = VOTE.where(
     vote.c.campaign == C, vote.c.question == Q, vote.c.judge == J, vote.c.undoes.is_(None), NOT_UNDONE
 )
-COUNT_VOTES = (
+# A judge's votes in a piece of the log, and those of the votes, wherever they are, that are taken back in it.
+PIECE: Any = (vote.c.campaign == C, vote.c.judge == J, vote.c.seq > bindparam("after"), vote.c.seq <= bindparam("upto"))
+TAKEN_BACK = vote.alias("taken_back")
+COUNT_MADE = select(func.count()).select_from(vote).where(*PIECE, vote.c.outcome.is_not(None))
+COUNT_TAKEN_BACK = (
     select(func.count())
-    .select_from(vote)
-    .where(vote.c.campaign == C, vote.c.judge == J, vote.c.outcome.is_not(None), NOT_UNDONE)
+    .select_from(
+        vote.join(TAKEN_BACK, and_(TAKEN_BACK.c.campaign == vote.c.campaign, TAKEN_BACK.c.seq == vote.c.undoes))
+    )
+    .where(*PIECE, vote.c.undoes.is_not(None), TAKEN_BACK.c.outcome.is_not(None))
 )
 LAPSE = (
     update(question)
@@ -73,7 +82,10 @@ LAPSE = (
     .where(or_(BUT < 0, question.c.judge != BUT))
     .values(state=case((question.c.wanted > 0, "open"), else_="done"), judge=None, until=None)
 )
-ADD_LEASE = lease.insert()
+ADD_LEASE: Any = text(  # the first time counts
+    "INSERT INTO lease (campaign, question, judge, pair, shown) VALUES (:campaign, :question, :judge, :pair, :shown) "
+    "ON CONFLICT DO NOTHING"
+)
 
 
 @functools.cache
@@ -338,7 +350,11 @@ class Reader:
 
     def count_votes(self, campaign: int, judge: int) -> int:
         """How many votes of a judge stand: neither undone nor skips."""
-        return int(self._row(COUNT_VOTES, c=campaign, j=judge)[0])
+        return self._count_between(campaign, judge, 0, LAST)
+
+    def _count_between(self, campaign: int, judge: int, after: int, upto: int) -> int:
+        piece = {"c": campaign, "j": judge, "after": after, "upto": upto}
+        return int(self._row(COUNT_MADE, **piece)[0]) - int(self._row(COUNT_TAKEN_BACK, **piece)[0])
 
     def count_came(self, campaign: int, since: int) -> int:
         """How many votes of all judges (undone ones too, skips not) came since a moment."""
@@ -403,10 +419,14 @@ class Reader:
 class Writer(Reader):
     """A transaction that writes. The campaign's row is locked first, so its numbers are nobody else's to change."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, counts: Counts | None = None) -> None:
         super().__init__(connection)
         # The campaign as it is now, and the columns of it that the database is still to be told.
         self.state: tuple[Campaign | None, frozenset[str]] = (None, frozenset())
+        # What earlier transactions counted: the log only grows, so they need not count that again.
+        self.counts: Counts = {} if counts is None else counts
+        # The last row of a campaign's log when it was locked first: on disk, whatever becomes of this transaction.
+        self._stored: dict[int, int] = {}
 
     def _do(self, statement: Any, *rows: dict[str, Any]) -> None:
         self._cursor(statement, rows).close()
@@ -426,7 +446,19 @@ class Writer(Reader):
         if row is None:
             raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")
         self.state = (value_of(Campaign, row), frozenset())
+        self._stored.setdefault(campaign, self.locked.last_vote)
         return self.locked
+
+    def count_votes(self, campaign: int, judge: int) -> int:
+        """How many votes of a judge stand: neither undone nor skips."""
+        stored = self._stored.get(campaign, 0)
+        upto, known = self.counts.get((campaign, judge), (0, 0))
+        if upto < stored:
+            known += self._count_between(campaign, judge, upto, stored)
+            if len(self.counts) >= MOST_COUNTS:
+                self.counts.clear()
+            self.counts[campaign, judge] = upto, known = stored, known
+        return known + self._count_between(campaign, judge, upto, LAST)
 
     @property
     def locked(self) -> Campaign:
@@ -567,9 +599,8 @@ class Writer(Reader):
     def give(self, given: Question, judge: int, now: int, until: int) -> Question:
         """Put a question into a judge's hands until a moment."""
         self.change_question(given.id, state="out", judge=judge, until=until)
-        if self.shown(self.locked.id, given.id, judge) is None:
-            row = {"campaign": self.locked.id, "question": given.id, "judge": judge, "shown": now}
-            self._do(ADD_LEASE, row | {"pair": pair_of(given.left, given.right)})
+        row = {"campaign": self.locked.id, "question": given.id, "judge": judge, "shown": now}
+        self._do(ADD_LEASE, row | {"pair": pair_of(given.left, given.right)})
         return replace(given, state="out", judge=judge, until=until)
 
     def extend(self, judge: int, until: int) -> None:
