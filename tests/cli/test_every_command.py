@@ -34,6 +34,7 @@ CALLS = {
     "grade evaluate": (["grades.csv", "--model", "grade.podium", "--label", "g"], ["--format", "xml"], "--label"),
     "grade fit": (["grades.csv", "--save", "new.podium", "--label", "g"], ["--passes", "0"], "--label"),
     "grade predict": (["grades.csv", "--model", "grade.podium"], ["--level", "2"], "--id"),
+    "judge": (["items.csv", "--question", "Q?", "--command", "cat", "--dry-run"], ["--concurrency", "0"], "--id"),
     "label evaluate": (["tags.csv", "--model", "label.podium", *LABEL], ["--at", "x"], "--id"),
     "label fit": (["tags.csv", "--save", "new.podium", *LABEL], ["--C", "much"], "--id"),
     "label predict": (["tags.csv", "--model", "label.podium", *LABEL], ["--top", "0"], "--id"),

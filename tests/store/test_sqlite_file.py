@@ -295,7 +295,7 @@ def test_a_log_with_rows_missing_is_refused(store, path):
         read_campaign_file(str(path))
 
 
-@pytest.mark.parametrize("number", range(1, 3))
+@pytest.mark.parametrize("number", range(1, 4))
 def test_files_of_every_format_are_opened(number, tmp_path):
     """A dump of a file of each format there ever was, written by the version that had it."""
     path = tmp_path / "old.db"

@@ -13,7 +13,7 @@ from podium._version import __version__
 from podium.campaign.setup import slug_of
 from podium.data.writing import replacing
 from podium.errors import InputError
-from podium.store.values import Campaign, Event, Item, Judge, Media, Vote
+from podium.store.values import Call, Campaign, Event, Item, Judge, Media, Vote
 
 if TYPE_CHECKING:
     from podium.store.base import Store
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["is_archive", "read_archive", "write_archive"]
 
 FORMAT = 1
+TEXTS = ("context", "reference")  # that go with items
 AT_ONCE = 5000  # votes of a commit
 MOST = 4_000_000_000  # bytes unpacked
 
@@ -42,6 +43,12 @@ def write_archive(store: Store, campaign: int, path: str) -> None:
             put("judges.jsonl", b"".join(_json(asdict(each)) + b"\n" for each in reader.judges(campaign)))
             put("votes.jsonl", b"".join(_json(_slots(each)) + b"\n" for each in reader.votes(campaign)))
             put("events.jsonl", b"".join(_json(asdict(each)) + b"\n" for each in reader.events(campaign)))
+            texts = {name: reader.item_texts(campaign, name) for name in TEXTS}
+            put(
+                "texts.json",
+                _json({name: {str(code): text for code, text in rows.items()} for name, rows in texts.items()}),
+            )
+            put("calls.jsonl", b"".join(_json(asdict(each)) + b"\n" for each in reader.calls(campaign)))
             for key in reader.media_hashes(campaign):
                 each = reader.media(campaign, key)
                 assert each is not None
@@ -72,7 +79,12 @@ def read_archive(store: Store, path: str) -> Campaign:
         judges = [Judge(**row | {"conflicts": tuple(row["conflicts"])}) for row in _rows(members["judges.jsonl"])]
         votes = [Vote(**row | {"question": None}) for row in _rows(members["votes.jsonl"])]
         events = [Event(**row) for row in _rows(members["events.jsonl"])]
-    except (ValueError, TypeError, KeyError) as problem:
+        calls = [Call(**row) for row in _rows(members.get("calls.jsonl", b""))]
+        texts = {
+            name: {int(code): str(text) for code, text in rows.items()}
+            for name, rows in json.loads(members.get("texts.json", b"{}")).items()
+        }
+    except (ValueError, TypeError, KeyError, AttributeError) as problem:
         raise InputError(f"{path} is not as it was written ({problem}); take another copy") from problem
     media = [
         Media(name.removeprefix("media/"), kind, data)
@@ -92,6 +104,9 @@ def read_archive(store: Store, path: str) -> Campaign:
             writer.add_judge(replace(judge, token_hash=None) if taken else judge)
         for event in events:
             writer.append_event(event)
+        for name, rows in texts.items():
+            writer.add_item_texts(name, rows)
+        writer.add_calls(calls)
         return made
 
     made = store.write(0, make)

@@ -62,6 +62,8 @@ class Plan:
     questions: int
     votes: int
     position: tuple[int, int] | None = None
+    stable: bool = False
+    until_stable: int = 0
 
 
 def plan_once(store: Store, campaign: int, now: int) -> Plan | None:
@@ -177,9 +179,8 @@ def _replace_queue(
     writer.change(plans=number, planned_at=seen.last_vote)
     writer.append_event(Event("plan", {"plan": number, "position": seen.last_vote} | made, "planner", now))
     writer.put_derived(RANKS, ranks.tobytes(), seen.position)
-    return Plan(
-        number, len(fresh), made["votes"], writer.locked.position if campaign.position == seen.position else None
-    )
+    position = writer.locked.position if campaign.position == seen.position else None
+    return Plan(number, len(fresh), made["votes"], position, made["stable"], made["until_stable"])
 
 
 def _spent(writer: Writer, budget: int, now: int) -> None:

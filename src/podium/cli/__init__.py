@@ -27,6 +27,7 @@ COMMANDS = {
     "demo": "podium.cli.demo:demo",
     "diff": "podium.cli.diff:diff",
     "grade": "podium.cli.grade:grade",
+    "judge": "podium.cli.judge:judge",
     "label": "podium.cli.label:label",
     "metrics": "podium.cli.metrics:metrics",
     "plan": "podium.cli.plan:plan",

@@ -186,16 +186,16 @@ _state_command("close", "closed", "Take no more votes; those already made are sa
 
 
 @campaign.command(cls=GroupedCommand, examples=EXPORT)
-@click.argument("what", type=click.Choice(["votes", "ranking", "journal", "report", "all"]))
+@click.argument("what", type=click.Choice(["votes", "ranking", "journal", "report", "calls", "all"]))
 @_database()
 @option("Output", "-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", required=True,
         help="Write to this file; its suffix says the form: .csv, .json, .jsonl, .parquet, .html, .zip.")  # fmt: skip
 def export(what: str, db: str, name: str | None, output: str) -> None:
     """Write WHAT out: the votes or the ranking as a table, the votes as a journal (.jsonl), the standing as a report
-    (.html), or all as one .zip.
+    (.html), the calls to models (.jsonl), or all as one .zip.
     """
     suffix = Path(output).suffix.lower()
-    only = {"journal": ".jsonl", "report": ".html", "all": ".zip"}.get(what)
+    only = {"journal": ".jsonl", "calls": ".jsonl", "report": ".html", "all": ".zip"}.get(what)
     if (only or suffix) != suffix or (only is None and suffix not in TABLES):
         raise InputError(f"{output}: {what} is written to {only or ', '.join(TABLES)}; choose that suffix")
     with _opened(db, name) as (store, it):
@@ -203,6 +203,11 @@ def export(what: str, db: str, name: str | None, output: str) -> None:
             from podium.campaign.archive import write_archive
 
             write_archive(store, it.id, output)
+        elif what == "calls":
+            from podium.judge.report import call_lines
+
+            lines = store.read(lambda reader: list(call_lines(reader, it.id)))
+            Output("jsonl", Path(output)).write_text("".join(lines).rstrip("\n"))
         elif what == "report":
             from podium.campaign.report import write_report
 

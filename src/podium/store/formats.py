@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from sqlalchemy import (
     BigInteger,
     Column,
     Connection,
+    Float,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
     PrimaryKeyConstraint,
+    SmallInteger,
     Table,
     Text,
+    UniqueConstraint,
     select,
     update,
 )
@@ -42,8 +47,41 @@ def _add_derived(connection: Connection) -> None:
     ).create(connection)
 
 
+def _add_calls(connection: Connection) -> None:
+    """Format 3 keeps the requests to models, and texts that go with an item."""
+    as_then = MetaData()
+    Table(
+        "item_text",
+        as_then,
+        Column("campaign", Integer, nullable=False),
+        Column("item", Integer, nullable=False),
+        Column("name", Text, nullable=False),
+        Column("body", Text, nullable=False),
+        PrimaryKeyConstraint("campaign", "item", "name"),
+    )
+    whole = {"number": Integer, "campaign": Integer, "request": Text, "question": Integer, "judge": Integer}
+    whole |= {"first": Integer, "second": Integer, "turned": SmallInteger, "again": Text, "prompt_hash": Text}
+    whole |= {"parameters": Text, "model": Text, "raw": Text, "reason": Text, "outcome": Float, "p": Float}
+    whole |= {"problem": Text, "tokens_in": BigInteger, "tokens_out": BigInteger, "counted": SmallInteger}
+    whole |= {"ms": BigInteger, "tries": Integer, "cost": Float, "prompt": Text, "at": BigInteger, "done": BigInteger}
+    needed = {"campaign", "request", "question", "judge", "first", "second", "turned", "prompt_hash", "parameters"}
+    needed |= {"counted", "at", "number"}
+    columns: list[Column[Any]] = [
+        Column(name, kind, primary_key=name == "number", nullable=name not in needed) for name, kind in whole.items()
+    ]
+    Table(
+        "call",
+        as_then,
+        *columns,
+        UniqueConstraint("campaign", "request"),
+        Index("call_of_question", "campaign", "judge", "question"),
+        sqlite_autoincrement=True,
+    )
+    as_then.create_all(connection)
+
+
 # STEPS[k] turns format k + 1 into k + 2. A step is never changed once it was released.
-STEPS: tuple[Callable[[Connection], None], ...] = (_add_derived,)
+STEPS: tuple[Callable[[Connection], None], ...] = (_add_derived, _add_calls)
 
 
 def bring_forward(connection: Connection, name: str) -> None:

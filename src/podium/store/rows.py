@@ -15,9 +15,9 @@ from podium._version import __version__
 from podium.errors import InputError, RefusedError
 from podium.store import codec
 from podium.store.content import Content, load, load_votes
+from podium.store.tables import call, derived, events, item, item_text, judge, lease, media, question, snapshot, vote
 from podium.store.tables import campaign as campaigns
-from podium.store.tables import derived, events, item, judge, lease, media, question, snapshot, vote
-from podium.store.values import Campaign, Event, Item, Judge, Media, Question, Vote, pair_of, value_of
+from podium.store.values import Call, Campaign, Event, Item, Judge, Media, Question, Vote, pair_of, value_of
 
 __all__ = ["Counts", "Reader", "Writer"]
 
@@ -37,6 +37,10 @@ JUDGE = select(*_columns(judge, Judge))
 QUESTION = select(*_columns(question, Question))
 VOTE = select(*_columns(vote, Vote))
 EVENT = select(*_columns(events, Event))
+CALL = select(*_columns(call, Call))
+ADD_CALL = call.insert().values(
+    {each.name: bindparam(each.name) for each in fields(Call)} | {"campaign": bindparam("campaign")}
+)
 LOCK = CAMPAIGN.where(campaigns.c.id == bindparam("id")).with_for_update()
 ADD_VOTE = vote.insert()
 UNDO = vote.alias("undo")
@@ -85,6 +89,17 @@ LAPSE = (
 ADD_LEASE: Any = text(  # the first time counts
     "INSERT INTO lease (campaign, question, judge, pair, shown) VALUES (:campaign, :question, :judge, :pair, :shown) "
     "ON CONFLICT DO NOTHING"
+)
+
+
+ANSWERED = (
+    "model", "raw", "reason", "outcome", "p", "problem", "tokens_in", "tokens_out", "counted", "ms", "tries", "cost",
+    "prompt", "done",
+)  # fmt: skip
+END_CALL = (
+    update(call)
+    .where(call.c.campaign == C, call.c.request == bindparam("r"))
+    .values({name: bindparam(f"new_{name}") for name in ANSWERED})
 )
 
 
@@ -383,6 +398,32 @@ class Reader:
         rows = EVENT.where(events.c.campaign == campaign, events.c.seq > after).order_by(events.c.seq)
         return [value_of(Event, row) for row in self._all(rows)]
 
+    # Calls to models
+
+    def calls(self, campaign: int) -> Iterator[Call]:
+        """Every call, in the order they went out."""
+        after = 0
+        while True:
+            rows = CALL.add_columns(call.c.number).where(call.c.campaign == campaign, call.c.number > after)
+            piece = self._all(rows.order_by(call.c.number).limit(MOST_ROWS))
+            for row in piece:
+                yield value_of(Call, row[:-1])
+            if len(piece) < MOST_ROWS:
+                return
+            after = piece[-1][-1]
+
+    def calls_about(self, campaign: int, judge: int, questions: Collection[int]) -> list[Call]:
+        """A judge's calls about some questions."""
+        mine = (call.c.campaign == campaign, call.c.judge == judge, call.c.question.in_(list(questions)))
+        return [value_of(Call, row) for row in self._all(CALL.where(*mine).order_by(call.c.number))]
+
+    def item_texts(self, campaign: int, name: str) -> dict[int, str]:
+        """Texts of this name that go with items, by code."""
+        rows = select(item_text.c.item, item_text.c.body).where(
+            item_text.c.campaign == campaign, item_text.c.name == name
+        )
+        return {row[0]: row[1] for row in self._all(rows)}
+
     def run(self, sql: str, values: dict[str, Any]) -> Sequence[Any]:
         """Rows of plain SQL, as `content` asks for them: tuples of the driver, nothing between."""
         result = self.connection.execute(text(sql), values)
@@ -632,6 +673,34 @@ class Writer(Reader):
         given = exists().where(lease.c.campaign == question.c.campaign, lease.c.question == question.c.id)
         self.connection.execute(delete(question).where(about, ~given))
         self.connection.execute(update(question).where(about).values(state="done", judge=None, until=None))
+
+    # Calls to models
+
+    def add_calls(self, new: Sequence[Call]) -> None:
+        """Write calls that are about to go out."""
+        if new:
+            names = [each.name for each in fields(Call)]
+            rows = [{name: getattr(each, name) for name in names} | {"campaign": self.locked.id} for each in new]
+            self._many(ADD_CALL, rows)
+
+    def end_calls(self, ended: Sequence[Call]) -> None:
+        """Complete calls by what came back."""
+        if ended:
+            rows = [{f"new_{name}": getattr(each, name) for name in ANSWERED} for each in ended]
+            for row, each in zip(rows, ended, strict=True):
+                row |= {"c": self.locked.id, "r": each.request}
+            self._many(END_CALL, rows)
+
+    def _many(self, statement: Any, rows: list[dict[str, Any]]) -> None:
+        sql, order, _ = _as_driver_sql(statement, self.connection.dialect)
+        values: list[Any] = rows if order is None else [tuple(row[name] for name in order) for row in rows]
+        self.connection.exec_driver_sql(sql, values[0] if len(values) == 1 else values)
+
+    def add_item_texts(self, name: str, texts: dict[int, str]) -> None:
+        """Keep texts that go with items, by code."""
+        rows = [{"campaign": self.locked.id, "item": code, "name": name, "body": body} for code, body in texts.items()]
+        if rows:
+            self.connection.execute(item_text.insert(), rows)
 
     # Snapshots
 

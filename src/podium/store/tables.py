@@ -27,11 +27,13 @@ from sqlalchemy import (
 
 __all__ = [
     "METADATA",
+    "call",
     "campaign",
     "derived",
     "events",
     "holds",
     "item",
+    "item_text",
     "judge",
     "lease",
     "media",
@@ -212,6 +214,52 @@ derived = Table(
     Column("bytes", LargeBinary, nullable=False),
     Column("checksum", Text, nullable=False),
     PrimaryKeyConstraint("campaign", "name"),
+)
+
+# Texts that go with an item beside its body: a context, a reference answer.
+item_text = Table(
+    "item_text",
+    METADATA,
+    Column("campaign", Integer, nullable=False),
+    Column("item", Integer, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("body", Text, nullable=False),
+    PrimaryKeyConstraint("campaign", "item", "name"),
+)
+
+# Requests to models, each written before it goes out and completed when its answer is there.
+call = Table(
+    "call",
+    METADATA,
+    Column("number", Integer, primary_key=True, autoincrement=True),
+    Column("campaign", Integer, nullable=False),
+    Column("request", Text, nullable=False),
+    Column("question", Integer, nullable=False),
+    Column("judge", Integer, nullable=False),
+    Column("first", Integer, nullable=False),
+    Column("second", Integer, nullable=False),
+    Column("turned", SmallInteger, nullable=False),
+    Column("again", Text),
+    Column("prompt_hash", Text, nullable=False),
+    Column("parameters", Text, nullable=False),
+    Column("model", Text),
+    Column("raw", Text),
+    Column("reason", Text),
+    Column("outcome", Float),
+    Column("p", Float),
+    Column("problem", Text),
+    Column("tokens_in", BigInteger),
+    Column("tokens_out", BigInteger),
+    Column("counted", SmallInteger, nullable=False),
+    Column("ms", BigInteger),
+    Column("tries", Integer),
+    Column("cost", Float),
+    Column("prompt", Text),
+    Column("at", BigInteger, nullable=False),
+    Column("done", BigInteger),
+    UniqueConstraint("campaign", "request"),
+    Index("call_of_question", "campaign", "judge", "question"),
+    sqlite_autoincrement=True,
 )
 
 # Who serves and who plans, where the database itself has no locks that end with a process.

@@ -14,6 +14,7 @@ from podium.errors import InputError
 __all__ = [
     "FORMAT",
     "KINDS",
+    "Call",
     "Campaign",
     "Event",
     "Item",
@@ -32,7 +33,7 @@ __all__ = [
 T = TypeVar("T")
 
 # The one number of what is on disk. A change of the tables adds a step in `formats` and raises it.
-FORMAT = 2
+FORMAT = 3
 
 State: TypeAlias = Literal["draft", "open", "paused", "closed"]
 JudgeState: TypeAlias = Literal["active", "revoked", "excluded"]
@@ -151,6 +152,41 @@ class Vote:
     shown: int | None = None
     received: int = 0
     seq: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A request to a model about a pair, written before it goes out and again when it is answered.
+
+    `first` and `second` are the items as they were shown; `turned`: the other way round than the question has them.
+    `outcome` is for the item shown first; `problem` says why there is none. `again` is the request that this one
+    repeats word for word. `done` is when the answer came; None: nothing is known of it.
+    """
+
+    request: str
+    question: int
+    judge: int
+    first: int
+    second: int
+    turned: int
+    again: str | None = None
+    prompt_hash: str = ""
+    parameters: str = ""
+    model: str | None = None
+    raw: str | None = None
+    reason: str | None = None
+    outcome: float | None = None
+    p: float | None = None
+    problem: str | None = None
+    tokens_in: int | None = None
+    tokens_out: int | None = None
+    counted: int = 0
+    ms: int | None = None
+    tries: int | None = None
+    cost: float | None = None
+    prompt: str | None = None
+    at: int = 0
+    done: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,302 @@
+"""Have a model rank items: the one function that the command line and Python call."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from podium.campaign.items import Items
+from podium.campaign.live import live_votes
+from podium.campaign.options import Options
+from podium.campaign.standing import Standing, standing
+from podium.errors import InputError
+from podium.judge import ledger as ledgers
+from podium.judge.report import against, pairs_of, tally_of
+from podium.judge.run import Asker, FunctionJudge, Progress, Run, Settings, header_of_asker
+from podium.judge.tally import Agreement, Tally
+from podium.store import open_store
+from podium.store.file import read_campaign_file
+from podium.store.values import Campaign, Item
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from podium.ranking.ranking import Ranking
+    from podium.store.base import Store
+    from podium.store.content import Content
+
+__all__ = ["Judged", "as_asker", "check_same", "judge_pairs", "judged"]
+
+MOST_AGAINST = 100  # pairs of another judge that are asked too
+REASONS = {
+    "stable": "stable: more votes would change little",
+    "budget": "the budget of pairs is used",
+    "max-calls": "the calls allowed are used",
+    "max-cost": "the cost allowed is used",
+    "finished": "no useful pair is left to ask",
+    "interrupted": "interrupted; go on with the same command",
+    "gone": "the server is gone; go on with the same command",
+    "noise": "the judge contradicts itself when the order is turned",
+    "rejected": "the server rejects too many pairs",
+    "refused": "the campaign takes no more votes",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of it.
+
+    Attributes
+    ----------
+    path : str or None
+        The file of the campaign; None where it was not to be kept.
+    campaign, judge : str
+        The names of both.
+    standing : Standing
+        The order with bands of places, tiers, and whether to stop.
+    ranking : Ranking or None
+        With one order: scores of random pairs with their intervals, the position bias fitted.
+    tally : Tally
+        The judge in numbers: position, length, repeats, cost.
+    why : str
+        What stopped it, in one word: "stable", "budget", "max-calls", "max-cost", "finished", "interrupted", "gone",
+        "noise", "rejected", "refused".
+    words : str
+        The same in a sentence.
+    """
+
+    path: str | None
+    campaign: str
+    judge: str
+    standing: Standing
+    ranking: Ranking | None
+    tally: Tally
+    why: str
+    words: str
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """Items, best first."""
+        return self.standing.order if self.ranking is None else tuple(str(item) for item in self.ranking.order)
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row an item, best first."""
+        return self.standing.to_frame() if self.ranking is None else self.ranking.to_frame()
+
+
+def judge_pairs(
+    items: Mapping[str, str] | Sequence[str],
+    ask: Asker | Callable[[Any], Any],
+    *,
+    question: str,
+    db: str | None = None,
+    name: str | None = None,
+    instructions: str = "",
+    context: str | None = None,
+    reference: str | None = None,
+    preset: str = "standard",
+    top: int | None = None,
+    budget: int | None = None,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    price_in: float | None = None,
+    price_out: float | None = None,
+    concurrency: int = 16,
+    one_order: bool = False,
+    repeat: float = 0.0,
+    gold: Sequence[tuple[str, str, int]] = (),
+    anyway: bool = False,
+    seed: int | None = None,
+    told: Callable[[Progress], None] | None = None,
+) -> Judged:
+    """Rank items by asking a judge which of two, n log n times instead of n², in both orders.
+
+    Parameters
+    ----------
+    items : mapping or sequence
+        Label and text of each, or texts that are their own labels.
+    ask : HttpJudge, CommandJudge, or a function
+        A function takes the question (`question.left`, `question.right`: texts) and returns 1, 0, 0.5 or None; it may
+        be a coroutine.
+    question : str
+        What is asked of each pair.
+    db : str, optional
+        File that keeps the campaign, every call and every vote; there, the same call again goes on. Without it nothing
+        is kept.
+    name : str, optional
+        Name of the judge; the model's, unless given.
+    context, reference : str, optional
+        Shown above every pair: what the items answer to, and an answer known to be good.
+    preset, top, budget
+        How many pairs, and whether the first `top` places alone matter; as in `ActiveRanker`.
+    max_calls, max_cost, price_in, price_out
+        Where to stop; prices are per million tokens.
+    concurrency : int
+        Calls out at a time.
+    one_order : bool
+        Ask each pair once: pairs are then random, and the advantage of the first place is fitted.
+    repeat : float
+        Share of the calls that are asked again word for word.
+    gold : sequence of (left, right, answer)
+        Pairs whose answer is known (1: left, 0: right); all are asked.
+    anyway : bool
+        Go on although the judge contradicts itself when the order is turned.
+    seed : int, optional
+    told : callable, optional
+        Is given the progress twice a second.
+
+    Returns
+    -------
+    Judged
+
+    Examples
+    --------
+    >>> def longer(question):
+    ...     return float(len(question.left) > len(question.right))
+    >>> judge_pairs(["tea", "coffee", "hot chocolate"], longer, question="Which is longer?", seed=1).order
+    ('hot chocolate', 'coffee', 'tea')
+    """
+    texts = dict(items) if isinstance(items, Mapping) else {text: text for text in items}
+    if not isinstance(items, Mapping) and len(texts) < len(items):
+        raise InputError("a text appears twice; give a mapping of labels to texts")
+    for label, text in texts.items():
+        if not isinstance(label, str) or not isinstance(text, str):
+            raise InputError(f"item {label!r}: labels and texts are strings; convert it")
+        if not label.strip() or not text.strip():
+            raise InputError(f"item {label!r} has no label or no text; every item needs both")
+    codes = range(len(texts))
+    extra = {key: dict.fromkeys(codes, text) for key, text in (("context", context), ("reference", reference)) if text}
+    options = Options(top=top, tired_after=1, gold=tuple(tuple(row) for row in gold))  # type: ignore[misc]
+    settings = Settings(
+        preset, budget, max_calls, max_cost, price_in, price_out, concurrency, one_order, repeat, anyway, seed=seed
+    )
+    asker = as_asker(ask)
+    with ExitStack() as stack:
+        where = db or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "judge.db")
+        store = stack.enter_context(open_store(where, new=True))
+        campaign = ledgers.found_campaign(store, "judge")
+        if campaign is None:
+            read = Items([Item(-1, label, body=text) for label, text in texts.items()])
+            campaign = ledgers.new_campaign(
+                store,
+                read,
+                extra,
+                title="judge",
+                question=question,
+                instructions=instructions,
+                options=options,
+                seed=seed,
+            )
+        else:
+            check_same(store, campaign, texts, question, instructions)
+        result = judged(store, campaign, asker, settings, name=name, told=told)
+    return result if db else replace(result, path=None)
+
+
+def as_asker(ask: Any) -> Asker:
+    """An asker as it is, a function as one."""
+    if hasattr(ask, "answer"):
+        found: Asker = ask
+        return found
+    if not callable(ask):
+        raise InputError(f"{ask!r:.100} cannot be asked; give HttpJudge(…), CommandJudge(…) or a function")
+    return FunctionJudge(ask)
+
+
+def check_same(
+    store: Store, campaign: Campaign, texts: Mapping[str, str | None], question: str, instructions: str
+) -> None:
+    """Refuse to go on with other items or another question than the file has."""
+    there = {item.label: item.body for item in store.read(lambda reader: reader.items(campaign.id))}
+    for label in texts:
+        if there.get(label, "") != texts[label]:
+            raise InputError(f"{store.name} was begun with other items: {label!r} is new or changed; take another file")
+    for label in there:
+        if label not in texts:
+            raise InputError(f"{store.name} was begun with other items: {label!r} is gone; take another file")
+    for what, old, new in (("question", campaign.question, question), ("instructions", campaign.instructions, instructions)):  # fmt: skip  # noqa: E501
+        if old != new:
+            raise InputError(f"{store.name} was begun with another {what} ({old!r}, now {new!r}); take another file")
+
+
+def judged(
+    store: Store,
+    campaign: Campaign,
+    asker: Asker,
+    settings: Settings,
+    *,
+    name: str | None = None,
+    others: Sequence[tuple[str, str]] = (),
+    told: Callable[[Progress], None] | None = None,
+) -> Judged:
+    """Let an asker judge a campaign until there is a reason to stop; `others` are files and judges to compare with."""
+    if campaign.state != "open":
+        raise InputError(f"the campaign {campaign.slug!r} is {campaign.state}; `podium campaign open` opens it")
+    header = header_of_asker(asker) | {"orders": "one" if settings.one_order else "both"}
+    who = name or str(header["model"])
+    compared = {f"{path}:{judge}": _found_judge(path, judge) for path, judge in others}
+    with ledgers.locked(store, campaign, who) as hold:
+        material = ledgers.Material(store, campaign)
+        judge = ledgers.joined(store, campaign, who, header)
+        ledger = ledgers.Ledger(store, campaign, judge, header)
+        codes = store.read(lambda reader: reader.active_codes(campaign.id))
+        if len(codes) < 2:
+            raise InputError(f"the campaign {campaign.slug!r} has {len(codes)} items; an order needs at least two")
+        wanted = _wanted(material, compared.values())
+        run = Run(ledger, asker, material, settings, items=len(codes), wanted=wanted, told=told, keep=hold.keep)
+        why = _run(run)
+        tally = tally_of(ledger, material)
+        content = store.read(lambda reader: reader.content(campaign.id))
+    tally = replace(tally, against=_compared(content, judge.id, compared))
+    words = REASONS[why] + (f": {run.words}" if run.words else "")
+    ranking = _one_order_ranking(content, judge.id) if settings.one_order else None
+    return Judged(store.name, campaign.slug, who, standing(content), ranking, tally, why, words)
+
+
+def _run(run: Run) -> str:
+    """Run it here, or in a thread of its own where a loop runs already, as in a notebook."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(run.go())
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, run.go()).result()
+
+
+def _found_judge(path: str, name: str) -> tuple[Content, int]:
+    content = read_campaign_file(path)
+    found = next((each.id for each in content.judges if each.name == name), None)
+    if found is None:
+        names = ", ".join(repr(each.name) for each in content.judges)
+        raise InputError(f"{path} has no judge {name!r}; there are {names or 'none'}")
+    return content, found
+
+
+def _wanted(material: ledgers.Material, others: Any) -> list[tuple[int, int]]:
+    """Pairs of the others that this judge is asked too, so that there is something to compare."""
+    codes = {label: code for code, label in material.labels.items()}
+    pairs = [pair for content, judge in others for pair in pairs_of(content, judge)[-MOST_AGAINST:]]
+    return [(codes[a], codes[b]) for a, b in dict.fromkeys(pairs) if a in codes and b in codes]
+
+
+def _compared(content: Content, judge: int, others: Mapping[str, tuple[Content, int]]) -> dict[str, Agreement | None]:
+    return {name: against(content, judge, theirs, other) for name, (theirs, other) in others.items()}
+
+
+def _one_order_ranking(content: Content, judge: int) -> Ranking | None:
+    """Scores of this judge's votes on random pairs, the advantage of the first place fitted."""
+    from podium.campaign.live import live_comparisons
+    from podium.pairwise.bradley_terry import BradleyTerry
+
+    others = [replace(each, state="excluded") if each.id != judge else each for each in content.judges]
+    mine = replace(content, judges=others)
+    if not len(live_votes(mine)):
+        return None
+    return BradleyTerry(side_effect=True).fit(live_comparisons(mine)).ranking_

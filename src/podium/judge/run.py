@@ -1,0 +1,575 @@
+"""From leases to calls to votes: so many calls out at a time, on disk before they are sent and when answered."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import json
+import secrets
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+
+from podium.active.presets import questions_of
+from podium.campaign.desk import Ballot
+from podium.campaign.planning import Plan, plan_once
+from podium.errors import InputError
+from podium.judge.http import UnreachableError
+from podium.judge.ledger import Given, Ledger, Material, new_request
+from podium.judge.prompt import Asked
+from podium.judge.report import tally_of
+from podium.judge.tally import Position
+from podium.judge.verdict import Verdict
+from podium.store.values import Call, Question
+
+__all__ = ["Asker", "FunctionJudge", "Progress", "Run", "Settings"]
+
+CALIBRATION = 40  # random pairs, asked in both orders before the planner starts
+AT_ONCE = ("interrupted", "gone", "rejected", "refused", "failed")  # reasons to send nothing more
+GRACE = 10.0  # seconds for calls that are out after Ctrl-C
+GONE = 600.0  # seconds without any answer after which the server is gone
+WINDOW, MAX_REJECTED = 50, 10  # of the last calls, rejected ones at which to stop
+TOLD_EVERY = 0.5  # seconds between reports of progress
+KEEP_EVERY = 5.0  # seconds between signs of life to the lock
+PATIENCE = 5.0  # seconds before a call that could not be delivered is tried anew
+
+
+@runtime_checkable
+class Asker(Protocol):
+    """Whatever can say which of two: a model, a command, a function of yours."""
+
+    async def answer(self, question: Asked) -> Verdict:
+        """Say which of two."""
+
+
+class FunctionJudge:
+    """A function as judge: it takes the question and returns 1, 0, 0.5, None for a skip, or a `Verdict`."""
+
+    def __init__(self, function: Callable[[Asked], Any]) -> None:
+        self.function = function
+
+    def header(self) -> dict[str, Any]:
+        """Who judges, as every export says."""
+        return {"model": getattr(self.function, "__name__", type(self.function).__name__)}
+
+    async def answer(self, question: Asked) -> Verdict:
+        """Call it."""
+        said = self.function(question)
+        if inspect.isawaitable(said):
+            said = await said
+        if isinstance(said, Verdict):
+            return said
+        if said is None:
+            return Verdict(None, problem="refusal")
+        if isinstance(said, int | float) and said in (0, 0.5, 1):
+            return Verdict(float(said))
+        raise InputError(f"the judge said {said!r:.100}; it is 1 for the left item, 0, 0.5, or None for a skip")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How much is asked, and in which way; see `judge_pairs`."""
+
+    preset: str = "standard"
+    budget: int | None = None
+    max_calls: int | None = None
+    max_cost: float | None = None
+    price_in: float | None = None
+    price_out: float | None = None
+    concurrency: int = 16
+    one_order: bool = False
+    repeat: float = 0.0
+    anyway: bool = False
+    calibration: int = CALIBRATION
+    keep_prompts: bool = False
+    seed: int | None = None
+
+    def cost(self, verdict: Verdict) -> float | None:
+        """What a call cost."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        spent = (verdict.tokens_in or 0) * (self.price_in or 0.0) + (verdict.tokens_out or 0) * (self.price_out or 0.0)
+        return spent / 1e6
+
+
+@dataclass(slots=True)
+class Progress:
+    """Where a run is; the numbers of earlier runs included."""
+
+    pairs: int = 0
+    limit: int = 0
+    calls: int = 0
+    here: int = 0  # calls of this run
+    out: int = 0
+    skips: int = 0
+    same: int = 0
+    both: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    seconds: float = 0.0
+    until_stable: int | None = None
+    calibrating: bool = False
+
+
+@dataclass(slots=True)
+class _Pair:
+    """A pair in hand, and what was said about it, for its left item; a skip is None."""
+
+    question: Question
+    needed: int
+    said: dict[int, Verdict] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Ended:
+    call: Call
+    ballots: list[Ballot]
+    written: asyncio.Future[None]
+
+
+class Run:
+    """One run of one judge on one campaign. `why` says in the end what stopped it."""
+
+    def __init__(
+        self,
+        ledger: Ledger,
+        asker: Asker,
+        material: Material,
+        settings: Settings,
+        *,
+        items: int,
+        wanted: Sequence[tuple[int, int]] = (),
+        told: Callable[[Progress], None] | None = None,
+        keep: Callable[[], bool] | None = None,
+    ) -> None:
+        self.ledger, self.asker, self.material, self.settings = ledger, asker, material, settings
+        self.items, self.wanted, self.told, self.keep = items, wanted, told, keep
+        self.why: str | None = None
+        self.words = ""  # of the server, where it stopped us
+        self.progress = Progress()
+        self.calibration: Position | None = None
+        self.plan: Plan | None = None
+        self._rng = np.random.default_rng(settings.seed)
+        self._todo: deque[Call] = deque()
+        self._pairs: dict[int, _Pair] = {}
+        self._ended: list[_Ended] = []
+        self._problems: deque[bool] = deque(maxlen=WINDOW)
+        self._came = 0  # votes since the last plan
+        self._changed = asyncio.Event()
+        self._begun = self._heard = time.monotonic()
+        self._workers: list[asyncio.Task[None]] = []
+
+    # What runs side by side
+
+    async def go(self) -> str:
+        """Ask until there is a reason to stop; returns it."""
+        self._resume()
+        writer = asyncio.create_task(self._write())
+        feeder = asyncio.create_task(self._feed())
+        self._workers = [asyncio.create_task(self._work()) for _ in range(self.settings.concurrency)]
+        reporter = asyncio.create_task(self._report())
+        with self._interruptible():
+            try:
+                await _first_problem([feeder, writer, *self._workers])
+            finally:
+                for task in (feeder, *self._workers):
+                    task.cancel()
+                await asyncio.gather(feeder, *self._workers, return_exceptions=True)
+                self._stop(self.why or "failed")
+                with suppress(asyncio.CancelledError):
+                    await writer
+                reporter.cancel()
+                await asyncio.gather(reporter, return_exceptions=True)
+                close = getattr(self.asker, "close", None)
+                if close is not None:
+                    await close()
+        assert self.why is not None
+        return self.why
+
+    async def _work(self) -> None:
+        while (taken := await self._next()) is not None:
+            await self._call(taken)
+
+    async def _next(self) -> Call | None:
+        while not self._todo:
+            if self.why is not None:
+                return None
+            await self._change()
+        if len(self._todo) <= self.settings.concurrency:
+            self._notify()
+        return self._todo.popleft()
+
+    async def _call(self, call: Call) -> None:
+        asked = self.material.asked(call, secrets.token_hex(4))
+        if self.settings.keep_prompts:
+            call = replace(call, prompt=_shown(self.asker, asked))
+        self.progress.out += 1
+        begun = time.monotonic()
+        try:
+            verdict = await self.asker.answer(asked)
+        except UnreachableError as problem:
+            self._unreachable(str(problem))
+            self._todo.append(call)
+            await asyncio.sleep(PATIENCE)
+            return
+        finally:
+            self.progress.out -= 1
+        self._heard = time.monotonic()
+        ended = _completed(call, verdict, int(1000 * (self._heard - begun)), self.settings.cost(verdict), self._now())
+        self._count(ended, verdict)
+        await self._finish(ended, self._vote(ended, verdict))
+        if call.again is None and self.settings.repeat > 0 and self._rng.random() < self.settings.repeat:
+            await self._again(call, asked)
+
+    async def _again(self, call: Call, asked: Asked) -> None:
+        """The same question once more, word for word."""
+        if self.why is not None or self._rooms() < 1:
+            return
+        repeated = replace(call, request=new_request(), again=call.request, at=self._now())
+        await asyncio.to_thread(self.ledger.begin, [repeated])
+        begun = time.monotonic()
+        try:
+            verdict = await self.asker.answer(replace(asked, id=repeated.request))
+        except UnreachableError:
+            return  # it only measures
+        ended = _completed(
+            repeated, verdict, int(1000 * (time.monotonic() - begun)), self.settings.cost(verdict), self._now()
+        )
+        self._count(ended, verdict)
+        await self._finish(ended, [])
+
+    async def _finish(self, call: Call, ballots: list[Ballot]) -> None:
+        """Wait until the answer is on disk: until then the call is out."""
+        written = asyncio.get_running_loop().create_future()
+        self._ended.append(_Ended(call, ballots, written))
+        self._notify()
+        await asyncio.shield(written)
+
+    async def _write(self) -> None:
+        """Whatever came back goes to disk together."""
+        store, campaign = self.ledger.store, self.ledger.campaign.id
+        while True:
+            if not self._ended:
+                if self.why is not None and all(each.done() for each in self._workers):
+                    return
+                await self._change(0.1 if self.why is not None else None)
+                continue
+            batch, self._ended = self._ended, []
+            now = self._now()
+            calls, ballots = [each.call for each in batch], [row for each in batch for row in each.ballots]
+            refused = await asyncio.wrap_future(
+                store.submit(campaign, lambda writer, c=calls, b=ballots, t=now: self.ledger.end(writer, c, b, t))  # type: ignore[misc]
+            )
+            for each in batch:
+                if not each.written.done():
+                    each.written.set_result(None)
+            self._came += len(ballots)
+            if refused:
+                self.words = refused[0]
+                self._stop("refused")
+            self._notify()
+
+    async def _report(self) -> None:
+        kept = time.monotonic()
+        while True:
+            await asyncio.sleep(TOLD_EVERY)
+            if self.keep is not None and time.monotonic() - kept > KEEP_EVERY:
+                kept = time.monotonic()
+                if not await asyncio.to_thread(self.keep):
+                    self.words = "another run has taken the campaign over"
+                    self._stop("refused")
+            self.progress.seconds = time.monotonic() - self._begun
+            if self.told is not None:
+                self.told(self.progress)
+
+    # What to ask
+
+    async def _feed(self) -> None:
+        """Keep enough calls ready that nobody waits, and no more: what is planned later knows more."""
+        stage = await asyncio.to_thread(self.ledger.stage)
+        self.progress.calibrating = stage != "done" and self.settings.calibration > 0
+        while self.why is None:
+            if len(self._todo) >= self.settings.concurrency:
+                await self._change()
+            elif stage == "new":
+                stage = await self._calibrate()
+            elif stage == "drawn":
+                stage = await self._calibration_ends()
+            else:
+                await self._fill()
+
+    async def _calibrate(self) -> str:
+        n = self.items
+        pairs = n * (n - 1) // 2
+        count = min(self.settings.calibration, max(1, pairs // 4), max(0, self._rooms() // 2))
+        self._put(await asyncio.to_thread(self.ledger.draw, count, 2, self.wanted, calibration=True), 2)
+        return "drawn"
+
+    async def _calibration_ends(self) -> str:
+        """Nothing else is asked until it is over: it may end the run."""
+        if self._pairs:
+            await self._change()
+            return "drawn"
+        self.calibration = (await asyncio.to_thread(tally_of, self.ledger, self.material)).position
+        if self.calibration is not None and self.calibration.is_noise and not self.settings.anyway:
+            self._stop("noise")
+            return "drawn"
+        await asyncio.to_thread(self.ledger.calibrated)
+        self.progress.calibrating = False
+        return "done"
+
+    async def _fill(self) -> None:
+        """Pairs for the calls that may go out next, planned anew where enough came in the meantime."""
+        orders = 1 if self.settings.one_order else 2
+        room = min(self._left(), self._rooms() // orders)
+        if room <= 0:
+            if self._pairs:
+                await self._change()
+            else:
+                self._stop("budget" if self._left() <= 0 else self._spent())
+            return
+        count = min(room, max(1, self.settings.concurrency // orders))
+        if self.settings.one_order:
+            given = await asyncio.to_thread(self.ledger.draw, count, orders)
+        else:
+            given = await self._planned(count)
+        self._put(given, orders)
+        if not given[0] and self.why is None:
+            if not self._pairs:
+                self._stop("finished")
+            else:
+                await self._change()
+
+    async def _planned(self, count: int) -> Given:
+        given: Given = ([], [])
+        if self.plan is not None and self._came < max(1, self.items // 4):
+            given = await asyncio.to_thread(self.ledger.take, count, 2)
+        if not given[0] and (self.plan is None or self._came > 0):
+            came = self._came
+            store, campaign = self.ledger.store, self.ledger.campaign.id
+            made = await asyncio.to_thread(plan_once, store, campaign, store.now())
+            self.plan = made or self.plan or Plan(0, 0, 0)
+            self._came -= came
+            self.progress.until_stable = None if made is None else made.until_stable
+            if made is not None and made.stable and self._stops_when_stable():
+                self._stop("stable")
+                return [], []
+            given = await asyncio.to_thread(self.ledger.take, count, 2)
+        return given
+
+    def _stops_when_stable(self) -> bool:
+        return self.settings.budget is None and self.settings.preset in ("quick", "standard")
+
+    def _put(self, given: Given, orders: int) -> None:
+        """Let the calls about these pairs go."""
+        questions, calls = given
+        for each in questions:
+            self._pairs[each.id] = _Pair(each, orders)
+        self.progress.calls += len(calls)
+        self._todo.extend(calls)
+        self._notify()
+
+    def _resume(self) -> None:
+        """Take up what was in hand: calls that were answered count, the others are sent again."""
+        spent = self.ledger.spent()
+        orders = 1 if self.settings.one_order else 2
+        scale = 2 if self.settings.one_order else 1
+        limit = questions_of(self.settings.preset, self.items, None)
+        whole = self.items * (self.items - 1) // 2
+        self.progress = Progress(
+            pairs=spent.votes, limit=self.settings.budget or min(whole, scale * limit), calls=spent.calls,
+            skips=spent.skips, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, cost=spent.cost,
+        )  # fmt: skip
+        questions, calls = self.ledger.held()
+        turns = {(call.question, call.turned) for call in calls}
+        known = {
+            each.id: _Pair(each, sum((each.id, turned) in turns for turned in (0, 1)) or orders) for each in questions
+        }
+        self._pairs = known
+        for call in calls:
+            pair = known[call.question]
+            if call.done is not None and call.again is None:
+                said = Verdict(call.outcome, call.reason, problem=call.problem)  # type: ignore[arg-type]
+                pair.said[call.turned] = _for_left(call, said)
+            elif call.again is None:
+                self._todo.append(call)
+        begun = {call.question for call in calls}
+        now, fresh = self._now(), []
+        for question in questions:
+            if question.id not in begun:
+                fresh += [self.ledger.new_call(question, turned, now) for turned in range(orders)]
+        if fresh:
+            self.ledger.begin(fresh)
+            self.progress.calls += len(fresh)
+            self._todo.extend(fresh)
+
+    # What came back
+
+    def _count(self, call: Call, verdict: Verdict) -> None:
+        done = self.progress
+        done.here += 1
+        done.calls += call.again is not None
+        done.tokens_in += verdict.tokens_in or 0
+        done.tokens_out += verdict.tokens_out or 0
+        done.cost += call.cost or 0.0
+        self._problems.append(verdict.problem == "rejected")
+        if verdict.problem == "rejected" and sum(self._problems) >= MAX_REJECTED:
+            self.words = verdict.raw
+            self._stop("rejected")
+
+    def _vote(self, call: Call, verdict: Verdict) -> list[Ballot]:
+        """The vote on a pair whose calls are all answered."""
+        if call.again is not None:
+            return []
+        pair = self._pairs[call.question]
+        pair.said[call.turned] = _for_left(call, verdict)
+        if len(pair.said) < pair.needed:
+            return []
+        del self._pairs[call.question]
+        return [self._ballot(pair, call)]
+
+    def _ballot(self, pair: _Pair, call: Call) -> Ballot:
+        said = [pair.said[turned].outcome for turned in sorted(pair.said)]
+        outcome = said[0]
+        if len(said) == 2:
+            first, second = said
+            if first is None or second is None:
+                outcome = None
+            else:
+                self.progress.both += 1
+                self.progress.same += first == second
+                outcome = first if first == second else 0.5
+        if outcome is None:
+            self.progress.skips += 1
+        else:
+            self.progress.pairs += 1
+        reason = next((each.reason for each in pair.said.values() if each.reason), None)
+        return Ballot(f"judge-{call.question}", call.question, outcome, reason, call.ms)
+
+    def _unreachable(self, words: str) -> None:
+        if time.monotonic() - self._heard > GONE:
+            self.words = words
+            self._stop("gone")
+
+    # Limits and the end
+
+    def _left(self) -> int:
+        """Pairs that the budget allows beside those in hand."""
+        return self.progress.limit - self.progress.pairs - self.progress.skips - len(self._pairs)
+
+    def _rooms(self) -> int:
+        """Calls that may still be begun."""
+        most = 10**9
+        if self.settings.max_calls is not None:
+            most = self.settings.max_calls - self.progress.calls
+        if self.settings.max_cost is not None:
+            each = self.progress.cost / max(1, self.progress.calls - len(self._todo) - self.progress.out)
+            out = (len(self._todo) + self.progress.out) * each
+            left = self.settings.max_cost - self.progress.cost - out
+            most = min(most, int(left / each) if each > 0 else self.settings.concurrency if left > 0 else 0)
+        return most
+
+    def _spent(self) -> str:
+        made = self.settings.max_calls is not None and self.progress.calls + 1 >= self.settings.max_calls
+        return "max-calls" if made else "max-cost"
+
+    def _stop(self, why: str) -> None:
+        if self.why is None:
+            self.why = why
+        if why in AT_ONCE:
+            self._todo.clear()  # what is in hand is asked when somebody goes on
+        self._notify()
+
+    @contextmanager
+    def _interruptible(self) -> Iterator[None]:
+        """Ctrl-C: no new calls, and some seconds for those that are out; a second one ends them too."""
+        loop = asyncio.get_running_loop()
+        pressed: list[asyncio.TimerHandle] = []
+
+        def end() -> None:
+            for task in self._workers:
+                task.cancel()
+
+        def press() -> None:
+            self._stop("interrupted")
+            pressed.append(loop.call_later(0.0 if pressed else GRACE, end))
+
+        try:
+            loop.add_signal_handler(signal.SIGINT, press)
+            loop.add_signal_handler(signal.SIGTERM, press)
+        except (NotImplementedError, ValueError, RuntimeError):  # not the main thread, or not a system that can
+            yield
+            return
+        try:
+            yield
+        finally:
+            for handle in pressed:
+                handle.cancel()
+            loop.remove_signal_handler(signal.SIGINT)
+            loop.remove_signal_handler(signal.SIGTERM)
+
+    async def _change(self, timeout: float | None = None) -> None:
+        changed = self._changed
+        with suppress(TimeoutError):
+            await asyncio.wait_for(changed.wait(), timeout)
+
+    def _notify(self) -> None:
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
+
+    def _now(self) -> int:
+        return time.time_ns() // 1_000_000
+
+
+async def _first_problem(tasks: list[asyncio.Task[None]]) -> None:
+    """Wait for all, or for the first that fails; one that was cancelled has just ended."""
+    waiting = set(tasks)
+    while waiting:
+        done, waiting = await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+        for task in done:
+            if not task.cancelled() and (problem := task.exception()) is not None:
+                raise problem
+
+
+def _for_left(call: Call, verdict: Verdict) -> Verdict:
+    """The verdict for the left item of the question, which a turned call shows second."""
+    return verdict if not call.turned or verdict.outcome is None else replace(verdict, outcome=1 - verdict.outcome)
+
+
+def header_of_asker(asker: Any) -> dict[str, Any]:
+    """What an asker says of itself; a user's own class need not."""
+    header = getattr(asker, "header", None)
+    return dict(header()) if callable(header) else {"model": type(asker).__name__}
+
+
+def _shown(asker: Any, asked: Asked) -> str:
+    """What a judge was shown, word for word."""
+    prompt = getattr(asker, "prompt", None)
+    shown = prompt.messages(asked) if prompt is not None else [asked.question, asked.left, asked.right]
+    return json.dumps(shown, ensure_ascii=False)
+
+
+def _completed(call: Call, verdict: Verdict, ms: int, cost: float | None, now: int) -> Call:
+    return replace(
+        call,
+        model=verdict.model,
+        raw=verdict.raw,
+        reason=verdict.reason,
+        outcome=verdict.outcome,
+        p=verdict.p,
+        problem=verdict.problem,
+        tokens_in=verdict.tokens_in,
+        tokens_out=verdict.tokens_out,
+        counted=int(verdict.counted),
+        ms=ms,
+        tries=verdict.tries,
+        cost=cost,
+        done=now,
+    )

@@ -1,0 +1,261 @@
+"""podium judge, from items to an order, against a server on this machine."""
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import polars as pl
+import pytest
+from scipy.stats import kendalltau
+
+from judge.conftest import KEY, environment, world  # noqa: F401
+from judge.server import Server, completion, shown, verdict
+from podium.cli import run
+from podium.store import open_store
+
+
+def call(capfd, *args):
+    with pytest.raises(SystemExit) as stop:
+        run(["judge", *[str(arg) for arg in args]])
+    out, err = capfd.readouterr()
+    return stop.value.code, out, err
+
+
+@pytest.fixture
+def items(tmp_path, world, monkeypatch):  # noqa: F811
+    monkeypatch.chdir(tmp_path)
+
+    def make(n=8, **model):
+        texts, scores, it = world(n, **model)
+        pl.DataFrame({"id": list(texts), "text": list(texts.values())}).write_csv("items.csv")
+        return texts, scores, it
+
+    return make
+
+
+ASK = ["--question", "Which?", "--seed", "1"]
+
+
+def to(server):
+    return [*ASK, "--base-url", server.url, "--model", "tiny"]
+
+
+def test_the_ranking_goes_out_and_the_judge_is_reported(items, capfd, tmp_path):
+    _, scores, model = items(10, sure=True)
+    with Server(model) as server:
+        more = ["--price-in", 1, "--price-out", 2, "--repeat", 0.2, "--report", "r.html", "--format", "csv"]
+        code, out, err = call(capfd, "items.csv", *to(server), *more)
+    assert code == 0, err
+    frame = pl.read_csv(out.encode())
+    assert frame["item"].to_list() == sorted(scores, key=scores.get, reverse=True)
+    for words in ("position: first place chosen 50 %", "length: the longer", "repeat: 100 %", "cost 0.0", "kept in items.podium.db"):  # fmt: skip  # noqa: E501
+        assert words in err
+    assert "<html" in (tmp_path / "r.html").read_text().lower()
+    again = call(capfd, "items.csv", *to(server), "--format", "csv")  # the server is gone: nothing is asked
+    assert again[:2] == (0, out)
+
+
+def test_calls_are_exported_and_rank_reads_them(items, capfd):
+    _, scores, model = items(8, spread=3.0, lean=1.0)
+    with Server(model) as server:
+        assert call(capfd, "items.csv", *to(server), "--budget", 28, "--anyway", "--keep-prompts")[0] == 0
+    with pytest.raises(SystemExit) as stop:
+        run(["campaign", "export", "calls", "--db", "items.podium.db", "-o", "calls.jsonl"])
+    assert stop.value.code == 0
+    head, *rows = [json.loads(line) for line in Path("calls.jsonl").read_text().splitlines()]
+    assert head["header"]["model"] == "tiny"
+    assert head["header"]["question"] == "Which?"
+    assert len(rows) == 2 * 28
+    assert {row["weight"] for row in rows} == {0.5}
+    assert {(row["left"], row["right"]) for row in rows} == {(row["right"], row["left"]) for row in rows}
+    assert all(row["model"] == "tiny-1" and row["tokens_in"] == 100 and "Which?" in row["prompt"] for row in rows)
+    capfd.readouterr()
+    with pytest.raises(SystemExit) as stop:
+        run(["rank", "calls.jsonl", "--side-effect", "--ci", "group", "--format", "csv"])
+    out, err = capfd.readouterr()
+    assert stop.value.code == 0, err
+    order = pl.read_csv(out.encode())["item"].to_list()
+    assert kendalltau([-scores[label] for label in order], range(8))[0] > 0.5
+    with pytest.raises(SystemExit):
+        run(["campaign", "export", "all", "--db", "items.podium.db", "-o", "all.zip"])
+    with pytest.raises(SystemExit):
+        run(["campaign", "import", "all.zip", "--db", "copy.db"])
+    tables = [sqlite3.connect(db).execute("SELECT request, outcome, raw, done FROM call ORDER BY request").fetchall()
+              for db in ("items.podium.db", "copy.db")]  # fmt: skip
+    assert tables[0] == tables[1]
+
+
+def test_several_criteria_stand_side_by_side(items, capfd):
+    texts, _, model = items(6, sure=True)
+
+    def act(body, number):
+        a, b = shown(body)
+        if "Judge length." in body["messages"][0]["content"]:
+            return completion(verdict("A" if len(a) > len(b) else "B"))
+        return None
+
+    with Server(model, act) as server:
+        code, out, err = call(
+            capfd, "items.csv", *to(server), "--criterion", "length=Judge length.", "--criterion", "worth=Judge worth.",
+            "--format", "csv",
+        )  # fmt: skip
+    assert code == 0, err
+    frame = pl.read_csv(out.encode())
+    assert frame.columns == ["item", "length", "worth", "mean_place"]
+    longest = max(texts, key=lambda label: len(texts[label]))
+    assert frame.filter(pl.col("length") == 1)["item"].item() == longest
+
+
+def test_a_model_joins_people_and_their_agreement_is_a_line(items, capfd):
+    _, scores, model = items(6, sure=True)
+    labels = sorted(scores, key=scores.get, reverse=True)
+    people = [f"{labels[a]},{labels[b]},1,reader-1" for a in range(6) for b in range(a + 1, 6)]
+    people[0] = f"{labels[0]},{labels[1]},0,reader-1"  # one vote against the order
+    with open("people.csv", "w") as file:
+        file.write("\n".join(["left,right,outcome,judge", *people]))
+    for words in ("new items.csv --title T --question Q? --seed 1", "import people.csv"):
+        with pytest.raises(SystemExit):
+            run(["campaign", *words.split()])
+    capfd.readouterr()
+    with Server(model) as server:
+        where = ["--base-url", server.url, "--model", "tiny"]
+        code, _, err = call(capfd, "campaign.db", *where, "--against", "campaign.db:reader-1", "--budget", 15)
+        assert code == 0, err
+        assert "against campaign.db:reader-1: 93 % (70–99) of 15 pairs alike, kappa 0." in err
+        code, _, err = call(capfd, "campaign.db", *where, "--question", "Other?")
+        assert (code, "--question: campaign.db is a campaign, which has its own" in err) == (2, True)
+        code, _, err = call(capfd, "campaign.db", *where, "--against", "campaign.db:nobody")
+        assert "has no judge 'nobody'; there are 'reader-1', 'tiny'" in err
+        with open_store("campaign.db") as store, store.serve():
+            code, _, err = call(capfd, "campaign.db", *where)
+        assert (code, "campaign.db is served by process" in err) == (2, True)
+
+
+def test_context_reference_and_gold_come_from_tables(items, capfd):
+    _, scores, model = items(5, sure=True)
+    frame = pl.read_csv("items.csv").with_columns(prompt=pl.lit("Tell a tale."), best=pl.lit("Once upon a time."))
+    frame.write_ndjson("items.jsonl")
+    best, worst = max(scores, key=scores.get), min(scores, key=scores.get)
+    with open("gold.csv", "w") as file:
+        file.write(f"winner,loser\n{best},{worst}\n")
+    with Server(model) as server:
+        code, _, err = call(capfd, "items.jsonl", *to(server), "--reference", "best", "--gold", "gold.csv")
+    assert code == 0, err
+    assert "gold: 100 % (21–100) of 1 known pair as known" in err
+    for body in server.requests:
+        text = body["messages"][1]["content"]
+        assert text.count("Tell a tale.") == text.count("Once upon a time.") == 1
+
+
+def test_pictures_are_sent_as_they_are(capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "pictures"
+    folder.mkdir()
+    for k in range(3):
+        (folder / f"{k}.png").write_bytes(b"\x89PNG\r\n\x1a\n" + bytes([k]))
+
+    def act(body, number):
+        addresses = [part["image_url"]["url"] for part in body["messages"][1]["content"] if part["type"] == "image_url"]
+        assert len(addresses) == 2
+        return completion(verdict("A" if addresses[0] > addresses[1] else "B"))
+
+    with Server(None, act) as server:
+        code, out, err = call(capfd, "pictures", *to(server), "--format", "csv")
+    assert code == 0, err
+    assert pl.read_csv(out.encode())["item"].to_list() == ["2.png", "1.png", "0.png"]
+
+
+def test_ctrl_c_keeps_every_answer_and_the_same_command_goes_on(items, tmp_path):
+    _, _, model = items(12)
+    with Server(model, delay=0.05) as server:
+        command = [sys.executable, "-m", "podium", "judge", "items.csv", *to(server), "--budget", "60", "--anyway"]
+        process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        deadline = time.monotonic() + 60
+        while server.answered < 30 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=60)
+        assert process.returncode == 130, err
+        assert "interrupted; go on with the same command" in err
+        assert KEY not in err
+        done = sqlite3.connect(tmp_path / "items.podium.db").execute("SELECT count(*) FROM call WHERE done IS NOT NULL")
+        assert done.fetchone()[0] == server.answered == len(server.requests)
+        ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert ended.returncode == 0, ended.stderr
+        assert len(server.requests) == 120, "no call was lost and none was paid twice"
+
+
+def test_a_judge_that_fails_leaves_with_exit_code_one(items, capfd):
+    _, _, model = items(30, lean=99.0)
+    with Server(model) as server:
+        code, _, err = call(capfd, "items.csv", *to(server))
+    assert code == 1
+    assert "fewer than 55 % of the pairs have the same verdict in both orders" in err
+
+
+TWO = "id,text\na,x\nb,y\n"
+CAT = ["--question", "Q?", "--command", "cat"]
+MODEL = ["--question", "Q?", "--base-url", "http://x", "--model", "m"]
+
+
+@pytest.mark.parametrize(
+    ("table", "args", "words"),
+    [
+        (TWO, ["--question", "Q?"], "either --base-url and --model, or --command"),
+        (TWO, ["--question", "Q?", "--command", "c", "--base-url", "http://x"], "either --base-url"),
+        (TWO, ["--question", "Q?", "--base-url", "http://x"], "--base-url needs --model"),
+        (TWO, ["--command", "cat"], "--question is missing"),
+        (TWO, ["--question", "Q?", "--command", "'"], "correct its quotes"),
+        (TWO, ["--question", "Q?", "--command", "no-such-program"], "cannot run 'no-such-program'"),
+        ("id,text\na,x\na,y\n", CAT, "row 2: 'a' appears in row 1 already"),
+        ("id,text\na,x\nb,\n", CAT, "row 2: the text of 'b' is empty"),
+        ("id,text\na,x\n", CAT, "1 item; an order needs at least two"),
+        ("winner,loser\na,b\n", CAT, "holds votes, not items"),
+        (TWO, [*CAT, "--goal", "top"], "neither order nor top:K"),
+        (TWO, [*CAT, "--goal", "top:2"], "there are 2 items; give 1 to 1"),
+        (TWO, [*CAT, "--max-cost", "1"], "--max-cost needs prices"),
+        (TWO, [*CAT, "--criterion", "x"], "is not NAME=TEXT"),
+        (TWO, [*CAT, "--reference", "r"], "no column 'r'; there are id, text"),
+        (TWO, ["--question", "Q?", "--base-url", "x/v1", "--model", "m"], "begins with http"),
+        (TWO, [*MODEL, "--extra-body", "["], "no JSON"),
+        (TWO, [*MODEL, "--header", "é"], "--header"),
+    ],
+)
+def test_bad_input_is_one_sentence(table, args, words, capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "items.csv").write_text(table)
+    code, out, err = call(capfd, "items.csv", *args)
+    assert (code, out) == (2, "")
+    assert words in err
+    assert "Traceback" not in err
+    assert err.splitlines()[-1].startswith("podium: ")
+
+
+def test_a_bad_prompt_file_and_bad_gold_are_named_before_any_call(items, capfd):
+    _, _, model = items(4)
+    with Server(model) as server:
+        for text, words in (("{{ left }}", "{{ right }}"), ("{{ left }}{{ right }}{{ foo }}", "{{ foo }}")):
+            with open("prompt.txt", "w") as file:
+                file.write(text)
+            code, _, err = call(capfd, "items.csv", *to(server), "--prompt", "prompt.txt")
+            assert (code, words in err) == (2, True)
+        with open("gold.csv", "w") as file:
+            file.write("winner,loser\nitem-0,nobody\n")
+        code, _, err = call(capfd, "items.csv", *to(server), "--gold", "gold.csv")
+        assert (code, "row 1: there is no item 'nobody'" in err) == (2, True)
+        assert not server.requests
+    assert not os.path.exists("items.podium.db")
+
+
+def test_the_servers_words_about_a_parameter_come_back(items, capfd):
+    _, _, model = items(4)
+    act = lambda body, number: (400, {}, {"error": {"message": f"temperature {body['temperature']} is above 2"}})  # noqa: E731
+    with Server(model, act) as server:
+        code, _, err = call(capfd, "items.csv", *to(server), "--temperature", "2.5", "--preset", "quick")
+    assert code != 0
+    assert "rejected by the server" in err or "temperature 2.5 is above 2" in err
