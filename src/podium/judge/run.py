@@ -37,6 +37,7 @@ GONE = 600.0  # seconds without any answer after which the server is gone
 WINDOW, MAX_REJECTED = 50, 10  # of the last calls, rejected ones at which to stop
 TOLD_EVERY = 0.5  # seconds between reports of progress
 KEEP_EVERY = 5.0  # seconds between signs of life to the lock
+SIDE_BY_SIDE = 6  # items for each chosen pair that is out
 PATIENCE = 5.0  # seconds before a call that could not be delivered is tried anew
 
 
@@ -339,6 +340,11 @@ class Run:
         if self.settings.one_order:
             given = await asyncio.to_thread(self.ledger.draw, count, orders)
         else:
+            # Of few items, few pairs are worth asking before others are answered: calls cost more than time.
+            count = min(count, max(2, self.items // SIDE_BY_SIDE) - len(self._pairs))
+            if count <= 0:
+                await self._change()
+                return
             given = await self._planned(count)
         self._put(given, orders)
         if not given[0] and self.why is None:
