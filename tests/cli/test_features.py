@@ -183,6 +183,37 @@ def test_features_with_sides_ties_and_judges_give_the_ranking_of_the_library(fol
     assert "Position bias and ties" in (folder / "page.html").read_text()
 
 
+def test_limits_the_hinge_loss_and_row_weights_give_the_ranking_of_the_library(folder, capfd, monkeypatch):
+    monkeypatch.chdir(folder)
+    table = pl.read_csv("sizes.csv").with_columns(trust=pl.Series([1.0, 0.5] * 7))
+    table.write_csv("trusted.csv")
+    votes = podium.read_comparisons(folder / "votes.csv", judge=False)
+    asked = {
+        ("--max-norm", "0.5,1"): podium.RABF(max_norm=(0.5, 1.0)),
+        ("--loss", "hinge", "--max-norm", "0.5,1"): podium.RABF(loss="hinge", max_norm=(0.5, 1.0)),
+        ("--loss", "hinge", "--feature-penalty", "1", "--residual-penalty", "2", "--side-effect"): podium.RABF(
+            loss="hinge", feature_penalty=1.0, residual_penalty=2.0, side_effect=True
+        ),
+    }
+    for options, model in asked.items():
+        for row_weights in ([], ["--row-weights", "trust"]):
+            page = ["--report", "page.html"] if row_weights and "--side-effect" in options else []
+            chosen = [*options, *row_weights, "--format", "csv", *page]
+            source = "trusted.csv" if row_weights else "sizes.csv"
+            code, out, err = call(capfd, "rank", "votes.csv", "--features", source, *chosen)
+            assert code == 0, err
+            twin = model.unfitted(row_weights="trust") if row_weights else model
+            ranking = twin.fit(votes, pl.read_csv(source)).ranking_
+            frame = pl.read_csv(io.StringIO(out))
+            assert_allclose(frame["score"], np.sort(ranking.scores)[::-1], atol=1e-5)
+            assert (frame["std_error"].null_count() == 0) == ("hinge" not in options)
+            assert ("limit" in err) == ("--max-norm" in options)
+    code, _, err = call(capfd, "rank", "votes.csv", "--features", "sizes.csv", "--max-norm", "2")
+    assert (code, "'2' is not W,R: two numbers, as 2,0.5" in err) == (2, True)
+    code, _, err = call(capfd, "rank", "votes.csv", "--row-weights", "trust")
+    assert (code, "--row-weights is about --features" in err) == (2, True)
+
+
 def test_rabf_without_features_says_what_it_is(folder, capfd):
     code, _, err = call(capfd, "rank", folder / "votes.csv", "--method", "rabf")
     assert code == 0

@@ -47,6 +47,7 @@ class Knowledge:
     missing: str | None
     one_hot: bool | None
     covariates: tuple[str, ...]
+    row_weights: str | None
 
     def arguments(self) -> dict[str, Any]:
         """The table of features, if there is one, as `fit` takes it."""
@@ -54,7 +55,7 @@ class Knowledge:
             from podium.data.files import read_table
 
             return {"features": read_table(self.features), "id": self.id}
-        for name in ("id", "missing", "one_hot"):
+        for name in ("id", "missing", "one_hot", "row_weights"):
             if getattr(self, name) is not None:
                 raise InputError(Option(name), " is about ", Option("features"), ", which is not given; drop it")
         return {}
@@ -62,7 +63,9 @@ class Knowledge:
     @property
     def treatment(self) -> dict[str, Any]:
         """How the ranker is to treat the features, where it was typed."""
-        return {name: value for name in ("missing", "one_hot") if (value := getattr(self, name)) is not None}
+        return {
+            name: value for name in ("missing", "one_hot", "row_weights") if (value := getattr(self, name)) is not None
+        }
 
 
 knowledge_options = gathered(
@@ -84,7 +87,29 @@ knowledge_options = gathered(
         callback=split_names,
         help="Control for these columns of the votes (style control), separated by commas.",
     ),
+    option(
+        "Data",
+        "--row-weights",
+        metavar="COLUMN",
+        help="Let this column of --features say how far each item's features count in rabf, from 0 up.",
+    ),
 )
+
+
+class _Norms(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
+    """Two limits; the ranker says which numbers it takes."""
+
+    name = "W,R"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Two numbers, separated by a comma."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            first, second = (float(part) for part in value.split(","))
+        except ValueError:
+            self.fail(f"{value!r} is not W,R: two numbers, as 2,0.5", param, ctx)
+        return first, second
 
 
 class _Anchor(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
@@ -121,6 +146,7 @@ class RankerOptions:
     flip_loss: str | None
     feature_penalty: float | None
     residual_penalty: float | None
+    max_norm: tuple[float, float] | None
 
     @property
     def arguments(self) -> dict[str, Any]:
@@ -189,8 +215,8 @@ ranker_options = gathered(
     option(
         "Model",
         "--loss",
-        type=click.Choice(["logistic", "squared"]),
-        help="Fit rabf to who won (logistic), or by how much (squared).  [default: logistic]",
+        type=click.Choice(["logistic", "squared", "hinge"]),
+        help="Fit rabf to who won (logistic, or hinge: no intervals), or by how much (squared).  [default: logistic]",
     ),
     option("Model", "--flip-rate", type=float, metavar="SHARE", help="Share of votes known to be the wrong way round."),
     option(
@@ -210,6 +236,12 @@ ranker_options = gathered(
         "--residual-penalty",
         type=float,
         help="Penalty on what features do not explain in rabf.  [default: chosen from the votes]",
+    ),
+    option(
+        "Model",
+        "--max-norm",
+        type=_Norms(),
+        help="Limit the length of the features' weights, and of what they do not explain, instead of penalties (rabf).",
     ),
 )
 
@@ -297,30 +329,37 @@ def _about_features(model: Any, level: float | None) -> list[str]:
     from podium.evaluate.feature_diagnosis import residual_outliers
 
     lines = []
+    sure = model.ranking_.information is not None  # with the hinge loss there are no errors
+    level = level if sure else None
     if model.feature_names_:
         lines.append(f"features explain {100 * model.explained_:.0f} % of the scores' variance; score per unit:")
-        lines += _effects(model.feature_names_, model.coef_, model.coef_std_errors_, level)
-        outliers = residual_outliers(model, level=level or 0.95)
-        for row in outliers.head(SHOWN).rows(named=True):
+        errors = model.coef_std_errors_ if sure else 0.0 * model.coef_
+        lines += _effects(model.feature_names_, model.coef_, errors, level)
+        outliers = residual_outliers(model, level=level or 0.95).rows(named=True) if sure else []
+        for row in outliers[:SHOWN]:
             side = "better" if row["residual"] > 0 else "worse"
             lines.append(f"  {one_line(row['item'])} is {side} than its features say, by {abs(row['residual']):.2f}")
     if model.unseen_:
         some = ", ".join(one_line(item) for item in model.unseen_[:4]) + (", …" if len(model.unseen_) > 4 else "")
         lines.append(f"ranked by features alone, without votes: {len(model.unseen_)} ({some})")
+    if model.max_norm is not None:
+        words = " and ".join(f"the {name} limit" for name in model.binding_)
+        lines.append(f"{words} of --max-norm binds" if words else "neither limit of --max-norm binds")
     for name in model.boundary_:
         lines.append(f"the {name} penalty stopped at the end of its range: the votes hardly say how large it should be")
     if model.covariate_names_:
         lines.append("covariates, per unit")
-        lines += _effects(model.covariate_names_, model.covariate_coef_, model.covariate_std_errors_, level)
+        errors = model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
+        lines += _effects(model.covariate_names_, model.covariate_coef_, errors, level)
     unit = "of margin" if model.in_margins else "log-odds"
     return lines + _side_and_ties(model, 1.0, unit, level)
 
 
 def _side_and_ties(model: Any, unit: float, word: str, level: float | None) -> list[str]:
     lines = []
-    if (error := model.side_effect_std_error_) is not None:
-        effect, half = unit * model.side_effect_, _half(unit * error, level, ".2g")
-        lines.append(f"position bias, in favour of the left side: {effect:+.3g}{half} {word}")
+    if model.side_effect:
+        half = "" if level is None else _half(unit * model.side_effect_std_error_, level, ".2g")
+        lines.append(f"position bias, in favour of the left side: {unit * model.side_effect_:+.3g}{half} {word}")
     if model.tie_strength_ is not None:
         chance = model.tie_strength_ / (2.0 + model.tie_strength_)
         lines.append(f"equals tie with chance {100 * chance:.1f} % (Davidson's ν = {model.tie_strength_:.3g})")

@@ -23,7 +23,16 @@ from podium.text import counted
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FeatureSpec", "Matrix", "column_moments", "few", "is_sparse", "read_features", "warn_of_columns"]
+__all__ = [
+    "FeatureSpec",
+    "Matrix",
+    "column_moments",
+    "few",
+    "is_sparse",
+    "read_features",
+    "read_row_weights",
+    "warn_of_columns",
+]
 
 Floats = NDArray[np.float64]
 Matrix: TypeAlias = Any  # an array of floats, or a sparse one of SciPy by rows (csr)
@@ -183,6 +192,55 @@ def _checked_sparse(source: Any, names: tuple[str, ...], labels: Sequence[Hashab
         value = table.data[bad[0]]
         raise InputError(f"features: {names[column]!r} is {value} for {_name_row(labels, row)}; it must be finite")
     return table
+
+
+def read_row_weights(
+    source: str | Mapping[Hashable, float] | None, labels: tuple[Hashable, ...], matrix: Matrix, spec: FeatureSpec
+) -> tuple[Matrix, FeatureSpec, Floats | None]:
+    """How far each item's features count; and features and spec without the column that says so, if one does."""
+    if source is None:
+        return matrix, spec, None
+    if not spec.names:
+        raise InputError(Option("row_weights"), " is about features, which are not given; drop it")
+    if isinstance(source, str):
+        if source not in spec.names or source in spec.levels:
+            raise InputError(
+                Option("row_weights", source), f": no column of numbers of that name; there are {few(spec.names)}"
+            )
+        k = spec.names.index(source)
+        if len(spec.names) == 1:
+            raise InputError(Option("row_weights", source), ": there is no other column to be a feature")
+        weights = np.asarray(matrix[:, [k]].toarray() if is_sparse(matrix) else matrix[:, [k]])[:, 0]
+        kept = [j for j in range(len(spec.names)) if j != k]
+        spec = FeatureSpec(
+            tuple(name for name in spec.columns if name != source),
+            tuple(spec.names[j] for j in kept),
+            spec.levels,
+            None if spec.means is None else spec.means[kept],
+        )
+        matrix = matrix[:, kept]
+    else:
+        weights = _listed_weights(source, labels)
+    bad = np.flatnonzero(~(np.isfinite(weights) & (weights >= 0.0)))
+    if len(bad):
+        raise InputError(
+            f"the row weight of {labels[bad[0]]!r} is {weights[bad[0]]:g}; it must be a finite number from 0 up"
+        )
+    return matrix, spec, np.ascontiguousarray(weights)
+
+
+def _listed_weights(source: Mapping[Hashable, float], labels: tuple[Hashable, ...]) -> Floats:
+    weights = np.ones(len(labels))
+    place = {label: k for k, label in enumerate(labels)}
+    for label, weight in source.items():
+        if label in place:  # others may come with other votes
+            try:
+                weights[place[label]] = weight
+            except (TypeError, ValueError) as problem:
+                raise InputError(f"the row weight of {label!r} is {weight!r}; it must be a number") from problem
+    if source and not any(label in place for label in source):
+        raise InputError(f"row weights: none of {few(list(source))} is among the items ({few(labels)})")
+    return weights
 
 
 def _check_rows(size: int, items: Sequence[Hashable]) -> None:

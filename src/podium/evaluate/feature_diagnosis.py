@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import seed_option, whole_option
-from podium.errors import InputError, InPython
+from podium.errors import InputError, InPython, Option
 from podium.pairwise.rabf import RABF
 
 if TYPE_CHECKING:
@@ -120,3 +120,5 @@ def _need(model: RABF) -> None:
     if not isinstance(model, RABF):
         raise InputError(f"a fitted RABF is expected, not a {type(model).__name__}")
     model._check_fitted()
+    if model.ranking_.information is None:
+        raise InputError(Option("loss", model.loss), " is no likelihood: nothing says how sure residuals are")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.features import FeatureSpec, Matrix, is_sparse, read_features, warn_of_columns
+from podium.data.features import FeatureSpec, Matrix, is_sparse, read_features, read_row_weights, warn_of_columns
 from podium.data.validation import choice_option, flag_option, number_option
 from podium.errors import ConvergenceError, InputError, InPython, Option, SeparationWarning
 from podium.pairwise._fit.feature_model import FeatureModel, SparseBasis, VoteModel
-from podium.pairwise._fit.feature_solver import FeatureProblem, Place, solve_features
+from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
+from podium.pairwise._fit.hinge import solve_hinge
 from podium.pairwise._fit.likelihoods import LogisticRows, SquaredRows
-from podium.pairwise._fit.penalties import Node, Penalties, choose_penalties, possible_penalties
+from podium.pairwise._fit.norms import within_norms
+from podium.pairwise._fit.penalties import Node, Penalties, Start, choose_penalties, possible_penalties
 from podium.pairwise._fit.solvers import SEPARATES
 from podium.pairwise.base import Ranker, Uses, davidson, logistic
 from podium.ranking.ranking import Ranking
@@ -30,6 +33,7 @@ __all__ = ["RABF"]
 Floats = NDArray[np.float64]
 
 MAX_PENALTY = 1e12  # already holds what it is on at 0; beyond, nothing is left of the curvature of the votes beside it
+TIED = {"squared": 1e-9, "hinge": 1e-6}  # difference of scores, of their range, that rounding makes
 FARTHER = 3.0  # how much farther out than the plain fit the second start is
 
 
@@ -46,12 +50,19 @@ class RABF(Ranker):
 
     Parameters
     ----------
-    loss : "logistic" or "squared"
-        RABF-LOG, −log of the chance of the outcome; or RABF-SQ, with targets ±1 or the votes' real-valued margins.
+    loss : "logistic", "squared" or "hinge"
+        RABF-LOG, −log of the chance of the outcome; RABF-SQ, with targets ±1 or the votes' real-valued margins; or
+        max(0, 1 − margin), as a support vector machine, which is no likelihood: there are no errors and intervals, and
+        penalties are numbers.
     feature_penalty, residual_penalty : positive float, or "auto"
         λ_w and λ_r. "auto" takes those under which the votes are most likely (marginal likelihood, with a weak prior
         that keeps few votes from calling all items equal): w and r are then random effects with standard deviations
         1/√(2λ_w) and 1/√(2λ_r). Errors and intervals carry what the votes leave open about them.
+    max_norm : (W, R), optional
+        Hard limits ‖w‖ ≤ W (of features as they are scaled) and ‖r‖ ≤ R in place of the penalties: problem (3) of the
+        paper; with the squared loss and a `flip_rate`, (14), which is (13) with its scores divided by 1 − 2ρ. The
+        multipliers found are `feature_penalty_` and `residual_penalty_`, and intervals are those at these penalties;
+        `binding_` says which limits are met.
     ties : "half" or "davidson"
         With the log loss: count a tie as half a win for both, or model it by one more parameter ν (Davidson 1970).
     side_effect : bool
@@ -69,6 +80,10 @@ class RABF(Ranker):
         Divide features by their standard deviation over the compared items, after taking off their mean, so that one
         penalty suits them all and units do not matter; `coef_` is in the user's units all the same. With False the
         features are taken as they are, as in the paper. A feature that is the same for every compared item is ignored.
+    row_weights : str or mapping, optional
+        How far each item's features count (μ of Appendix A), u_i = μ_i x_i·w + r_i: the name of a column of the
+        features, or a mapping from item, where others have 1. Where features are standardised, an item of weight 0
+        stands at their mean.
     missing : "error" or "mean"
         What stands for a missing feature: nothing, or the mean of the column.
     one_hot : bool
@@ -86,7 +101,8 @@ class RABF(Ranker):
     explained_ : share of the variance of the compared items' scores that features explain
     feature_penalty_, residual_penalty_, boundary_ : the penalties used, and which "auto" ones stopped at an end of the
         range searched: the data do not say more than "at least so much" or "at most"
-    objective_ : what was minimised, at the optimum
+    binding_ : with `max_norm`, which limits are met: "feature", "residual"
+    objective_ : what was minimised, at the optimum; with `max_norm` the loss alone
     noise_ : with the squared loss, the standard deviation of a vote around its margin; else None
     unseen_ : items that no vote mentions
     covariate_coef_, covariate_std_errors_, covariate_names_ : effects of the votes' covariates
@@ -113,7 +129,9 @@ class RABF(Ranker):
         kept = {"feature_std_" if name == "feature_spread_" else name: value for name, value in state.items()}
         columns = tuple(f"covariate:{name}" for name in kept.pop("_covariate_names", ()))
         older = {"_basis": None, "_columns": columns, "_extras": kept.pop("covariate_coef_", np.empty(0))}
-        return older | {"ties": "half", "side_effect": False} | kept
+        return (
+            older | {"ties": "half", "side_effect": False, "max_norm": None, "row_weights": None, "binding_": ()} | kept
+        )
 
     def __init__(
         self,
@@ -121,11 +139,13 @@ class RABF(Ranker):
         loss: str = "logistic",
         feature_penalty: float | str = "auto",
         residual_penalty: float | str = "auto",
+        max_norm: tuple[float, float] | None = None,
         ties: str = "half",
         side_effect: bool = False,
         flip_rate: float = 0.0,
         flip_loss: str = "auto",
         standardize: bool = True,
+        row_weights: str | Mapping[Hashable, float] | None = None,
         missing: str = "error",
         one_hot: bool = False,
         max_iter: int = 200,
@@ -134,11 +154,13 @@ class RABF(Ranker):
         self.loss = loss
         self.feature_penalty = feature_penalty
         self.residual_penalty = residual_penalty
+        self.max_norm = max_norm
         self.ties = ties
         self.side_effect = side_effect
         self.flip_rate = flip_rate
         self.flip_loss = flip_loss
         self.standardize = standardize
+        self.row_weights = row_weights
         self.missing = missing
         self.one_hot = one_hot
         self.max_iter = max_iter
@@ -154,14 +176,14 @@ class RABF(Ranker):
         """
         self._check(comparisons)
         labels, matrix, self._spec = self._read(comparisons, features, id)
+        matrix, self._spec, weights = read_row_weights(self.row_weights, labels, matrix, self._spec)
         lapse = self.flip_rate > 0 and self.loss == "logistic" and self.flip_loss != "corrected"
         votes = VoteModel(self.loss, self.flip_rate, lapse, self.ties, self.side_effect)
-        model = FeatureModel(comparisons, matrix, votes, self.standardize)
+        model = FeatureModel(comparisons, matrix, votes, self.standardize, weights)
         if self._spec.names:
             self.idle_features_ = warn_of_columns(matrix[model.seen], self._spec.names, len(comparisons))
-        given = _number(self.feature_penalty), _number(self.residual_penalty)
         start = partial(_plain_fit, model.plain(), self.max_iter) if lapse else None
-        found = choose_penalties(model.problem, *given, self.tol, self.max_iter, start)
+        found = self._optimum(model, start)
         if not found.solution.converged:
             raise ConvergenceError(
                 f"no optimum in {self.max_iter} steps: expected and observed wins still differ by "
@@ -177,6 +199,26 @@ class RABF(Ranker):
         self.feature_penalty_, self.residual_penalty_, self.boundary_ = found.feature, found.residual, found.boundary
         self._learn(model, found, partial(possible_penalties, model.problem, found, self.max_iter, start), labels)
         return self._fitted_to(comparisons)
+
+    def _optimum(self, model: FeatureModel, start: Start | None) -> Penalties:
+        """The optimum at the penalties given or chosen, or within the limits."""
+        given = _number(self.feature_penalty), _number(self.residual_penalty)
+        self.binding_: tuple[str, ...] = ()
+        if self.max_norm is None and self.loss != "hinge":
+            return choose_penalties(model.problem, *given, self.tol, self.max_iter, start)
+
+        def solve(penalties: tuple[float, float], near: Place | None) -> FeatureSolution:
+            if self.loss == "hinge":
+                return solve_hinge(model.problem, penalties, self.max_iter)
+            return solve_features(model.problem, penalties, min(self.tol, 1e-9), self.max_iter, near)
+
+        if self.max_norm is None:
+            penalties = float(self.feature_penalty), float(self.residual_penalty)
+            return Penalties(*penalties, solve(penalties, None), ())
+        limits = float(self.max_norm[0]), float(self.max_norm[1])
+        found = within_norms(solve, model.problem.features, limits, model.problem.value(model.nothing()))
+        self.binding_ = tuple(("feature", "residual")[k] for k in found.met)
+        return Penalties(*found.penalties, found.solution, ())
 
     def _refuse_two_optima(self, problem: FeatureProblem, found: Penalties, plain: Place) -> None:
         """Start again, from much farther out than the plain fit, and see whether it ends at the same scores."""
@@ -206,6 +248,8 @@ class RABF(Ranker):
         explained, residuals = self._origin + model.matrix @ place.weights, np.zeros(len(labels))
         residuals[model.seen] = place.residuals
         loss, penalised = model.problem.loss, model.problem.objective(place, penalties)
+        if self.max_norm is not None:
+            penalised = model.problem.value(place)
         self.objective_ = penalised + (loss.constant if isinstance(loss, SquaredRows) else 0.0)
         self.noise_ = model.noise(place, penalties)
         self.residuals_, self._mean, self._scale = residuals, model.mean, model.scale
@@ -222,19 +266,23 @@ class RABF(Ranker):
         scores = explained + residuals
         self.ranking_ = Ranking(
             labels,
-            settled(scores, self.tol if self.loss == "logistic" else 1e-9 * np.ptp(scores)),
-            information=partial(model.whole_information, place, penalties, others),
+            settled(scores, self.tol if self.loss == "logistic" else TIED[self.loss] * np.ptp(scores)),
+            information=None if self.loss == "hinge" else partial(model.whole_information, place, penalties, others),
             record=partial(_record, c, len(labels)),
-            uncertainty="cluster" if clustered else robust,
-            cluster="ranking" if clustered else None,
+            uncertainty="cluster" if clustered and self.loss != "hinge" else robust,
+            cluster="ranking" if clustered and self.loss != "hinge" else None,
         )
 
     def _check(self, comparisons: Comparisons) -> None:
         as_comparisons(comparisons)
-        choice_option("loss", self.loss, ("logistic", "squared"))
+        choice_option("loss", self.loss, ("logistic", "squared", "hinge"))
         choice_option("flip_loss", self.flip_loss, ("auto", "lapse", "corrected"))
         choice_option("missing", self.missing, ("error", "mean"))
         choice_option("ties", self.ties, ("half", "davidson"))
+        if not (self.row_weights is None or isinstance(self.row_weights, str | Mapping)):
+            raise InputError(
+                Option("row_weights", self.row_weights), ": a column's name or a mapping from item is expected"
+            )
         for name in ("standardize", "one_hot", "side_effect"):
             flag_option(name, getattr(self, name))
         for name in ("feature_penalty", "residual_penalty"):
@@ -256,7 +304,8 @@ class RABF(Ranker):
                 Option("flip_loss", "corrected"),
             )
         self._check_ties_and_sides(comparisons)
-        auto = "auto" in (self.feature_penalty, self.residual_penalty)
+        self._check_limits()
+        auto = self.max_norm is None and "auto" in (self.feature_penalty, self.residual_penalty)
         if self.flip_rate and self.loss == "logistic" and self.flip_loss == "corrected" and auto:
             raise InputError(
                 Option("flip_loss", "corrected"),
@@ -267,6 +316,35 @@ class RABF(Ranker):
                 " as positive numbers: it is not a likelihood, and without a penalty it has no lower bound; or use ",
                 Option("flip_loss", "lapse"),
             )
+
+    def _check_limits(self) -> None:
+        numbers = [name for name in ("feature_penalty", "residual_penalty") if getattr(self, name) != "auto"]
+        if self.max_norm is not None:
+            pair = isinstance(self.max_norm, Sequence | np.ndarray) and not isinstance(self.max_norm, str)
+            if not pair or len(self.max_norm) != 2:
+                raise InputError(Option("max_norm", self.max_norm), ": give two numbers, for weights and residuals")
+            for value in self.max_norm:
+                if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
+                    raise InputError(Option("max_norm", self.max_norm), ": both must be finite numbers above 0")
+            if numbers:
+                raise InputError(
+                    Option("max_norm"), " takes the place of ", Option(numbers[0]), ", which is given too; drop either"
+                )
+            if self.flip_rate and self.loss == "logistic" and self.flip_loss != "corrected":
+                raise InputError(
+                    Option("max_norm"), " needs a convex loss; use ", Option("flip_loss", "corrected"), " or drop ",
+                    Option("flip_rate"),
+                )  # fmt: skip
+        elif self.loss == "hinge" and len(numbers) < 2:
+            raise InputError(
+                Option("loss", "hinge"), " is no likelihood to choose penalties by; give ", Option("feature_penalty"),
+                " and ", Option("residual_penalty"), " as positive numbers, or ", Option("max_norm"),
+            )  # fmt: skip
+        if self.loss == "hinge" and self.flip_rate:
+            raise InputError(
+                Option("flip_rate"), " does not go with ", Option("loss", "hinge"), ": corrected for flips it is not "
+                "convex; use another loss",
+            )  # fmt: skip
 
     def _check_ties_and_sides(self, c: Comparisons) -> None:
         if self.ties == "davidson" and (self.loss != "logistic" or self.flip_rate):
@@ -303,12 +381,19 @@ class RABF(Ranker):
                     stacklevel=4,
                 )
 
+    def unfitted(self, **params: Any) -> Self:
+        """As for every ranker; limits are kept, and not the multipliers they led to."""
+        if self.max_norm is None or "max_norm" in params:
+            return super().unfitted(**params)
+        return type(self)(**self.get_params() | params)
+
     # ---- what was learned -----------------------------------------------------------------------------------
 
     def _information(self) -> Information:
         self._check_fitted()
         information = self.ranking_.information
-        assert information is not None
+        if information is None:
+            raise InputError(Option("loss", self.loss), " is no likelihood: there are no standard errors; use another")
         return information
 
     @property
@@ -413,7 +498,7 @@ class RABF(Ranker):
 
         With `return_std` also their standard deviations: of the weights, and of the residual such an item may have.
         """
-        information = self._information()
+        self._check_fitted()
         rows, weights = self._spec.read(features), self.coef_ * self._scale
         moved: Matrix
         if isinstance(self._basis, SparseBasis):
@@ -428,7 +513,7 @@ class RABF(Ranker):
             scores = self._origin + moved @ weights
         if not return_std:
             return scores
-        deviations: Floats = np.sqrt(self._weight_variance(moved) + information.prior_variance)
+        deviations: Floats = np.sqrt(self._weight_variance(moved) + self._information().prior_variance)
         return scores, deviations
 
     def win_probability(self, a: Hashable, b: Hashable) -> float:
@@ -450,6 +535,8 @@ class RABF(Ranker):
         """Chances that votes with these margins are reported for the left item, and for the right."""
         if self.tie_strength_:
             return davidson(margins, self.tie_strength_)
+        if self.loss == "hinge":
+            return super()._outcomes(margins)  # the slope that suits the votes
         win, tie, loss = logistic(margins)
         if self.noise_ is not None:
             from scipy.special import ndtr

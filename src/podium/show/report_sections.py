@@ -26,8 +26,12 @@ def sections(model: Any, level: float | None = 0.95) -> list[str]:
     Effects are in the unit of its ranking; ± is half the width of the confidence interval, left out without a level.
     """
     if isinstance(model, RABF):
-        effects = zip(model.covariate_names_, model.covariate_coef_, model.covariate_std_errors_, strict=True)
-        side = (model.side_effect_, model.side_effect_std_error_ or 0.0) if model.side_effect else None
+        sure = model.ranking_.information is not None  # with the hinge loss there are no errors
+        level = level if sure else None
+        errors = model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
+        effects = zip(model.covariate_names_, model.covariate_coef_, errors, strict=True)
+        side_error = (sure and model.side_effect_std_error_) or 0.0
+        side = (model.side_effect_, side_error) if model.side_effect else None
         ends = _side_and_ties(side, model.tie_strength_, "of margin" if model.in_margins else "log-odds", level)
         return _features(model, level) + _effects(list(effects), "", level) + ends
     if isinstance(model, BradleyTerry):
@@ -58,10 +62,12 @@ def _features(model: RABF, level: float | None) -> list[str]:
         picture = plots.svg(feature_plots.coefficients(model, level=level), "coefficients")
         picture = picture.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
         parts.append(f'<div class="figure">{picture}</div>')
-    rows = zip(model.feature_names_, model.coef_, model.coef_std_errors_, strict=True)
+    sure = model.ranking_.information is not None
+    errors = model.coef_std_errors_ if sure else 0.0 * model.coef_
+    rows = zip(model.feature_names_, model.coef_, errors, strict=True)
     listed = [(name, f"{weight:+.4g}", *_half_width(error, level, ".2g")) for name, weight, error in rows]
     parts.append(_table(["Feature", "Score per unit", *_pm(level)], listed))
-    outliers = residual_outliers(model, level=level or 0.95).to_dicts()
+    outliers = residual_outliers(model, level=level or 0.95).to_dicts() if sure else []
     if outliers:
         parts.append("<p>Items significantly better (+) or worse (−) than their features predict:</p>")
         listed = [

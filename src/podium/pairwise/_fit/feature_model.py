@@ -20,6 +20,7 @@ from podium.data.comparisons import Comparisons
 from podium.data.features import Matrix, column_moments, is_sparse
 from podium.errors import InputError, Option
 from podium.pairwise._fit.feature_solver import FeatureProblem, Place, row_basis
+from podium.pairwise._fit.hinge import HingeRows
 from podium.pairwise._fit.likelihoods import DavidsonRows, LapseRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.penalties import Node
 from podium.pairwise._fit.rows import davidson_loss, logistic_loss, pull_rows, squared_loss, vote_targets
@@ -152,6 +153,10 @@ class FeatureModel:
         elif v.loss == "logistic":
             kind = "lapse" if v.lapse else "corrected"
             self.left, self.right, self.loss = logistic_loss(c, v.flip_rate, kind, by_side=v.side_effect)
+        elif v.loss == "hinge":
+            self.left, self.right, plain = logistic_loss(c, by_side=v.side_effect)
+            assert isinstance(plain, LogisticRows)
+            self.loss = HingeRows(plain.points, plain.total - plain.points)
         else:
             self.left, self.right, self.loss = squared_loss(c, v.flip_rate, by_side=v.side_effect)
 
@@ -215,6 +220,11 @@ class FeatureModel:
             return self.basis.whole(weights[:-1])
         whole: Floats = self.basis @ weights[:-1]
         return whole
+
+    def nothing(self) -> Place:
+        """All scores equal."""
+        n, d = self.problem.features.shape
+        return Place(np.zeros(d), np.zeros(n), np.zeros(self.problem.extras))
 
     def plain(self) -> FeatureProblem:
         """The same votes taken at their word."""

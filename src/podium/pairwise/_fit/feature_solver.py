@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.kernels.pairwise.bradley_terry import laplacian_product, scatter_sum
+from podium.kernels.pairwise.bradley_terry import laplacian_product, scatter_difference, scatter_sum
 from podium.kernels.pairwise.rabf import logistic_by_item
 from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows
 from podium.pairwise._fit.solvers import DENSE, LinearSolver, RowLoss, Rows, evaluate
 
-__all__ = ["FeatureProblem", "FeatureSolution", "Place", "row_basis", "solve_features"]
+__all__ = ["FeatureProblem", "FeatureSolution", "Place", "newton_step", "row_basis", "solve_features"]
 
 Floats = NDArray[np.float64]
 
@@ -167,7 +167,7 @@ def solve_features(
         system = problem.system(point.curvature, point.diagonal, penalties)
         how = system.how
         # Inexact Newton: solve only as well as this far from the optimum deserves.
-        move = _with_extras(problem, system, point, -gradient, min(0.1, gap))
+        move = _with_extras(problem, system, (point.border, point.corner), -gradient, min(0.1, gap))
         problem.notice(system)
         found = _walk(problem, point, penalties, gradient, move)
         if found is None:  # no descent in floating point: as good as it gets
@@ -187,16 +187,29 @@ def _gradient(problem: FeatureProblem, point: _Point, penalties: tuple[float, fl
     )
 
 
-def _with_extras(problem: FeatureProblem, system: _System, point: _Point, force: Floats, accuracy: float) -> Floats:
-    """The Newton step; unpenalised effects are eliminated by their Schur complement."""
+def newton_step(problem: FeatureProblem, system: _System, curvature: Floats, force: Floats, accuracy: float) -> Floats:
+    """The Newton step for a loss without parameters of its own, from the curvature of its rows."""
+    rows = problem.rows
+    design = np.empty((len(curvature), 0)) if rows.design is None else rows.design
+    weighted = curvature[:, None] * design
+    border = np.zeros((design.shape[1], rows.n))
+    for out, column in zip(border, weighted.T, strict=True):
+        scatter_difference(rows.left, rows.right, np.ascontiguousarray(column), out)
+    return _with_extras(problem, system, (border.T, design.T @ weighted), force, accuracy)
+
+
+def _with_extras(
+    problem: FeatureProblem, system: _System, effects: tuple[Floats, Floats], force: Floats, accuracy: float
+) -> Floats:
+    """The Newton step; unpenalised effects, with this border and corner, are eliminated by their Schur complement."""
     size = sum(problem.features.shape)
     through = system.solve(force[:size], accuracy)
     if len(force) == size:
         return through
-    border = np.vstack([problem.features.T @ point.border, point.border])
+    border, corner = np.vstack([problem.features.T @ effects[0], effects[0]]), effects[1]
     across = np.column_stack([system.solve(column, 1e-2 * accuracy) for column in border.T])
-    schur = point.corner - border.T @ across
-    schur[np.diag_indices_from(schur)] += 1e-12 * (1.0 + np.abs(np.diag(point.corner)))
+    schur = corner - border.T @ across
+    schur[np.diag_indices_from(schur)] += 1e-12 * (1.0 + np.abs(np.diag(corner)))
     extras = np.linalg.solve(schur, force[size:] - border.T @ through)
     return np.concatenate([through - across @ extras, extras])
 

@@ -18,7 +18,7 @@ from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution,
 from podium.pairwise._fit.likelihoods import LapseRows
 from podium.pairwise._fit.many_evidence import SparseEvidence
 
-__all__ = ["Node", "Penalties", "choose_penalties", "log_sds", "possible_penalties"]
+__all__ = ["Node", "Penalties", "Start", "choose_penalties", "log_sds", "possible_penalties"]
 
 Floats = NDArray[np.float64]
 Start = Callable[[tuple[float, float]], Place]
