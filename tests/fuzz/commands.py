@@ -29,6 +29,7 @@ WORDS = {
     "anchor": ("i0=0", "i0", "i0=nan", "i0=1e400", "=", "i0=1,i1=2"), "delimiter": (",", ";", "", "ab", "\n", '"', "é"),
     "classes": ("1,2,3", "1", "", "3,2,1", "a,b"), "text_column": ("id", "f", "x"), "text": ("id", "f", "x"),
     "db": ("campaign.db", "no.db", "", "no/campaign.db", ".", "postgresql://127.0.0.1:1/x", "table0.csv"), "name": ("tea", "x", "", "Tea"),
+    "cluster": ("local:0", "", "x", "tcp://", "tcp://h:x", "local:9999999999"), "cluster_ca": ("x",),
     "named": ("cy", "ann", "", "\u202e", "x" * 300), "names": ("cy", "ann", "", "\u202e", "x" * 300), "url": ("http://x", "", "x y"),
     "base_url": ("http://127.0.0.1:1/v1", "", "x y", "127.0.0.1"), "command": ("true", "cat", "", "'", "no-such-program"), "goal": ("order", "top:2", "top:0", "x"),
     "criteria": ("a=b", "a", "="), "against": ("campaign.db:ann", "x", ":"), "extra_body": ("{}", "[]", "{"), "headers": ("X-A=b", "=", "é=1"),

@@ -13,7 +13,7 @@ import click
 from podium._version import __version__
 from podium.cli.messages import worded
 from podium.cli.output import say
-from podium.errors import PodiumError, PodiumWarning
+from podium.errors import EngineError, PodiumError, PodiumWarning
 from podium.text import one_line
 
 __all__ = ["main", "run"]
@@ -58,7 +58,8 @@ class _Commands(click.Group):
 def main() -> None:
     """Turn imperfect feedback into a ranking you can defend.
 
-    Data goes to stdout, words to stderr. Exit codes: 0 done, 1 a check failed, 2 bad input or usage, 130 interrupted.
+    Data goes to stdout, words to stderr. Exit codes: 0 done, 1 a check or a worker failed, 2 bad input or usage,
+    130 interrupted.
     """
 
 
@@ -93,7 +94,7 @@ def run(args: list[str] | None = None) -> None:
             sys.exit(2)
         except PodiumError as problem:
             say(one_line(f"podium: {worded(problem)}"))
-            sys.exit(2)
+            sys.exit(1 if isinstance(problem, EngineError) else 2)
         except (click.exceptions.Abort, KeyboardInterrupt):
             click.echo("interrupted", err=True)
             sys.exit(INTERRUPTED)

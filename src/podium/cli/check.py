@@ -88,6 +88,7 @@ def check(
     from podium.pairwise.bradley_terry import BradleyTerry
 
     if (campaign := campaign_in(votes)) is not None:
+        columns.refuse_cluster("a campaign is one file")
         comparisons = campaign_votes(campaign, columns.arguments())
     else:
         source: Any = list(votes) if len(votes) > 1 else votes[0]

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from podium.cli.calling import gathered
 from podium.cli.help import option
+from podium.errors import InputError, Option
+
+if TYPE_CHECKING:
+    from podium.engine import DaskEngine
 
 __all__ = ["Columns", "column_options"]
 
@@ -38,6 +42,10 @@ class Columns:
     """The columns of a file of votes, and how it is written; None is recognised, an empty name says: none."""
 
     jobs: int | None
+    cluster: str | None
+    cluster_ca: str | None
+    cluster_cert: str | None
+    cluster_key: str | None
     input_format: str | None
     delimiter: str | None
     winner: str | None
@@ -59,8 +67,31 @@ class Columns:
     time: str | None
 
     def arguments(self) -> dict[str, Any]:
-        """What was typed, as `read_comparisons` takes it, and the number of processes."""
-        return self.named() | {"jobs": self.jobs}
+        """What was typed, as `read_comparisons` takes it, and who does the work: processes, or a cluster."""
+        return self.named() | ({"jobs": self.jobs} if self.cluster is None else {"engine": self.engine()})
+
+    def engine(self) -> DaskEngine | None:
+        """The cluster, connected once and let go at the end of the command; None where there is none."""
+        files = {"ca": self.cluster_ca, "cert": self.cluster_cert, "key": self.cluster_key}
+        if self.cluster is None:
+            for name, path in files.items():
+                if path is not None:
+                    raise InputError(Option(f"cluster_{name}"), " is for a cluster; add ", Option("cluster"))
+            return None
+        if self.jobs is not None:
+            raise InputError(Option("jobs"), " is for this machine alone; drop it, or ", Option("cluster"))
+        context = click.get_current_context()
+        if "podium.engine" not in context.meta:
+            from podium.engine import connect
+
+            context.meta["podium.engine"] = context.with_resource(connect(self.cluster, **files))
+        engine: DaskEngine = context.meta["podium.engine"]
+        return engine
+
+    def refuse_cluster(self, why: str) -> None:
+        """Refuse a cluster where it would have nothing to do."""
+        if self.cluster is not None:
+            raise InputError(Option("cluster"), f" shares the work of many machines, and {why}; drop it")
 
     def named(self) -> dict[str, Any]:
         """What was typed about the files themselves: columns, format and delimiter."""
@@ -81,6 +112,15 @@ column_options = gathered(
         metavar="N",
         help="Work in N processes; results do not depend on it.  [default: 1; as many as cores to read large files]",
     ),
+    option(
+        "Data",
+        "--cluster",
+        metavar="ADDRESS",
+        help="Work on a Dask cluster: local:4 starts four workers here, tls://host:8786 is a scheduler elsewhere.",
+    ),
+    option("Data", "--cluster-ca", metavar="FILE", help="Trust schedulers whose certificate this authority signed."),
+    option("Data", "--cluster-cert", metavar="FILE", help="Show this certificate to the scheduler."),
+    option("Data", "--cluster-key", metavar="FILE", help="Use this key of the certificate."),
     option(
         "Data",
         "--input-format",

@@ -105,7 +105,9 @@ def compare(
         say(f"{counted(len(comparisons), 'vote')}; each model against the one before it, without a penalty")
         return
     _refuse_few(comparisons, folds)
-    assessment = assess(comparisons, makers, **features, folds=folds, seed=seed, jobs=columns.jobs or 1)
+    assessment = assess(
+        comparisons, makers, **features, folds=folds, seed=seed, jobs=columns.jobs or 1, engine=columns.engine()
+    )
     frame = assessment.to_frame()
     out.write(frame, _table(frame, out.room) if out.for_people else None)
     if plot:

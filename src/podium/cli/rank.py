@@ -97,6 +97,10 @@ def rank(
         return
     method = fitting.method or ("rabf" if known.features else "bradley-terry")
     refuse_unused(method, known)
+    if ranker(method).uses.order:
+        columns.refuse_cluster(f"{method} takes votes one after the other")
+    if campaign is not None:
+        columns.refuse_cluster("a campaign is one file")
     features, make = known.arguments(), maker(method, fitting.arguments | known.treatment)
     pictures.refuse_idle()
     _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot, "report": pictures.report})
@@ -118,7 +122,7 @@ def rank(
             say(one_line(part))
         with _about(part):
             model = make().fit(comparisons, **features, **prior)
-            ranking = intervals.applied(model.ranking_, columns.jobs)
+            ranking = intervals.applied(model.ranking_, columns.jobs, columns.engine())
             if ranking is not model.ranking_ and ranking.information is not None:
                 model.ranking_ = ranking  # all that follows reads this one model
             frame = _table(ranking, intervals, selection)

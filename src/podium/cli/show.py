@@ -44,7 +44,7 @@ class Intervals:
         """The level; None where no intervals are wanted."""
         return None if self.ci == "none" else self.level
 
-    def applied(self, ranking: Ranking, jobs: int | None = 1) -> Ranking:
+    def applied(self, ranking: Ranking, jobs: int | None = 1, engine: Any = None) -> Ranking:
         """The ranking with intervals of this kind; an option that would do nothing is refused."""
         idle = (
             ["level", "simultaneous", "ranks", "reference"] if self.ci == "none" or ranking.information is None else []
@@ -53,7 +53,7 @@ class Intervals:
             if is_typed(name):
                 why = "the bootstrap only; add --ci bootstrap" if name == "seed" else "intervals, and there are none"
                 raise InputError(Option(name), f" is about {why}")
-        ranking = self._estimated(ranking, jobs)
+        ranking = self._estimated(ranking, jobs, engine)
         if self.ranks is None and self.reference is None:
             return ranking
         if self.ranks == "pairwise" and self.ci is not None:
@@ -63,7 +63,7 @@ class Intervals:
         same = [item for item in ranking.items if str(item) == self.reference]  # a label may be a number
         return ranking.shown(reference=same[0] if len(same) == 1 else self.reference, rank_method=self.ranks)
 
-    def _estimated(self, ranking: Ranking, jobs: int | None) -> Ranking:
+    def _estimated(self, ranking: Ranking, jobs: int | None, engine: Any) -> Ranking:
         if self.ci in (None, "none"):
             return ranking
         if self.ci in ("judge", "group", "ranking"):
@@ -72,7 +72,7 @@ class Intervals:
                 lacking = f": no column of the votes is known as the {self.ci}; name its column by "
                 raise InputError(Option("ci", self.ci), lacking, Option(self.ci))
             return ranking.with_uncertainty("cluster", cluster=self.ci)
-        return ranking.with_uncertainty(self.ci, seed=self.seed, jobs=jobs or 1)
+        return ranking.with_uncertainty(self.ci, seed=self.seed, jobs=jobs or 1, engine=engine)
 
 
 interval_options = gathered(

@@ -16,7 +16,7 @@ from podium.data.tables.merging import DENSE_BYTES
 from podium.data.tables.readers import Batch, Table
 from podium.data.tables.sources import Source, find_sources, refuse_twice
 from podium.data.tables.values import comma_numbers
-from podium.engine import engine_for, report
+from podium.engine import DaskEngine, Engine, report, running
 from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -63,6 +63,7 @@ def read_comparisons(
     format: str | None = None,
     delimiter: str | None = None,
     jobs: int | None = 1,
+    engine: Any = None,
     progress: Progress | None = None,
 ) -> Comparisons:
     """Read votes from files.
@@ -103,6 +104,9 @@ def read_comparisons(
     jobs : int, optional
         Processes that read, at most one a file; None for as many as there are cores if the files are large. What is
         read does not depend on it. A script that sets it keeps what it does under `if __name__ == "__main__":`.
+    engine : Dask client, or what `podium.engine.connect` returns, optional
+        A cluster that reads the files instead, which all its machines see under the same path or URL. What is read is
+        the same to the bit.
     progress : callable, optional
         Called now and then with the votes and the bytes read so far, and the bytes there are to read.
 
@@ -120,7 +124,7 @@ def read_comparisons(
     beside["covariates"] = covariates
     columns = sides | result | beside
     options = {"keep": keep, "fold_sides": fold_sides, "delimiter": delimiter}
-    collector = _collect(source, format, jobs, progress, **options, **columns)
+    collector = _collect(source, format, jobs, engine, progress, **options, **columns)
     return Comparisons._of(**collector.result())
 
 
@@ -132,6 +136,7 @@ def read_comparisons_by(
     format: str | None = None,
     delimiter: str | None = None,
     jobs: int | None = 1,
+    engine: Any = None,
     progress: Progress | None = None,
     **columns: Any,
 ) -> dict[Hashable, Comparisons]:
@@ -144,29 +149,40 @@ def read_comparisons_by(
     """
     if not isinstance(by, str) or not by:
         raise InputError(Option("by", by), " is no column; name the one whose values divide the votes")
-    collector = _collect(source, format, jobs, progress, keep=keep, delimiter=delimiter, **columns, by=by)
+    collector = _collect(source, format, jobs, engine, progress, keep=keep, delimiter=delimiter, **columns, by=by)
     return {value: Comparisons._of(**part) for value, part in collector.result_by().items()}
 
 
-def _collect(source: Any, format: str | None, jobs: int | None, progress: Progress | None, **options: Any) -> Collector:
+def _collect(
+    source: Any, format: str | None, jobs: int | None, engine: Any, progress: Progress | None, **options: Any
+) -> Collector:
     """Everything the files hold."""
     sources = [
         replace(one, hint=(", or name its format by ", Option("format"))) for one in find_sources(source, format)
     ]
     refuse_twice(sources)
     portable = all(one.stream is None for one in sources)  # what is open here cannot be read elsewhere
-    if jobs is None and sum(one.size for one in sources) < MIN_BYTES_FOR_PROCESSES:
+    if engine is not None and not portable:
+        raise InputError(f"{sources[0].name} is open here, and a cluster reads elsewhere; give the path of a file")
+    if engine is None and jobs is None and sum(one.size for one in sources) < MIN_BYTES_FOR_PROCESSES:
         jobs = 1
-    with engine_for(jobs, len(sources) if portable else 1) as engine:
-        options["dense_bytes"] = DENSE_BYTES // getattr(engine, "n", 1)
+    with running(jobs, len(sources) if portable else 1, engine) as runner:
+        options["dense_bytes"] = DENSE_BYTES // _tables_at_once(runner)
+        if isinstance(runner, DaskEngine):
+            sources = [replace(one, path=one.path and one.path.absolute()) for one in sources]
         add_up = _adding_up(sources, progress) if progress is not None else None
         extend = _count_further if len(sources) > 1 and _sums_exactly(sources[0], options) else None
-        collector: Collector = engine.sum(
+        collector: Collector = runner.sum(
             _count_file, sources, options, add=Collector.unite, extend=extend, progress=add_up
         )
     if not collector.votes:
         raise InputError(f"{sources[-1].name} has a header and no rows; there is nothing to rank")
     return collector
+
+
+def _tables_at_once(engine: Engine) -> int:
+    """How many processes share the memory of one machine."""
+    return engine.on_one_machine if isinstance(engine, DaskEngine) else getattr(engine, "n", 1)
 
 
 def _adding_up(sources: list[Source], progress: Progress) -> Callable[[tuple[int, int]], None]:

@@ -19,24 +19,14 @@ from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from podium.engine.base import FAN_IN, Add, Adder, Engine, Function, Kept, Progress, Serial, extended, reporting_to
+from podium.engine.base import FAN_IN, Add, Adder, Engine, Function, Kept, Progress, extended, reporting_to
 from podium.engine.worker import Task, receive, work
 from podium.errors import EngineError, InputError, Option
 
-__all__ = ["Processes", "engine_for"]
+__all__ = ["Processes", "cores", "shares"]
 
 MAX_DEATHS = 3  # of workers at one chunk
 AHEAD = 4  # tasks for each worker that may be done before the first of them is asked for
-
-
-def engine_for(jobs: int | None, chunks: int | None = None) -> Engine:
-    """The engine for `jobs` processes, at most one a chunk; None is as many as the machine has cores to give."""
-    if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1):
-        raise InputError(Option("jobs", jobs), ": give the number of processes, 1 or more")
-    count = cores() if jobs is None else jobs
-    if chunks is not None:
-        count = min(count, chunks)
-    return Processes(count) if count > 1 else Serial()
 
 
 def cores() -> int:
@@ -78,7 +68,7 @@ class Processes(Engine):
     ) -> Any:
         chunks = list(chunks)
         if extend is not None and len(chunks) > 1:
-            return self._sum_of_shares(function, _shares(chunks, self.n), shared, add, extend, progress)
+            return self._sum_of_shares(function, shares(chunks, self.n), shared, add, extend, progress)
         # Workers add up whole branches of the tree while there are enough of them to keep all busy, then single chunks.
         branches = len(chunks) // FAN_IN // self.n * self.n
         single = branches * FAN_IN
@@ -215,7 +205,7 @@ class Processes(Engine):
         return None
 
 
-def _shares(chunks: list[Any], count: int) -> list[list[Any]]:
+def shares(chunks: list[Any], count: int) -> list[list[Any]]:
     """At most `count` runs of chunks, of nearly equal size."""
     sizes = [float(getattr(chunk, "size", 1) or 1) for chunk in chunks]
     whole, before = sum(sizes), 0.0

@@ -16,7 +16,7 @@ import numpy as np
 from podium.engine.base import reporting_to
 from podium.errors import EngineError, PodiumError
 
-__all__ = ["Task", "receive", "send", "work"]
+__all__ = ["Task", "portable", "receive", "send", "work"]
 
 PIECE = 1 << 20  # bytes of an array that travel at a time
 
@@ -94,10 +94,10 @@ def _outcome(task: Task, chunks: list[Any], channel: Connection) -> tuple[str, A
                 total = task.go_on(total, chunk, first=k == 0)
         return "value", (total, [one.message for one in caught])
     except Exception as problem:
-        return "error", _portable(problem)
+        return "error", portable(problem)
 
 
-def _portable(problem: Exception) -> Exception:
+def portable(problem: Exception) -> Exception:
     """The error itself where it survives the way, else its text."""
     try:
         again = pickle.loads(pickle.dumps(problem))

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.splits import deal
 from podium.data.validation import seed_option, whole_option
-from podium.engine import engine_for
+from podium.engine import running
 from podium.errors import InputError, PodiumError, PodiumWarning
 from podium.pairwise import METHODS, ranker
 from podium.pairwise.base import MIN_CHANCE, Ranker
@@ -99,6 +99,7 @@ def assess(
     folds: int = 10,
     seed: int = 0,
     jobs: int | None = 1,
+    engine: Any = None,
 ) -> Assessment:
     """Fit each method on all folds of the votes but one, and let it predict that one.
 
@@ -113,6 +114,8 @@ def assess(
         Of the deal. Full rankings are dealt whole, counts are split without unrolling them.
     jobs : int, optional
         Processes that share the folds; None for as many as there are cores. Results do not depend on it.
+    engine : Dask client, or what `podium.engine.connect` returns, optional
+        A cluster that shares the folds instead.
 
     Examples
     --------
@@ -130,8 +133,8 @@ def assess(
     scores: dict[str, list[tuple[float, float, float]]] = {name: [] for name in makers}
     of_folds: dict[str, list[tuple[Floats, Floats, Floats]]] = {name: [] for name in makers}
     problems: dict[str, PodiumError] = {}
-    with engine_for(jobs, folds) as engine:
-        for predictions in engine.map(_fold, hands.T, comparisons, whole, makers, about):
+    with running(jobs, folds, engine) as runner:
+        for predictions in runner.map(_fold, hands.T, comparisons, whole, makers, about):
             for name, prediction in predictions.items():
                 if isinstance(prediction, PodiumError):
                     problems.setdefault(name, prediction)

@@ -315,6 +315,7 @@ class Ranking:
         replicates: int = 1000,
         seed: int | None = None,
         jobs: int | None = 1,
+        engine: Any = None,
     ) -> Ranking:
         """Return a ranking with the same scores whose standard errors come from elsewhere.
 
@@ -327,8 +328,9 @@ class Ranking:
             clusters); of one Newton step each where the model has more parameters than the scores.
         cluster : str or None
             "judge", "group" or "ranking"; may be left out when the votes name only one of them.
-        replicates, seed, jobs
-            For the bootstrap; `jobs` processes share the refits, and what they find does not depend on how many.
+        replicates, seed, jobs, engine
+            For the bootstrap; `jobs` processes share the refits, or the workers of `engine` (a Dask client, or what
+            `podium.engine.connect` returns), and what they find does not depend on how many.
         """
         known = self._require_information()
         cluster = known.require(kind, cluster)
@@ -348,7 +350,7 @@ class Ranking:
         ranking.reference, ranking.rank_method = self.reference, self.rank_method
         if kind == "bootstrap":
             ranking._covariance = inference.score_covariance(
-                known, kind, cluster, replicates=replicates, seed=seed, jobs=jobs
+                known, kind, cluster, replicates=replicates, seed=seed, jobs=jobs, engine=engine
             )
         return ranking
 

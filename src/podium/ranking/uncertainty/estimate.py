@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import warnings
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ def score_covariance(
     replicates: int = 1000,
     seed: int | None = None,
     jobs: int | None = 1,
+    engine: Any = None,
 ) -> ScoreCovariance:
     """Return the covariance of the mean-centred scores; with more than 5,000 items their variances alone.
 
@@ -47,7 +49,9 @@ def score_covariance(
             return _mean_over_penalties(part, matrix_of)
         if kind == "bootstrap":
             rng = np.random.default_rng(seed)
-            return _covariance_of(bootstrap(part, replicates=replicates, cluster=cluster, rng=rng, jobs=jobs))
+            return _covariance_of(
+                bootstrap(part, replicates=replicates, cluster=cluster, rng=rng, jobs=jobs, engine=engine)
+            )
         if information.n <= DENSE_LIMIT:
             return covariance(part, kind, cluster)
         if part.n <= DENSE_LIMIT:

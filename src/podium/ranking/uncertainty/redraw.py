@@ -12,10 +12,11 @@ Models with extra parameters take the first step only (a score bootstrap: Kline 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
-from podium.engine import engine_for
+from podium.engine import running
 from podium.errors import InputError
 from podium.kernels.pairwise import bootstrap as kernel
 from podium.ranking.uncertainty.dense import DENSE_LIMIT, inverse_hessian, laplacian
@@ -36,8 +37,9 @@ def bootstrap(
     cluster: str | None = None,
     rng: np.random.Generator,
     jobs: int | None = 1,
+    engine: Any = None,
 ) -> np.ndarray:
-    """Return (replicates, n) mean-centred scores, each the optimum for redrawn votes, found by `jobs` processes.
+    """Return (replicates, n) mean-centred scores, each the optimum for redrawn votes, by `jobs` processes or an engine.
 
     Examples
     --------
@@ -72,8 +74,8 @@ def bootstrap(
             draws, size = _draws(information, cluster, min(block, replicates - start), rng)
             yield from ((draws[k : k + REFITTED], size) for k in range(0, len(draws), REFITTED))
 
-    with engine_for(jobs, -(-replicates // REFITTED)) as engine:
-        np.concatenate(list(engine.map(_redrawn, parts(), information, inverse)), out=scores)
+    with running(jobs, -(-replicates // REFITTED), engine) as runner:
+        np.concatenate(list(runner.map(_redrawn, parts(), information, inverse)), out=scores)
     scores -= scores.mean(axis=1, keepdims=True)
     return scores
 
