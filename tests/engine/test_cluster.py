@@ -107,15 +107,16 @@ class TestFailures:
         assert list(cluster.map(size_of, [1, 2], np.zeros(200_000))) == [200_001, 200_002]
 
     def test_another_version_on_a_worker_is_named(self, cluster, monkeypatch):
+        cluster.client.wait_for_workers(1, timeout=60)
         honest = connecting.installed_here()
-        connecting._refuse_other_versions(cluster.client)
+        connecting.refuse_other_versions(cluster.client)
         for name in honest:
             monkeypatch.setattr(connecting, "installed_here", lambda name=name: honest | {name: "0.0"})
             with pytest.raises(EngineError, match=rf"^worker tcp://\S+ has {name} \S+, here is 0.0; install the same"):
-                connecting._refuse_other_versions(cluster.client)
+                connecting.refuse_other_versions(cluster.client)
         monkeypatch.setattr(connecting, "installed_here", lambda: {"cobol": "85"})
         with pytest.raises(EngineError, match=r"has no cobol, here is 85"):
-            connecting._refuse_other_versions(cluster.client)
+            connecting.refuse_other_versions(cluster.client)
 
     def test_what_runs_nothing_is_no_engine(self):
         with pytest.raises(InputError, match=r"^engine='local:4' runs nothing; give a Dask client"):
@@ -284,6 +285,7 @@ def test_parts_and_rankings_are_too(cluster, folder, tmp_path):
 
 
 def test_a_worker_killed_by_its_pid_changes_no_bit(cluster, folder):
+    cluster.client.wait_for_workers(1, timeout=60)
     pids = list(cluster.client.run(os.getpid).values())
     told = []
 

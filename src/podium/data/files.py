@@ -104,9 +104,9 @@ def read_comparisons(
     jobs : int, optional
         Processes that read, at most one a file; None for as many as there are cores if the files are large. What is
         read does not depend on it. A script that sets it keeps what it does under `if __name__ == "__main__":`.
-    engine : Dask client, or what `podium.engine.connect` returns, optional
-        A cluster that reads the files instead, which all its machines see under the same path or URL. What is read is
-        the same to the bit.
+    engine : distributed.Client, optional
+        A Dask cluster that reads the files instead, which all its machines see under the same path or URL. What is read
+        is the same to the bit.
     progress : callable, optional
         Called now and then with the votes and the bytes read so far, and the bytes there are to read.
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from podium.engine.base import Engine, Serial
 from podium.engine.cluster import DaskEngine
+from podium.engine.connecting import refuse_other_versions
 from podium.engine.processes import Processes, cores
 from podium.errors import InputError, Option
 
@@ -41,5 +42,6 @@ def as_engine(engine: Any) -> Engine:
     if isinstance(engine, Engine):
         return engine
     if all(hasattr(engine, name) for name in ("submit", "nthreads", "cancel")):
+        refuse_other_versions(engine)
         return DaskEngine(engine)
-    raise InputError(f"engine={engine!r} runs nothing; give a Dask client, or what podium.engine.connect returns")
+    raise InputError(f"engine={engine!r} runs nothing; give a Dask client (distributed.Client)")

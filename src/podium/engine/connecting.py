@@ -21,7 +21,7 @@ from podium.engine.cluster import DaskEngine
 from podium.engine.processes import cores
 from podium.errors import EngineError, InputError, Option, PodiumWarning
 
-__all__ = ["connect", "installed_here"]
+__all__ = ["connect", "installed_here", "refuse_other_versions"]
 
 PATIENCE = 10  # seconds that a scheduler has to answer, and to have a worker
 MOST_PER_CORE = 8  # workers that are started here
@@ -49,12 +49,6 @@ def connect(
         "tcp://host:8786" for a scheduler that runs.
     ca, cert, key : paths, optional
         Of the authority, and of our certificate and its key, for "tls://".
-
-    Examples
-    --------
-    >>> from podium import read_comparisons
-    >>> with connect("local:2") as engine:  # doctest: +SKIP
-    ...     votes = read_comparisons("votes/*.parquet", engine=engine)
     """
     if not isinstance(address, str):
         raise InputError(Option("cluster", address), " is no address; give 'local:4', or 'tls://host:8786'")
@@ -71,7 +65,7 @@ def connect(
         else:
             client = _reach(address, _security(files) if kind == "tls" else None, things)
         things.callback(_ignoring(client.close))
-        _refuse_other_versions(client)
+        refuse_other_versions(client)
         held = things.pop_all()
     return DaskEngine(client, mending=mending, closing=held.close)
 
@@ -210,7 +204,7 @@ def _security(files: dict[str, Any]) -> Any:
     )
 
 
-def _refuse_other_versions(client: Any) -> None:
+def refuse_other_versions(client: Any) -> None:
     """Name the first worker that has something else than is here."""
     here = installed_here()
     try:

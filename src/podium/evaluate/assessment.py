@@ -114,8 +114,8 @@ def assess(
         Of the deal. Full rankings are dealt whole, counts are split without unrolling them.
     jobs : int, optional
         Processes that share the folds; None for as many as there are cores. Results do not depend on it.
-    engine : Dask client, or what `podium.engine.connect` returns, optional
-        A cluster that shares the folds instead.
+    engine : distributed.Client, optional
+        A Dask cluster whose workers share the folds instead.
 
     Examples
     --------

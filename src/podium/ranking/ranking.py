@@ -329,8 +329,8 @@ class Ranking:
         cluster : str or None
             "judge", "group" or "ranking"; may be left out when the votes name only one of them.
         replicates, seed, jobs, engine
-            For the bootstrap; `jobs` processes share the refits, or the workers of `engine` (a Dask client, or what
-            `podium.engine.connect` returns), and what they find does not depend on how many.
+            For the bootstrap; `jobs` processes share the refits, or the workers of `engine` (a `distributed.Client`),
+            and what they find does not depend on how many.
         """
         known = self._require_information()
         cluster = known.require(kind, cluster)
