@@ -76,7 +76,7 @@ def test_covariates_are_controlled_for(folder, capfd):
     code, _, err = call(capfd, "rank", folder / "votes.csv", "--covariates", "length")
     assert code == 0, err
     votes = podium.read_comparisons(folder / "votes.csv", covariates=["length"], judge=False)
-    assert f"{podium.BradleyTerry().fit(votes).coef_[0]:+.4g}" in err
+    assert f"{podium.BradleyTerry().fit(votes).coef_[0] * votes.covariate_sds()[0]:+.4g}" in err
 
 
 def test_judges_are_weighed_and_the_spammer_named(folder, capfd):

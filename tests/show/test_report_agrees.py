@@ -157,7 +157,7 @@ def test_side_ties_and_covariates_are_on_the_page_in_the_unit_of_the_scores(fold
         assert f"in favour of the left side: {unit * model.side_effect_:+.3g} ±" in page.text
         assert f"{word}; scores are corrected for it" in page.text
         assert f"ν = {model.tie_strength_:.3g}" in page.text
-        assert f"{unit * model.coef_[0]:+.4g}" in page.text
+        assert f"{unit * model.coef_[0] * votes.covariate_sds()[0]:+.4g}" in page.text
 
 
 def test_errors_of_effects_are_those_that_were_asked_for(folder, monkeypatch):
@@ -166,7 +166,7 @@ def test_errors_of_effects_are_those_that_were_asked_for(folder, monkeypatch):
     model = podium.BradleyTerry().fit(votes)
     model.ranking_ = model.ranking_.with_uncertainty("cluster", cluster="judge")
     _, page, _, told = run(folder, monkeypatch, "--covariates", "length", "--ci", "judge")
-    half = podium.ranking.uncertainty.quantile(0.95) * model.coef_std_errors_[0]
+    half = podium.ranking.uncertainty.quantile(0.95) * model.coef_std_errors_[0] * votes.covariate_sds()[0]
     assert half_widths(told) == pytest.approx([half], rel=0.06)
     assert f"{half:.2g}" in page.text
 

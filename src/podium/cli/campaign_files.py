@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["asks_for_a_fit", "campaign_in", "campaign_votes", "show_standing"]
 
-SHOWING = ("votes", "output", "style", "top")  # options that do not ask for another ranking than the campaign's
+SHOWING = ("votes", "output", "written_as", "top")  # options that do not ask for another ranking than the campaign's
 
 
 def campaign_in(votes: tuple[str, ...]) -> Content | None:

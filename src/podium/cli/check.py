@@ -12,7 +12,15 @@ import click
 from podium.cli.campaign_files import campaign_in, campaign_votes
 from podium.cli.columns import Columns, column_options
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import Penalty, output_options, seed_option, split_names, votes_argument
+from podium.cli.options import (
+    Penalty,
+    output_options,
+    seed_option,
+    split_names,
+    style_arguments,
+    style_option,
+    votes_argument,
+)
 from podium.cli.output import Output, reading, say, votes_on_items, wrapped
 from podium.errors import PodiumWarning
 from podium.text import counted, one_line
@@ -46,6 +54,7 @@ EXAMPLES = (
     callback=split_names,
     help="Control for these columns of the votes (style control), separated by commas.",
 )
+@style_option("Model")
 @option(
     "Model",
     "--replicates",
@@ -73,6 +82,7 @@ def check(
     ties: str,
     side_effect: bool,
     covariates: tuple[str, ...],
+    style: str,
     replicates: int,
     seed: int,
     pairs: int,
@@ -93,8 +103,9 @@ def check(
     else:
         source: Any = list(votes) if len(votes) > 1 else votes[0]
         with reading() as progress:
+            controlled = style_arguments(covariates, style)
             comparisons = read_comparisons(
-                source, **columns.arguments(), covariates=covariates or None, keep="counts", progress=progress
+                source, **columns.arguments(), **controlled, keep="counts", progress=progress
             )
     penalty: dict[str, Any] = {} if l2 is None else {"l2": l2}
     with warnings.catch_warnings():

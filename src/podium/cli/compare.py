@@ -93,7 +93,7 @@ def compare(
         refuse_unused(method, known)
     chosen = list(methods) or known_methods(features=bool(features))
     makers = {name: maker(name, known.treatment if name == "rabf" else {}) for name in chosen}
-    arguments = columns.arguments() | ({"covariates": list(known.covariates)} if known.covariates else {})
+    arguments = columns.arguments() | known.of_votes
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     with reading() as progress:
         comparisons = read_comparisons(source, **arguments, keep="rows", progress=progress)

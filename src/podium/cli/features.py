@@ -12,7 +12,7 @@ import click
 
 from podium.cli.calling import gathered
 from podium.cli.help import option
-from podium.cli.options import Penalty, id_option, split_names
+from podium.cli.options import Penalty, id_option, split_names, style_arguments, style_option
 from podium.errors import InputError, Option
 from podium.pairwise import METHODS, ranker
 from podium.ranking.leaderboard import unit_word
@@ -48,6 +48,17 @@ class Knowledge:
     one_hot: bool | None
     covariates: tuple[str, ...]
     row_weights: str | None
+    style: str
+
+    @property
+    def of_votes(self) -> dict[str, Any]:
+        """The covariates and what is to be done with them, as `read_comparisons` takes it."""
+        return style_arguments(self.covariates, self.style)
+
+    @property
+    def uses_covariates(self) -> bool:
+        """Whether votes are read with covariates."""
+        return bool(self.of_votes)
 
     def arguments(self) -> dict[str, Any]:
         """The table of features, if there is one, as `fit` takes it."""
@@ -85,7 +96,8 @@ knowledge_options = gathered(
         "--covariates",
         metavar="NAMES",
         callback=split_names,
-        help="Control for these columns of the votes (style control), separated by commas.",
+        help="Control for these columns of the votes (style control), separated by commas; length stands for length_a "
+        "and length_b.",
     ),
     option(
         "Data",
@@ -93,6 +105,7 @@ knowledge_options = gathered(
         metavar="COLUMN",
         help="Let this column of --features say how far each item's features count in rabf, from 0 up.",
     ),
+    style_option("Data"),
 )
 
 
@@ -262,8 +275,13 @@ def refuse_unused(method: str, known: Knowledge) -> None:
     idle = Option("method", method)
     if known.features is not None and not cls.uses.features:
         raise InputError(Option("features"), " does not apply to ", idle, "; use rabf")
-    if known.covariates and not cls.uses.covariates:
-        raise InputError(Option("covariates"), " does not apply to ", idle, "; use bradley-terry or rabf")
+    if known.uses_covariates and not cls.uses.covariates:
+        raise InputError(
+            Option("covariates" if known.covariates else "style"),
+            " does not apply to ",
+            idle,
+            "; use bradley-terry or rabf",
+        )
 
 
 def words_without(method: str, known: Knowledge) -> list[str]:
@@ -273,22 +291,23 @@ def words_without(method: str, known: Knowledge) -> list[str]:
     return [f"{method} without --features: bradley-terry with a penalty chosen from the votes"]
 
 
-def words_about(model: Any, level: float | None = 0.95) -> list[str]:
+def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None = None) -> list[str]:
     """Lines on coefficients, residual outliers, items without votes, and judges, where the model has them."""
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.crowd import CrowdBradleyTerry
     from podium.pairwise.rabf import RABF
 
     if isinstance(model, RABF):
-        return _about_features(model, level)
+        return _about_features(model, level, sds)
     if isinstance(model, CrowdBradleyTerry):
         return _about_judges(model, level)
     if not isinstance(model, BradleyTerry):
         return []
     lines, unit = [], model.ranking_.unit
     if model.covariate_names_:
-        lines.append(f"covariates, {unit_word(unit)} per unit")
-        lines += _effects(model.covariate_names_, unit * model.coef_, unit * model.coef_std_errors_, level)
+        lines.append(f"covariates, {unit_word(unit)} {_per(sds)}")
+        each = unit if sds is None else unit * sds
+        lines += _effects(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, level, sds)
     if (error := model.side_effect_std_error_) is not None:
         effect, half = unit * model.side_effect_, _half(unit * error, level, ".2g")
         lines.append(f"position bias, in favour of the left side: {effect:+.3g}{half} {unit_word(unit)}")
@@ -325,7 +344,12 @@ def _about_judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
     return lines
 
 
-def _about_features(model: Any, level: float | None) -> list[str]:
+def _per(sds: np.ndarray | None) -> str:
+    """What an effect is told for: a standard deviation of the covariate over the votes, where it is known."""
+    return "per unit" if sds is None else "per standard deviation over the votes"
+
+
+def _about_features(model: Any, level: float | None, sds: np.ndarray | None) -> list[str]:
     from podium.evaluate.feature_diagnosis import residual_outliers
 
     lines = []
@@ -348,9 +372,10 @@ def _about_features(model: Any, level: float | None) -> list[str]:
     for name in model.boundary_:
         lines.append(f"the {name} penalty stopped at the end of its range: the votes hardly say how large it should be")
     if model.covariate_names_:
-        lines.append("covariates, per unit")
-        errors = model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
-        lines += _effects(model.covariate_names_, model.covariate_coef_, errors, level)
+        lines.append(f"covariates, {_per(sds)}")
+        each = 1.0 if sds is None else sds
+        errors = each * model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
+        lines += _effects(model.covariate_names_, each * model.covariate_coef_, errors, level, sds)
     unit = "of margin" if model.in_margins else "log-odds"
     return lines + _side_and_ties(model, 1.0, unit, level)
 
@@ -372,16 +397,24 @@ def _half(error: float, level: float | None, form: str) -> str:
     return "" if level is None else f" ± {format(quantile(level) * error, form)}"
 
 
-def _effects(names: tuple[str, ...], effects: np.ndarray, errors: np.ndarray, level: float | None) -> list[str]:
+def _effects(
+    names: tuple[str, ...],
+    effects: np.ndarray,
+    errors: np.ndarray,
+    level: float | None,
+    sds: np.ndarray | None = None,
+) -> list[str]:
+    told = sds is not None and (abs(sds - 1.0) > 1e-9).any()  # nothing to tell of those that were standardised
+    deviations = [f"  (sd {sd:.4g})" for sd in sds] if told and sds is not None else [""] * len(names)
     names = tuple(one_line(name) for name in names)
     width = max(len(name) for name in names[:SHOWN])
     lines = [
         f"  {name.ljust(width)}  "
         + (
-            f"{effect:+.4g}{_half(error, level, '.2g')}"
+            f"{effect:+.4g}{_half(error, level, '.2g')}{deviation}"
             if error == error
             else "ignored: the same for every compared item"
         )
-        for name, effect, error in list(zip(names, effects, errors, strict=True))[:SHOWN]
+        for name, effect, error, deviation in list(zip(names, effects, errors, deviations, strict=True))[:SHOWN]
     ]
     return lines + ([f"  … and {len(names) - SHOWN} more"] if len(names) > SHOWN else [])

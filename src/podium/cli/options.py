@@ -30,6 +30,8 @@ __all__ = [
     "save_option",
     "seed_option",
     "split_names",
+    "style_arguments",
+    "style_option",
     "tables_argument",
     "votes_argument",
 ]
@@ -118,6 +120,25 @@ def level_option(of: str) -> Decorator:
     return option("Intervals", "--level", default=0.95, show_default=True, type=NumberRange(0.5, 0.9999), help=words)
 
 
+def style_option(group: str) -> Decorator:
+    """What is done with covariates."""
+    return option(
+        group,
+        "--style",
+        type=click.Choice(["difference", "arena"]),
+        default="difference",
+        show_default=True,
+        help="Take covariates as left minus right, or as FastChat does: (a - b) / (a + b + 1), standardised.",
+    )
+
+
+def style_arguments(covariates: tuple[str, ...], style: str) -> dict[str, Any]:
+    """The covariates and what is done with them, as `read_comparisons` takes it; the arena has some of its own."""
+    if style == "arena":
+        return {"covariates": list(covariates) or None, "style": "arena"}
+    return {"covariates": list(covariates)} if covariates else {}
+
+
 def metric_options(*, empty: str, relevant_from: float | None = None, gain: str = "exp") -> Decorator:
     """How ranking metrics treat grades, equal scores and rows without anything relevant."""
     options: list[Decorator] = [
@@ -183,7 +204,7 @@ def output_options(*forms: str, default: str = "table") -> Decorator:
         option(
             "Output",
             "--format",
-            "style",
+            "written_as",
             type=click.Choice(offered),
             help=f"Write the output in this form.  [default: by the suffix of --output; else {default}]",
         ),

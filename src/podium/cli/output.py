@@ -102,10 +102,10 @@ class Output:
     path: Path | None
 
     @classmethod
-    def chosen(cls, offered: Sequence[str], default: str, style: str | None, output: Path | None) -> Output:
+    def chosen(cls, offered: Sequence[str], default: str, written_as: str | None, output: Path | None) -> Output:
         """The form asked for, else the one the suffix of the path means, else the default."""
         refuse_overwriting(click.get_current_context())
-        form, path = style, output
+        form, path = written_as, output
         if path is None or str(path) == "-":  # a dash is standard output, as it is standard input for what is read
             return cls(form or default, None)
         suffix = path.suffix.lower()

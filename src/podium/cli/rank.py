@@ -33,6 +33,7 @@ from podium.ranking.leaderboard import prior_words
 from podium.text import counted, one_line
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
 
     from podium.data.comparisons import Comparisons
@@ -108,10 +109,10 @@ def rank(
     frames: list[pl.DataFrame] = []
     texts: list[str] = []
     if campaign is None:
-        sides = bool(fitting.arguments.get("side_effect") or known.covariates or pictures.report)
-        sets = _read(votes, columns, known.covariates, method, selection.by, intervals.ci, show, sides)
+        sides = bool(fitting.arguments.get("side_effect") or known.uses_covariates or pictures.report)
+        sets = _read(votes, columns, known.of_votes, method, selection.by, intervals.ci, show, sides)
     else:
-        refused = {"by": selection.by, "covariates": known.covariates}
+        refused = {"by": selection.by, "covariates": known.covariates, "style": known.of_votes.get("style")}
         sets = {None: campaign_votes(campaign, columns.arguments() | refused)}
     if fitting.balance:
         sets = {value: comparisons.balanced() for value, comparisons in sets.items()}
@@ -129,7 +130,9 @@ def rank(
             if selection.differences:
                 frame = _differences(ranking, intervals, frame["item"])
             else:
-                settings = settings_of(model) + _more_settings(fitting.balance, selection.pool, intervals.reference)
+                settings = settings_of(model) + _more_settings(
+                    fitting.balance, selection.pool, intervals.reference, known.of_votes.get("style")
+                )
                 frame = frame.with_columns(_constant("settings", settings, len(frame)))
         if selection.by:
             name = selection.by if selection.by not in frame.columns else f"by {selection.by}"
@@ -138,7 +141,7 @@ def rank(
             texts.append(_shown(frame, 2 if ranking.unit < 10 else 0, part, out.room))
         frames.append(frame)
         _remark(comparisons, ranking, method, intervals, selection.pool)
-        for line in words_without(method, known) + words_about(model, intervals.shown_level):
+        for line in words_without(method, known) + words_about(model, intervals.shown_level, _sds(comparisons)):
             say(line)
         show.write(model, comparisons, features)
         if save:
@@ -182,7 +185,7 @@ def _about(part: str | None) -> Iterator[None]:
 def _read(
     votes: tuple[str, ...],
     columns: Columns,
-    covariates: tuple[str, ...],
+    covariates: dict[str, Any],
     method: str,
     by: str | None,
     ci: str | None,
@@ -199,8 +202,7 @@ def _read(
     for cluster in ("judge", "group"):
         if ci != cluster:
             arguments.setdefault(cluster, False)
-    if covariates:
-        arguments["covariates"] = list(covariates)
+    arguments |= covariates
     arguments["keep"] = "rows" if show.in_order or cls.uses.order else "counts"
     arguments["fold_sides"] = not sides and arguments["keep"] == "counts"
     source: Any = list(votes) if len(votes) > 1 else votes[0]
@@ -267,9 +269,14 @@ def _shared_prior(sets: dict[Any, Comparisons], model: Any, selection: Selection
     return {"sd": common_sd(model, parts, centre), "centre": centre}
 
 
-def _more_settings(balance: str | None, pool: bool, reference: str | None) -> str:
+def _sds(comparisons: Comparisons) -> np.ndarray | None:
+    """Standard deviations of the covariates, where there are any."""
+    return None if comparisons.covariates is None else comparisons.covariate_sds()
+
+
+def _more_settings(balance: str | None, pool: bool, reference: str | None, style: str | None) -> str:
     """What the model does not know of, as words of a command line."""
-    told = {"balance": balance, "pool": pool or None, "reference": reference}
+    told = {"balance": balance, "pool": pool or None, "reference": reference, "style": style}
     return "".join(" " + shlex.quote(f"{name}={value}") for name, value in told.items() if value is not None)
 
 

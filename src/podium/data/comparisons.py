@@ -213,8 +213,8 @@ class Comparisons:
 
         Give the columns as `winner=, loser=`, or `left=, right=, outcome=`, or aggregated `left=, right=,
         left_wins=, right_wins=, ties=`, or `left=, right=, margin=`; or goals `left_goals=, right_goals=`; plus
-        `weight=, judge=, group=, time=, covariates=`. What is omitted is recognised by name, but for time and
-        covariates; other columns are ignored.
+        `weight=, judge=, group=, time=, covariates=, style=` (see `read_comparisons`). What is omitted is recognised by
+        name, but for time and covariates; other columns are ignored.
 
         >>> Comparisons.from_frame({"left": ["a", "b"], "right": ["b", "c"], "outcome": [1, 0.5]}).items
         ('a', 'b', 'c')
@@ -253,6 +253,21 @@ class Comparisons:
     def __radd__(self, other: object) -> Comparisons:
         """So that `sum` adds a list of them."""
         return self if other == 0 else NotImplemented
+
+    def covariate_sds(self) -> Floats:
+        """Return the standard deviation of each covariate over the votes; an effect times it is one per deviation.
+
+        >>> votes = Comparisons.from_frame(
+        ...     {"left": ["a", "b"], "right": ["b", "a"], "outcome": [1, 1], "length": [3.0, 7.0]}, covariates="length")
+        >>> votes.covariate_sds()
+        array([2.])
+        """
+        if self.covariates is None:
+            return np.empty(0)
+        votes = np.ones(len(self.left)) if self.count is None else self.count
+        mean = np.average(self.covariates, axis=0, weights=votes)
+        sds: Floats = np.sqrt(np.average((self.covariates - mean) ** 2, axis=0, weights=votes))
+        return sds
 
     def by_time(self) -> Comparisons:
         """Return the same votes, the earliest first; those of one time, and all without times, stay in order.

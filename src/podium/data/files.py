@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from podium.data.comparisons import Comparisons
 from podium.data.tables.columns import Given, listed
@@ -58,6 +58,7 @@ def read_comparisons(
     group: Given = None,
     time: Given = None,
     covariates: str | Iterable[str] | None = None,
+    style: Literal["arena"] | None = None,
     keep: Keep = "counts",
     fold_sides: bool = False,
     format: str | None = None,
@@ -68,8 +69,8 @@ def read_comparisons(
 ) -> Comparisons:
     """Read votes from files.
 
-    A column that is not given is recognised by its name; False says that there is none. Labels of a CSV file are text,
-    also where they look like numbers.
+    A column that is not given is recognised by its name; False says that there is none. A field inside a column is
+    named by its path, as `conv_metadata.turns`. Labels of a CSV file are text, also where they look like numbers.
 
     Parameters
     ----------
@@ -92,7 +93,12 @@ def read_comparisons(
     time : str, optional
         Column of dates, timestamps or numbers that say when each vote was cast; never recognised by its name.
     covariates : list of str, optional
-        Columns that hold left minus right; or stems `x` of two columns `x_a, x_b` whose difference is taken.
+        Columns that hold left minus right; or names of two columns without their `a` and `b` (`length` for `length_a,
+        length_b`, `sum_assistant_tokens` for `sum_assistant_a_tokens, …`), or either of the two, whose difference is
+        taken. A column of structures counts as the sum of its fields.
+    style : {"arena"}, optional
+        Treat covariates as LMSYS' FastChat does in its leaderboard with style control: (a − b) / (a + b + 1), less its
+        mean over the votes, divided by its standard deviation. Without `covariates`, those of FastChat are taken.
     keep : {"counts", "rows"}
         Merge equal votes, or keep each in its place, as rankers that follow the order of votes need.
     fold_sides : bool
@@ -123,7 +129,7 @@ def read_comparisons(
     beside: dict[str, Any] = {"weight": weight, "count": count, "judge": judge, "group": group, "time": time}
     beside["covariates"] = covariates
     columns = sides | result | beside
-    options = {"keep": keep, "fold_sides": fold_sides, "delimiter": delimiter}
+    options = {"keep": keep, "style": style, "fold_sides": fold_sides, "delimiter": delimiter}
     collector = _collect(source, format, jobs, engine, progress, **options, **columns)
     return Comparisons._of(**collector.result())
 
@@ -207,7 +213,8 @@ def _sums_exactly(first: Source, options: dict[str, Any]) -> bool:
         return False
     collector = Collector(**chosen)
     try:
-        collector.choose(Table(first, delimiter).columns or [])
+        table = Table(first, delimiter)
+        collector.choose([*(table.columns or []), *table.nested])
     except InputError:
         return False
     return collector.layout is not None and not (
@@ -231,7 +238,7 @@ def _count_into(collector: Collector, source: Source, delimiter: str | None) -> 
     row = read = 0
     table = Table(source, delimiter)
     if table.columns is not None:
-        for frame, _, size in table.batches(collector.choose(table.columns, source.name)):
+        for frame, _, size in table.batches(collector.choose([*table.columns, *table.nested], source.name)):
             collector.add_batch(frame, source.name, row)
             row, read = row + frame.height, read + size
             report((frame.height, size))
@@ -301,7 +308,7 @@ def _pieces(source: Any, columns: Iterable[str] | None, format: str | None, deli
         table = Table(one, delimiter)
         if table.columns is None:
             continue
-        lacking = [name for name in wanted or () if name not in table.columns]
+        lacking = [name for name in wanted or () if name not in table.columns and name not in table.nested]
         if lacking:
             raise InputError(f"{one.name} has no column {lacking[0]!r}; found {listed(table.columns)}")
         chosen = wanted or table.columns

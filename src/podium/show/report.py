@@ -151,7 +151,7 @@ class Report:
             "<h2>Leaderboard</h2>",
             _table(frame, 2 if self.ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top),
             *(f'<p class="soft">{safe(text)}</p>' for text in self._meaning()),
-            *sections(self.model, self.level),
+            *sections(self.model, self.level, self.comparisons),
             *self._pictures(),
             *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
             "<h2>The data</h2>",

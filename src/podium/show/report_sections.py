@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+import numpy as np
+
+from podium.data.comparisons import Comparisons
 from podium.evaluate.feature_diagnosis import residual_outliers
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.crowd import CrowdBradleyTerry
@@ -20,26 +23,30 @@ __all__ = ["sections"]
 MAX_ROWS = 200  # of a table
 
 
-def sections(model: Any, level: float | None = 0.95) -> list[str]:
+def sections(model: Any, level: float | None = 0.95, comparisons: Comparisons | None = None) -> list[str]:
     """Return HTML on what `model` learned besides its ranking; nothing for rankers that learn scores only.
 
-    Effects are in the unit of its ranking; ± is half the width of the confidence interval, left out without a level.
+    Effects are in the unit of its ranking, those of covariates per standard deviation over the votes, where these are
+    given; ± is half the width of the confidence interval, left out without a level.
     """
+    sds = comparisons.covariate_sds() if comparisons is not None and comparisons.covariates is not None else None
     if isinstance(model, RABF):
         sure = model.ranking_.information is not None  # with the hinge loss there are no errors
         level = level if sure else None
-        errors = model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
-        effects = zip(model.covariate_names_, model.covariate_coef_, errors, strict=True)
+        each = 1.0 if sds is None else sds
+        errors = each * model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
+        effects = zip(model.covariate_names_, each * model.covariate_coef_, errors, strict=True)
         side_error = (sure and model.side_effect_std_error_) or 0.0
         side = (model.side_effect_, side_error) if model.side_effect else None
         ends = _side_and_ties(side, model.tie_strength_, "of margin" if model.in_margins else "log-odds", level)
-        return _features(model, level) + _effects(list(effects), "", level) + ends
+        return _features(model, level) + _effects(list(effects), "", level, sds) + ends
     if isinstance(model, BradleyTerry):
         unit = model.ranking_.unit
-        rows = list(zip(model.covariate_names_, unit * model.coef_, unit * model.coef_std_errors_, strict=True))
+        each = unit if sds is None else unit * sds
+        rows = list(zip(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, strict=True))
         side = (unit * model.side_effect_, unit * (model.side_effect_std_error_ or 0.0)) if model.side_effect else None
         word = unit_word(unit)
-        return _effects(rows, word, level) + _side_and_ties(side, model.tie_strength_, word, level)
+        return _effects(rows, word, level, sds) + _side_and_ties(side, model.tie_strength_, word, level)
     return _judges(model, level) if isinstance(model, CrowdBradleyTerry) else []
 
 
@@ -80,13 +87,19 @@ def _features(model: RABF, level: float | None) -> list[str]:
     return parts
 
 
-def _effects(effects: list[tuple[str, float, float]], unit: str, level: float | None) -> list[str]:
+def _effects(
+    effects: list[tuple[str, float, float]], unit: str, level: float | None, sds: np.ndarray | None
+) -> list[str]:
     if not effects:
         return []
     rows = [(name, f"{effect:+.4g}", *_half_width(error, level, ".2g")) for name, effect, error in effects]
     measured = f", in {unit}" if unit else ""
     note = f"Effect of a vote's covariates on the margin{measured}, left minus right; scores hold at equal covariates."
-    return ["<h2>Covariates</h2>", f'<p class="soft">{note}</p>', _table(["Covariate", "Per unit", *_pm(level)], rows)]
+    heads = ["Covariate", "Per unit", *_pm(level)]
+    if sds is not None:
+        heads[1:] = ["Per standard deviation", *_pm(level), "Standard deviation"]
+        rows = [(*row, f"{sd:.4g}") for row, sd in zip(rows, sds, strict=True)]
+    return ["<h2>Covariates</h2>", f'<p class="soft">{note}</p>', _table(heads, rows)]
 
 
 def _side_and_ties(side: tuple[float, float] | None, nu: float | None, unit: str, level: float | None) -> list[str]:

@@ -15,13 +15,14 @@ option that nothing is read by.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from podium.errors import InputError, Option
 
-__all__ = ["Given", "Layout", "listed", "recognise", "refuse_difference"]
+__all__ = ["Given", "Layout", "arena_covariates", "listed", "recognise", "refuse_difference"]
 
 Given: TypeAlias = "str | Literal[False] | None"
 Form: TypeAlias = Literal["winner", "outcome", "flags", "counts", "margin", "goals", "ranking"]
@@ -63,6 +64,8 @@ GOALS = [
     ("fthg", "ftag"),
     ("left_goals", "right_goals"),
 ]
+SIDE_PARTS = [("a", "b"), ("A", "B"), ("left", "right"), ("1", "2")]  # of the names of two columns
+ARENA = ("sum_assistant_tokens", "header_count", "list_count", "bold_count")  # what FastChat controls for
 FLAGS = [("winner_model_a", "winner_model_b", "winner_tie"), ("winner_a", "winner_b", "winner_tie")]
 NAMES: dict[str, tuple[str, ...]] = {
     "winner": ("winner", "preferred", "better", "chosen"),
@@ -374,28 +377,68 @@ def _goals(names: _Names) -> dict[str, str]:
 
 
 def _covariates(names: _Names, wanted: Any) -> dict[str, tuple[str, ...]]:
-    """Name -> (column,), or (left's, right's) when the name is the stem of two columns."""
+    """Name -> (column,), or (left's, right's) when it is that of two columns without a and b, or one of the two."""
     if wanted is None or wanted is False:
         return {}
     chosen: dict[str, tuple[str, ...]] = {}
     if not isinstance(wanted, Iterable):
         raise InputError(f"covariates is {wanted!r}; give a list of columns")
+    pairs = _side_pairs(names.columns)
     for name in [wanted] if isinstance(wanted, str) else wanted:
         if not isinstance(name, str):
             raise InputError(f"covariate {name!r} is not the name of a column; give its name as text")
-        ends = [(f"{name}_a", f"{name}_b"), (f"{name}_left", f"{name}_right"), (f"{name}_1", f"{name}_2")]
-        ends += [(f"left_{name}", f"right_{name}")]
-        pairs = [pair for pair in ends if set(pair) <= set(names.columns)]
-        if name in names.columns:
-            chosen[name] = (name,)
-        elif pairs:
-            chosen[name] = pairs[0]
-        else:
-            raise InputError(
-                f"no column for covariate {name!r}, nor a pair such as {name}_a and {name}_b; "
-                f"found {listed(names.columns)}"
-            )
+        stem, columns = _covariate(name, names.columns, pairs)
+        chosen[stem] = columns
     return chosen
+
+
+def _covariate(name: str, columns: list[str], pairs: dict[str, tuple[str, str]]) -> tuple[str, tuple[str, ...]]:
+    """What a covariate is called, and its column, or its two; a name that is the end of a path stands for it."""
+    for stem, pair in pairs.items():
+        if name in pair:
+            return stem, pair
+    if name in columns:
+        return name, (name,)
+    ends = [stem for stem in pairs if stem == name] or [stem for stem in pairs if stem.endswith(f".{name}")]
+    if len(ends) == 1:
+        return name, pairs[ends[0]]
+    if ends:
+        raise InputError(f"covariate {name!r} could be {' or '.join(map(repr, ends))}; give the whole name")
+    found = f"found {listed(columns)}"
+    raise InputError(f"no column for covariate {name!r}, nor a pair such as {name}_a and {name}_b; {found}")
+
+
+def _side_pairs(columns: list[str]) -> dict[str, tuple[str, str]]:
+    """Columns that differ in one part of their names, a and b, by the name without that part.
+
+    >>> _side_pairs(["length_a", "length_b", "meta.sum_a_tokens", "meta.sum_b_tokens", "turn_a"])
+    {'length': ('length_a', 'length_b'), 'meta.sum_tokens': ('meta.sum_a_tokens', 'meta.sum_b_tokens')}
+    """
+    known = set(columns)
+    pairs: dict[str, tuple[str, str]] = {}
+    for one, other in SIDE_PARTS:
+        part = re.compile(rf"(?:(?<=[_. -])|^){one}(?=[_. -]|$)")
+        for name in columns:
+            for match in part.finditer(name):
+                before, after = name[: match.start()], name[match.end() :]
+                stem = before + after[1:] if after else before[:-1]
+                if f"{before}{other}{after}" in known and stem:
+                    pairs.setdefault(stem, (name, f"{before}{other}{after}"))
+    return pairs
+
+
+def arena_covariates(columns: Sequence[str]) -> list[str]:
+    """Those of FastChat's covariates that a table has."""
+    pairs = _side_pairs(list(columns))
+    found = [name for name in ARENA if any(stem == name or stem.endswith(f".{name}") for stem in pairs)]
+    if not found:
+        wanted = ", ".join(f"{name}" for name in ARENA)
+        raise InputError(
+            Option("style", "arena"),
+            f" takes {wanted}, each of both sides, and finds none in {listed(columns)}; name them by ",
+            Option("covariates"),
+        )
+    return found
 
 
 def refuse_difference(one: Layout, where: str, before: Layout, place: str) -> None:

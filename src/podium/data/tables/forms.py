@@ -6,22 +6,24 @@ Every value is checked here, once: an error names the file, the row (data rows c
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.tables.columns import Layout, recognise, refuse_difference
+from podium.data.tables.columns import Layout, arena_covariates, recognise, refuse_difference
 from podium.data.tables.frames import as_polars
 from podium.data.tables.labels import Numbering, encode, encode_pair, is_missing
 from podium.data.tables.merging import Merger
+from podium.data.tables.nested import nested_names, picked
 from podium.data.tables.outcomes import Outcomes
 from podium.data.tables.rankings import Inseparable, listed_items, pairs_of
 from podium.data.tables.times import Times
-from podium.data.tables.values import as_labels, as_numbers, is_decimal_comma
+from podium.data.tables.values import as_labels, as_numbers, is_decimal_comma, summed
 from podium.data.validation import MAX_MARGIN
-from podium.errors import DataWarning, InputError, InPython
+from podium.errors import DataWarning, InputError, InPython, Option
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,11 +62,19 @@ class Collector:
     """
 
     def __init__(
-        self, keep: Keep = "rows", *, fold_sides: bool = False, dense_bytes: int | None = None, **columns: Any
+        self,
+        keep: Keep = "rows",
+        *,
+        style: str | None = None,
+        fold_sides: bool = False,
+        dense_bytes: int | None = None,
+        **columns: Any,
     ) -> None:
+        if style not in (None, "arena"):
+            raise InputError(Option("style", style), " is unknown; choose 'arena'")
         if keep not in ("rows", "counts"):
             raise InputError(f"keep is {keep!r}; choose 'rows' or 'counts'")
-        self.options = columns
+        self.options, self.style = columns, style
         self.votes = 0  # rows read, for progress
         self.items, self.judges, self.groups, self.bys = (Numbering() for _ in range(4))
         self.outcomes = Outcomes(self.items)
@@ -80,14 +90,21 @@ class Collector:
     def add(self, frame: pl.DataFrame | pl.LazyFrame, where: str = "") -> None:
         """Take all rows of a frame; `where` names it in errors."""
         row = 0
-        for batch in _batches(frame, self.choose(list(frame.collect_schema()), where)):
+        schema = frame.collect_schema()
+        chosen = self.choose([*schema, *nested_names(schema)], where)
+        for batch in _batches(frame.select(picked(chosen, schema))):
             self.add_batch(batch, where, row)
             row += batch.height
 
     def choose(self, names: list[str], where: str = "") -> list[str]:
         """The columns to read among those a frame has."""
         with located(where):
-            layout = recognise(names, **self.options)
+            chosen: dict[str, Any] = {}
+            if self.style and not self.options.get("covariates"):
+                chosen = {"covariates": arena_covariates(names)}
+            layout = recognise(names, **self.options | chosen)
+            if self.style:
+                _refuse_style(layout)
             if layout.form == "ranking" and layout.by:
                 raise InputError(f"rankings cannot be divided by {layout.by!r}; read each part on its own")
         if self.layout is None:
@@ -145,14 +162,23 @@ class Collector:
         merged = self._merged()
         by, labels = merged.pop("by"), self.items.labels
         parts: dict[Any, dict[str, Any]] = {}
+        lacking = 0
         for code, value in enumerate(self.bys.labels):
             chosen = np.flatnonzero(by == code)
-            if len(chosen):
+            if is_missing(value):
+                lacking += int(merged["count"][chosen].sum()) if "count" in merged else len(chosen)
+            elif len(chosen):
                 part = {name: column[chosen] for name, column in merged.items()}
                 both = np.column_stack([part["left"], part["right"]]).ravel()  # row by row, left before right
                 codes, kept = encode(both)
                 part["left"], part["right"] = np.ascontiguousarray(codes[0::2]), np.ascontiguousarray(codes[1::2])
                 parts[value] = self._arguments(part, tuple(labels[k] for k in kept))  # type: ignore[call-overload]
+        if lacking:
+            assert self.layout is not None
+            if not parts:
+                raise InputError(f"column {self.layout.by!r} is empty in every row; leave ", Option("by"), " out")
+            words = f"{counted(lacking, 'vote')} without a {self.layout.by!r}, left out"
+            warnings.warn(words, DataWarning, stacklevel=4)
         return parts
 
     def _merged(self) -> Piece:
@@ -187,6 +213,8 @@ class Collector:
             arguments |= {"groups": tuple(range(1, self.rankings + 1)), "group_is": "ranking", "sided": False}
         if layout.covariates:
             arguments["covariate_names"] = tuple(layout.covariates)
+            if self.style:
+                arguments["covariates"] = _standardised(columns, arguments["covariate_names"])
         return arguments
 
     def same_kind(self, column: str, kind: str, where: str) -> None:
@@ -220,7 +248,7 @@ class _Batch:
             ("by", layout.by, collector.bys),
         ):
             if name:
-                piece[role] = self.labels(name, numbering)
+                piece[role] = self.labels(name, numbering, required=role != "by")
         if layout.weight:
             piece["weight"] = self.number(layout.weight, least=0.0)
         if layout.count:
@@ -306,9 +334,12 @@ class _Batch:
             self.fail(int(same[0]), f"{items.labels[left[same[0]]]!r} is compared with itself; remove the row")
         return left, right
 
-    def labels(self, name: str, numbering: Numbering) -> NDArray[np.int32]:
-        known = len(numbering)
-        codes = numbering.single(self.label_column(name))
+    def labels(self, name: str, numbering: Numbering, required: bool = True) -> NDArray[np.int32]:
+        """Codes of a column; an empty cell is an error, or where that is allowed a label of its own."""
+        known, column = len(numbering), self.label_column(name)
+        if not required:
+            return numbering.with_missing(column)
+        codes = numbering.single(column)
         self.present({name: codes}, numbering, known)
         return codes
 
@@ -334,6 +365,8 @@ class _Batch:
     def number(self, name: str, least: float = -np.inf, most: float = np.inf) -> NDArray[np.float64]:
         """A column of finite numbers, at least `least`, of size at most `most`."""
         column = self.frame[name]
+        if column.dtype.is_nested():
+            column = summed(column, prefix(self.where))
         read = as_numbers(column, self.fail, prefix(self.where))
         values: NDArray[np.float64] = read.fill_null(np.nan).to_numpy()
         bad = np.flatnonzero(~(np.isfinite(values) & (values >= least) & (np.abs(values) <= most)))
@@ -361,7 +394,10 @@ class _Batch:
 
     def covariate(self, names: tuple[str, ...]) -> NDArray[np.float64]:
         """One column that holds left minus right, or two whose difference is taken."""
-        first, *second = (self.number(name) for name in names)
+        arena = self.collector.style == "arena"
+        first, *second = (self.number(name, least=0.0 if arena else -np.inf) for name in names)
+        if arena:
+            return (first - second[0]) / (first + second[0] + 1)
         return first - second[0] if second else first
 
     def flags(self) -> NDArray[np.int8]:
@@ -434,11 +470,35 @@ def prefix(where: str) -> str:
     return f"{where}, " if where else ""
 
 
-def _batches(frame: pl.DataFrame | pl.LazyFrame, columns: Iterable[str]) -> Iterator[pl.DataFrame]:
-    """The chosen columns, some rows at a time, in their order."""
+def _refuse_style(layout: Layout) -> None:
+    """Where the two sides are not known apart, nothing can be done as the arena does it."""
+    if layout.form in ("winner", "ranking"):
+        raise InputError(Option("style", "arena"), " is about a left and a right side; give votes as model_a, model_b")
+    for name, columns in layout.covariates.items():
+        if len(columns) == 1:
+            raise InputError(
+                Option("style", "arena"), f" needs both sides of a covariate, and {name!r} is one column; "
+                f"give {name}_a and {name}_b",
+            )  # fmt: skip
+
+
+def _standardised(columns: Piece, names: tuple[str, ...]) -> NDArray[np.float64]:
+    """Covariates less their mean over the votes, divided by their standard deviation."""
+    table = columns["covariates"]
+    votes = columns["count"] if "count" in columns else np.ones(len(table))
+    mean = np.average(table, axis=0, weights=votes)
+    sd = np.sqrt(np.average((table - mean) ** 2, axis=0, weights=votes))
+    for name, spread in zip(names, sd.tolist(), strict=True):
+        if not spread > 1e-12:
+            raise InputError(f"covariate {name!r} is the same in every vote, so it has no effect to find; leave it out")
+    standardised: NDArray[np.float64] = (table - mean) / sd
+    return standardised
+
+
+def _batches(chosen: pl.DataFrame | pl.LazyFrame) -> Iterator[pl.DataFrame]:
+    """Some rows at a time, in their order."""
     import polars as pl
 
-    chosen = frame.select(list(columns))
     if isinstance(chosen, pl.DataFrame):
         yield from chosen.iter_slices(BATCH)
     else:

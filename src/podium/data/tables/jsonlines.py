@@ -13,6 +13,7 @@ import warnings
 from collections.abc import Generator, Iterator
 from typing import IO, TYPE_CHECKING, Any
 
+from podium.data.tables.nested import Names, picked, roots
 from podium.errors import DataWarning, InputError
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ def read_json_lines(stream: IO[bytes], where: str) -> Generator[Any, list[str], 
     """Yield the names that the first lines hold; sent those to read, yield frames of them, some rows at a time."""
     rows, rest, noted = 0, b"", False
     schema: dict[str, Any] | None = None
+    chosen: list[str] = []
     ahead: bytes | None = stream.read(BLOCK)
     if ahead and ahead.startswith(NOTE):  # a journal: votes may be taken back further down
         stream = io.BytesIO(_that_count(ahead + stream.read()))
@@ -42,9 +44,9 @@ def read_json_lines(stream: IO[bytes], where: str) -> Generator[Any, list[str], 
         if block and not block.isspace():
             frame = _parse(block, where, rows, schema)
             if schema is None:
-                chosen = yield frame.columns
-                schema = {name: frame.schema[name] for name in chosen}
-            frame = _with_columns(frame, list(schema))
+                chosen = yield Names(frame.schema)
+                schema = {name: frame.schema[name] for name in roots(chosen, frame.schema)}
+            frame = frame.select(picked(chosen, frame.schema))
             _refuse_mixed(block, frame, where, rows)
             yield frame
             rows += frame.height
@@ -101,8 +103,8 @@ def read_json_array(stream: IO[bytes], where: str) -> Generator[Any, list[str], 
     if not rows:
         raise InputError(f"{where} is an empty array; expected objects, one for each row")
     frame = _parse(lines, where, 0, None)
-    chosen = yield frame.columns
-    frame = _with_columns(frame, chosen)
+    chosen = yield Names(frame.schema)
+    frame = frame.select(picked(chosen, frame.schema))
     _refuse_mixed(lines, frame, where, 0)
     yield frame
 
@@ -153,13 +155,6 @@ def _refuse_bad_line(line: bytes, where: str) -> None:
 
 def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is no value of JSON")
-
-
-def _with_columns(frame: pl.DataFrame, names: list[str]) -> pl.DataFrame:
-    """The columns asked for; one that none of these lines has is null in all of them."""
-    import polars as pl
-
-    return frame.select(pl.col(name) if name in frame.columns else pl.lit(None).alias(name) for name in names)
 
 
 def _refuse_mixed(block: bytes, frame: pl.DataFrame, where: str, rows: int) -> None:

@@ -217,6 +217,17 @@ class Numbering:
                 self._grow()
         return codes
 
+    def with_missing(self, column: pl.Series) -> Codes:
+        """Codes of one column whose empty cells have one of their own, of a label that `is_missing`."""
+        if not column.dtype.is_numeric():
+            return self.single(column.fill_null(""))
+        codes = self.single(column)
+        lacking = codes < 0
+        if lacking.any():
+            assert self._numbers is not None, "numbers were just numbered"
+            codes[lacking] = self._numbers.setdefault(None, len(self._numbers))
+        return codes
+
     def _table(self) -> tuple[NDArray[Any], ...]:
         return self._slots, self._keys, self._ends, self._heap, self._used
 

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 from podium.data.tables.delimited import read_delimited
 from podium.data.tables.jsonlines import read_json_array, read_json_lines
+from podium.data.tables.nested import Names, picked
 from podium.data.tables.sources import Format, Source, by_name, opened
 from podium.errors import InputError, Option
 
@@ -32,12 +33,14 @@ class Batch(NamedTuple):
 class Table:
     """A source whose columns are known and whose rows are still to be read.
 
-    What `key=value` folders say is a column too. `columns` is None for a log without answers, which holds no table.
+    What `key=value` folders say is a column too. `columns` is None for a log without answers, which holds no table;
+    `nested` are the paths to fields inside columns, which may be chosen as well.
     """
 
     def __init__(self, source: Source, delimiter: str | None = None) -> None:
         self._steps = _steps(source, delimiter)
         self.columns: list[str] | None = next(self._steps, None)
+        self.nested: list[str] = getattr(self.columns, "nested", [])
 
     def batches(self, chosen: list[str]) -> Iterator[Batch]:
         """The rows of the chosen columns, once. The first batch may be empty: it is of a file that has no rows."""
@@ -66,7 +69,8 @@ def _steps(source: Source, delimiter: str | None) -> Steps:
         if names is None:
             return
         folders = {name: value for name, value in source.folders.items() if name not in names}
-        chosen = yield [*names, *folders]
+        names.extend(folders)
+        chosen = yield names
         frame, read = steps.send([name for name in chosen if name not in folders]), 0
         while frame is not None:
             added = [pl.lit(folders[name]).alias(name) for name in chosen if name in folders]
@@ -101,10 +105,10 @@ def _columnar(format: Format, stream: IO[bytes] | None, source: Source) -> Steps
     hive = None if source.url else False  # folders here are ours to read, those elsewhere polars'
     try:
         frame = pl.scan_parquet(place, hive_partitioning=hive) if format == "parquet" else pl.scan_ipc(place)
-        names = list(frame.collect_schema())
+        schema = frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as problem:
         raise _damaged(source, problem) from problem
-    scan = frame.select((yield names))
+    scan = frame.select(picked((yield Names(schema)), schema))
     yield scan.head(0).collect()
     try:
         yield from scan.collect_batches(chunk_size=BATCH, maintain_order=True, engine="streaming")

@@ -14,7 +14,7 @@ from podium.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["as_labels", "as_numbers", "comma_numbers", "is_decimal_comma"]
+__all__ = ["as_labels", "as_numbers", "comma_numbers", "is_decimal_comma", "summed"]
 
 DECIMAL_COMMA = "[+-]?[0-9]+,[0-9]+"
 Fail: TypeAlias = Callable[[int, str], NoReturn]  # raises for a row of the column, with what is wrong
@@ -50,6 +50,23 @@ def as_numbers(column: pl.Series, fail: Fail, where: str = "") -> pl.Series:
     if column.dtype == pl.String:
         column = column.str.strip_chars()
     return column.cast(pl.Float64, strict=False)
+
+
+def summed(column: pl.Series, where: str = "") -> pl.Series:
+    """Structures of counts as the sum of their fields: a field that is not there counts 0.
+
+    >>> import polars as pl
+    >>> summed(pl.Series("headers", [{"h1": 1, "h2": 2}, {"h1": None, "h2": 4}, {"h1": None}, None])).to_list()
+    [3.0, 4.0, 0.0, None]
+    """
+    import polars as pl
+
+    fields = getattr(column.dtype, "fields", [])
+    if not fields or not all(field.dtype.is_numeric() or field.dtype == pl.Null for field in fields):
+        raise InputError(f"{where}column {column.name!r} holds {column.dtype}; it takes numbers, or structures of them")
+    parts = [column.struct.field(field.name).cast(pl.Float64).alias(str(k)) for k, field in enumerate(fields)]
+    total = pl.DataFrame(parts).sum_horizontal()
+    return total.zip_with(column.is_not_null(), pl.Series([None], dtype=pl.Float64)).alias(column.name)
 
 
 def is_decimal_comma(text: str) -> bool:
