@@ -496,6 +496,8 @@ def checks():
         of("score_history", evaluate.score_history, comparisons=data, model=model, features=None, id=None, points=2),
         of("score_history", evaluate.score_history, comparisons=data, model=rabf, features=features, points=2),
         of("learning_curve", evaluate.learning_curve, comparisons=data, features=features, sizes=(0.4,), splits=1, seed=1, id=None),
+        of("risk_bound", evaluate.risk_bound, model=rabf, comparisons=data, delta=0.1),
+        of("plan_votes", evaluate.plan_votes, comparisons=data, features=features, epsilon=0.1, splits=1, seed=1, id=None),
         of("residual_norm", evaluate.residual_norm, model=rabf), of("residual_outliers", evaluate.residual_outliers, model=rabf, level=0.9),
         of("compare_rankings", evaluate.compare_rankings, first=model.ranking_, second=podium.Elo().fit(data), reference="mean"),
         of("compare_nested", evaluate.compare_nested, votes=sided),

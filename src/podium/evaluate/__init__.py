@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from podium.evaluate.assessment import Assessment, assess
     from podium.evaluate.diagnosis import Diagnosis, Finding, History, Reliability, Test, diagnose, score_history
     from podium.evaluate.differences import Differences, Standing, compare_rankings
+    from podium.evaluate.feature_bounds import RiskBound, VotePlan, plan_votes, risk_bound
     from podium.evaluate.feature_diagnosis import LearningCurve, learning_curve, residual_norm, residual_outliers
     from podium.evaluate.nested import LikelihoodRatio, compare_nested, likelihood_ratio_test
 
@@ -22,16 +23,20 @@ _LAZY = {
     "LearningCurve": "podium.evaluate.feature_diagnosis",
     "LikelihoodRatio": "podium.evaluate.nested",
     "Reliability": "podium.evaluate.diagnosis",
+    "RiskBound": "podium.evaluate.feature_bounds",
     "Standing": "podium.evaluate.differences",
     "Test": "podium.evaluate.diagnosis",
+    "VotePlan": "podium.evaluate.feature_bounds",
     "assess": "podium.evaluate.assessment",
     "compare_nested": "podium.evaluate.nested",
     "compare_rankings": "podium.evaluate.differences",
     "diagnose": "podium.evaluate.diagnosis",
     "learning_curve": "podium.evaluate.feature_diagnosis",
     "likelihood_ratio_test": "podium.evaluate.nested",
+    "plan_votes": "podium.evaluate.feature_bounds",
     "residual_norm": "podium.evaluate.feature_diagnosis",
     "residual_outliers": "podium.evaluate.feature_diagnosis",
+    "risk_bound": "podium.evaluate.feature_bounds",
     "score_history": "podium.evaluate.diagnosis",
 }
 
@@ -44,16 +49,20 @@ __all__ = [
     "LearningCurve",
     "LikelihoodRatio",
     "Reliability",
+    "RiskBound",
     "Standing",
     "Test",
+    "VotePlan",
     "assess",
     "compare_nested",
     "compare_rankings",
     "diagnose",
     "learning_curve",
     "likelihood_ratio_test",
+    "plan_votes",
     "residual_norm",
     "residual_outliers",
+    "risk_bound",
     "score_history",
 ]
 

@@ -97,6 +97,7 @@ class RABF(Ranker):
         single items are drawn to what their features say.
     coef_, coef_std_errors_, feature_names_ : weights w, per unit of the feature
     feature_std_ : standard deviation of each feature over the ranked items
+    feature_radius_ : the largest length of an item's features, as they were scaled and centred
     residuals_ : r, aligned with `ranking_.items`
     explained_ : share of the variance of the compared items' scores that features explain
     feature_penalty_, residual_penalty_, boundary_ : the penalties used, and which "auto" ones stopped at an end of the
@@ -130,7 +131,16 @@ class RABF(Ranker):
         columns = tuple(f"covariate:{name}" for name in kept.pop("_covariate_names", ()))
         older = {"_basis": None, "_columns": columns, "_extras": kept.pop("covariate_coef_", np.empty(0))}
         return (
-            older | {"ties": "half", "side_effect": False, "max_norm": None, "row_weights": None, "binding_": ()} | kept
+            older
+            | {
+                "ties": "half",
+                "side_effect": False,
+                "max_norm": None,
+                "row_weights": None,
+                "binding_": (),
+                "feature_radius_": math.nan,
+            }
+            | kept
         )
 
     def __init__(
@@ -256,6 +266,7 @@ class RABF(Ranker):
         self._basis, self._ignored = model.basis, model.constant
         self.coef_ = whole / model.scale
         self.feature_std_ = model.feature_std
+        self.feature_radius_ = float(np.sqrt(np.max(np.einsum("ij,ij->i", model.matrix, model.matrix), initial=0.0)))
         parts = np.var(explained[model.seen]), np.var(place.residuals)
         self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
         self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))
