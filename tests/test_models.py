@@ -32,6 +32,7 @@ def test_every_estimator_is_in_the_suite():
         "Information",
         "FeatureScale",
         "FeatureSpec",
+        "ListInformation",
         "Ranking",
         "RunningScale",
         "ScoreCovariance",

@@ -10,7 +10,8 @@ from podium._version import __version__
 
 if TYPE_CHECKING:
     from podium.data.comparisons import Comparisons
-    from podium.data.files import read_comparisons
+    from podium.data.files import read_comparisons, read_rankings
+    from podium.data.rankings import Rankings
     from podium.models import load, save
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.counting import Borda, Copeland, WinRate
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from podium.pairwise.elo import Elo
     from podium.pairwise.least_squares import LeastSquares
     from podium.pairwise.online import OnlineRABF
+    from podium.pairwise.plackett_luce import PlackettLuce
     from podium.pairwise.rabf import RABF
     from podium.pairwise.spectral import RankCentrality
     from podium.ranking.ranking import Ranking
@@ -32,12 +34,15 @@ _LAZY = {
     "Elo": "podium.pairwise.elo",
     "LeastSquares": "podium.pairwise.least_squares",
     "OnlineRABF": "podium.pairwise.online",
+    "PlackettLuce": "podium.pairwise.plackett_luce",
     "RABF": "podium.pairwise.rabf",
     "RankCentrality": "podium.pairwise.spectral",
     "Ranking": "podium.ranking.ranking",
+    "Rankings": "podium.data.rankings",
     "WinRate": "podium.pairwise.counting",
     "load": "podium.models",
     "read_comparisons": "podium.data.files",
+    "read_rankings": "podium.data.files",
     "save": "podium.models",
 }
 
@@ -50,14 +55,17 @@ __all__ = [  # noqa: RUF022  (sorted as text: RABF is a class, not a constant)
     "Elo",
     "LeastSquares",
     "OnlineRABF",
+    "PlackettLuce",
     "RABF",
     "RankCentrality",
     "Ranking",
+    "Rankings",
     "WinRate",
     "__version__",
     "errors",
     "load",
     "read_comparisons",
+    "read_rankings",
     "save",
 ]
 

@@ -141,7 +141,7 @@ def test_adding_judges_to_none_is_refused():
 
 
 def test_rankings_become_pairs_in_clusters():
-    c = Comparisons.from_rankings([["a", "b", "c"], ["b", "a"]])
+    c = Comparisons.from_rankings([["a", "b", "c"], ["b", "a"]], unranked="unknown")
     assert len(c) == 4
     assert table(c) == {(0, 1): (1, 1, 0), (0, 2): (1, 0, 0), (1, 2): (1, 0, 0)}
     assert c.group.tolist() == [0, 0, 0, 1]
@@ -185,7 +185,7 @@ def test_weightless_rows_are_left_out_but_their_items_stay():
         (lambda: Comparisons.from_arrays(["a", None], ["b", "c"]), "row 2"),
         (lambda: Comparisons.from_rankings([["a", "b", "a"]]), "row 1: 'a' appears twice in the ranking"),
         (lambda: Comparisons.from_rankings([1]), "row 1: 1 is not a list of items"),
-        (lambda: Comparisons.from_rankings([[["a"], "b"]]), "row 1: .* cannot be a label"),
+        (lambda: Comparisons.from_rankings([[{"a": 1}, "b"]]), "row 1: .* cannot be a label"),
         (lambda: Comparisons.from_pairs([1, 2]), "row 1: 1 is not a"),
         (lambda: Comparisons.from_arrays([0], [1], items=[]), "no items"),
         (lambda: Comparisons.from_arrays([0], [1], items=[["a"], "b"]), "cannot be a label"),
@@ -196,7 +196,7 @@ def test_weightless_rows_are_left_out_but_their_items_stay():
         (lambda: Comparisons.from_arrays(["a"], ["b"], covariates=1.0), "covariates have shape"),
         (lambda: Comparisons.from_arrays(["a"], ["b"], covariates=["x"]), "covariates: numbers are expected"),
         (lambda: Comparisons.from_arrays(["a"], ["b"], covariates={}), "covariates have shape"),
-        (lambda: Comparisons.from_rankings([["a"]]), "no ranking holds two items"),
+        (lambda: Comparisons.from_rankings([["a"], ["b"]], unranked="unknown"), "no ranking holds two items"),
         (lambda: Comparisons.from_rankings(["abc"]), "row 1: 'abc' is not a list of items"),
     ],
 )

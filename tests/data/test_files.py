@@ -193,18 +193,18 @@ def test_blank_lines_and_a_byte_order_mark_are_not_rows(tmp_path):
 def test_rankings_are_lists_best_first(tmp_path):
     (tmp_path / "r.jsonl").write_text('{"ranking": ["a", "b", "c"]}\n{"ranking": ["c", "a"]}\n')
     (tmp_path / "r.csv").write_text("judge,ranking\nann,a > b > c\nbob,c>a\n")
-    expected = podium.Comparisons.from_rankings([["a", "b", "c"], ["c", "a"]]).to_frame()
-    assert read_comparisons(tmp_path / "r.jsonl").to_frame().equals(expected)
-    judged = read_comparisons(tmp_path / "r.csv")
+    expected = podium.Comparisons.from_rankings([["a", "b", "c"], ["c", "a"]], unranked="unknown").to_frame()
+    assert read_comparisons(tmp_path / "r.jsonl", unranked="unknown").to_frame().equals(expected)
+    judged = read_comparisons(tmp_path / "r.csv", unranked="unknown")
     assert judged.to_frame().drop("judge").equals(expected)
     assert judged.to_frame()["judge"].to_list() == ["ann", "ann", "ann", "bob"]
-    assert read_comparisons(tmp_path / "r.csv", judge=False).to_frame().equals(expected)
+    assert read_comparisons(tmp_path / "r.csv", judge=False, unranked="unknown").to_frame().equals(expected)
 
 
 def test_rankings_of_several_files_are_clusters_of_their_own(tmp_path):
     (tmp_path / "1.csv").write_text("ranking\na>b\n")
     (tmp_path / "2.csv").write_text("ranking\nb>a\na>c\n")
-    assert read_comparisons(tmp_path).to_frame()["group"].to_list() == [1, 2, 3]
+    assert read_comparisons(tmp_path, unranked="unknown").to_frame()["group"].to_list() == [1, 2, 3]
 
 
 def test_options_reach_files_of_rankings(tmp_path):
@@ -214,7 +214,7 @@ def test_options_reach_files_of_rankings(tmp_path):
         read_comparisons(tmp_path / "r.csv", winner="nope")
     (tmp_path / "one.csv").write_text("ranking\na\nb\n")
     with pytest.raises(InputError, match=r"one.csv: no ranking holds two items: there is nothing to compare"):
-        read_comparisons(tmp_path / "one.csv")
+        read_comparisons(tmp_path / "one.csv", unranked="unknown")
 
 
 @pytest.mark.parametrize("line", ['{"ranking": ["a", null]}', '{"ranking": null}', '{"ranking": ["a", ""]}'])
@@ -269,10 +269,13 @@ def test_votes_divided_by_a_column_are_those_of_each_value(tmp_path, cast, data)
         assert found.items == tuple(dict.fromkeys(item for vote in mine for item in vote[:2]))
 
 
-def test_rankings_are_not_divided(tmp_path):
-    (tmp_path / "r.csv").write_text("lang,ranking\nen,a>b\n")
-    with pytest.raises(InputError, match="rankings cannot be divided by 'lang'"):
-        read_comparisons_by(tmp_path / "r.csv", "lang")
+def test_rankings_are_divided_too(tmp_path):
+    (tmp_path / "r.csv").write_text("lang,ranking\nen,a>b\nde,c>d>e\nen,b>a\n")
+    parts = read_comparisons_by(tmp_path / "r.csv", "lang")
+    assert {value: (votes.items, len(votes)) for value, votes in parts.items()} == {
+        "en": (("a", "b"), 2),
+        "de": (("c", "d", "e"), 3),
+    }
 
 
 # ---- bad input ---------------------------------------------------------------------------------------------------

@@ -98,11 +98,16 @@ def frame_of_columns(frame):
     return {name: frame[name].to_list() for name in frame.columns}
 
 
+def said(frame):
+    """What holds of items that a ranking does not list."""
+    return {"unranked": "unknown"} if "ranking" in frame.columns else {}
+
+
 def in_parts(frame, keep):
     """Two files, the second with the first rows."""
     cut = len(frame) // 2
     parts = [part for part in (frame[cut:], frame[:cut]) if part.height]
-    return read_comparisons([file_of(part, "jsonl") for part in parts], keep=keep)
+    return read_comparisons([file_of(part, "jsonl") for part in parts], keep=keep, **said(frame))
 
 
 def file_of(frame, kind):
@@ -116,14 +121,18 @@ def file_of(frame, kind):
 
 
 WAYS = {
-    "polars": lambda frame, keep: Comparisons.from_frame(frame, keep=keep),
-    "lazy": lambda frame, keep: Comparisons.from_frame(frame.lazy(), keep=keep),
-    "pandas": lambda frame, keep: Comparisons.from_frame(pd.DataFrame(frame_of_columns(frame)), keep=keep),
-    "arrow": lambda frame, keep: Comparisons.from_frame(frame.to_arrow(), keep=keep),
-    "columns": lambda frame, keep: Comparisons.from_frame(frame_of_columns(frame), keep=keep),
+    "polars": lambda frame, keep: Comparisons.from_frame(frame, keep=keep, **said(frame)),
+    "lazy": lambda frame, keep: Comparisons.from_frame(frame.lazy(), keep=keep, **said(frame)),
+    "pandas": lambda frame, keep: Comparisons.from_frame(
+        pd.DataFrame(frame_of_columns(frame)), keep=keep, **said(frame)
+    ),
+    "arrow": lambda frame, keep: Comparisons.from_frame(frame.to_arrow(), keep=keep, **said(frame)),
+    "columns": lambda frame, keep: Comparisons.from_frame(frame_of_columns(frame), keep=keep, **said(frame)),
     "parts": in_parts,
     **{
-        kind: lambda frame, keep, kind=kind: read_comparisons(file_of(frame, kind), keep=keep, format=kind)
+        kind: lambda frame, keep, kind=kind: read_comparisons(
+            file_of(frame, kind), keep=keep, format=kind, **said(frame)
+        )
         for kind in ("csv", "json", "jsonl", "parquet", "ipc")
     },
 }
@@ -172,7 +181,7 @@ def test_lists_and_arrays(cast):
         Comparisons.from_arrays(np.array(winner), np.array(loser)),
         Comparisons.from_arrays(np.array(winner, dtype=object), np.array(loser, dtype=object)),
         Comparisons.from_arrays(*codes, items=ITEMS),
-        Comparisons.from_rankings([list(v[:2]) for v in cast]),
+        Comparisons.from_rankings([list(v[:2]) for v in cast], unranked="unknown"),
         Comparisons(ITEMS, *codes),
         Comparisons(ITEMS, codes[1], codes[0], outcome=[-1] * len(cast)),
         sum(Comparisons.from_pairs([v[:2]]) for v in cast),

@@ -35,7 +35,9 @@ def votes(rng):
             return Comparisons.from_frame(frame)
         case 2:
             lists = [list(rng.permutation(len(names))[: int(rng.integers(0, len(names) + 1))]) for _ in range(rows)]
-            return Comparisons.from_rankings([[names[int(k)] for k in each] for each in lists])
+            return Comparisons.from_rankings(
+                [[names[int(k)] for k in each] for each in lists], unranked=pick(rng, ("below", "unknown", None))
+            )
         case 3:
             more = {
                 name: pick(rng, (inputs.numbers(rng, rows), inputs.array(rng, rows)))

@@ -179,10 +179,18 @@ def rankings():
     ]  # fmt: skip
 
 
+def lists():
+    """Rankings with ties, weights and judges."""
+    from podium import Rankings
+
+    entries = [["a", ["b", "c"]], ["b", "a"], ["c"], ["a", "c", "b"]]
+    return Rankings.from_lists(entries, unranked="below", weight=[1.0, 2.0, 1.0, 0.5], judge=["x", "y", "x", "y"])
+
+
 def data():
     import polars as pl
 
-    from podium import Comparisons, read_comparisons
+    from podium import Comparisons, Rankings, read_comparisons, read_rankings
     from podium.data import read_comparisons_by, read_table, write_table
 
     codes = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 2])
@@ -192,7 +200,15 @@ def data():
     names = {name: name for name in ("left", "right", "outcome", "weight", "count", "judge", "group")}
     return [
         of("from_pairs", Comparisons.from_pairs, pairs=[("a", "b"), ("b", "c")]),
-        of("from_rankings", Comparisons.from_rankings, rankings=[["a", "b", "c"], ["b", "a"]]),
+        of("from_rankings", Comparisons.from_rankings, rankings=[["a", "b", "c"], ["b", "a"]], unranked="below"),
+        of("from_lists", Rankings.from_lists, lists=[["a", ["b", "c"]], ["b", "a"]], unranked="below", items=["a", "b", "c"],
+           offered=[["a", "b", "c"], ["a", "b"]], weight=[1.0, 2.0], judge=["x", "y"], group=["g", "g"]),
+        of("Rankings", Rankings, items=["a", "b"], item=np.array([0, 1]), start=np.array([0, 2])),
+        *methods(lists(), ("take", {"rows": np.arange(2)}), ("record", {}), ("check_connected", {"l2": 0.5}), ("to_lists", {}),
+                 ("to_frame", {}), ("pair_columns", {}), ("columns", {})),
+        Call("Rankings properties", functools.partial(look, lists()), {}),
+        of("read_rankings", read_rankings, source=Fresh(lambda: io.BytesIO(b"who,item,rank\nx,a,1\nx,b,2\ny,b,1\n")), unranked="below",
+           item="item", rank="rank", judge="who", format="csv", delimiter=",", jobs=1),
         of("from_frame", Comparisons.from_frame, frame={"winner": ["a", "b"], "loser": ["b", "c"]}),
         of("from_frame", Comparisons.from_frame, frame=pl.read_csv(sides), **names, covariates=["x"], keep="rows"),
         of("from_arrays", Comparisons.from_arrays, winner=codes[0], loser=codes[1], weight=np.ones(4), tie=np.zeros(4, bool),

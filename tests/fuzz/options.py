@@ -7,7 +7,7 @@ from fuzz.inputs import odd, pick, value
 
 # Options that make sense now and then; others are drawn from `value`.
 OPTIONS = {
-    "l2": (0.0, 1e-3, 1.0, 1e9), "ties": ("half", "davidson", "label", "average", "worst"), "scale": ("elo", "log-odds"),
+    "l2": (0.0, 1e-3, 1.0, 1e9), "unranked": ("below", "unknown", None), "ties": ("half", "davidson", "efron", "label", "average", "worst"), "scale": ("elo", "log-odds"),
     "anchor": (("i0", 0.0), {"i0": 1.0}), "row_weights": ("size", {"i0": 0.5}), "max_norm": ((1.0, 1.0), (0.1, 5.0)), "loss": ("logistic", "squared", "hinge", "sum@1", "prec@2", "ndcg@2"), "max_iter": (1, 50),
     "tol": (1e-6, 0.5), "feature_penalty": ("auto", 1.0, 0.0), "residual_penalty": ("auto", 1.0, 0.0), "schedule": ("sqrt", "fixed"),
     "missing": ("error", "mean"), "variant": ("pa", "pa1", "pa2"), "classes": ([0, 1, 2], ["a", "b"], None), "C": (1.0, 1e-9, 1e9),

@@ -3,6 +3,7 @@ function of the model whose answer must survive the file."""
 
 import numpy as np
 
+from podium.data.rankings import Rankings
 from podium.multilabel import LabelRanker, OnlineLabelRanker
 from podium.ordinal import CumulativeLogit, MedianBaseline, OrdinalPerceptron, PassiveAggressiveOrdinal, PRank
 from podium.ordinal.stream import Grader
@@ -12,6 +13,7 @@ from podium.pairwise.crowd import CrowdBradleyTerry
 from podium.pairwise.elo import Elo
 from podium.pairwise.least_squares import LeastSquares
 from podium.pairwise.online import OnlineRABF
+from podium.pairwise.plackett_luce import PlackettLuce
 from podium.pairwise.rabf import RABF
 from podium.pairwise.spectral import RankCentrality
 
@@ -64,6 +66,17 @@ def answers_of_bradley_terry(model):
     ]
 
 
+def plackett_luce(**options):
+    lists = [["a", ["b", "c"]], ["b", "a"], ["c"], ["d", "a"], ["b", "c", "d"], ["a", ["d", "c"]]]
+    return PlackettLuce(**options).fit(Rankings.from_lists(lists, unranked="below", judge=[1, 1, 2, 2, 3, 3]))
+
+
+def answers_of_plackett_luce(model):
+    ranking = model.ranking_
+    errors = ranking.with_uncertainty("sandwich").std_errors
+    return [ranking.scores, *ranking.intervals(), errors, [model.log_likelihood_, *model.tie_strengths_.values()]]
+
+
 def crowd():
     data = as_comparisons(3, ROWS, judge=["ann", "bob", "ann", "bob", "eve", "eve"])
     return CrowdBradleyTerry(l2=0.5).fit(data)
@@ -110,6 +123,8 @@ MODELS = {
     "OrdinalPerceptron": (lambda: graded(OrdinalPerceptron(random_state=0)), answers_about_grades),
     "PRank": (lambda: graded(PRank(random_state=0)), answers_about_grades),
     "PassiveAggressiveOrdinal": (lambda: graded(PassiveAggressiveOrdinal(random_state=0)), answers_about_grades),
+    "PlackettLuce": (lambda: plackett_luce(l2=0.1), answers_of_plackett_luce),
+    "PlackettLuce, all options": (lambda: plackett_luce(ties="davidson"), answers_of_plackett_luce),
     "RABF": (rabf, answers_of_rabf),
     "LabelRanker": (lambda: LabelRanker("sum@1").fit(*LABELLED), answers_of_label_ranker),
     "OnlineLabelRanker": (lambda: OnlineLabelRanker("sum@1").fit(*LABELLED), answers_of_label_ranker),

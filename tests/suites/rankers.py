@@ -79,6 +79,9 @@ RANKERS: dict[str, Case] = {
         lambda unit=1.0: ranker("online-rabf")(step=0.5 / unit, residual_penalty=1e-4 * unit),
         turned_on={"margins": {"loss": "squared"}},
     ),
+    "plackett-luce": Case(
+        lambda unit=1.0: ranker("plackett-luce")(l2=1e-3 * unit), turned_on={"ties": {"ties": "davidson"}}
+    ),
     "rabf": Case(
         lambda unit=1.0: ranker("rabf")(residual_penalty=0.1 * unit),
         turned_on={"margins": {"loss": "squared"}, "sides": {"side_effect": True}, "ties": {"ties": "davidson"}},

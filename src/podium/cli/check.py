@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,6 +14,7 @@ from podium.cli.columns import Columns, column_options
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import (
     Penalty,
+    is_typed,
     output_options,
     seed_option,
     split_names,
@@ -22,11 +23,15 @@ from podium.cli.options import (
     votes_argument,
 )
 from podium.cli.output import Output, reading, say, votes_on_items, wrapped
-from podium.errors import PodiumWarning
+from podium.errors import InputError, Option, PodiumWarning
 from podium.text import counted, one_line
+
+if TYPE_CHECKING:
+    from podium.data.rankings import Rankings
 
 __all__ = ["check"]
 
+CONCERN = 0.05  # p-value below which a misfit is marked
 
 EXAMPLES = (
     ("podium check votes.csv", "what deserves a look before a ranking is shown"),
@@ -91,9 +96,11 @@ def check(
     """Check the fit of VOTES: pairs that fit least, over-dispersion, cycles, reliability, influence.
 
     P-values come from redrawn votes: same pairs, same wins of every item. What is marked ! deserves a look before a
-    ranking is shown. The model is that of podium rank with the same options.
+    ranking is shown. The model is that of podium rank with the same options. Of rankings it is checked whether one
+    score for each item explains them, by rankings simulated from the model (plackett-luce).
     """
-    from podium.data.files import read_comparisons
+    from podium.data.files import read_votes
+    from podium.data.rankings import Rankings
     from podium.evaluate.diagnosis import diagnose
     from podium.pairwise.bradley_terry import BradleyTerry
 
@@ -104,9 +111,11 @@ def check(
         source: Any = list(votes) if len(votes) > 1 else votes[0]
         with reading() as progress:
             controlled = style_arguments(covariates, style)
-            comparisons = read_comparisons(
-                source, **columns.arguments(), **controlled, keep="counts", progress=progress
-            )
+            found = read_votes(source, **columns.arguments(), **controlled, keep="counts", progress=progress)[None]
+        if isinstance(found, Rankings):
+            _check_rankings(found, out, l2, replicates, seed, pairs, strict)
+            return
+        comparisons = found
     penalty: dict[str, Any] = {} if l2 is None else {"l2": l2}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # podium rank is where they are told
@@ -126,4 +135,40 @@ def check(
     out.write_text(text if out.form == "json" else wrapped(text, out.room))
     say(f"{votes_on_items(comparisons)}, {counted(replicates, 'redraw')}")
     if strict and diagnosis.concerns:
+        sys.exit(1)
+
+
+def _check_rankings(
+    rankings: Rankings, out: Output, l2: float | str | None, replicates: int, seed: int, pairs: int, strict: bool
+) -> None:
+    """Whether one score for each item explains the rankings, and the pairs that fit least."""
+    from podium.pairwise.plackett_luce import PlackettLuce
+
+    for name in ("ties", "side_effect", "covariates", "style"):
+        if is_typed(name):
+            raise InputError(Option(name), " is about votes on pairs, and these are rankings; drop it")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)  # podium rank is where they are told
+        model = PlackettLuce(l2="auto" if l2 is None else l2).fit(rankings)
+    fit, residuals = model.goodness_of_fit(replicates=replicates, seed=seed), model.pair_residuals()
+    concern = fit.p_value < CONCERN
+    if out.form == "json":
+        told = {"fit": {"statistic": fit.statistic, "pairs": fit.pairs, "p_value": fit.p_value, "concern": concern}}
+        text = json.dumps(told | {"residuals": residuals.to_dicts()}, indent=1, ensure_ascii=False)
+    else:
+        words = "one score for each item does not explain the rankings" if concern else "within chance"
+        text = (
+            f"{'!' if concern else ' '} Fit: the order of two items differs from what their scores say by "
+            f"{fit.statistic:.4g} (Pearson, {counted(fit.pairs, 'pair')}): {words} (p = {fit.p_value:.2f})."
+        )
+        rows = residuals.head(pairs).to_dicts()
+        text += "\n\nPairs that fit least:" if rows else ""
+        for row in rows:
+            text += (
+                f"\n  {one_line(row['item'])} was above {one_line(row['against'])} in {row['above']:,.4g} of "
+                f"{row['rankings']:,.4g}, expected {row['expected']:,.3g} ({row['residual']:.1f} sd)"
+            )
+    out.write_text(text if out.form == "json" else wrapped(text, out.room))
+    say(f"{votes_on_items(rankings)}, {counted(replicates, 'simulation')}")
+    if strict and concern:
         sys.exit(1)

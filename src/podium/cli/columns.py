@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,8 @@ COLUMNS = {
     "left_goals": "Name the column of what the left (home) item scored.",
     "right_goals": "Name the column of what the right (away) item scored.",
     "ranking": "Name the column of whole orders, best first.",
+    "item": "Name the column of the item, in a table with a row for each item ranked.",
+    "rank": "Name the column of its rank.",
     "weight": "Name the column of the weight of each vote.",
     "count": "Name the column that says how many equal votes a row stands for.",
     "judge": "Name the column of the judge.",
@@ -60,11 +63,15 @@ class Columns:
     left_goals: str | None
     right_goals: str | None
     ranking: str | None
+    item: str | None
+    rank: str | None
     weight: str | None
     count: str | None
     judge: str | None
     group: str | None
     time: str | None
+    rank_columns: tuple[str, ...]
+    unranked: str | None
 
     def arguments(self) -> dict[str, Any]:
         """What was typed, as `read_comparisons` takes it, and who does the work: processes, or a cluster."""
@@ -98,8 +105,14 @@ class Columns:
         typed = {name: getattr(self, name) for name in COLUMNS}
         typed["ties"] = typed.pop("tie_count")
         typed = {name: False if value == "" else value for name, value in typed.items()}
-        typed |= {"delimiter": self.delimiter, "format": self.input_format}
+        typed |= {"delimiter": self.delimiter, "format": self.input_format, "unranked": self.unranked}
+        typed["rank_columns"] = list(self.rank_columns) or None
         return {name: value for name, value in typed.items() if value is not None}
+
+
+def _quoted_names(ctx: click.Context, parameter: click.Parameter, value: str | None) -> tuple[str, ...]:
+    """Names separated by commas, those that hold one in quotes."""
+    return () if value is None else tuple(next(csv.reader([value], skipinitialspace=True), []))
 
 
 column_options = gathered(
@@ -129,4 +142,17 @@ column_options = gathered(
     ),
     option("Data", "--delimiter", metavar="CHAR", help="Separate the cells of a CSV file by this character."),
     *(option("Data", f"--{name.replace('_', '-')}", metavar="COLUMN", help=words) for name, words in COLUMNS.items()),
+    option(
+        "Data",
+        "--rank-columns",
+        metavar="NAMES",
+        callback=_quoted_names,
+        help="Name the columns that are items and hold their ranks, separated by commas; * stands for any letters.",
+    ),
+    option(
+        "Data",
+        "--unranked",
+        type=click.Choice(["below", "unknown"]),
+        help="Say what holds of items that a ranking does not list: they were passed over, or nothing is known.",
+    ),
 )

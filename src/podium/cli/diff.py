@@ -56,7 +56,8 @@ def diff(first: str, second: str, out: Output, columns: Columns, level: float, r
     """Compare the leaderboards FIRST and SECOND: who moved, and what is more than chance.
 
     Each is a leaderboard written by `podium rank` (with the columns item and score), a saved model, or a file of votes,
-    which is then ranked by bradley-terry; its columns may be named by option. One may be - for standard input.
+    which is then ranked by bradley-terry (rankings by plackett-luce); its columns may be named by option. One may be -
+    for standard input.
 
     Scores are compared with the mean of the common items held fixed, or the mean weighted by votes, or an item. A
     change marked * is significant for all items at once (Holm), if the two come from different votes. Leaderboards
@@ -116,15 +117,19 @@ def _standing(source: str | _Piped) -> Standing | None:
 
 def _ranked(source: str | _Piped, columns: dict[str, Any]) -> Standing:
     """The leaderboard of a file of votes."""
-    from podium.data.files import read_comparisons
+    from podium.data.files import read_votes
+    from podium.data.rankings import Rankings
     from podium.evaluate.differences import standing
     from podium.pairwise.bradley_terry import BradleyTerry
+    from podium.pairwise.plackett_luce import PlackettLuce
 
     if isinstance(source, _Piped):
         source.seek(0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # `podium rank` is where they are told
-        return standing(BradleyTerry().fit(read_comparisons(source, **{"judge": False, "group": False} | columns)))
+        chosen: dict[str, Any] = {"judge": False, "group": False, "keep": "counts"}
+        votes = read_votes(source, **chosen | columns)[None]
+        return standing(PlackettLuce().fit(votes) if isinstance(votes, Rankings) else BradleyTerry().fit(votes))
 
 
 def _read(source: str | _Piped) -> pl.DataFrame | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from podium.pairwise.crowd import CrowdBradleyTerry
+    from podium.pairwise.plackett_luce import PlackettLuce
 
 __all__ = [
     "Knowledge",
@@ -189,7 +190,8 @@ ranker_options = gathered(
         "--method",
         type=click.Choice(list(METHODS)),
         metavar="METHOD",
-        help=f"Rank by this method: {', '.join(METHODS)}.  [default: bradley-terry; rabf with --features]",
+        help=f"Rank by this method: {', '.join(METHODS)}.  "
+        "[default: bradley-terry; rabf with --features; plackett-luce for rankings]",
     ),
     option(
         "Model",
@@ -200,8 +202,9 @@ ranker_options = gathered(
     option(
         "Model",
         "--ties",
-        type=click.Choice(["half", "davidson"]),
-        help="Count a tie as half a win for each, or model ties.  [default: half]",
+        type=click.Choice(["half", "davidson", "efron"]),
+        help="Count a tie as half a win for each, or model ties; in rankings average over orders (efron), or model "
+        "ties.  [default: half; efron for rankings]",
     ),
     option(
         "Model", "--side-effect", is_flag=True, help="Estimate the position bias (home advantage) of the left side."
@@ -295,8 +298,11 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
     """Lines on coefficients, residual outliers, items without votes, and judges, where the model has them."""
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.crowd import CrowdBradleyTerry
+    from podium.pairwise.plackett_luce import PlackettLuce
     from podium.pairwise.rabf import RABF
 
+    if isinstance(model, PlackettLuce):
+        return _about_ties(model)
     if isinstance(model, RABF):
         return _about_features(model, level, sds)
     if isinstance(model, CrowdBradleyTerry):
@@ -319,6 +325,12 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
         chance = model.tie_strength_ / (2.0 + model.tie_strength_)
         lines.append(f"equals tie with chance {100 * chance:.1f} % (Davidson's ν = {model.tie_strength_:.3g})")
     return lines
+
+
+def _about_ties(model: PlackettLuce) -> list[str]:
+    """Strengths of ties, where they are modelled."""
+    told = [f"{size} items {value:.3g}" for size, value in model.tie_strengths_.items()]
+    return [f"strength of ties, against one item's: {', '.join(told)}"] if told else []
 
 
 def _about_judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from podium.data.comparisons import Comparisons
+    from podium.data.rankings import Rankings
 
 __all__ = [
     "FORMATS",
@@ -89,8 +90,15 @@ def wrapped(text: str, room: int | None) -> str:
     return "\n".join(lines)
 
 
-def votes_on_items(comparisons: Comparisons) -> str:
+def votes_on_items(comparisons: Comparisons | Rankings) -> str:
     """What was read, in words."""
+    from podium.data.rankings import Rankings
+
+    if isinstance(comparisons, Rankings):
+        return f"{counted(len(comparisons), 'ranking')} of {counted(len(comparisons.items), 'item')}"
+    if comparisons.group_is == "ranking":
+        pairs = f"{counted(len(comparisons.groups), 'ranking')} as {counted(len(comparisons), 'pair')}"
+        return f"{pairs} of {counted(len(comparisons.items), 'item')}"
     return f"{counted(len(comparisons), 'vote')} on {counted(len(comparisons.items), 'item')}"
 
 

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from podium.data.comparisons import Comparisons
+    from podium.data.rankings import Rankings
     from podium.ranking.ranking import Ranking
 
 __all__ = ["rank"]
@@ -45,6 +46,7 @@ EXAMPLES = (
     ("podium rank votes.csv", "a leaderboard with confidence and rank intervals"),
     ("podium rank votes.parquet --report board.html", "the same as a page to show"),
     ("podium rank games.csv --left home --right away --side-effect", "with home advantage"),
+    ("podium rank survey.csv --unranked below", "a survey in which each listed a top five"),
     ("podium rank votes.csv --by language --top 10 -o top.csv", "the best ten of each language, as data"),
 )
 
@@ -84,12 +86,16 @@ def rank(
       left, right, margin                       by how much left won
       ranking                                   a whole order: a > b > c, or
                                                 a > "b > c" with an item in quotes
+      Rank 1, Rank 2, Rank 3, …                 the items in these places
+      respondent, item, rank                    a row for each item ranked
 
-    weight, count, judge and group may stand beside them. An empty name, as in --judge=, says that there is none.
+    A survey with a column for each item that holds its rank is read by --rank-columns. weight, count, judge and group
+    may stand beside them. An empty name, as in --judge=, says that there is none.
 
     A campaign file (campaign.db, or campaign.db#NAME for one of several) gives the order that its page shows; with
     --method, --ci or the like it is fitted as any votes.
     """
+    from podium.data.rankings import Rankings
     from podium.evaluate.differences import settings_of
 
     campaign = campaign_in(votes)
@@ -102,7 +108,8 @@ def rank(
         columns.refuse_cluster(f"{method} takes votes one after the other")
     if campaign is not None:
         columns.refuse_cluster("a campaign is one file")
-    features, make = known.arguments(), maker(method, fitting.arguments | known.treatment)
+    options = fitting.arguments | known.treatment
+    features, make = known.arguments(), None if _may_be_lists(fitting) else maker(method, options)
     pictures.refuse_idle()
     _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot, "report": pictures.report})
     show = Show(pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"))
@@ -114,6 +121,11 @@ def rank(
     else:
         refused = {"by": selection.by, "covariates": known.covariates, "style": known.of_votes.get("style")}
         sets = {None: campaign_votes(campaign, columns.arguments() | refused)}
+    if any(isinstance(data, Rankings) for data in sets.values()):
+        method, sets = _of_rankings(method, fitting, known, pictures, sets)
+        make = maker(method, options)
+        show.method = fitting.described(method, intervals.ci and f"ci={intervals.ci}")
+    make = make or maker(method, options)
     if fitting.balance:
         sets = {value: comparisons.balanced() for value, comparisons in sets.items()}
     prior = _shared_prior(sets, make(), selection)
@@ -156,6 +168,31 @@ def rank(
     out.write(pl.concat(frames, how="vertical_relaxed"), "\n".join(texts))
 
 
+def _may_be_lists(fitting: RankerOptions) -> bool:
+    """Whether options may be meant for rankings, which are only known when the files are read."""
+    return fitting.method is None and fitting.ties == "efron"
+
+
+def _of_rankings(
+    method: str, fitting: RankerOptions, known: Knowledge, pictures: Pictures, sets: dict[Any, Any]
+) -> tuple[str, dict[Any, Any]]:
+    """Rankings go as they are to the method made for them, which is the default; to others as pairs."""
+    from podium.data.comparisons import Comparisons
+
+    if fitting.method is None and known.features is None:
+        method = "plackett-luce"
+    if known.covariates:
+        raise InputError(Option("covariates"), " belong to a comparison of two items, and these are rankings; drop it")
+    if pictures.plot and pictures.picture == "history":
+        raise InputError(Option("picture", "history"), " follows votes one by one, and these are rankings; drop it")
+    if method != "plackett-luce" or fitting.balance:
+        sets = {value: Comparisons.from_rankings(lists) for value, lists in sets.items()}
+        if method == "plackett-luce":
+            raise InputError(Option("balance"), " is about pairs; name a method for them, as ",
+                             Option("method", "bradley-terry"))  # fmt: skip
+    return method, sets
+
+
 def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None) -> str:
     pairs = "against" in frame.columns
     text = table(frame, digits=digits + 2, room=room) if pairs else leaderboard(frame, digits=digits, room=room)
@@ -191,9 +228,9 @@ def _read(
     ci: str | None,
     show: Show,
     sides: bool,
-) -> dict[Any, Comparisons]:
+) -> dict[Any, Any]:
     """The votes, or those of each part; judges, groups and sides only where they matter, as they multiply the rows."""
-    from podium.data.files import read_comparisons, read_comparisons_by
+    from podium.data.files import read_votes
 
     cls = ranker(method)
     arguments = columns.arguments()
@@ -207,9 +244,7 @@ def _read(
     arguments["fold_sides"] = not sides and arguments["keep"] == "counts"
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     with reading() as arguments["progress"]:
-        if by is None:
-            return {None: read_comparisons(source, **arguments)}
-        return read_comparisons_by(source, by, **arguments)
+        return read_votes(source, by, **arguments)
 
 
 def _table(ranking: Ranking, intervals: Intervals, selection: Selection) -> pl.DataFrame:
@@ -247,7 +282,7 @@ def _constant(name: str, value: Any, rows: int) -> pl.Series:
     return pl.Series(name, [value] * rows)
 
 
-def _shared_prior(sets: dict[Any, Comparisons], model: Any, selection: Selection) -> dict[str, Any]:
+def _shared_prior(sets: dict[Any, Any], model: Any, selection: Selection) -> dict[str, Any]:
     """One penalty for all parts, and where they are pooled the scores that all of them together give."""
     from podium.pairwise.bradley_terry import BradleyTerry, common_sd
 
@@ -280,7 +315,9 @@ def _more_settings(balance: str | None, pool: bool, reference: str | None, style
     return "".join(" " + shlex.quote(f"{name}={value}") for name, value in told.items() if value is not None)
 
 
-def _remark(comparisons: Comparisons, ranking: Ranking, method: str, intervals: Intervals, pool: bool) -> None:
+def _remark(
+    comparisons: Comparisons | Rankings, ranking: Ranking, method: str, intervals: Intervals, pool: bool
+) -> None:
     words = [f"{votes_on_items(comparisons)}, {method}"]
     if ranking.information is not None and intervals.ci != "none":
         fixed = ranking.held_fixed.removesuffix(" score")

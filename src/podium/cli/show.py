@@ -19,6 +19,7 @@ from podium.errors import InputError, Option, PodiumWarning
 
 if TYPE_CHECKING:
     from podium.data.comparisons import Comparisons
+    from podium.data.rankings import Rankings
     from podium.ranking.ranking import Ranking
 
 __all__ = ["Intervals", "Pictures", "Selection", "Show", "interval_options", "picture_options", "selection_options"]
@@ -204,8 +205,16 @@ class Show:
 
         warnings.showwarning = heard
 
-    def write(self, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
+    def write(self, model: Any, comparisons: Comparisons | Rankings, features: dict[str, Any]) -> None:
         """Draw the picture and write the page, where asked for: of this one model, and the features it was given."""
+        from podium.data.comparisons import Comparisons
+        from podium.data.rankings import Rankings
+
+        if isinstance(comparisons, Rankings):
+            if not (self.pictures.report or (self.pictures.plot and self.pictures.picture == "wins")):
+                comparisons = Comparisons.from_pairs([(0, 1)])  # the picture of intervals needs none
+            else:
+                comparisons = Comparisons.from_rankings(comparisons)
         if self.pictures.plot:
             self._plot(self.pictures.plot, model, comparisons, features)
         if self.pictures.report:
@@ -241,7 +250,8 @@ class Show:
         from podium.show.report import Report
 
         shown = self._shown(model.ranking_)
-        singly = comparisons.ordered and comparisons.count is None
+        lists = comparisons.group_is == "ranking"  # whose pairs did not come one by one
+        singly = comparisons.ordered and comparisons.count is None and not lists
         history = None
         if singly and len(comparisons.left) >= 100:
             history = score_history(comparisons, model, **features).among(shown)
@@ -258,7 +268,9 @@ class Show:
             top=self.selection.top,
             min_votes=self.selection.min_votes,
             model=model,
-            diagnosis=diagnose(comparisons, model, **features, shown=shown, replicates=39 if by_vote else 199),
+            diagnosis=None
+            if lists
+            else diagnose(comparisons, model, **features, shown=shown, replicates=39 if by_vote else 199),
             history=history,
         )
         page.write(path)

@@ -27,7 +27,7 @@ from podium.errors import InputError, Option
 if TYPE_CHECKING:
     from podium.data.comparisons import Comparisons
 
-__all__ = ["array_columns", "checked_columns", "joined_columns", "pair_columns", "ranking_columns", "squared_weights"]
+__all__ = ["array_columns", "checked_columns", "joined_columns", "pair_columns", "squared_weights"]
 
 Columns = dict[str, Any]
 
@@ -149,34 +149,6 @@ def array_columns(
     if covariates is not None:
         columns["covariates"], columns["covariate_names"] = covariate_table(covariates, rows)
     return {"items": labels, "left": left, "right": right, **columns}
-
-
-def ranking_columns(rankings: Iterable[Sequence[Hashable]]) -> Columns:
-    """Columns of lists of items, best first: their pairs, each list a group."""
-    winner: list[Hashable] = []
-    loser: list[Hashable] = []
-    size: list[int] = []
-    for row, entry in enumerate(rankings, start=1):
-        if isinstance(entry, str) or not isinstance(entry, Iterable):
-            raise InputError(f"row {row}: {entry!r} is not a list of items")
-        listed = list(entry)
-        seen: set[Hashable] = set()
-        for item in listed:
-            if not isinstance(item, Hashable):
-                raise InputError(f"row {row}: {item!r} cannot be a label; use text, numbers or tuples")
-            if item in seen:
-                raise InputError(f"row {row}: {item!r} appears twice in the ranking; remove one")
-            seen.add(item)
-        for place, item in enumerate(listed):
-            winner.extend([item] * (len(listed) - place - 1))
-            loser.extend(listed[place + 1 :])
-        size.append(len(listed) * (len(listed) - 1) // 2)
-    if not winner:
-        raise InputError("no ranking holds two items: there is nothing to compare")
-    group = np.repeat(np.arange(len(size), dtype=np.int32), size)
-    labels, left, right = encode_pair(winner, loser)
-    numbers = {"group": group, "groups": tuple(range(1, len(size) + 1)), "group_is": "ranking"}
-    return {"items": labels, "left": left, "right": right, **numbers}
 
 
 def joined_columns(one: Comparisons, other: Comparisons) -> Columns:

@@ -15,11 +15,11 @@ from podium.data.building import (
     checked_columns,
     joined_columns,
     pair_columns,
-    ranking_columns,
     squared_weights,
 )
 from podium.data.connectivity import check_connected, groups_of
 from podium.data.pairs import Adjacency, Pairs, count_rows, count_table
+from podium.data.rankings import Rankings, Unranked
 from podium.data.tables.forms import read_frame
 from podium.data.tables.labels import as_column
 from podium.data.tables.merging import merge
@@ -219,12 +219,26 @@ class Comparisons:
         >>> Comparisons.from_frame({"left": ["a", "b"], "right": ["b", "c"], "outcome": [1, 0.5]}).items
         ('a', 'b', 'c')
         """
-        return cls._of(**read_frame(frame, **columns))
+        found = read_frame(frame, **columns)
+        return cls._of(**(Rankings._of(**found).pair_columns() if "start" in found else found))
 
     @classmethod
-    def from_rankings(cls, rankings: Iterable[Sequence[Hashable]]) -> Self:
-        """Build from lists of items, best first: each is broken into its pairs and is a cluster of its own."""
-        return cls._of(**ranking_columns(rankings))
+    def from_rankings(cls, rankings: Rankings | Iterable[Sequence[Any]], *, unranked: Unranked | None = None) -> Self:
+        """Build from lists of items, best first: each is broken into its pairs and is a cluster of its own.
+
+        Where a list is shorter than all items, `unranked` says what holds of the others: "below", they were passed
+        over, which makes k(n − k) pairs more for k of n items; or "unknown". Items that share a place stand in a list
+        of their own and are tied. `PlackettLuce` takes lists as they are, which says more.
+
+        >>> len(Comparisons.from_rankings([["a", "b"], ["c"]], unranked="below"))
+        5
+        """
+        if isinstance(rankings, Rankings):
+            if unranked is not None:
+                made = "these rankings already say what holds of items they do not list; drop "
+                raise InputError(made, Option("unranked", unranked))
+            return cls._of(**rankings.pair_columns())
+        return cls._of(**Rankings.from_lists(rankings, unranked=unranked).pair_columns())
 
     def __add__(self, other: Comparisons) -> Comparisons:
         """All votes of both; items are matched by label. Counts are merged, single votes stay in their order."""

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
 from podium.data.comparisons import Comparisons
+from podium.data.rankings import Rankings, Unranked
 from podium.data.tables.columns import Given, listed
-from podium.data.tables.forms import Collector, Keep
+from podium.data.tables.forms import Collector, Keep, located
 from podium.data.tables.merging import DENSE_BYTES
 from podium.data.tables.readers import Batch, Table
 from podium.data.tables.sources import Source, find_sources, refuse_twice
@@ -27,7 +28,9 @@ __all__ = [
     "is_number",
     "read_comparisons",
     "read_comparisons_by",
+    "read_rankings",
     "read_table",
+    "read_votes",
     "scan_table",
 ]
 
@@ -52,6 +55,9 @@ def read_comparisons(
     left_goals: Given = None,
     right_goals: Given = None,
     ranking: Given = None,
+    item: Given = None,
+    rank: Given = None,
+    rank_columns: Iterable[str] | None = None,
     weight: Given = None,
     count: Given = None,
     judge: Given = None,
@@ -59,6 +65,7 @@ def read_comparisons(
     time: Given = None,
     covariates: str | Iterable[str] | None = None,
     style: Literal["arena"] | None = None,
+    unranked: Unranked | None = None,
     keep: Keep = "counts",
     fold_sides: bool = False,
     format: str | None = None,
@@ -85,7 +92,10 @@ def read_comparisons(
         tie, or the winner's label; H, D or A between home and away), counts `left_wins, right_wins, ties`, a `margin`
         of left over right, or the goals of both.
     ranking : str, optional
-        Column of whole orders instead: lists of items, best first, or text such as "a > b > c".
+        Column of whole orders instead: lists of items, best first, or text such as "a > b > c". These, and all that
+        `read_rankings` takes, are broken into pairs.
+    item, rank, rank_columns : columns of rankings in other forms; see `read_rankings`
+    unranked : "below" or "unknown", for rankings that list some items only; see `read_rankings`
     weight, count, judge, group : str, optional
         Columns beside those: what each vote weighs, how many equal votes a row is, who gave it, what it belongs to.
     left_goals, right_goals : str, optional
@@ -125,13 +135,100 @@ def read_comparisons(
     """
     sides = {"winner": winner, "loser": loser, "left": left, "right": right}
     result = {"outcome": outcome, "left_wins": left_wins, "right_wins": right_wins, "ties": ties, "margin": margin}
-    result |= {"left_goals": left_goals, "right_goals": right_goals, "ranking": ranking}
+    result |= {"left_goals": left_goals, "right_goals": right_goals, "ranking": ranking, "item": item, "rank": rank}
     beside: dict[str, Any] = {"weight": weight, "count": count, "judge": judge, "group": group, "time": time}
-    beside["covariates"] = covariates
+    beside |= {"covariates": covariates, "rank_columns": None if rank_columns is None else list(rank_columns)}
     columns = sides | result | beside
-    options = {"keep": keep, "style": style, "fold_sides": fold_sides, "delimiter": delimiter}
+    options = {"keep": keep, "style": style, "fold_sides": fold_sides, "delimiter": delimiter, "unranked": unranked}
     collector = _collect(source, format, jobs, engine, progress, **options, **columns)
-    return Comparisons._of(**collector.result())
+    return _comparisons(collector.result(), collector)
+
+
+def _comparisons(columns: dict[str, Any], collector: Collector) -> Comparisons:
+    """Comparisons of what was read; rankings are broken into pairs."""
+    if not collector.holds_rankings:
+        return Comparisons._of(**columns)
+    with located(collector.place):
+        return Comparisons._of(**Rankings._of(**columns).pair_columns())
+
+
+def read_rankings(
+    source: Any,
+    *,
+    unranked: Unranked | None = None,
+    ranking: Given = None,
+    item: Given = None,
+    rank: Given = None,
+    rank_columns: Iterable[str] | None = None,
+    judge: Given = None,
+    weight: Given = None,
+    count: Given = None,
+    group: Given = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    jobs: int | None = 1,
+    engine: Any = None,
+    progress: Progress | None = None,
+) -> Rankings:
+    """Read rankings from files, as survey tools write them.
+
+    A row is a ranking, in a column `ranking` of whole orders (lists, or text such as "a > b > c"), in columns for its
+    places (`Rank 1`, `Rank 2`, …), or in columns for the items that hold their ranks (`rank_columns`); or it is one
+    item of a ranking (`respondent, item, rank`). What is not given is recognised by name.
+
+    Parameters
+    ----------
+    source : path, glob, folder, address (URL), list of these, open file, or "-" for standard input
+        As `read_comparisons` takes it.
+    unranked : "below" or "unknown", needed where rankings list some of the items only
+        Items that a ranking does not list were passed over and lie below those it lists, as in a top 5; or nothing is
+        known of them, as when each respondent was asked about some items only.
+    ranking : str, optional
+        Column of whole orders.
+    item, rank : str, optional
+        Columns of a table with a row for each item ranked; `judge` says whose ranking it is of.
+    rank_columns : list of str, optional
+        Columns that are named after items and hold their ranks; empty cells are items that were not ranked.
+    judge, weight, count, group : str, optional
+        Columns beside those. In a table with a row for each item, a group makes rankings of one judge several.
+    format, delimiter, jobs, engine, progress : as in `read_comparisons`
+
+    Examples
+    --------
+    >>> import io
+    >>> survey = io.StringIO("id,Rank 1,Rank 2\\n1,tea,milk\\n2,cola,\\n3,tea,cola\\n")
+    >>> read_rankings(survey, unranked="below").to_lists()
+    [['tea', 'milk'], ['cola'], ['tea', 'cola']]
+    """
+    columns: dict[str, Any] = {"ranking": ranking, "item": item, "rank": rank, "judge": judge, "weight": weight}
+    columns |= {"count": count, "group": group}
+    columns["rank_columns"] = None if rank_columns is None else list(rank_columns)
+    collector = _collect(source, format, jobs, engine, progress, delimiter=delimiter, unranked=unranked, **columns)
+    found = _either(collector.result(), collector)
+    if isinstance(found, Rankings):
+        return found
+    raise InputError(f"{collector.place} holds votes on pairs, not rankings; read it by read_comparisons")
+
+
+def read_votes(source: Any, by: str | None = None, **options: Any) -> dict[Hashable, Comparisons | Rankings]:
+    """Read comparisons or rankings, whichever the files hold, divided by a column or (under None) whole."""
+    defaults = {"format": None, "jobs": 1, "engine": None, "progress": None}
+    extra = {name: options.pop(name, default) for name, default in defaults.items()}
+    options.setdefault("delimiter", None)
+    if by is None:
+        collector = _collect(source, *extra.values(), **options)
+        return {None: _either(collector.result(), collector)}
+    if not by:
+        raise InputError(Option("by", by), " is no column; name the one whose values divide the votes")
+    collector = _collect(source, *extra.values(), **options, by=by)
+    return {value: _either(part, collector) for value, part in collector.result_by().items()}
+
+
+def _either(columns: dict[str, Any], collector: Collector) -> Comparisons | Rankings:
+    if not collector.holds_rankings:
+        return Comparisons._of(**columns)
+    with located(collector.place):
+        return Rankings._of(**columns)
 
 
 def read_comparisons_by(
@@ -156,7 +253,7 @@ def read_comparisons_by(
     if not isinstance(by, str) or not by:
         raise InputError(Option("by", by), " is no column; name the one whose values divide the votes")
     collector = _collect(source, format, jobs, engine, progress, keep=keep, delimiter=delimiter, **columns, by=by)
-    return {value: Comparisons._of(**part) for value, part in collector.result_by().items()}
+    return {value: _comparisons(part, collector) for value, part in collector.result_by().items()}
 
 
 def _collect(

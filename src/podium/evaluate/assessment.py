@@ -32,7 +32,7 @@ __all__ = ["Assessment", "assess", "known_methods"]
 Floats = NDArray[np.float64]
 
 BINS = 10
-SKIPPED = {"rabf"}  # is for features of the items
+SKIPPED = {"rabf", "plackett-luce"}  # is for features of the items; is Bradley-Terry on pairs
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ def known_methods(*, features: bool = False) -> list[str]:
     >>> "bradley-terry" in known_methods(), "rabf" in known_methods(), "rabf" in known_methods(features=True)
     (True, False, True)
     """
-    return [name for name in METHODS if features or name not in SKIPPED]
+    return [name for name in METHODS if name not in SKIPPED or (features and name == "rabf")]
 
 
 def assess(

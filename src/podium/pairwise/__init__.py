@@ -30,6 +30,7 @@ OURS: dict[str, tuple[str, str]] = {
     "elo": ("podium.pairwise.elo", "Elo"),
     "least-squares": ("podium.pairwise.least_squares", "LeastSquares"),
     "online-rabf": ("podium.pairwise.online", "OnlineRABF"),
+    "plackett-luce": ("podium.pairwise.plackett_luce", "PlackettLuce"),
     "rabf": ("podium.pairwise.rabf", "RABF"),
     "rank-centrality": ("podium.pairwise.spectral", "RankCentrality"),
     "win-rate": ("podium.pairwise.counting", "WinRate"),

@@ -143,6 +143,8 @@ class Report:
         if not len(frame):
             raise InputError(Option("min_votes", self.min_votes), ": no item has so many votes; give less")
         votes = counted(len(self.comparisons), "vote")
+        if self.comparisons.group_is == "ranking":
+            votes = f"{counted(len(self.comparisons.groups), 'ranking')}, {counted(len(self.comparisons), 'pair')}"
         parts = [
             f"<h1>{safe(self.title)}</h1>",
             f"<p>{safe(_lead(self.ranking, frame, self.level))}</p>",

@@ -318,7 +318,7 @@ def test_parts_and_rankings_do_not_depend_on_it_either(folder, tmp_path):
         same(alone[value], together[value])
     for k in range(3):
         (tmp_path / f"r{k}.csv").write_text("ranking,judge\n" + "".join(f"{a} > b{k} > c,{a}\n" for a in "xyz"))
-    alone, together = (read_comparisons(tmp_path, jobs=jobs) for jobs in (1, 2))
+    alone, together = (read_comparisons(tmp_path, jobs=jobs, unranked="unknown") for jobs in (1, 2))
     assert (alone.group_is, alone.groups, alone.judges) == ("ranking", tuple(range(1, 10)), ("x", "y", "z"))
     same(alone, together)
 

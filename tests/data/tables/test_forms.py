@@ -505,12 +505,12 @@ def test_labels_that_differ_only_in_blanks_are_kept_apart_with_a_warning():
 )
 def test_rankings_in_a_frame_are_those_of_a_list(rankings):
     if not any(len(ranking) > 1 for ranking in rankings):
-        with pytest.raises(InputError, match=r"no ranking holds two items|no rows"):
-            read_frame({"ranking": rankings})
+        with pytest.raises(InputError, match=r"no ranking holds two items|no rows|only one item|no items"):
+            Comparisons.from_frame({"ranking": rankings}, unranked="unknown")
         return
-    expected = Comparisons.from_rankings(rankings)
+    expected = Comparisons.from_rankings(rankings, unranked="unknown")
     for frame in ({"ranking": rankings}, pl.DataFrame({"ranking": rankings}), pd.DataFrame({"ranking": rankings})):
-        found = Comparisons.from_frame(frame)
+        found = Comparisons.from_frame(frame, unranked="unknown")
         assert (found.items, found.groups, found.group_is) == (expected.items, expected.groups, expected.group_is)
         assert found.to_frame().equals(expected.to_frame())
         assert (found.sided, found.ordered) == (expected.sided, expected.ordered)
@@ -520,7 +520,7 @@ def test_rankings_in_a_frame_are_those_of_a_list(rankings):
 def test_a_ranking_that_counts_is_as_many_and_carries_its_weight_and_judge(keep):
     frame = {"ranking": ["a > b > c", "c > a", "d > a"], "count": [2, 1, 0], "weight": [0.5, 3.0, 1.0]}
     frame["judge"] = ["ann", "bob", "bob"]
-    votes = Comparisons(**read_frame(frame, keep=keep))
+    votes = Comparisons.from_frame(frame, keep=keep, unranked="unknown")
     assert votes.items == ("a", "b", "c", "d")
     expected = [("a", "b"), ("a", "c"), ("b", "c")] * 2 + [("c", "a")]
     assert votes.to_frame().select("winner", "loser").rows() == expected

@@ -5,7 +5,8 @@
 `left, right` and  `outcome` (1, 0, 0.5, words, or the winner's label), or three columns of flags
                    (`winner_model_a, winner_model_b, winner_tie`), or counts (`left_wins, right_wins, ties`),
                    or a real-valued `margin` of left over right, or goals of both (`home_goals, away_goals`)
-`ranking`          one row a whole order, best first
+`ranking`          one row a whole order, best first; or columns for its places (`Rank 1`, `Rank 2`, …), or for items,
+                   each with its rank (`rank_columns`); or a row an item of it (`respondent, item, rank`)
 =================  ==========================================================================================
 
 Each may carry `weight`, `count`, `judge`, `group` and covariates (a ranking is a group of its own and has no
@@ -20,6 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from podium.data.tables.surveys import place_columns
 from podium.errors import InputError, Option
 
 __all__ = ["Given", "Layout", "arena_covariates", "listed", "recognise", "refuse_difference"]
@@ -78,7 +80,13 @@ NAMES: dict[str, tuple[str, ...]] = {
     "count": ("count",),
     "judge": ("judge", "judge_id", "voter", "annotator", "annotator_id", "rater", "rater_id"),
     "group": ("group", "group_id", "cluster"),
+    "item": ("item", "option", "candidate"),
+    "rank": ("rank", "place", "position"),
 }
+# Who ranked, in a table of rankings; in a table of votes such a column may be anything.
+RESPONDENTS = (*NAMES["judge"], "respondent", "respondent_id", "response_id", "participant", "participant_id", "ballot",
+               "user", "user_id")  # fmt: skip
+LISTS = ("item", "rank", "rank_columns")
 ROLES = (
     "winner", "loser", "left", "right", "outcome", "left_wins", "right_wins", "ties", "margin", "left_goals",
     "right_goals", "ranking",
@@ -86,7 +94,7 @@ ROLES = (
 BESIDE = ("weight", "count", "judge", "group")
 EXPECTED = (
     "expected winner and loser; or left and right (or model_a and model_b, a and b) with outcome, margin, "
-    "or left_wins and right_wins; or ranking; or name them, as ",
+    "or left_wins and right_wins; or ranking, or Rank 1, Rank 2, …, or respondent, item and rank; or name them, as ",
     Option("winner", "COLUMN"),
     " and ",
     Option("loser", "COLUMN"),
@@ -97,8 +105,9 @@ EXPECTED = (
 class Layout:
     """The column that plays each role; None where there is none. `form` says how a row tells who won.
 
-    A winner and a ranking stand in `left`. `names_winner` says that the outcome goes by the name of winner, so that a
-    number in it may well be the winner's label.
+    A winner, a ranking and the item of a long table of rankings stand in `left`, the first column of several of one
+    ranking too: `places` are those of its places, `ranks` those of items. `names_winner` says that the outcome goes by
+    the name of winner, so that a number in it may well be the winner's label.
     """
 
     form: Form
@@ -119,6 +128,9 @@ class Layout:
     group: str | None = None
     time: str | None = None
     by: str | None = None
+    places: tuple[str, ...] = ()
+    ranks: tuple[str, ...] = ()
+    rank: str | None = None
     covariates: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
@@ -127,6 +139,7 @@ class Layout:
         single = [self.left, self.right, self.outcome, *self.flags, self.left_wins, self.right_wins, self.ties]
         single += [self.margin, self.left_goals, self.right_goals]
         single += [self.weight, self.count, self.judge, self.group, self.time, self.by]
+        single = [*self.places, *self.ranks, self.rank, *single]
         names = [name for name in single if name is not None]
         return list(dict.fromkeys([*names, *(name for chosen in self.covariates.values() for name in chosen)]))
 
@@ -143,14 +156,20 @@ def recognise(
     'outcome'
     """
     _refuse_unusable({**options, "by": by, "time": time})
-    names = _Names(columns, options)
+    names = _Names(columns, options if by is None else {**options, "by": by})
     form, roles = _form(names)
     extras: dict[str, Any] = {role: names.option(role) or names.recognised(role) for role in BESIDE}
     if form == "counts" and not names.option("count"):
         extras["count"] = None  # the counts are those of the wins
-    if form == "ranking" and not names.option("group"):
+    long = form == "ranking" and roles.get("rank") is not None
+    if form == "ranking" and not names.option("group") and not long:
         extras["group"] = None  # each ranking is one
-    taken = [name for name in roles.values() if isinstance(name, str)]
+    if form == "ranking" and options.get("judge") is None:
+        extras["judge"] = names.recognised("judge", RESPONDENTS)
+    if long:
+        extras["judge"] = _respondent(names, extras["judge"] or names.first(RESPONDENTS))
+    taken = [*roles.get("places", ()), *roles.get("ranks", ())]
+    taken += [name for name in roles.values() if isinstance(name, str)]
     for role, name in extras.items():
         if name in taken:
             raise InputError(
@@ -169,11 +188,18 @@ def recognise(
 
 def _refuse_unusable(options: Mapping[str, Any]) -> None:
     """Options that do not exist, or do not name a column."""
-    known = (*ROLES, *BESIDE, "time", "covariates", "by")
+    known = (*ROLES, *LISTS, *BESIDE, "time", "covariates", "by")
     unknown = sorted(set(options) - set(known))
     if unknown:
         raise InputError(f"no such option: {', '.join(unknown)}; choose among {', '.join(known)}")
+    columns = options.get("rank_columns")
+    if columns is not None and not (
+        isinstance(columns, list | tuple) and columns and all(isinstance(name, str) for name in columns)
+    ):
+        raise InputError(Option("rank_columns", columns), ": give a list of columns, one for each item")
     for role, name in options.items():
+        if role == "rank_columns":
+            continue
         if not (name is None or name is False or isinstance(name, str)):
             raise InputError(f"{role} is {name!r}; give the name of a column, or False for none")
 
@@ -182,9 +208,11 @@ def _refuse_unused(names: _Names, layout: Layout) -> None:
     """An option that names a column which is then not read is a mistake of the user's."""
     form = layout.form
     sides = {"winner": ("winner", "loser"), "ranking": ("ranking",)}.get(form, ("left", "right"))
+    if form == "ranking" and (layout.places or layout.ranks or layout.rank):
+        sides = ("item", "rank") if layout.rank else ()
     read = {*sides, *(role for role in ROLES[4:-1] if getattr(layout, role))}
     read |= {"winner"} if form == "outcome" and layout.outcome == names.option("winner") else set()
-    for role in ROLES:
+    for role in (*ROLES, "item", "rank"):
         if names.option(role) and role not in read:
             raise InputError(
                 Option(role, names.option(role), column=True),
@@ -194,10 +222,18 @@ def _refuse_unused(names: _Names, layout: Layout) -> None:
         raise InputError(
             Option("count", layout.count), " beside counts of wins, which say it already; drop one of them"
         )
-    if form == "ranking" and layout.group:
+    if names.options.get("rank_columns") and not layout.ranks:
+        raise InputError(
+            Option("rank_columns"), f" would not be read, as votes are taken from {listed(layout.columns)}; drop it"
+        )
+    if form == "ranking" and layout.rank and layout.count:
+        raise InputError(Option("count", layout.count), " beside a row for each item ranked; give a weight instead")
+    if form == "ranking" and layout.group and not layout.rank:
         raise InputError(
             Option("group", layout.group), " beside rankings, of which each is a group of its own; drop it"
         )
+    if form == "ranking" and layout.time:
+        raise InputError(Option("time", layout.time), " is about votes on pairs, and these are rankings; drop it")
     if form == "ranking" and layout.covariates:
         raise InputError("covariates belong to a comparison of two items; drop them, or give pairs, not rankings")
 
@@ -229,15 +265,20 @@ class _Names:
             raise InputError(f"columns {listed(names)} differ only in case; say by option which one to read")
         return names[0] if names else None
 
-    def recognised(self, role: str) -> str | None:
+    def recognised(self, role: str, aliases: tuple[str, ...] | None = None) -> str | None:
         if self.options.get(role) is False:
             return None
-        hits = [name for alias in NAMES[role] if (name := self.one(alias))]
+        hits = [name for alias in aliases or NAMES[role] if (name := self.one(alias))]
         if len(hits) > 1:
             raise InputError(
                 f"columns {listed(hits)} could each be the {role}; say which by ", Option(role, column=True)
             )
         return hits[0] if hits else None
+
+    def first(self, aliases: tuple[str, ...]) -> str | None:
+        """The one column that goes by one of these names, whatever options say."""
+        hits = [name for alias in aliases if (name := self.one(alias))]
+        return hits[0] if len(hits) == 1 else None
 
     def together(self, roles: Sequence[str], aliases: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
         """Columns for roles that come together: those given, else the one set of aliases that is all there."""
@@ -264,6 +305,8 @@ def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
     """How rows tell who won, and the columns that do."""
     if ranking := names.option("ranking"):
         return "ranking", {"left": ranking, "right": ranking}
+    if lists := _given_lists(names):
+        return "ranking", lists
     pair = _winner_loser(names)
     sides = None if pair and names.option("loser") else names.together(("left", "right"), SIDES)
     if pair and not sides:
@@ -272,6 +315,8 @@ def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
         ranking = names.recognised("ranking")
         if ranking and not names.option("winner"):
             return "ranking", {"left": ranking, "right": ranking}
+        if lists := _recognised_lists(names):
+            return "ranking", lists
         raise InputError(f"cannot tell who met whom: found columns {listed(names.columns)}; ", *EXPECTED)
     chosen = any(names.option(role) for role in ("outcome", "left_wins", "margin", "left_goals", "right_goals"))
     if pair and not chosen:
@@ -289,6 +334,64 @@ def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
         )
     form, columns = _result(names) if chosen else _recognised_result(names, sides)
     return form, dict(zip(("left", "right"), sides, strict=True)) | columns
+
+
+def _given_lists(names: _Names) -> dict[str, Any] | None:
+    """Rankings in the columns that options name."""
+    ranks = names.options.get("rank_columns")
+    if ranks:
+        others = {name for name in names.options.values() if isinstance(name, str)}
+        columns = tuple(dict.fromkeys(name for pattern in ranks for name in _matching(names, pattern, others)))
+        if len(columns) < 2:
+            raise InputError(Option("rank_columns"), f" names one item, {columns[0]!r}; a ranking needs at least two")
+        return {"left": columns[0], "right": columns[0], "ranks": columns}
+    if names.option("item") or names.option("rank"):
+        found = {role: names.option(role) or names.recognised(role) for role in ("item", "rank")}
+        lacking = [role for role, name in found.items() if name is None]
+        if lacking:
+            raise InputError("item and rank come together; give ", Option(lacking[0], column=True), " too")
+        return {"left": found["item"], "right": found["item"], "rank": found["rank"]}
+    return None
+
+
+def _matching(names: _Names, pattern: str, others: set[str]) -> list[str]:
+    """The column of this name; or where it holds *, all that fit and play no other role."""
+    if pattern in names.columns or "*" not in pattern:
+        return [names.require(pattern, "rank_columns")]
+    fits = re.compile(".*".join(map(re.escape, pattern.split("*"))))
+    found = [name for name in names.columns if fits.fullmatch(name) and name not in others]
+    if not found:
+        raise InputError(Option("rank_columns", pattern), f": no column fits; found {listed(names.columns)}")
+    return found
+
+
+def _recognised_lists(names: _Names) -> dict[str, Any] | None:
+    """Rankings by the names of columns: one for each place, or item and rank of a respondent."""
+    if any(names.option(role) for role in ROLES) or names.options.get("ranking") is False:
+        return None
+    places = place_columns(names.columns)
+    if places:
+        numbers = [number for number, _ in places]
+        if numbers != list(range(1, len(numbers) + 1)):
+            lacking = next((k for k in range(1, max(numbers)) if k not in numbers), numbers[0])
+            shown = listed([name for _, name in places])
+            raise InputError(f"columns {shown} are named after places and place {lacking} is not among them once")
+        columns = tuple(name for _, name in places)
+        return {"left": columns[0], "right": columns[0], "places": columns}
+    item, rank = names.recognised("item"), names.recognised("rank")
+    if item and rank and (names.option("judge") or names.first(RESPONDENTS)):
+        return {"left": item, "right": item, "rank": rank}
+    return None
+
+
+def _respondent(names: _Names, judge: str | None) -> str:
+    """The column that says which rows are of one ranking."""
+    if judge is None:
+        raise InputError(
+            f"a row for each item ranked needs a column of the respondent; found {listed(names.columns)}; name it by ",
+            Option("judge", column=True),
+        )
+    return judge
 
 
 def _result(names: _Names) -> tuple[Form, dict[str, Any]]:

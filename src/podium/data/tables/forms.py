@@ -18,7 +18,8 @@ from podium.data.tables.labels import Numbering, encode, encode_pair, is_missing
 from podium.data.tables.merging import Merger
 from podium.data.tables.nested import nested_names, picked
 from podium.data.tables.outcomes import Outcomes
-from podium.data.tables.rankings import Inseparable, listed_items, pairs_of
+from podium.data.tables.rankings import Inseparable, listed_items
+from podium.data.tables.surveys import ListPiece, ListStore, from_places, from_ranks
 from podium.data.tables.times import Times
 from podium.data.tables.values import as_labels, as_numbers, is_decimal_comma, summed
 from podium.data.validation import MAX_MARGIN
@@ -68,6 +69,7 @@ class Collector:
         style: str | None = None,
         fold_sides: bool = False,
         dense_bytes: int | None = None,
+        unranked: str | None = None,
         **columns: Any,
     ) -> None:
         if style not in (None, "arena"):
@@ -75,6 +77,7 @@ class Collector:
         if keep not in ("rows", "counts"):
             raise InputError(f"keep is {keep!r}; choose 'rows' or 'counts'")
         self.options, self.style = columns, style
+        self.unranked = unranked
         self.votes = 0  # rows read, for progress
         self.items, self.judges, self.groups, self.bys = (Numbering() for _ in range(4))
         self.outcomes = Outcomes(self.items)
@@ -82,9 +85,10 @@ class Collector:
         self.merger = Merger(merge=keep == "counts", fold=fold_sides, dense_bytes=dense_bytes)
         self.layout: Layout | None = None
         self.place = ""  # the frame that settled the layout
-        self.rankings = 0  # taken so far
-        self.pairs = 0.0  # of rankings taken so far
+        self.lists = ListStore()  # of rankings
+        self.pairs = 0.0  # of rankings that count several times, taken so far
         self.together = Inseparable()
+        self._files: list[str] = []  # of a long table of rankings
         self._kinds: dict[str, tuple[str, str]] = {}  # column -> text or numbers, and the file that settled it
 
     def add(self, frame: pl.DataFrame | pl.LazyFrame, where: str = "") -> None:
@@ -105,11 +109,12 @@ class Collector:
             layout = recognise(names, **self.options | chosen)
             if self.style:
                 _refuse_style(layout)
-            if layout.form == "ranking" and layout.by:
-                raise InputError(f"rankings cannot be divided by {layout.by!r}; read each part on its own")
+            if layout.form != "ranking" and self.unranked is not None:
+                raise InputError(
+                    Option("unranked", self.unranked), " is about rankings, and these are votes on pairs; drop it"
+                )
         if self.layout is None:
             self.layout, self.place = layout, where or "the frame before"
-            self.merger.merge &= layout.form != "ranking"  # no two are of one cluster
             if layout.covariates and self.merger.fold:
                 raise InputError(
                     "covariates are of left minus right, so sides cannot be folded; drop ", InPython("fold_sides=")
@@ -122,6 +127,9 @@ class Collector:
         assert self.layout is not None
         if batch.height:
             self.votes += batch.height
+            if self.layout.form == "ranking":
+                _Batch(self, self.layout, batch, where, row).lists()
+                return
             self.merger.add(_Batch(self, self.layout, batch, where, row).read(), len(self.items))
 
     def unite(self, other: Collector) -> Collector:
@@ -145,20 +153,29 @@ class Collector:
         ):
             if len(theirs):
                 recode[role] = ours.unite(theirs)
-        if self.layout.form == "ranking":
-            recode["group"] = np.arange(self.rankings, self.rankings + other.rankings, dtype=np.int32)
+        self._files += [where for where in other._files if where not in self._files]
+        recode["file"] = np.array([self._files.index(where) for where in other._files], dtype=np.int32)
+        self.lists.unite(other.lists, recode)
         self.together.unite(other.together)
         self.merger.unite(other.merger, recode, len(self.items))
         self.votes += other.votes
-        self.rankings += other.rankings
         return self
 
+    @property
+    def holds_rankings(self) -> bool:
+        """Whether what was read are rankings."""
+        return self.layout is not None and self.layout.form == "ranking"
+
     def result(self) -> dict[str, Any]:
-        """Keyword arguments of `Comparisons` for all votes taken."""
+        """Keyword arguments of `Comparisons` for all votes taken; of `Rankings` where they are rankings."""
+        if self.holds_rankings:
+            return self._rankings()
         return self._arguments(self._merged(), self.items.labels)
 
     def result_by(self) -> dict[Any, dict[str, Any]]:
         """The same for each value of the column `by`, each with the items it names, in order of appearance."""
+        if self.holds_rankings:
+            return self._rankings_by()
         merged = self._merged()
         by, labels = merged.pop("by"), self.items.labels
         parts: dict[Any, dict[str, Any]] = {}
@@ -186,15 +203,70 @@ class Collector:
         if merged is None:
             assert self.layout is not None
             what = "no rows: there is nothing to rank" if not self.votes else "every row has weight 0"
-            if self.rankings and len(self.items) == 0:
-                what = "no ranking holds two items: there is nothing to compare"
             with located(self.place if self.place != "the frame before" else ""):
                 raise InputError(what)
+        self._warn_of_labels()
+        return merged
+
+    def _warn_of_labels(self) -> None:
         for what, numbering in (("items", self.items), ("judges", self.judges), ("groups", self.groups)):
             _warn_of_blanks(what, numbering.labels)
+
+    def _listed(self) -> Piece:
+        """All rankings, with their judges, groups and parts."""
+        if not len(self.lists):
+            with located(self.place if self.place != "the frame before" else ""):
+                raise InputError("no rows: there is nothing to rank")
+        rows = [rows["row"] for rows in self.lists.rows]
+        number = np.concatenate(rows) if rows else np.empty(0, np.int64)
+
+        def fail(index: int, message: str) -> NoReturn:
+            parts = self.lists.rows
+            what = message
+            if message == "twice":
+                item, judge = (int(np.concatenate([part[name] for part in parts])[index]) for name in ("item", "judge"))
+                what = f"{self.items.labels[item]!r} is ranked twice by {self.judges.labels[judge]!r}; remove one"
+            where = self._files[int(np.concatenate([part["file"] for part in parts])[index])]
+            raise InputError(f"{prefix(where)}row {int(number[index]) + 1}: {what}")
+
+        columns = self.lists.columns(fail)
+        self._warn_of_labels()
         self.together.refuse(self.items.labels)
         self.together.warn(stacklevel=5)
-        return merged
+        if not columns["tied"].any():
+            del columns["tied"]
+        return columns
+
+    def _rankings(self) -> dict[str, Any]:
+        columns: dict[str, Any] = self._listed()
+        columns.pop("by", None)
+        return {"items": self.items.labels, "unranked": self.unranked, **columns, **self._beside(columns)}
+
+    def _beside(self, columns: dict[str, Any]) -> dict[str, Any]:
+        known = {"judge": self.judges, "group": self.groups}
+        return {f"{name}s": numbering.labels for name, numbering in known.items() if name in columns}
+
+    def _rankings_by(self) -> dict[Any, dict[str, Any]]:
+        """The rankings of each value of `by`, each with the items it names, in order of appearance."""
+        columns: dict[str, Any] = self._listed()
+        by, start, labels = columns.pop("by"), columns["start"], self.items.labels
+        size = np.diff(start)
+        parts: dict[Any, dict[str, Any]] = {}
+        for code, value in enumerate(self.bys.labels):
+            chosen = by == code
+            if not chosen.any():
+                continue
+            places = np.repeat(chosen, size)
+            part = {
+                name: column[places if name in ("item", "tied") else chosen]
+                for name, column in columns.items()
+                if name != "start"
+            }
+            part["start"] = np.concatenate([[0], np.cumsum(size[chosen])]).astype(np.int64)
+            part["item"], kept = encode(part["item"]) if len(part["item"]) else (part["item"], ())
+            items = tuple(labels[code] for code in kept)  # type: ignore[call-overload]
+            parts[value] = {"items": items, "unranked": self.unranked, **part, **self._beside(part)}
+        return parts
 
     def _arguments(self, columns: Piece, items: tuple[Any, ...]) -> dict[str, Any]:
         layout = self.layout
@@ -209,8 +281,6 @@ class Collector:
             arguments["judges"] = self.judges.labels
         if layout.group:
             arguments["groups"] = self.groups.labels
-        if layout.form == "ranking":
-            arguments |= {"groups": tuple(range(1, self.rankings + 1)), "group_is": "ranking", "sided": False}
         if layout.covariates:
             arguments["covariate_names"] = tuple(layout.covariates)
             if self.style:
@@ -238,8 +308,6 @@ class _Batch:
         import polars as pl
 
         layout, collector = self.layout, self.collector
-        if layout.form == "ranking":
-            return self.rankings()
         left, right = self.pair()
         piece: Piece = {"left": left, "right": right}
         for role, name, numbering in (
@@ -277,33 +345,118 @@ class _Batch:
                 self.refuse_other_goals(piece)
         return piece
 
-    def rankings(self) -> Piece:
-        """Every pair of every ranking; one that counts several is taken as often, each a cluster of its own."""
+    def lists(self) -> None:
+        """The rankings of this piece, each with its weight, judge and part, into the store."""
+        layout, collector = self.layout, self.collector
+        if layout.rank:
+            collector.lists.rows.append(self.long_rows())
+            return
+        times: NDArray[np.int64] | None = self.whole(layout.count) if layout.count else None
+        piece: ListPiece = self.placed() if layout.places else self.ranked() if layout.ranks else self.orders(times)
+        piece.beside = self.beside()
+        if times is not None:
+            row = np.repeat(np.arange(len(times)), times)
+            start = np.cumsum(piece.size) - piece.size
+            size = piece.size[row]
+            places = np.repeat(start[row] - (np.cumsum(size) - size), size) + np.arange(int(size.sum()))
+            beside = {name: values[row] for name, values in piece.beside.items()}
+            piece = ListPiece(piece.item[places], size, piece.tied[places], beside)
+        collector.lists.pieces.append(piece)
+
+    def beside(self) -> Piece:
+        """What stands beside a ranking."""
+        layout, collector = self.layout, self.collector
+        found: Piece = {}
+        for role, name, numbering in (
+            ("judge", layout.judge, collector.judges),
+            ("group", layout.group, collector.groups),
+            ("by", layout.by, collector.bys),
+        ):
+            if name:
+                found[role] = self.labels(name, numbering)
+        if layout.weight:
+            found["weight"] = self.number(layout.weight, least=0.0)
+        return found
+
+    def orders(self, times: NDArray[np.int64] | None) -> ListPiece:
+        """A column of whole orders."""
         import polars as pl
 
         layout, collector = self.layout, self.collector
         rankings = listed_items(self.frame[layout.left], self.fail)
         if self.frame[layout.left].dtype == pl.String:
-            collector.together.add(rankings, self.frame[layout.left].to_list())
-        size = np.array([len(items) if len(items) > 1 else 0 for items in rankings], np.int64)
-        items = [item for ranking in rankings if len(ranking) > 1 for item in ranking]
-        times = self.whole(layout.count) if layout.count else np.ones(len(rankings), np.int64)
-        self.refuse_many(size * (size - 1) // 2, times)
-        winner, loser, place = pairs_of(size, times)
+            collector.together.add([_untied(each) for each in rankings], self.frame[layout.left].to_list())
+        flat = [_untied(ranking) for ranking in rankings]
+        size = np.array([len(items) for items in flat], np.int64)
+        if times is not None:
+            self.refuse_many(size * (size - 1) // 2, times)
+        items = [item for ranking in flat for item in ranking]
         codes = np.empty(0, np.int32)
         if items:
             codes = collector.items.single(self.as_labels(pl.Series(layout.left, items, strict=False)))
-        row = np.repeat(np.arange(len(rankings)), times)[place]
-        piece: Piece = {"left": codes[winner], "right": codes[loser]}
-        piece["group"] = (collector.rankings + place).astype(np.int32)
-        collector.rankings += int(times.sum())
-        if layout.judge:
-            piece["judge"] = self.labels(layout.judge, collector.judges)[row]
-        if layout.weight:
-            piece["weight"] = self.number(layout.weight, least=0.0)[row]
-        if layout.time:
-            piece["time"] = collector.times.read(self.frame[layout.time], self.fail, self.where)[row]
-        return piece
+        tied = [
+            int(k > 0) for ranking in rankings for place in ranking for k in range(len(place) if _is_tie(place) else 1)
+        ]
+        return ListPiece(codes, size, np.array(tied, dtype=np.uint8))
+
+    def placed(self) -> ListPiece:
+        """A column for each place, holding items."""
+        names, items = self.layout.places, self.collector.items
+        codes = np.empty((self.frame.height, len(names)), np.int32)
+        for k, name in enumerate(names):
+            known = len(items)
+            codes[:, k] = items.single(self.label_column(name))
+            blank = [known + j for j, label in enumerate(items.labels_from(known)) if is_missing(label)]
+            if blank:
+                self.fail(
+                    int(np.flatnonzero(np.isin(codes[:, k], blank))[0]),
+                    f"{name!r} holds blanks only; leave the cell empty, or name an item",
+                )
+        return from_places(codes, names, lambda code: items.labels[code], self.fail)
+
+    def ranked(self) -> ListPiece:
+        """A column for each item, holding its rank."""
+        import polars as pl
+
+        names = self.layout.ranks
+        codes = self.collector.items.single(pl.Series("item", list(names)))
+        ranks = np.column_stack([self.rank_column(name) for name in names])
+        return from_ranks(ranks, codes, names, self.fail)
+
+    def rank_column(self, name: str, *, empty: bool = True) -> NDArray[np.float64]:
+        """Ranks, NaN where a cell is empty; what is no number is refused."""
+        column = self.frame[name]
+        read = as_numbers(column, self.fail, prefix(self.where))
+        values: NDArray[np.float64] = read.fill_null(np.nan).to_numpy().copy()
+        for row in np.flatnonzero(~np.isfinite(values)).tolist():
+            value = column[row]
+            value = value.decode() if isinstance(value, bytes) else value
+            if not is_missing(value):
+                self.fail(row, f"{name!r} is {value!r}, which is no rank; ranks are whole numbers from 1 up")
+            if not empty:
+                self.fail(row, f"{name!r} is empty; give the rank, or remove the row")
+            values[row] = np.nan
+        return values
+
+    def long_rows(self) -> Piece:
+        """A row for each item ranked: what is needed to put the rankings together when all rows are there."""
+        layout, collector = self.layout, self.collector
+        assert layout.rank is not None, "a long table has ranks"
+        rank = self.rank_column(layout.rank)
+        beside = self.beside()
+        item = self.labels(layout.left, collector.items)
+        bad = np.flatnonzero((rank < 1) | (rank != np.floor(rank)) & ~np.isnan(rank))
+        if len(bad):
+            label = collector.items.labels[int(item[bad[0]])]
+            wanted = "ranks are whole numbers from 1 up, empty where there is none"
+            self.fail(int(bad[0]), f"{label!r} has rank {rank[bad[0]]:g}; {wanted}")
+        row = np.arange(self.row, self.row + len(rank), dtype=np.int64)
+        if self.where not in collector._files:
+            collector._files.append(self.where)
+        file = np.full(len(rank), collector._files.index(self.where))
+        listed = ~np.isnan(rank)
+        columns: Piece = {"item": item, "rank": rank, "row": row, "file": file, **beside}
+        return {name: values[listed] for name, values in columns.items()}
 
     def refuse_many(self, pairs: NDArray[np.int64], times: NDArray[np.int64]) -> None:
         """Copies of a ranking are clusters of their own and stand in memory one by one, so there is an end to them."""
@@ -442,6 +595,16 @@ class _Batch:
 
     def fail(self, index: int, message: str) -> NoReturn:
         raise InputError(f"{prefix(self.where)}row {self.row + index + 1}: {message}")
+
+
+def _is_tie(place: Any) -> bool:
+    """Whether a place of a ranking is shared."""
+    return isinstance(place, list)
+
+
+def _untied(ranking: list[Any]) -> list[Any]:
+    """The items of a ranking, whether they share a place or not."""
+    return [item for place in ranking for item in (place if _is_tie(place) else [place])]
 
 
 def _warn_of_blanks(what: str, labels: tuple[Hashable, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Whole orders become pairs: each ranking is a cluster of its own, as its pairs were not given one by one."""
+"""Whole orders in one cell: lists, or text such as `a > b > c`."""
 
 from __future__ import annotations
 
@@ -10,16 +10,13 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
 from podium.data.tables.labels import is_missing
 from podium.errors import DataWarning, InputError
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Inseparable", "divided", "listed_items", "pairs_of"]
+__all__ = ["Inseparable", "divided", "listed_items"]
 
 OFTEN = 5  # rankings after which two items that never part are worth a word
 ITEM = re.compile(r'(?:\s*(?P<quoted>"(?:[^"]|"")*")\s*|(?P<bare>(?!\s*")[^>]*))(?:(?P<mark>>)|$)')
@@ -27,21 +24,24 @@ ITEM = re.compile(r'(?:\s*(?P<quoted>"(?:[^"]|"")*")\s*|(?P<bare>(?!\s*")[^>]*))
 Fail: TypeAlias = Callable[[int, str], NoReturn]
 
 
-def listed_items(column: pl.Series, fail: Fail) -> list[list[Hashable]]:
-    """The items of each row, best first: a list, or text divided at `>`."""
+def listed_items(column: pl.Series, fail: Fail) -> list[list[Any]]:
+    """The items of each row, best first: a list, or text divided at `>`; those that share a place in a list."""
     rankings = []
     for row, value in enumerate(column.to_list()):
         items = divided(value, partial(fail, row)) if isinstance(value, str) else value
-        if not isinstance(items, list) or any(not isinstance(item, Hashable) or is_missing(item) for item in items):
+        single = [item for place in items for item in (place if isinstance(place, list) else [place])] if isinstance(
+            items, list
+        ) else [None]  # fmt: skip
+        if any(not isinstance(item, Hashable) or is_missing(item) for item in single):
             fail(row, f"{value!r} is no ranking; list items best first, as in a > b")
-        if len(set(items)) < len(items):
-            twice = next(item for place, item in enumerate(items) if item in items[:place])
+        if len(set(single)) < len(single):
+            twice = next(item for place, item in enumerate(single) if item in single[:place])
             fail(row, f"{twice!r} appears twice in the ranking; remove one")
         rankings.append(items)
     return rankings
 
 
-def divided(text: str, fail: Callable[[str], NoReturn]) -> list[Hashable]:
+def divided(text: str, fail: Callable[[str], NoReturn]) -> list[Any]:
     """The items of a ranking in text: a JSON list, or items between `>`, those that hold one in quotes.
 
     >>> divided('Zoom > "Slack > Teams bridge"', print)
@@ -58,6 +58,11 @@ def divided(text: str, fail: Callable[[str], NoReturn]) -> list[Hashable]:
         if match is None:
             fail(f"{text!r}: a quote does not close, or text follows it; quote whole items and double quotes within")
         quoted, bare = match["quoted"], match["bare"] or ""
+        if " = " in bare and not bare.startswith("="):
+            fail(
+                f"{bare.strip()!r} may be one item or two that share a place; put it in quotes if it is one, and write "
+                'items that share a place as a JSON list, ["a", ["b", "c"]]'
+            )
         items.append(bare.strip() if quoted is None else quoted[1:-1].replace('""', '"'))
         arrows |= (bare.endswith(("-", "=")) and bool(match["mark"])) or bare.startswith("=")
         place = match.end() if match["mark"] else None
@@ -77,11 +82,12 @@ def _json_list(text: str, fail: Callable[[str], NoReturn]) -> list[Hashable]:
         items = json.loads(text)
     except (json.JSONDecodeError, RecursionError):
         items = None
-    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
+    places = items if isinstance(items, list) else [None]
+    if not all(isinstance(item, str) for place in places for item in (place if isinstance(place, list) else [place])):
         fail(
             f'{text!r} begins like a JSON list of texts and is none; write ["a", "b"], or quote the item that begins so'
         )
-    return list(items)
+    return list(places)
 
 
 class Inseparable:
@@ -132,22 +138,3 @@ class Inseparable:
                 text = f"{first!r} stands right before {second!r} in all {self.times[first]} rankings that name either"
                 one = f'if they are one item, put it in quotes: "{first} > {second}"'
                 warnings.warn(f"{text}; {one}", DataWarning, stacklevel=stacklevel)
-
-
-def pairs_of(size: NDArray[Any], times: NDArray[Any]) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]:
-    """Where winner and loser of every pair stand among all the items listed, and which copy of a ranking it is from.
-
-    Ranking r lists `size[r]` items and was given `times[r]` times; copies are numbered from 0 through all rankings.
-
-    >>> winner, loser, ranking = pairs_of(np.array([2, 3]), np.array([1, 1]))
-    >>> winner.tolist(), loser.tolist(), ranking.tolist()
-    ([0, 2, 2, 3], [1, 3, 4, 4], [0, 1, 1, 1])
-    """
-    within = {n: np.triu_indices(n, 1) for n in np.unique(size).tolist()}
-    start = np.repeat(np.cumsum(size) - size, times).tolist()
-    sizes = np.repeat(size, times).tolist()
-    pairs = [within[n] for n in sizes]
-    none: list[NDArray[np.intp]] = [np.empty(0, np.intp)]
-    winner = np.concatenate([above + first for (above, _), first in zip(pairs, start, strict=True)] or none)
-    loser = np.concatenate([below + first for (_, below), first in zip(pairs, start, strict=True)] or none)
-    return winner, loser, np.repeat(np.arange(len(sizes)), [len(above) for above, _ in pairs])

@@ -15,6 +15,7 @@ from podium.ranking.uncertainty.estimate import (
     score_covariance,
 )
 from podium.ranking.uncertainty.information import KINDS, Alternative, Information
+from podium.ranking.uncertainty.lists import ListInformation
 from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_covariance
 from podium.ranking.uncertainty.quasi import quasi_variances
 from podium.ranking.uncertainty.ranks import RANK_METHODS, rank_intervals, tiers, top_set
@@ -27,6 +28,7 @@ __all__ = [
     "RANK_METHODS",
     "Alternative",
     "Information",
+    "ListInformation",
     "ScoreCovariance",
     "bootstrap",
     "covariance",

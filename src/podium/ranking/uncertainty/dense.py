@@ -18,6 +18,7 @@ import numpy as np
 
 from podium.errors import InputError
 from podium.ranking.uncertainty.information import Information
+from podium.ranking.uncertainty.lists import ListInformation
 
 __all__ = ["DENSE_LIMIT", "Undetermined", "covariance", "full_covariance", "is_determined"]
 
@@ -133,6 +134,8 @@ def laplacian(n: int, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -
 
 def _row_meat(information: Information, rows: np.ndarray | slice = slice(None)) -> np.ndarray:
     """Σ w² g gᵀ over single votes: a Laplacian, bordered by the extra parameters."""
+    if isinstance(information, ListInformation):
+        return information.meat(None)
     e, n = information, information.n
     left, right, slope, _, square = (each[rows] for each in e.vote_gradients())
     scores = laplacian(n, left, right, square * slope**2)
@@ -148,6 +151,9 @@ def _row_meat(information: Information, rows: np.ndarray | slice = slice(None)) 
 
 def _cluster_meat(information: Information, cluster: str) -> np.ndarray:
     """G/(G−1) Σ s sᵀ over clusters; a row without a cluster counts as votes of their own."""
+    if isinstance(information, ListInformation):
+        count = information.count(cluster)
+        return information.meat(cluster) * (count / (count - 1))
     codes = information.clusters[cluster]
     known = codes >= 0
     sums = cluster_sums(information, cluster)

@@ -20,6 +20,7 @@ import dataclasses
 import numpy as np
 
 from podium.ranking.uncertainty.information import Information
+from podium.ranking.uncertainty.lists import ListInformation
 
 __all__ = ["bounded_items", "bounded_part", "end_rows", "reach"]
 
@@ -52,6 +53,8 @@ def bounded_part(information: Information, kept: np.ndarray) -> Information:
         open_above=None,
         open_below=None,
     )
+    if isinstance(e, ListInformation):
+        return dataclasses.replace(part, **e.among(kept))
     if e.vote_gradient is None:
         return part
     vote_left, vote_right = place[e.vote_gradients()[0]], place[e.vote_gradients()[1]]
@@ -80,6 +83,8 @@ def end_rows(
 
     Weights that are not counts are worth (Σw)²/Σw² votes; the votes of one cluster on an item are worth one.
     """
+    if isinstance(information, ListInformation):
+        return information.ends(cluster)
     if information.vote_gradient is None:
         return np.empty(0, dtype=np.intp), np.empty(0), np.empty(0)
     left, right, slope, weight, square = information.vote_gradients()

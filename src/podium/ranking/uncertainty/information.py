@@ -140,6 +140,11 @@ class Information:
         return 0 if self.corner is None else len(self.corner)
 
     @property
+    def has_gradients(self) -> bool:
+        """Whether the gradient of every vote is known."""
+        return self.vote_gradient is not None
+
+    @property
     def shift_free(self) -> bool:
         """Whether adding a constant to every score changes nothing but the penalty; false with feature weights."""
         if self.border is None:
@@ -158,7 +163,7 @@ class Information:
         """What "auto" stands for: "hessian" when weights are counts, else "sandwich"; other kinds as they are."""
         if kind != "auto":
             return kind
-        robust = self.vote_gradient is not None and not (self.extras and self.vote_extra_gradient is None)
+        robust = self.has_gradients and not (self.extras and self.vote_extra_gradient is None)
         return "sandwich" if robust and not self.counted else "hessian"
 
     def require(self, kind: str, cluster: str | None = None) -> str | None:
@@ -168,7 +173,7 @@ class Information:
         if cluster is not None and kind not in ("cluster", "bootstrap"):
             raise InputError(f"uncertainty {kind!r} takes no cluster; use 'cluster' or 'bootstrap'")
         kind = self.choose(kind)
-        if kind != "hessian" and self.vote_gradient is None:
+        if kind != "hessian" and not self.has_gradients:
             raise InputError(
                 f"uncertainty {kind!r} needs every vote's gradient, which this ranker does not give; use 'hessian'"
             )

@@ -21,6 +21,7 @@ from podium.errors import InputError
 from podium.kernels.pairwise import bootstrap as kernel
 from podium.ranking.uncertainty.dense import DENSE_LIMIT, inverse_hessian, laplacian
 from podium.ranking.uncertainty.information import Information
+from podium.ranking.uncertainty.lists import ListInformation
 
 __all__ = ["bootstrap"]
 
@@ -66,6 +67,9 @@ def bootstrap(
             f"the bootstrap of {information.n:,} items would hold an n × n matrix; above {DENSE_LIMIT:,} use 'sandwich'"
         )
     inverse = inverse_hessian(information, centred=False)
+    if isinstance(information, ListInformation):
+        scores = information.redrawn(inverse, replicates, cluster, rng)
+        return np.asarray(scores - scores.mean(axis=1, keepdims=True))
     block = max(1, MAX_HELD_DRAWS // max(1, len(information.vote_gradients()[0])))
     scores = np.empty((replicates, information.n))
 

@@ -1,0 +1,155 @@
+"""Surveys from the raw file to the table, by every command that takes them."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from podium import PlackettLuce, read_rankings
+from podium.cli import main
+from podium.errors import InputError
+
+NAMES = [f"item {k:02d}" for k in range(30)]
+TRUTH = np.random.default_rng(18).normal(size=30)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Four hundred respondents list their top 5 of 30, as three tools would write it."""
+    where = tmp_path_factory.mktemp("surveys")
+    rng = np.random.default_rng(5)
+    lists = np.argsort(-(TRUTH + rng.gumbel(size=(400, 30))), axis=1)[:, :5].tolist()
+    with (where / "wide.csv").open("w") as file:
+        rows = csv.writer(file)
+        rows.writerow(["id", "region", *(f"Rank {k}" for k in range(1, 6))])
+        rows.writerows([r, "north" if r % 2 else "south", *(NAMES[k] for k in each)] for r, each in enumerate(lists))
+    with (where / "long.csv").open("w") as file:
+        rows = csv.writer(file)
+        rows.writerow(["respondent", "item", "rank"])
+        rows.writerows([r, NAMES[k], place] for r, each in enumerate(lists) for place, k in enumerate(each, start=1))
+    with (where / "ranks.csv").open("w") as file:
+        rows = csv.writer(file)
+        rows.writerow(["respondent", *NAMES])
+        for r, each in enumerate(lists):
+            rows.writerow([r, *({k: place for place, k in enumerate(each, start=1)}.get(k, "") for k in range(30))])
+    with (where / "text.csv").open("w") as file:
+        rows = csv.writer(file)
+        rows.writerow(["ranking"])
+        rows.writerows([" > ".join(NAMES[k] for k in each)] for each in lists)
+    return where
+
+
+@pytest.fixture
+def run(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+
+    def call(*args):
+        done = CliRunner().invoke(main, list(args))
+        if isinstance(done.exception, InputError):
+            raise done.exception
+        assert done.exit_code == 0, done.output
+        return done
+
+    return call
+
+
+def scores(done):
+    return {row["item"]: float(row["score"]) for row in csv.DictReader(io.StringIO(done.stdout))}
+
+
+def spearman(found):
+    order = np.argsort(np.argsort([found.get(name, -99.0) for name in NAMES]))
+    return np.corrcoef(order, np.argsort(np.argsort(TRUTH)))[0, 1]
+
+
+FORMS = {"wide.csv": (), "long.csv": (), "ranks.csv": ("--rank-columns", "item *"), "text.csv": ()}
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_a_top_5_of_30_gives_the_true_order(run, name):
+    done = run("rank", name, "--unranked", "below", "--format", "csv", *FORMS[name])
+    assert spearman(scores(done)) >= 0.97
+    assert "400 rankings of 30 items, plackett-luce" in done.stderr
+    told = "so say what holds of the others: unranked='below' if they could .* unranked='unknown' if nothing is known"
+    with pytest.raises(InputError, match=told):
+        run("rank", name, *FORMS[name])
+
+
+def test_the_table_is_that_of_the_library(run):
+    lists = read_rankings("wide.csv", unranked="below")
+    ranking = PlackettLuce().fit(lists).ranking_
+    found = scores(run("rank", "wide.csv", "--unranked", "below", "--format", "csv"))
+    assert found == pytest.approx(dict(zip(ranking.items, ranking.scores, strict=True)), abs=1e-6)
+
+
+def test_parts_have_a_ranking_each(run):
+    done = run("rank", "wide.csv", "--unranked", "below", "--by", "region", "--top", "3")
+    assert done.stdout.count("rank  item") == 2
+    assert done.stderr.count("200 rankings of 30 items") == 2
+    with pytest.raises(InputError, match="pool= is about the parts of"):
+        run("rank", "wide.csv", "--unranked", "below", "--by", "region", "--pool")
+
+
+def test_errors_by_respondent_bootstrap_and_none(run):
+    for ci in ("judge", "ranking", "sandwich", "bootstrap"):
+        done = run("rank", "long.csv", "--unranked", "below", "--ci", ci, "--top", "2")
+        assert "interval" in done.stdout
+    assert "interval" not in run("rank", "long.csv", "--unranked", "below", "--ci", "none", "--top", "2").stdout
+
+
+def test_a_page_a_picture_and_a_model_are_written(run, folder):
+    made = ("--report", "page.html", "--plot", "picture.png", "--save", "survey.podium", "--top", "3")
+    run("rank", "wide.csv", "--unranked", "below", *made)
+    page = (folder / "page.html").read_text()
+    assert "400 rankings" in page
+    assert "plackett-luce" in page
+    assert (folder / "picture.png").stat().st_size > 1000
+    done = run("diff", "survey.podium", "wide.csv", "--unranked", "below")
+    assert "0 changes are significant" in done.stderr
+    run("rank", "wide.csv", "--unranked", "below", "--plot", "wins.png", "--picture", "wins")
+    with pytest.raises(InputError, match="follows votes one by one, and these are rankings"):
+        run("rank", "wide.csv", "--unranked", "below", "--plot", "h.png", "--picture", "history")
+
+
+def test_other_methods_are_given_pairs(run):
+    done = run("rank", "wide.csv", "--unranked", "below", "--method", "borda", "--format", "csv")
+    assert "400 rankings as 54,000 pairs of 30 items, borda" in done.stderr
+    assert spearman(scores(done)) >= 0.95
+    with pytest.raises(InputError, match="side_effect= does not apply to"):
+        run("rank", "wide.csv", "--unranked", "below", "--side-effect")
+    with pytest.raises(InputError, match="belong to a comparison of two items"):
+        run("rank", "wide.csv", "--unranked", "below", "--covariates", "id", "--method", "bradley-terry")
+
+
+def test_check_tests_whether_one_score_an_item_explains_the_rankings(run, folder):
+    done = run("check", "wide.csv", "--unranked", "below", "--replicates", "19")
+    assert "within chance" in done.stdout
+    assert "400 rankings of 30 items, 19 simulations" in done.stderr
+    camps = ["a > b > c > d"] * 40 + ["d > c > b > a"] * 40
+    (folder / "camps.csv").write_text("ranking\n" + "\n".join(camps) + "\n")
+    told = json.loads(run("check", "camps.csv", "--replicates", "39", "--format", "json").stdout)
+    assert told["fit"]["concern"]
+    assert CliRunner().invoke(main, ["check", "camps.csv", "--replicates", "39", "--strict"]).exit_code == 1
+    with pytest.raises(InputError, match="is about votes on pairs, and these are rankings"):
+        run("check", "wide.csv", "--unranked", "below", "--side-effect")
+
+
+def test_methods_are_compared_on_whole_rankings_held_out(run):
+    done = run("compare", "wide.csv", "--unranked", "below", "--method", "borda", "--method", "plackett-luce")
+    assert done.stdout.splitlines()[1].startswith("plackett-luce")
+
+
+def test_ties_are_modelled_on_request(run, folder):
+    (folder / "ties.csv").write_text(
+        'ranking\n"[""a"", [""b"", ""c""]]"\n"[""b"", ""a"", ""c""]"\n"[""c"", ""a"", ""b""]"\n'
+    )
+    assert "strength of ties, against one item's: 2 items" in run("rank", "ties.csv", "--ties", "davidson").stderr
+    assert "strength" not in run("rank", "ties.csv", "--ties", "efron").stderr
+    with pytest.raises(InputError, match="ties='half' is not known; use 'efron' or 'davidson'"):
+        run("rank", "ties.csv", "--ties", "half")
+    (folder / "votes.csv").write_text("winner,loser\na,b\nb,a\n")
+    with pytest.raises(InputError, match="ties='efron' is not known; use 'half' or 'davidson'"):
+        run("rank", "votes.csv", "--ties", "efron")

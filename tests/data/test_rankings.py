@@ -1,0 +1,281 @@
+"""Rankings: lists checked once, what they say of items they do not list, and the files of survey tools."""
+
+import io
+import json
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from podium import Comparisons, Rankings, read_comparisons, read_rankings
+from podium.data.files import read_votes
+from podium.errors import InputError
+
+ITEMS = ["tea", "milk", "cola", "mate, cold", 'say "hi"', "a > b"]
+
+
+@st.composite
+def lists(draw, ties=True):
+    found = []
+    for _ in range(draw(st.integers(1, 8))):
+        order = list(draw(st.permutations(ITEMS)))[: draw(st.integers(1, len(ITEMS)))]
+        entry = []
+        for item in order:
+            if ties and entry and draw(st.integers(0, 3)) == 0:
+                entry[-1] = [*(entry[-1] if isinstance(entry[-1], list) else [entry[-1]]), item]
+            else:
+                entry.append(item)
+        found.append(entry)
+    return found
+
+
+def places(entry):
+    """(place, item) of a list, items that share a place with the same number."""
+    return [
+        (k, item) for k, place in enumerate(entry) for item in (place if isinstance(place, list) else [place])
+    ]  # fmt: skip
+
+
+def ordered_pairs(entry, everything=()):
+    """All (better, worse) pairs that one list says, and its ties, by a plain loop."""
+    listed = places(entry)
+    wins = {(a, b) for k, a in listed for m, b in listed if k < m}
+    ties = {frozenset((a, b)) for k, a in listed for m, b in listed if k == m and a != b}
+    unlisted = [item for item in everything if item not in {item for _, item in listed}]
+    return wins | {(a, b) for _, a in listed for b in unlisted}, ties
+
+
+@settings(deadline=None, max_examples=60)
+@given(lists(), st.sampled_from(["below", "unknown"]))
+def test_pairs_are_those_of_a_plain_loop(entries, unranked):
+    try:
+        r = Rankings.from_lists(entries, items=ITEMS, unranked=unranked)
+    except InputError:
+        assert all(len(places(entry)) < 2 for entry in entries)  # nothing is said then
+        assert unranked == "unknown"
+        return
+    wins, ties = {}, {}
+    for entry in entries:
+        better, level = ordered_pairs(entry, ITEMS if unranked == "below" else ())
+        for pair in better:
+            wins[pair] = wins.get(pair, 0) + 1
+        for pair in level:
+            ties[pair] = ties.get(pair, 0) + 1
+    p = r.pairs
+    found = {(ITEMS[i], ITEMS[j]): w for i, j, w in zip(p.left, p.right, p.left_wins, strict=True) if w}
+    found |= {(ITEMS[j], ITEMS[i]): w for i, j, w in zip(p.left, p.right, p.right_wins, strict=True) if w}
+    assert found == wins
+    level = {frozenset((ITEMS[i], ITEMS[j])): w for i, j, w in zip(p.left, p.right, p.ties, strict=True) if w}
+    assert level == ties
+    votes = Comparisons.from_rankings(r)
+    assert votes.group_is == "ranking"
+    assert len(votes) == sum(wins.values()) + sum(ties.values())
+    assert_array_equal(np.stack(votes.record()), np.stack(r.record()))
+
+
+@settings(deadline=None, max_examples=40)
+@given(lists())
+def test_lists_go_in_and_come_out(entries):
+    alone = [[place[0] if isinstance(place, list) and len(place) == 1 else place for place in e] for e in entries]
+    assert Rankings.from_lists(entries, items=ITEMS, unranked="below").to_lists() == alone
+
+
+def quoted(item):
+    return '"' + item.replace('"', '""') + '"'
+
+
+WAYS = {
+    "json": lambda e: (json.dumps([{"ranking": entry} for entry in e]), {"format": "json"}),
+    "text": lambda e: (
+        pl.DataFrame({"ranking": [" > ".join(quoted(item) for item in entry) for entry in e]}).write_csv(),
+        {},
+    ),
+    "json in csv": lambda e: (pl.DataFrame({"ranking": [json.dumps(entry) for entry in e]}).write_csv(), {}),
+    "places": lambda e: (
+        pl.DataFrame({f"Rank {k + 1}": [dict(enumerate(entry)).get(k) for entry in e] for k in range(6)}).write_csv(),
+        {},
+    ),
+    "ranks": lambda e: (
+        pl.DataFrame({i: [{b: a + 1 for a, b in places(entry)}.get(i) for entry in e] for i in ITEMS}).write_csv(),
+        {"rank_columns": ITEMS},
+    ),
+    "long": lambda e: (
+        pl.DataFrame(
+            [(r, item, k + 1) for r, entry in enumerate(e) for k, item in reversed(places(entry))],
+            schema=["respondent", "item", "rank"],
+            orient="row",
+        ).write_csv(),
+        {},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_every_form_of_file_says_the_same(way):
+    @settings(deadline=None, max_examples=20)
+    @given(lists(ties=way in ("json in csv", "ranks", "long")))
+    def holds(entries):
+        entries = [*entries, ITEMS]
+        text, options = WAYS[way](entries)
+        found = read_rankings(io.BytesIO(text.encode()), unranked="below", **options)
+        expected = Rankings.from_lists(entries, items=found.items, unranked="below")
+        order = [
+            [sorted(place, key=str) if isinstance(place, list) else place for place in e] for e in found.to_lists()
+        ]
+        wanted = [
+            [sorted(place, key=str) if isinstance(place, list) else place for place in e] for e in expected.to_lists()
+        ]
+        assert order == wanted
+
+    holds()
+
+
+LONG = "respondent,item,rank\n"
+WIDE = "id,Rank 1,Rank 2,Rank 3\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "options", "message"),
+    [
+        (LONG + "ann,tea,1\nbob,tea,1\nann,tea,2\n", {}, r"row 3: 'tea' is ranked twice by 'ann'; remove one"),
+        (LONG + "ann,tea,1\nann,milk,3\n", {}, r"row 2: rank 3 comes after rank 1, so ranks have a gap"),
+        (LONG + "ann,tea,2\nann,milk,3\n", {}, r"row 1: rank 2 comes first, so ranks have a gap"),
+        (LONG + "ann,tea,best\n", {}, r"row 1: 'rank' is 'best', which is no rank; ranks are whole numbers from 1"),
+        (LONG + "ann,tea,1.5\n", {}, r"row 1: 'tea' has rank 1.5; ranks are whole numbers"),
+        (LONG + "ann,tea,0\n", {}, r"row 1: 'tea' has rank 0; ranks are whole numbers"),
+        (LONG + "ann,,1\n", {}, r"row 1: column 'item' is empty"),
+        ("item,rank\ntea,1\n", {"item": "item"}, r"needs a column of the respondent; .* name it by judge="),
+        ("who,item,rank\nann,tea,1\n", {"item": "item", "judge": "who", "rank": "place"}, r"no column 'place'"),
+        (WIDE + "1,tea,,milk\n", {}, r"row 1: 'Rank 2' is empty and 'Rank 3' is not; fill the places from the first"),
+        (WIDE + "1,tea,milk,\n2,tea,milk,tea\n", {}, r"row 2: 'tea' is ranked twice, in 'Rank 1' and 'Rank 3'"),
+        ("Rank 1,Rank 3\ntea,milk\n", {}, r"columns 'Rank 1', 'Rank 3' .* place 2 is not among them"),
+        ("tea,milk\n1,2\n1,3\n", {"rank_columns": ["tea", "milk"]}, r"row 2: rank 3 comes after rank 1"),
+        ("tea,milk\n1,2\nx,1\n", {"rank_columns": ["tea", "milk"]}, r"row 2: 'tea' is 'x', which is no rank"),
+        ("tea,milk\n1,2\n-1,1\n", {"rank_columns": ["tea", "milk"]}, r"row 2: 'tea' has rank -1"),
+        ("tea,milk\n1,2\n", {"rank_columns": ["tea", "cola"]}, r"no column 'cola' \(given as rank_columns="),
+        ("tea,milk\n1,2\n", {"rank_columns": ["tea"]}, r"names one item, 'tea'"),
+        ("ranking\na > b\na = b > c\n", {}, r"row 2: 'a = b' may be one item or two that share a place"),
+        ("ranking\na > b > a\n", {}, r"row 1: 'a' appears twice in the ranking"),
+        ("winner,loser\na,b\n", {}, r"unranked='below' is about rankings, and these are votes on pairs"),
+        (LONG + "ann,tea,1\n", {"count": "rank"}, r"column 'rank' is given as count= but already"),
+        (WIDE + "1,tea,,\n2,,,\n", {}, r"only one item, 'tea'; a ranking needs at least two"),
+        (WIDE + "1,,,\n", {}, r"no items; a ranking needs at least two"),
+    ],
+)
+def test_what_is_wrong_with_a_survey_is_named_with_its_row(text, options, message):
+    with pytest.raises(InputError, match=message) as caught:
+        read_rankings(io.BytesIO(text.encode()), unranked="below", **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_short_lists_need_a_word_about_the_others():
+    with pytest.raises(InputError) as caught:
+        Rankings.from_lists([["a", "b", "c"], ["a", "c"]])
+    assert str(caught.value) == (
+        "1 ranking of 2 lists fewer items than were on offer (the first 2 of 3), so say what holds of the others: "
+        "unranked='below' if they could have been listed and were passed over, as in a top 5; "
+        "unranked='unknown' if nothing is known of them, as when each was asked about some items only"
+    )
+    for make in (Comparisons.from_rankings, lambda each: Comparisons.from_frame({"ranking": each})):
+        with pytest.raises(InputError, match="so say what holds of the others"):
+            make([["a", "b", "c"], ["a", "c"]])
+    assert len(Comparisons.from_rankings([["a", "b", "c"], ["a", "c"]], unranked="below")) == 6
+    assert len(Comparisons.from_rankings([["a", "b", "c"], ["a", "c"]], unranked="unknown")) == 4
+    with pytest.raises(InputError, match="unranked='above' is not known; use 'below' or 'unknown'"):
+        Rankings.from_lists([["a", "b"]], unranked="above")
+
+
+def test_what_was_on_offer_may_differ_from_list_to_list():
+    r = Rankings.from_lists([["a"], ["c", "b"]], offered=[["a", "b"], ["b", "c", "d"]], unranked="below")
+    assert r.rest_sizes.tolist() == [1, 1]
+    wins = {(r.items[i], r.items[j]) for i, j in zip(*Comparisons.from_rankings(r).vote_rows()[:2], strict=True)}
+    assert wins == {("a", "b"), ("c", "b"), ("c", "d"), ("b", "d")}
+    assert Rankings.from_lists([["a", "b"], ["c"]], offered=[["a", "b"], ["c"]]).unranked is None
+    with pytest.raises(InputError, match="row 2: 'a' is listed and was not on offer"):
+        Rankings.from_lists([["a"], ["a"]], offered=[["a", "b"], ["b"]], unranked="below")
+
+
+def test_too_many_pairs_are_refused_before_they_are_made():
+    r = Rankings.from_lists([[k] for k in range(5000)], unranked="below")
+    with pytest.raises(
+        InputError, match=r"make 2.5e\+07 pairs, k\(n − k\) pairs and more each, more than 2e\+07; rank"
+    ):
+        Comparisons.from_rankings(r)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Rankings.from_lists([["a", "a"]]), "row 1: 'a' appears twice in the ranking"),
+        (lambda: Rankings.from_lists([["a", ["b", "a"]]]), "row 1: 'a' appears twice in the ranking"),
+        (lambda: Rankings.from_lists("ab"), "give a list of lists"),
+        (lambda: Rankings.from_lists(["ab"]), "row 1: 'ab' is not a list of items"),
+        (lambda: Rankings.from_lists([["a", None]]), "row 2: item is missing"),
+        (lambda: Rankings.from_lists([]), "no items; a ranking needs at least two"),
+        (lambda: Rankings.from_lists([[], []], items="ab"), "no ranking lists an item"),
+        (lambda: Rankings.from_lists([["a", "z"]], items="ab"), "'z' is listed and is not among the 2 items"),
+        (lambda: Rankings.from_lists([["a", "b"]], weight=[-1.0]), "row 1: weight is -1; it must be"),
+        (lambda: Rankings.from_lists([["a", "b"]], weight=[0.0]), "no ranking lists an item"),
+        (lambda: Rankings.from_lists([["a", "b"]], judge=["x", "y"]), "judge has 2 rows, the rankings 1"),
+        (lambda: Rankings.from_lists([["a", "b"]], offered=[]), "offered has 0 rows, the rankings 1"),
+        (lambda: Rankings("ab", np.array([0, 2]), np.array([0, 2])), "item: code 2 is outside 0..1"),
+        (lambda: Rankings("ab", np.array([0, 1]), np.array([0, 3])), "start: give where each ranking begins"),
+        (lambda: Rankings("ab", np.array([0, 0]), np.array([0, 2])), "row 1: 'a' appears twice"),
+        (lambda: Rankings("ab", np.array([0, 1]), np.array([0, 2]), tied=[1, 0]), "tied: give 1 where"),
+        (lambda: Rankings("ab", np.array([0]), np.array([0, 1]), rest=np.array([1])), "rest and rest_start come"),
+    ],
+)
+def test_bad_rankings_are_refused_in_a_sentence(make, message):
+    with pytest.raises(InputError, match=message):
+        make()
+
+
+def test_rankings_can_be_taken_apart():
+    r = Rankings.from_lists([["a", "b"], ["b", ["c", "a"]], ["c"]], unranked="below", weight=[1, 2, 3], judge="xyx")
+    some = r[np.array([2, 1])]
+    assert some.to_lists() == [["c"], ["b", ["c", "a"]]]
+    assert some.weight.tolist() == [3, 2]
+    assert [some.judges[code] for code in some.judge] == ["x", "y"]
+    assert r.to_frame().rows()[2:5] == [(2, "y", "b", 1, 2.0), (2, "y", "c", 2, 2.0), (2, "y", "a", 2, 2.0)]
+
+
+def test_a_file_is_divided_by_a_column_and_counts_are_copies(tmp_path):
+    (tmp_path / "s.csv").write_text("region,Rank 1,Rank 2,count\nn,tea,milk,2\ns,cola,tea,1\nn,milk,,1\n")
+    parts = read_votes(tmp_path / "s.csv", by="region", unranked="below")
+    assert parts["n"].to_lists() == [["tea", "milk"], ["tea", "milk"], ["milk"]]
+    assert parts["s"].items == ("cola", "tea")
+    assert len(read_comparisons(tmp_path / "s.csv", unranked="unknown")) == 3
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_rankings_of_several_files_are_those_of_one(tmp_path, jobs):
+    rows = ["ann,tea,1", "bob,cola,1", "ann,milk,2", "bob,tea,2", "eve,milk,1"]
+    (tmp_path / "1.csv").write_text(LONG + "\n".join(rows[:3]) + "\n")
+    (tmp_path / "2.csv").write_text(LONG + "\n".join(rows[3:]) + "\n")
+    found = read_rankings(tmp_path, unranked="below", jobs=jobs)
+    assert found.to_lists() == [["tea", "milk"], ["cola", "tea"], ["milk"]]
+    assert found.judges == ("ann", "bob", "eve")
+    (tmp_path / "2.csv").write_text(LONG + "bob,tea,2\nbob,tea,3\n")
+    with pytest.raises(InputError, match=r"2.csv, row 2: 'tea' is ranked twice by 'bob'"):
+        read_rankings(tmp_path, unranked="below", jobs=jobs)
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["Rank 1", "Rank 2"],
+        ["choice_1", "choice_2"],
+        ["1st choice", "2nd choice"],
+        ["Q5 [Rank 1]", "Q5 [Rank 2]"],
+        ["PREFERENCE1", "PREFERENCE2"],
+        ["Top 2", "Top 1"],
+    ],
+)
+def test_places_are_known_by_their_names(names):
+    best_first = sorted(names)
+    cells = dict(zip(best_first, ("tea", "milk"), strict=True))
+    text = ",".join(names) + "\n" + ",".join(cells[name] for name in names) + "\n"
+    assert read_rankings(io.BytesIO(text.encode()), unranked="below").to_lists() == [["tea", "milk"]]
