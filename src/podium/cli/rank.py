@@ -181,7 +181,7 @@ def _of_rankings(
 
     if fitting.method is None and known.features is None:
         method = "plackett-luce"
-    if known.covariates:
+    if known.uses_covariates:
         raise InputError(Option("covariates"), " belong to a comparison of two items, and these are rankings; drop it")
     if pictures.plot and pictures.picture == "history":
         raise InputError(Option("picture", "history"), " follows votes one by one, and these are rankings; drop it")
@@ -304,9 +304,13 @@ def _shared_prior(sets: dict[Any, Any], model: Any, selection: Selection) -> dic
     return {"sd": common_sd(model, parts, centre), "centre": centre}
 
 
-def _sds(comparisons: Comparisons) -> np.ndarray | None:
+def _sds(comparisons: Comparisons | Rankings) -> np.ndarray | None:
     """Standard deviations of the covariates, where there are any."""
-    return None if comparisons.covariates is None else comparisons.covariate_sds()
+    from podium.data.rankings import Rankings
+
+    if isinstance(comparisons, Rankings) or comparisons.covariates is None:
+        return None
+    return comparisons.covariate_sds()
 
 
 def _more_settings(balance: str | None, pool: bool, reference: str | None, style: str | None) -> str:
