@@ -280,6 +280,8 @@ def test_a_nest_without_end_is_refused(tmp_path):
         ("BradleyTerry", lambda m: (m.ranking_.record, m.ranking_.information.left.fill(7))),
         ("BradleyTerry", lambda m: (m.ranking_.record, m.ranking_.information.right.fill(-1))),
         ("Elo", lambda m: m._index.update({0: 9})),
+        ("DynamicBradleyTerry", lambda m: (m.ranking_.record, m._history["left"].fill(7))),
+        ("DynamicBradleyTerry", lambda m: setattr(m, "_scores", m._scores[:2])),
         ("OnlineRABF", lambda m: setattr(m, "_rest", m._rest[:, :1])),
         ("OrdinalPerceptron", lambda m: setattr(m, "_W", m._W[:1])),
         ("PassiveAggressiveOrdinal", lambda m: setattr(m, "_lanes", m._lanes[:, :1])),

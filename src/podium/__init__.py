@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.counting import Borda, Copeland, WinRate
     from podium.pairwise.crowd import CrowdBradleyTerry
+    from podium.pairwise.dynamic import DynamicBradleyTerry
     from podium.pairwise.elo import Elo
     from podium.pairwise.least_squares import LeastSquares
     from podium.pairwise.online import OnlineRABF
@@ -31,6 +32,7 @@ _LAZY = {
     "Comparisons": "podium.data.comparisons",
     "Copeland": "podium.pairwise.counting",
     "CrowdBradleyTerry": "podium.pairwise.crowd",
+    "DynamicBradleyTerry": "podium.pairwise.dynamic",
     "Elo": "podium.pairwise.elo",
     "LeastSquares": "podium.pairwise.least_squares",
     "OnlineRABF": "podium.pairwise.online",
@@ -52,6 +54,7 @@ __all__ = [  # noqa: RUF022  (sorted as text: RABF is a class, not a constant)
     "Comparisons",
     "Copeland",
     "CrowdBradleyTerry",
+    "DynamicBradleyTerry",
     "Elo",
     "LeastSquares",
     "OnlineRABF",

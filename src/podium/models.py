@@ -41,6 +41,7 @@ KNOWN: dict[str, str] = {
     "Copeland": "podium.pairwise.counting",
     "CrowdBradleyTerry": "podium.pairwise.crowd",
     "CumulativeLogit": "podium.ordinal.cumulative",
+    "DynamicBradleyTerry": "podium.pairwise.dynamic",
     "Elo": "podium.pairwise.elo",
     "Information": "podium.ranking.uncertainty",
     "FeatureScale": "podium.ordinal.scaling",
@@ -343,6 +344,22 @@ def _elo_fits(model: Any) -> bool:
     return not hasattr(model, "_index") or (_numbered(model._index) and model._ratings.shape == (len(model._index),))
 
 
+def _dynamic_fits(model: Any) -> bool:
+    if not hasattr(model, "_scores"):
+        return True
+    history, n = model._history, len(model._history["items"])
+    rows = len(history["left"])
+    if not rows or any(len(history[name]) != rows for name in ("right", "time", "wins", "losses", "ties")):
+        return False
+    nodes = len({*zip(history["left"].tolist(), history["time"].tolist(), strict=True),
+                 *zip(history["right"].tolist(), history["time"].tolist(), strict=True)})  # fmt: skip
+    idle = n - len({*history["left"].tolist(), *history["right"].tolist()})
+    fits = all(_within(history[name], n) for name in ("left", "right")) and bool(
+        (history["left"] != history["right"]).all()
+    )
+    return fits and model._scores.shape == ((n,) if model.drift_ == 0 else (nodes + idle,))
+
+
 def _stream_fits(stream: Any) -> bool:
     return bool(stream.weights.ndim == 2 and stream.weights.shape == stream.squares.shape)
 
@@ -393,6 +410,7 @@ def _grades_fit(model: Any) -> bool:
 
 # What must agree before a kernel may follow the arrays of a value.
 SIZES: dict[str, Callable[[Any], bool]] = {
+    "DynamicBradleyTerry": _dynamic_fits,
     "Elo": _elo_fits,
     "Information": _information_fits,
     "LabelRanker": _streams_fit,

@@ -98,6 +98,7 @@ def votes():
     left = rng.integers(0, 5, 60)
     right = (left + rng.integers(1, 5, 60)) % 5
     more = {"judge": rng.integers(0, 3, 60), "covariates": {"length": rng.normal(size=60)}}
+    more |= {"time": rng.integers(0, 9, 60), "margin": rng.exponential(size=60)}
     return Comparisons.from_arrays(left, right, items=list("abcde"), **more)
 
 
@@ -134,11 +135,13 @@ def rankers():
         made += methods(
             fitted, ("fit", {"comparisons": data} | more), ("score", {"comparisons": data}), ("get_params", {"deep": True}),
             ("predict_proba", {"comparisons": data}), ("unfitted", {}), ("set_params", {}),
+            ("predict_interval", {"comparisons": data, "level": 0.9}),
         )  # fmt: skip
         known = {
             "win_probability": {"a": "a", "b": "b"}, "tie_probability": {"a": "a", "b": "b"}, "partial_fit": {"comparisons": data} | more,
             "update": {"winner": "a", "loser": "b", "tie": False, "weight": 1.0}, "judge_frame": {}, "add": {"features": {"new": [1.0, 2.0]}},
             "predict": {"features": {"new": [1.0, 2.0]}, "return_std": True},
+            "ranking_at": {"at": 5}, "curves": {"items": ["a", "b"], "points": 4, "level": 0.9},
         }  # fmt: skip
         made += methods(fitted, *((name, given) for name, given in known.items() if hasattr(fitted, name)))
         made += [Call(f"{cls.__name__} properties", functools.partial(look, fitted), {})]
@@ -540,6 +543,7 @@ def pictures(folder):
     curves, learned = assess(data, ["elo"], folds=2).curves, learning_curve(data, FEATURES, sizes=(0.4,), splits=1)
     found = diagnose(data, replicates=3, splits=2)
     defaults = {each.name: each.default for each in inspect.signature(report.Report).parameters.values()}
+    dynamic = podium.DynamicBradleyTerry(drift=0.1, sd=1.0).fit(data)
     page = {"ranking": ranking, "comparisons": data, "model": model, "diagnosis": found, "history": past}
     page |= {name: each for name, each in defaults.items() if each is not inspect.Parameter.empty and name not in page}
     figure = Fresh(lambda: plots.intervals(ranking))
@@ -548,6 +552,7 @@ def pictures(folder):
         of("intervals", show.intervals, ranking=ranking, level=0.9, unit="log-odds", **common),
         of("wins", show.wins, comparisons=data, ranking=ranking, **common),
         of("win_rates", show.win_rates, comparisons=data, order=list("abc")),
+        of("curves", show.curves, frame=dynamic.curves(points=3), bands=True, unit="log-odds", title="Title"),
         of("history", show.history, votes=past.votes, items=past.items, scores=past.scores, top=3, unit="log-odds", title="Title"),
         of("calibration", show.calibration, curves=curves, title="Title"),
         of("coefficients", show.coefficients, model=rabf, level=0.9, standard=True),

@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 from podium import BradleyTerry, Comparisons, Ranking, WinRate
 from podium.errors import DataWarning, InputError
 from podium.show import plots
+from podium.show.canvas import apart
 
 from helpers import as_comparisons, simulate, thin_data
 from strategies import votes
@@ -135,7 +136,7 @@ def test_the_best_lines_are_named_and_wild_beginnings_do_not_squash_the_rest():
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=12), st.floats(0.01, 2))
 def test_labels_are_pushed_apart_and_keep_their_order(heights, gap):
     wanted = np.sort(heights)[::-1]
-    moved = plots._apart(wanted, gap)
+    moved = apart(wanted, gap)
     assert (np.diff(moved) <= -gap + 1e-9).all()
     if (np.diff(wanted) <= -gap).all():
         assert_allclose(moved, wanted, atol=1e-9)

@@ -1,6 +1,8 @@
 """What every saved model must do. An estimator joins by a row in `MODELS`: a function that returns it fitted, and a
 function of the model whose answer must survive the file."""
 
+from dataclasses import replace
+
 import numpy as np
 
 from podium.data.rankings import Rankings
@@ -10,6 +12,7 @@ from podium.ordinal.stream import Grader
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.counting import Borda, Copeland, WinRate
 from podium.pairwise.crowd import CrowdBradleyTerry
+from podium.pairwise.dynamic import DynamicBradleyTerry
 from podium.pairwise.elo import Elo
 from podium.pairwise.least_squares import LeastSquares
 from podium.pairwise.online import OnlineRABF
@@ -77,6 +80,17 @@ def answers_of_plackett_luce(model):
     return [ranking.scores, *ranking.intervals(), errors, [model.log_likelihood_, *model.tie_strengths_.values()]]
 
 
+def dynamic():
+    times = [1.0, 1.0, 2.0, 4.0, 4.5, 9.0, 2.0, 4.0]
+    data = replace(sided(3, [*ROWS, (0, 1, 0.0, 1.0), (1, 2, 0.0, 1.0)]), time=np.array(times))
+    return DynamicBradleyTerry(drift=0.4, sd=1.0, ties="davidson", side_effect=True).fit(data)
+
+
+def answers_of_dynamic(model):
+    later = model.ranking_at(11)
+    return [model.ranking_.scores, *model.ranking_.intervals(), later.std_errors, model.curves()["lower"].to_numpy()]
+
+
 def crowd():
     data = as_comparisons(3, ROWS, judge=["ann", "bob", "ann", "bob", "eve", "eve"])
     return CrowdBradleyTerry(l2=0.5).fit(data)
@@ -113,6 +127,7 @@ MODELS = {
     "CrowdBradleyTerry": (crowd, lambda m: [*m.ranking_.intervals(), m.reliability_, m.reliability_std_errors_]),
     "OnlineRABF": (online, lambda model: scores(model.update("a", "b"))),
     "Elo": (lambda: Elo().fit(as_comparisons(3, ROWS)), lambda model: scores(model.update(0, 2))),
+    "DynamicBradleyTerry": (dynamic, answers_of_dynamic),
     "LeastSquares": (lambda: LeastSquares().fit(as_comparisons(3, ROWS)), lambda m: [*m.ranking_.intervals()]),
     "RankCentrality": (lambda: RankCentrality().fit(as_comparisons(3, ROWS)), scores),
     "BradleyTerry": (bradley_terry, answers_of_bradley_terry),

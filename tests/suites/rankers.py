@@ -39,6 +39,7 @@ class Case:
     make: Any  # (unit=1) -> ranker
     tolerance: float = 1e-5
     turned_on: Any = field(default_factory=dict)  # what `uses` names -> options with which the ranker looks at it
+    needs: Any = ("sides",)  # of these, those that votes must have once they are turned on
 
     @property
     def sequential(self):
@@ -56,6 +57,16 @@ class Judged(ranker("crowd")):
         return super().fit(replace(c, judge=judge, judges=("ann", "bob", "eve")))
 
 
+class Timed(ranker("dynamic")):
+    """A ranker that needs times, with times made up from the labels: the same whatever the order of votes."""
+
+    def fit(self, c):
+        if not isinstance(c, Comparisons) or c.time is not None:
+            return super().fit(c)
+        last = np.array([int(str(item)[-1]) for item in c.items])
+        return super().fit(replace(c, time=((last[c.left] + last[c.right]) % 3).astype(float)))
+
+
 def of(method, **options):
     return lambda unit=1.0: ranker(method)(**options)
 
@@ -63,7 +74,8 @@ def of(method, **options):
 RANKERS: dict[str, Case] = {
     "bradley-terry": Case(
         lambda unit=1.0: ranker("bradley-terry")(l2=1e-3 * unit),
-        turned_on={"sides": {"side_effect": True}, "ties": {"ties": "davidson"}},
+        turned_on={"sides": {"side_effect": True}, "ties": {"ties": "davidson"}, "time": {"half_life": 5.0}},
+        needs=("sides", "time"),
     ),
     "borda": Case(of("borda")),
     "copeland": Case(of("copeland")),
@@ -72,7 +84,15 @@ RANKERS: dict[str, Case] = {
         tolerance=1e-4,
         turned_on={"judges": {"reliability_sd": 1.0}, "sides": {"side_effect": True}},
     ),
-    "elo": Case(lambda unit=1.0: ranker("elo")(k=16.0 / unit)),
+    "dynamic": Case(
+        lambda unit=1.0: Timed(sd=2.0 / unit**0.5, drift=0.5 / unit**0.5, tol=1e-8),
+        turned_on={"sides": {"side_effect": True}, "ties": {"ties": "davidson"}},
+    ),
+    "elo": Case(
+        lambda unit=1.0: ranker("elo")(k=16.0 / unit),
+        turned_on={"sides": {"side_advantage": 80.0}, "margins": {"margins": True}},
+        needs=("sides", "margins"),
+    ),
     "least-squares": Case(of("least-squares")),
     "rank-centrality": Case(of("rank-centrality", prior=0.0)),
     "online-rabf": Case(
@@ -361,7 +381,7 @@ class RankerSuite:
             for (win, _, loss), y, w in zip(model.predict_proba(c), c.outcome, weight, strict=True)
         )
         assert model.score(c) == pytest.approx(total / weight.sum(), rel=1e-9)
-        if type(model) is not Judged:  # whose votes are not those that were given
+        if type(model) not in (Judged, Timed):  # whose votes are not those that were given
             assert model.log_likelihood_ == pytest.approx(total, rel=1e-9)
         assert model.score(c) > np.log(0.5)
 
@@ -387,7 +407,7 @@ class RankerSuite:
         with thin_data():
             model = case.make().fit(data())
         settings = model.settings_
-        assert read_settings(settings_of(model))["method"] in (*METHODS, "Judged")
+        assert read_settings(settings_of(model))["method"] in (*METHODS, "Judged", "Timed")
         params = {name: value for name, value in model.get_params().items() if name not in ("max_iter", "tol")}
         assert settings.items() >= {name: value for name, value in params.items() if value is not None}.items()
         assert not {"max_iter", "tol"} & settings.keys()
@@ -408,7 +428,7 @@ class RankerSuite:
             if getattr(model.uses, name):
                 options = case.turned_on.get(name, {})
                 with thin_data():  # without sides, their effect cannot be asked for
-                    one = case.make().fit(c) if name == "sides" else case.make().set_params(**options).fit(plain)
+                    one = case.make().fit(c) if name in case.needs else case.make().set_params(**options).fit(plain)
                     other = case.make().set_params(**options).fit(c)
                 assert np.abs(one.predict_proba(c) - other.predict_proba(c)).max() > 1e-3, name
 
@@ -440,7 +460,8 @@ def beside(c):
     return {
         "judges": replace(c, judge=rng.integers(0, 3, m).astype(np.int32), judges=("ann", "bob", "eve")),
         "covariates": replace(c, covariates=rng.normal(0.5, 1.0, (m, 1)), covariate_names=("length",)),
-        "margins": replace(c, margin=rng.exponential(size=m)),
+        "margins": replace(c, margin=3.0 * rng.exponential(size=m)),
+        "time": replace(c, time=rng.permutation(m) / 10.0),
         "sides": on_sides(replace(c, outcome=outcome), turned),
     }
 
@@ -451,6 +472,7 @@ OPTIONS = [
     for name, parameter in inspect.signature(ranker(method)).parameters.items()
     if parameter.annotation not in ("bool", bool) and name != "anchor"
 ]
+SIGNED = ("initial", "side_advantage")  # numbers below 0 mean something, too
 
 
 @pytest.mark.parametrize(
@@ -459,9 +481,11 @@ OPTIONS = [
 @pytest.mark.parametrize(("method", "name", "numeric"), OPTIONS, ids=lambda part: str(part))
 def test_an_option_is_refused_by_name_or_meant(method, name, numeric, value):
     """Scores that are numbers where the value has a meaning, else our own error that names the option and the value."""
-    c = data(m=40, judge=["ann", "bob"] * 20)
+    c = data(m=40, judge=["ann", "bob"] * 20, time=range(40))
     model = ranker(method)(**{name: value})
-    number = numeric and isinstance(value, int | float) and abs(value) < 1e300 and (value >= 0 or name == "initial")
+    if value is None and model._parameters()[name] is None:
+        pytest.skip("None is what it is by default")
+    number = numeric and isinstance(value, int | float) and abs(value) < 1e300 and (value >= 0 or name in SIGNED)
     if number and not (name == "max_iter" and value != 1):
         try:
             with thin_data():

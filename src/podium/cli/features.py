@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from podium.pairwise.crowd import CrowdBradleyTerry
     from podium.pairwise.plackett_luce import PlackettLuce
+    from podium.pairwise.dynamic import DynamicBradleyTerry
 
 __all__ = [
     "Knowledge",
@@ -155,6 +156,13 @@ class RankerOptions:
     scale: str | None
     anchor: tuple[str, float] | None
     balance: str | None
+    half_life: str | None
+    drift: float | str | None
+    sd: float | str | None
+    at: str | None
+    k: float | None
+    side_advantage: float | None
+    margins: bool
     loss: str | None
     flip_rate: float | None
     flip_loss: str | None
@@ -173,12 +181,14 @@ class RankerOptions:
         words = [f"{name.replace('_', '-')}={value}" for name, value in self._shown()]
         words += ["side-effect"] if self.side_effect else []
         words += ["bias-reduction"] if self.bias_reduction else []
+        words += ["margins"] if self.margins else []
         words += [more] if more else []
         return f"{method} ({', '.join(words)})" if words else method
 
     def _shown(self) -> list[tuple[str, Any]]:
         anchor = None if self.anchor is None else f"{self.anchor[0]}={self.anchor[1]:g}"
         shown = {"l2": self.l2, "ties": self.ties, "scale": self.scale, "anchor": anchor, "balance": self.balance}
+        shown |= {name: getattr(self, name) for name in ("half_life", "drift", "sd", "at", "k", "side_advantage")}
         return [(name, value) for name, value in shown.items() if value is not None]
 
 
@@ -228,6 +238,28 @@ ranker_options = gathered(
         type=click.Choice(["pairs"]),
         help="Let every pair that met count alike, however often it met.",
     ),
+    option(
+        "Model",
+        "--half-life",
+        metavar="TIME",
+        help="Let a vote of --time weigh half as much for every TIME of age, as 90d, 12w, 1y or a number.",
+    ),
+    option(
+        "Model",
+        "--drift",
+        type=Penalty(),
+        help="How far scores of --method dynamic move in one unit of time (a day), or auto.  [default: auto]",
+    ),
+    option(
+        "Model",
+        "--sd",
+        type=Penalty(),
+        help="Spread of newcomers' scores in dynamic, or auto.  [default: auto]",
+    ),
+    option("Model", "--at", metavar="TIME", help="Rank by the scores at this time, for --method dynamic."),
+    option("Model", "--k", type=float, help="Most points one game moves in --method elo.  [default: 16]"),
+    option("Model", "--side-advantage", type=float, metavar="POINTS", help="Head start of the left side in elo."),
+    option("Model", "--margins", is_flag=True, help="Let games with larger margins move elo ratings more."),
     option(
         "Model",
         "--loss",
@@ -299,6 +331,7 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.crowd import CrowdBradleyTerry
     from podium.pairwise.plackett_luce import PlackettLuce
+    from podium.pairwise.dynamic import DynamicBradleyTerry
     from podium.pairwise.rabf import RABF
 
     if isinstance(model, PlackettLuce):
@@ -307,6 +340,8 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
         return _about_features(model, level, sds)
     if isinstance(model, CrowdBradleyTerry):
         return _about_judges(model, level)
+    if isinstance(model, DynamicBradleyTerry):
+        return _about_drift(model, level)
     if not isinstance(model, BradleyTerry):
         return []
     lines, unit = [], model.ranking_.unit
@@ -322,8 +357,7 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
         way = ", and effects may be too large; use --bias-reduction, or --l2 auto"
         lines.append(words + (way if model.sd_ is None else "; effects are rough"))
     if model.tie_strength_ is not None:
-        chance = model.tie_strength_ / (2.0 + model.tie_strength_)
-        lines.append(f"equals tie with chance {100 * chance:.1f} % (Davidson's ν = {model.tie_strength_:.3g})")
+        lines.append(_about_ties(model.tie_strength_))
     return lines
 
 
@@ -331,6 +365,28 @@ def _about_ties(model: PlackettLuce) -> list[str]:
     """Strengths of ties, where they are modelled."""
     told = [f"{size} items {value:.3g}" for size, value in model.tie_strengths_.items()]
     return [f"strength of ties, against one item's: {', '.join(told)}"] if told else []
+
+
+def _about_drift(model: DynamicBradleyTerry, level: float | None) -> list[str]:
+    """How fast scores move, and effects."""
+    unit, (first, last) = model.ranking_.unit, model.times_
+    word, span = unit_word(unit), (last - first) ** 0.5
+    lines = [f"newcomers' scores have a standard deviation of {unit * model.sd_:.3g} {word}"]
+    if model.drift_:
+        moved = f"scores move by about {unit * model.drift_:.3g} {word} in one unit of time (a day, for dates)"
+        lines.append(f"{moved}, {unit * model.drift_ * span:.3g} from first to last")
+    else:
+        lines.append("the votes do not show that scores moved: drift 0")
+    if model.side_effect:
+        half = _half(unit * float(model.effect_std_errors_[0]), level, ".2g")
+        lines.append(f"position bias, in favour of the left side: {unit * model.side_effect_:+.3g}{half} {word}")
+    if model.tie_strength_ is not None:
+        lines.append(_about_ties(model.tie_strength_))
+    return lines
+
+
+def _about_ties(strength: float) -> str:
+    return f"equals tie with chance {100 * strength / (2.0 + strength):.1f} % (Davidson's ν = {strength:.3g})"
 
 
 def _about_judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:

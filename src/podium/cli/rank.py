@@ -47,6 +47,7 @@ EXAMPLES = (
     ("podium rank votes.parquet --report board.html", "the same as a page to show"),
     ("podium rank games.csv --left home --right away --side-effect", "with home advantage"),
     ("podium rank survey.csv --unranked below", "a survey in which each listed a top five"),
+    ("podium rank games.csv --time date --method dynamic", "scores that move, as of the last day"),
     ("podium rank votes.csv --by language --top 10 -o top.csv", "the best ten of each language, as data"),
 )
 
@@ -84,6 +85,7 @@ def rank(
       model_a, model_b, winner_model_a, …       the same, as flags
       left, right, left_wins, right_wins, ties  how often each won
       left, right, margin                       by how much left won
+      home, away, home_goals, away_goals        a game; FTR (H, D, A) too
       ranking                                   a whole order: a > b > c, or
                                                 a > "b > c" with an item in quotes
       Rank 1, Rank 2, Rank 3, …                 the items in these places
@@ -111,6 +113,7 @@ def rank(
     options = fitting.arguments | known.treatment
     features, make = known.arguments(), None if _may_be_lists(fitting) else maker(method, options)
     pictures.refuse_idle()
+    _refuse_idle_time(columns, method, fitting, pictures)
     _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot, "report": pictures.report})
     show = Show(pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"))
     frames: list[pl.DataFrame] = []
@@ -197,6 +200,19 @@ def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None
     pairs = "against" in frame.columns
     text = table(frame, digits=digits + 2, room=room) if pairs else leaderboard(frame, digits=digits, room=room)
     return text if title is None else f"{one_line(title)}\n{text}"
+
+
+def _refuse_idle_time(columns: Columns, method: str, fitting: RankerOptions, pictures: Pictures) -> None:
+    """Times that nothing would look at, or that are needed and not given."""
+    uses = ranker(method).uses
+    aged = uses.order or method != "bradley-terry" or fitting.half_life is not None
+    if columns.time and not (uses.time and aged) and not (pictures.report or pictures.picture == "history"):
+        raise InputError(
+            Option("time"), " does not apply to ", Option("method", method), " alone; add ",
+            Option("half_life", "90d"), ", or use dynamic or elo",
+        )  # fmt: skip
+    if pictures.picture == "curves" and method != "dynamic":
+        raise InputError(Option("picture", "curves"), " is of scores that move; use ", Option("method", "dynamic"))
 
 
 def _refuse_one_of_many(selection: Selection, files: dict[str, Path | None]) -> None:
@@ -327,7 +343,7 @@ def _remark(
         fixed = ranking.held_fixed.removesuffix(" score")
         words.append(f"{100 * intervals.level:.4g} % confidence intervals, relative to the {fixed}")
     say("; ".join(words))
-    if ranking.posterior is not None:
+    if ranking.posterior is not None and ranking.posterior.ridge > 0:
         say(prior_words(ranking.posterior.ridge**-0.5, "that of all parts together" if pool else "the mean"))
     if ranking.note:
         say(ranking.note)

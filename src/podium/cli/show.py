@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Intervals", "Pictures", "Selection", "Show", "interval_options", "picture_options", "selection_options"]
 
 MANY_ROWS = 100_000  # votes with covariates beyond which they are simulated 39 times only
-PICTURES = ("intervals", "wins", "history")
+PICTURES = ("intervals", "wins", "history", "curves")
 SOURCES = ("auto", "none", "hessian", "sandwich", "judge", "group", "ranking", "bootstrap")
 
 
@@ -222,6 +222,7 @@ class Show:
 
     def _plot(self, path: Path, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
         from podium.show import plots
+        from podium.show.time_plots import MAX_CURVES, curves
 
         ranking, top, title = model.ranking_, self.selection.top, self.pictures.title
         unit, least = plots.unit_of(ranking, model), self.selection.min_votes
@@ -230,6 +231,12 @@ class Show:
             figure = plots.intervals(ranking, level=level, top=top, unit=unit, min_votes=least, title=title)
         elif self.pictures.picture == "wins":
             figure = plots.wins(comparisons, ranking, top=top, min_votes=least, title=title)
+        elif self.pictures.picture == "curves":
+            shown = self._shown(ranking)
+            items = [item for item in ranking.order if shown is None or item in shown]
+            level = self.intervals.shown_level
+            named = items[: MAX_CURVES if top is None else top]
+            figure = curves(model.curves(named, level=level or 0.95), bands=level is not None, unit=unit, title=title)
         else:
             from podium.evaluate.diagnosis import score_history
 

@@ -27,6 +27,7 @@ OURS: dict[str, tuple[str, str]] = {
     "borda": ("podium.pairwise.counting", "Borda"),
     "copeland": ("podium.pairwise.counting", "Copeland"),
     "crowd": ("podium.pairwise.crowd", "CrowdBradleyTerry"),
+    "dynamic": ("podium.pairwise.dynamic", "DynamicBradleyTerry"),
     "elo": ("podium.pairwise.elo", "Elo"),
     "least-squares": ("podium.pairwise.least_squares", "LeastSquares"),
     "online-rabf": ("podium.pairwise.online", "OnlineRABF"),

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.errors import InputError
 from podium.ranking.ranking import Ranking
+from podium.ranking.uncertainty import quantile
 
 __all__ = ["Ranker", "Uses", "davidson", "logistic"]
 
@@ -40,6 +41,7 @@ class Uses:
     sides : which item was shown on the left
     ties : as an outcome of their own, not only as half a win for both
     margins : by how much
+    time : when they were cast; needed, or taken for the order
     order : the votes one by one, in the order they were cast; needed
     """
 
@@ -49,6 +51,7 @@ class Uses:
     sides: bool = False
     ties: bool = False
     margins: bool = False
+    time: bool = False
     order: bool = False
 
 
@@ -223,6 +226,29 @@ class Ranker:
         win, tie, loss = self.predict_proba(comparisons).T
         points = np.log(np.maximum(win + tie / 2, MIN_CHANCE)), np.log(np.maximum(loss + tie / 2, MIN_CHANCE))
         return float(np.average(outcome * points[0] + (1.0 - outcome) * points[1], weights=weight))
+
+    def predict_interval(self, comparisons: Comparisons, level: float = 0.95) -> tuple[Floats, Floats] | None:
+        """Lower and upper bounds of the chances of `predict_proba`, (rows, 3) each; None for a ranker without errors.
+
+        With probability `level` the margin between the two items lies within `quantile(level)` standard errors of the
+        one found; these are the least and the largest chances that margins in that interval give.
+        """
+        c = as_comparisons(comparisons, "predict_interval")
+        self._check_fitted()
+        width = quantile(level)
+        variance = self._margin_errors(c)
+        if variance is None:
+            return None
+        half = width * np.sqrt(variance)
+        margins = self._margins(c)
+        low, high = (np.stack(self._outcomes(margins + sign * half)) for sign in (-1.0, 1.0))
+        even = np.stack(self._outcomes(np.clip(0.0, margins - half, margins + half)))  # where a tie is likeliest
+        every = np.stack([low, high, even])
+        return every.min(axis=0).T, every.max(axis=0).T
+
+    def _margin_errors(self, c: Comparisons) -> Floats | None:
+        """Variance of each row's margin, in squared log-odds; None where the ranker does not know it."""
+        return None
 
     @property
     def log_likelihood_(self) -> float:

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.tables.times import duration
 from podium.data.validation import flag_option, number_option
 from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, SeparationWarning
 from podium.pairwise._fit.bias import MAX_ITEMS, reduce_bias
@@ -25,7 +26,13 @@ from podium.pairwise._fit.solvers import SEPARATES, Rows, Solution, coordinate_n
 from podium.pairwise.base import Ranker, Uses, davidson, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Information, extra_std_errors, is_determined, mean_chance_margin
+from podium.ranking.uncertainty import (
+    Information,
+    extra_std_errors,
+    full_covariance,
+    is_determined,
+    mean_chance_margin,
+)
 
 __all__ = ["BradleyTerry", "common_sd"]
 
@@ -34,6 +41,7 @@ Floats = NDArray[np.float64]
 RULES = 0.1  # share by which scores grow per e-fold less of the penalty, from which it is remarked on
 PLAIN_L2, LEAST_L2 = 1e-3, 1e-6  # what stands in for no penalty where the votes bound no score, for a hard fit and any
 NODES = 20  # of a mean over the posterior
+MAX_ITEMS_WITH_ERRORS = 2000  # of which the errors of chances take a matrix
 SCALES = {"log-odds": (1.0, 0.0), "elo": (400.0 / math.log(10.0), 1000.0)}
 
 
@@ -67,6 +75,9 @@ class BradleyTerry(Ranker):
         on the Elo scale). Intervals do not change.
     scale : "log-odds" or "elo"
         Elo is 1000 + 400 / ln 10 · log-odds: 400 points are odds of ten to one.
+    half_life : float or text, optional
+        Let a vote weigh half as much for every such time that it is older than the last one; needs votes with times. A
+        number is in their unit (days, for dates); with dates, text as "90d", "12w" or "1y" too.
     max_iter : int
         Sweeps or Newton steps allowed before `ConvergenceError`.
     tol : float
@@ -97,14 +108,16 @@ class BradleyTerry(Ranker):
     0.75
     """
 
-    uses = Uses(covariates=True, sides=True, ties=True)
-    state_version = 2  # since bias reduction
+    uses = Uses(covariates=True, sides=True, ties=True, time=True)
+    state_version = 3  # 2 since bias reduction, 3 since half-lives
 
     @classmethod
     def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        """Version 1 knew no bias reduction, and did not keep how many votes there were for a parameter."""
+        """Version 1 knew no bias reduction, nor how many votes there were for a parameter, version 2 no half-life."""
+        if version >= 2:
+            return {"half_life": None} | state
         unknown = {"votes_per_parameter_": math.nan, "n_votes_": math.nan, "_n_parameters": 0, "_counted": False}
-        return {"bias_reduction": False} | unknown | state
+        return {"bias_reduction": False, "half_life": None} | unknown | state
 
     def __init__(
         self,
@@ -115,6 +128,7 @@ class BradleyTerry(Ranker):
         bias_reduction: bool = False,
         anchor: tuple[Hashable, float] | Mapping[Hashable, float] | None = None,
         scale: str = "log-odds",
+        half_life: float | str | None = None,
         max_iter: int = 500,
         tol: float = 1e-6,
     ) -> None:
@@ -124,6 +138,7 @@ class BradleyTerry(Ranker):
         self.bias_reduction = bias_reduction
         self.anchor = anchor
         self.scale = scale
+        self.half_life = half_life
         self.max_iter = max_iter
         self.tol = tol
 
@@ -136,7 +151,9 @@ class BradleyTerry(Ranker):
         scores in log-odds around which true ones lie, as those of all groups together.
         """
         self._check(comparisons)
-        auto = self.l2 == "auto"
+        auto, given = self.l2 == "auto", comparisons
+        if self.half_life is not None:
+            comparisons = comparisons.aged(duration("half_life", self.half_life, comparisons.time_is))
         around = self._check_prior(comparisons, auto, sd, centre)
         if not self.bias_reduction or comparisons.adjacency.components.any():
             comparisons.check_connected(None if auto else float(self.l2))
@@ -173,7 +190,7 @@ class BradleyTerry(Ranker):
             else partial(model.information, found, self.l2_),
             posterior=partial(model.posterior, found, self.l2_) if auto else None,
             unit=unit,
-            record=comparisons.record,
+            record=given.record,
             uncertainty=clusters[0],
             cluster=clusters[1],
             note=note,
@@ -181,7 +198,7 @@ class BradleyTerry(Ranker):
         model.warn_of_separation(found)
         if not auto and not self.bias_reduction:
             model.warn_of_penalty(found, self.l2_, ~open_ended)
-        return self._fitted_to(comparisons)
+        return self._fitted_to(given)
 
     def _check_prior(self, c: Comparisons, auto: bool, sd: Any, centre: Any) -> Floats | None:
         """The prior mean of every item, if one is given."""
@@ -208,6 +225,8 @@ class BradleyTerry(Ranker):
             raise InputError(Option("scale", self.scale), f" is not known; use {' or '.join(map(repr, SCALES))}")
         if self.anchor is not None:
             _anchor(self.anchor, comparisons.items)
+        if self.half_life is not None:
+            duration("half_life", self.half_life, comparisons.time_is)
         if flag_option("bias_reduction", self.bias_reduction):
             self._check_bias_reduction(len(comparisons.items))
         if self.side_effect and not comparisons.sided:
@@ -272,6 +291,35 @@ class BradleyTerry(Ranker):
         one, other = codes[c.left], codes[c.right]
         known = self.ranking_.difference_variance(np.maximum(one, 0), np.maximum(other, 0))
         return np.where((one >= 0) & (other >= 0), known, 0.0)
+
+    def _margin_errors(self, c: Comparisons) -> Floats | None:
+        information = self.ranking_.information if self.ranking_.posterior is None else self.ranking_.posterior
+        if information is None or len(self.ranking_) > MAX_ITEMS_WITH_ERRORS:
+            return None
+        kind, cluster = "hessian", None
+        if self.ranking_.posterior is None:
+            cluster = information.require(self.ranking_.uncertainty, self.ranking_.cluster)
+            kind = information.choose(self.ranking_.uncertainty)
+            kind = {"bootstrap": "sandwich" if cluster is None else "cluster"}.get(kind, kind)
+        contrasts, unknown = self._contrasts(c, information.extras)
+        through = contrasts @ full_covariance(information, kind, cluster)
+        variance: Floats = np.sum(through * contrasts, axis=1) + unknown * (self.sd_ or 0.0) ** 2
+        return np.maximum(variance, 0.0)
+
+    def _contrasts(self, c: Comparisons, extras: int) -> tuple[Floats, Floats]:
+        """What each margin is of the scores and effects, and how many of its two items were not compared."""
+        n, place = len(self.ranking_), {item: k for k, item in enumerate(self.ranking_.items)}
+        codes = np.array([place.get(item, -1) for item in c.items])
+        contrasts, unknown = np.zeros((len(c.left), n + extras)), np.zeros(len(c.left))
+        for sign, side in ((1.0, codes[c.left]), (-1.0, codes[c.right])):
+            contrasts[np.flatnonzero(side >= 0), side[side >= 0]] = sign
+            unknown += side < 0
+        names = self.covariate_names_
+        if c.covariates is not None and names:
+            contrasts[:, n : n + len(names)] = c.covariates[:, [c.covariate_names.index(name) for name in names]]
+        if c.sided and "side" in self._columns:
+            contrasts[:, n + self._columns.index("side")] = 1.0
+        return contrasts, unknown
 
     def _mean_outcomes(self, margins: Floats, variance: Floats) -> tuple[Floats, Floats, Floats]:
         """Chances at margins that are only known so well."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.validation import number_option
-from podium.errors import InputError, InPython
+from podium.data.validation import flag_option, number_option
+from podium.errors import InputError, InPython, Option
 from podium.kernels.pairwise.online import elo
 from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
@@ -20,12 +20,16 @@ __all__ = ["Elo"]
 
 Floats = NDArray[np.float64]
 
+# By how much a game counts at which margin; beyond the last the line goes on until no game is so one-sided.
+STEEPER = ((0.0, 1.0, 2.0, 3.0, 1e6), (1.0, 1.0, 1.5, 1.75, (11.0 + 1e6) / 8.0))
+
 
 class Elo(Ranker):
     """Rate items one vote after the other (Elo 1978).
 
     After a game both ratings move by k · (score − expected score), in opposite directions; the expected score of a is
-    1 / (1 + 10^((b − a)/400)). The order of the votes matters, which suits items that change, as players do.
+    1 / (1 + 10^((b − a)/400)). The order of the votes matters (that of their times, where they have any), which suits
+    items that change, as players do.
     `BradleyTerry` uses every vote alike and says how sure it is.
 
     Parameters
@@ -34,6 +38,11 @@ class Elo(Ranker):
         Most points one game can move: 4 for a calm leaderboard, 32 where items change fast.
     initial : float
         Rating of a newcomer.
+    side_advantage : float
+        Points that the left (home) side is ahead by before the game, where votes say which side was which; 0 for none.
+    margins : bool
+        Let a game move ratings the more, the larger its margin: by 1 up to a margin of 1, 1.5 for 2 and (11 + margin)/8
+        from 3 on, as the World Football Elo Ratings do, and in between by straight lines.
 
     Attributes
     ----------
@@ -45,12 +54,22 @@ class Elo(Ranker):
     [1016.0, 984.0]
     """
 
-    uses = Uses(order=True)
+    uses = Uses(sides=True, margins=True, time=True, order=True)
+    state_version = 2  # since the side advantage and margins
     _begins_with = "fit(comparisons) or update(winner, loser)"
 
-    def __init__(self, *, k: float = 16.0, initial: float = 1000.0) -> None:
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Version 1 knew neither sides nor margins."""
+        return {"side_advantage": 0.0, "margins": False} | state
+
+    def __init__(
+        self, *, k: float = 16.0, initial: float = 1000.0, side_advantage: float = 0.0, margins: bool = False
+    ) -> None:
         self.k = k
         self.initial = initial
+        self.side_advantage = side_advantage
+        self.margins = margins
 
     def fit(self, comparisons: Comparisons) -> Self:
         """Forget everything and rate by these votes, in their order."""
@@ -66,24 +85,34 @@ class Elo(Ranker):
             raise InputError(
                 "these votes are counted and have no order, which Elo needs; keep each vote a row", InPython(" (keep=)")
             )
-        codes = self._codes_of(comparisons.items)
-        left, right, outcome, weight = comparisons.vote_rows()
-        self._play(codes[left], codes[right], outcome, weight)
+        votes = comparisons.by_time()
+        codes = self._codes_of(votes.items)
+        left, right, outcome, weight = votes.vote_rows()
+        if self.margins:
+            if votes.margin is None:
+                raise InputError(Option("margins", True), " needs votes with a margin or goals; leave it out")
+            weight = weight * np.interp(np.abs(votes.margin), *STEEPER)
+        self._play(codes[left], codes[right], outcome, weight, self._advantage(votes))
         return self._fitted_to(comparisons)
 
     def update(self, winner: Hashable, loser: Hashable, *, tie: bool = False, weight: float = 1.0) -> Self:
-        """Go on with one vote."""
+        """Go on with one vote, with neither side favoured."""
         if winner == loser:
             raise InputError(f"{winner!r} is compared with itself")
         self._check()
         heavy = number_option("weight", weight, least=0)
         codes = self._codes_of((winner, loser))
-        self._play(codes[:1], codes[1:], np.array([0.5 if tie else 1.0]), np.array([heavy]))
+        self._play(codes[:1], codes[1:], np.array([0.5 if tie else 1.0]), np.array([heavy]), 0.0)
         return self
 
     def _check(self) -> None:
         number_option("k", self.k, above=0)
         number_option("initial", self.initial)
+        number_option("side_advantage", self.side_advantage)
+        flag_option("margins", self.margins)
+
+    def _advantage(self, votes: Comparisons) -> float:
+        return float(self.side_advantage) if votes.sided else 0.0
 
     def _codes_of(self, items: object) -> NDArray[np.int32]:
         if "_index" not in vars(self):
@@ -101,12 +130,23 @@ class Elo(Ranker):
         right: NDArray[np.int32],
         outcome: NDArray[np.float64],
         weight: NDArray[np.float64],
+        advantage: float,
     ) -> None:
-        elo(left, right, outcome, weight, float(self.k), math.log(10.0) / 400.0, self._ratings)
+        elo(left, right, outcome, weight, float(self.k), math.log(10.0) / 400.0, advantage, self._ratings)
         self._moved()
 
     def __sklearn_is_fitted__(self) -> bool:
         return bool(vars(self).get("_index"))
+
+    @property
+    def side_effect_(self) -> float:
+        """The advantage given to the left side, in log-odds."""
+        self._check_fitted()
+        return float(self.side_advantage) * math.log(10.0) / 400.0
+
+    def _margins(self, c: Comparisons) -> Floats:
+        margins: Floats = super()._margins(c) + (self.side_effect_ if c.sided else 0.0)
+        return margins
 
     def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
         return logistic(margins)  # Elo's expected score

@@ -70,7 +70,7 @@ class OnlineRABF(Ranker):
     ('tea', 'cola', 'milk')
     """
 
-    uses = Uses(features=True, margins=True, order=True)
+    uses = Uses(features=True, margins=True, time=True, order=True)
     _begins_with = "fit(comparisons) or update(winner, loser)"
     _spec: FeatureSpec
 
@@ -109,6 +109,7 @@ class OnlineRABF(Ranker):
                 "these votes are counted and have no order, which this ranker needs; keep each vote a row",
                 InPython(" (keep=)"),
             )
+        comparisons = comparisons.by_time()
         if features is not None:
             labels, matrix, spec = read_features(features, comparisons.items, id=id)
             self._begin(spec)

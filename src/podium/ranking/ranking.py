@@ -440,7 +440,7 @@ class Ranking:
         if not self._quick:
             return ["intervals are computed when asked for: .intervals(), .rank_intervals(), .to_frame()"]
         lines = leaderboard.remarks(self.information, (self.uncertainty, self.cluster), self._source(), self.held_fixed)
-        if self.posterior is not None:
+        if self.posterior is not None and self.posterior.ridge > 0:
             lines.append(leaderboard.prior_words(self.posterior.ridge**-0.5))
         return lines
 

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
     from podium.show.grade_plots import confusion, progress, scores_by_grade
     from podium.show.plots import calibration, history, intervals, win_rates, wins
     from podium.show.report import Report, vote_summary
+    from podium.show.time_plots import curves
 
 _LAZY = {
     "Report": "podium.show.report",
     "calibration": "podium.show.plots",
     "coefficients": "podium.show.feature_plots",
     "confusion": "podium.show.grade_plots",
+    "curves": "podium.show.time_plots",
     "cost_by_questions": "podium.show.active_plots",
     "history": "podium.show.plots",
     "intervals": "podium.show.plots",
@@ -42,6 +44,7 @@ __all__ = [
     "coefficients",
     "confusion",
     "cost_by_questions",
+    "curves",
     "history",
     "intervals",
     "learning_curves",

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BAND", "BLUE", "FORMATS", "INK", "LINES", "MARKERS", "ON_LIGHT", "SOFT", "VERMILLION",
-    "axes_at", "check_options", "check_path", "footnote", "headline", "label_width", "panel", "save", "sheet", "short",
-    "span", "styled", "svg",
+    "apart", "axes_at", "check_options", "check_path", "footnote", "headline", "label_width", "panel", "save", "sheet",
+    "short", "span", "styled", "svg",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -236,3 +236,16 @@ def span(*values: Floats) -> tuple[float, float]:
     low, high = float(flat.min()), float(flat.max())
     margin = 0.05 * (high - low) or 0.5
     return low - margin, high + margin
+
+
+def apart(wanted: Floats, gap: float) -> Floats:
+    """Heights near those wanted (falling), at least `gap` apart: pool neighbours that are too close."""
+    shift = gap * np.arange(len(wanted))
+    blocks: list[list[float]] = []  # mean, size
+    for value in wanted + shift:
+        blocks.append([float(value), 1])
+        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
+            mean, size = blocks.pop()
+            blocks[-1] = [(blocks[-1][0] * blocks[-1][1] + mean * size) / (blocks[-1][1] + size), blocks[-1][1] + size]
+    pooled: Floats = np.concatenate([np.full(int(size), mean) for mean, size in blocks]) - shift
+    return pooled

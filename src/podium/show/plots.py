@@ -28,6 +28,7 @@ from podium.show.canvas import (
     ON_LIGHT,
     SOFT,
     VERMILLION,
+    apart,
     axes_at,
     check_options,
     check_path,
@@ -294,7 +295,7 @@ def history(
         ax.plot(votes, scores[:, i], color=colour, linewidth=1.8, linestyle=dash)
     settled = scores[np.asarray(votes) >= 0.2 * votes[-1]][:, shown]  # scores from the first few votes are wild
     ax.set_ylim(span(settled.ravel()))
-    heights = _apart(scores[-1, best], 0.176 / high * float(np.ptp(ax.get_ylim())))
+    heights = apart(scores[-1, best], 0.176 / high * float(np.ptp(ax.get_ylim())))
     for i, name, (colour, _), height in zip(best, names, lines, heights, strict=True):
         ax.annotate(
             name, (votes[-1], scores[-1, i]), (1.05, height), textcoords=("axes fraction", "data"),
@@ -307,19 +308,6 @@ def history(
     rest = f" (the first {len(shown):,} of {counted(len(items), 'item')})" if len(shown) < len(items) else ""
     headline(figure, (title or "Scores as votes came in") + rest)
     return figure
-
-
-def _apart(wanted: Floats, gap: float) -> Floats:
-    """Heights near those wanted (falling), at least `gap` apart: pool neighbours that are too close."""
-    shift = gap * np.arange(len(wanted))
-    blocks: list[list[float]] = []  # mean, size
-    for value in wanted + shift:
-        blocks.append([float(value), 1])
-        while len(blocks) > 1 and blocks[-2][0] < blocks[-1][0]:
-            mean, size = blocks.pop()
-            blocks[-1] = [(blocks[-1][0] * blocks[-1][1] + mean * size) / (blocks[-1][1] + size), blocks[-1][1] + size]
-    pooled: Floats = np.concatenate([np.full(int(size), mean) for mean, size in blocks]) - shift
-    return pooled
 
 
 # ---- calibration ----------------------------------------------------------------------------------------------------

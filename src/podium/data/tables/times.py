@@ -7,19 +7,20 @@ date that may be day/month or month/day is refused, and so is one that is writte
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.data.validation import MAX_TIME, number_column
-from podium.errors import InputError
+from podium.data.validation import MAX_TIME, number_column, number_option
+from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Times", "given_times", "moment", "shown_times"]
+__all__ = ["Times", "duration", "given_times", "moment", "shown_times"]
 
 Floats: TypeAlias = NDArray[np.float64]
 Fail: TypeAlias = Callable[[int, str], NoReturn]  # raises for a row of the column, with what is wrong
@@ -194,6 +195,22 @@ def moment(value: Any, kind: str) -> float | None:
     except (InputError, TypeError, ValueError):
         return None
     return float(found[0][0]) if found[1] == kind else None
+
+
+def duration(name: str, value: Any, kind: str) -> float:
+    """A length of time that an option gives: a number in the votes' unit, or with dates text as 90d, 12w or 1y.
+
+    >>> duration("half_life", "2w", "date"), duration("half_life", 5, "number")
+    (14.0, 5.0)
+    """
+    if isinstance(value, str):
+        found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([dwy]?)\s*", value)
+        if found is None:
+            raise InputError(Option(name, value), ": it must be a number above 0, or text as 90d, 12w or 1y")
+        if found[2] and kind == "number":
+            raise InputError(Option(name, value), " is in days, and the times are numbers; give a number in their unit")
+        value = float(found[1]) * {"": 1.0, "d": 1.0, "w": 7.0, "y": 365.25}[found[2]]
+    return number_option(name, value, above=0)
 
 
 def shown_times(values: Floats, kind: str) -> Any:

@@ -53,6 +53,7 @@ def score_history(
     (array([2, 4]), [True, True, False])
     """
     c = as_comparisons(comparisons, "score_history")
+    c = c.by_time()
     rows = len(c.left)
     if not c.ordered or c.count is not None:
         raise InputError("the votes are counted, so their order is not known; give them one by one")

@@ -115,15 +115,16 @@ def elo(
     weight: cython.const[cython.double][::1],
     k_factor: cython.double,
     slope: cython.double,
+    advantage: cython.double,
     ratings: cython.double[::1],
 ) -> None:
-    """Move both ratings by k·weight·(outcome − expected), the expected score being 1/(1 + exp(−slope·difference))."""
+    """Move both ratings by k·weight·(outcome − expected); expected is 1/(1 + exp(−slope·(difference + advantage)))."""
     k: cython.Py_ssize_t
     with cython.nogil:
         for k in range(left.shape[0]):
             i: cython.Py_ssize_t = left[k]
             j: cython.Py_ssize_t = right[k]
-            expected: cython.double = 1.0 / (1.0 + exp(-slope * (ratings[i] - ratings[j])))
+            expected: cython.double = 1.0 / (1.0 + exp(-slope * (ratings[i] - ratings[j] + advantage)))
             move: cython.double = k_factor * weight[k] * (outcome[k] - expected)
             ratings[i] += move
             ratings[j] -= move

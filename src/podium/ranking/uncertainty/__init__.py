@@ -6,7 +6,7 @@ All in log-odds.
 """
 
 from podium.ranking.uncertainty.chances import probability_above, probability_best
-from podium.ranking.uncertainty.dense import covariance, is_determined
+from podium.ranking.uncertainty.dense import covariance, full_covariance, is_determined
 from podium.ranking.uncertainty.estimate import (
     MIN_CLUSTERS,
     extra_covariance,
@@ -35,6 +35,7 @@ __all__ = [
     "extra_covariance",
     "extra_std_errors",
     "few_clusters",
+    "full_covariance",
     "is_determined",
     "mean_chance_margin",
     "posterior_covariance",

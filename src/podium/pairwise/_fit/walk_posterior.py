@@ -1,0 +1,147 @@
+"""How sure scores that move are: covariances at any time from the joint Hessian of all scores at all times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.pairwise._fit.walk_model import WalkModel
+from podium.pairwise._fit.walks import System, WalkSolution, log_evidence
+from podium.ranking.uncertainty import Information
+
+__all__ = ["Points", "WalkPosterior"]
+
+Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+
+COLUMNS_AT_ONCE = 256  # right-hand sides solved together
+
+
+@dataclass(frozen=True, eq=False)
+class Points:
+    """Scores of items at times, read between two nodes (see `Walks.located`); `known` unless that is before the first.
+
+    `free` is the variance that no node tells of: of a bridge, of a walk since the last node, or of a newcomer.
+    """
+
+    before: Places
+    after: Places
+    weight: Floats
+    free: Floats
+    known: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.before)
+
+
+class WalkPosterior:
+    """The posterior of one fit: scores of items at times, and the covariance of any of them."""
+
+    def __init__(self, model: WalkModel, found: WalkSolution, drift: float, sd: float) -> None:
+        self.model, self.drift, self.sd, self.found, self.point = model, drift, sd, found, found.point
+        self.system = System(model.rows, found.point.curvature, found.precision, model.n)
+
+    def log_evidence(self) -> float:
+        """Log marginal likelihood of the votes."""
+        return log_evidence(self.model.rows, self.found, self.model.n)
+
+    def points(self, item: Places, at: Floats) -> Points:
+        """Where to read the scores of items (−1 for one never compared) at times."""
+        place = np.maximum(item, 0)
+        before, after, weight, bridge = self.model.walks.located(place, at)
+        known = (item >= 0) & (self.model.since[place] <= at) & np.isfinite(bridge)
+        free = np.where(known, self.drift**2 * np.nan_to_num(bridge), self.sd**2)
+        return Points(before, after, weight, free, known)
+
+    def scores(self, points: Points) -> Floats:
+        """The scores there; newcomers are at the mean of the prior, 0."""
+        scores, weight = self.point.scores, points.weight
+        read = (1.0 - weight) * scores[points.before] + weight * scores[points.after]
+        return np.where(points.known, read, 0.0)
+
+    def contrasts(self, points: Points) -> Any:
+        """(points, nodes), sparse: what each point is made of."""
+        from scipy.sparse import coo_array
+
+        row = np.tile(np.arange(len(points)), 2)
+        at = np.concatenate([points.before, points.after])
+        weight = np.concatenate([1.0 - points.weight, points.weight]) * np.tile(points.known, 2)
+        return coo_array((weight, (row, at)), shape=(len(points), len(self.model.walks))).tocsr()
+
+    @cached_property
+    def _effects(self) -> tuple[Floats, Floats]:
+        """H⁻¹ times the border of the effects, and their Schur complement."""
+        across = self.system.solve_all(np.ascontiguousarray(self.point.border))
+        return across, self.point.corner - self.point.border.T @ across
+
+    def effect_covariance(self) -> Floats:
+        """Covariance of the side effect and of log ν, where they were estimated."""
+        return np.asarray(np.linalg.inv(self._effects[1])) if len(self.point.extras) else np.empty((0, 0))
+
+    def covariance(self, one: Any, other: Floats) -> Floats:
+        """one · H⁻¹ · otherᵀ with the effects integrated out; both are (…, nodes)."""
+        parts = []
+        for begin in range(0, len(other), COLUMNS_AT_ONCE):
+            part = np.ascontiguousarray(other[begin : begin + COLUMNS_AT_ONCE].T)
+            solved = self.system.solve_all(part)
+            if len(self.point.extras):
+                across, schur = self._effects
+                solved = solved + across @ np.linalg.solve(schur, across.T @ part)
+            parts.append(one @ solved)
+        return np.asarray(np.hstack(parts), dtype=np.float64)
+
+    def centred_variances(self, points: Points, rows: Places) -> Floats:
+        """Variances of some points less the mean of all of them."""
+        contrasts, n = self.contrasts(points), len(points)
+        mean = np.asarray(contrasts.mean(axis=0)).reshape(1, -1)
+        away = np.asarray(contrasts[rows].todense()) - mean
+        own = points.free[rows] * (1.0 - 2.0 / n) + points.free.sum() / n**2
+        kept: Floats = np.maximum(self.covariance(away, away).diagonal() + own, 0.0)
+        return kept
+
+    def margin_variances(self, one: Points, other: Points, sided: bool) -> Floats:
+        """Variances of differences of points, with that of the side effect where rows have sides."""
+        contrasts = self.contrasts(one) - self.contrasts(other)
+        _, first, back = np.unique(_keys(one, other), return_index=True, return_inverse=True)
+        variance = np.empty(len(first))
+        for begin in range(0, len(first), COLUMNS_AT_ONCE):
+            some = slice(begin, begin + COLUMNS_AT_ONCE)
+            variance[some] = self._row_variances(np.asarray(contrasts[first[some]].todense()), sided)
+        kept: Floats = np.maximum(variance[back] + one.free + other.free, 0.0)
+        return kept
+
+    def _row_variances(self, contrasts: Floats, sided: bool) -> Floats:
+        solved = self.system.solve_all(np.ascontiguousarray(contrasts.T))
+        variance: Floats = np.einsum("ij,ji->i", contrasts, solved)
+        if len(self.point.extras):
+            across, schur = self._effects
+            effects = np.zeros((len(contrasts), len(self.point.extras)))
+            effects[:, 0] = 1.0 if sided and self.model.side_effect else 0.0
+            rest = effects - contrasts @ across
+            variance = variance + np.einsum("ij,ji->i", rest, np.linalg.solve(schur, rest.T))
+        return variance
+
+    def information(self, points: Points) -> Information:
+        """The scores there as pairs with curvatures, of which their covariance is the inverse, the mean held fixed."""
+        contrasts, n = self.contrasts(points), len(points)
+        covariance = self.covariance(contrasts, np.asarray(contrasts.todense())) + np.diag(points.free)
+        centred = np.eye(n) - 1.0 / n
+        precision = np.linalg.inv(centred @ covariance @ centred + 1.0 / n) - 1.0 / n
+        left, right = (part.astype(np.int32) for part in np.triu_indices(n, 1))
+        pull = -0.5 * (precision + precision.T)[left, right]
+        return Information(n, left, right, np.ascontiguousarray(pull), scores=self.scores(points))
+
+
+def _keys(one: Points, other: Points) -> NDArray[Any]:
+    """What tells the contrasts of rows apart."""
+    columns = [
+        np.where(side.known, part, -1.0)
+        for side in (one, other)
+        for part in (side.before.astype(np.float64), side.after.astype(np.float64), side.weight)
+    ]
+    table = np.ascontiguousarray(np.column_stack(columns))
+    return table.view([("", table.dtype)] * table.shape[1]).ravel()
