@@ -220,7 +220,7 @@ def data():
         *methods(
             votes(), ("check_connected", {"l2": 0.0}), ("components", {"strong": True}), ("to_frame", {}), ("record", {}),
             ("vote_rows", {}), ("share", {"counts": np.ones(60, dtype=int)}), ("take", {"rows": np.arange(9)}), ("weight_squares", {}),
-            ("merged", {}), ("balanced", {}), ("covariate_sds", {}),
+            ("merged", {}), ("balanced", {}), ("covariate_sds", {}), ("by_time", {}), ("aged", {"half_life": 3.0}),
         ),
         Call("Comparisons properties", functools.partial(look, votes()), {}),
         of("read_comparisons", read_comparisons, source=file, winner="winner", loser="loser", keep="rows", fold_sides=True, **more),
