@@ -98,7 +98,7 @@ def votes():
     left = rng.integers(0, 5, 60)
     right = (left + rng.integers(1, 5, 60)) % 5
     more = {"judge": rng.integers(0, 3, 60), "covariates": {"length": rng.normal(size=60)}}
-    more |= {"time": rng.integers(0, 9, 60), "margin": rng.exponential(size=60)}
+    more |= {"time": rng.integers(0, 9, 60)}
     return Comparisons.from_arrays(left, right, items=list("abcde"), **more)
 
 

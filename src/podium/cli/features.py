@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     import numpy as np
 
     from podium.pairwise.crowd import CrowdBradleyTerry
-    from podium.pairwise.plackett_luce import PlackettLuce
     from podium.pairwise.dynamic import DynamicBradleyTerry
+    from podium.pairwise.plackett_luce import PlackettLuce
 
 __all__ = [
     "Knowledge",
@@ -330,8 +330,8 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
     """Lines on coefficients, residual outliers, items without votes, and judges, where the model has them."""
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.crowd import CrowdBradleyTerry
-    from podium.pairwise.plackett_luce import PlackettLuce
     from podium.pairwise.dynamic import DynamicBradleyTerry
+    from podium.pairwise.plackett_luce import PlackettLuce
     from podium.pairwise.rabf import RABF
 
     if isinstance(model, PlackettLuce):
@@ -357,7 +357,7 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
         way = ", and effects may be too large; use --bias-reduction, or --l2 auto"
         lines.append(words + (way if model.sd_ is None else "; effects are rough"))
     if model.tie_strength_ is not None:
-        lines.append(_about_ties(model.tie_strength_))
+        lines.append(_tie_words(model.tie_strength_))
     return lines
 
 
@@ -381,11 +381,11 @@ def _about_drift(model: DynamicBradleyTerry, level: float | None) -> list[str]:
         half = _half(unit * float(model.effect_std_errors_[0]), level, ".2g")
         lines.append(f"position bias, in favour of the left side: {unit * model.side_effect_:+.3g}{half} {word}")
     if model.tie_strength_ is not None:
-        lines.append(_about_ties(model.tie_strength_))
+        lines.append(_tie_words(model.tie_strength_))
     return lines
 
 
-def _about_ties(strength: float) -> str:
+def _tie_words(strength: float) -> str:
     return f"equals tie with chance {100 * strength / (2.0 + strength):.1f} % (Davidson's ν = {strength:.3g})"
 
 
