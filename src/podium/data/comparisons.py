@@ -342,7 +342,8 @@ class Comparisons:
     def share(self, counts: NDArray[np.int64]) -> Self:
         """Return `counts[k]` of the equal votes that row k stands for; rows left with none go, all items stay."""
         if self.count is None:
-            return self.take(np.repeat(np.arange(len(self.left)), counts))
+            once = counts.max(initial=0) <= 1  # then a list of rows is faster
+            return self.take(np.flatnonzero(counts) if once else np.repeat(np.arange(len(self.left)), counts))
         part, kept = self.take(counts > 0), counts[counts > 0]
         assert part.count is not None, "a part of counted rows is counted"
         scale = kept / part.count

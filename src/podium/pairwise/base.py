@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.pairs import Pairs
 from podium.errors import InputError
 from podium.ranking.ranking import Ranking
 from podium.ranking.uncertainty import quantile
@@ -279,7 +280,10 @@ class Ranker:
         """Chances of win, tie and loss at these margins; a ranker without chances of its own gets the best slope."""
         if "_slope" not in vars(self):
             c = self._training_votes("predict_proba")
-            self._slope = _best_slope(self._margins(c), *c.vote_rows()[2:])
+            if type(self)._margins is Ranker._margins:  # of the pair alone, so that its votes can be taken together
+                self._slope = _best_slope(*_of_pairs(_aligned(self.ranking_, c.items), c.pairs))
+            else:
+                self._slope = _best_slope(self._margins(c), *c.vote_rows()[2:])
         return logistic(self._slope * margins)
 
     def _covariate_effects(self, c: Comparisons, coef: Floats) -> Floats | float:
@@ -328,6 +332,14 @@ def _aligned(ranking: Ranking, items: Sequence[Any]) -> Floats:
     known = dict(zip(ranking.items, ranking.scores.tolist(), strict=True))
     middle = float(ranking.scores.mean())
     return np.array([known.get(item, middle) for item in items]) / ranking.unit
+
+
+def _of_pairs(scores: Floats, p: Pairs) -> tuple[Floats, Floats, Floats]:
+    """Gap, share of the points and weight of every pair that met."""
+    met = np.flatnonzero(p.left_wins + p.right_wins + p.ties > 0)
+    total = (p.left_wins + p.right_wins + p.ties)[met].astype(np.float64)
+    points = (p.left_wins + p.ties / 2)[met]
+    return scores[p.left[met]] - scores[p.right[met]], points / total, total
 
 
 def _best_slope(gap: Floats, outcome: Floats, weight: Floats) -> float:

@@ -26,6 +26,7 @@ from podium.pairwise.bradley_terry import BradleyTerry
 
 __all__ = ["Diagnosis", "Finding", "History", "Reliability", "Test", "diagnose", "score_history"]
 
+MERGED_FROM = 4  # votes for each pair of items: so many are nearly all equal to others
 LIKELIHOOD = 1e-3  # a penalty that keeps scores finite and moves nothing else
 
 
@@ -74,6 +75,7 @@ def diagnose(
     rng = np.random.default_rng(seed_option("seed", seed))
     votes = as_comparisons(comparisons, "diagnose")
     model = quietly(BradleyTerry(), votes) if model is None else fitted_to(model, votes)
+    votes = _as_counts(votes, model)
     expected = model if isinstance(model, BradleyTerry) else quietly(BradleyTerry(l2=LIKELIHOOD), votes)
     if getattr(expected, "sd_", None) is not None:  # scores pulled together expect less of the good than they did
         expected = quietly(BradleyTerry(l2=LIKELIHOOD, ties=expected.ties, side_effect=expected.side_effect), votes)
@@ -97,6 +99,12 @@ def diagnose(
         decided=None if tested is fit else tested.residual_frame(votes.items),
         votes_per_item=2.0 * len(votes) / len(votes.items),
     )
+
+
+def _as_counts(votes: Comparisons, model: Any) -> Comparisons:
+    """Many equal votes as counts, as `podium check` reads them: the same numbers, from far fewer rows."""
+    many = len(votes.left) > MERGED_FROM * len(votes.items) ** 2
+    return votes.merged() if many and votes.count is None and not model.uses.order else votes
 
 
 def _bootstrap(fit: Fit, model: BradleyTerry, votes: Comparisons) -> tuple[Fit, Model]:
