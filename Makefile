@@ -5,10 +5,18 @@ BIN := $(VENV)/bin
 KERNELS := $(shell find src/podium/kernels -name '*.py' -o -name '*.pxd')
 WORKERS ?= 2
 
-.PHONY: demo app test test-checked lint bench bench-full docs clean
+.PHONY: demo demo-judge app test test-checked lint bench bench-full docs clean
 
 demo: $(VENV)/.kernels  ## rank the bundled example, print the leaderboard and write report.html
 	$(BIN)/podium rank examples/chess-1948.csv --report report.html --title "World championship 1948"
+
+demo-judge: $(VENV)/.kernels $(VENV)/.judge  ## a simulated model on this machine judges the bundled essays: no network, no key
+	mkdir -p build/demo-judge
+	rm -f build/demo-judge/essays.db*
+	$(BIN)/python examples/simulated_model.py $(BIN)/podium judge examples/street-essays.csv \
+		--db build/demo-judge/essays.db --question "Which essay argues better?" --base-url URL --model simulated \
+		--price-in 1 --price-out 4 --repeat 0.02 --report build/demo-judge/report.html --seed 1
+	$(BIN)/podium campaign export calls --db build/demo-judge/essays.db -o build/demo-judge/calls.jsonl
 
 app: $(VENV)/.kernels $(VENV)/.app  ## a campaign on the bundled essays in the browser; links are printed once, in build/app/links.txt too
 	mkdir -p build/app
@@ -67,6 +75,10 @@ $(VENV)/.kernels: $(VENV)/.installed $(KERNELS)
 
 $(VENV)/.app: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[serve]'
+	touch $@
+
+$(VENV)/.judge: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[judge]'
 	touch $@
 
 $(VENV)/.test: $(VENV)/.installed

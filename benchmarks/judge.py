@@ -2,6 +2,7 @@
 
     python -m benchmarks.judge bias --seeds 30      the table of position bias
     python -m benchmarks.judge calls --seeds 20     Kendall tau by calls, and the picture of the docs with --plot
+    python -m benchmarks.judge assist --seeds 100   people's votes with a model's help: coverage and error
     python -m benchmarks.judge client               CPU a call, calls a second, and the start with many calls
 
 The first two simulate verdicts without a server: a model at temperature 0, whose noise is drawn anew for each order.
@@ -17,11 +18,14 @@ import sqlite3
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from podium.errors import PodiumWarning
 
 ITEMS, CALLS = 60, 1200
 SPREAD = 1.5  # standard deviation of the scores, in log-odds
@@ -180,10 +184,63 @@ def draw(curves: dict[str, dict[str, list[tuple[int, float]]]], path: str) -> No
         for (name, points), mark in zip(ways.items(), ("o-", "s--", "^:", "k*"), strict=True):
             panel.plot(*zip(*points, strict=True), mark, label=name, markersize=4 if mark != "k*" else 10)
         panel.set(xscale="log", xlabel="calls", title=f"{quality} judge")
+        panel.set_xticks([250, 500, 1000, 2000, 3500], ["250", "500", "1,000", "2,000", "3,500"], minor=False)
+        panel.set_xticks([], minor=True)
         panel.grid(alpha=0.3)
     panels[0].set_ylabel("Kendall tau with the true order")
     panels[0].legend(frameon=False)
     figure.savefig(path, dpi=110)
+
+
+# People's votes with a model's help
+
+DESIGNS = ((8, 16, 28), (12, 40, 66), (20, 100, 190), (40, 200, 780))  # items, pairs of people, pairs of the model
+MODELS = ("good", "biased", "noise")
+
+
+def _helped(rng: np.random.Generator, n: int, people: int, pairs: int, kind: str) -> tuple[np.ndarray, Any, Any]:
+    """True scores, votes of people on a random part of the pairs, and votes of a model on all."""
+    from podium import Comparisons
+
+    scores = rng.normal(size=n)
+    scores -= scores.mean()
+    seen = 1.5 * (scores + (0.7 if kind == "biased" else 0.0) * rng.normal(size=n))
+    a, b = np.triu_indices(n, 1)
+    chosen = rng.permutation(len(a))[:pairs]
+    a, b, draw = a[chosen].astype(np.int32), b[chosen].astype(np.int32), rng.random(pairs)
+    theirs = np.where(draw < 1 / (1 + np.exp(scores[b] - scores[a])), 1, -1).astype(np.int8)
+    said = np.where(draw < 1 / (1 + np.exp(seen[b] - seen[a])), 1, -1).astype(np.int8)
+    said = rng.choice(np.array([-1, 1], dtype=np.int8), pairs) if kind == "noise" else said
+    first = Comparisons(range(n), a[:people], b[:people], outcome=theirs[:people])
+    return scores, first, Comparisons(range(n), a, b, outcome=said)
+
+
+def assist(seeds: int, first: int) -> None:
+    """Print how often 95 % intervals hold, and the mean squared error of people alone over that with help."""
+    from podium.errors import InputError
+    from podium.judge.assist import assisted
+
+    print("| items | pairs of people | of the model | model | intervals hold | error alone ÷ with help | refused |")
+    print("|---|---|---|---|---|---|---|")
+    for n, people, pairs in DESIGNS:
+        for kind in MODELS:
+            held, helped, alone, refused = [], [], [], 0
+            for seed in range(first, first + seeds):
+                scores, mine, model = _helped(np.random.default_rng([seed, n]), n, people, pairs, kind)
+                try:
+                    found, plain = assisted(mine, model), assisted(mine, mine)
+                except InputError:
+                    refused += 1
+                    continue
+                lower, upper = found.ranking.intervals()
+                order = np.argsort(np.asarray(found.ranking.items, dtype=int))
+                truth = scores[np.asarray(found.ranking.items, dtype=int)]
+                held.append(np.mean((lower <= truth) & (truth <= upper)))
+                helped.append(np.mean((found.ranking.scores[order] - scores) ** 2))
+                again = np.argsort(np.asarray(plain.ranking.items, dtype=int))
+                alone.append(np.mean((plain.ranking.scores[again] - scores) ** 2))
+            cells = f"{np.mean(held):.3f} | {np.mean(alone) / np.mean(helped):.2f} | {refused}"
+            print(f"| {n} | {people} | {pairs} | {kind} | {cells} |", flush=True)
 
 
 # Our own work beside a bare client
@@ -329,15 +386,18 @@ def _cpu(run: Callable[[], Any]) -> float:
 def main() -> None:
     """Run one of them."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("bias", "calls", "client"))
+    parser.add_argument("what", choices=("bias", "calls", "assist", "client"))
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--plot")
     parser.add_argument("--count", type=int, default=2000)
     given = parser.parse_args()
+    warnings.simplefilter("ignore", PodiumWarning)  # an item that never loses is no news here
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     if given.what == "bias":
         bias(given.seeds, given.first_seed)
+    elif given.what == "assist":
+        assist(given.seeds, given.first_seed)
     elif given.what == "calls":
         calls(given.seeds, given.plot)
     else:

@@ -259,3 +259,39 @@ def test_the_servers_words_about_a_parameter_come_back(items, capfd):
         code, _, err = call(capfd, "items.csv", *to(server), "--temperature", "2.5", "--preset", "quick")
     assert code != 0
     assert "rejected by the server" in err or "temperature 2.5 is above 2" in err
+
+
+def test_rank_takes_a_models_help(tmp_path, monkeypatch, capfd):
+    monkeypatch.chdir(tmp_path)
+    labels = "abcdef"
+    pairs = [(a, b) for a in labels for b in labels if a < b]
+    Path("people.csv").write_text("winner,loser\n" + "".join(f"{a},{b}\n" for a, b in pairs[:8]) + "b,f\nf,a\n")
+    Path("model.csv").write_text("winner,loser\n" + "".join(f"{a},{b}\n" for a, b in pairs))
+    with pytest.raises(SystemExit) as stop:
+        run(["rank", "people.csv", "--assist", "model.csv", "--format", "csv"])
+    out, err = capfd.readouterr()
+    assert stop.value.code == 0, err
+    frame = pl.read_csv(out.encode())
+    assert set(frame["item"]) == set(labels)
+    assert (frame["lower"] < frame["score"]).all()
+    assert "9 pairs judged by people and the model, 6 pairs by the model alone" in err
+    assert "intervals are a little too narrow" in err
+    for more, words in (
+        (["--method", "elo"], "--method has no use beside --assist"),
+        (["--by", "x"], "--by has no use"),
+    ):
+        with pytest.raises(SystemExit) as stop:
+            run(["rank", "people.csv", "--assist", "model.csv", *more])
+        assert stop.value.code == 2
+        assert words in capfd.readouterr().err
+
+
+def test_the_bundled_model_judges_the_bundled_essays(tmp_path):
+    examples = Path(__file__).parents[2] / "examples"
+    command = [sys.executable, str(examples / "simulated_model.py"), sys.executable, "-m", "podium", "judge"]
+    command += [str(examples / "street-essays.csv"), "--db", "e.db", "--question", "Better?", "--base-url", "URL"]
+    command += ["--model", "simulated", "--budget", "30", "--seed", "1", "--anyway"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    assert "60 calls" in ended.stderr
+    assert ended.stdout.count("\n") == len(pl.read_csv(examples / "street-essays.csv")) + 1

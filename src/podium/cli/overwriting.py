@@ -13,7 +13,7 @@ from podium.errors import InputError
 __all__ = ["refuse_overwriting"]
 
 OUTPUTS = ("output", "save", "plot", "report", "log")  # options that name a file to write
-INPUTS = ("features", "model")  # options that name one to read, as every argument does
+INPUTS = ("features", "model", "assist", "gold", "prompt")  # options that name one to read, as every argument does
 
 
 def refuse_overwriting(context: click.Context) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.assisted import rank_assisted
 from podium.cli.campaign_files import asks_for_a_fit, campaign_in, campaign_votes, show_standing
 from podium.cli.columns import Columns, column_options
 from podium.cli.features import (
@@ -23,7 +24,7 @@ from podium.cli.features import (
     words_about,
     words_without,
 )
-from podium.cli.help import GroupedCommand
+from podium.cli.help import GroupedCommand, option
 from podium.cli.options import output_options, save_option, votes_argument
 from podium.cli.output import Output, leaderboard, reading, say, table, votes_on_items
 from podium.cli.show import Intervals, Pictures, Selection, Show, interval_options, picture_options, selection_options
@@ -61,6 +62,7 @@ EXAMPLES = (
 @selection_options
 @picture_options
 @save_option()
+@option("Data", "--assist", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Let a model's votes on these and other pairs help those of people.")  # fmt: skip  # noqa: E501
 @output_options()
 def rank(
     votes: tuple[str, ...],
@@ -72,6 +74,7 @@ def rank(
     intervals: Intervals,
     selection: Selection,
     pictures: Pictures,
+    assist: Path | None,
 ) -> None:
     """Rank the items of VOTES: files of comparisons, globs, folders, or - for standard input, taken together.
 
@@ -100,6 +103,9 @@ def rank(
     from podium.data.rankings import Rankings
     from podium.evaluate.differences import settings_of
 
+    if assist is not None:
+        rank_assisted(votes, assist, columns, intervals.level, selection.top, out)
+        return
     campaign = campaign_in(votes)
     if campaign is not None and not asks_for_a_fit():
         show_standing(campaign, selection.top, out)

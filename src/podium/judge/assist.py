@@ -142,7 +142,7 @@ def _estimate(both: _Pairs, alone: _Pairs, n: int, pull: float) -> tuple[Floats,
     plain = _fitted(both, alone, 0.0, n, pull)
     if plain is None:
         raise InputError("people's votes do not bound every score; have people judge more pairs")
-    weight = _weight(both, alone, plain, n, pull) if len(alone) else 0.0
+    weight = _weight(both, alone, plain, n, pull) if len(alone) >= n else 0.0  # too few pairs to vary
     while (scores := _fitted(both, alone, weight, n, pull)) is None:
         weight = weight / 2 if weight > MIN_WEIGHT else 0.0  # a correction too large for the model's own votes
     covariance, classic = (_covariance(both, alone, each, scores, n, pull) for each in (weight, 0.0))
@@ -229,8 +229,7 @@ def _left_out(both: _Pairs, weight: float, scores: Floats, inverse: Floats) -> F
     leverage = np.minimum((1 - weight) * chance * (1 - chance) * reach / len(both), MAX_LEVERAGE)
     residual = (chance - both.people) - weight * (chance - both.model)
     slope = residual * leverage / (1 - leverage) / max(1 - weight, 1e-9)
-    without: Floats = chance + slope
-    return without
+    return np.asarray(chance + slope, dtype=np.float64)
 
 
 def _weight(both: _Pairs, alone: _Pairs, scores: Floats, n: int, pull: float) -> float:
@@ -254,8 +253,7 @@ def _covariance(both: _Pairs, alone: _Pairs, weight: float, scores: Floats, n: i
     if len(alone) and weight:
         rest = _spread(alone, _chance(alone, scores) - alone.model, n)
         meat = meat + weight**2 * np.cov(rest.T) / len(alone)
-    covariance: Floats = inverse @ meat @ inverse
-    return covariance
+    return np.asarray(inverse @ meat @ inverse, dtype=np.float64)
 
 
 def _ranking(people: Comparisons, items: list[Hashable], scores: Floats, covariance: Floats, pairs: _Pairs) -> Ranking:
