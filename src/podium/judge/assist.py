@@ -216,9 +216,9 @@ def _inverse(both: _Pairs, alone: _Pairs, scores: Floats, n: int, pull: float) -
         chance = _chance(part, scores)
         total += _laplacian(part, chance * (1 - chance), n)
     average = total / (len(both) + len(alone)) + np.diag(_pulled(scores, pull, len(both))[1])
-    inverse: Floats = np.linalg.pinv(average, rcond=1e-12, hermitian=True)
+    inverse = np.linalg.pinv(average, rcond=1e-12, hermitian=True)
     centring = np.eye(n) - 1.0 / n
-    return centring @ inverse @ centring if pull else inverse
+    return np.asarray(centring @ inverse @ centring if pull else inverse, dtype=np.float64)
 
 
 def _left_out(both: _Pairs, weight: float, scores: Floats, inverse: Floats) -> Floats:
