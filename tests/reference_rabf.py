@@ -52,7 +52,7 @@ def normal_equations(n, rows, targets, features, feature_penalty, residual_penal
     return theta, weight @ (table @ theta - targets) ** 2 + penalties @ theta**2
 
 
-def online_loop(n, votes, features, feature_penalty, residual_penalty, steps, loss="logistic", path=None):
+def online_loop(n, votes, features, feature_penalty, residual_penalty, steps, loss="logistic", path=None, flips=0.0):
     """Rule (19), literally, with the gradient's part of the step capped by the length of the vote's row of the design.
 
     Votes are (winner, loser) and `steps` the step sizes; residuals after each vote are appended to `path`.
@@ -60,7 +60,11 @@ def online_loop(n, votes, features, feature_penalty, residual_penalty, steps, lo
     w, r = np.zeros(features.shape[1]), np.zeros(n)
     for (i, j), eta in zip(votes, steps, strict=True):
         margin = w @ (features[i] - features[j]) + r[i] - r[j]
-        slope = -1 / (1 + np.exp(margin)) if loss == "logistic" else 2 * (margin - 1)
+        chance = 1 / (1 + np.exp(-margin))
+        if loss == "logistic":  # of −log(flips·(1 − chance) + (1 − flips)·chance)
+            slope = -(1 - 2 * flips) * chance * (1 - chance) / (flips * (1 - chance) + (1 - flips) * chance)
+        else:
+            slope = 2 * (margin - 1 / (1 - 2 * flips))
         gradient = np.zeros(n)
         gradient[i], gradient[j] = slope, -slope
         length = np.sum((features[i] - features[j]) ** 2) + 2

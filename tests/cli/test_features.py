@@ -214,6 +214,68 @@ def test_limits_the_hinge_loss_and_row_weights_give_the_ranking_of_the_library(f
     assert (code, "--row-weights is about --features" in err) == (2, True)
 
 
+def test_online_models_learn_on_from_their_files_as_in_one_go(folder, capfd, monkeypatch):
+    monkeypatch.chdir(folder)
+    votes = pl.read_csv("votes.csv")
+    votes.head(600).write_csv("first.csv")
+    votes.tail(300).write_csv("later.csv")
+    asked = ["--method", "online-rabf", "--features", "sizes.csv", "--flip-rate", "0.1", "--loss", "squared"]
+    steps = [
+        ["first.csv", *asked, "--save", "one.podium"],
+        ["later.csv", "--model", "one.podium", "--save", "two.podium"],
+        ["votes.csv", *asked, "--save", "whole.podium"],
+    ]
+    for step in steps:
+        code, out, err = call(capfd, "rank", *step, "--format", "csv")
+        assert code == 0, err
+    assert "900 votes learned from in all" in err
+    assert "score per unit of each feature" in err
+    two, whole = (podium.models.load(folder / f"{name}.podium") for name in ("two", "whole"))
+    assert two.n_votes_ == 900
+    assert_allclose(two.ranking_.scores, whole.ranking_.scores, atol=1e-12)
+    frame = pl.read_csv(io.StringIO(out))
+    assert_allclose(frame["score"], np.sort(whole.ranking_.scores)[::-1], atol=1e-6)
+    code, out, err = call(capfd, "predict", "sizes.csv", "--model", "two.podium", "--format", "csv")
+    assert code == 0, err
+    scores = pl.read_csv(io.StringIO(out)).sort("item")
+    assert_allclose(scores["score"], two.predict(pl.read_csv("sizes.csv")), atol=1e-6)
+    assert scores["std_error"].null_count() == 14
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (["--loss", "squared"], "--loss was settled when the model of --model began; drop it"),
+        (["--method", "elo"], "--method elo is not that of --model, online-rabf; drop it"),
+        (["--by", "judge"], "--by does not go with --model, which learns on, vote by vote; drop one of them"),
+        (["--report", "page.html"], "--report does not go with --model"),
+        (["--balance", "pairs"], "--balance does not go with --model"),
+    ],
+)
+def test_what_does_not_go_with_learning_on_is_said(folder, capfd, monkeypatch, more, message):
+    monkeypatch.chdir(folder)
+    podium.models.save(podium.OnlineRABF().update("item 00", "item 01"), folder / "old.podium")
+    code, _, err = call(capfd, "rank", "votes.csv", "--model", "old.podium", *more)
+    assert code == 2
+    assert message in err
+    podium.models.save(podium.BradleyTerry().fit(podium.read_comparisons("votes.csv")), folder / "bt.podium")
+    code, _, err = call(capfd, "rank", "votes.csv", "--model", "bt.podium")
+    assert (code, "bt.podium holds a BradleyTerry; only online-rabf learns on from a file" in err) == (2, True)
+
+
+def test_newcomers_without_features_are_named_on_the_command_line(folder, capfd, monkeypatch):
+    monkeypatch.chdir(folder)
+    table = pl.read_csv("sizes.csv")
+    few = podium.OnlineRABF().add({row["name"]: {"size": row["size"]} for row in table.head(3).to_dicts()})
+    podium.models.save(few.update("item 00", "item 01"), folder / "old.podium")
+    code, _, err = call(capfd, "rank", "votes.csv", "--model", "old.podium")
+    assert code == 2
+    assert "; give them by --features" in err
+    assert "add(" not in err
+    code, _, err = call(capfd, "rank", "votes.csv", "--model", "old.podium", "--features", "sizes.csv")
+    assert code == 0, err
+
+
 def test_rabf_without_features_says_what_it_is(folder, capfd):
     code, _, err = call(capfd, "rank", folder / "votes.csv", "--method", "rabf")
     assert code == 0

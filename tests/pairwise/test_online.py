@@ -39,16 +39,17 @@ def sizes(schedule, m, step, feature_penalty, residual_penalty):
     st.sampled_from([(0.01, 0.2), (0.3, 0.05)]),
     st.integers(0, 3),
     st.sampled_from([0.02, 0.1, 2.0]),
+    st.sampled_from([0.0, 0.2]),
     st.integers(0, 1000),
 )
-def test_every_step_is_rule_19_capped(schedule, loss, penalties, d, step, seed):
+def test_every_step_is_rule_19_capped(schedule, loss, penalties, d, step, flips, seed):
     n, m = 6, 80
     winner, loser, features = votes(n, d, m, seed)
     options = {"feature_penalty": penalties[0], "residual_penalty": penalties[1], "step": step, "loss": loss}
-    model = OnlineRABF(schedule=schedule, standardize=False, **options)
+    model = OnlineRABF(schedule=schedule, standardize=False, flip_rate=flips, **options)
     model.fit(Comparisons.from_arrays(winner, loser, items=range(n)), features if d else None)
     steps = sizes(schedule, m, step, *penalties)
-    w, r = online_loop(n, zip(winner, loser, strict=True), features, *penalties, steps, loss)
+    w, r = online_loop(n, zip(winner, loser, strict=True), features, *penalties, steps, loss, flips=flips)
     assert_allclose(model.coef_, w, atol=1e-12)
     assert_allclose(model.residuals_, r, atol=1e-12)
     assert_allclose(model.ranking_.scores, features @ w + r, atol=1e-12)
@@ -207,7 +208,7 @@ def test_bad_options_are_named(options, message):
         OnlineRABF(**options).update("a", "b")
 
 
-NUMBERS = ("feature_penalty", "residual_penalty", "step")
+NUMBERS = ("feature_penalty", "residual_penalty", "step", "flip_rate")
 WORDS = ("loss", "schedule", "average", "standardize")
 
 
@@ -227,8 +228,65 @@ def test_a_vote_of_no_finite_weight_or_margin_is_refused(name):
             OnlineRABF(loss="squared").update("a", "b", **{name: value})
 
 
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_known_flips_bring_scores_back_to_their_size(loss):
+    """With a fifth of the votes turned over, scores shrink; with the rate known they are those of votes as cast."""
+    rng = np.random.default_rng(3)
+    truth = rng.normal(size=12)
+    left = rng.integers(0, 12, 60_000)
+    right = (left + rng.integers(1, 12, 60_000)) % 12
+    won = rng.random(60_000) < 1 / (1 + np.exp(truth[right] - truth[left]))
+    turned = won ^ (rng.random(60_000) < 0.2)
+    votes = [
+        Comparisons.from_arrays(np.where(w, left, right), np.where(w, right, left), items=range(12))
+        for w in (won, turned)
+    ]
+    options = {"loss": loss, "schedule": "constant", "step": 0.02 if loss == "squared" else 0.1, "average": True}
+    clean = OnlineRABF(**options).fit(votes[0]).ranking_.scores
+    spoilt, mended = (OnlineRABF(**options, flip_rate=rate).fit(votes[1]) for rate in (0.0, 0.2))
+    slope = [np.polyfit(clean, model.ranking_.scores, 1)[0] for model in (spoilt, mended)]
+    assert slope[0] < 0.8
+    assert 0.9 < slope[1] < 1.1
+    chance = mended.predict_proba(votes[1])[:, 0]
+    if loss == "logistic":
+        assert 0.2 <= chance.min() < chance.max() <= 0.8
+        seen = np.abs(truth[votes[1].left] - truth[votes[1].right]) > 0.5
+        assert -mended.score(votes[1].take(np.flatnonzero(seen))) < np.log(2)
+        assert mended.win_probability(3, 4) + mended.win_probability(4, 3) == pytest.approx(1)
+
+
+def test_new_items_are_scored_by_their_features():
+    winner, loser, features = votes(8, 2, 500, 4)
+    data, new = Comparisons.from_arrays(winner, loser, items=range(8)), np.array([[0.3, -1.0], [2.0, 0.5]])
+    for standardize in (True, False):
+        model = OnlineRABF(standardize=standardize).fit(data, features)
+        whole = model.predict(new)
+        origin = features.mean(axis=0) if standardize else 0.0
+        assert_allclose(whole, (new - origin) @ model.coef_)
+        assert_allclose(model.predict(features) + model.residuals_, model.ranking_.scores)
+        later = model.add({"late": new[0]}).ranking_
+        if not standardize:  # else the mean moves
+            assert later.score("late") == pytest.approx(whole[0])
+    with pytest.raises(InputError, match="learned without features"):
+        OnlineRABF().fit(data).predict(new)
+
+
+def test_learning_on_needs_features_of_newcomers_only_and_says_what_changed():
+    first, later = Comparisons.from_pairs([("a", "b")] * 5), Comparisons.from_pairs([("c", "a"), ("b", "c")])
+    table = {"a": [1.0, 3.0], "b": [2.0, 1.0], "c": [0.0, 2.0]}
+    whole, parts = OnlineRABF().add(table), OnlineRABF(standardize=False)
+    once = OnlineRABF(standardize=False).add(table).partial_fit(first).partial_fit(later)
+    parts.fit(first, {k: table[k] for k in "ab"}).partial_fit(later, {"c": table["c"]})
+    assert parts.ranking_.order == once.ranking_.order
+    assert_allclose(parts.coef_, once.coef_)
+    with pytest.warns(
+        PodiumWarning, match=r"features of 'a' differ from those the model knows, which stay as they were"
+    ):
+        whole.partial_fit(first, table | {"a": [9.0, 9.0]})
+
+
 def test_what_cannot_be_learned_from_is_refused():
-    with pytest.raises(InputError, match=r"no features for 'c'; make them known first"):
+    with pytest.raises(InputError, match=r"no features for 'c'; give them by features=, or make them known first: add"):
         OnlineRABF().add({"a": [1], "b": [2]}).update("a", "c")
     with pytest.raises(InputError, match="compared with itself"):
         OnlineRABF().update("a", "a")

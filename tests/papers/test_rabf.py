@@ -53,6 +53,12 @@ def test_online_votes_bring_the_distance_down_and_bad_features_need_more_of_them
     assert not holds({"online": found | {"curves": still}}, "online RABF falls")
 
 
+def test_the_last_online_model_comes_to_the_batch_optimum_like_one_over_t():
+    found = rabf.rate(600, 100_000, 3)
+    assert holds({"rate": found}, "online RABF-SQ comes")
+    assert not holds({"rate": found | {"strong": found["sqrt"]}}, "online RABF-SQ comes")
+
+
 def test_both_kinds_of_corruption_leave_a_residual_of_log_n():
     found = rabf.corruption(SIZES, 5)
     assert holds({"corruption": found}, "‖r‖² is O(log n)")

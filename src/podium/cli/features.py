@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Knowledge",
     "RankerOptions",
+    "begun",
     "knowledge_options",
     "maker",
     "ranker_options",
@@ -84,7 +86,7 @@ class Knowledge:
 knowledge_options = gathered(
     "known",
     Knowledge,
-    option("Data", "--features", metavar="FILE", help="Read item features from this table, for --method rabf."),
+    option("Data", "--features", metavar="FILE", help="Read item features from this table, for rabf and online-rabf."),
     id_option("the column of --features that holds every compared item"),
     option(
         "Data",
@@ -169,11 +171,12 @@ class RankerOptions:
     feature_penalty: float | None
     residual_penalty: float | None
     max_norm: tuple[float, float] | None
+    model: Path | None
 
     @property
     def arguments(self) -> dict[str, Any]:
         """The options of the ranker itself."""
-        typed = {name: getattr(self, name) for name in self.__slots__ if name not in ("method", "balance")}
+        typed = {name: getattr(self, name) for name in self.__slots__ if name not in ("method", "balance", "model")}
         return {name: value for name, value in typed.items() if value is not None and value is not False}
 
     def described(self, method: str, more: str | None) -> str:
@@ -291,6 +294,13 @@ ranker_options = gathered(
         type=_Norms(),
         help="Limit the length of the features' weights, and of what they do not explain, instead of penalties (rabf).",
     ),
+    option(
+        "Model",
+        "--model",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Learn on from the model that `podium rank --method online-rabf --save` wrote.",
+    ),
 )
 
 
@@ -302,6 +312,29 @@ def maker(method: str, options: dict[str, Any]) -> Callable[[], Any]:
         if name not in known:
             raise InputError(Option(name), " does not apply to ", Option("method", method), "; drop it")
     return partial(cls, **options)
+
+
+def begun(fitting: RankerOptions, others: dict[str, Any]) -> Any:
+    """The saved model to learn on from, if one is named; `others` are options about all votes, or about many models."""
+    if fitting.model is None:
+        return None
+    from podium.models import load
+    from podium.pairwise.online import OnlineRABF
+
+    saved = Option("model")
+    for name in fitting.arguments:
+        raise InputError(Option(name), " was settled when the model of ", saved, " began; drop it")
+    for name, given in ({"balance": fitting.balance} | others).items():
+        if given:
+            raise InputError(
+                Option(name), " does not go with ", saved, ", which learns on, vote by vote; drop one of them"
+            )
+    model = load(fitting.model)
+    if not isinstance(model, OnlineRABF):
+        raise InputError(f"{fitting.model} holds a {type(model).__name__}; only online-rabf learns on from a file")
+    if fitting.method not in (None, "online-rabf"):
+        raise InputError(Option("method", fitting.method), " is not that of ", saved, ", online-rabf; drop it")
+    return model
 
 
 def refuse_unused(method: str, known: Knowledge) -> None:
@@ -331,11 +364,18 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.crowd import CrowdBradleyTerry
     from podium.pairwise.dynamic import DynamicBradleyTerry
+    from podium.pairwise.online import OnlineRABF
     from podium.pairwise.plackett_luce import PlackettLuce
     from podium.pairwise.rabf import RABF
 
     if isinstance(model, PlackettLuce):
         return _about_ties(model)
+    if isinstance(model, OnlineRABF):
+        lines = [f"{counted(model.n_votes_, 'vote')} learned from in all"]
+        if model.feature_names_:
+            lines.append("score per unit of each feature:")
+            lines += _effects(model.feature_names_, model.coef_, 0.0 * model.coef_, None)
+        return lines
     if isinstance(model, RABF):
         return _about_features(model, level, sds)
     if isinstance(model, CrowdBradleyTerry):

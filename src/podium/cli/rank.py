@@ -17,6 +17,7 @@ from podium.cli.columns import Columns, column_options
 from podium.cli.features import (
     Knowledge,
     RankerOptions,
+    begun,
     knowledge_options,
     maker,
     ranker_options,
@@ -110,7 +111,8 @@ def rank(
     if campaign is not None and not asks_for_a_fit():
         show_standing(campaign, selection.top, out)
         return
-    method = fitting.method or ("rabf" if known.features else "bradley-terry")
+    old = begun(fitting, {"by": selection.by, "report": pictures.report} | known.treatment)
+    method = fitting.method or ("online-rabf" if old else "rabf" if known.features else "bradley-terry")
     refuse_unused(method, known)
     if ranker(method).uses.order:
         columns.refuse_cluster(f"{method} takes votes one after the other")
@@ -143,7 +145,10 @@ def rank(
         if part:
             say(one_line(part))
         with _about(part):
-            model = make().fit(comparisons, **features, **prior)
+            if old is None:
+                model = make().fit(comparisons, **features, **prior)
+            else:
+                model = old.partial_fit(comparisons, **features)
             ranking = intervals.applied(model.ranking_, columns.jobs, columns.engine())
             if ranking is not model.ranking_ and ranking.information is not None:
                 model.ranking_ = ranking  # all that follows reads this one model

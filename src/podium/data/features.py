@@ -201,7 +201,7 @@ def read_row_weights(
     if source is None:
         return matrix, spec, None
     if not spec.names:
-        raise InputError(Option("row_weights"), " is about features, which are not given; drop it")
+        raise InputError(Option("row_weights", source), " is about features, which are not given; drop it")
     if isinstance(source, str):
         if source not in spec.names or source in spec.levels:
             raise InputError(

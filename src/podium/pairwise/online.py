@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.features import FeatureSpec, few, read_features
+from podium.data.features import FeatureSpec, few, is_sparse, read_features
 from podium.data.validation import choice_option, flag_option, number_option
 from podium.errors import DataWarning, InputError, InPython, Option
 from podium.kernels.pairwise.online import sgd
@@ -50,6 +50,9 @@ class OnlineRABF(Ranker):
     step : float
     average : bool
         Rank by the mean of all iterates instead of the last: steadier, slower to follow change.
+    flip_rate : float in [0, ½)
+        Share ρ of votes known to be reported the wrong way round: the log loss is that of the votes as reported, as in
+        `RABF`; with the squared loss targets are divided by 1 − 2ρ (Lemma 5).
     standardize : bool
         Learn as if features were divided by their standard deviation over the items known so far, so that units do not
         matter; `coef_` is in the user's units all the same. Votes are learned from at the scale of their time: items
@@ -71,6 +74,13 @@ class OnlineRABF(Ranker):
     """
 
     uses = Uses(features=True, margins=True, time=True, order=True)
+    state_version = 2  # since flips
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Version 1 knew no flips."""
+        return {"flip_rate": 0.0} | state
+
     _begins_with = "fit(comparisons) or update(winner, loser)"
     _spec: FeatureSpec
 
@@ -83,6 +93,7 @@ class OnlineRABF(Ranker):
         schedule: str = "sqrt",
         step: float = 0.5,
         average: bool = False,
+        flip_rate: float = 0.0,
         standardize: bool = True,
     ) -> None:
         self.loss = loss
@@ -91,6 +102,7 @@ class OnlineRABF(Ranker):
         self.schedule = schedule
         self.step = step
         self.average = average
+        self.flip_rate = flip_rate
         self.standardize = standardize
 
     # ---- learning -------------------------------------------------------------------------------------------
@@ -111,7 +123,11 @@ class OnlineRABF(Ranker):
             )
         comparisons = comparisons.by_time()
         if features is not None:
-            labels, matrix, spec = read_features(features, comparisons.items, id=id)
+            known = vars(self).get("_index", {})
+            new = tuple(item for item in comparisons.items if item not in known)
+            by_place = isinstance(features, np.ndarray | list | tuple) or is_sparse(features)
+            items = comparisons.items if by_place or not new else new  # a table may hold newcomers only
+            labels, matrix, spec = read_features(features, items, id=id)
             self._begin(spec)
             self._add(labels, matrix)
             self._warn_of_constants()
@@ -176,6 +192,8 @@ class OnlineRABF(Ranker):
         number_option("feature_penalty", self.feature_penalty, least=0)
         number_option("residual_penalty", self.residual_penalty, least=0)
         number_option("step", self.step, above=0)
+        if number_option("flip_rate", self.flip_rate, least=0) >= 0.5:
+            raise InputError(Option("flip_rate", self.flip_rate), ": a share of wrong votes lies in [0, 0.5)")
         if self.schedule == "strong":
             if min(self.feature_penalty, self.residual_penalty) == 0:
                 raise InputError("schedule='strong' needs feature_penalty and residual_penalty above 0")
@@ -193,7 +211,11 @@ class OnlineRABF(Ranker):
         self._begin()
         new = [item for item in items if item not in self._index]
         if new and self._spec.names:
-            raise InputError(f"no features for {few(new)}; make them known first: add({{item: features}})")
+            raise InputError(
+                f"no features for {few(new)}; give them by ",
+                Option("features"),
+                InPython(", or make them known first: add({item: features})"),
+            )
         if new:
             self._add(tuple(new), np.empty((len(new), 0)))
         return np.array([self._index[item] for item in items], dtype=np.int32)
@@ -205,6 +227,7 @@ class OnlineRABF(Ranker):
             value = f"{matrix[item, k]:g}, too large to be squared; divide the feature by a number"
             raise InputError(f"feature {self._spec.names[k]!r} of {labels[item]!r} is {value}")
         fresh = [k for k, label in enumerate(labels) if label not in self._index]
+        self._warn_of_changes(labels, matrix)
         for k in fresh:
             self._index[labels[k]] = len(self._index)
         size = len(self._index)
@@ -217,6 +240,19 @@ class OnlineRABF(Ranker):
         self._features[size - len(fresh) : size] = matrix[fresh]
         if fresh:
             self._moments = _merged(self._moments, size - len(fresh), matrix[fresh])
+
+    def _warn_of_changes(self, labels: tuple[Hashable, ...], matrix: Floats) -> None:
+        """Votes were learned from at the features of their time, so these stay; say so where a table differs."""
+        known = [k for k, label in enumerate(labels) if label in self._index]
+        places = [self._index[labels[k]] for k in known]
+        off = np.flatnonzero((self._features[places] != matrix[known]).any(axis=1))
+        if len(off):
+            changed = few([labels[known[int(k)]] for k in off])
+            warnings.warn(
+                f"features of {changed} differ from those the model knows, which stay as they were",
+                DataWarning,
+                stacklevel=4,
+            )
 
     def _precision(self) -> Floats:
         """1/scale² of each feature; 0 for one that is the same for all items known so far."""
@@ -238,6 +274,8 @@ class OnlineRABF(Ranker):
 
     def _step(self, left: NDArray[np.int32], right: NDArray[np.int32], target: Floats, weight: Floats) -> None:
         self._moved()
+        if self.flip_rate and self.loss == "squared":
+            target = target / (1.0 - 2.0 * self.flip_rate)
         rate, offset = float(self.step), 0.0
         if self.schedule == "strong":
             rate = min(self.feature_penalty, self.residual_penalty)
@@ -251,6 +289,7 @@ class OnlineRABF(Ranker):
             self._features,
             self._precision(),
             self.loss == "squared",
+            float(self.flip_rate),
             SCHEDULES.index(self.schedule),
             rate,
             offset,
@@ -267,7 +306,29 @@ class OnlineRABF(Ranker):
         return bool(vars(self).get("_index"))
 
     def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
-        return logistic(margins) if self.loss == "logistic" else super()._outcomes(margins)
+        """Chances that votes with these margins are reported for the left item, and for the right."""
+        if self.loss == "squared":
+            return super()._outcomes(margins)
+        win, tie, loss = logistic(margins)
+        keep = 1.0 - 2.0 * self.flip_rate
+        return self.flip_rate + keep * win, tie, self.flip_rate + keep * loss
+
+    def predict(self, features: Any) -> Floats:
+        """Scores of new items from their features: an array or frame with the columns learned from, a row per item."""
+        self._check_fitted()
+        if not self._spec.names:
+            raise InputError("this model learned without features, so that it knows nothing of new items")
+        rows = self._spec.read(features)
+        rows = rows.toarray() if is_sparse(rows) else rows
+        origin = self._moments[0] if self.standardize else 0.0
+        scores: Floats = (rows - origin) @ self.coef_
+        return scores
+
+    def win_probability(self, a: Hashable, b: Hashable) -> float:
+        """Chance that a vote, as it is reported, goes to `a`."""
+        self._check_fitted()
+        ranking = self.ranking_
+        return float(self._outcomes(np.array([ranking.score(a) - ranking.score(b)]))[0][0])
 
     @property
     def in_margins(self) -> bool:
@@ -298,6 +359,12 @@ class OnlineRABF(Ranker):
         """Names of the features."""
         self._parts()
         return self._spec.names
+
+    @property
+    def feature_columns_(self) -> tuple[str, ...]:
+        """Columns of the table of features."""
+        self._parts()
+        return self._spec.columns
 
     @property
     def n_votes_(self) -> int:

@@ -12,6 +12,7 @@ def sgd(
     features: cython.const[cython.double][:, ::1],
     precision: cython.const[cython.double][::1],
     squared: cython.bint,
+    flips: cython.double,
     schedule: cython.int,
     rate: cython.double,
     offset: cython.double,
@@ -28,11 +29,11 @@ def sgd(
 ) -> None:
     """Rule (19), one step a row; a step costs O(d) because shrinkage is a factor common to all weights, or residuals.
 
-    `scalars`, kept between calls, are t, the factors of w and r, and their sums over past steps (mass).
-    The weights are factor·w, the residuals factor·r. The step size is `rate` (schedule 0),
-    rate/√t (1) or 1/(rate·(t + offset)) (2). `target` is 1, 0 or ½ for the log loss and the margin wanted for the
-    squared one. A factor below `tiny` is multiplied in, long before it underflows. For averages, Σ over past steps of
-    factor·w is sum_w + mass·w − late_w, and likewise for r.
+    `scalars`, kept between calls, are t, the factors of w and r, and their sums over past steps (mass). The weights are
+    factor·w, the residuals factor·r. The step size is `rate` (schedule 0), rate/√t (1) or 1/(rate·(t + offset)) (2).
+    `target` is 1, 0 or ½ for the log loss and the margin wanted for the squared one. With the log loss a share `flips`
+    of votes is reported the wrong way round. A factor below `tiny` is multiplied in, long before it underflows. For
+    averages, Σ over past steps of factor·w is sum_w + mass·w − late_w, and likewise for r.
 
     Weights are in the users' units; `precision`, 1/scale² of each feature, makes the step that of scaled ones. Steps
     are capped: with z the scaled row of the design, a step·weight above 1/‖z‖² (log loss) or 1/(4‖z‖²) (squared loss)
@@ -69,7 +70,12 @@ def sgd(
             else:
                 tail: cython.double = exp(-fabs(margin))
                 small: cython.double = tail / (1.0 + tail)
-                slope = (1.0 - small if margin > 0 else small) - target[k]
+                chance: cython.double = 1.0 - small if margin > 0 else small
+                slope = chance - target[k]
+                if flips > 0.0:  # −log of the chance q = flips + (1 − 2·flips)·chance of the vote as reported
+                    reported: cython.double = flips + (1.0 - 2.0 * flips) * chance
+                    bend: cython.double = (1.0 - 2.0 * flips) * small * (1.0 - small)
+                    slope = bend * (reported - target[k]) / (reported * (1.0 - reported))
             gain: cython.double = step * weight[k]
             most: cython.double = (0.25 if squared else 1.0) / reach
             if gain > most:
