@@ -265,7 +265,10 @@ def measures():
     made = [each for each in made if each.name != "compare_runs"]
     made.append(Call("compare_runs", metrics.compare_runs, {"reports": two, **given}))
     named = ("better_than", {"metric": "ap", "run": "first"})
-    made += methods(found, ("to_frame", {}), named)
+    made += [
+        *methods(found, ("to_frame", {}), named),
+        Call("RunComparison properties", functools.partial(look, found), {}),
+    ]
     return [*made, *methods(report, ("to_frame", {}))]
 
 
@@ -507,7 +510,17 @@ def checks():
     sided = podium.Comparisons.from_frame(games)
     plain, home = (podium.BradleyTerry(l2=0, side_effect=side).fit(sided) for side in (False, True))
     few = {"replicates": 3, "splits": 2, "seed": 1}
+    from podium.ranking import award_marks
+
+    marks = award_marks(model.ranking_, (0, 10), boundaries={"A": 5})
+    quality = evaluate.judging_quality(data, splits=2)
     return [
+        of("judging_quality", evaluate.judging_quality, comparisons=data, check=data, chosen=True, seconds={"a": 2.0}, splits=2, seed=1),
+        of("scale_separation", evaluate.scale_separation, ranking=model.ranking_),
+        of("award_marks", award_marks, ranking=model.ranking_, scale=(0, 10), known={"a": 3, "b": 1}, boundaries={"A": 5}, level=0.9),
+        of("award_marks", award_marks, ranking=model.ranking_, scale=(0.0, 10.0), level=0.9),
+        *methods(quality, ("words", {})),
+        *methods(marks, ("to_frame", {})),
         of("assess", evaluate.assess, comparisons=data, methods=["borda", "elo"], features=None, id=None, folds=2, seed=1, jobs=1),
         of("assess", evaluate.assess, comparisons=data, methods=["rabf"], features=features, folds=2),
         of("diagnose", evaluate.diagnose, comparisons=data, model=model, features=None, id=None, shown=["a", "b"], influence=True, **few),

@@ -26,6 +26,7 @@ from podium.cli.features import (
     words_without,
 )
 from podium.cli.help import GroupedCommand, option
+from podium.cli.marking import Marking, marking_options
 from podium.cli.options import output_options, save_option, votes_argument
 from podium.cli.output import Output, leaderboard, reading, say, table, votes_on_items
 from podium.cli.show import Intervals, Pictures, Selection, Show, interval_options, picture_options, selection_options
@@ -48,6 +49,7 @@ EXAMPLES = (
     ("podium rank votes.csv", "a leaderboard with confidence and rank intervals"),
     ("podium rank votes.parquet --report board.html", "the same as a page to show"),
     ("podium rank games.csv --left home --right away --side-effect", "with home advantage"),
+    ("podium rank essays.csv --marks 0:100 --boundaries A=70,B=55", "marks and grades, each with its interval"),
     ("podium rank survey.csv --unranked below", "a survey in which each listed a top five"),
     ("podium rank games.csv --time date --method dynamic", "scores that move, as of the last day"),
     ("podium rank votes.csv --by language --top 10 -o top.csv", "the best ten of each language, as data"),
@@ -61,6 +63,7 @@ EXAMPLES = (
 @ranker_options
 @interval_options
 @selection_options
+@marking_options
 @picture_options
 @save_option()
 @option("Data", "--assist", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Let a model's votes on these and other pairs help those of people.")  # fmt: skip  # noqa: E501
@@ -74,6 +77,7 @@ def rank(
     fitting: RankerOptions,
     intervals: Intervals,
     selection: Selection,
+    marking: Marking,
     pictures: Pictures,
     assist: Path | None,
 ) -> None:
@@ -122,6 +126,7 @@ def rank(
     features, make = known.arguments(), None if _may_be_lists(fitting) else maker(method, options)
     pictures.refuse_idle()
     _refuse_idle_time(columns, method, fitting, pictures)
+    marking.refuse_idle(selection.differences)
     _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot, "report": pictures.report})
     show = Show(pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"))
     frames: list[pl.DataFrame] = []
@@ -160,11 +165,14 @@ def rank(
                     fitting.balance, selection.pool, intervals.reference, known.of_votes.get("style")
                 )
                 frame = frame.with_columns(_constant("settings", settings, len(frame)))
+            if marking.wanted:
+                frame = marking.applied(ranking, frame, intervals.shown_level)
         if selection.by:
             name = selection.by if selection.by not in frame.columns else f"by {selection.by}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
         if out.for_people:
-            texts.append(_shown(frame, 2 if ranking.unit < 10 else 0, part, out.room))
+            text = marking.table(frame, out.room) if marking.wanted else None
+            texts.append(_shown(frame, 2 if ranking.unit < 10 else 0, part, out.room, text))
         frames.append(frame)
         _remark(comparisons, ranking, method, intervals, selection.pool)
         for line in words_without(method, known) + words_about(model, intervals.shown_level, _sds(comparisons)):
@@ -174,6 +182,9 @@ def rank(
             from podium import models
 
             models.save(model, save)
+    if marking.wanted:
+        for line in marking.quality(votes, columns, campaign):
+            say(line)
     import polars as pl
 
     if selection.by and all(frame.is_empty() for frame in frames):
@@ -207,9 +218,10 @@ def _of_rankings(
     return method, sets
 
 
-def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None) -> str:
+def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None, text: str | None) -> str:
     pairs = "against" in frame.columns
-    text = table(frame, digits=digits + 2, room=room) if pairs else leaderboard(frame, digits=digits, room=room)
+    if text is None:
+        text = table(frame, digits=digits + 2, room=room) if pairs else leaderboard(frame, digits=digits, room=room)
     return text if title is None else f"{one_line(title)}\n{text}"
 
 

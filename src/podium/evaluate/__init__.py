@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from podium.evaluate.differences import Differences, Standing, compare_rankings
     from podium.evaluate.feature_bounds import RiskBound, VotePlan, plan_votes, risk_bound
     from podium.evaluate.feature_diagnosis import LearningCurve, learning_curve, residual_norm, residual_outliers
+    from podium.evaluate.judging import Judging, judging_quality, scale_separation
     from podium.evaluate.nested import LikelihoodRatio, compare_nested, likelihood_ratio_test
 
 _LAZY = {
@@ -20,6 +21,7 @@ _LAZY = {
     "Differences": "podium.evaluate.differences",
     "Finding": "podium.evaluate.diagnosis",
     "History": "podium.evaluate.diagnosis",
+    "Judging": "podium.evaluate.judging",
     "LearningCurve": "podium.evaluate.feature_diagnosis",
     "LikelihoodRatio": "podium.evaluate.nested",
     "Reliability": "podium.evaluate.diagnosis",
@@ -31,12 +33,14 @@ _LAZY = {
     "compare_nested": "podium.evaluate.nested",
     "compare_rankings": "podium.evaluate.differences",
     "diagnose": "podium.evaluate.diagnosis",
+    "judging_quality": "podium.evaluate.judging",
     "learning_curve": "podium.evaluate.feature_diagnosis",
     "likelihood_ratio_test": "podium.evaluate.nested",
     "plan_votes": "podium.evaluate.feature_bounds",
     "residual_norm": "podium.evaluate.feature_diagnosis",
     "residual_outliers": "podium.evaluate.feature_diagnosis",
     "risk_bound": "podium.evaluate.feature_bounds",
+    "scale_separation": "podium.evaluate.judging",
     "score_history": "podium.evaluate.diagnosis",
 }
 
@@ -46,6 +50,7 @@ __all__ = [
     "Differences",
     "Finding",
     "History",
+    "Judging",
     "LearningCurve",
     "LikelihoodRatio",
     "Reliability",
@@ -57,12 +62,14 @@ __all__ = [
     "compare_nested",
     "compare_rankings",
     "diagnose",
+    "judging_quality",
     "learning_curve",
     "likelihood_ratio_test",
     "plan_votes",
     "residual_norm",
     "residual_outliers",
     "risk_bound",
+    "scale_separation",
     "score_history",
 ]
 

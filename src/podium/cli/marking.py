@@ -1,0 +1,238 @@
+"""Marks and grades on the command line (comparative judgement), and words on how reliable they are."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from podium.cli.calling import gathered
+from podium.cli.columns import Columns
+from podium.cli.help import option
+from podium.errors import InputError, Option, PodiumError
+from podium.text import fitted, number, one_line, percent
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from podium.data.comparisons import Comparisons
+    from podium.ranking.ranking import Ranking
+    from podium.store.content import Content
+
+__all__ = ["Marking", "marking_options"]
+
+TIMES = {"ms": 1000.0, "seconds": 1.0, "duration": 1.0}  # columns of how long a judgement took, per second
+
+
+class _Scale(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
+    """The two ends of a scale of marks."""
+
+    name = "LOW:HIGH"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Divide at the colon."""
+        if isinstance(value, tuple):
+            return value
+        try:
+            low, high = (float(part) for part in value.split(":"))
+        except ValueError:
+            self.fail(f"{value!r} is not LOW:HIGH, as 0:100", param, ctx)
+        if not (math.isfinite(low) and math.isfinite(high) and low < high):
+            self.fail(f"{value!r}: the first number must be below the second", param, ctx)
+        return low, high
+
+
+class _Boundaries(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
+    """Grades and the least mark of each."""
+
+    name = "GRADE=MARK,…"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Divide at commas and at the last equals sign of each."""
+        if isinstance(value, dict):
+            return value
+        grades: dict[str, float] = {}
+        for part in value.split(","):
+            name, _, mark = part.rpartition("=")
+            try:
+                least = float(mark)
+            except ValueError:
+                name = ""
+            if not name.strip():
+                self.fail(f"{part!r} is not GRADE=MARK, as A=70", param, ctx)
+            if name.strip() in grades:
+                self.fail(f"grade {name.strip()!r} is given twice; name each once", param, ctx)
+            grades[name.strip()] = least
+        return grades
+
+
+@dataclass(frozen=True, slots=True)
+class Marking:
+    """What scale marks are on, where grades begin, and how pairs were found."""
+
+    marks: tuple[float, float] | None
+    known_marks: str | None
+    boundaries: dict[str, float] | None
+    chosen_pairs: bool
+
+    @property
+    def wanted(self) -> bool:
+        """Whether marks are asked for."""
+        return self.marks is not None or self.known_marks is not None
+
+    def refuse_idle(self, differences: bool) -> None:
+        """An option that would do nothing is a mistake worth telling."""
+        if not self.wanted:
+            for name, value in (("boundaries", self.boundaries), ("chosen_pairs", self.chosen_pairs)):
+                if value:
+                    raise InputError(
+                        Option(name), " is about marks; add ", Option("marks", "0:100"), " or ", Option("known_marks")
+                    )
+        elif differences:
+            raise InputError(Option("differences"), " is about scores; leave ", Option("marks"), " out")
+
+    def known(self) -> dict[str, float] | None:
+        """The marks that were known beforehand, by item."""
+        if self.known_marks is None:
+            return None
+        from podium.data.files import read_table
+
+        frame = read_table(self.known_marks)
+        names = {name.strip().casefold(): name for name in frame.columns}
+        lacking = [name for name in ("item", "mark") if name not in names]
+        if lacking:
+            raise InputError(
+                f"{self.known_marks} has no column {lacking[0]!r}; give one row an item, with item and mark"
+            )
+        known: dict[str, float] = {}
+        rows = zip(frame[names["item"]].to_list(), frame[names["mark"]].to_list(), strict=True)
+        for row, (item, mark) in enumerate(rows, start=1):
+            where = f"{self.known_marks}, row {row}"
+            if item is None or not str(item).strip():
+                raise InputError(f"{where}: there is no item; name it or remove the row")
+            if str(item) in known:
+                raise InputError(f"{where}: {item!r} has a mark already; keep one of them")
+            if isinstance(mark, bool) or not isinstance(mark, int | float) or not math.isfinite(mark):
+                raise InputError(f"{where}: the mark of {item!r} is {mark!r}; give a number")
+            known[str(item)] = float(mark)
+        return known
+
+    def applied(self, ranking: Ranking, frame: pl.DataFrame, level: float | None) -> pl.DataFrame:
+        """The table of a ranking with marks and grades beside its scores."""
+        from podium.ranking.marks import award_marks
+
+        known, labels = self.known(), {str(item): item for item in ranking.items}
+        anchors = None if known is None else {labels.get(item, item): mark for item, mark in known.items()}
+        marks = award_marks(ranking, self.marks, known=anchors, boundaries=self.boundaries, level=level or 0.95)
+        added = marks.to_frame()
+        if level is None:
+            added = added.drop("mark_lower", "mark_upper", *(name for name in added.columns if _is_chance(name)))
+        import polars as pl
+
+        key = frame.with_columns(pl.col("item").cast(pl.String))
+        joined = key.join(added, on="item", how="left", maintain_order="left")
+        return joined.select("item", *added.columns[1:], pl.all().exclude("item", *added.columns[1:]))
+
+    def table(self, frame: pl.DataFrame, room: int | None) -> str:
+        """Marks, intervals and grades for people."""
+        span = (self.marks[1] - self.marks[0]) if self.marks else 100.0
+        digits = 1 if span > 20 else 2
+        columns: dict[str, list[str]] = {
+            "rank": [str(value) for value in frame["rank"]],
+            "item": [one_line(value) for value in frame["item"]],
+            "mark": [number(value, digits) for value in frame["mark"]],
+        }
+        if "mark_lower" in frame.columns and frame["mark_lower"].null_count() < len(frame):
+            ends = zip(frame["mark_lower"], frame["mark_upper"], strict=True)
+            columns["interval"] = [f"{number(a, digits)} … {number(b, digits)}" for a, b in ends]
+        if "known" in frame.columns:
+            columns["known"] = ["" if value is None else f"{value:g}" for value in frame["known"]]
+        if "grade" in frame.columns:
+            columns["grade"] = [str(value) for value in frame["grade"]]
+        if "chance" in frame.columns:
+            columns["chance"] = ["" if value is None else percent(value) for value in frame["chance"]]
+        if frame["comparisons"].null_count() < len(frame):
+            columns["votes"] = [f"{value:,.10g}" for value in frame["comparisons"]]
+        return fitted(list(columns), list(columns.values()), room, to_left=("item", "grade"))
+
+    def quality(self, votes: tuple[str, ...], columns: Columns, campaign: Content | None) -> list[str]:
+        """Words on reliability and fit; the votes are read anew with their judges, and the kind of their pairs."""
+        from podium.evaluate.judging import judging_quality
+
+        if campaign is not None:
+            whole, check, chosen = _of_campaign(campaign)
+            return judging_quality(whole, check=check, chosen=chosen or self.chosen_pairs).words()
+        if "-" in votes:
+            return ["reliability is not told of votes from standard input; give a file"]
+        source: Any = list(votes) if len(votes) > 1 else votes[0]
+        try:
+            whole, check, chosen, seconds = _of_files(source, columns)
+        except PodiumError as problem:
+            return [f"reliability could not be found: {problem}"]
+        return judging_quality(whole, check=check, chosen=chosen or self.chosen_pairs, seconds=seconds).words()
+
+
+def _is_chance(name: str) -> bool:
+    return name == "chance" or name.startswith("P(")
+
+
+def _of_campaign(content: Content) -> tuple[Comparisons, Comparisons | None, bool]:
+    import numpy as np
+
+    from podium.campaign.live import live_comparisons, live_votes
+
+    live, whole = live_votes(content), live_comparisons(content)
+    checks = np.flatnonzero(live.of_kind("check"))
+    return whole, whole.take(checks) if len(checks) else None, bool(live.of_kind("chosen").any())
+
+
+def _of_files(source: Any, columns: Columns) -> tuple[Comparisons, Comparisons | None, bool, dict[Any, float] | None]:
+    """All votes, those on check pairs, whether others were chosen, and the judges' median seconds."""
+    from podium.data.files import read_comparisons, read_comparisons_by, read_table
+    from podium.data.tables.columns import recognise
+    from podium.data.tables.readers import Table
+    from podium.data.tables.sources import find_sources
+
+    named = columns.named()
+    form, delimiter = named.pop("format", None), named.pop("delimiter", None)
+    how = {"format": form, "delimiter": delimiter}
+    names = Table(find_sources(source, form)[0], delimiter).columns or []
+    whole = read_comparisons(source, **named, **how, keep="counts")
+    check, chosen = None, False
+    if "kind" in names:
+        parts = read_comparisons_by(source, "kind", **named, **how)
+        check, chosen = parts.get("check"), "chosen" in parts
+    judge = recognise(names, **{name: value for name, value in named.items() if name != "unranked"}).judge
+    clock = next((name for name in TIMES if name in names), None)
+    seconds = None
+    if judge and clock:
+        import polars as pl
+
+        table = read_table(source, columns=[judge, clock], **how).with_columns(
+            pl.col(clock).cast(pl.Float64, strict=False)
+        )
+        medians = table.drop_nulls().group_by(judge).agg(pl.col(clock).median() / TIMES[clock])
+        seconds = dict(medians.iter_rows())
+    return whole, check, chosen, seconds
+
+
+marking_options = gathered(
+    "marking",
+    Marking,
+    option("Output", "--marks", type=_Scale(), help="Give marks on this scale: the lowest item LOW, the highest HIGH."),
+    option(
+        "Output",
+        "--known-marks",
+        metavar="FILE",
+        help="Lay the scale through these marks: a table of item and mark, two or more.",
+    ),
+    option("Output", "--boundaries", type=_Boundaries(), help="Give grades from these marks on, the best first."),
+    option(
+        "Output",
+        "--chosen-pairs",
+        is_flag=True,
+        help="Say that pairs were chosen by the answers before, so that reliability is not overstated.",
+    ),
+)

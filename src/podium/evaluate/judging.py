@@ -1,0 +1,253 @@
+"""How good was the judging? Reliability and fit as comparative judgement defines them."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.data.comparisons import Comparisons
+from podium.data.validation import instance_of
+from podium.errors import InputError, Option, PodiumError, PodiumWarning
+from podium.evaluate.diagnosis.steadiness import Reliability
+from podium.metrics.distances import kendall_tau
+from podium.pairwise.bradley_terry import BradleyTerry
+from podium.ranking.ranking import Ranking
+from podium.text import counted, number, one_line, storable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Judging", "judging_quality", "scale_separation"]
+
+ENOUGH = 0.8  # the reliability that comparative judgement asks for
+CHOSEN = (
+    "no scale separation reliability: pairs were chosen by the answers before, which inflates it even on random ones; "
+    "ask random check pairs"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Judging:
+    """Reliability of the scale, and how well items and judges fit it; made by `judging_quality`.
+
+    Attributes
+    ----------
+    separation : scale separation reliability (SSR), or None with the reason in `why`
+    separation_from : "all pairs" or "check pairs"
+    split_half : agreement of the scores from one half of the judges with those from the other; None with few judges
+    item_fit, judge_fit : frames of item or judge, votes, infit, and misfit: an infit above mean + 2 sd of them all; the
+        judges' also with seconds, the median time of a judgement, where it was given
+    """
+
+    separation: float | None
+    separation_from: str
+    why: str | None
+    split_half: Reliability | None
+    item_fit: pl.DataFrame
+    judge_fit: pl.DataFrame | None
+
+    @property
+    def reliable(self) -> bool:
+        """Whether there is a scale separation reliability, and it is .8 or more."""
+        return self.separation is not None and self.separation >= ENOUGH
+
+    def words(self) -> list[str]:
+        """The same in sentences."""
+        lines = []
+        if self.separation is None:
+            lines.append(self.why or "no scale separation reliability")
+        else:
+            below = "" if self.reliable else f", below {ENOUGH:g}: more votes are needed before marks are given"
+            lines.append(f"scale separation reliability {number(self.separation, 2)} ({self.separation_from}){below}")
+        if self.split_half is not None and self.split_half.full is not None:
+            half = self.split_half
+            spread = f"halves correlate by {number(half.low, 2)} to {number(half.high, 2)}"
+            lines.append(f"split-half reliability by judges {number(half.full or 0.0, 2)} ({spread})")
+        for frame, what in ((self.judge_fit, "judge"), (self.item_fit, "item")):
+            if frame is None:
+                continue
+            misfits = frame.filter(frame["misfit"]).to_dicts()
+            lines += [
+                f"misfit: {what} {one_line(row[what])}, infit {row['infit']:.2f} ({counted(row['votes'], 'vote')})"
+                for row in misfits[:4]
+            ]
+            if len(misfits) > 4:
+                lines.append(f"misfit: and {counted(len(misfits) - 4, f'more {what}')}")
+        if self.judge_fit is not None and "seconds" in self.judge_fit.columns:
+            times = self.judge_fit["seconds"].drop_nulls().to_numpy()
+            if len(times):
+                ends = f"judges {times.min():.1f} to {times.max():.1f}"
+                lines.append(f"median seconds a judgement: {np.median(times):.1f} ({ends})")
+        return lines
+
+
+def scale_separation(ranking: Ranking) -> tuple[float | None, int]:
+    """Return the scale separation reliability of a ranking, and the items it is over.
+
+    SSR = (var(û) − mean s.e.²) / var(û), with scores û and errors of the votes alone, not pulled together by a
+    penalty: the share of the scores' variance that is not error. Items that only won or only lost have no such score
+    and are left out. None with fewer than three items, or where all scores are equal.
+
+    Examples
+    --------
+    >>> from podium import BradleyTerry, Comparisons
+    >>> votes = Comparisons.from_arrays([0, 0, 1, 1, 0, 2, 1, 2] * 9, [1, 2, 2, 0, 1, 0, 2, 1] * 9, items=list("abc"))
+    >>> separation, items = scale_separation(BradleyTerry().fit(votes).ranking_)
+    >>> round(separation, 2), items
+    (0.54, 3)
+    """
+    instance_of(Ranking, ranking, "ranking")
+    errors = ranking.std_errors
+    if errors is None:
+        raise InputError("this ranker has no standard errors, so its scale has no separation reliability")
+    bounded = np.isfinite(errors)
+    scores, count = ranking.estimates[bounded], int(bounded.sum())
+    variance = float(scores.var(ddof=1)) if count > 2 else 0.0
+    if not variance > 1e-18:
+        return None, count
+    return (variance - float((errors[bounded] ** 2).mean())) / variance, count
+
+
+def judging_quality(
+    comparisons: Comparisons,
+    *,
+    check: Comparisons | None = None,
+    chosen: bool = False,
+    seconds: Mapping[Hashable, float] | None = None,
+    splits: int = 20,
+    seed: int = 0,
+) -> Judging:
+    """Return the reliability of votes, and the fit of items and judges, by a Bradley-Terry fit.
+
+    Infit is the information-weighted mean square of Rasch measurement, Σ(x − p)² / Σ p(1 − p) over the votes of an item
+    or a judge: 1 is expected, more says that votes are less predictable than the model has it.
+
+    Parameters
+    ----------
+    comparisons : the votes, with judges if split-half reliability and the judges' fit are wanted
+    check : those of them that are on pairs drawn at random, where the others were chosen
+    chosen : whether pairs were chosen by the answers before: the scale separation reliability then comes from `check`,
+        or there is none, as choosing inflates it even on random answers (Bramley 2015)
+    seconds : the median time of a judgement, by judge
+    splits : random halves of the judges
+    """
+    instance_of(Comparisons, comparisons, "comparisons")
+    if check is not None:
+        instance_of(Comparisons, check, "check")
+    if isinstance(splits, bool) or not isinstance(splits, int | np.integer) or splits < 1:
+        raise InputError(Option("splits", splits), ": at least 1, a whole number")
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise InputError(Option("seed", seed), ": a whole number from 0")
+    ranking = _fit(comparisons)
+    separation, source, why = None, "all pairs", None
+    if not chosen or check is not None:
+        source = "check pairs" if chosen else source
+        try:
+            separation, items = scale_separation(_fit(check) if chosen and check is not None else ranking)
+        except PodiumError as problem:
+            items, why = 0, f"no scale separation reliability: {problem}"
+        if separation is None and why is None:
+            why = f"no scale separation reliability: {counted(items, 'item')} with scores that votes bound are too few"
+    else:
+        why = CHOSEN
+    item_fit, judge_fit = _fits(comparisons, ranking, seconds)
+    halves = _split_half(comparisons, ranking, splits, np.random.default_rng(seed))
+    return Judging(separation, source, why, halves, item_fit, judge_fit)
+
+
+def _fit(votes: Comparisons) -> Ranking:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)  # the ranking itself tells them
+        return BradleyTerry().fit(votes).ranking_
+
+
+def _fits(
+    votes: Comparisons, ranking: Ranking, seconds: Mapping[Hashable, float] | None
+) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+    """Infit of every item and every judge."""
+    scores = ranking.estimates
+    margin = scores[votes.left] - scores[votes.right]
+    chance = 1 / (1 + np.exp(-np.clip(margin, -500, 500)))
+    outcome = np.ones(len(margin)) if votes.outcome is None else (votes.outcome + 1) / 2
+    number_of = np.ones(len(margin)) if votes.count is None else votes.count.astype(float)
+    weight = number_of if votes.weight is None else votes.weight
+    square, information = weight * (outcome - chance) ** 2, weight * chance * (1 - chance)
+    both = np.concatenate([votes.left, votes.right])
+    items = _frame("item", votes.items, both, np.tile(square, 2), np.tile(information, 2), np.tile(number_of, 2))
+    if votes.judge is None:
+        return items, None
+    judges = _frame("judge", votes.judges, votes.judge, square, information, number_of)
+    if seconds is not None:
+        import polars as pl
+
+        times = {storable(judge): float(value) for judge, value in seconds.items()}
+        column = [times.get(judge) for judge in judges["judge"]]
+        judges = judges.with_columns(pl.Series("seconds", column, dtype=pl.Float64))
+    return items, judges
+
+
+def _frame(
+    name: str, labels: Any, code: np.ndarray, square: np.ndarray, information: np.ndarray, votes: np.ndarray
+) -> pl.DataFrame:
+    import polars as pl
+
+    count = len(labels)
+    sums = [np.bincount(code, values, count) for values in (square, information, votes)]
+    infit = np.divide(sums[0], sums[1], out=np.full(count, np.nan), where=sums[1] > 1e-12)
+    known = infit[~np.isnan(infit)]
+    limit = known.mean() + 2 * known.std(ddof=1) if len(known) > 2 else np.inf
+    frame = pl.DataFrame(
+        {
+            name: [storable(label) for label in labels],
+            "votes": sums[2],
+            "infit": infit,
+            "misfit": np.nan_to_num(infit, nan=0.0) > limit,
+        }
+    )
+    return (
+        frame.filter(pl.col("votes") > 0)
+        .with_columns(pl.col("infit").fill_nan(None))
+        .sort("infit", descending=True, nulls_last=True, maintain_order=True)
+    )
+
+
+def _split_half(votes: Comparisons, ranking: Ranking, splits: int, rng: np.random.Generator) -> Reliability | None:
+    """Correlation of the scores from two halves of the judges, over random halves; None where halves are too thin."""
+    if votes.judge is None:
+        return None
+    judges = np.unique(votes.judge)
+    if len(judges) < 2:
+        return None
+    correlations, agreements = [], []
+    for _ in range(splits):
+        first = rng.permutation(judges)[: len(judges) // 2]
+        inside = np.isin(votes.judge, first)
+        halves = [_scores_of(votes.take(np.flatnonzero(half)), ranking) for half in (inside, ~inside)]
+        both = np.isfinite(halves[0]) & np.isfinite(halves[1])
+        one, other = halves[0][both], halves[1][both]
+        if both.sum() < 3:
+            return None
+        flat = min(np.ptp(one), np.ptp(other)) < 1e-9  # a half that tells no items apart agrees with nobody
+        correlations.append(0.0 if flat else float(np.clip(np.corrcoef(one, other)[0, 1], -1.0, 1.0)))
+        agreements.append((1 + kendall_tau(one, other)) / 2)
+    low, high = min(correlations), max(correlations)
+    return Reliability(float(np.clip(np.mean(correlations), low, high)), low, high, float(np.mean(agreements)))
+
+
+def _scores_of(votes: Comparisons, whole: Ranking) -> np.ndarray:
+    """Scores from part of the votes, of the items that it names; NaN for the others."""
+    scores = np.full(len(whole), np.nan)
+    try:
+        ranking = _fit(votes)
+    except PodiumError:
+        return scores
+    seen = np.zeros(len(votes.items), dtype=bool)
+    seen[votes.left] = seen[votes.right] = True
+    place = {item: k for k, item in enumerate(whole.items)}
+    for k in np.flatnonzero(seen).tolist():
+        scores[place[votes.items[k]]] = ranking.scores[ranking.items.index(votes.items[k])]
+    return scores

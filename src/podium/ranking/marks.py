@@ -1,0 +1,251 @@
+"""From an order to marks: scores on a scale that people know, each with its interval, and grades with their chances."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.data.validation import instance_of
+from podium.errors import InputError, Option
+from podium.ranking.ranking import Ranking
+from podium.ranking.uncertainty import quantile
+from podium.text import storable
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["Marks", "award_marks"]
+
+MAX_MARK = 1e9
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Marks of items, in their order in the ranking's `items`; made by `award_marks`.
+
+    Attributes
+    ----------
+    items, marks : labels, and the mark of each
+    lower, upper : bounds at `level`; NaN where the ranker has no likelihood
+    known : marks that were known beforehand, by item
+    grade_names : the grades, best first, the last for marks below every boundary; empty without boundaries
+    grades : the grade of each item
+    chances : (items, grades), the chance that an item's true mark has that grade
+    slope, intercept : mark = intercept + slope · score, before marks are held within the scale
+    """
+
+    items: tuple[Hashable, ...]
+    marks: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+    level: float
+    known: Mapping[Hashable, float]
+    grade_names: tuple[str, ...]
+    grades: tuple[str, ...]
+    chances: np.ndarray
+    slope: float
+    intercept: float
+
+    def to_frame(self) -> pl.DataFrame:
+        """One row an item, the highest mark first, with the chance of its grade and of each grade."""
+        import polars as pl
+
+        columns: dict[str, Any] = {
+            "item": [storable(item) for item in self.items],
+            "mark": self.marks,
+            "mark_lower": self.lower,
+            "mark_upper": self.upper,
+        }
+        if self.known:
+            columns["known"] = [self.known.get(item) for item in self.items]
+        if self.grade_names:
+            best = [self.grade_names.index(grade) for grade in self.grades]
+            columns |= {"grade": self.grades, "chance": self.chances[np.arange(len(best)), best]}
+            columns |= {f"P({name})": self.chances[:, k] for k, name in enumerate(self.grade_names)}
+        frame = pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
+        return frame.sort("mark", descending=True, maintain_order=True)
+
+
+def award_marks(
+    ranking: Ranking,
+    scale: tuple[float, float] | None = None,
+    *,
+    known: Mapping[Hashable, float] | None = None,
+    boundaries: Mapping[str, float] | None = None,
+    level: float = 0.95,
+) -> Marks:
+    """Turn the scores of a ranking into marks.
+
+    With a `scale` alone, the lowest score is its low end and the highest its high end, and marks lie between in
+    proportion. With `known` marks of some items, the line through these items' scores and marks (least squares) gives
+    the marks of all; a `scale` then holds them within its ends.
+
+    The interval of a mark is that of its score on this line: by the posterior where the penalty came from the votes
+    (`l2="auto"`), else by the likelihood. With known marks it also carries how well they determine the line: by their
+    scatter about it, and at least by the error of their scores. The ends of a `scale` alone are by definition those of
+    the lowest and highest score found, and add nothing.
+
+    Parameters
+    ----------
+    ranking : made by a ranker; without a likelihood there are marks, but no intervals
+    scale : (low, high)
+    known : marks of at least two items with different scores
+    boundaries : the least mark of each grade, as {"A": 70, "B": 55}
+    level : of the intervals
+
+    Examples
+    --------
+    >>> marks = award_marks(Ranking(["x", "y", "z"], [2.0, 0.0, 1.0]), (0, 100), boundaries={"A": 70, "B": 40})
+    >>> marks.marks.tolist(), marks.grades
+    ([100.0, 0.0, 50.0], ('A', 'below B', 'B'))
+    """
+    instance_of(Ranking, ranking, "ranking")
+    ends = _checked_scale(scale)
+    if ends is None and not known:
+        raise InputError(
+            "no scale: give ", Option("scale"), " (low, high), or ", Option("known"), " marks of some items"
+        )
+    width = quantile(level)
+    scores, errors = _scores(ranking, width, level)
+    if known:
+        slope, intercept, line_errors = _line(ranking, scores, errors, _checked_known(known, ranking), width, level)
+    else:
+        assert ends is not None, "one of the two was given"
+        if not np.ptp(scores) > 1e-12:
+            raise InputError("all items have the same score, so no scale can be laid through them; gather more votes")
+        slope = (ends[1] - ends[0]) / float(np.ptp(scores))
+        intercept, line_errors = ends[0] - slope * float(scores.min()), np.zeros(len(scores))
+    marks = intercept + slope * scores
+    spread = np.hypot(slope * errors, line_errors)
+    lower, upper = marks - width * spread, marks + width * spread
+    names, least = _checked_boundaries(boundaries, ends)
+    chances = _chances(marks, spread, least)
+    place = np.searchsorted(-np.array(least), -marks, side="left") if least else np.zeros(len(marks), dtype=int)
+    if ends is not None:
+        marks, lower, upper = (np.clip(values, *ends) for values in (marks, lower, upper))
+    grades = tuple(names[k] for k in place.tolist()) if names else ()
+    given = dict(known or {})
+    return Marks(
+        ranking.items, marks, lower, upper, level, given, names, grades, chances, slope / ranking.unit, intercept
+    )
+
+
+def _scores(ranking: Ranking, width: float, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """Scores in log-odds and their standard errors: the posterior's, or those of the votes alone; NaN without any."""
+    if ranking.information is None:
+        return ranking.scores / ranking.unit, np.full(len(ranking), np.nan)
+    credible = ranking.posterior is not None and ranking.uncertainty in ("auto", "hessian")
+    lower, upper = ranking.intervals(level, reference="mean", kind="credible" if credible else "confidence")
+    scores = ranking.scores if credible else ranking.estimates
+    with np.errstate(invalid="ignore"):
+        errors = (upper - lower) / (2 * width * ranking.unit)
+    return scores / ranking.unit, errors
+
+
+def _line(
+    ranking: Ranking, scores: np.ndarray, errors: np.ndarray, known: dict[int, float], width: float, level: float
+) -> tuple[float, float, np.ndarray]:
+    """Slope and intercept of the line through known marks, and its error at every score."""
+    from scipy.special import stdtrit
+
+    at, marks = np.array(list(known)), np.array(list(known.values()))
+    x = scores[at]
+    square = float(((x - x.mean()) ** 2).sum())
+    if not square > 1e-12:
+        raise InputError("the items with known marks have the same score, so no line goes through them; give others")
+    slope = float((x - x.mean()) @ (marks - marks.mean())) / square
+    if not slope > 0:
+        labels = [ranking.items[k] for k in at.tolist()]
+        best, worst = labels[int(x.argmax())], labels[int(x.argmin())]
+        raise InputError(
+            f"the known marks do not rise with the scores: {best!r} is ranked above {worst!r} by the votes; "
+            "correct the marks, or see whether larger is better"
+        )
+    intercept = float(marks.mean() - slope * x.mean())
+    count = len(at)
+    bounded = errors[at][np.isfinite(errors[at])]
+    variance = float(np.mean((slope * bounded) ** 2)) if len(bounded) else 0.0
+    if count > 2:
+        residual = marks - intercept - slope * x
+        ratio = float(stdtrit(count - 2, (1 + level) / 2)) / width  # the line's error has Student's distribution
+        scatter = float(residual @ residual) / (count - 2) * ratio**2
+        variance = max(variance, float(scatter))
+    error = np.sqrt(variance * (1 / count + (scores - x.mean()) ** 2 / square))
+    return slope, intercept, error
+
+
+def _chances(marks: np.ndarray, spread: np.ndarray, least: Sequence[float]) -> np.ndarray:
+    """The chance of each grade, best first, the last below every boundary."""
+    from scipy.special import ndtr
+
+    if not least:
+        return np.empty((len(marks), 0))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        distance = (marks[:, None] - np.array(least)) / spread[:, None]
+    distance = np.where(np.isinf(spread)[:, None], np.nan, distance)
+    above = np.hstack([np.zeros((len(marks), 1)), ndtr(distance), np.ones((len(marks), 1))])
+    return np.diff(above, axis=1)
+
+
+def _checked_scale(scale: Any) -> tuple[float, float] | None:
+    if scale is None:
+        return None
+    try:
+        low, high = (float(end) for end in scale)
+    except (TypeError, ValueError, OverflowError):
+        raise InputError(Option("scale", scale), " is no scale; give two numbers, low and high") from None
+    if not (-MAX_MARK <= low < high <= MAX_MARK):
+        raise InputError(Option("scale", scale), ": the first number must be below the second, and both finite")
+    return low, high
+
+
+def _checked_known(known: Any, ranking: Ranking) -> dict[int, float]:
+    instance_of(Mapping, known, "known")
+    place = {item: k for k, item in enumerate(ranking.items)}
+    checked: dict[int, float] = {}
+    for item, mark in known.items():
+        if item not in place:
+            raise InputError(
+                f"the known mark of {item!r} is of an item that has no votes; remove it, or correct the name"
+            )
+        try:
+            value = float(mark)
+        except (TypeError, ValueError, OverflowError):
+            value = np.nan
+        if not abs(value) <= MAX_MARK:
+            raise InputError(f"the known mark of {item!r} is {mark!r}; give a number")
+        checked[place[item]] = value
+    if len(checked) < 2:
+        raise InputError("one known mark fixes no scale; give those of two items or more")
+    return checked
+
+
+def _checked_boundaries(boundaries: Any, ends: tuple[float, float] | None) -> tuple[tuple[str, ...], list[float]]:
+    """Names of the grades, and the least mark of each but the last."""
+    if not boundaries:
+        return (), []
+    instance_of(Mapping, boundaries, "boundaries")
+    names: list[str] = []
+    least: list[float] = []
+    for name, mark in boundaries.items():
+        try:
+            value = float(mark)
+        except (TypeError, ValueError, OverflowError):
+            value = np.nan
+        if not abs(value) <= MAX_MARK:
+            raise InputError(f"the boundary of grade {name!r} is {mark!r}; give the least mark that earns it")
+        if ends is not None and not ends[0] < value <= ends[1]:
+            raise InputError(
+                f"the boundary of grade {name!r}, {value:g}, is outside the scale {ends[0]:g} to {ends[1]:g}"
+            )
+        if least and not value < least[-1]:
+            raise InputError(
+                f"grade {name!r} begins at {value:g} and {names[-1]!r} at {least[-1]:g}; name the best grade first, "
+                "each with a lower boundary than the one before"
+            )
+        names.append(str(name))
+        least.append(value)
+    return (*names, f"below {names[-1]}"), least

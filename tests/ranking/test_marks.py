@@ -1,0 +1,186 @@
+"""Marks and grades: closed forms on given scores, and known truth for intervals and chances."""
+
+import warnings
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import linregress, norm
+from scipy.stats import t as student
+
+from podium import BradleyTerry, Comparisons, Ranking, WinRate
+from podium.errors import InputError, PodiumWarning
+from podium.ranking import award_marks
+
+BY_HAND = Ranking(["x", "y", "z", "w"], [3.0, -1.0, 1.0, 0.0])
+
+
+def simulated(rng, n=20, votes=160, spread=1.5):
+    """Centred true scores, and a ranking of votes drawn from them."""
+    truth = rng.normal(0, spread, n)
+    truth -= truth.mean()
+    left = rng.integers(0, n, votes)
+    right = (left + rng.integers(1, n, votes)) % n
+    won = rng.random(votes) < 1 / (1 + np.exp(truth[right] - truth[left]))
+    winner, loser = np.where(won, left, right), np.where(won, right, left)
+    return truth, fitted(Comparisons.from_arrays(winner, loser, items=list(range(n))))
+
+
+def fitted(votes, **options):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)
+        return BradleyTerry(**options).fit(votes).ranking_
+
+
+def test_a_scale_goes_from_the_lowest_score_to_the_highest():
+    marks = award_marks(BY_HAND, (1, 6))
+    assert_allclose(marks.marks, [6, 1, 3.5, 2.25])  # 1 + 5 (s + 1) / 4
+    assert_allclose(marks.intercept + marks.slope * BY_HAND.scores, marks.marks)
+    assert np.isnan(marks.lower).all()  # scored by hand: nobody knows how well
+
+
+@pytest.mark.parametrize(
+    "known", [{"x": 80, "y": 40}, {"x": 80, "y": 41, "z": 63}, {"x": 80, "y": 41, "z": 63, "w": 50}]
+)
+def test_known_marks_lay_the_least_squares_line(known):
+    marks = award_marks(BY_HAND, known=known)
+    line = linregress([BY_HAND.score(item) for item in known], list(known.values()))
+    assert_allclose(marks.marks, line.intercept + line.slope * BY_HAND.scores)
+    assert marks.to_frame().filter(known=80)["item"].to_list() == ["x"]
+
+
+def test_a_scale_holds_known_marks_within_its_ends():
+    marks = award_marks(BY_HAND, (0, 50), known={"y": 40, "w": 60}, boundaries={"A": 45})
+    assert_allclose(marks.marks, [50, 40, 50, 50])
+    assert marks.grades == ("A", "below A", "A", "A")
+
+
+def test_intervals_are_those_of_the_scores_on_the_line():
+    ranking = simulated(np.random.default_rng(1))[1]
+    marks = award_marks(ranking, (-1e6, 1e6), level=0.9)
+    lower, upper = ranking.intervals(0.9, kind="credible")
+    inside = (marks.lower > -1e6) & (marks.upper < 1e6)
+    assert inside.any()
+    assert_allclose(marks.lower[inside], (marks.intercept + marks.slope * lower)[inside], rtol=1e-9)
+    assert_allclose(marks.upper[inside], (marks.intercept + marks.slope * upper)[inside], rtol=1e-9)
+    assert marks.upper.max() == 1e6
+
+
+def test_without_a_prior_intervals_are_those_of_the_likelihood_on_any_scale_of_scores():
+    rng = np.random.default_rng(2)
+    votes = Comparisons.from_arrays(rng.integers(0, 5, 900), 5 + rng.integers(0, 5, 900), items=list("abcdefghij"))
+    back = Comparisons.from_arrays(5 + rng.integers(0, 5, 700), rng.integers(0, 5, 700), items=list("abcdefghij"))
+    for ranking in (fitted(votes + back, l2=0), fitted(votes + back).with_uncertainty("sandwich")):
+        marks = award_marks(ranking, (0, 100))
+        lower, _ = ranking.intervals()
+        assert_allclose(marks.lower, np.clip(marks.intercept + marks.slope * lower, 0, 100), atol=1e-9)
+    elo = award_marks(fitted(votes + back, scale="elo"), (0, 100))
+    plain = award_marks(fitted(votes + back), (0, 100))
+    assert_allclose(elo.marks, plain.marks, atol=1e-6)
+    assert_allclose(elo.upper, plain.upper, atol=1e-6)
+
+
+def test_the_line_adds_its_own_error():
+    """By hand: regression's variance of the line at each score, with Student's quantile, or the scores' own error."""
+    ranking = simulated(np.random.default_rng(3), n=8, votes=300)[1]
+    lower, upper = ranking.intervals(kind="credible")
+    z = norm.ppf(0.975)
+    error, scores = (upper - lower) / (2 * z), ranking.scores
+    for noise in (0.0, 20.0):  # the scores' error decides, then the scatter of the marks
+        known = {k: 50 + 10 * scores[k] + noise * (-1) ** k for k in range(5)}
+        marks = award_marks(ranking, known=known)
+        line = linregress(scores[:5], list(known.values()))
+        residual = np.array(list(known.values())) - line.intercept - line.slope * scores[:5]
+        scatter = residual @ residual / 3 * (student.ppf(0.975, 3) / z) ** 2
+        variance = max(np.mean((line.slope * error[:5]) ** 2), scatter)
+        square = ((scores[:5] - scores[:5].mean()) ** 2).sum()
+        at = variance * (1 / 5 + (scores - scores[:5].mean()) ** 2 / square)
+        half = z * np.sqrt((line.slope * error) ** 2 + at)
+        assert_allclose(marks.upper - marks.marks, half, rtol=1e-9)
+
+
+def test_grades_and_their_chances_by_hand():
+    ranking = simulated(np.random.default_rng(4))[1]
+    boundaries = {"A": 70, "B": 55, "C": 30}
+    marks = award_marks(ranking, (0, 100), boundaries=boundaries)
+    assert marks.grade_names == ("A", "B", "C", "below C")
+    assert_allclose(marks.chances.sum(axis=1), 1)
+    line = marks.intercept + marks.slope * ranking.scores
+    lower, upper = ranking.intervals(kind="credible")
+    sd = marks.slope * (upper - lower) / (2 * norm.ppf(0.975))
+    assert_allclose(marks.chances[:, 1], norm.cdf(70, line, sd) - norm.cdf(55, line, sd), atol=1e-12)
+    for mark, grade in zip(line, marks.grades, strict=True):
+        earned = [name for name, least in boundaries.items() if mark >= least]
+        assert grade == (earned[0] if earned else "below C")
+    row = marks.to_frame().row(0, named=True)
+    assert row["chance"] == row[f"P({row['grade']})"]
+
+
+def test_a_mark_on_the_boundary_earns_the_grade():
+    assert award_marks(BY_HAND, (0, 4), boundaries={"A": 4, "B": 2, "C": 1}).grades == ("A", "below C", "B", "C")
+
+
+@pytest.mark.parametrize("anchors", [0, 2, 6])
+def test_intervals_hold_the_true_marks_and_chances_what_they_say(anchors):
+    """40 data sets of 20 items with 8 votes an item, items without known marks: 560 to 800 marks.
+
+    The error of a line through few known marks is taken to be cautious: 95 % intervals hold 96 to 98 %.
+    """
+    rng = np.random.default_rng(10 + anchors)
+    held, said, came = [], [], []
+    for _ in range(40):
+        truth, ranking = simulated(rng)
+        if anchors:
+            chosen = np.argsort(truth)[[3, -4]] if anchors == 2 else rng.choice(20, anchors, replace=False)
+            known = {int(k): 50 + 12 * truth[k] for k in chosen}
+            marks, true = award_marks(ranking, known=known, boundaries={"A": 60, "B": 45}), 50 + 12 * truth
+            rest = np.setdiff1d(np.arange(20), chosen)
+            inside = (marks.lower <= true) & (true <= marks.upper)
+        else:
+            marks, rest = award_marks(ranking, (0, 100), boundaries={"A": 60, "B": 45}), np.arange(20)
+            true = marks.intercept + marks.slope * truth
+            inside = (marks.lower <= np.clip(true, 0, 100)) & (np.clip(true, 0, 100) <= marks.upper)
+        held.append(inside[rest].mean())
+        said.append(marks.chances[rest, 0])
+        came.append(true[rest] >= 60)
+    assert 0.93 <= np.mean(held) <= (0.99 if anchors else 0.97)
+    said, came = np.concatenate(said), np.concatenate(came)
+    for low, high in ((0.0, 0.2), (0.8, 1.0)):
+        chosen = (said >= low) & (said <= high)
+        assert abs(said[chosen].mean() - came[chosen].mean()) < (0.08 if anchors else 0.05)
+
+
+def test_a_ranker_without_a_likelihood_has_marks_and_no_intervals():
+    votes = Comparisons.from_pairs([("a", "b"), ("a", "c"), ("b", "c"), ("c", "a")])
+    marks = award_marks(WinRate().fit(votes).ranking_, (0, 10), boundaries={"A": 5})
+    assert marks.to_frame()["mark_lower"].null_count() == 3
+    assert np.isnan(marks.chances).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({}, "no scale: give scale="),
+        ({"scale": (5, 5)}, "the first number must be below the second"),
+        ({"scale": (0, float("nan"))}, "the first number must be below"),
+        ({"scale": 7}, "is no scale; give two numbers"),
+        ({"known": {"x": 3}}, "one known mark fixes no scale"),
+        ({"known": {"x": 3, "tea": 4}}, "the known mark of 'tea' is of an item that has no votes"),
+        ({"known": {"x": 3, "y": "good"}}, "the known mark of 'y' is 'good'; give a number"),
+        ({"known": {"x": 3, "y": 4}}, "do not rise with the scores: 'x' is ranked above 'y'"),
+        ({"scale": (0, 9), "boundaries": {"B": 3, "A": 5}}, "grade 'A' begins at 5 and 'B' at 3; name the best"),
+        ({"scale": (0, 9), "boundaries": {"A": 12}}, "outside the scale 0 to 9"),
+        ({"scale": (0, 9), "boundaries": {"A": None}}, "the boundary of grade 'A' is None"),
+        ({"scale": (0, 9), "level": 1.5}, "level"),
+    ],
+)
+def test_what_cannot_be_marked_is_named(options, says):
+    with pytest.raises(InputError, match=says):
+        award_marks(BY_HAND, **options)
+
+
+def test_equal_scores_have_no_scale():
+    with pytest.raises(InputError, match="all items have the same score"):
+        award_marks(Ranking(["a", "b"], [1.0, 1.0]), (0, 1))
+    with pytest.raises(InputError, match="have the same score, so no line"):
+        award_marks(Ranking(["a", "b", "c"], [1.0, 1.0, 2.0]), known={"a": 1, "b": 2})
