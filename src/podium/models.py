@@ -17,6 +17,7 @@ import io as bytes_io
 import json
 import math
 import os
+import warnings
 import zipfile
 from collections.abc import Callable
 from typing import Any
@@ -150,10 +151,11 @@ class _Arrays:
 
 
 def _array_header(data: bytes_io.BytesIO) -> tuple[tuple[int, ...], bool, np.dtype]:
+    read = {(1, 0): np.lib.format.read_array_header_1_0}
     version = np.lib.format.read_magic(data)
-    if version == (1, 0):
-        return np.lib.format.read_array_header_1_0(data)
-    return np.lib.format.read_array_header_2_0(data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # numpy reads headers that no podium wrote, and says so
+        return read.get(version, np.lib.format.read_array_header_2_0)(data)
 
 
 def _pack(value: Any, arrays: list[np.ndarray], where: str) -> Any:

@@ -56,9 +56,8 @@ def forge(rng, path):
         import io
 
         file = io.BytesIO()
-        np.save(
-            file, inputs.array(rng, *(int(rng.integers(0, 4)) for _ in range(int(rng.integers(1, 3))))).astype(float)
-        )
+        made = inputs.array(rng, *(int(rng.integers(0, 4)) for _ in range(int(rng.integers(1, 3)))))
+        np.save(file, made.astype(float) if made.dtype.kind in "biuf" else made, allow_pickle=True)
         parts[pick(rng, arrays)] = file.getvalue()
     else:
         spoil(rng, header["model"])

@@ -183,7 +183,7 @@ X0, Y0 = problem(n=6, K=3)
     [
         (lambda: LabelRanker().fit(X0, -Y0 - 1), "row 1, label 0: relevance -1"),
         (lambda: LabelRanker().fit(X0, Y0[:3]), "X has 6 rows but y has 3"),
-        (lambda: LabelRanker().fit(X0, np.zeros((6, 3))), "none of the 6 examples has a relevant label"),
+        (lambda: LabelRanker().fit(X0, np.zeros((6, 3))), "no example has a relevant label"),
         (lambda: LabelRanker("ap").fit(X0, 2 * Y0), "ap needs relevance 0 or 1"),
         (lambda: LabelRanker("best@3").fit(X0, Y0), "is no metric"),
         (lambda: LabelRanker(scorer="tree").fit(X0, Y0), "scorer='tree' is unknown"),

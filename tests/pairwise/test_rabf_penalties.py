@@ -86,6 +86,27 @@ def test_the_slope_is_that_of_the_evidence(kind, with_covariates):
     assert_allclose(evidence_at(problem, x).slope, by_value, atol=1e-4)
 
 
+@pytest.mark.parametrize("given", [1e-6, 1e-4, 1e7])
+def test_the_free_penalty_is_chosen_beside_the_one_that_is_given(given):
+    """However far the given one lies from those that would be chosen."""
+    rng = np.random.default_rng(4)
+    problem = problem_of(*planted(12, 200, rng)[:2])
+    found = penalties.choose_penalties(problem, given, None, 1e-9, 100)
+    at = penalties.log_sds((given, found.residual))
+    assert found.feature == given
+    values = [evidence_at(problem, at + np.array([0.0, step])).value for step in (-0.05, 0.0, 0.05)]
+    assert found.boundary or values[1] == max(values)
+
+
+@pytest.mark.parametrize("given", [5e-324, 1e-300])
+def test_a_given_penalty_may_be_as_small_as_numbers_are(given):
+    data, features = planted(12, 200, np.random.default_rng(4))[:2]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DataWarning)
+        far, close = (RABF(feature_penalty=each).fit(data, features) for each in (given, 1e-13))
+    assert_allclose(far.ranking_.scores, close.ranking_.scores, atol=1e-5)
+
+
 @pytest.mark.parametrize("votes", [6, 60])
 def test_with_many_items_the_penalties_are_those_of_the_exact_evidence(votes, monkeypatch):
     data, features, *_ = planted(300, votes, np.random.default_rng(3), d=5)

@@ -55,7 +55,7 @@ def test_an_unknown_item_is_named_with_the_nearest_labels():
 
 
 def test_scores_must_match_the_items_and_be_finite():
-    with pytest.raises(InputError, match="2 items need as many scores"):
+    with pytest.raises(InputError, match="2 items: give as many scores"):
         Ranking("ab", [1.0])
     with pytest.raises(InputError, match="the score of 'b' is nan"):
         Ranking("ab", [1.0, np.nan])

@@ -127,7 +127,7 @@ class OrdinalSuite:
             ([[1.0], [2.0]], [[1, 2], [2, 9]], "row 2: 9 is not one of the grades"),
             ([[1.0], [np.nan]], [1, 2], "NaN: row 2, feature 1"),
             ([[1.0], [2.0], [-np.inf]], [1, 2, 3], "-inf: row 3, feature 1"),
-            ([[1.0], [2.0]], [1, 2, 3], "2 rows but there are 3 labels"),
+            ([[1.0], [2.0]], [1, 2, 3], "2 rows and y 3 labels"),
             ([[1.0], [2.0]], [[1, 2, 3], [1, 2, 3]], r"y has shape \(2, 3\)"),
             ([[1.0], [2.0]], [1.0, np.nan], "row 2: no grade"),
             ([[1.0], [2.0]], None, "requires y"),

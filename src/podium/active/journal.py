@@ -29,6 +29,7 @@ from typing import IO, Any
 
 from podium._version import __version__
 from podium.active.locks import lock, session, unlock
+from podium.data.validation import entries_of
 from podium.errors import DataWarning, InputError, Option
 
 __all__ = ["FORMAT", "Journal", "Standing", "check_header", "fingerprint", "header", "parse_log", "problem_of"]
@@ -65,6 +66,7 @@ def check_header(rows: Sequence[Any], items: Sequence[Hashable]) -> dict[str, An
 
     Items may have been added since: the header is of the first ones.
     """
+    rows = entries_of("the log", rows, "its rows")
     if not rows or not isinstance(rows[0], dict) or rows[0].get("podium") not in HEADS:
         raise InputError(
             "the log has no header; its first line is {'podium': 'journal', …}: give the whole log, or begin another"

@@ -7,9 +7,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.active.validation import ANSWERS, MEANING
-from podium.data.validation import flag_option, number_option, whole_option
+from podium.active.validation import ANSWERS, MEANING, codes_of
+from podium.data.validation import array_of, entries_of, flag_option, number_option, whole_option
 from podium.errors import InputError
+from podium.text import counted
 
 __all__ = ["MODELS", "FunctionOracle", "MatrixOracle", "Oracle", "Simulated", "asker"]
 
@@ -38,11 +39,12 @@ class FunctionOracle:
 
     def __init__(self, function: Callable[[Any, Any], float | bool | None], items: Sequence[Hashable]) -> None:
         self.function = function
-        self.items = tuple(items)
+        self.items = tuple(entries_of("items", items, "a list of labels"))
 
     def answer(self, pairs: np.ndarray) -> np.ndarray:
         """Call the function for each pair, one after the other."""
-        return np.array([self._one(self.items[u], self.items[v]) for u, v in pairs.tolist()], dtype=np.float64)
+        asked = _codes(pairs, len(self.items)).tolist()
+        return np.array([self._one(self.items[u], self.items[v]) for u, v in asked], dtype=np.float64)
 
     def _one(self, left: Any, right: Any) -> float:
         answer = self.function(left, right)
@@ -60,14 +62,14 @@ def asker(oracle: Any, items: Sequence[Any]) -> Callable[[np.ndarray], np.ndarra
         return FunctionOracle(oracle, items).answer
     known = getattr(oracle, "n", len(items))
     if known != len(items):
-        raise InputError(f"the oracle knows {known} items and there are {len(items)}; give it the same ones")
+        raise InputError(f"the oracle knows {counted(known, 'item')} and there are {len(items)}; give it the same ones")
 
     def answer(pairs: np.ndarray) -> np.ndarray:
         answers = np.asarray(oracle.answer(pairs))
         if answers.shape != (len(pairs),) or answers.dtype.kind not in "biuf":
             raise InputError(
-                f"the oracle gave an array of {answers.dtype} of shape {answers.shape} for {len(pairs)} pairs; it "
-                "gives one number a pair"
+                f"the oracle gave an array of {answers.dtype} of shape {answers.shape} for "
+                f"{counted(len(pairs), 'pair')}; it gives one number a pair"
             )
         values: np.ndarray = answers.astype(np.float64)
         bad = np.flatnonzero(~(np.isnan(values) | (values == 0.0) | (values == 1.0) | (values == 0.5)))
@@ -82,11 +84,27 @@ def asker(oracle: Any, items: Sequence[Any]) -> Callable[[np.ndarray], np.ndarra
     return answer
 
 
+def _codes(pairs: Any, n: int) -> np.ndarray:
+    """Pairs of item numbers, one a row."""
+    table = array_of(pairs, "pairs")
+    if table.ndim != 2 or table.shape[1] != 2:
+        raise InputError(f"pairs have shape {table.shape}; give two item numbers a row")
+    return np.column_stack([codes_of("pairs", table[:, 0], n), codes_of("pairs", table[:, 1], n)])
+
+
+def _whole_order(order: Any, n: int) -> np.ndarray:
+    """Every item number once."""
+    codes = codes_of("order", order, n, n)
+    if len(np.unique(codes)) != n:
+        raise InputError(f"order names an item twice; give each number from 0 to {n - 1} once")
+    return codes
+
+
 class MatrixOracle:
     """Read answers from a square array: entry [u, v] is 1 if u goes before v, 0 if after, 0.5 a tie."""
 
     def __init__(self, wins: np.ndarray) -> None:
-        self.wins = np.asarray(wins)
+        self.wins = array_of(wins, "wins")
         if self.wins.ndim != 2 or self.wins.shape[0] != self.wins.shape[1]:
             raise InputError(f"the answers have shape {self.wins.shape}; a square array is needed")
         if self.wins.dtype.kind not in "biuf":
@@ -95,7 +113,8 @@ class MatrixOracle:
 
     def answer(self, pairs: np.ndarray) -> np.ndarray:
         """Look each pair up."""
-        answers: np.ndarray = self.wins[pairs[:, 0], pairs[:, 1]].astype(np.float64)
+        left, right = _codes(pairs, self.n).T
+        answers: np.ndarray = self.wins[left, right].astype(np.float64)
         return answers
 
 
@@ -158,8 +177,8 @@ class Simulated:
 
     def answer(self, pairs: np.ndarray, judge: int | np.ndarray = 0) -> np.ndarray:
         """Draw the answer of `judge` to each pair; the same again for a pair asked before, if `persistent`."""
-        left, right = np.asarray(pairs[:, 0], dtype=np.int64), np.asarray(pairs[:, 1], dtype=np.int64)
-        who = np.broadcast_to(judge, len(left))
+        left, right = _codes(pairs, self.n).T
+        who = codes_of("judge", judge, None, len(left))
         draws = self._luck(left, right, who) if self.persistent else self._rng.random(len(left))
         answers = self._decide(left, right, draws, who, self.answered + np.arange(len(left)))
         self.answered += len(left)
@@ -227,7 +246,7 @@ class Simulated:
 
     def cost(self, order: np.ndarray) -> int:
         """How many of all n(n-1)/2 answers contradict `order`."""
-        order = np.asarray(order, dtype=np.int64)
+        order = _whole_order(order, self.n)
         against = 0
         for i in range(self.n - 1):
             left = np.full(self.n - 1 - i, order[i])
@@ -240,7 +259,7 @@ class Simulated:
         A pair that stands the other way than in the hidden order costs 1 - 2·(chance of a mistake): what is hard to
         tell apart costs little.
         """
-        order = np.asarray(order, dtype=np.int64)
+        order = _whole_order(order, self.n)
         total = 0.0
         for i in range(self.n - 1):
             later = order[i + 1 :]

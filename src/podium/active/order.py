@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from podium.data.validation import seed_option, whole_option
+from podium.data.validation import entries_of, seed_option, whole_option
 from podium.errors import InputError
 from podium.kernels.active import order as kernel
+from podium.text import counted
 
 if TYPE_CHECKING:
     from podium.data.comparisons import Comparisons
@@ -113,20 +114,26 @@ def _wins_and_labels(
         np.add.at(wins, (pairs.left, pairs.right), np.asarray(pairs.left_wins) + 0.5 * np.asarray(pairs.ties))
         np.add.at(wins, (pairs.right, pairs.left), np.asarray(pairs.right_wins) + 0.5 * np.asarray(pairs.ties))
         return wins, labels
-    wins = _checked(np.asarray(votes))
-    labels = tuple(range(len(wins))) if items is None else tuple(items)
+    wins = _checked(votes)
+    labels = (
+        tuple(range(len(wins)))
+        if items is None
+        else tuple(items if isinstance(items, str) else entries_of("items", items, "a list of labels"))
+    )
     if len(labels) != len(wins):
-        raise InputError(f"{len(labels)} items for {len(wins)} rows of votes; give one label per row")
+        raise InputError(
+            f"{counted(len(labels), 'item')} for {counted(len(wins), 'row')} of votes; give one label per row"
+        )
     return wins, labels
 
 
-def _checked(wins: np.ndarray) -> np.ndarray:
+def _checked(votes: Any) -> np.ndarray:
     """Square, finite, non-negative; the diagonal is ignored."""
     try:
-        table = np.asarray(wins)
+        table = np.asarray(votes)
         if table.dtype.kind in "cmMV":  # NumPy would drop the imaginary part, or count days
             raise TypeError
-        wins = np.array(table, dtype=np.float64, order="C")
+        wins: np.ndarray = np.array(table, dtype=np.float64, order="C")
     except (TypeError, ValueError, OverflowError):
         raise InputError("votes hold something that is no number; entry [u, v] is the weight of votes for u") from None
     if wins.ndim != 2 or wins.shape[0] != wins.shape[1]:
@@ -152,7 +159,7 @@ def mfast_cost(wins: np.ndarray, order: np.ndarray | Sequence[int]) -> float:
 def _checked_order(order: np.ndarray | Sequence[int], n: int) -> np.ndarray:
     order = np.array(order, dtype=np.int64)
     if order.shape != (n,) or not np.array_equal(np.sort(order), np.arange(n)):
-        raise InputError(f"an order of {n} items holds each of 0 … {n - 1} once")
+        raise InputError(f"an order of {counted(n, 'item')} holds each of 0 … {n - 1} once")
     return order
 
 

@@ -470,7 +470,7 @@ class ActiveRanker:
 
     def take_rows(self, rows: Sequence[dict[str, Any]]) -> None:
         """Go on with rows of a log: those after the header, and after the rows taken before."""
-        for row in rows:
+        for row in validation.listed("rows", rows, "those of a log"):
             self._row += 1
             if problem := problem_of(row):
                 raise InputError(

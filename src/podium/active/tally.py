@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from podium.errors import InputError
+from podium.text import counted
 
 __all__ = ["CHECK", "CHOSEN", "KINDS", "REPEAT", "Ballots", "Tally", "distinct", "is_among", "pair_keys"]
 
@@ -73,7 +74,9 @@ class Ballots:
         self._pending = []
         judges = max(self._judges, int(judge.max()) + 1)
         if judges > MOST // (self.n**2 * ROOM**2):
-            raise InputError(f"{judges} judges of {self.n} items are too many to number; number the judges from 0")
+            raise InputError(
+                f"{counted(judges, 'judge')} of {counted(self.n, 'item')} are too many; number the judges from 0"
+            )
         if judges != self._judges and len(self._codes):
             rest, low = np.divmod(self._codes, ROOM**2)
             pair, who = np.divmod(rest, self._judges)

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.validation import array_of, entries_of, floats_of, is_pair
 from podium.errors import InputError
+from podium.text import counted
 
 __all__ = [
     "answer_values",
@@ -42,7 +44,7 @@ def item_labels(items: Any) -> tuple[Any, ...]:
         raise InputError("items is a set, which has no order to number them by; give a list of labels")
     entries = tuple(listed("items", items.tolist() if isinstance(items, np.ndarray) else items, "a list of labels"))
     if len(entries) < 2:
-        raise InputError(f"{len(entries)} items; an order needs at least two")
+        raise InputError(f"{counted(len(entries), 'item')}; an order needs at least two")
     labels = tuple(item.item() if isinstance(item, np.generic) else item for item in entries)
     seen: dict[Any, int] = {}
     for number, label in enumerate(labels, start=1):
@@ -104,7 +106,7 @@ def share_of(random_share: Any) -> float:
     """The share of check pairs as a float in [0, 1)."""
     try:
         share = float(random_share)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         share = np.nan
     if not 0 <= share < 1:
         raise InputError(f"random_share is {random_share!r}; it is a number, at least 0 and less than 1")
@@ -120,7 +122,7 @@ def feature_table(features: Any, items: Sequence[Any]) -> np.ndarray | None:
     except (TypeError, ValueError):
         raise InputError(_bad_feature(features, items)) from None
     if table.ndim not in (1, 2) or len(table) != len(items):
-        raise InputError(f"features have shape {table.shape}; one row for each of the {len(items)} items is needed")
+        raise InputError(f"features have shape {table.shape}; one row for each item is needed, {len(items)} in all")
     return table
 
 
@@ -157,7 +159,7 @@ def pair_codes(pairs: list[Any], codes: Mapping[Any, int], items: Sequence[Any])
 
 def _bad_pair(pairs: list[Any], codes: Mapping[Any, int], items: Sequence[Any]) -> str:
     for number, pair in enumerate(pairs, start=1):
-        if not isinstance(pair, Sequence | np.ndarray) or isinstance(pair, str) or len(pair) != 2:
+        if not is_pair(pair):
             return f"pair {number} is {pair!r}; a pair is (left, right)"
         for item in pair:
             if not _hashable(item) or item not in codes:
@@ -189,15 +191,13 @@ def per_pair(what: str, entries: Any, count: int) -> list[Any]:
     """`entries` as a list, one for each pair."""
     values = listed(what, entries, "one for each pair")
     if len(values) != count:
-        raise InputError(f"{len(values)} {what} for {count} pairs; give one for each pair")
+        raise InputError(f"{what}: {len(values)} for {counted(count, 'pair')}; give one for each pair")
     return values
 
 
 def listed(what: str, entries: Any, form: str) -> list[Any]:
     """`entries` as a list."""
-    if not isinstance(entries, Iterable):
-        raise InputError(f"{what} is {entries!r}; give {form}")
-    return list(entries)
+    return entries_of(what, entries, form)
 
 
 def _hashable(value: Any) -> bool:
@@ -213,13 +213,13 @@ def _hashable(value: Any) -> bool:
 
 def codes_of(name: str, numbers: Any, n: int | None, size: int | None = None) -> np.ndarray:
     """Whole numbers from 0 (to n - 1), one a row; a single one stands for all `size` rows."""
-    table = np.asarray(numbers)
+    table = array_of(numbers, name)
     if table.ndim == 0 and size is not None:
         table = np.full(size, table)
     if table.ndim != 1 or (table.dtype.kind not in "iu" and table.size):
         raise InputError(f"{name} is an array of {table.dtype} of shape {table.shape}; give whole numbers, one a row")
     if size is not None and len(table) != size:
-        raise InputError(f"{len(table)} numbers in {name} for {size} rows; give one a row")
+        raise InputError(f"{counted(len(table), 'number')} in {name} for {counted(size, 'row')}; give one a row")
     codes: np.ndarray = table.astype(np.int64)
     bad = np.flatnonzero((codes < 0) | (codes >= (n if n is not None else np.iinfo(np.int64).max)))
     if len(bad):
@@ -230,14 +230,11 @@ def codes_of(name: str, numbers: Any, n: int | None, size: int | None = None) ->
 
 def values_of(answers: Any, size: int) -> np.ndarray:
     """Answers as floats, one a row: 1, 0.5, 0 or nan."""
-    try:
-        values: np.ndarray = np.asarray(answers, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InputError(f"value is {answers!r}; answers are 1, 0.5, 0, or nan for a skip") from None
+    values: np.ndarray = floats_of("value", answers)
     if values.ndim == 0:
         values = np.full(size, values)
     if values.shape != (size,):
-        raise InputError(f"value has shape {values.shape} for {size} rows; give one answer a row")
+        raise InputError(f"value has shape {values.shape} for {counted(size, 'row')}; give one answer a row")
     bad = np.flatnonzero(~(np.isnan(values) | (values == 0.0) | (values == 1.0) | (values == 0.5)))
     if len(bad):
         raise InputError(f"value, row {bad[0] + 1}: {values[bad[0]]:g}; answers are 1, 0.5, 0, or nan for a skip")

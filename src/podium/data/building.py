@@ -15,6 +15,7 @@ from podium.data.validation import (
     count_column,
     covariate_table,
     distinct_labels,
+    is_pair,
     members,
     non_negative_column,
     number_column,
@@ -23,6 +24,7 @@ from podium.data.validation import (
     union_of_labels,
 )
 from podium.errors import InputError, Option
+from podium.text import counted
 
 if TYPE_CHECKING:
     from podium.data.comparisons import Comparisons
@@ -37,7 +39,7 @@ def checked_columns(votes: Comparisons) -> Columns:
     items = _item_labels(votes.items)
     left, right = code_column(votes.left, "left"), code_column(votes.right, "right")
     if len(left) != len(right):
-        raise InputError(f"left has {len(left)} rows, right {len(right)}; they must match")
+        raise InputError(f"left has {counted(len(left), 'row')}, right {len(right)}; they must match")
     if left.dtype != right.dtype:
         left, right = left.astype(np.int64), right.astype(np.int64)
     columns: Columns = {"items": items, "left": left, "right": right}
@@ -89,7 +91,9 @@ def _checked_covariates(votes: Comparisons, rows: int) -> Columns:
         return {"covariate_names": ()}
     table, numbered = covariate_table(votes.covariates, rows)
     if names and len(names) != len(numbered):
-        raise InputError(f"covariates have {len(numbered)} columns and covariate_names {len(names)}; name each")
+        raise InputError(
+            f"covariates have {counted(len(numbered), 'column')} and covariate_names {len(names)}; name each"
+        )
     return {"covariates": table, "covariate_names": tuple(names) or numbered}
 
 
@@ -97,7 +101,7 @@ def pair_columns(pairs: Iterable[tuple[Hashable, Hashable]]) -> Columns:
     """Columns of (winner, loser) pairs."""
     rows = list(_column("pairs", pairs))
     for row, pair in enumerate(rows, start=1):
-        if isinstance(pair, str) or not isinstance(pair, Sequence | np.ndarray) or len(pair) != 2:
+        if not is_pair(pair):
             raise InputError(f"row {row}: {pair!r} is not a (winner, loser) pair")
     winner, loser = zip(*rows, strict=True) if rows else ((), ())
     return array_columns(winner, loser)
@@ -126,7 +130,7 @@ def array_columns(
     else:
         labels, left, right = _item_labels(items), code_column(winner, "winner"), code_column(loser, "loser")
         if len(left) != len(right):
-            raise InputError(f"winner has {len(left)} rows, loser {len(right)}; they must match")
+            raise InputError(f"winner has {counted(len(left), 'row')}, loser {len(right)}; they must match")
     rows = len(left)
     columns: Columns = {}
     if tie is not None:
@@ -142,7 +146,7 @@ def array_columns(
         if labelled is not None:
             labelled = _column(name, labelled)
             if len(labelled) != rows:
-                raise InputError(f"{name} has {len(labelled)} rows, the votes {rows}; they must match")
+                raise InputError(f"{name} has {counted(len(labelled), 'row')}, the votes {rows}; they must match")
             columns[name], columns[f"{name}s"] = encode(labelled, name)
     if time is not None:
         columns["time"], columns["time_is"] = given_times(_column("time", time), rows)

@@ -24,6 +24,7 @@ from podium.data.tables.forms import read_frame
 from podium.data.tables.labels import as_column
 from podium.data.tables.merging import merge
 from podium.data.tables.times import shown_times
+from podium.data.validation import row_numbers, share_column
 from podium.errors import InputError, Option
 from podium.kernels.pairwise.counts import first_bad_row, histogram, histogram_outcomes
 from podium.text import counted
@@ -336,11 +337,13 @@ class Comparisons:
         >>> len(votes.take(slice(2))), votes.take(slice(2)).items
         (2, ('a', 'b', 'c'))
         """
+        rows = rows if isinstance(rows, slice) else row_numbers(rows, len(self.left))
         kept = {name: values[rows] for name in COLUMNS if (values := getattr(self, name)) is not None}
         return self._with(left=self.left[rows], right=self.right[rows], **kept)
 
     def share(self, counts: NDArray[np.int64]) -> Self:
         """Return `counts[k]` of the equal votes that row k stands for; rows left with none go, all items stay."""
+        counts = share_column(counts, self.count, len(self.left))
         if self.count is None:
             once = counts.max(initial=0) <= 1  # then a list of rows is faster
             return self.take(np.flatnonzero(counts) if once else np.repeat(np.arange(len(self.left)), counts))

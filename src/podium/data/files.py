@@ -17,6 +17,7 @@ from podium.data.tables.merging import DENSE_BYTES
 from podium.data.tables.readers import Batch, Table
 from podium.data.tables.sources import Source, find_sources, refuse_twice
 from podium.data.tables.values import comma_numbers
+from podium.data.validation import names_option
 from podium.engine import DaskEngine, Engine, report, running
 from podium.errors import InputError, Option
 
@@ -399,7 +400,7 @@ def scan_table(
 
 def _pieces(source: Any, columns: Iterable[str] | None, format: str | None, delimiter: str | None) -> Iterator[Batch]:
     """The columns asked for, or all, from every file; files must have the same ones."""
-    wanted = None if columns is None else list(columns)
+    wanted = None if columns is None else list(names_option("columns", columns))
     before: list[str] = []
     for one in find_sources(source, format):
         table = Table(one, delimiter)

@@ -10,26 +10,35 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from podium.errors import InputError, Option
+from podium.text import counted
 
 __all__ = [
     "MAX_MARGIN",
     "MAX_TIME",
+    "array_of",
     "check_is_fitted",
     "choice_option",
     "code_column",
     "count_column",
     "covariate_table",
     "distinct_labels",
+    "entries_of",
     "flag_option",
     "floats_of",
+    "heaviest",
     "instance_of",
+    "is_one",
+    "is_pair",
+    "label_of",
     "members",
     "names_option",
     "non_negative_column",
     "number_column",
     "number_option",
     "outcome_column",
+    "row_numbers",
     "seed_option",
+    "share_column",
     "time_column",
     "union_of_labels",
     "whole_option",
@@ -102,9 +111,37 @@ def count_column(values: Any, rows: int) -> NDArray[np.int64]:
     return np.ascontiguousarray(count, dtype=np.int64)
 
 
+def row_numbers(values: Any, rows: int, what: str = "rows") -> NDArray[Any]:
+    """Numbers of rows, from the end where negative, or a mask."""
+    chosen = array_of(values, what)
+    if chosen.dtype == bool:
+        if chosen.shape != (rows,):
+            raise InputError(
+                f"{what}: a mask of shape {chosen.shape} for {counted(rows, 'row')}; give True or False for each"
+            )
+        return np.flatnonzero(chosen)
+    chosen = _whole(chosen, what, "whole numbers are expected", "give numbers from 0, or True and False for each")
+    bad = (chosen < -rows) | (chosen >= rows)
+    if bad.any():
+        raise InputError(f"{what}: there is no {chosen[bad][0]}; numbers go from 0 to {rows - 1}")
+    return chosen
+
+
+def share_column(values: Any, count: NDArray[np.int64] | None, rows: int) -> NDArray[np.int64]:
+    """How many of the equal votes of each row are wanted: of a row that is a single vote, any number."""
+    shares = _whole(values, "counts", "whole numbers are expected", "give how many votes of each row")
+    _refuse_length(shares, "counts", rows)
+    bad = (shares < 0) | (shares > (MAX_COUNT if count is None else count))
+    if bad.any():
+        row = int(np.argmax(bad))
+        most = "" if count is None else f", and the row stands for {count[row]}"
+        raise InputError(f"row {row + 1}: counts is {shares[row]}; it must be at least 0{most}")
+    return np.ascontiguousarray(shares, dtype=np.int64)
+
+
 def _whole(values: Any, what: str, wanted: str, way: str) -> NDArray[Any]:
     """One column of integers, as NumPy sees it; what it sees otherwise is refused."""
-    codes = _array(values, what)
+    codes = array_of(values, what)
     if codes.ndim != 1:
         raise InputError(f"{what}: one column is expected, not shape {codes.shape}")
     if codes.size and codes.dtype.kind not in "iu":
@@ -112,7 +149,7 @@ def _whole(values: Any, what: str, wanted: str, way: str) -> NDArray[Any]:
     return codes if codes.size else codes.astype(np.int64)
 
 
-def _array(values: Any, what: str, dtype: Any = None) -> NDArray[Any]:
+def array_of(values: Any, what: str, dtype: Any = None) -> NDArray[Any]:
     """The values as NumPy sees them; a mask, an imaginary part or a date is not dropped on the way."""
     if np.ma.is_masked(values):
         row = int(np.argwhere(np.ma.getmaskarray(values))[0][0]) if np.ndim(values) else 0
@@ -121,19 +158,22 @@ def _array(values: Any, what: str, dtype: Any = None) -> NDArray[Any]:
         array = np.asarray(values)
         if dtype is not None and array.dtype.kind in "cmMV":
             raise TypeError(f"they are {array.dtype}")
-        return array if dtype is None else array.astype(dtype, copy=False)
-    except (TypeError, ValueError, OverflowError) as problem:
-        raise InputError(f"{what}: numbers are expected ({problem})") from problem
+        with np.errstate(over="raise"):
+            return array if dtype is None else array.astype(dtype, copy=False)
+    except (TypeError, ValueError, OverflowError, FloatingPointError) as problem:
+        ragged = "inhomogeneous" in str(problem)
+        why = "rows differ in length, or hold lists where others hold one thing" if ragged else problem
+        raise InputError(f"{what}: numbers are expected ({why})") from problem
 
 
 def _refuse_length(column: NDArray[Any], what: str, rows: int) -> None:
     if column.shape != (rows,):
-        raise InputError(f"{what} has shape {column.shape}, the votes have {rows} rows; they must match")
+        raise InputError(f"{what} has shape {column.shape}, the votes have {counted(rows, 'row')}; they must match")
 
 
 def number_column(values: ArrayLike, what: str, rows: int) -> Floats:
     """A column of numbers with as many rows as there are votes."""
-    column = _array(values, what, np.float64)
+    column = array_of(values, what, np.float64)
     _refuse_length(column, what, rows)
     return np.ascontiguousarray(column)
 
@@ -161,17 +201,24 @@ def time_column(values: ArrayLike, rows: int) -> Floats:
     return column
 
 
+def heaviest(weight: Floats) -> None:
+    """Refuse weights of rows that are too large to be added up and squared."""
+    if weight.size and weight.max() > MAX_MARGIN:
+        row = int(np.argmax(weight))
+        raise InputError(f"row {row + 1}: its weight is {weight[row]:g}; divide all weights by one number")
+
+
 def covariate_table(values: ArrayLike | Mapping[str, ArrayLike], rows: int) -> tuple[Floats, tuple[str, ...]]:
     """Covariates as a (rows, p) table with their names."""
     if isinstance(values, Mapping):
         names, columns = tuple(values), [number_column(v, name, rows) for name, v in values.items()]
         table = np.column_stack(columns) if columns else np.empty((rows, 0))
     else:
-        table = _array(values, "covariates", np.float64)
+        table = array_of(values, "covariates", np.float64)
         table = table[:, None] if table.ndim == 1 else table
         names = tuple(f"x{k + 1}" for k in range(table.shape[-1] if table.ndim else 0))
     if table.ndim != 2 or len(table) != rows or not names:
-        raise InputError(f"covariates have shape {table.shape}, the votes have {rows} rows; they must match")
+        raise InputError(f"covariates have shape {table.shape}, the votes have {counted(rows, 'row')}; they must match")
     if not np.isfinite(table).all():
         row, k = (int(v[0]) for v in np.nonzero(~np.isfinite(table)))
         raise InputError(f"row {row + 1}: covariate {names[k]!r} is {table[row, k]:g}; it must be finite")
@@ -247,8 +294,8 @@ def seed_option(name: str, value: Any) -> int | None:
 def choice_option(name: str, value: Any, known: Sequence[str]) -> str:
     """One of a few words."""
     if not isinstance(value, str) or value not in known:
-        listed = [repr(word) for word in known]
-        raise InputError(Option(name, value), f" is not known; use {', '.join(listed[:-1])} or {listed[-1]}")
+        *first, last = [repr(word) for word in known]
+        raise InputError(Option(name, value), f" is not known; use {', '.join(first)}{' or ' if first else ''}{last}")
     return value
 
 
@@ -258,7 +305,7 @@ def names_option(name: str, value: Any) -> tuple[str, ...]:
     >>> names_option("id", "code"), names_option("id", ["code", "year", "code"])
     (('code',), ('code', 'year'))
     """
-    names = [value] if isinstance(value, str) else list(value) if isinstance(value, list | tuple) else [None]
+    names = [value] if is_one(value) else list(value)
     if not all(isinstance(each, str) for each in names):
         raise InputError(Option(name, value), ": it must be the name of a column, or a list of them")
     return tuple(dict.fromkeys(names))
@@ -280,13 +327,49 @@ def floats_of(what: str, values: Any, shape: tuple[int | None, ...] | None = Non
     Traceback (most recent call last):
     podium.errors.InputError: thresholds: shape (1, 2) is given; it must be (any)
     """
-    array: Floats = _array(values, what, np.float64)
+    array: Floats = array_of(values, what, np.float64)
     if shape is not None and not (
         array.ndim == len(shape) and all(n in (None, size) for n, size in zip(shape, array.shape, strict=True))
     ):
         wanted = ", ".join("any" if n is None else str(n) for n in shape)
         raise InputError(f"{what}: shape {array.shape} is given; it must be ({wanted})")
     return array
+
+
+def entries_of(what: str, values: Any, form: str) -> list[Any]:
+    """What a user lists; a text is one thing, and so is a number in an array of its own.
+
+    >>> entries_of("sizes", 3, "shares of the votes")
+    Traceback (most recent call last):
+    podium.errors.InputError: sizes is 3; give shares of the votes
+    """
+    if is_one(values):
+        raise InputError(f"{what} is {values!r}; give {form}")
+    return list(values)
+
+
+def is_one(thing: Any) -> bool:
+    """Whether it is one thing rather than a list: a text is, and a number in an array of its own."""
+    return isinstance(thing, str | bytes) or not isinstance(thing, Iterable) or getattr(thing, "ndim", 1) == 0
+
+
+def is_pair(thing: Any) -> bool:
+    """Whether it is two things in a row."""
+    return isinstance(thing, Sequence | np.ndarray) and not is_one(thing) and len(thing) == 2
+
+
+def label_of(what: str, label: Any) -> Hashable:
+    """A label, which can be looked up.
+
+    >>> label_of("winner", ["tea"])
+    Traceback (most recent call last):
+    podium.errors.InputError: winner: ['tea'] cannot be a label; use text, numbers or tuples
+    """
+    try:
+        hash(label)
+    except TypeError as problem:  # a tuple that holds a list claims to be Hashable
+        raise InputError(f"{what}: {label!r} cannot be a label; use text, numbers or tuples") from problem
+    return label  # type: ignore[no-any-return]
 
 
 def instance_of(kind: type, value: Any, what: str) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.splits import deal
-from podium.data.validation import seed_option, whole_option
+from podium.data.validation import choice_option, entries_of, seed_option, whole_option
 from podium.engine import running
 from podium.errors import InputError, PodiumError, PodiumWarning
 from podium.pairwise import METHODS, ranker
@@ -78,6 +78,7 @@ class Assessment:
 
     def calibration_error(self, method: str) -> float:
         """Mean distance of the observed shares from the predicted chances over the bins of the curve."""
+        choice_option("method", method, list(self.curves))
         predicted, observed, _, _ = self.curves[method]
         return float(np.mean(np.abs(predicted - observed)))
 
@@ -205,7 +206,8 @@ def _makers(
     if isinstance(methods, Mapping):
         makers = dict(methods)
     else:
-        names = known_methods(features=features) if methods is None else methods
+        known = known_methods(features=features)
+        names = known if methods is None else entries_of("methods", methods, f"names, such as {known[:2]}")
         makers = {name: ranker(name) for name in names}
     if not makers:
         raise InputError("name at least one method")

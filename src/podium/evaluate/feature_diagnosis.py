@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.validation import seed_option, whole_option
+from podium.data.validation import entries_of, seed_option, whole_option
 from podium.errors import InputError, InPython, Option
 from podium.pairwise.rabf import RABF
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -97,12 +97,12 @@ def learning_curve(
     whole_option("splits", splits, least=1)
     if comparisons.count is not None:
         raise InputError("a learning curve takes votes apart; keep each vote a row", InPython(" (keep=)"))
-    shares = isinstance(sizes, Sequence | np.ndarray) and all(isinstance(size, Real) for size in sizes)
-    if not shares or not len(sizes) or any(not 0 < size <= 0.8 for size in sizes):
+    sizes = entries_of("sizes", sizes, "shares of the votes up to 0.8")
+    if not sizes or any(not isinstance(size, float | int | np.number) or not 0 < size <= 0.8 for size in sizes):
         raise InputError(f"sizes are shares of the votes up to 0.8 (a fifth is held out); got {sizes!r}")
     counts = tuple(max(2, round(size * rows)) for size in sizes)
     if rows < 20:
-        raise InputError(f"{rows} votes are too few for a learning curve; it needs at least 20")
+        raise InputError(f"{counted(rows, 'vote')}, too few for a learning curve; it needs at least 20")
     rng = np.random.default_rng(seed_option("seed", seed))
     losses = np.empty((2, len(counts), splits))
     for split in range(splits):

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from podium.data.validation import floats_of
+from podium.data.validation import floats_of, number_option
 from podium.errors import InputError, Option
 from podium.kernels.metrics.distances import count_descents
+from podium.text import counted
 
 __all__ = ["footrule", "kendall_distance", "kendall_tau", "top_k_footrule", "top_k_kendall"]
 
@@ -42,7 +43,7 @@ def kendall_distance(a: Any, b: Any, *, weight: Any = None, ties: float = 0.5) -
     (3.0, 0.5)
     """
     x, y, w = _two(a, b, weight)
-    if not 0 <= ties <= 1:
+    if number_option("ties", ties, least=0) > 1:
         raise InputError(Option("ties", ties), ": a tied pair counts from 0 to 1")
     agree, against, pairs, tied_a, tied_b = _pairs(x, y, w)
     tied_both = agree + against - pairs + tied_a + tied_b
@@ -93,7 +94,7 @@ def top_k_footrule(a: Sequence[Hashable], b: Sequence[Hashable]) -> float:
     """
     first, second = _places(a), _places(b)
     if len(first) != len(second):
-        raise InputError(f"the lists hold {len(first)} and {len(second)} items; cut both to the same k")
+        raise InputError(f"the lists hold {len(first)} and {counted(len(second), 'item')}; cut both to the same k")
     k = len(first) + 1
     return float(sum(abs(first.get(item, k) - second.get(item, k)) for item in {**first, **second}))
 

@@ -13,6 +13,7 @@ from itertools import permutations, product
 
 import numpy as np
 
+from podium.data.validation import whole_option
 from podium.errors import InputError
 from podium.metrics.names import parse
 from podium.metrics.report import evaluate
@@ -69,10 +70,9 @@ def check_family(loss: str | Loss, K: int, B: int = 1) -> dict[str, FamilyCheck]
     >>> [family for family, check in check_family("dcg@2", K=3, B=2).items() if check]
     ['sum@2', 'sum@3']
     """
-    if not 2 <= K <= LARGEST:
+    if whole_option("K", K, least=2) > LARGEST:
         raise InputError(f"K={K}: brute force covers 2 to {LARGEST} labels")
-    if B < 1:
-        raise InputError(f"B={B}: the largest relevance is at least 1")
+    whole_option("B", B, least=1)
     ranks = list(permutations(range(1, K + 1)))
     grades = list(product(range(B + 1), repeat=K))
     table = _table(loss, ranks, grades)
@@ -89,7 +89,7 @@ def _table(loss: str | Loss, ranks: list[tuple[int, ...]], grades: list[tuple[in
         return np.array([[loss(pi, y) for y in grades] for pi in ranks], dtype=float)
     metric = parse(loss)
     if metric.p is not None and metric.p > len(ranks[0]):
-        raise InputError(f"{loss}: there are only K={len(ranks[0])} labels")
+        raise InputError(f"{loss}: K={len(ranks[0])} labels are fewer than the cut-off")
     y = np.tile(np.array(grades), (len(ranks), 1))
     s = -np.repeat(np.array(ranks, dtype=float), len(grades), axis=0)
     values = evaluate(read_rows(y, s), [metric]).per_row[str(metric)]

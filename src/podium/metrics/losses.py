@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.validation import floats_of
 from podium.errors import InputError
 from podium.metrics.names import Metric, parse
 from podium.metrics.report import check_options, evaluate
-from podium.metrics.rows import read_rows
+from podium.metrics.rows import is_ragged, read_rows
 
 __all__ = [
     "auc",
@@ -182,8 +183,8 @@ def _value(metric: Metric, relevance: Any, scores: Any, ranks: Any, kind: str, *
         parse(str(metric))
     check_options(kind=kind, **options)
     if scores is None:
-        scores = -np.asarray(ranks, dtype=np.float64)
-    single = not hasattr(relevance, "tocsr") and np.ndim(scores) == 1
+        scores = -floats_of("ranks", ranks)
+    single = not hasattr(relevance, "tocsr") and not is_ragged(scores) and np.ndim(scores) == 1
     rows = read_rows([relevance], [scores]) if single else read_rows(relevance, scores)
     values = evaluate(rows, [metric], kind=kind, **options).per_row[str(metric)]
     return float(values[0]) if single else values

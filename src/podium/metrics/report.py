@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from podium.data.validation import entries_of
 from podium.errors import InputError, InPython, Option
 from podium.kernels.metrics.gains import statistics
 from podium.kernels.metrics.ranks import count_places, pack, places_from_order, unpack
 from podium.metrics.formulas import Statistics, per_row
 from podium.metrics.names import Metric, default_metrics, parse
 from podium.metrics.rows import Rows, read_rows
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -60,7 +62,7 @@ class Report(Mapping[str, float]):
         return len(self.per_row)
 
     def __repr__(self) -> str:
-        lines = [f"mean {self.kind} over {self.rows} rows"]
+        lines = [f"mean {self.kind} over {counted(self.rows, 'row')}"]
         return "\n".join(lines + [f"  {name:<10} {self[name]:.4f}" for name in self])
 
     def to_frame(self) -> pl.DataFrame:
@@ -137,10 +139,12 @@ def ranking_report(
     check_options(kind=kind, ties=ties, empty=empty, gain=gain, relevant_from=relevant_from)
     rows = read_rows(relevance, scores, group)
     if len(rows.value) == 0:
-        raise InputError(f"none of the {len(rows)} rows has a relevant label, so there is nothing to measure")
+        raise InputError("no row has a relevant label, so there is nothing to measure")
     binary = rows.is_binary or relevant_from is not None
     chosen = (
-        default_metrics(_cuts(at), binary=binary, kind=kind) if metrics is None else [parse(name) for name in metrics]
+        default_metrics(_cuts(at), binary=binary, kind=kind)
+        if metrics is None
+        else [parse(name) for name in entries_of("metrics", metrics, "names")]
     )
     return evaluate(
         rows,
@@ -233,7 +237,7 @@ def _fitting(chosen: Sequence[Metric], rows: Rows, clip: bool) -> list[Metric]:
         if rows.width is not None and metric.p is not None and metric.p > rows.width:
             if not clip:
                 raise InputError(
-                    f"{metric}: there are only {rows.width} labels; use a cut-off up to {rows.width}",
+                    f"{metric}: rows have only {counted(rows.width, 'label')}; use a cut-off up to {rows.width}",
                     InPython(" (or clip=)"),
                 )
             metric = Metric(metric.kind, rows.width)

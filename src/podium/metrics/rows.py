@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.validation import array_of, floats_of
 from podium.errors import InputError, Option
 from podium.kernels.metrics.ranks import count_nonzero, gather_nonzero, summary
 
-__all__ = ["Rows", "read_rows"]
+__all__ = ["Rows", "is_ragged", "read_rows"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,8 @@ def read_rows(relevance: Any, scores: Any, group: Any = None) -> Rows:
         return _from_groups(relevance, scores, group)
     if _is_sparse(scores):
         return _from_runs(relevance, scores)
-    if not _is_sparse(relevance) and _is_ragged(relevance):
-        if not _is_ragged(scores) or len(relevance) != len(scores):
+    if not _is_sparse(relevance) and is_ragged(relevance):
+        if not is_ragged(scores) or len(relevance) != len(scores):
             raise InputError(
                 f"relevance is a list of {len(relevance)} lists, scores is {_shape(scores)}; "
                 "pass one list of scores for each list of relevance"
@@ -92,7 +93,7 @@ def _from_matrix(relevance: Any, scores: Any) -> Rows:
 
 def _from_groups(relevance: Any, scores: Any, group: Any) -> Rows:
     s, y = _floats(scores, "scores"), _floats(relevance, "relevance")
-    sizes = np.asarray(group)
+    sizes = array_of(group, "group")
     if s.ndim != 1 or y.shape != s.shape:
         raise InputError(
             f"with `group`, relevance and scores are flat and equally long; got {_shape(y)} and {_shape(s)}"
@@ -211,17 +212,17 @@ def _is_sparse(values: Any) -> bool:
     return hasattr(values, "tocsr")
 
 
-def _is_ragged(values: Any) -> bool:
+def is_ragged(values: Any) -> bool:
     """True for a list of lists that do not all have the same length."""
     if isinstance(values, np.ndarray) or not isinstance(values, Sequence) or len(values) == 0:
         return False
-    if not all(isinstance(each, np.ndarray | Sequence) for each in values):
+    if not all(isinstance(each, Sequence) or (isinstance(each, np.ndarray) and each.ndim) for each in values):
         return False
     return len({len(each) for each in values}) > 1
 
 
 def _joined(lists: Any) -> np.ndarray:
-    return np.concatenate([np.asarray(each, dtype=np.float64).reshape(-1) for each in lists])
+    return np.concatenate([floats_of(f"row {row}", each, (None,)) for row, each in enumerate(lists, start=1)])
 
 
 def _shape(values: Any) -> str:

@@ -14,6 +14,7 @@ from podium.metrics import ranking_report
 from podium.metrics.names import Metric
 from podium.multilabel.inputs import forget, labels_by_rank, read_features, read_relevance, unchanged_on_error
 from podium.multilabel.options import loss_named
+from podium.text import counted
 
 __all__ = ["AgnosticLabelRanker", "binary_relevance"]
 
@@ -26,7 +27,7 @@ def binary_relevance(scores: Any, cut: Any) -> np.ndarray:
     """
     table, cuts = floats_of("scores", scores, (None, None)), floats_of("cut", cut).reshape(-1, 1)
     if len(cuts) not in (1, len(table)):
-        raise InputError(f"there are {len(cuts)} cuts for {len(table)} rows; give one for all or one each")
+        raise InputError(f"there are {len(cuts)} cuts for {counted(len(table), 'row')}; give one for all or one each")
     order = np.argsort(-table, axis=1, kind="stable")
     ranks = np.empty(order.shape, dtype=np.int64)
     np.put_along_axis(ranks, order, np.arange(1, order.shape[1] + 1)[None, :], axis=1)

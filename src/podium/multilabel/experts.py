@@ -18,11 +18,12 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from podium.data.validation import number_option, seed_option, whole_option
+from podium.data.validation import array_of, floats_of, number_option, seed_option, whole_option
 from podium.errors import InputError, Option
 from podium.metrics import ranking_loss
 from podium.metrics.names import Metric
 from podium.multilabel.options import loss_named
+from podium.text import counted
 
 __all__ = ["ExpertLabelRanker", "ExpertThresholdLearner", "Halving"]
 
@@ -45,7 +46,7 @@ class Halving:
     """
 
     def __init__(self, table: Any) -> None:
-        self.table = np.asarray(table)
+        self.table = array_of(table, "table")
         if self.table.ndim != 2 or not self.table.size or not np.isin(self.table, (0, 1)).all():
             raise InputError("table: one row of 0/1 values for each function, one column for each instance")
         self.alive = np.ones(len(self.table), dtype=bool)
@@ -179,7 +180,11 @@ class ExpertLabelRanker:
         """See the relevance of x: charge every expert, and guess if this is a round of guesses."""
         ranks = self._rankings(x)
         losses = np.asarray(
-            ranking_loss(str(self.loss), np.tile(np.asarray(relevance), (len(ranks), 1)), ranks=np.array(ranks))
+            ranking_loss(
+                str(self.loss),
+                np.tile(floats_of("relevance", relevance, (None,)), (len(ranks), 1)),
+                ranks=np.array(ranks),
+            )
         )
         self.expected_.append(float(self.tree.chances() @ losses))
         self._seen = None
@@ -226,7 +231,10 @@ class ExpertThresholdLearner:
         self.label, self.cut = whole_option("label", label, least=0), whole_option("cut", cut, least=1)
         seed_option("seed", seed)
         if label >= n_labels or cut > n_labels:
-            raise InputError(Option("label", label), f", cut={cut!r}: there are only {n_labels} labels, counted from 0")
+            raise InputError(
+                Option("label", label),
+                f", cut={cut!r}: the examples have only {counted(n_labels, 'label')}, counted from 0",
+            )
         self.rng = np.random.default_rng(seed)
         guesses = list(_guesses(n_labels, cut, ordered=False))
         self.tree = _Experts(ranker, guesses, horizon, beta, 1.0, self.rng)
@@ -277,7 +285,7 @@ def _family(loss: Metric, n_labels: int) -> tuple[int, bool]:
     kind, _, p = family.partition("@")
     cut = n_labels - 1 if p == "K" else int(p)  # the first K - 1 labels fix the last
     if cut > n_labels:
-        raise InputError(Option("loss", str(loss)), f": there are only {n_labels} labels")
+        raise InputError(Option("loss", str(loss)), f": the examples have only {counted(n_labels, 'label')}")
     return max(1, min(cut, n_labels - 1) if kind == "sum" else cut), kind == "sum"
 
 

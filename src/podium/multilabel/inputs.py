@@ -10,7 +10,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import validate_data
 
+from podium.data.validation import (
+    array_of,
+    floats_of,
+    heaviest,
+)
 from podium.errors import InputError, Option
+from podium.text import counted
 
 __all__ = [
     "finite_scores",
@@ -47,7 +53,7 @@ def read_features(learner: BaseEstimator, X: Any, *, reset: bool = False) -> Any
     """Features as a table of float64 or as CSR, all finite; as many as before, unless `reset`."""
     try:
         X = validate_data(learner, X, accept_sparse="csr", reset=reset, dtype=np.float64, ensure_all_finite=False)
-    except ValueError as problem:
+    except (ValueError, OverflowError) as problem:
         raise InputError(" ".join(str(problem).split())) from problem  # one line
     values = X.data if hasattr(X, "indptr") else X
     if values.size and not max(-values.min(), values.max()) <= LARGEST:  # NaN compares with nothing
@@ -85,7 +91,11 @@ def finite_scores(scores: np.ndarray, labels: np.ndarray) -> np.ndarray:
 def labels_by_rank(labels: np.ndarray, scores: np.ndarray, top: int | None) -> np.ndarray:
     """Labels of each row, best first, the smaller label first on ties; the first `top` of them if given."""
     keep = scores.shape[1] if top is None else top
-    if isinstance(keep, bool) or keep != int(keep) or not 1 <= keep <= scores.shape[1]:
+    if (
+        not isinstance(keep, int | float | np.number)
+        or isinstance(keep, bool)
+        or keep not in range(1, scores.shape[1] + 1)
+    ):
         raise InputError(Option("top", top), f": there are {scores.shape[1]} labels; choose 1 to {scores.shape[1]}")
     return np.asarray(labels[np.argsort(-scores, axis=1, kind="stable")[:, : int(keep)]])
 
@@ -97,11 +107,13 @@ def read_relevance(Y: Any, n_rows: int) -> tuple[Any, np.ndarray]:
     if Y is None:
         raise InputError("this estimator requires y to be passed, but the target y is None")
     names = getattr(Y, "columns", None)
-    table = Y if hasattr(Y, "tocsr") else np.asarray(Y)
-    if not hasattr(table, "tocsr") and table.dtype.kind not in "biuf":
+    table = Y if hasattr(Y, "tocsr") else array_of(Y, "y")
+    if table.dtype.kind not in "biuf":
         try:
+            if table.dtype.kind in "cmMV":  # NumPy would drop the imaginary part, or count days
+                raise TypeError
             table = table.astype(np.float64)
-        except (TypeError, ValueError) as problem:
+        except (TypeError, ValueError, OverflowError) as problem:
             raise InputError(
                 f"relevance holds {table.dtype} values; numbers are needed: Unknown label type"
             ) from problem
@@ -111,7 +123,7 @@ def read_relevance(Y: Any, n_rows: int) -> tuple[Any, np.ndarray]:
         raise InputError(f"y has shape {table.shape}; give one column for each label, shape (rows, labels)")
     y = sparse.csr_array(table, dtype=np.float64)  # int8 is widened here, before any scikit-learn code sees it
     if y.shape[0] != n_rows:
-        raise InputError(f"X has {n_rows} rows but y has {y.shape[0]}; they must pair up")
+        raise InputError(f"X has {counted(n_rows, 'row')} but y has {y.shape[0]}; they must pair up")
     y.sum_duplicates()
     y.eliminate_zeros()
     bad = np.flatnonzero(~(np.isfinite(y.data) & (y.data > 0)))
@@ -130,11 +142,12 @@ def read_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
     """Row weights, 1 by default."""
     if sample_weight is None:
         return np.ones(n_rows)
-    weight = np.asarray(sample_weight, dtype=np.float64)
+    weight = floats_of("sample_weight", sample_weight)
     if weight.ndim == 0:
         weight = np.full(n_rows, float(weight))
     if weight.shape != (n_rows,):
-        raise InputError(f"sample_weight has shape {weight.shape}; one weight for each of the {n_rows} rows is needed")
+        raise InputError(f"sample_weight has shape {weight.shape}; one weight for each row is needed, {n_rows} in all")
     if not np.isfinite(weight).all() or (weight < 0).any() or not weight.any():
         raise InputError("sample_weight must be finite and from 0 up; all weights zero leaves nothing to learn")
+    heaviest(weight)
     return weight

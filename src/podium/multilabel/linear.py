@@ -15,11 +15,14 @@ import numpy as np
 
 from podium.errors import ConvergenceError, InPython, Option
 from podium.kernels.multilabel.linear import backward, curve, dual_sweeps, forward, logistic
+from podium.text import counted
 
 __all__ = ["Dense", "Design", "Sparse", "design", "fit_logistic", "squared_gradients"]
 
 BLOCK = 64  # labels at a time: a block of directions stays in cache
 CERTAIN = 15.0  # log-odds of a label that is always, or never, relevant
+STIFF = 1e30  # a penalty under which coefficients are 0 to the last digit; single precision holds it
+EASY = 1e100  # a tolerance that everything meets; a larger one overflows
 SWEEPS = 6  # of dual coordinate descent before the first Newton step
 
 
@@ -136,7 +139,7 @@ def fit_logistic(
     """
     out = np.zeros((x.shape[1] + 1, targets.shape[1]))
     for labels in _blocks(targets):
-        out[:, labels] = _fit_block(x, _dense(targets, labels), weight, 1 / C, tol, max_iter)
+        out[:, labels] = _fit_block(x, _dense(targets, labels), weight, min(1 / C, STIFF), tol, max_iter)
     return out
 
 
@@ -181,7 +184,7 @@ def _fit_block(
         gradient[:-1] += ridge * beta[:-1]
         steep = np.abs(gradient).max(axis=0)
         coefficients[:, active] = beta
-        open_ = steep > tol * total
+        open_ = steep > min(float(tol), EASY) * total
         if not open_.any():
             return coefficients
         if open_.sum() < 0.75 * len(open_):
@@ -192,7 +195,7 @@ def _fit_block(
             x.forward(step), step, gradient, beta, margin, target, weight, ridge, loss
         )
     raise ConvergenceError(
-        f"{int(open_.sum())} labels have not converged in {max_iter} Newton steps; lower ",
+        f"{counted(int(open_.sum()), 'label')} did not converge in {counted(max_iter, 'Newton step')}; lower ",
         Option("C"),
         " or scale the features to similar sizes",
         InPython(" (or max_iter=, tol=)"),

@@ -22,6 +22,7 @@ from podium.multilabel.inputs import (
 from podium.multilabel.options import loss_named
 from podium.multilabel.streaming import Stream
 from podium.multilabel.targets import targets_for
+from podium.text import counted
 
 __all__ = ["OnlineLabelRanker"]
 
@@ -102,7 +103,9 @@ class OnlineLabelRanker(BaseEstimator):
             if first:
                 self._begin(X.shape[1], labels, loss)
             if len(labels) != len(self.labels_):
-                raise InputError(f"y has {len(labels)} labels, but the first examples had {len(self.labels_)}")
+                raise InputError(
+                    f"y has {counted(len(labels), 'label')}, but the first examples had {len(self.labels_)}"
+                )
             learn = {"marginal": self._learn_marginal, "threshold": self._learn_threshold, "hedge": self._learn_hedge}
             lost = learn[self.mode_](X, relevance, weight, loss)
             self.losses_ = np.concatenate([getattr(self, "losses_", np.zeros(0)), lost])

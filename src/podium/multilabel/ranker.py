@@ -25,6 +25,7 @@ from podium.multilabel.options import loss_named
 from podium.multilabel.streaming import Stream
 from podium.multilabel.surrogates import SURROGATES, fit_coupled
 from podium.multilabel.targets import Targets, targets_for
+from podium.text import counted
 
 __all__ = ["LabelRanker"]
 
@@ -103,9 +104,7 @@ class LabelRanker(BaseEstimator):
             forget(self)
             X, relevance, weight, loss = self._start(X, y, sample_weight, reset=True)
             if relevance.nnz == 0:
-                raise InputError(
-                    f"none of the {relevance.shape[0]} examples has a relevant label; there is nothing to learn"
-                )
+                raise InputError("no example has a relevant label; there is nothing to learn")
             targets = targets_for(loss, relevance, self.top_, weight)
             self.exact_ = targets.exact and self.surrogate == "univariate"
             if isinstance(self.scorer, str):
@@ -206,9 +205,9 @@ class LabelRanker(BaseEstimator):
         scores = self.decision_function(X)
         cut = parse(self.loss).p if top is None and threshold is None else top
         if cut is None:
-            return (scores >= (self.middle_ if threshold is None else threshold)).astype(np.int64)
-        if cut < 1:
-            raise InputError(Option("top", top), ": at least 1")
+            least = self.middle_ if threshold is None else number_option("threshold", threshold)
+            return (scores >= least).astype(np.int64)
+        cut = whole_option("top", cut, least=1)
         best = np.argsort(-scores, axis=1, kind="stable")[:, :cut]
         out = np.zeros(scores.shape, dtype=np.int64)
         np.put_along_axis(out, best, 1, axis=1)
@@ -241,7 +240,7 @@ class LabelRanker(BaseEstimator):
             self.top_ = float(largest if self.max_relevance is None else self.max_relevance)
             self.middle_ = 0.0
         elif len(labels) != len(self.labels_):
-            raise InputError(f"y has {len(labels)} labels, but the first examples had {len(self.labels_)}")
+            raise InputError(f"y has {counted(len(labels), 'label')}, but the first examples had {len(self.labels_)}")
         if relevance.nnz and relevance.data.max() > self.top_:
             raise InputError(
                 f"relevance {relevance.data.max():g} is above {self.top_:g}; "

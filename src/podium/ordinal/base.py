@@ -9,15 +9,38 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from podium.data.validation import check_is_fitted
+from podium.data.validation import (
+    array_of,
+    check_is_fitted,
+    entries_of,
+    heaviest,
+)
 from podium.errors import DataWarning, InputError, Option
 from podium.ordinal.forms import declared_order, number_of
 from podium.ordinal.labels import Array, class_list, read_labels
 from podium.ordinal.losses import accuracy
 
-__all__ = ["OrdinalClassifier", "ThresholdClassifier"]
+__all__ = ["OrdinalClassifier", "ThresholdClassifier", "row_count", "weights_of"]
+
+
+def row_count(X: Any) -> int:
+    """The rows of a table of any kind."""
+    shape = X.shape if hasattr(X, "shape") else (len(entries_of("X", X, "a table of numbers")),)
+    if not shape:
+        raise InputError(f"X is {X!r}; give a table of numbers")
+    return int(shape[0])
+
+
+def weights_of(sample_weight: Any, X: Any) -> Array:
+    """One weight from 0 up for each row, small enough to be added up."""
+    try:
+        weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    except OverflowError as problem:  # a whole number that no float holds
+        raise InputError(f"sample_weight: {problem}; divide all weights by one number") from problem
+    heaviest(weight)
+    return weight
 
 
 class OrdinalClassifier(ClassifierMixin, BaseEstimator):
@@ -30,15 +53,13 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
 
         With `finite=False` the caller finds out while it goes over the rows anyway.
         """
-        X = validate_data(
-            self,
-            X,
-            reset=reset,
-            accept_sparse="csr",
-            dtype=(np.float64, np.float32),
-            order="C",
-            ensure_all_finite=False,
-        )
+        kinds = (np.float64, np.float32)
+        try:
+            X = validate_data(
+                self, X, reset=reset, accept_sparse="csr", dtype=kinds, order="C", ensure_all_finite=False
+            )
+        except OverflowError as problem:  # a whole number that no float holds
+            raise InputError(f"X: {problem}; scale the features") from problem
         if hasattr(X, "indptr") and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
@@ -66,7 +87,7 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
     def _labels(self, y: Any, y_lower: Any, y_upper: Any, rows: int, *, known: Array | None = None) -> Any:
         """Codes of the labels' ends. Sets `classes_`, unless the classes are known."""
         classes_known = known if known is not None else None if self.classes is None else class_list(self.classes)
-        column = np.asarray(y)
+        column = array_of(y, "y")
         if known is None and column.ndim == 1:
             if column.dtype.kind == "f" and np.isinf(column).any():
                 row = int(np.flatnonzero(np.isinf(column))[0]) + 1

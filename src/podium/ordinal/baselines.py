@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
 
 from podium.data.validation import check_is_fitted
 from podium.errors import InputError
 from podium.kernels.ordinal import perceptron as kernel
-from podium.ordinal.base import OrdinalClassifier
+from podium.ordinal.base import OrdinalClassifier, weights_of
 from podium.ordinal.labels import Array
 from podium.ordinal.online import EMPTY, NO_GRADES, NO_ORDER, OnlineClassifier, row_arrays
 
@@ -166,7 +165,7 @@ class MedianBaseline(OrdinalClassifier):
         low, high = self._labels(y, y_lower, y_upper, X.shape[0])
         weight = EMPTY
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            weight = weights_of(sample_weight, X)
         grade = np.arange(len(self.classes_))[:, None]
         distance = np.maximum(0, np.maximum(low - grade, grade - high))
         self._best = int((distance @ weight if len(weight) else distance.sum(axis=1)).argmin())

@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from podium.errors import DataWarning, InputError, NotFittedError, Option
+from podium.ordinal.base import row_count
 from podium.ordinal.cumulative import CumulativeLogit
 from podium.ordinal.labels import Array, read_labels
 
@@ -128,7 +129,7 @@ class ConformalGrades:
 
     def calibrate(self, X: Any, y: Any = None, *, y_lower: Any = None, y_upper: Any = None) -> Self:
         """Set the level by rows with known grades, or ranges; labels as for `fit`."""
-        rows = np.shape(X)[0]
+        rows = row_count(X)
         low, high, _ = read_labels(y, y_lower, y_upper, classes=self.model.classes_, rows=rows)
         used = slice(0, rows)
         self.chances_: CumulativeLogit | None = None

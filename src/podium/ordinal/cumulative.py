@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
 
 from podium.data.validation import check_is_fitted, number_option, whole_option
 from podium.errors import ConvergenceWarning, DataWarning, InputError, SeparationWarning
 from podium.kernels.ordinal import logit as kernel
-from podium.ordinal.base import ThresholdClassifier
+from podium.ordinal.base import ThresholdClassifier, weights_of
 from podium.ordinal.labels import Array
 from podium.ordinal.scaling import inverse, moments, rescaled
 from podium.text import some
@@ -79,7 +78,7 @@ class CumulativeLogit(ThresholdClassifier):
         low, high = self._labels(y, y_lower, y_upper, X.shape[0])
         ends, weight = (low, high), np.ones(1)
         if sample_weight is not None:
-            weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+            weight = weights_of(sample_weight, X)
             if not weight.any():
                 raise InputError("all sample weights are 0, so there is nothing to learn from")
         keep = ((low > 0) | (high < len(self.classes_) - 1)) & (weight > 0)  # a label open at both ends says nothing

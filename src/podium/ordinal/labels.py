@@ -9,6 +9,7 @@ import numpy as np
 
 from podium.errors import InputError, Option
 from podium.ordinal.forms import as_range, declared_order, number_of, split_ranges
+from podium.text import counted
 
 __all__ = ["class_list", "code_of", "grades_of", "read_labels"]
 
@@ -45,7 +46,7 @@ def read_labels(
     if classes is not None and classes.dtype.kind in "iuf":
         lower, upper = (_numbers(lower),) * 2 if lower is upper else (_numbers(lower), _numbers(upper))
     if rows is not None and len(lower) != rows:
-        raise InputError(f"X has {rows} rows but there are {len(lower)} labels; give one label a row")
+        raise InputError(f"X has {counted(rows, 'row')} and y {counted(len(lower), 'label')}; give one label a row")
     if classes is None:
         classes = grades_of(lower, upper)
     same = lower is upper

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from podium.data.validation import floats_of, number_option
+from podium.data.validation import MAX_MARGIN, array_of, floats_of, number_option
 from podium.errors import InputError
 from podium.ordinal.forms import declared_order
 from podium.ordinal.labels import Array, class_list, grades_of, read_labels
+from podium.text import counted
 
 __all__ = ["accuracy", "errors", "mae", "mistake_bound", "neg_mae", "surrogate"]
 
@@ -28,7 +29,7 @@ def errors(y: Any, predicted: Any, *, classes: Any = None) -> Array:
     if classes is None:
         classes = grades_of(read_labels(y)[2], read_labels(predicted)[2])
     low, high, grades = read_labels(y, classes=class_list(classes, least=1))
-    guesses = np.asarray(predicted)
+    guesses = array_of(predicted, "predicted")
     guess, _, _ = read_labels(guesses, classes=grades, rows=len(low))
     away: Array = np.maximum(0, np.maximum(low - guess, guess - high))
     return away
@@ -124,9 +125,11 @@ def mistake_bound(
     low, high, grades = read_labels(y, classes=classes, rows=len(rows))
     if len(b) != len(grades) - 1 or (np.diff(b) < 0).any():
         raise InputError(
-            f"{len(grades)} grades need {len(grades) - 1} thresholds in increasing order; got {b.tolist()}"
+            f"{counted(len(grades), 'grade')} and thresholds {b.tolist()}; give one less, in increasing order"
         )
-    number_option("C", C, above=0)
+    C = number_option("C", C, above=0)
+    if np.abs(rows).max(initial=0.0) > MAX_MARGIN:
+        raise InputError(f"X holds {np.abs(rows).max():g}, too large to be squared; scale the features")
     others = slacks(rows @ u, b, low, high)
     size = float(u @ u + b @ b)
     N = len(b) - int((high - low).min())

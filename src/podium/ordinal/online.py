@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils.validation import _check_sample_weight
 
 from podium.data.validation import check_is_fitted, flag_option, number_option, seed_option, whole_option
 from podium.errors import InputError, Option
-from podium.ordinal.base import OrdinalClassifier
+from podium.ordinal.base import OrdinalClassifier, row_count, weights_of
 from podium.ordinal.labels import Array, class_list, code_of
 from podium.ordinal.scaling import FeatureScale
 
@@ -142,7 +141,7 @@ class OnlineClassifier(OrdinalClassifier):
         >>> PRank(classes=[1, 2]).progressive([[-1.0], [1.0], [-1.0], [1.0]], [1, 2, 1, 2]).tolist()
         [2, 1, 1, 2]
         """
-        predicted = np.zeros(np.shape(X)[0], dtype=np.int32)
+        predicted = np.zeros(row_count(X), dtype=np.int32)
         self._partial_fit(X, y, classes, predicted=predicted)
         grades: Array = self.classes_[predicted]
         return grades
@@ -310,8 +309,7 @@ class OnlineClassifier(OrdinalClassifier):
     def _weights(self, sample_weight: Any, X: Any) -> Array | None:
         if sample_weight is None:
             return None
-        weight: Array = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-        return weight
+        return weights_of(sample_weight, X)
 
     def _check_parameters(self) -> None:
         whole_option("max_iter", self.max_iter, least=1)

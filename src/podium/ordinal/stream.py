@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from podium.data.validation import floats_of, names_option, whole_option
+from podium.data.validation import array_of, entries_of, floats_of, names_option, whole_option
 from podium.errors import InputError, Option
 from podium.ordinal.conformal import Misses, check_level, grade_sets, miss, score_chances
 from podium.ordinal.cumulative import CumulativeLogit
@@ -165,7 +165,8 @@ class Grader:
     @classmethod
     def empty(cls, features: list[str], classifier: PassiveAggressiveOrdinal) -> Grader:
         """A grader that has learned nothing yet, for `learn`."""
-        return cls(list(features), classifier, RunningScale.empty(len(features)))
+        names = entries_of("features", features, "the names of columns")
+        return cls(names, classifier, RunningScale.empty(len(names)))
 
     @classmethod
     def fit(
@@ -202,7 +203,9 @@ class Grader:
         """
         whole_option("passes", passes, least=1)
         where = GradeColumns.named(label, low, high, id)
-        grades, scale = (np.asarray(classes), None) if classes is not None else _survey(tables, where, progress)
+        grades, scale = (
+            (array_of(classes, "classes"), None) if classes is not None else _survey(tables, where, progress)
+        )
         classifier = PassiveAggressiveOrdinal(variant, C=C, classes=grades)
         classifier._check_parameters()
         grader: Grader | None = None
@@ -398,7 +401,7 @@ class _Sets:
         """By every second of recent rows each."""
         if recent.shape[1] < MIN_ROWS:
             raise InputError(
-                f"the model keeps {recent.shape[1]} rows that were scored before they were learned, too few for ",
+                f"of rows scored before they were learned the model keeps {recent.shape[1]}, too few for ",
                 Option("level"),
                 f" ({MIN_ROWS} at least): learn from more rows, or fit it again if an older podium has saved it",
             )

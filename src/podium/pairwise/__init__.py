@@ -68,7 +68,7 @@ def ranker(method: str) -> type[Ranker]:
     >>> ranker("win-rate").__name__
     'WinRate'
     """
-    if method not in METHODS:
+    if not isinstance(method, str) or method not in METHODS:
         raise InputError(f"method {method!r} is not known; choose one of {', '.join(METHODS)}")
     module, name = METHODS[method]
     if method in OURS:

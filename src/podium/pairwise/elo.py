@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.validation import flag_option, number_option
+from podium.data.validation import flag_option, label_of, number_option
 from podium.errors import InputError, InPython, Option
 from podium.kernels.pairwise.online import elo
 from podium.pairwise.base import Ranker, Uses, logistic
@@ -97,11 +97,12 @@ class Elo(Ranker):
 
     def update(self, winner: Hashable, loser: Hashable, *, tie: bool = False, weight: float = 1.0) -> Self:
         """Go on with one vote, with neither side favoured."""
+        pair = label_of("winner", winner), label_of("loser", loser)
         if winner == loser:
             raise InputError(f"{winner!r} is compared with itself")
         self._check()
         heavy = number_option("weight", weight, least=0)
-        codes = self._codes_of((winner, loser))
+        codes = self._codes_of(pair)
         self._play(codes[:1], codes[1:], np.array([0.5 if tie else 1.0]), np.array([heavy]), 0.0)
         return self
 

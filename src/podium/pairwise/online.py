@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, few, is_sparse, read_features
-from podium.data.validation import choice_option, flag_option, number_option
+from podium.data.validation import choice_option, flag_option, label_of, number_option
 from podium.errors import DataWarning, InputError, InPython, Option
 from podium.kernels.pairwise.online import sgd
 from podium.pairwise._fit.rows import vote_targets
@@ -156,6 +156,7 @@ class OnlineRABF(Ranker):
         weight: float = 1.0,
     ) -> Self:
         """Go on with one vote; `margin` is for the squared loss."""
+        pair = label_of("winner", winner), label_of("loser", loser)
         if winner == loser:
             raise InputError(f"{winner!r} is compared with itself")
         if margin is not None and self.loss == "logistic":
@@ -163,7 +164,7 @@ class OnlineRABF(Ranker):
         number_option("weight", weight, least=0)
         if margin is not None:
             number_option("margin", margin)
-        codes = self._codes_of((winner, loser))
+        codes = self._codes_of(pair)
         target = (0.5 if tie else 1.0) if self.loss == "logistic" else (0.0 if tie else 1.0)
         target = target if margin is None else float(margin)
         self._step(codes[:1], codes[1:], np.array([target]), np.array([float(weight)]))

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.validation import number_option
+from podium.data.validation import MAX_MARGIN, number_option
 from podium.errors import InputError
 from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
@@ -55,7 +55,7 @@ class RankCentrality(Ranker):
         """Find the stationary distribution."""
         c = comparisons
         as_comparisons(c)
-        number_option("prior", self.prior, least=0)
+        number_option("prior", self.prior, least=0, below=MAX_MARGIN)
         a = c.adjacency
         groups = int(a.components.max()) + 1
         if groups > 1:

@@ -11,13 +11,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 import numpy as np
 
 import podium.ranking.uncertainty as inference
-from podium.data.validation import distinct_labels
+from podium.data.validation import (
+    distinct_labels,
+    row_numbers,
+)
 from podium.errors import DataWarning, InputError, InPython, Option
 from podium.ranking import leaderboard
 from podium.ranking.differences import difference_frame
 from podium.ranking.ranks import ranks
 from podium.ranking.uncertainty import Information, ScoreCovariance
-from podium.text import aligned, html_table, number
+from podium.text import aligned, counted, html_table, number
 
 if TYPE_CHECKING:
     import polars as pl
@@ -91,7 +94,9 @@ class Ranking:
             raise InputError(f"uncertainty {uncertainty!r} is not known; choose one of {known}")
         self.scores = _numbers(scores)
         if self.scores.shape != (len(self.items),):
-            raise InputError(f"{len(self.items)} items need as many scores; got an array of shape {self.scores.shape}")
+            raise InputError(
+                f"{counted(len(self.items), 'item')}: give as many scores; got an array of shape {self.scores.shape}"
+            )
         if not np.isfinite(self.scores).all():
             bad = int(np.flatnonzero(~np.isfinite(self.scores))[0])
             raise InputError(f"the score of {self.items[bad]!r} is {self.scores[bad]}; scores must be finite")
@@ -556,6 +561,9 @@ class Ranking:
 
     def difference_variance(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
         """Posterior variance of score differences between items by place, in squared log-odds; 0 without a prior."""
+        one, other = (row_numbers(each, len(self.items), what) for each, what in ((one, "one"), (other, "other")))
+        if one.shape != other.shape:
+            raise InputError(f"one has {len(one)} places and other {len(other)}; give as many of both")
         if self.posterior is None:
             return np.zeros(np.broadcast(one, other).shape)
         covariance = self._credible()

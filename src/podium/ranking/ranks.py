@@ -32,6 +32,7 @@ def settled(scores: np.ndarray, within: float) -> np.ndarray:
     >>> settled(np.array([0.5, -1.0, 0.5 + 3e-8, 0.6]), within=1e-6).tolist()
     [0.5, -1.0, 0.5, 0.6]
     """
+    within = float(within)  # a narrow number overflows
     order = np.argsort(scores, kind="stable")
     rising = scores[order]
     first = np.flatnonzero(np.diff(rising, prepend=-np.inf) > within)

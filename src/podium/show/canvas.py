@@ -14,7 +14,6 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Hashable, Sequence
 from io import BytesIO
-from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec
 
@@ -76,8 +75,8 @@ def check_options(*, top: Any = None, min_votes: Any = 0.0, level: Any = None, *
     if top is not None:
         number_option("top", top, least=1, whole=True)
     number_option("min_votes", min_votes, least=0)
-    if level is not None and not (isinstance(level, Real) and 0 < float(level) < 1):
-        raise InputError(Option("level", level), ": it must lie between 0 and 1, as 0.95")
+    if level is not None:
+        number_option("level", level, above=0, below=1, more=", as 0.95")
     for name, word in words.items():
         if word is not None and not isinstance(word, str):
             raise InputError(Option(name, word), ": it must be text")
@@ -119,7 +118,7 @@ def svg(figure: Figure, name: str) -> str:
     figure.patch.set_alpha(0.0)
     for ax in figure.axes:
         ax.patch.set_alpha(0.0)
-    _write(figure, buffer, "svg", salt=name)
+    _write(figure, buffer, "svg", salt=printable(name))
     text = buffer.getvalue().decode()
     text = re.sub(r"<metadata>.*?</metadata>|<style[^>]*>.*?</style>", "", text[text.index("<svg") :], flags=re.DOTALL)
     for colour, variable in (*PAGE.items(),):
@@ -233,6 +232,8 @@ def span(*values: Floats) -> tuple[float, float]:
     """Limits of an axis that shows all finite values."""
     flat = np.concatenate([np.asarray(v, dtype=np.float64) for v in values])
     flat = flat[np.isfinite(flat)]
+    if not len(flat):
+        raise InputError("there is no finite number to draw; look at the values")
     low, high = float(flat.min()), float(flat.max())
     margin = 0.05 * (high - low) or 0.5
     return low - margin, high + margin

@@ -20,6 +20,8 @@ def progress(curve: Sequence[tuple[int, float]], *, ax: Any = None) -> Any:
     points = floats_of("curve", curve)
     if points.ndim != 2 or points.shape[1] != 2 or not len(points):
         raise InputError(f"curve has shape {points.shape}; give (examples seen, error) pairs, at least one")
+    if not np.isfinite(points).all():
+        raise InputError("curve holds numbers that are not finite; give (examples seen, error) pairs")
     ax = panel(6, 4)[1] if ax is None else ax
     seen, error = points.T
     ax.plot(seen, error, color=BLUE, marker="o" if len(seen) < 30 else None, markersize=3)
@@ -54,7 +56,8 @@ def scores_by_grade(scores: Any, labels: Any, thresholds: Any, grades: Sequence[
         ax.axvline(threshold, color=VERMILLION, linestyle="--", linewidth=1, label=None if i else "thresholds")
     ax.set_yticks(range(len(grades)), [f"{grade} ({len(row):,})" for grade, row in zip(grades, rows, strict=True)])
     ax.set(xlabel="score", ylabel="true grade (examples)", title="Scores and thresholds")
-    ax.legend(loc="lower right", frameon=False)
+    if finite:
+        ax.legend(loc="lower right", frameon=False)
     return ax
 
 
@@ -64,6 +67,8 @@ def confusion(counts: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
     instance_of(Sequence, grades, "grades")
     if counts.shape != (len(grades),) * 2 or not len(grades):
         raise InputError(f"counts have shape {counts.shape} for {len(grades)} grades; give a row and a column for each")
+    if not (np.isfinite(counts).all() and (counts >= 0).all()):
+        raise InputError("counts: give how many rows there are of each pair of grades, numbers from 0 up")
     ax = panel(6, 4)[1] if ax is None else ax
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
     ax.imshow(share, cmap="Blues", vmin=0, vmax=1, aspect="auto")

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
-from podium.data.validation import floats_of, instance_of
+from podium.data.validation import entries_of, floats_of, instance_of
 from podium.errors import InputError, Option
 from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
@@ -275,9 +275,12 @@ def history(
     to 24 of them named. `unit` is written beside the axis.
     """
     check_options(top=top, unit=unit, title=title)
-    scores = floats_of("scores", scores)
-    if scores.shape != (len(votes), len(items)):
-        raise InputError(f"scores must be {len(votes)} times × {counted(len(items), 'item')}; got shape {scores.shape}")
+    scores, times = floats_of("scores", scores), floats_of("votes", votes, (None,))
+    items = entries_of("items", items, "the labels of the columns")
+    if not np.isfinite(times).all() or (np.diff(times) < 0).any():
+        raise InputError("votes: give finite numbers of votes, the first first")
+    if scores.shape != (len(times), len(items)):
+        raise InputError(f"scores must be {len(times)} times × {counted(len(items), 'item')}; got shape {scores.shape}")
     if not scores.size:
         raise InputError("there is no score to draw; give at least one time and one item")
     last = np.where(np.isfinite(scores[-1]), scores[-1], -np.inf)
@@ -289,20 +292,20 @@ def history(
     ax = axes_at(figure, 0.75, 0.55, 5.0, high)
     others = shown[len(best) :]
     if len(others):
-        ax.plot(votes, scores[:, others], color="#b0b0b0", linewidth=0.7, alpha=max(0.25, min(1.0, 20 / len(others))))
+        ax.plot(times, scores[:, others], color="#b0b0b0", linewidth=0.7, alpha=max(0.25, min(1.0, 20 / len(others))))
     lines = [(LINES[k % len(LINES)], DASHES[k // len(LINES)]) for k in range(len(best))]
     for i, (colour, dash) in zip(best, lines, strict=True):
-        ax.plot(votes, scores[:, i], color=colour, linewidth=1.8, linestyle=dash)
-    settled = scores[np.asarray(votes) >= 0.2 * votes[-1]][:, shown]  # scores from the first few votes are wild
+        ax.plot(times, scores[:, i], color=colour, linewidth=1.8, linestyle=dash)
+    settled = scores[times >= 0.2 * times[-1]][:, shown]  # scores from the first few votes are wild
     ax.set_ylim(span(settled.ravel()))
     heights = apart(scores[-1, best], 0.176 / high * float(np.ptp(ax.get_ylim())))
     for i, name, (colour, _), height in zip(best, names, lines, heights, strict=True):
         ax.annotate(
-            name, (votes[-1], scores[-1, i]), (1.05, height), textcoords=("axes fraction", "data"),
+            name, (times[-1], scores[-1, i]), (1.05, height), textcoords=("axes fraction", "data"),
             color=colour, fontsize=8, va="center", parse_math=False, annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkB": 0, "relpos": (0, 0.5)},
         )  # fmt: skip
-    ax.set(xlabel="votes", ylabel=unit, xlim=(0, votes[-1]))
+    ax.set(xlabel="votes", ylabel=unit, xlim=(0, times[-1]))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.grid(color="#dddddd", linewidth=0.6)
     rest = f" (the first {len(shown):,} of {counted(len(items), 'item')})" if len(shown) < len(items) else ""

@@ -22,6 +22,8 @@ def open_store(where: str, *, new: bool = False) -> Store:
         import sqlalchemy  # noqa: F401
     except ImportError as problem:
         raise InputError("campaigns need SQLAlchemy; pip install 'podium[serve]'") from problem
+    if not isinstance(where, str) or "\0" in where or any("\ud800" <= letter <= "\udfff" for letter in where):
+        raise InputError(f"{where!r} is no place for campaigns; give the path of a file, or postgresql://…")
     if where.startswith(("postgresql:", "postgres:", "postgresql+psycopg:")):
         from podium.store.postgres import PostgresStore
 

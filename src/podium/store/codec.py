@@ -25,6 +25,7 @@ __all__ = [
     "decode",
     "encode",
     "from_snapshots",
+    "in_range",
     "seal",
 ]
 
@@ -130,13 +131,13 @@ def from_snapshots(
     parts: list[VoteArrays] = []
     for number, (last, format, data, written) in enumerate(pieces, start=1):
         part = decode(data, PIECE) if format == SNAPSHOT_FORMAT and last == number * PIECE <= last_vote else None
-        if part is None or checksum(data, campaign, last) != written or not _in_range(part, last, items):
+        if part is None or checksum(data, campaign, last) != written or not in_range(part, last, items):
             return VoteArrays.joined(parts), False
         parts.append(part)
     return VoteArrays.joined(parts), True
 
 
-def _in_range(part: VoteArrays, last: int, items: int) -> bool:
+def in_range(part: VoteArrays, last: int, items: int) -> bool:
     """Whether every code is one of an item, an outcome, a kind, or an earlier row that was undone."""
     highest = np.where(part.outcome == UNDO, last, items)
     lowest = np.where(part.outcome == UNDO, 1, 0)

@@ -5,10 +5,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +15,10 @@ from numpy.typing import NDArray
 from podium._version import __version__
 from podium.errors import InputError
 from podium.store import codec
-from podium.store.values import Campaign, Item, Judge, value_of
+from podium.store.values import Campaign, Item, Judge, campaign_of, from_json, value_of
 
 __all__ = ["Content", "Run", "campaigns_of", "load", "load_derived", "load_times", "load_votes"]
 
-T = TypeVar("T")
 Run = Callable[[str, dict[str, Any]], Sequence[Sequence[Any]]]
 
 
@@ -40,21 +38,20 @@ def _select(value: type, table: str) -> str:
     return f"SELECT {', '.join(chr(34) + each.name + chr(34) for each in fields(value))} FROM {table}"
 
 
-def _value(kind: type[T], row: Sequence[Any], **read: Callable[[Any], Any]) -> T:
-    """A row as a value; some of its cells need reading."""
-    names = (each.name for each in fields(kind))  # type: ignore[arg-type]
-    cells = zip(names, row, strict=True)
-    return value_of(kind, [read[name](cell) if name in read else cell for name, cell in cells])
+def _read(kind: type, row: Sequence[Any], *json: str) -> list[Any]:
+    """The cells of a row, those named read as JSON."""
+    names = (each.name for each in fields(kind))
+    return [_json(cell) if name in json else cell for name, cell in zip(names, row, strict=True)]
 
 
 def _json(cell: Any) -> Any:
-    return json.loads(cell) if isinstance(cell, str | bytes) else cell
+    return from_json(cell) if isinstance(cell, str | bytes) else cell
 
 
 def campaigns_of(run: Run) -> list[Campaign]:
     """All campaigns, oldest first."""
     rows = run(_select(Campaign, "campaign") + " ORDER BY id", {})
-    return [_value(Campaign, row, options=_json) for row in rows]
+    return [campaign_of(_read(Campaign, row, "options")) for row in rows]
 
 
 def load(run: Run, campaign: int) -> Content:
@@ -64,11 +61,15 @@ def load(run: Run, campaign: int) -> Content:
     if not found:
         raise InputError(f"there is no campaign {campaign}; check its number")
     rows = run(_select(Item, "item") + " WHERE campaign = :campaign ORDER BY code", wanted)
-    items = [_value(Item, row, features=_json) for row in rows]
+    items = [value_of(Item, _read(Item, row, "features")) for row in rows]
     rows = run(_select(Judge, "judge") + " WHERE campaign = :campaign ORDER BY id", wanted)
-    judges = [_value(Judge, row, conflicts=_json) for row in rows]
+    judges = [value_of(Judge, _read(Judge, row, "conflicts")) for row in rows]
     judges = [replace(each, conflicts=tuple(each.conflicts)) for each in judges]
     votes, intact = load_votes(run, campaign, found[0].last_vote, len(items))
+    if [item.code for item in items] != list(range(len(items))):
+        raise InputError(f"items of campaign {campaign} are missing, the database is damaged; restore a copy")
+    if not np.isin(votes.judge, [judge.id for judge in judges]).all():
+        raise InputError(f"campaign {campaign} has votes of no judge, the database is damaged; restore a copy")
     return Content(found[0], items, judges, votes, intact, load_derived(run, found[0], "standing"))
 
 
@@ -113,4 +114,7 @@ def load_votes(run: Run, campaign: int, last_vote: int, items: int) -> tuple[cod
         raise InputError(
             f"the log of campaign {campaign} has {len(votes):,} rows and should have {last_vote:,}; restore a copy"
         )
+    ends = [run(f"SELECT {end}(seq) FROM vote WHERE campaign = :campaign", wanted)[0][0] for end in ("min", "max")]
+    if (last_vote and ends != [1, last_vote]) or not codec.in_range(votes, last_vote, items):
+        raise InputError(f"the log of campaign {campaign} has rows that cannot be, it is damaged; restore a copy")
     return votes, intact

@@ -13,6 +13,7 @@ from sqlalchemy.exc import ArgumentError, IntegrityError, OperationalError, SQLA
 
 from podium.errors import InputError, PodiumError, RefusedError, UnavailableError
 from podium.store.base import Hold, Store
+from podium.store.values import from_json
 
 __all__ = ["PostgresStore"]
 
@@ -120,7 +121,8 @@ class _Nothing(Hold):
 def _engine(url: URL, size: int) -> Engine:
     named = f"podium: process {os.getpid()} on {socket.gethostname()}"[:63]
     arguments: dict[str, Any] = {"connect_timeout": 5, "application_name": named, "options": OPTIONS}
-    return create_engine(url, pool_size=size, max_overflow=size, pool_pre_ping=True, connect_args=arguments)
+    pool = {"pool_size": size, "max_overflow": size, "pool_pre_ping": True}
+    return create_engine(url, **pool, connect_args=arguments, json_deserializer=from_json)
 
 
 def _clock(connection: Connection) -> int:

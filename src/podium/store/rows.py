@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeAlias
@@ -17,7 +16,20 @@ from podium.store import codec
 from podium.store.content import Content, load, load_votes
 from podium.store.tables import call, derived, events, item, item_text, judge, lease, media, question, snapshot, vote
 from podium.store.tables import campaign as campaigns
-from podium.store.values import Call, Campaign, Event, Item, Judge, Media, Question, Vote, pair_of, value_of
+from podium.store.values import (
+    Call,
+    Campaign,
+    Event,
+    Item,
+    Judge,
+    Media,
+    Question,
+    Vote,
+    campaign_of,
+    from_json,
+    pair_of,
+    value_of,
+)
 
 __all__ = ["Counts", "Reader", "Writer"]
 
@@ -155,7 +167,7 @@ def _judge(row: Sequence[Any]) -> Judge:
 
 def _parsed(cell: Any) -> Any:
     """JSON of a row that came straight from the driver: some parse it themselves."""
-    return json.loads(cell) if isinstance(cell, str) else cell
+    return from_json(cell) if isinstance(cell, str | bytes) else cell
 
 
 class Reader:
@@ -165,16 +177,10 @@ class Reader:
         self.connection = connection
 
     def _all(self, statement: Any) -> Sequence[Any]:
-        try:
-            return self.connection.execute(statement).all()
-        except json.JSONDecodeError as problem:
-            raise InputError(f"a cell is no JSON ({problem}), the database is damaged; restore a copy") from problem
+        return self.connection.execute(statement).all()
 
     def _first(self, statement: Any) -> Any:
-        try:
-            return self.connection.execute(statement).first()
-        except json.JSONDecodeError as problem:
-            raise InputError(f"a cell is no JSON ({problem}), the database is damaged; restore a copy") from problem
+        return self.connection.execute(statement).first()
 
     def _cursor(self, statement: Any, rows: Sequence[dict[str, Any]]) -> Any:
         """Run a statement that was built once, for each of these values, straight at the driver; its cursor.
@@ -212,14 +218,14 @@ class Reader:
 
     def campaigns(self) -> list[Campaign]:
         """All campaigns, oldest first."""
-        return [value_of(Campaign, row) for row in self._all(CAMPAIGN.order_by(campaigns.c.id))]
+        return [campaign_of(row) for row in self._all(CAMPAIGN.order_by(campaigns.c.id))]
 
     def campaign(self, campaign: int) -> Campaign:
         """One campaign by its number."""
         row = self._first(CAMPAIGN.where(campaigns.c.id == campaign))
         if row is None:
             raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")
-        return value_of(Campaign, row)
+        return campaign_of(row)
 
     def items(self, campaign: int) -> list[Item]:
         """All items by code, those that were withdrawn included."""
@@ -250,10 +256,7 @@ class Reader:
         row = self._row(ONE_JUDGE, c=campaign, j=id)
         if row is None:
             raise RefusedError("unknown-judge", f"there is no judge {id} in this campaign; check the number")
-        try:
-            return _judge([*row[:-1], _parsed(row[-1])])
-        except json.JSONDecodeError as problem:
-            raise InputError(f"a cell is no JSON ({problem}), the database is damaged; restore a copy") from problem
+        return _judge([*row[:-1], _parsed(row[-1])])
 
     def judge_by(self, campaign: int, **known: Any) -> Judge | None:
         """The judge of this name, or outside id."""
@@ -276,7 +279,7 @@ class Reader:
     def questions(self, campaign: int, *states: str) -> list[Question]:
         """All questions in these states, in the order of the queue."""
         rows = QUESTION.where(question.c.campaign == campaign, question.c.state.in_(states))
-        return [Question(*row) for row in self._all(rows.order_by(question.c.plan.desc(), question.c.place))]
+        return [value_of(Question, row) for row in self._all(rows.order_by(question.c.plan.desc(), question.c.place))]
 
     def held(self, campaign: int, judge: int) -> list[Question]:
         """The questions a judge has in hand, first given first."""
@@ -285,7 +288,7 @@ class Reader:
     def begun(self, campaign: int) -> list[Question]:
         """Questions that have some of the votes they want and wait for more."""
         waiting = (question.c.campaign == campaign, question.c.state == "open", BEGUN)
-        return [Question(*row) for row in self._all(QUESTION.where(*waiting))]
+        return [value_of(Question, row) for row in self._all(QUESTION.where(*waiting))]
 
     def count_open(self, campaign: int) -> int:
         """How many questions wait in the queue."""
@@ -335,7 +338,7 @@ class Reader:
     def vote(self, campaign: int, seq: int) -> Vote | None:
         """One row of the log."""
         row = self._first(VOTE.where(vote.c.campaign == campaign, vote.c.seq == seq))
-        return None if row is None else Vote(*row)
+        return None if row is None else value_of(Vote, row)
 
     def vote_of_client(self, campaign: int, judge: int, client_id: str) -> Vote | None:
         """The row that a judge sent under this id."""
@@ -356,12 +359,12 @@ class Reader:
     def undo_of(self, campaign: int, seq: int) -> Vote | None:
         """The row that undoes this one."""
         row = self._first(VOTE.where(vote.c.campaign == campaign, vote.c.undoes == seq))
-        return None if row is None else Vote(*row)
+        return None if row is None else value_of(Vote, row)
 
     def history(self, campaign: int, judge: int, limit: int) -> list[Vote]:
         """A judge's last rows that stand, skips included, newest first."""
         mine = (vote.c.campaign == campaign, vote.c.judge == judge, vote.c.undoes.is_(None), NOT_UNDONE)
-        return [Vote(*row) for row in self._all(VOTE.where(*mine).order_by(vote.c.seq.desc()).limit(limit))]
+        return [value_of(Vote, row) for row in self._all(VOTE.where(*mine).order_by(vote.c.seq.desc()).limit(limit))]
 
     def count_votes(self, campaign: int, judge: int) -> int:
         """How many votes of a judge stand: neither undone nor skips."""
@@ -387,7 +390,7 @@ class Reader:
         """The log row by row."""
         while True:
             rows = VOTE.where(vote.c.campaign == campaign, vote.c.seq > after).order_by(vote.c.seq).limit(MOST_ROWS)
-            piece = [Vote(*row) for row in self._all(rows)]
+            piece = [value_of(Vote, row) for row in self._all(rows)]
             yield from piece
             if len(piece) < MOST_ROWS:
                 return
@@ -486,7 +489,7 @@ class Writer(Reader):
         row = self.connection.execute(LOCK, {"id": campaign}).first()
         if row is None:
             raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")
-        self.state = (value_of(Campaign, row), frozenset())
+        self.state = (campaign_of(row), frozenset())
         self._stored.setdefault(campaign, self.locked.last_vote)
         return self.locked
 

@@ -16,6 +16,7 @@ from podium.errors import InputError, PodiumError, RefusedError, UnavailableErro
 from podium.store.base import Hold, Store
 from podium.store.rows import Writer
 from podium.store.tables import holds
+from podium.store.values import from_json
 
 __all__ = ["SQLiteStore"]
 
@@ -57,7 +58,8 @@ class SQLiteStore(Store):
 
     def _engine(self, pragma: str, begin: str) -> Any:
         url = URL.create("sqlite", database=str(self.path))
-        engine = create_engine(url, connect_args={"timeout": WAIT, "check_same_thread": False})
+        given = {"timeout": WAIT, "check_same_thread": False}
+        engine = create_engine(url, connect_args=given, json_deserializer=from_json)
 
         @event.listens_for(engine, "connect")
         def connected(connection: Any, _: Any) -> None:
@@ -190,7 +192,11 @@ def _is_free(row: Any, now: int) -> bool:
 
 
 def _check_path(path: Path, new: bool) -> None:
-    if path.is_dir():
+    try:
+        folder = path.is_dir()
+    except OSError as problem:  # a name that no disk takes
+        raise InputError(f"{str(path)[:60]}…: {problem.strerror}; give another path") from problem
+    if folder:
         raise InputError(f"{path} is a folder; name a file, such as {path / 'campaign.db'}")
     if not path.exists():
         if not new:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 import types
 import typing
 from collections.abc import Sequence
@@ -26,11 +27,16 @@ __all__ = [
     "QuestionState",
     "State",
     "Vote",
+    "campaign_of",
+    "from_json",
     "pair_of",
     "value_of",
 ]
 
 T = TypeVar("T")
+
+LATEST = 253_402_300_800_000  # milliseconds up to the year 10000; no count of ours comes near
+SIGNED = ("place", "planned_at", "seed")  # whole numbers that may be below 0
 
 # The one number of what is on disk. A change of the tables adds a step in `formats` and raises it.
 FORMAT = 3
@@ -217,19 +223,44 @@ def value_of(kind: type[T], row: Sequence[Any]) -> T:
         ...
     podium.errors.InputError: item: withdrawn is 'soon', the database is damaged; restore a copy
     """
-    for (name, allowed), cell in zip(_types_of(cast(Any, kind)), row, strict=True):
-        if not isinstance(cell, allowed) or (isinstance(cell, bool) and bool not in allowed):
+    for (name, allowed, words), cell in zip(_types_of(cast(Any, kind)), row, strict=True):
+        fits = isinstance(cell, allowed) and (bool in allowed or not isinstance(cell, bool))
+        if fits and type(cell) is int and name not in SIGNED:
+            fits = 0 <= cell < LATEST
+        if not fits or (words and cell not in words):
             raise InputError(
                 f"{kind.__name__.lower()}: {name} is {cell!r:.50}, the database is damaged; restore a copy"
             )
     return kind(*row)
 
 
+def campaign_of(row: Sequence[Any]) -> Campaign:
+    """A row as a campaign. 0 is no campaign's number: it stands for the one yet to be made."""
+    found = value_of(Campaign, row)
+    if not found.id:
+        raise InputError("campaign: id is 0, the database is damaged; restore a copy")
+    return found
+
+
+def from_json(cell: str | bytes) -> Any:
+    """What a cell of JSON says, if it is JSON: in a damaged database it may not be.
+
+    >>> from_json("[1")
+    Traceback (most recent call last):
+        ...
+    podium.errors.InputError: a cell holds '[1', no JSON, the database is damaged; restore a copy
+    """
+    try:
+        return json.loads(cell)
+    except (ValueError, TypeError, RecursionError) as problem:
+        raise InputError(f"a cell holds {cell!r:.50}, no JSON, the database is damaged; restore a copy") from problem
+
+
 @functools.cache
-def _types_of(kind: type) -> list[tuple[str, tuple[type, ...]]]:
-    """What each field may hold."""
+def _types_of(kind: type) -> list[tuple[str, tuple[type, ...], tuple[str, ...]]]:
+    """What each field may hold: types, and the words where only some are known."""
     hints = typing.get_type_hints(kind)
-    return [(each.name, _plain(hints[each.name])) for each in fields(kind)]
+    return [(each.name, _plain(hints[each.name]), _words(hints[each.name])) for each in fields(kind)]
 
 
 def _plain(hint: Any) -> tuple[type, ...]:
@@ -240,3 +271,7 @@ def _plain(hint: Any) -> tuple[type, ...]:
         return tuple(part for each in typing.get_args(hint) for part in _plain(each))
     plain: type = origin or hint
     return (float, int) if plain is float else (list, tuple) if plain in (list, tuple) else (plain,)
+
+
+def _words(hint: Any) -> tuple[str, ...]:
+    return typing.get_args(hint) if typing.get_origin(hint) is Literal else ()

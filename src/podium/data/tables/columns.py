@@ -22,6 +22,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
 from podium.data.tables.surveys import place_columns
+from podium.data.validation import entries_of
 from podium.errors import InputError, Option
 
 __all__ = ["Given", "Layout", "arena_covariates", "listed", "recognise", "refuse_difference"]
@@ -484,10 +485,8 @@ def _covariates(names: _Names, wanted: Any) -> dict[str, tuple[str, ...]]:
     if wanted is None or wanted is False:
         return {}
     chosen: dict[str, tuple[str, ...]] = {}
-    if not isinstance(wanted, Iterable):
-        raise InputError(f"covariates is {wanted!r}; give a list of columns")
     pairs = _side_pairs(names.columns)
-    for name in [wanted] if isinstance(wanted, str) else wanted:
+    for name in [wanted] if isinstance(wanted, str) else entries_of("covariates", wanted, "a list of columns"):
         if not isinstance(name, str):
             raise InputError(f"covariate {name!r} is not the name of a column; give its name as text")
         stem, columns = _covariate(name, names.columns, pairs)

@@ -10,6 +10,7 @@ import numpy as np
 
 from podium.data.tables.labels import is_missing, is_text
 from podium.errors import InputError
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -62,7 +63,7 @@ def _from_columns(columns: Iterable[tuple[str, Any]]) -> pl.DataFrame:
     for column in series:
         if len(column) != len(series[0]):
             raise InputError(
-                f"column {series[0].name!r} has {len(series[0])} rows and {column.name!r} has {len(column)}; "
+                f"column {series[0].name!r} has {counted(len(series[0]), 'row')} and {column.name!r} {len(column)}; "
                 "give one value of each for every row"
             )
     return pl.DataFrame(series)

@@ -18,6 +18,7 @@ from podium.data.tables.arrow import text_views
 from podium.errors import InputError
 from podium.kernels.text import encode as kernel
 from podium.kernels.text import views as text_kernel
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -45,7 +46,8 @@ def encode_pair(
     lefts, rights = _column(left, names[0]), _column(right, names[1])
     if len(lefts) != len(rights):
         raise InputError(
-            f"{names[0]} has {len(lefts)} rows and {names[1]} has {len(rights)}; give one of each for every comparison"
+            f"{names[0]} has {counted(len(lefts), 'row')} and {names[1]} has {len(rights)}; "
+            "give one of each for every comparison"
         )
     if isinstance(lefts, np.ndarray) and isinstance(rights, np.ndarray) and lefts.dtype.kind == rights.dtype.kind:
         both = np.empty(2 * len(lefts), np.result_type(lefts, rights))

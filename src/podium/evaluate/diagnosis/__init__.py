@@ -14,7 +14,13 @@ from typing import Any
 import numpy as np
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.validation import seed_option, whole_option
+from podium.data.validation import (
+    entries_of,
+    label_of,
+    seed_option,
+    whole_option,
+)
+from podium.errors import InputError
 from podium.evaluate.diagnosis.findings import Diagnosis, Finding
 from podium.evaluate.diagnosis.history import History, score_history
 from podium.evaluate.diagnosis.misfit import Fit, Test
@@ -84,6 +90,10 @@ def diagnose(
     tests = tested.tests(replicates, rng, chances)
     ranking = model.ranking_
     refit = refitting(model, ranking.items, features, id)
+    shown = None if shown is None else {label_of("shown", each) for each in entries_of("shown", shown, "labels")}
+    if shown is not None and shown.isdisjoint(ranking.items):
+        known = f"there are {len(ranking.items)}, such as {ranking.items[0]!r}"
+        raise InputError(f"shown names no item of the ranking; {known}")
     named = np.array([shown is None or item in shown for item in ranking.items])
     ahead = lead_test(ranking if ranking.information is not None else expected.ranking_)
     moved = find_influence(model, votes, refit, ranking.scores, ranking.items, named, ahead) if influence else None

@@ -23,6 +23,7 @@ __all__ = ["Node", "Penalties", "Start", "choose_penalties", "log_sds", "possibl
 Floats = NDArray[np.float64]
 Start = Callable[[tuple[float, float]], Place]
 
+WIDEST = math.log(1e5)  # as wide as a given prior is taken to be: wider ones say no less, but drown in rounding
 SMALLEST, LARGEST = math.log(1e-3), math.log(30.0)  # ends of the range of log s, from the prior's centre
 FIRST = math.log(0.5)  # where the climb begins, from there
 LONGEST = 1.0  # step of log s
@@ -72,7 +73,7 @@ def choose_penalties(
     x = centre + FIRST
     for k, given in enumerate((feature, residual)):
         if given is not None:
-            x[k] = -0.5 * math.log(2.0 * given)
+            x[k] = min(log_sds((given, given))[k], centre[k] + WIDEST)
     climb = _Climb(problem, free, max_iter, start)
     if free:
         x = climb.top(x)
@@ -104,6 +105,7 @@ def possible_penalties(
     climb = _Climb(problem, chosen.free, max_iter, start)
     climb.best = chosen.solution.place
     x, free = log_sds((chosen.feature, chosen.residual)), list(chosen.free)
+    x = np.minimum(x, prior_centre(problem) + WIDEST)
     if not free:
         return []
     covariance = np.linalg.inv(climb.information(x))
@@ -139,7 +141,7 @@ def _rule(size: int) -> tuple[Floats, Floats]:
 
 def log_sds(penalties: tuple[float, float]) -> Floats:
     """(log s_w, log s_r) of penalties."""
-    return -0.5 * np.log(2.0 * np.array(penalties))
+    return -0.5 * np.log(2.0 * np.maximum(penalties, 1e-290))  # below, the variance is no number
 
 
 def _penalties(x: Floats) -> tuple[float, float]:
@@ -171,7 +173,8 @@ class _Climb:
                 continue
             step = np.zeros(2)
             step[free] = self._step(x, here, before)
-            there = np.clip(x + step, low, high)
+            there = x.copy()  # a penalty that was given stays, wherever it is
+            there[free] = np.clip(x + step, low, high)[free]
             left = math.sqrt(max(float(here.slope[free] @ step[free]), 0.0))
             if (
                 left <= (SETTLED if self.few else ROUGHLY_SETTLED)

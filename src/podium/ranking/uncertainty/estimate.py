@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.validation import seed_option
 from podium.errors import DataWarning
 from podium.ranking.uncertainty.dense import DENSE_LIMIT, Undetermined, covariance, full_covariance
 from podium.ranking.uncertainty.ends import bounded_items, bounded_part, end_rows
@@ -48,7 +49,7 @@ def score_covariance(
         if part.alternatives and kind != "bootstrap":
             return _mean_over_penalties(part, matrix_of)
         if kind == "bootstrap":
-            rng = np.random.default_rng(seed)
+            rng = np.random.default_rng(seed_option("seed", seed))
             return _covariance_of(
                 bootstrap(part, replicates=replicates, cluster=cluster, rng=rng, jobs=jobs, engine=engine)
             )

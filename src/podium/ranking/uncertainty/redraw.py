@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.validation import whole_option
 from podium.engine import running
 from podium.errors import InputError
 from podium.kernels.pairwise import bootstrap as kernel
@@ -60,8 +61,7 @@ def bootstrap(
     0.21
     """
     cluster = information.require("bootstrap", cluster)
-    if replicates < 2:
-        raise InputError(f"replicates must be at least 2, better 1000; got {replicates!r}")
+    replicates = whole_option("replicates", replicates, least=2)
     if information.n > DENSE_LIMIT:
         raise InputError(
             f"the bootstrap of {information.n:,} items would hold an n × n matrix; above {DENSE_LIMIT:,} use 'sandwich'"
