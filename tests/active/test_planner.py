@@ -382,3 +382,13 @@ def test_sets_of_pairs_are_merged_and_looked_up(parts, asked):
     known = distinct(*(np.array(part, dtype=np.int64) for part in parts))
     assert known.tolist() == sorted(set().union(*parts))
     assert is_among(np.array(asked, dtype=np.int64), known).tolist() == [key in set().union(*parts) for key in asked]
+
+
+@pytest.mark.parametrize("judge", [2**31, 2**62])
+def test_the_number_of_a_judge_that_no_array_holds_is_refused_before_anything_is_kept(judge):
+    planner = Planner(4, seed=0)
+    planner.tell([0], [1], [1.0], 0)
+    with pytest.raises(InputError, match=f"judge {judge} is too large a number"):
+        planner.tell([0, 1], [2, 3], [1.0, 0.0], [0, judge])
+    planner.tell([1], [2], [1.0], 1)
+    assert len(planner) == 2

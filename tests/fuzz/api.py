@@ -98,7 +98,8 @@ def features(rng, items):
             from scipy.sparse import csr_array, random_array
 
             if rng.random() < 0.5:
-                return csr_array(inputs.array(rng, len(items), 2))
+                made = inputs.array(rng, len(items), 2)
+                return csr_array(made) if made.dtype.kind in "biufc" and made.ndim in (1, 2) else made
             shape = len(items) + int(rng.random() < 0.1), int(rng.integers(0, 9))
             return random_array(shape, density=0.4, format=pick(rng, ("csr", "coo", "csc")), rng=rng)
         case 0:

@@ -31,7 +31,7 @@ class Features:
         if table.ndim == 1:
             table = table[:, None]
         if table.shape[:1] != (n,) or table.ndim != 2:
-            raise InputError(f"features have shape {table.shape}; one row for each item is needed, {n} in all")
+            raise InputError(f"features have shape {table.shape}; one row for each of the {n} items is needed")
         bad = np.argwhere(~np.isfinite(table))
         if len(bad):
             row, column = bad[0]

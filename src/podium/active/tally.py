@@ -8,7 +8,6 @@ from functools import cached_property
 import numpy as np
 
 from podium.errors import InputError
-from podium.text import counted
 
 __all__ = ["CHECK", "CHOSEN", "KINDS", "REPEAT", "Ballots", "Tally", "distinct", "is_among", "pair_keys"]
 
@@ -16,6 +15,7 @@ KINDS = ("chosen", "check", "repeat")
 CHOSEN, CHECK, REPEAT = range(3)
 ROOM = 4  # answers (0, ½, 1, skipped) and kinds each take one of four values
 MOST = 2**62
+MOST_JUDGES = 1_000_000  # every judge has a place in arrays, whether there are votes or not
 
 
 def pair_keys(pairs: np.ndarray, n: int) -> np.ndarray:
@@ -56,6 +56,9 @@ class Ballots:
     def add(self, left: np.ndarray, right: np.ndarray, value: np.ndarray, judge: np.ndarray, kind: np.ndarray) -> None:
         """Take votes, all checked: values 1, 0.5, 0 for the left item, nan for a skip."""
         if len(left):
+            number = int(judge.max())
+            if number >= min(MOST_JUDGES, MOST // (self.n**2 * ROOM**2)):
+                raise InputError(f"judge {number} is too large a number; number the judges from 0")
             self._pending.append((left, right, value, judge, kind))
             self._tally = None
 
@@ -73,10 +76,6 @@ class Ballots:
         left, right, value, judge, kind = (np.concatenate(column) for column in zip(*self._pending, strict=True))
         self._pending = []
         judges = max(self._judges, int(judge.max()) + 1)
-        if judges > MOST // (self.n**2 * ROOM**2):
-            raise InputError(
-                f"{counted(judges, 'judge')} of {counted(self.n, 'item')} are too many; number the judges from 0"
-            )
         if judges != self._judges and len(self._codes):
             rest, low = np.divmod(self._codes, ROOM**2)
             pair, who = np.divmod(rest, self._judges)

@@ -122,7 +122,7 @@ def feature_table(features: Any, items: Sequence[Any]) -> np.ndarray | None:
     except (TypeError, ValueError):
         raise InputError(_bad_feature(features, items)) from None
     if table.ndim not in (1, 2) or len(table) != len(items):
-        raise InputError(f"features have shape {table.shape}; one row for each item is needed, {len(items)} in all")
+        raise InputError(f"features have shape {table.shape}; one row for each of the {len(items)} items is needed")
     return table
 
 
@@ -191,7 +191,8 @@ def per_pair(what: str, entries: Any, count: int) -> list[Any]:
     """`entries` as a list, one for each pair."""
     values = listed(what, entries, "one for each pair")
     if len(values) != count:
-        raise InputError(f"{what}: {len(values)} for {counted(count, 'pair')}; give one for each pair")
+        given = counted(len(values), what.removesuffix("s"))
+        raise InputError(f"{given} for {counted(count, 'pair')}; give one for each pair")
     return values
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.validation import entries_of, seed_option, whole_option
+from podium.data.validation import is_one, seed_option, whole_option
 from podium.errors import InputError, InPython, Option
 from podium.pairwise.rabf import RABF
 from podium.text import counted
@@ -97,8 +97,8 @@ def learning_curve(
     whole_option("splits", splits, least=1)
     if comparisons.count is not None:
         raise InputError("a learning curve takes votes apart; keep each vote a row", InPython(" (keep=)"))
-    sizes = entries_of("sizes", sizes, "shares of the votes up to 0.8")
-    if not sizes or any(not isinstance(size, float | int | np.number) or not 0 < size <= 0.8 for size in sizes):
+    shares = [] if is_one(sizes) else list(sizes)
+    if not shares or any(not isinstance(size, float | int | np.number) or not 0 < size <= 0.8 for size in shares):
         raise InputError(f"sizes are shares of the votes up to 0.8 (a fifth is held out); got {sizes!r}")
     counts = tuple(max(2, round(size * rows)) for size in sizes)
     if rows < 20:

@@ -75,8 +75,8 @@ def check_options(*, top: Any = None, min_votes: Any = 0.0, level: Any = None, *
     if top is not None:
         number_option("top", top, least=1, whole=True)
     number_option("min_votes", min_votes, least=0)
-    if level is not None:
-        number_option("level", level, above=0, below=1, more=", as 0.95")
+    if level is not None and not (isinstance(level, float | int | np.number) and 0 < level < 1):
+        raise InputError(Option("level", level), ": it must lie between 0 and 1, as 0.95")
     for name, word in words.items():
         if word is not None and not isinstance(word, str):
             raise InputError(Option(name, word), ": it must be text")

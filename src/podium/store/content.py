@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from podium._version import __version__
 from podium.errors import InputError
 from podium.store import codec
-from podium.store.values import Campaign, Item, Judge, campaign_of, from_json, value_of
+from podium.store.values import DAMAGED, Campaign, Item, Judge, campaign_of, from_json, value_of
 
 __all__ = ["Content", "Run", "campaigns_of", "load", "load_derived", "load_times", "load_votes"]
 
@@ -67,9 +67,9 @@ def load(run: Run, campaign: int) -> Content:
     judges = [replace(each, conflicts=tuple(each.conflicts)) for each in judges]
     votes, intact = load_votes(run, campaign, found[0].last_vote, len(items))
     if [item.code for item in items] != list(range(len(items))):
-        raise InputError(f"items of campaign {campaign} are missing, the database is damaged; restore a copy")
+        raise InputError(f"items of campaign {campaign} are missing{DAMAGED}; restore a copy")
     if not np.isin(votes.judge, [judge.id for judge in judges]).all():
-        raise InputError(f"campaign {campaign} has votes of no judge, the database is damaged; restore a copy")
+        raise InputError(f"campaign {campaign} has votes of no judge{DAMAGED}; restore a copy")
     return Content(found[0], items, judges, votes, intact, load_derived(run, found[0], "standing"))
 
 

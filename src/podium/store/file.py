@@ -12,7 +12,7 @@ from urllib.parse import quote
 from podium._version import __version__
 from podium.errors import InputError
 from podium.store.content import Content, campaigns_of, load
-from podium.store.values import FORMAT
+from podium.store.values import DAMAGED, FORMAT
 
 __all__ = ["is_campaign_file", "read_campaign_file"]
 
@@ -64,8 +64,11 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
         yield connection
     except sqlite3.DatabaseError as problem:
         raise InputError(f"{file} cannot be read: {problem}; restore a copy") from problem
-    except InputError:
-        raise
+    except InputError as problem:
+        told = str(problem)
+        if DAMAGED not in told:
+            raise
+        raise InputError(f"{file} is damaged: {told.replace(DAMAGED, '')}") from problem
     except (ValueError, TypeError, KeyError, OverflowError) as problem:  # a cell that no campaign of ours holds
         raise InputError(f"{file} is damaged: {_first_line(problem)}; restore a copy") from problem
     finally:

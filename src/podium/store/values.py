@@ -35,6 +35,7 @@ __all__ = [
 
 T = TypeVar("T")
 
+DAMAGED = ", the database is damaged"
 LATEST = 253_402_300_800_000  # milliseconds up to the year 10000; no count of ours comes near
 SIGNED = ("place", "planned_at", "seed")  # whole numbers that may be below 0
 
@@ -228,9 +229,7 @@ def value_of(kind: type[T], row: Sequence[Any]) -> T:
         if fits and type(cell) is int and name not in SIGNED:
             fits = 0 <= cell < LATEST
         if not fits or (words and cell not in words):
-            raise InputError(
-                f"{kind.__name__.lower()}: {name} is {cell!r:.50}, the database is damaged; restore a copy"
-            )
+            raise InputError(f"{kind.__name__.lower()}: {name} is {cell!r:.50}{DAMAGED}; restore a copy")
     return kind(*row)
 
 
@@ -238,7 +237,7 @@ def campaign_of(row: Sequence[Any]) -> Campaign:
     """A row as a campaign. 0 is no campaign's number: it stands for the one yet to be made."""
     found = value_of(Campaign, row)
     if not found.id:
-        raise InputError("campaign: id is 0, the database is damaged; restore a copy")
+        raise InputError(f"campaign: id is 0{DAMAGED}; restore a copy")
     return found
 
 
@@ -253,7 +252,7 @@ def from_json(cell: str | bytes) -> Any:
     try:
         return json.loads(cell)
     except (ValueError, TypeError, RecursionError) as problem:
-        raise InputError(f"a cell holds {cell!r:.50}, no JSON, the database is damaged; restore a copy") from problem
+        raise InputError(f"a cell holds {cell!r:.50}, no JSON{DAMAGED}; restore a copy") from problem
 
 
 @functools.cache
