@@ -60,7 +60,7 @@ def test_features_rank_all_items_and_the_model_predicts(folder, capfd):
     assert_allclose([scored[f"item {k:02}"] for k in range(14)], expected, atol=1e-6)
     code, out, _ = call(capfd, "predict", folder / "sizes.csv", "--model", folder / "m.podium", "--format", "table")
     assert code == 0
-    assert out.splitlines()[0].split() == ["item", "score", "std_error", "rank"]
+    assert out.splitlines()[0].split() == ["item", "score", "std_error", "lower", "upper", "rank"]
 
 
 def test_text_is_one_hot_on_request(folder, capfd):
@@ -110,7 +110,7 @@ def test_predict_refuses_other_models_and_tables(folder, capfd, monkeypatch):
     call(capfd, "rank", "votes.csv", "--save", "plain.podium")
     code, _, err = call(capfd, "predict", "sizes.csv", "--model", "plain.podium")
     assert code == 2
-    assert "holds a BradleyTerry, not a model of `podium rank --features … --save`" in err
+    assert "cannot tell who is to meet whom" in err
     call(capfd, "rank", "votes.csv", "--features", "sizes.csv", "--save", "m.podium")
     code, _, err = call(capfd, "predict", "items.csv", "--model", "m.podium")
     assert code == 2

@@ -136,6 +136,7 @@ def rankers():
             fitted, ("fit", {"comparisons": data} | more), ("score", {"comparisons": data}), ("get_params", {"deep": True}),
             ("predict_proba", {"comparisons": data}), ("unfitted", {}), ("set_params", {}),
             ("predict_interval", {"comparisons": data, "level": 0.9}),
+            ("draw_chances", {"comparisons": data, "draws": 2, "rng": np.random.default_rng(0)}),
         )  # fmt: skip
         known = {
             "win_probability": {"a": "a", "b": "b"}, "tie_probability": {"a": "a", "b": "b"}, "partial_fit": {"comparisons": data} | more,
@@ -194,7 +195,7 @@ def data():
     import polars as pl
 
     from podium import Comparisons, Rankings, read_comparisons, read_rankings
-    from podium.data import read_comparisons_by, read_table, write_table
+    from podium.data import read_comparisons_by, read_fixtures, read_table, write_table
 
     codes = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 2])
     table = b"winner,loser,judge\na,b,x\nb,c,y\nc,a,x\na,c,y\n"
@@ -226,6 +227,7 @@ def data():
         of("read_comparisons", read_comparisons, source=file, winner="winner", loser="loser", keep="rows", fold_sides=True, **more),
         of("read_comparisons", read_comparisons, source=Fresh(lambda: io.BytesIO(sides)), **names, covariates=["x"]),
         of("read_comparisons_by", read_comparisons_by, source=file, by="judge", keep="rows", **more),
+        of("read_fixtures", read_fixtures, source=Fresh(lambda: io.BytesIO(sides)), left="left", right="right", time=None, covariates=["x"]),
         of("read_table", read_table, source=file, columns=["winner"], format="csv", delimiter=","),
         of("write_table", write_table, frame=pl.read_csv(table), target=Fresh(io.BytesIO), format="csv"),
     ]  # fmt: skip
@@ -525,6 +527,8 @@ def checks():
         of("assess", evaluate.assess, comparisons=data, methods=["rabf"], features=features, folds=2),
         of("diagnose", evaluate.diagnose, comparisons=data, model=model, features=None, id=None, shown=["a", "b"], influence=True, **few),
         of("diagnose", evaluate.diagnose, comparisons=data, model=rabf, features=features, influence=False, **few),
+        of("forecasts", evaluate.forecasts, model=podium.Elo(), comparisons=data, start=0.5, refit=False),
+        of("final_table", evaluate.final_table, model=model, fixtures=data, played=data, points=(3, 1, 0), top=2, draws=3, seed=0),
         of("score_history", evaluate.score_history, comparisons=data, model=model, features=None, id=None, points=2),
         of("score_history", evaluate.score_history, comparisons=data, model=rabf, features=features, points=2),
         of("learning_curve", evaluate.learning_curve, comparisons=data, features=features, sizes=(0.4,), splits=1, seed=1, id=None),

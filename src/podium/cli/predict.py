@@ -1,4 +1,4 @@
-"""`podium predict`: scores of new items from their features."""
+"""`podium predict`: chances of games to come, the final table they lead to, or scores of new items from features."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from podium.cli.help import GroupedCommand
-from podium.cli.options import id_option, model_option, output_options
+from podium.cli.help import GroupedCommand, option
+from podium.cli.options import id_option, is_typed, level_option, model_option, output_options, seed_option
 from podium.cli.output import Output, say
 from podium.errors import InputError, Option
-from podium.text import counted
+from podium.text import counted, one_line
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from podium.data.comparisons import Comparisons
+    from podium.pairwise.base import Ranker
     from podium.pairwise.online import OnlineRABF
     from podium.pairwise.rabf import RABF
 
@@ -23,35 +25,150 @@ __all__ = ["predict"]
 
 
 EXAMPLES = (
-    ("podium rank votes.csv --features items.csv --save m.podium", "first, a model of features"),
-    ("podium predict new-items.csv --model m.podium", "then the scores of items without votes"),
+    ("podium rank season.csv --time Date --method dynamic --ties davidson --side-effect --save m.podium", "a model"),
+    ("podium predict fixtures.csv --model m.podium", "chances of the games to come"),
+    ("podium predict fixtures.csv --model m.podium --table --played season.csv", "chances of the final table"),
+    ("podium predict new-items.csv --model m.podium", "with a model of --features: scores of items without votes"),
 )
+ABOUT_PAIRS = ("left", "right", "time", "table", "played", "points", "top", "draws", "seed")
+ABOUT_TABLES = ("played", "points", "top", "draws", "seed")
 
 
 @click.command(cls=GroupedCommand, examples=EXAMPLES)
-@click.argument("items")
-@model_option("podium rank --features")
+@click.argument("fixtures")
+@model_option("podium rank")
 @id_option("the one column that is no feature")
+@option("Data", "--left", metavar="COLUMN", help="Name the column of the left (home) item.")
+@option("Data", "--right", metavar="COLUMN", help="Name the column of the right (away) item.")
+@option("Data", "--time", metavar="COLUMN", help="Name the column that says when; else the last time of the model.")
+@option("Output", "--table", is_flag=True, help="Play the fixtures many times and tell the chances of the final table.")
+@option("Output", "--played", metavar="FILE", help="Read the games so far, for the points that items have already.")
+@option("Output", "--points", default="3,1,0", show_default=True, help="Points of a win, a tie and a loss.")
+@option(
+    "Output", "--top", type=click.IntRange(1), default=4, show_default=True, help="Chance to be among the first TOP."
+)
+@option("Output", "--draws", type=click.IntRange(1), default=10_000, show_default=True, help="How often to play.")
+@seed_option("playing the fixtures", "Output")
+@level_option("the bounds")
 @output_options(default="csv")
-def predict(items: str, model: Path, id: str | None, out: Output) -> None:
-    """Score the ITEMS, a table of features, by a saved model, best first.
+def predict(fixtures: str, model: Path, id: str | None, level: float, out: Output, **chosen: Any) -> None:
+    """Predict the FIXTURES, a file of pairs (home and away, left and right), by a saved model.
 
-    Writes item, score, its standard error and rank. The error includes what features cannot know of an item; models of
-    online-rabf and of the hinge loss have none.
+    Writes the chances that the left item wins, ties and loses, with home advantage where the model has it, and their
+    bounds. A row with an item that the model does not know is left empty and named. With --table the fixtures are
+    played many times, from strengths as they may truly be, and the chances of the final table written.
+
+    With a model of `podium rank --features` a table of features is taken too: item, score, its standard error (which
+    includes what features cannot know of an item; online-rabf and the hinge loss have none), bounds and rank.
     """
-    from podium.data.files import read_table
     from podium.models import load
+    from podium.pairwise.base import Ranker
     from podium.pairwise.online import OnlineRABF
     from podium.pairwise.rabf import RABF
 
     fitted = load(model)
-    if not isinstance(fitted, RABF | OnlineRABF) or not fitted.feature_names_:
-        what = f"{type(fitted).__name__}{' without features' if isinstance(fitted, RABF | OnlineRABF) else ''}"
-        raise InputError(f"{model} holds a {what}, not a model of `podium rank --features … --save`")
-    table = read_table(items)
-    frame = _scored(fitted, table, _label_column(fitted, table, id))
+    if not isinstance(fitted, Ranker):
+        raise InputError(f"{model} holds a {type(fitted).__name__}, not a model of `podium rank … --save`")
+    featured = isinstance(fitted, RABF | OnlineRABF) and fitted.feature_names_
+    if featured and (id is not None or not _has_sides(fixtures, chosen)):
+        for name in ABOUT_PAIRS:
+            if is_typed(name):
+                raise InputError(Option(name), " is about pairs, and this is a table of features; drop it")
+        _predict_items(fitted, fixtures, id, level, out)
+        return
+    if id is not None:
+        raise InputError(Option("id"), " is about a table of features, and these are pairs; drop it")
+    pairs = _read_pairs(fixtures, fitted, chosen)
+    if chosen["table"]:
+        if is_typed("level"):
+            raise InputError(Option("level"), " is about bounds, and a table has none; drop it")
+        _predict_table(fitted, pairs, chosen, out)
+        return
+    for name in ABOUT_TABLES:
+        if is_typed(name):
+            raise InputError(Option(name), " is about ", Option("table"), ", which is not given; add it")
+    _predict_pairs(fitted, pairs, level, out)
+
+
+def _has_sides(source: str, chosen: dict[str, Any]) -> bool:
+    """Whether the file names two items a row."""
+    from podium.data.files import read_fixtures
+
+    if chosen["left"] or chosen["right"]:
+        return True
+    try:
+        read_fixtures(source)
+    except InputError:
+        return False
+    return True
+
+
+def _read_pairs(source: str, model: Ranker, chosen: dict[str, Any]) -> Comparisons:
+    from podium.data.files import read_fixtures
+
+    columns = {name: chosen[name] or None for name in ("left", "right", "time")}
+    return read_fixtures(source, **columns, covariates=list(model.covariate_names_) or None)
+
+
+def _predict_pairs(model: Ranker, pairs: Comparisons, level: float, out: Output) -> None:
+    import numpy as np
+    import polars as pl
+
+    known = set(model.ranking_.items)
+    unknown = np.array([item not in known for item in pairs.items])
+    strange = unknown[pairs.left] | unknown[pairs.right]
+    for row in np.flatnonzero(strange)[:5].tolist():
+        code = int(pairs.left[row] if unknown[pairs.left[row]] else pairs.right[row])
+        say(f"row {row + 1}: {one_line(str(pairs.items[code]))!r} is not in the model; its chances are left empty")
+    if len(more := np.flatnonzero(strange)[5:]):
+        say(f"… and {counted(len(more), 'row')} more with items that are not in the model")
+    chances = np.where(strange[:, None], np.nan, model.predict_proba(pairs))
+    names = ("win", "tie", "loss")
+    columns: dict[str, Any] = {f"{name}": chances[:, k] for k, name in enumerate(names)}
+    bounds = model.predict_interval(pairs, level)
+    if bounds is not None:
+        for k, name in enumerate(names):
+            for end, values in zip(("lower", "upper"), bounds, strict=True):
+                columns[f"{name}_{end}"] = np.where(strange, np.nan, values[:, k])
+    elif is_typed("level"):
+        raise InputError(Option("level"), f" is about bounds, and {type(model).__name__} knows none; drop it")
+    shown = pairs.to_frame().select(pl.col("^left|right|time$"))
+    out.write(shown.with_columns(pl.DataFrame(columns).fill_nan(None)))
+    told = "" if bounds is None else f"; bounds hold with {100 * level:.4g} % confidence"
+    say(f"{counted(int((~strange).sum()), 'pair')} predicted: left wins, ties, loses{told}")
+
+
+def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], out: Output) -> None:
+    from podium.data.files import read_comparisons
+    from podium.evaluate.league import final_table
+
+    try:
+        points = [float(part) for part in chosen["points"].split(",")]
+    except ValueError:
+        points = []
+    if len(points) != 3:
+        raise InputError(Option("points", chosen["points"]), ": give three numbers, as 3,1,0")
+    played = None
+    if chosen["played"]:
+        sides = {name: chosen[name] for name in ("left", "right") if chosen[name]}
+        played = read_comparisons(chosen["played"], **sides, keep="counts", judge=False, group=False)
+    numbers = {name: chosen[name] for name in ("top", "draws", "seed")}
+    frame = final_table(model, pairs, played, points=points, **numbers)
+    out.write(frame.rename({"top": f"top_{chosen['top']}"}))
+    if not model.tie_strength_:
+        say("the model knows no ties, so none are played; fit it with --ties davidson for a league that has them")
+    say(f"{counted(len(pairs.left), 'fixture')} played {counted(int(chosen['draws']), 'time')}; equal points: by lot")
+    if played is None:
+        say("points so far are not given (--played FILE); the table is of the fixtures alone")
+
+
+def _predict_items(model: RABF | OnlineRABF, source: str, id: str | None, level: float, out: Output) -> None:
+    from podium.data.files import read_table
+
+    table = read_table(source)
+    frame = _scored(model, table, _label_column(model, table, id), level)
     out.write(frame)
-    say(f"{counted(len(frame), 'item')} scored by {counted(len(fitted.feature_names_), 'feature')}")
+    say(f"{counted(len(frame), 'item')} scored by {counted(len(model.feature_names_), 'feature')}")
 
 
 def _label_column(model: RABF | OnlineRABF, table: pl.DataFrame, chosen: str | None) -> str | None:
@@ -63,10 +180,11 @@ def _label_column(model: RABF | OnlineRABF, table: pl.DataFrame, chosen: str | N
     return chosen or (others[0] if others else None)
 
 
-def _scored(model: RABF | OnlineRABF, table: pl.DataFrame, labels: str | None) -> pl.DataFrame:
+def _scored(model: RABF | OnlineRABF, table: pl.DataFrame, labels: str | None, level: float) -> pl.DataFrame:
     import polars as pl
 
     from podium.pairwise.rabf import RABF
+    from podium.ranking.uncertainty import quantile
 
     if labels is not None and table[labels].null_count():
         row = int(table[labels].is_null().arg_true()[0]) + 1
@@ -79,5 +197,7 @@ def _scored(model: RABF | OnlineRABF, table: pl.DataFrame, labels: str | None) -
         scores, errors = model.predict(table), [None] * len(table)
     items = table[labels].to_list() if labels else list(range(1, len(table) + 1))
     frame = pl.DataFrame({"item": items, "score": scores, "std_error": pl.Series(errors, dtype=pl.Float64)})
+    half = quantile(level) * frame["std_error"]
+    frame = frame.with_columns((frame["score"] - half).alias("lower"), (frame["score"] + half).alias("upper"))
     frame = frame.sort("score", descending=True, maintain_order=True)
     return frame.with_columns(pl.col("score").rank("min", descending=True).cast(pl.Int64).alias("rank"))

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 from podium._lazy import lazy
 
 if TYPE_CHECKING:
-    from podium.data.files import read_comparisons_by, read_table
+    from podium.data.files import read_comparisons_by, read_fixtures, read_table
     from podium.data.writing import write_table
 
 _LAZY = {
     "read_comparisons_by": "podium.data.files",
+    "read_fixtures": "podium.data.files",
     "read_table": "podium.data.files",
     "write_table": "podium.data.writing",
 }
 
 __all__ = [
     "read_comparisons_by",
+    "read_fixtures",
     "read_table",
     "write_table",
 ]

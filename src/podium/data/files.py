@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from podium.data.comparisons import Comparisons
 from podium.data.rankings import Rankings, Unranked
-from podium.data.tables.columns import Given, listed
-from podium.data.tables.forms import Collector, Keep, located
+from podium.data.tables.columns import Given, listed, recognise_sides
+from podium.data.tables.forms import Collector, Keep, located, read_frame
 from podium.data.tables.merging import DENSE_BYTES
 from podium.data.tables.readers import Batch, Table
 from podium.data.tables.sources import Source, find_sources, refuse_twice
@@ -29,6 +29,7 @@ __all__ = [
     "is_number",
     "read_comparisons",
     "read_comparisons_by",
+    "read_fixtures",
     "read_rankings",
     "read_table",
     "read_votes",
@@ -342,6 +343,41 @@ def _count_into(collector: Collector, source: Source, delimiter: str | None) -> 
             report((frame.height, size))
     report((0, source.size - read))  # a columnar file is not read from its start to its end
     return collector
+
+
+def read_fixtures(
+    source: Any,
+    *,
+    left: Given = None,
+    right: Given = None,
+    time: Given = None,
+    covariates: str | Iterable[str] | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+) -> Comparisons:
+    """Read pairs that are still to be compared, as fixtures of a league, for `predict_proba`; results are not read.
+
+    Each row is a pair, in the order of the file; its outcome stands as a tie.
+
+    >>> import io
+    >>> fixtures = read_fixtures(io.StringIO("date,home,away\\n2024-05-04,Ajax,Brugge\\n"), time="date")
+    >>> fixtures.items, fixtures.time
+    (('Ajax', 'Brugge'), array([19847.]))
+    """
+    import polars as pl
+
+    frames = [piece.frame for piece in _pieces(source, None, format, delimiter)]
+    if not any(frame.height for frame in frames):
+        raise InputError(f"{source} has no rows; there is nothing to predict")
+    table = pl.concat([frame for frame in frames if frame.height], how="vertical_relaxed")
+    left, right = recognise_sides(table.columns, left, right)
+    name = "outcome"
+    while name in table.columns:
+        name += "_"
+    roles = ("left_wins", "right_wins", "ties", "margin", "left_goals", "ranking", "weight", "count", "judge", "group")
+    none: dict[str, Any] = dict.fromkeys(("winner", "loser", *roles), False)
+    columns = none | {"left": left, "right": right, "outcome": name, "time": time, "covariates": covariates}
+    return Comparisons._of(**read_frame(table.with_columns(pl.lit("tie").alias(name)), **columns))
 
 
 def read_table(

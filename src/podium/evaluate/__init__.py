@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from podium.evaluate.feature_bounds import RiskBound, VotePlan, plan_votes, risk_bound
     from podium.evaluate.feature_diagnosis import LearningCurve, learning_curve, residual_norm, residual_outliers
     from podium.evaluate.judging import Judging, judging_quality, scale_separation
+    from podium.evaluate.league import final_table, forecasts
     from podium.evaluate.nested import LikelihoodRatio, compare_nested, likelihood_ratio_test
 
 _LAZY = {
@@ -33,6 +34,8 @@ _LAZY = {
     "compare_nested": "podium.evaluate.nested",
     "compare_rankings": "podium.evaluate.differences",
     "diagnose": "podium.evaluate.diagnosis",
+    "final_table": "podium.evaluate.league",
+    "forecasts": "podium.evaluate.league",
     "judging_quality": "podium.evaluate.judging",
     "learning_curve": "podium.evaluate.feature_diagnosis",
     "likelihood_ratio_test": "podium.evaluate.nested",
@@ -62,6 +65,8 @@ __all__ = [
     "compare_nested",
     "compare_rankings",
     "diagnose",
+    "final_table",
+    "forecasts",
     "judging_quality",
     "learning_curve",
     "likelihood_ratio_test",

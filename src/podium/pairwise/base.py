@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.pairs import Pairs
+from podium.data.validation import number_option
 from podium.errors import InputError
 from podium.ranking.ranking import Ranking
 from podium.ranking.uncertainty import quantile
@@ -247,6 +248,23 @@ class Ranker:
         every = np.stack([low, high, even])
         return every.min(axis=0).T, every.max(axis=0).T
 
+    def draw_chances(self, comparisons: Comparisons, draws: int, rng: np.random.Generator) -> Floats:
+        """Chances of the rows as they may truly be, (draws, rows, 3): an error of a score is shared by all its rows.
+
+        All draws are those of `predict_proba` where the ranker does not know its errors.
+        """
+        c = as_comparisons(comparisons, "draw_chances")
+        self._check_fitted()
+        number_option("draws", draws, least=1, whole=True)
+        covariance = self._margin_covariance(c)
+        if covariance is None:
+            return np.tile(self.predict_proba(c), (draws, 1, 1))
+        return np.stack(self._outcomes(_normal_draws(self._margins(c), covariance, draws, rng)), axis=2)
+
+    def _margin_covariance(self, c: Comparisons) -> Floats | None:
+        """Covariance of the rows' margins, (rows, rows); None where the ranker does not know it."""
+        return None
+
     def _margin_errors(self, c: Comparisons) -> Floats | None:
         """Variance of each row's margin, in squared log-odds; None where the ranker does not know it."""
         return None
@@ -323,6 +341,13 @@ def davidson(margins: Floats, tie_strength: float) -> tuple[Floats, Floats, Floa
     total = 1.0 + likely + tie
     best, worst, ahead = 1.0 / total, likely / total, margins >= 0
     return np.where(ahead, best, worst), tie / total, np.where(ahead, worst, best)
+
+
+def _normal_draws(mean: Floats, covariance: Floats, draws: int, rng: np.random.Generator) -> Floats:
+    """Draws of a normal vector, (draws, size); the covariance may be singular."""
+    values, vectors = np.linalg.eigh(covariance)
+    drawn = rng.standard_normal((draws, len(values))) * np.sqrt(np.maximum(values, 0.0))
+    return np.asarray(mean + drawn @ vectors.T, dtype=np.float64)
 
 
 def _aligned(ranking: Ranking, items: Sequence[Any]) -> Floats:

@@ -292,7 +292,24 @@ class BradleyTerry(Ranker):
         known = self.ranking_.difference_variance(np.maximum(one, 0), np.maximum(other, 0))
         return np.where((one >= 0) & (other >= 0), known, 0.0)
 
+    def _margin_covariance(self, c: Comparisons) -> Floats | None:
+        covariance = self._joint_covariance()
+        if covariance is None:
+            return None
+        contrasts, unknown = self._contrasts(c, len(covariance) - len(self.ranking_))
+        known: Floats = contrasts @ covariance @ contrasts.T
+        return known + np.diag(unknown * (self.sd_ or 0.0) ** 2)
+
     def _margin_errors(self, c: Comparisons) -> Floats | None:
+        covariance = self._joint_covariance()
+        if covariance is None:
+            return None
+        contrasts, unknown = self._contrasts(c, len(covariance) - len(self.ranking_))
+        variance: Floats = np.sum(contrasts @ covariance * contrasts, axis=1) + unknown * (self.sd_ or 0.0) ** 2
+        return np.maximum(variance, 0.0)
+
+    def _joint_covariance(self) -> Floats | None:
+        """Covariance of scores and effects, as chances are: the posterior's where there is one."""
         information = self.ranking_.information if self.ranking_.posterior is None else self.ranking_.posterior
         if information is None or len(self.ranking_) > MAX_ITEMS_WITH_ERRORS:
             return None
@@ -301,10 +318,7 @@ class BradleyTerry(Ranker):
             cluster = information.require(self.ranking_.uncertainty, self.ranking_.cluster)
             kind = information.choose(self.ranking_.uncertainty)
             kind = {"bootstrap": "sandwich" if cluster is None else "cluster"}.get(kind, kind)
-        contrasts, unknown = self._contrasts(c, information.extras)
-        through = contrasts @ full_covariance(information, kind, cluster)
-        variance: Floats = np.sum(through * contrasts, axis=1) + unknown * (self.sd_ or 0.0) ** 2
-        return np.maximum(variance, 0.0)
+        return np.asarray(full_covariance(information, kind, cluster), dtype=np.float64)
 
     def _contrasts(self, c: Comparisons, extras: int) -> tuple[Floats, Floats]:
         """What each margin is of the scores and effects, and how many of its two items were not compared."""

@@ -395,6 +395,9 @@ class DynamicBradleyTerry(Ranker):
     def _margin_errors(self, c: Comparisons) -> Floats:
         return self._posterior.margin_variances(*self._placed(c), c.sided)
 
+    def _margin_covariance(self, c: Comparisons) -> Floats:
+        return self._posterior.margin_covariance(*self._placed(c), c.sided)
+
     def _outcomes(self, margins: Floats) -> tuple[Floats, Floats, Floats]:
         if not self.tie_strength_:
             return logistic(margins)

@@ -25,7 +25,7 @@ from podium.data.tables.surveys import place_columns
 from podium.data.validation import entries_of
 from podium.errors import InputError, Option
 
-__all__ = ["Given", "Layout", "arena_covariates", "listed", "recognise", "refuse_difference"]
+__all__ = ["Given", "Layout", "arena_covariates", "listed", "recognise", "recognise_sides", "refuse_difference"]
 
 Given: TypeAlias = "str | Literal[False] | None"
 Form: TypeAlias = Literal["winner", "outcome", "flags", "counts", "margin", "goals", "ranking"]
@@ -185,6 +185,23 @@ def recognise(
     layout = Layout(form, **roles, **extras, time=time or None, by=by, covariates=_covariates(names, covariates))
     _refuse_unused(names, layout)
     return layout
+
+
+def recognise_sides(columns: Sequence[str], left: Given = None, right: Given = None) -> tuple[str, str]:
+    """The columns of the two items of a row that is still to be compared.
+
+    >>> recognise_sides(["Date", "HomeTeam", "AwayTeam"])
+    ('HomeTeam', 'AwayTeam')
+    """
+    _refuse_unusable({"left": left, "right": right})
+    names = _Names(columns, {"left": left, "right": right})
+    sides = names.together(("left", "right"), SIDES)
+    if not sides:
+        raise InputError(
+            f"cannot tell who is to meet whom: found columns {listed(names.columns)}; expected home and away, "
+            "or left and right; or name them, as ", Option("left", "COLUMN"), " and ", Option("right", "COLUMN"),
+        )  # fmt: skip
+    return sides[0], sides[1]
 
 
 def _refuse_unusable(options: Mapping[str, Any]) -> None:

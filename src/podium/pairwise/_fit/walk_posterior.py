@@ -28,6 +28,7 @@ class Points:
     `free` is the variance that no node tells of: of a bridge, of a walk since the last node, or of a newcomer.
     """
 
+    item: Places
     before: Places
     after: Places
     weight: Floats
@@ -55,7 +56,7 @@ class WalkPosterior:
         before, after, weight, bridge = self.model.walks.located(place, at)
         known = (item >= 0) & (self.model.since[place] <= at) & np.isfinite(bridge)
         free = np.where(known, self.drift**2 * np.nan_to_num(bridge), self.sd**2)
-        return Points(before, after, weight, free, known)
+        return Points(item, before, after, weight, free, known)
 
     def scores(self, points: Points) -> Floats:
         """The scores there; newcomers are at the mean of the prior, 0."""
@@ -113,6 +114,22 @@ class WalkPosterior:
             variance[some] = self._row_variances(np.asarray(contrasts[first[some]].todense()), sided)
         kept: Floats = np.maximum(variance[back] + one.free + other.free, 0.0)
         return kept
+
+    def margin_covariance(self, one: Points, other: Points, sided: bool) -> Floats:
+        """Covariance of differences of points; what an item walks after its last node is shared by its rows."""
+        contrasts = np.asarray((self.contrasts(one) - self.contrasts(other)).todense())
+        inner = self.covariance(contrasts, contrasts)
+        if self.model.side_effect and sided:
+            across, schur = self._effects
+            effects = np.zeros((len(contrasts), len(self.point.extras)))
+            effects[:, 0] = 1.0
+            cross = effects @ np.linalg.solve(schur, (contrasts @ across).T)
+            inner = inner + effects @ np.linalg.solve(schur, effects.T) - cross - cross.T
+        for mine, his, sign in ((one, one, 1.0), (other, other, 1.0), (one, other, -1.0), (other, one, -1.0)):
+            same = (mine.item[:, None] == his.item) & (mine.item >= 0)[:, None]
+            inner = inner + sign * same * np.minimum(mine.free[:, None], his.free)
+        strangers = (one.item < 0) * one.free + (other.item < 0) * other.free
+        return np.asarray(inner + np.diag(strangers), dtype=np.float64)
 
     def _row_variances(self, contrasts: Floats, sided: bool) -> Floats:
         solved = self.system.solve_all(np.ascontiguousarray(contrasts.T))

@@ -1,0 +1,114 @@
+"""`podium predict` of games to come: from the raw file to the table."""
+
+import csv
+import io
+
+import pytest
+
+import podium
+from podium import BradleyTerry, cli, read_comparisons
+from podium.data.files import read_fixtures
+
+
+class Result:
+    def __init__(self, exit_code, captured):
+        self.exit_code, self.stdout, self.stderr = exit_code, captured.out, captured.err
+
+
+SEASON = """Date,HomeTeam,AwayTeam,FTHG,FTAG,FTR
+12/08/2023,Ajax,Brugge,2,1,H
+19/08/2023,Brugge,Celtic,0,0,D
+26/08/2023,Celtic,Ajax,0,3,A
+02/09/2023,Brugge,Ajax,1,0,H
+09/09/2023,Celtic,Brugge,2,2,D
+16/09/2023,Ajax,Celtic,4,1,H
+23/09/2023,Celtic,Brugge,1,0,H
+30/09/2023,Brugge,Celtic,2,0,H
+"""
+FIXTURES = "Date,HomeTeam,AwayTeam\n14/10/2023,Ajax,Brugge\n21/10/2023,Celtic,Dundee\n28/10/2023,Brugge,Celtic\n"
+
+
+@pytest.fixture
+def run(capfd):
+    def call(arguments):
+        with pytest.raises(SystemExit) as stop:
+            cli.run(arguments)
+        return Result(stop.value.code, capfd.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "season.csv").write_text(SEASON)
+    (tmp_path / "fixtures.csv").write_text(FIXTURES)
+    return tmp_path
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_from_a_season_to_chances(folder, run):
+    options = "--time Date --method dynamic --drift 0.02 --sd 1 --ties davidson --side-effect --save m.podium"
+    assert run(["rank", "season.csv", *options.split()]).exit_code == 0
+    result = run(["predict", "fixtures.csv", "--model", "m.podium", "--time", "Date", "--level", "0.9"])
+    assert result.exit_code == 0
+    assert "row 2: 'Dundee' is not in the model; its chances are left empty" in result.stderr
+    assert "2 pairs predicted" in result.stderr
+    first, second, third = rows(result.stdout)
+    assert (first["left"], first["right"], first["time"]) == ("Ajax", "Brugge", "2023-10-14")
+    assert second["win"] == second["tie_upper"] == ""
+    model = podium.load("m.podium")
+    asked = read_fixtures(io.StringIO("Date,home,away\n2023-10-28,Brugge,Celtic\n"), time="Date")
+    chances, bounds = model.predict_proba(asked)[0], model.predict_interval(asked, 0.9)
+    for k, name in enumerate(("win", "tie", "loss")):
+        assert float(third[name]) == pytest.approx(chances[k], rel=1e-6)
+        assert float(third[f"{name}_lower"]) == pytest.approx(bounds[0][0, k], rel=1e-6)
+        assert float(third[f"{name}_lower"]) < chances[k] < float(third[f"{name}_upper"])
+
+
+def test_the_final_table_counts_the_points_so_far(folder, run):
+    assert run(["rank", "season.csv", "--ties", "davidson", "--side-effect", "--save", "m.podium"]).exit_code == 0
+    (folder / "left.csv").write_text("home,away\nAjax,Brugge\nBrugge,Celtic\n")
+    asked = ["predict", "left.csv", "--model", "m.podium", "--table", "--played", "season.csv", "--top", "2"]
+    result = run(asked)
+    assert result.exit_code == 0
+    table = {row["item"]: row for row in rows(result.stdout)}
+    assert {item: float(row["points"]) for item, row in table.items()} == {"Ajax": 9, "Brugge": 8, "Celtic": 5}
+    assert sum(float(row["top_2"]) for row in table.values()) == pytest.approx(2)
+    assert run(asked).stdout == result.stdout  # the same seed
+    other = rows(run([*asked, "--seed", "5", "--draws", "50"]).stdout)
+    assert [row["expected_points"] for row in other] != [row["expected_points"] for row in table.values()]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["fixtures.csv", "--model", "m.podium", "--top", "2"], "--top is about --table, which is not given"),
+        (["fixtures.csv", "--model", "m.podium", "--id", "x"], "--id is about a table of features"),
+        (["fixtures.csv", "--model", "m.podium", "--table"], "row 2: 'Dundee' is not in the model"),
+        (["fixtures.csv", "--model", "m.podium", "--time", "HomeTeam"], "--time but already tells who met"),
+        (["dates.csv", "--model", "m.podium", "--time", "date"], "row 2: date is '2023-02-30', which is no date"),
+        (["self.csv", "--model", "m.podium"], "row 1: 'Ajax' is compared with itself"),
+        (["none.csv", "--model", "m.podium"], "has no rows; there is nothing to predict"),
+        (
+            ["names.csv", "--model", "m.podium"],
+            "who is to meet whom: found columns 'team', 'place'; expected",
+        ),
+        (["fixtures.csv", "--model", "m.podium", "--table", "--points", "3,1"], "--points 3,1: give three numbers"),
+        (["fixtures.csv", "--model", "elo.podium", "--level", "0.9"], "--level is about bounds, and Elo knows none"),
+    ],
+)
+def test_what_cannot_be_predicted_is_refused_in_a_sentence(folder, run, arguments, message):
+    votes = read_comparisons(io.StringIO(SEASON), keep="rows")
+    podium.save(BradleyTerry(l2=0.1).fit(votes), "m.podium")
+    podium.save(podium.Elo().fit(votes), "elo.podium")
+    (folder / "dates.csv").write_text("date,home,away\n2023-02-01,Ajax,Brugge\n2023-02-30,Ajax,Brugge\n")
+    (folder / "self.csv").write_text("home,away\nAjax,Ajax\n")
+    (folder / "none.csv").write_text("home,away\n")
+    (folder / "names.csv").write_text("team,place\nAjax,1\n")
+    result = run(["predict", *arguments])
+    assert result.exit_code == 2
+    assert message in " ".join(result.stderr.split())
