@@ -69,8 +69,8 @@ def predict(fixtures: str, model: Path, id: str | None, level: float, out: Outpu
     fitted = load(model)
     if not isinstance(fitted, Ranker):
         raise InputError(f"{model} holds a {type(fitted).__name__}, not a model of `podium rank … --save`")
-    featured = isinstance(fitted, RABF | OnlineRABF) and fitted.feature_names_
-    if featured and (id is not None or not _has_sides(fixtures, chosen)):
+    by_features = isinstance(fitted, RABF | OnlineRABF) and (id is not None or not _has_sides(fixtures, chosen))
+    if isinstance(fitted, RABF | OnlineRABF) and fitted.feature_names_ and by_features:
         for name in ABOUT_PAIRS:
             if is_typed(name):
                 raise InputError(Option(name), " is about pairs, and this is a table of features; drop it")
