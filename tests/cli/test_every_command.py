@@ -182,6 +182,6 @@ def test_an_interrupted_command_says_so_and_exits_with_130(folder, capfd, monkey
         raise KeyboardInterrupt
 
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("podium.data.files.read_comparisons", interrupted)
+    monkeypatch.setattr("podium.data.files.read_votes", interrupted)
     code, out, err = call(capfd, "rank", "votes.csv")
     assert (code, out, err.strip()) == (130, "", "interrupted")

@@ -135,7 +135,8 @@ BAD = {
     ),
     "hole": ("item,mark\ne0,80\ne1,\n", "row 2: the mark of 'e1' is None; give a number"),
     "nameless": ("item,mark\ne0,80\n,70\n", "row 2: there is no item"),
-    "stranger": ("item,mark\ne0,80\nzoe,60\n", "the known mark of 'zoe' is of an item that has no votes"),
+    "stranger": ("item,mark\ne0,80\nzoe,60\n", "row 2: there are no votes on 'zoe'; correct the name"),
+    "near": ("item,mark\ne0,80\nE1,60\n", "row 2: there are no votes on 'E1'; do you mean 'e1'?"),
     "column": ("item,grade\ne0,80\n", "has no column 'mark'"),
     "falling": ("item,mark\ne0,20\ne7,60\n", "do not rise with the scores: 'e0' is ranked above 'e7'"),
 }
@@ -155,8 +156,8 @@ def test_a_bad_file_of_known_marks_is_named_by_row(votes, capfd, name):
     ("options", "says"),
     [
         (["--marks", "100"], "'100' is not LOW:HIGH, as 0:100"),
-        (["--marks", "100:0"], "the first number must be below the second"),
-        (["--marks", "0:nan"], "the first number must be below the second"),
+        (["--marks", "7:7"], "the two ends must be different numbers"),
+        (["--marks", "0:nan"], "the two ends must be different numbers"),
         (["--marks", "0:100", "--boundaries", "A"], "'A' is not GRADE=MARK, as A=70"),
         (["--marks", "0:100", "--boundaries", "A=70,A=60"], "grade 'A' is given twice"),
         (["--marks", "0:100", "--boundaries", "B=50,A=70"], "name the best grade first"),

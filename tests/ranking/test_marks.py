@@ -150,6 +150,25 @@ def test_intervals_hold_the_true_marks_and_chances_what_they_say(anchors):
         assert abs(said[chosen].mean() - came[chosen].mean()) < (0.08 if anchors else 0.05)
 
 
+def test_where_the_best_mark_is_the_lowest_all_is_turned_over():
+    ranking = simulated(np.random.default_rng(5))[1]
+    down = award_marks(ranking, (6, 1), boundaries={"very good": 1.5, "good": 2.5})
+    up = award_marks(ranking, (1, 6), boundaries={"very good": 5.5, "good": 4.5})
+    assert_allclose(down.marks, 7 - up.marks)
+    assert_allclose(down.lower, 7 - up.upper)
+    assert_allclose(down.chances, up.chances)
+    assert down.grades == up.grades
+    assert down.to_frame()["item"].to_list() == up.to_frame()["item"].to_list()
+    best, last = ranking.order[0], ranking.order[-1]
+    known = award_marks(ranking, (6, 1), known={best: 1.3, last: 5.0})
+    assert known.marks[ranking.items.index(best)] == pytest.approx(1.3)
+    assert known.known[last] == 5.0
+    with pytest.raises(
+        InputError, match=r"'very good' begins at 1.5 and 'good' at 2.5; name the best grade first, each with a higher"
+    ):
+        award_marks(ranking, (6, 1), boundaries={"good": 2.5, "very good": 1.5})
+
+
 def test_a_ranker_without_a_likelihood_has_marks_and_no_intervals():
     votes = Comparisons.from_pairs([("a", "b"), ("a", "c"), ("b", "c"), ("c", "a")])
     marks = award_marks(WinRate().fit(votes).ranking_, (0, 10), boundaries={"A": 5})
@@ -161,8 +180,8 @@ def test_a_ranker_without_a_likelihood_has_marks_and_no_intervals():
     ("options", "says"),
     [
         ({}, "no scale: give scale="),
-        ({"scale": (5, 5)}, "the first number must be below the second"),
-        ({"scale": (0, float("nan"))}, "the first number must be below"),
+        ({"scale": (5, 5)}, "the two ends must be different"),
+        ({"scale": (0, float("nan"))}, "the two ends must be different"),
         ({"scale": 7}, "is no scale; give two numbers"),
         ({"known": {"x": 3}}, "one known mark fixes no scale"),
         ({"known": {"x": 3, "tea": 4}}, "the known mark of 'tea' is of an item that has no votes"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -39,8 +40,8 @@ class _Scale(click.ParamType):  # type: ignore[type-arg]  # not generic in older
             low, high = (float(part) for part in value.split(":"))
         except ValueError:
             self.fail(f"{value!r} is not LOW:HIGH, as 0:100", param, ctx)
-        if not (math.isfinite(low) and math.isfinite(high) and low < high):
-            self.fail(f"{value!r}: the first number must be below the second", param, ctx)
+        if not (math.isfinite(low) and math.isfinite(high) and low != high):
+            self.fail(f"{value!r}: the two ends must be different numbers", param, ctx)
         return low, high
 
 
@@ -124,6 +125,12 @@ class Marking:
         from podium.ranking.marks import award_marks
 
         known, labels = self.known(), {str(item): item for item in ranking.items}
+        for row, item in enumerate(known or (), start=1):
+            if item not in labels:
+                same = [label for label in labels if label.strip().casefold() == item.strip().casefold()]
+                near = same or difflib.get_close_matches(item, labels, 1)
+                way = f"; do you mean {near[0]!r}?" if near else "; correct the name, or remove the row"
+                raise InputError(f"{self.known_marks}, row {row}: there are no votes on {item!r}{way}")
         anchors = None if known is None else {labels.get(item, item): mark for item, mark in known.items()}
         marks = award_marks(ranking, self.marks, known=anchors, boundaries=self.boundaries, level=level or 0.95)
         added = marks.to_frame()
@@ -137,7 +144,7 @@ class Marking:
 
     def table(self, frame: pl.DataFrame, room: int | None) -> str:
         """Marks, intervals and grades for people."""
-        span = (self.marks[1] - self.marks[0]) if self.marks else 100.0
+        span = abs(self.marks[1] - self.marks[0]) if self.marks else 100.0
         digits = 1 if span > 20 else 2
         columns: dict[str, list[str]] = {
             "rank": [str(value) for value in frame["rank"]],
@@ -156,6 +163,12 @@ class Marking:
         if frame["comparisons"].null_count() < len(frame):
             columns["votes"] = [f"{value:,.10g}" for value in frame["comparisons"]]
         return fitted(list(columns), list(columns.values()), room, to_left=("item", "grade"))
+
+    def words(self, level: float | None) -> str:
+        """What the marks are."""
+        fixed = "that the known marks fix" if self.known_marks else "from the lowest item to the best"
+        intervals = "" if level is None else f", with {100 * level:.4g} % intervals"
+        return f"marks on a scale {fixed}{intervals}"
 
     def quality(self, votes: tuple[str, ...], columns: Columns, campaign: Content | None) -> list[str]:
         """Words on reliability and fit; the votes are read anew with their judges, and the kind of their pairs."""
@@ -221,7 +234,12 @@ def _of_files(source: Any, columns: Columns) -> tuple[Comparisons, Comparisons |
 marking_options = gathered(
     "marking",
     Marking,
-    option("Output", "--marks", type=_Scale(), help="Give marks on this scale: the lowest item LOW, the highest HIGH."),
+    option(
+        "Output",
+        "--marks",
+        type=_Scale(),
+        help="Give marks on this scale: the lowest item LOW, the best HIGH; 6:1 where 1 is best.",
+    ),
     option(
         "Output",
         "--known-marks",

@@ -108,6 +108,8 @@ def rank(
     from podium.data.rankings import Rankings
     from podium.evaluate.differences import settings_of
 
+    if assist is not None and marking.wanted:
+        raise InputError(Option("assist"), " gives scores, not marks; leave ", Option("marks"), " out")
     if assist is not None:
         rank_assisted(votes, assist, columns, intervals.level, selection.top, out)
         return
@@ -183,7 +185,7 @@ def rank(
 
             models.save(model, save)
     if marking.wanted:
-        for line in marking.quality(votes, columns, campaign):
+        for line in [marking.words(intervals.shown_level), *marking.quality(votes, columns, campaign)]:
             say(line)
     import polars as pl
 

@@ -37,7 +37,7 @@ class Judging:
     Attributes
     ----------
     separation : scale separation reliability (SSR), or None with the reason in `why`
-    separation_from : "all pairs" or "check pairs"
+    separation_from : "all pairs" or "check pairs"; and of how many items, where some only won or only lost
     split_half : agreement of the scores from one half of the judges with those from the other; None with few judges
     item_fit, judge_fit : frames of item or judge, votes, infit, and misfit: an infit above mean + 2 sd of them all; the
         judges' also with seconds, the median time of a judgement, where it was given
@@ -147,7 +147,9 @@ def judging_quality(
     if not chosen or check is not None:
         source = "check pairs" if chosen else source
         try:
-            separation, items = scale_separation(_fit(check) if chosen and check is not None else ranking)
+            scale = _fit(check) if chosen and check is not None else ranking
+            separation, items = scale_separation(scale)
+            source += f", {items} of {len(scale)} items" if items < len(scale) else ""
         except PodiumError as problem:
             items, why = 0, f"no scale separation reliability: {problem}"
         if separation is None and why is None:

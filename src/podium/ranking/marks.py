@@ -35,6 +35,7 @@ class Marks:
     grades : the grade of each item
     chances : (items, grades), the chance that an item's true mark has that grade
     slope, intercept : mark = intercept + slope · score, before marks are held within the scale
+    highest_is_best : False on a scale as (6, 1)
     """
 
     items: tuple[Hashable, ...]
@@ -48,9 +49,10 @@ class Marks:
     chances: np.ndarray
     slope: float
     intercept: float
+    highest_is_best: bool = True
 
     def to_frame(self) -> pl.DataFrame:
-        """One row an item, the highest mark first, with the chance of its grade and of each grade."""
+        """One row an item, the best mark first, with the chance of its grade and of each grade."""
         import polars as pl
 
         columns: dict[str, Any] = {
@@ -66,7 +68,7 @@ class Marks:
             columns |= {"grade": self.grades, "chance": self.chances[np.arange(len(best)), best]}
             columns |= {f"P({name})": self.chances[:, k] for k, name in enumerate(self.grade_names)}
         frame = pl.DataFrame(columns).with_columns(pl.selectors.float().fill_nan(None))
-        return frame.sort("mark", descending=True, maintain_order=True)
+        return frame.sort("mark", descending=self.highest_is_best, maintain_order=True)
 
 
 def award_marks(
@@ -91,7 +93,7 @@ def award_marks(
     Parameters
     ----------
     ranking : made by a ranker; without a likelihood there are marks, but no intervals
-    scale : (low, high)
+    scale : (low, high), the mark of the lowest score and of the highest; (6, 1) where the best mark is 1
     known : marks of at least two items with different scores
     boundaries : the least mark of each grade, as {"A": 70, "B": 55}
     level : of the intervals
@@ -108,29 +110,31 @@ def award_marks(
         raise InputError(
             "no scale: give ", Option("scale"), " (low, high), or ", Option("known"), " marks of some items"
         )
+    turn = -1.0 if ends is not None and ends[0] > ends[1] else 1.0  # a falling scale is turned over, and back at last
     width = quantile(level)
     scores, errors = _scores(ranking, width, level)
     if known:
-        slope, intercept, line_errors = _line(ranking, scores, errors, _checked_known(known, ranking), width, level)
+        anchors = {place: turn * mark for place, mark in _checked_known(known, ranking).items()}
+        slope, intercept, line_errors = _line(ranking, scores, errors, anchors, width, level)
     else:
         assert ends is not None, "one of the two was given"
         if not np.ptp(scores) > 1e-12:
             raise InputError("all items have the same score, so no scale can be laid through them; gather more votes")
-        slope = (ends[1] - ends[0]) / float(np.ptp(scores))
-        intercept, line_errors = ends[0] - slope * float(scores.min()), np.zeros(len(scores))
+        slope = turn * (ends[1] - ends[0]) / float(np.ptp(scores))
+        intercept, line_errors = turn * ends[0] - slope * float(scores.min()), np.zeros(len(scores))
     marks = intercept + slope * scores
     spread = np.hypot(slope * errors, line_errors)
-    lower, upper = marks - width * spread, marks + width * spread
-    names, least = _checked_boundaries(boundaries, ends)
+    bounds = marks - width * spread, marks + width * spread
+    names, least = _checked_boundaries(boundaries, ends, turn)
     chances = _chances(marks, spread, least)
     place = np.searchsorted(-np.array(least), -marks, side="left") if least else np.zeros(len(marks), dtype=int)
+    marks, lower, upper = (turn * values + 0.0 for values in (marks, *bounds[:: int(turn)]))
     if ends is not None:
-        marks, lower, upper = (np.clip(values, *ends) for values in (marks, lower, upper))
+        marks, lower, upper = (np.clip(values, min(ends), max(ends)) for values in (marks, lower, upper))
     grades = tuple(names[k] for k in place.tolist()) if names else ()
+    line = turn * slope / ranking.unit, turn * intercept
     given = dict(known or {})
-    return Marks(
-        ranking.items, marks, lower, upper, level, given, names, grades, chances, slope / ranking.unit, intercept
-    )
+    return Marks(ranking.items, marks, lower, upper, level, given, names, grades, chances, *line, turn > 0)
 
 
 def _scores(ranking: Ranking, width: float, level: float) -> tuple[np.ndarray, np.ndarray]:
@@ -162,7 +166,7 @@ def _line(
         best, worst = labels[int(x.argmax())], labels[int(x.argmin())]
         raise InputError(
             f"the known marks do not rise with the scores: {best!r} is ranked above {worst!r} by the votes; "
-            "correct the marks, or see whether larger is better"
+            "correct the marks, or where the best mark is the lowest, say so by a scale such as (6, 1)"
         )
     intercept = float(marks.mean() - slope * x.mean())
     count = len(at)
@@ -197,9 +201,18 @@ def _checked_scale(scale: Any) -> tuple[float, float] | None:
         low, high = (float(end) for end in scale)
     except (TypeError, ValueError, OverflowError):
         raise InputError(Option("scale", scale), " is no scale; give two numbers, low and high") from None
-    if not (-MAX_MARK <= low < high <= MAX_MARK):
-        raise InputError(Option("scale", scale), ": the first number must be below the second, and both finite")
+    if not (abs(low) <= MAX_MARK and abs(high) <= MAX_MARK and low != high):
+        raise InputError(Option("scale", scale), ": the two ends must be different numbers")
     return low, high
+
+
+def _number(mark: Any) -> float | None:
+    """A mark as a number; None where it is none."""
+    try:
+        value = float(mark)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return value if abs(value) <= MAX_MARK else None
 
 
 def _checked_known(known: Any, ranking: Ranking) -> dict[int, float]:
@@ -211,11 +224,8 @@ def _checked_known(known: Any, ranking: Ranking) -> dict[int, float]:
             raise InputError(
                 f"the known mark of {item!r} is of an item that has no votes; remove it, or correct the name"
             )
-        try:
-            value = float(mark)
-        except (TypeError, ValueError, OverflowError):
-            value = np.nan
-        if not abs(value) <= MAX_MARK:
+        value = _number(mark)
+        if value is None:
             raise InputError(f"the known mark of {item!r} is {mark!r}; give a number")
         checked[place[item]] = value
     if len(checked) < 2:
@@ -223,29 +233,29 @@ def _checked_known(known: Any, ranking: Ranking) -> dict[int, float]:
     return checked
 
 
-def _checked_boundaries(boundaries: Any, ends: tuple[float, float] | None) -> tuple[tuple[str, ...], list[float]]:
-    """Names of the grades, and the least mark of each but the last."""
+def _checked_boundaries(
+    boundaries: Any, ends: tuple[float, float] | None, turn: float
+) -> tuple[tuple[str, ...], list[float]]:
+    """Names of the grades, and where each but the last begins; negative on a scale that falls."""
     if not boundaries:
         return (), []
     instance_of(Mapping, boundaries, "boundaries")
     names: list[str] = []
     least: list[float] = []
     for name, mark in boundaries.items():
-        try:
-            value = float(mark)
-        except (TypeError, ValueError, OverflowError):
-            value = np.nan
-        if not abs(value) <= MAX_MARK:
+        value = _number(mark)
+        if value is None:
             raise InputError(f"the boundary of grade {name!r} is {mark!r}; give the least mark that earns it")
-        if ends is not None and not ends[0] < value <= ends[1]:
+        if ends is not None and not min(ends) <= value <= max(ends):
             raise InputError(
                 f"the boundary of grade {name!r}, {value:g}, is outside the scale {ends[0]:g} to {ends[1]:g}"
             )
-        if least and not value < least[-1]:
+        if least and not turn * value < least[-1]:
+            rule = "lower" if turn > 0 else "higher"
             raise InputError(
-                f"grade {name!r} begins at {value:g} and {names[-1]!r} at {least[-1]:g}; name the best grade first, "
-                "each with a lower boundary than the one before"
+                f"grade {name!r} begins at {value:g} and {names[-1]!r} at {turn * least[-1]:g}; name the best grade "
+                f"first, each with a {rule} boundary than the one before"
             )
         names.append(str(name))
-        least.append(value)
+        least.append(turn * value)
     return (*names, f"below {names[-1]}"), least
