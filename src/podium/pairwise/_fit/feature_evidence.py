@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,14 +73,15 @@ def noise_unit(problem: FeatureProblem, place: Place, penalty: float) -> tuple[f
 class DenseEvidence:
     """The evidence by n × n matrices.
 
-    With XXᵀ = Q diag(g) Qᵀ the prior covariance has the root B = Q diag(s_w² g + s_r²)^½ at any penalties, and
-    V = B (I + BᵀLB)⁻¹ Bᵀ is stable at all of them.
+    With XᵀX = Z diag(h) Zᵀ and Y = XZ the prior covariance P = s_w² XXᵀ + s_r² I has the inverse
+    (I − Y diag(1/(h + κ)) Yᵀ)/s_r², κ = s_r²/s_w², so that V = (L + P⁻¹)⁻¹ takes one Cholesky factor and its inverse.
     """
 
     def __init__(self, problem: FeatureProblem) -> None:
         self.problem = problem
-        values, self.axes = np.linalg.eigh(problem.features @ problem.features.T)
+        values, axes = np.linalg.eigh(problem.features.T @ problem.features)
         self.values: Floats = np.maximum(values, 0.0)
+        self.turned: Floats = problem.features @ axes
         self.centre = prior_centre(problem)
 
     def at(self, x: Floats, place: Place, slopes: bool = True) -> Evidence:
@@ -121,22 +123,20 @@ class _Posterior:
         margin = rows.margin(scores, extras)
         curvature, third, fourth = derivatives(problem.loss, margin, extras)
         across = np.bincount(rows.left.astype(np.int64) * n + rows.right, curvature, n * n).reshape(n, n)
-        across = across + across.T
-        laplacian = np.diag(across.sum(axis=1)) - across
-        self.size = np.sqrt(feature * dense.values + residual)
-        self.root = dense.axes * self.size
-        inner = self.root.T @ laplacian @ self.root
-        inner[np.diag_indices(n)] += 1.0
-        factor = np.linalg.cholesky(inner)
-        self.log_determinant = 2.0 * float(np.log(factor.diagonal()).sum())
-        self.inner: Floats = np.asarray(np.linalg.inv(inner), dtype=np.float64)
+        matrix: Floats = -(across + across.T).astype(np.float64)
+        matrix[np.diag_indices(n)] -= matrix.sum(axis=1)
+        self.shrink: Floats = 1.0 / (dense.values + residual / feature)
+        matrix -= (dense.turned * (self.shrink / residual)) @ dense.turned.T
+        matrix[np.diag_indices(n)] += 1.0 / residual
+        self.covariance, log_determinant = _inverse(matrix)
+        grown = float(np.log1p(dense.values * (feature / residual)).sum())
+        self.log_determinant = log_determinant + n * math.log(residual) + grown  # of I + PL
         self.border, self.corner = np.empty((n, 0)), np.empty((0, 0))
         if problem.extras:
             point = evaluate(rows, problem.loss, 0.0, scores, extras)
             self.border, self.corner = point.border, point.corner
         self._profile()
-        whole = self.root @ self.inner @ self.root.T  # V of the scores
-        self.scores_covariance = whole
+        whole = self.covariance
         seen = self._seen(rows, whole)
         if isinstance(problem.loss, DavidsonRows):
             pushed, quartic = contract_davidson(problem.loss, margin, extras[-1], seen)
@@ -171,37 +171,53 @@ class _Posterior:
 
     def _profile(self) -> None:
         """Let the effects, which have no prior, widen the scores' covariance."""
-        p = len(self.corner)
-        self.across, self.effects = np.empty((len(self.root), p)), np.empty((p, p))
+        p, n = len(self.corner), len(self.covariance)
+        self.across, self.effects = np.empty((n, p)), np.empty((p, p))
         if p == 0:
             return
-        through = self.inner @ (self.root.T @ self.border)
-        schur = self.corner - self.border.T @ (self.root @ through)
+        through = self.covariance @ self.border
+        schur = self.corner - self.border.T @ through
         # An effect that separates the votes has hardly any curvature left, and less than rounding takes.
         schur[np.diag_indices(p)] += 1e-9 * np.abs(self.corner.diagonal()) + 1e-9
         self.effects = np.asarray(np.linalg.inv(schur), dtype=np.float64)
         self.log_determinant += float(np.linalg.slogdet(schur)[1])
-        self.inner = np.asarray(self.inner + through @ self.effects @ through.T, dtype=np.float64)
-        self.across = -self.root @ through @ self.effects  # covariance of scores with effects
+        self.across = -through @ self.effects  # covariance of scores with effects
+        self.covariance = self.covariance - self.across @ through.T
+
+    def _known(self, columns: Floats) -> Floats:
+        """P⁻¹ times some columns."""
+        turned, residual = self.dense.turned, self.parts[1]
+        solved: Floats = (columns - turned @ (self.shrink[:, None] * (turned.T @ columns))) / residual
+        return solved
+
+    @cached_property
+    def _taken(self) -> tuple[Floats, Floats, Floats]:
+        """C = P⁻¹ − P⁻¹VP⁻¹, what the votes know beyond the prior; C Y and YᵀCY."""
+        whole = -self._known(self._known(self.covariance).T)
+        turned, residual = self.dense.turned, self.parts[1]
+        whole -= (turned * (self.shrink / residual)) @ turned.T
+        whole[np.diag_indices_from(whole)] += 1.0 / residual
+        seen = whole @ turned
+        return whole, seen, turned.T @ seen
 
     @property
     def freedom(self) -> Floats:
-        """Degrees of freedom γ of weights and residuals."""
-        taken = (1.0 - self.inner.diagonal()) / self.size**2
-        return np.array([self.parts[0] * (self.dense.values @ taken), self.parts[1] * taken.sum()])
+        """Degrees of freedom γ of weights and residuals: tr(C dP)."""
+        whole, _, inside = self._taken
+        return np.array([self.parts[0] * inside.trace(), self.parts[1] * whole.trace()])
 
     @property
     def information(self) -> Floats:
         """½ tr(C dP C dP) for (log s_w, log s_r)."""
-        taken = -self.inner / self.size[:, None] / self.size
-        taken[np.diag_indices_from(taken)] += 1.0 / self.size**2
-        squares = taken**2
-        sums = self.parts[0] * self.dense.values, np.full(len(taken), self.parts[1])
-        return np.array([[2.0 * float(one @ squares @ other) for other in sums] for one in sums])
+        feature, residual = self.parts
+        whole, seen, inside = self._taken
+        mixed = 2.0 * float(np.sum((math.sqrt(feature) * math.sqrt(residual) * seen) ** 2))
+        both = 2.0 * float(np.sum((feature * inside) ** 2)), 2.0 * float(np.sum((residual * whole) ** 2))
+        return np.array([[both[0], mixed], [mixed, both[1]]])
 
     def along(self, part: Floats) -> tuple[Floats, Floats]:
         """What scores and effects move by as the logarithm of a part's standard deviation grows."""
-        moved: Floats = 2.0 * (self.root @ (self.inner @ (self.dense.axes.T @ part / self.size)))
+        moved: Floats = 2.0 * (self.covariance @ self._known(part[:, None])[:, 0])
         if not self.corner.size:
             return moved, np.empty(0)
         effects: Floats = np.asarray(np.linalg.solve(self.corner, -self.border.T @ moved), dtype=np.float64)
@@ -210,6 +226,21 @@ class _Posterior:
     def turning(self, scores: Floats, extras: Floats) -> float:
         """The derivative of log det along a movement, through the curvature."""
         return float(self.push[0] @ scores + self.push[1] @ extras)
+
+
+def _inverse(matrix: Floats) -> tuple[Floats, float]:
+    """Inverse of a positive definite matrix, which is overwritten, and the logarithm of its determinant."""
+    from scipy.linalg.lapack import dpotrf, dpotri
+
+    factor, failed = dpotrf(matrix, lower=1, overwrite_a=1)
+    if failed:
+        raise np.linalg.LinAlgError("the evidence needs a positive definite matrix")
+    log_determinant = 2.0 * float(np.log(factor.diagonal()).sum())
+    lower, _ = dpotri(factor, lower=1, overwrite_c=1)
+    lower = np.tril(lower)
+    inverse = lower + lower.T
+    inverse[np.diag_indices_from(inverse)] *= 0.5
+    return np.asarray(inverse, dtype=np.float64), log_determinant
 
 
 def derivatives(loss: object, margin: Floats, extras: Floats) -> tuple[Floats, Floats, Floats]:

@@ -37,7 +37,8 @@ class SparseEvidence:
         self.centre = prior_centre(problem)
         n, d = problem.features.shape
         rng = np.random.default_rng(SEED)
-        self.signs = rng.choice([-1.0, 1.0], size=(max(MIN_PROBES, -(-PROBED // n)), d + n))
+        probes = rng.choice([-1.0, 1.0], size=(max(MIN_PROBES, -(-PROBED // n)), d + n))
+        self.signs: Floats = np.ascontiguousarray(probes.T)
         self.last: tuple[float, float] | None = None
         self.second_slope = 0.0
 
@@ -49,12 +50,11 @@ class SparseEvidence:
         point = problem.evaluate(place)
         system = problem.system(point.curvature, point.diagonal, penalties)
         rough = problem.preconditioner(point.curvature, point.diagonal, penalties)
-        traces, square = np.array(rough.traces()), 0.0
-        for signs in self.signs:
-            solved = system.solve(signs, ACCURACY)
-            off = signs * (solved - rough.precondition(signs))
-            traces += np.array([off[:d].sum(), off[d:].sum()]) / len(self.signs)
-            square += float(np.sum((signs[d:] - ridges[1] * solved[d:]) ** 2)) / len(self.signs)
+        signs = self.signs
+        solved = system.solve_columns(signs, ACCURACY)
+        off = signs * (solved - rough.precondition_columns(signs))
+        traces = np.array(rough.traces()) + np.array([off[:d].sum(), off[d:].sum()]) / signs.shape[1]
+        square = float(np.sum((signs[d:] - ridges[1] * solved[d:]) ** 2)) / signs.shape[1]
         sizes = np.array([d, len(signs) - d])
         freedom = np.clip(sizes - ridges * traces, 0.0, sizes)
         parts = ridges * np.array([place.weights @ place.weights, place.residuals @ place.residuals])

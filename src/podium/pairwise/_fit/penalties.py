@@ -27,7 +27,8 @@ WIDEST = math.log(1e5)  # as wide as a given prior is taken to be: wider ones sa
 SMALLEST, LARGEST = math.log(1e-3), math.log(30.0)  # ends of the range of log s, from the prior's centre
 FIRST = math.log(0.5)  # where the climb begins, from there
 LONGEST = 1.0  # step of log s
-MAX_DENSE_ITEMS = 400  # items up to which the evidence is known exactly
+MAX_DENSE_ITEMS = 400  # items up to which the evidence is known exactly,
+CHEAP_ITEMS, ITEMS_A_FEATURE = 200, 10  # and those beyond which it is not, where there are so many items for a feature
 SETTLED = 1e-3  # distance to the top, in standard deviations of what the votes say, at which the climb ends
 MAX_EVALUATIONS = 40
 FIT_TOL = 1e-6  # of the optimum at each pair of penalties tried
@@ -154,7 +155,8 @@ class _Climb:
 
     def __init__(self, problem: FeatureProblem, free: tuple[int, ...], max_iter: int, start: Start | None) -> None:
         self.problem, self.free, self.max_iter, self.start = problem, list(free), max_iter, start
-        self.few = problem.rows.n <= MAX_DENSE_ITEMS
+        n, d = problem.features.shape
+        self.few = n <= MAX_DENSE_ITEMS and (n <= CHEAP_ITEMS or n < ITEMS_A_FEATURE * d)
         self.evidence: DenseEvidence | SparseEvidence = DenseEvidence(problem) if self.few else SparseEvidence(problem)
         self.best: Place | None = None
         self.evaluations = 0
