@@ -167,6 +167,30 @@ CALLS = {
 }  # fmt: skip
 
 
+SPARSE = {
+    "features": lambda table: podium.RABF().fit(VOTES, table),
+    "X of grades": lambda table: PassiveAggressiveOrdinal().fit(table, [0, 1, 0, 1]),
+    "X of labels": lambda table: LabelRanker().fit(table, [[1, 0], [0, 1], [1, 0], [0, 1]]),
+    "y of labels": lambda table: LabelRanker().fit(np.arange(8.0).reshape(4, 2), table),
+    "relevance": lambda table: ranking_gain("ap", table, np.arange(8.0).reshape(4, 2)),
+    "scores": lambda table: ranking_gain("ap", np.ones((4, 2)), table),
+}
+
+
+@pytest.mark.parametrize("form", ["csr_array", "csc_array"])
+@pytest.mark.parametrize("change", [("indptr", 1, 9), ("indptr", -1, -1), ("indices", 0, 7), ("indices", 1, -3)])
+@pytest.mark.parametrize("taker", SPARSE)
+def test_a_sparse_table_that_points_elsewhere_is_refused(taker, change, form):
+    from scipy import sparse
+
+    rows = len(VOTES.items) if taker == "features" else 4
+    table = getattr(sparse, form)(np.arange(1.0, 2 * rows + 1).reshape(rows, 2))
+    part, place, value = change
+    getattr(table, part)[place] = value
+    with pytest.raises(InputError, match="a sparse table whose arrays do not fit together"):
+        SPARSE[taker](table)
+
+
 @pytest.mark.parametrize("call", CALLS)
 def test_it_is_refused_in_one_sentence(call, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
@@ -197,7 +221,8 @@ def test_a_damaged_copy_of_a_data_set_is_named(name, data, tmp_path):
 def test_sparse_tables_that_point_outside_are_refused(tmp_path):
     shape = np.array([2, 2])
     good = {"data": np.ones(2), "indices": np.array([0, 1]), "indptr": np.array([0, 1, 2]), "shape": shape}
-    for change in ({"indices": np.array([0, 99])}, {"indptr": np.array([0, 9, 2])}, {"indices": np.array([0, -1])}):
+    wrong = [("indices", [0, 99]), ("indptr", [0, 9, 2]), ("indices", [0, -1]), ("indptr", [0, 9, -1])]
+    for change in ({part: np.array(values)} for part, values in wrong):
         X, Y = good | change, good
         arrays = {f"X_{k}": v for k, v in X.items()} | {f"Y_{k}": v for k, v in Y.items() if k != "data"}
         np.savez(tmp_path / "yeast.npz", **arrays, n_train=1)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.data.validation import is_sound
 from podium.errors import InputError
 
 __all__ = ["load_graded", "load_multilabel"]
@@ -158,5 +159,6 @@ def load_multilabel(name: str, data: str | os.PathLike[str] | None = None) -> tu
         ones = np.ones(len(held["Y_indices"]))
         Y = sparse.csr_array((ones, held["Y_indices"], held["Y_indptr"]), shape=tuple(held["Y_shape"]))
         for table in (X, Y):
-            table.check_format(full_check=True)  # its arrays are followed without a look
+            if not is_sound(table):
+                raise ValueError("the arrays of a table do not fit together")
         return X, Y, int(held["n_train"])

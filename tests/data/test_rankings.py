@@ -216,7 +216,7 @@ def test_too_many_pairs_are_refused_before_they_are_made():
         (lambda: Rankings.from_lists([["a", None]]), "row 2: item is missing"),
         (lambda: Rankings.from_lists([]), "no items; a ranking needs at least two"),
         (lambda: Rankings.from_lists([[], []], items="ab"), "no ranking lists an item"),
-        (lambda: Rankings.from_lists([["a", "z"]], items="ab"), "'z' is listed and is not among the 2 items"),
+        (lambda: Rankings.from_lists([["a", "z"]], items="ab"), "'z' is listed and is not among the items"),
         (lambda: Rankings.from_lists([["a", "b"]], weight=[-1.0]), "row 1: weight is -1; it must be"),
         (lambda: Rankings.from_lists([["a", "b"]], weight=[0.0]), "no ranking lists an item"),
         (lambda: Rankings.from_lists([["a", "b"]], judge=["x", "y"]), "judge has 2 rows, the rankings 1"),

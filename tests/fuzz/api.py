@@ -279,7 +279,12 @@ def examples(rng, rows, width):
     if rng.random() < 0.2 and X.ndim == 2 and X.dtype in (np.float64, np.float32):
         from scipy import sparse
 
-        return pick(rng, (sparse.csr_array, sparse.coo_array, sparse.csc_matrix))(X)
+        made = pick(rng, (sparse.csr_array, sparse.coo_array, sparse.csc_matrix))(X)
+        if made.format != "coo" and odd(rng, 0.2):
+            part = pick(rng, (made.indptr, made.indices))
+            if len(part):
+                part[int(rng.integers(len(part)))] = pick(rng, (-1, 0, 1, 9, 2**31 - 1))
+        return made
     return X
 
 

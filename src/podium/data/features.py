@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from podium.data.tables.forms import as_polars
 from podium.data.tables.labels import is_missing
 from podium.data.tables.values import as_labels
+from podium.data.validation import sound_sparse
 from podium.errors import DataWarning, InputError, Option
 from podium.text import counted
 
@@ -179,6 +180,7 @@ def _read_sparse(
 
 def _checked_sparse(source: Any, names: tuple[str, ...], labels: Sequence[Hashable] | None) -> Matrix:
     """A sparse table by rows, every value stored once and finite."""
+    sound_sparse(source, "features")
     from scipy.sparse import csr_array
 
     try:

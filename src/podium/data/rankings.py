@@ -19,6 +19,7 @@ from podium.data.validation import (
     distinct_labels,
     members,
     non_negative_column,
+    row_numbers,
 )
 from podium.errors import InputError, Option
 from podium.kernels.pairwise.plackett_luce import count_pairs
@@ -185,7 +186,8 @@ class Rankings:
         >>> len(ballots.take(slice(2)))
         2
         """
-        chosen = np.arange(len(self.start) - 1)[rows]
+        count = len(self.start) - 1
+        chosen = np.arange(count)[rows if isinstance(rows, slice) else row_numbers(rows, count)]
         columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
         columns["item"], columns["start"], places = _some(self.item, self.start, chosen)
         if self.tied is not None:
@@ -441,7 +443,7 @@ def _among(items: Sequence[Hashable], codes: Codes, known: Sequence[Hashable]) -
     index = {label: code for code, label in enumerate(labels)}
     unknown = [label for label in known if label not in index]
     if unknown:
-        raise InputError(f"{unknown[0]!r} is listed and is not among the {len(labels)} items; add it, or correct it")
+        raise InputError(f"{unknown[0]!r} is listed and is not among the items; add it, or correct it")
     table = np.array([index[label] for label in known], dtype=np.int32)
     return table[codes] if len(codes) else codes, labels
 

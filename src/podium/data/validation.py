@@ -29,6 +29,7 @@ __all__ = [
     "instance_of",
     "is_one",
     "is_pair",
+    "is_sound",
     "label_of",
     "members",
     "names_option",
@@ -39,6 +40,7 @@ __all__ = [
     "row_numbers",
     "seed_option",
     "share_column",
+    "sound_sparse",
     "time_column",
     "union_of_labels",
     "whole_option",
@@ -370,6 +372,29 @@ def label_of(what: str, label: Any) -> Hashable:
     except TypeError as problem:  # a tuple that holds a list claims to be Hashable
         raise InputError(f"{what}: {label!r} cannot be a label; use text, numbers or tuples") from problem
     return label  # type: ignore[no-any-return]
+
+
+def sound_sparse(table: Any, what: str) -> None:
+    """Refuse a sparse table of SciPy that points outside its own arrays: whatever reads it follows without a look."""
+    if not is_sound(table):
+        raise InputError(f"{what} is a sparse table whose arrays do not fit together; build it anew")
+
+
+def is_sound(table: Any) -> bool:
+    """Whether a sparse table, if it is one, points into its own arrays only.
+
+    SciPy's own full check says nothing of a table whose last row ends at 0 or before.
+    """
+    if getattr(table, "format", None) not in ("csr", "csc") or not hasattr(table, "indptr"):
+        return True
+    start, index = np.asarray(table.indptr), np.asarray(table.indices)
+    major, minor = table.shape[::-1] if table.format == "csc" else (table.shape[0], table.shape[-1])
+    fits = start.shape == (major + 1,) and start[0] == 0 and bool((np.diff(start) >= 0).all())
+    fits = fits and start[-1] <= min(len(index), len(table.data))
+    if fits and start[-1]:
+        used = index[: start[-1]]
+        fits = bool(used.min() >= 0 and used.max() < minor)
+    return bool(fits)
 
 
 def instance_of(kind: type, value: Any, what: str) -> None:

@@ -9,7 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from podium.data.validation import array_of, floats_of
+from podium.data.validation import (
+    array_of,
+    floats_of,
+    sound_sparse,
+)
 from podium.errors import InputError, Option
 from podium.kernels.metrics.ranks import count_nonzero, gather_nonzero, summary
 
@@ -53,6 +57,8 @@ class Rows:
 
 def read_rows(relevance: Any, scores: Any, group: Any = None) -> Rows:
     """Check relevance and scores once; dense, sparse or ragged, see `ranking_report`."""
+    sound_sparse(relevance, "relevance")
+    sound_sparse(scores, "scores")
     if group is not None:
         return _from_groups(relevance, scores, group)
     if _is_sparse(scores):

@@ -14,6 +14,7 @@ from podium.data.validation import (
     array_of,
     floats_of,
     heaviest,
+    sound_sparse,
 )
 from podium.errors import InputError, Option
 from podium.text import counted
@@ -51,6 +52,7 @@ def unchanged_on_error(learner: BaseEstimator) -> Iterator[None]:
 
 def read_features(learner: BaseEstimator, X: Any, *, reset: bool = False) -> Any:
     """Features as a table of float64 or as CSR, all finite; as many as before, unless `reset`."""
+    sound_sparse(X, "X")
     try:
         X = validate_data(learner, X, accept_sparse="csr", reset=reset, dtype=np.float64, ensure_all_finite=False)
     except (ValueError, OverflowError) as problem:
@@ -106,6 +108,7 @@ def read_relevance(Y: Any, n_rows: int) -> tuple[Any, np.ndarray]:
 
     if Y is None:
         raise InputError("this estimator requires y to be passed, but the target y is None")
+    sound_sparse(Y, "y")
     names = getattr(Y, "columns", None)
     table = Y if hasattr(Y, "tocsr") else array_of(Y, "y")
     if table.dtype.kind not in "biuf":

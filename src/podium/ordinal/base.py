@@ -16,6 +16,7 @@ from podium.data.validation import (
     check_is_fitted,
     entries_of,
     heaviest,
+    sound_sparse,
 )
 from podium.errors import DataWarning, InputError, Option
 from podium.ordinal.forms import declared_order, number_of
@@ -53,6 +54,7 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
 
         With `finite=False` the caller finds out while it goes over the rows anyway.
         """
+        sound_sparse(X, "X")
         kinds = (np.float64, np.float32)
         try:
             X = validate_data(
