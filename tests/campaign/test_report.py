@@ -90,3 +90,18 @@ def test_what_cannot_be_written_is_said_and_leaves_an_older_page(store, tmp_path
     assert old.read_text() == "old"
     with pytest.raises(InputError, match=r"must end in \.html"):
         write_report(made(store, 5), tmp_path / "page.txt")
+
+
+def test_reliability_comes_from_check_pairs_and_names_nobody(store):
+    from podium.campaign.live import live_comparisons
+    from podium.evaluate import judging_quality
+
+    content = made(store, 300, kind="check")
+    separation = judging_quality(live_comparisons(content)).separation
+    page = unescape(report_page(content))
+    assert f"Scale separation reliability {separation:.2f} (all pairs" in page
+    assert "ann <" not in page.partition("<h2>Reliability</h2>")[2]
+
+
+def test_a_campaign_of_chosen_pairs_alone_has_no_scale_separation(store):
+    assert "No scale separation reliability: pairs were chosen" in unescape(report_page(made(store, 60)))

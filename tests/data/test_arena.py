@@ -266,3 +266,29 @@ def test_every_command_that_controls_for_covariates_takes_the_style(tmp_path, ca
     code, _, err = command(capfd, name, path, "--style", "arena", "--covariates", "turns", *more)
     assert code == 2
     assert "--style arena needs both sides of a covariate" in err or "no column for covariate 'turns'" in err
+
+
+def test_the_log_of_a_campaign_counts_what_counts(tmp_path):
+    """Skips, undone votes and those of an excluded judge are rows of the export, and no votes."""
+    log = {
+        "seq": [1, 2, 3, 4, 5], "judge": ["ann", "ann", "bob", "ann", "ann"], "left": ["a", "a", "b", "b", "a"],
+        "right": ["b", "c", "a", "c", "b"], "outcome": [1.0, None, 1.0, 1.0, 0.0],
+        "kind": ["check", "chosen", "chosen", "check", "chosen"],
+        "undoes": [None] * 5, "counts": [True, False, False, True, True],
+    }  # fmt: skip
+    frame = pl.DataFrame(log)
+    frame.write_csv(tmp_path / "votes.csv")
+    frame.write_parquet(tmp_path / "votes.parquet")
+    for name in ("votes.csv", "votes.parquet"):
+        votes = read_comparisons(tmp_path / name, keep="rows")
+        assert (votes.items, votes.judges, len(votes)) == (("a", "b", "c"), ("ann",), 3)
+        assert {kind: len(part) for kind, part in read_comparisons_by(tmp_path / name, "kind").items()} == {
+            "check": 2,
+            "chosen": 1,
+        }
+    assert len(Comparisons.from_frame(frame)) == 3
+    bad = frame.with_columns(right=pl.Series(["b", "c", "a", "b", "b"]))
+    with pytest.raises(InputError, match="row 4: 'b' is compared with itself"):
+        Comparisons.from_frame(bad)
+    with pytest.raises(InputError, match="no row counts: all are skipped"):
+        Comparisons.from_frame(frame.with_columns(counts=pl.lit(False)))

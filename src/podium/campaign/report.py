@@ -8,10 +8,14 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
+
 from podium._version import __version__
 from podium.campaign.live import live_comparisons, live_votes
 from podium.campaign.standing import ENOUGH, LEVEL, Place, Standing, check_scores, standing
+from podium.data.comparisons import Comparisons
 from podium.data.writing import replacing
+from podium.evaluate.judging import judging_quality
 from podium.show.report import MAX_ROWS, STYLE, check_path, listed, safe, vote_summary
 from podium.store.content import Content
 from podium.text import counted, percent
@@ -53,6 +57,7 @@ def report_page(content: Content) -> str:
         _places(now),
         f'<p class="soft">{BANDS}</p>',
         *_scores(content),
+        *_reliability(content, votes),
         "<h2>The data</h2>",
         listed(vote_summary(votes)),
         "<h2>Method</h2>",
@@ -89,6 +94,19 @@ def _places(now: Standing) -> str:
     rest = len(now.places) - MAX_ROWS
     more = f'<p class="soft">… and {counted(rest, "more item")} below.</p>' if rest > 0 else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + f"\n</tbody></table>{more}"
+
+
+def _reliability(content: Content, votes: Comparisons) -> list[str]:
+    """Reliability as comparative judgement reports it, from check pairs where pairs were chosen; nobody is named."""
+    live = live_votes(content)
+    checks = np.flatnonzero(live.of_kind("check"))
+    chosen = bool(live.of_kind("chosen").any())
+    quality = judging_quality(votes, check=votes.take(checks) if len(checks) else None, chosen=chosen)
+    lines = [_sentence(line) for line in quality.words() if not line.startswith("misfit")]
+    if quality.judge_fit is not None and (misfits := int(quality.judge_fit["misfit"].sum())):
+        many = f"{misfits} of {counted(len(quality.judge_fit), 'judge')}"
+        lines.append(f"{many} with an infit above the mean + 2 standard deviations.")
+    return ["<h2>Reliability</h2>", *(f'<p class="soft">{safe(line)}</p>' for line in lines)]
 
 
 def _scores(content: Content) -> list[str]:

@@ -36,6 +36,7 @@ Piece: TypeAlias = dict[str, NDArray[Any]]  # the columns there are, by role
 
 MAX_COUNT = 1 << 53  # from here on not every whole number is a float
 MAX_PAIRS = 2e7  # of rankings that count several times
+LOG = {"seq", "undoes", "counts"}  # columns of the votes that a campaign exports, all of them
 BATCH = 1 << 19  # rows taken at a time: small beside any file, large beside the cost of a call
 
 
@@ -84,6 +85,7 @@ class Collector:
         self.times = Times()
         self.merger = Merger(merge=keep == "counts", fold=fold_sides, dense_bytes=dense_bytes)
         self.layout: Layout | None = None
+        self.is_log = False  # whether the file at hand is the log of a campaign
         self.place = ""  # the frame that settled the layout
         self.lists = ListStore()  # of rankings
         self.pairs = 0.0  # of rankings that count several times, taken so far
@@ -120,17 +122,24 @@ class Collector:
                     "covariates are of left minus right, so sides cannot be folded; drop ", InPython("fold_sides=")
                 )
         refuse_difference(layout, where or "this frame", self.layout, self.place)
-        return layout.columns
+        self.is_log = set(names) >= LOG
+        return list(dict.fromkeys([*layout.columns, *(["counts"] if self.is_log else [])]))
 
     def add_batch(self, batch: pl.DataFrame, where: str, row: int) -> None:
         """Take the rows of one piece, which begin after `row` rows of the file `where`; its columns were chosen."""
         assert self.layout is not None
-        if batch.height:
-            self.votes += batch.height
-            if self.layout.form == "ranking":
-                _Batch(self, self.layout, batch, where, row).lists()
-                return
-            self.merger.add(_Batch(self, self.layout, batch, where, row).read(), len(self.items))
+        if not batch.height:
+            return
+        self.votes += batch.height
+        kept = None
+        if self.is_log:
+            kept = _that_count(batch["counts"])
+            batch = batch[kept]
+        piece = _Batch(self, self.layout, batch, where, row, kept)
+        if self.layout.form == "ranking":
+            piece.lists()
+        elif batch.height:
+            self.merger.add(piece.read(), len(self.items))
 
     def unite(self, other: Collector) -> Collector:
         """Take all that another has read, of files that come after those read here."""
@@ -203,6 +212,8 @@ class Collector:
         if merged is None:
             assert self.layout is not None
             what = "no rows: there is nothing to rank" if not self.votes else "every row has weight 0"
+            if self.is_log and self.votes:
+                what = "no row counts: all are skipped, undone, of excluded judges or of withdrawn items"
             with located(self.place if self.place != "the frame before" else ""):
                 raise InputError(what)
         self._warn_of_labels()
@@ -300,8 +311,17 @@ class Collector:
 class _Batch:
     """One piece of a frame on its way: reads each role, checks it, and says where it went wrong."""
 
-    def __init__(self, collector: Collector, layout: Layout, frame: pl.DataFrame, where: str, row: int) -> None:
+    def __init__(
+        self,
+        collector: Collector,
+        layout: Layout,
+        frame: pl.DataFrame,
+        where: str,
+        row: int,
+        kept: NDArray[np.intp] | None = None,
+    ) -> None:
         self.collector, self.layout, self.frame, self.where, self.row = collector, layout, frame, where, row
+        self.kept = kept  # the rows of the file that these are, where some were left out
 
     def read(self) -> Piece:
         """The columns of this piece as arrays, by role; what the frame does not have is left out."""
@@ -594,7 +614,8 @@ class _Batch:
         return rows
 
     def fail(self, index: int, message: str) -> NoReturn:
-        raise InputError(f"{prefix(self.where)}row {self.row + index + 1}: {message}")
+        row = index if self.kept is None else int(self.kept[index])
+        raise InputError(f"{prefix(self.where)}row {self.row + row + 1}: {message}")
 
 
 def _is_tie(place: Any) -> bool:
@@ -631,6 +652,15 @@ def kind_of(column: pl.Series) -> str:
 def prefix(where: str) -> str:
     """The start of a message about a file, if it has a name."""
     return f"{where}, " if where else ""
+
+
+def _that_count(column: pl.Series) -> NDArray[np.intp]:
+    """The rows of a campaign's log that count: neither skips, nor undone, nor of an excluded judge."""
+    import polars as pl
+
+    if column.dtype == pl.String:
+        column = column.str.strip_chars().str.to_lowercase() == "true"
+    return np.flatnonzero(column.fill_null(False).cast(pl.Boolean).to_numpy())
 
 
 def _refuse_style(layout: Layout) -> None:
