@@ -34,6 +34,7 @@ TITLES = {
     "ordinal": "Grades",
     "pairwise": "Votes",
     "rabf": "Votes with features, judges, covariates",
+    "rankings": "Rankings",
     "store": "Campaigns",
 }
 

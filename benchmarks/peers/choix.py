@@ -33,3 +33,17 @@ def rank_centrality(data: Data):
 
     pairs = list(zip(data["winner"].tolist(), data["loser"].tolist(), strict=True))
     return lambda: choix.rank_centrality(data["n"], pairs)
+
+
+def opt_rankings(data: Data):
+    """Newton-CG on the rankings, lists of codes, with the same penalty."""
+    import choix
+
+    return lambda: choix.opt_rankings(data["n"], data["lists"], alpha=data["l2"], method="Newton-CG", tol=1e-6)
+
+
+def ilsr_rankings(data: Data):
+    """Iterative Luce spectral ranking on the rankings."""
+    import choix
+
+    return lambda: choix.ilsr_rankings(data["n"], data["lists"], alpha=0.0, tol=1e-6)

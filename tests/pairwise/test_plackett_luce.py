@@ -13,6 +13,7 @@ from scipy.optimize import minimize
 
 from podium import BradleyTerry, Comparisons, PlackettLuce, Rankings
 from podium.errors import InputError
+from podium.pairwise._fit import choices
 from podium.pairwise._fit.choices import ListLoss, choose_sd
 
 from helpers import thin_data
@@ -421,3 +422,19 @@ def test_goodness_of_fit_says_what_it_cannot_do():
         PlackettLuce(l2=0.1, ties="davidson").fit(Rankings.from_lists([["a", "b"], ["b", "a"]])).score(
             Rankings.from_lists([[["a", "b"]]])
         )
+
+
+def test_very_many_rankings_have_the_optimum_of_few_passes(monkeypatch):
+    """Started from some of the rankings and with an old Hessian, the optimum is that of plain Newton."""
+    rng = np.random.default_rng(15)
+    lists = draw(rng.normal(size=12), 6000, 3, rng)
+    r = Rankings.from_lists(lists.tolist(), items=range(12), unranked="below")
+    plain, auto = PlackettLuce(l2=0.3).fit(r).ranking_, PlackettLuce().fit(r)
+    monkeypatch.setattr(choices, "MANY_LISTED", 10)
+    monkeypatch.setattr(choices, "FIRST_RANKINGS", 500)
+    assert ListLoss(r).is_large
+    assert len(ListLoss(r).thinned().rankings) == 500
+    assert_allclose(PlackettLuce(l2=0.3).fit(r).ranking_.scores, plain.scores, atol=1e-6)
+    large = PlackettLuce().fit(r)
+    assert math.log(large.sd_ / auto.sd_) == pytest.approx(0.0, abs=0.2 / math.sqrt(24))
+    assert_allclose(large.ranking_.scores, auto.ranking_.scores, atol=1e-3)

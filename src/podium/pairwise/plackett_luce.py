@@ -111,7 +111,9 @@ class PlackettLuce(Ranker):
         if auto:
             self.sd_, near = choose_sd(counted, max_iter=self.max_iter)
         self.l2_ = float(self.l2) if self.sd_ is None else 0.5 / self.sd_**2 / worth
-        begin = {} if near is None else {"scores": near.scores, "extras": near.extras}
+        begin: dict[str, Any] = {}
+        if near is not None:
+            begin = {"scores": near.scores, "extras": near.extras, "solve": near.solve}
         found = maximise(loss, 2.0 * self.l2_, tol=self.tol, max_iter=self.max_iter, **begin)
         if not found.converged:
             raise ConvergenceError(

@@ -94,6 +94,7 @@ def choices(
                 left += strength[item[k]]
                 room[0, k - first] = left
             passed: cython.double = 0.0  # Σ 1/total of the choices so far
+            product: cython.double = 1.0  # of what was chosen from: one logarithm for many
             k = first
             while k < last:
                 end = k + 1
@@ -106,7 +107,7 @@ def choices(
                     if end == last and not more:
                         chosen = 0.0  # the last has no choice
                     else:
-                        loss += w * log(room[0, k - first])
+                        product *= room[0, k - first]
                         passed += 1.0 / room[0, k - first]
                         own = passed
                 else:
@@ -116,14 +117,21 @@ def choices(
                     for gone in range(size):
                         share: cython.double = (1.0 * gone) / size
                         among: cython.double = room[0, k - first] - share * together
-                        loss += w * log(among)
+                        product *= among
                         own += (1.0 - share) / among
                         passed += 1.0 / among
+                        if product < 1e-150 or product > 1e150:
+                            loss += w * log(product)
+                            product = 1.0
+                if product < 1e-150 or product > 1e150:
+                    loss += w * log(product)
+                    product = 1.0
                 for j in range(k, end):
                     room[1, j - first] = own
                     if apart:
                         values[j] = -w * chosen
                 k = end
+            loss += w * log(product)
             behind: cython.double = passed if everyone else 0.0
             for k in range(first, last):
                 own = w * (room[1, k - first] - behind)

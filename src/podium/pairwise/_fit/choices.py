@@ -10,8 +10,10 @@ The Hessian of the scores is a Laplacian: it is held as the weights between pair
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +26,7 @@ from podium.kernels.pairwise.plackett_luce import choices, curvatures, second_or
 __all__ = ["ListFit", "ListLoss", "ListPlace", "choose_sd", "maximise"]
 
 Floats = NDArray[np.float64]
+Solve: TypeAlias = Callable[[Floats], Floats]
 
 MM_PASSES = 4
 SMOOTHING = 0.5  # choices won, and lost to an average item, added to each item for the start
@@ -35,15 +38,17 @@ MAX_SECOND_ORDER_WORK = 2e8  # choices times items, beyond which terms of second
 SMALLEST, LARGEST = math.log(1e-3), math.log(30.0)  # ends of the range of log s
 FIT_TOL, ROUGH_FIT_TOL = 1e-7, 1e-3
 X_TOL = 1e-5
+MANY_LISTED = 300_000  # items listed, from which passes over the rankings are spared
+MANY_EACH = 100  # times an item is listed, on average, from which the optimum hardly moves with the penalty
+FIRST_RANKINGS = 50_000  # from which the others' optimum is started
+CHORD_RATE = 0.3  # by which steps with an old Hessian must shrink, or it is made anew
 MAX_ORDER = 12  # of a tie that is an outcome of its own
 
 
 @dataclass(frozen=True, slots=True)
 class ListPlace:
-    """The loss at one point: value, gradient, the weight of every pair in its Hessian, and what the ties add to it."""
+    """The Hessian of the loss at one point: the weight of every pair, and what the strengths of ties add to it."""
 
-    loss: float
-    gradient: Floats
     pairs: Floats
     border: Floats
     corner: Floats
@@ -68,6 +73,7 @@ class ListFit:
     n_iter: int
     left: float
     converged: bool
+    solve: Solve | None = None  # with the Hessian last used, where that may be used again
 
 
 class ListLoss:
@@ -127,6 +133,18 @@ class ListLoss:
             won[self.n + k] = weight[row[(size == order) & free]].sum()
         return won
 
+    @property
+    def is_large(self) -> bool:
+        """Whether there are so many rankings that passes over them are worth sparing."""
+        listed = len(self.rankings.item)
+        return listed > MANY_LISTED and listed > MANY_EACH * self.n and not self.davidson
+
+    def thinned(self) -> ListLoss:
+        """Some of the rankings, standing for all."""
+        step = -(-len(self.rankings) // FIRST_RANKINGS)
+        some = np.arange(0, len(self.rankings), step)
+        return ListLoss(self.rankings.take(some), weight=step * self.weight[some])
+
     def start(self) -> tuple[Floats, Floats]:
         """A few passes of Hunter's MM (2004), with a little added so that all scores are finite."""
         strength, scale = np.ones(self.n), SMOOTHING * float(self.weight.mean())
@@ -177,15 +195,14 @@ class ListLoss:
         return loss
 
     def place(self, scores: Floats, extras: Floats) -> ListPlace:
-        """The loss with its Hessian."""
+        """The parts of the Hessian."""
         n, p = self.n, self.extras
-        loss, gradient = self.value(scores, extras)
         if self.davidson:
             matrix = np.zeros((n + p, n + p))
             self._davidson(scores - scores.max(), extras, np.zeros(n + p), matrix)
             pairs = -(matrix[:n, :n] + matrix[:n, :n].T) / 2
             np.fill_diagonal(pairs, 0.0)
-            return ListPlace(loss, gradient, pairs, matrix[:n, n:].copy(), matrix[n:, n:].copy())
+            return ListPlace(pairs, matrix[:n, n:].copy(), matrix[n:, n:].copy())
         strength = np.exp(scores - scores.max())
         pairs, lacks = np.zeros((n, n)), np.zeros(n)
         total = float(strength.sum())
@@ -199,7 +216,7 @@ class ListLoss:
         pairs *= strength
         np.fill_diagonal(pairs, 0.0)
         np.maximum(pairs, 0.0, out=pairs)
-        return ListPlace(loss, gradient, pairs, np.empty((n, 0)), np.empty((0, 0)))
+        return ListPlace(pairs, np.empty((n, 0)), np.empty((0, 0)))
 
     def single_gradients(self, scores: Floats, extras: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Gradient of each ranking at the items it lists, the base that the others share, and their strengths.
@@ -264,6 +281,7 @@ def maximise(
     max_iter: int,
     scores: Floats | None = None,
     extras: Floats | None = None,
+    solve: Solve | None = None,
 ) -> ListFit:
     """Minimise loss + ½ sᵀ(precision)s by Newton's method; a number is that times the identity.
 
@@ -271,7 +289,7 @@ def maximise(
     """
     n = loss.n
     if scores is None:
-        scores, extras = loss.start()
+        scores, extras = _begin(loss, precision, tol, max_iter)
     assert extras is not None, "they come together"
     here = np.concatenate([scores, extras])
     pull = _pull(precision, n)
@@ -285,7 +303,10 @@ def maximise(
     value, gradient = objective(here)
     left = math.inf
     for step in range(1, max_iter + 1):
-        move = _newton_step(loss.place(here[:n], here[n:]).hessian(), gradient, precision, n)
+        fresh = solve is None
+        if solve is None:
+            solve = _solver(penalised(loss.place(here[:n], here[n:]).hessian(), precision, n))
+        move, before = -solve(gradient), left
         left = float(np.abs(move).max(initial=0.0))
         move *= min(1.0, MAX_STEP / max(left, 1e-300))
         for _ in range(HALVINGS):
@@ -297,12 +318,25 @@ def maximise(
         else:  # no descent in floating point: as good as it gets
             return ListFit(here[:n], here[n:], step, left, left <= math.sqrt(tol))
         here, value, gradient = there, new, slope
-        if left <= max(tol, 0.1 * math.sqrt(tol)):  # Newton squares the error, so what is left now is below tol
-            return ListFit(here[:n], here[n:], step, left, True)
+        # Newton squares the error; steps with an old Hessian shrink it by a rate, which two of them show.
+        rate = left if fresh else left / before if math.isfinite(before) else CHORD_RATE
+        if left * min(rate, 1.0) <= (0.01 if fresh else 0.1) * tol or (fresh and left <= tol):
+            return ListFit(here[:n], here[n:], step, left, True, solve if loss.is_large else None)
+        if not loss.is_large or rate > CHORD_RATE:
+            solve = None
     return ListFit(here[:n], here[n:], max_iter, left, False)
 
 
-def _pull(precision: float | Floats, n: int):  # type: ignore[no-untyped-def]  # a function of scores
+def _begin(loss: ListLoss, precision: float | Floats, tol: float, max_iter: int) -> tuple[Floats, Floats]:
+    """Where to start: after a few passes of MM; with very many rankings, at the optimum of some of them."""
+    if not loss.is_large or len(loss.rankings) < 2 * FIRST_RANKINGS:
+        return loss.start()
+    held = precision if isinstance(precision, np.ndarray) else max(precision, 1e-3)
+    first = maximise(loss.thinned(), held, tol=math.sqrt(tol), max_iter=max_iter)
+    return first.scores, first.extras
+
+
+def _pull(precision: float | Floats, n: int) -> Solve:
     if isinstance(precision, np.ndarray):
         return lambda scores: precision @ scores
     return lambda scores: precision * scores
@@ -320,17 +354,19 @@ def penalised(hessian: Floats, precision: float | Floats, n: int) -> Floats:
     return hessian
 
 
-def _newton_step(hessian: Floats, gradient: Floats, precision: float | Floats, n: int) -> Floats:
-    matrix = penalised(hessian, precision, n)
+def _solver(matrix: Floats) -> Solve:
+    """What solves with a matrix that is positive definite, but for rounding."""
     try:
-        if n <= 300:
-            return np.asarray(-np.linalg.solve(matrix, gradient))
+        if len(matrix) <= 300:
+            np.linalg.cholesky(matrix)
+            return lambda vector: np.asarray(np.linalg.solve(matrix, vector), dtype=np.float64)
         from scipy.linalg import cho_factor, cho_solve
 
-        return np.asarray(-cho_solve(cho_factor(matrix, overwrite_a=True, check_finite=False), gradient))
+        factor = cho_factor(matrix, check_finite=False)
+        return lambda vector: cho_solve(factor, vector)
     except np.linalg.LinAlgError:
         matrix[np.diag_indices(len(matrix))] += 1e-8 * float(np.abs(matrix.diagonal()).max())
-        return np.asarray(-np.linalg.lstsq(matrix, gradient, rcond=None)[0])
+        return lambda vector: np.asarray(np.linalg.lstsq(matrix, vector, rcond=None)[0], dtype=np.float64)
 
 
 def choose_sd(loss: ListLoss, *, max_iter: int) -> tuple[float, ListFit]:
@@ -340,6 +376,8 @@ def choose_sd(loss: ListLoss, *, max_iter: int) -> tuple[float, ListFit]:
     likelihood, a weak prior of s, and terms of second order. `loss` counts rankings: weights that are not counts must
     have been scaled by Σw/Σw².
     """
+    if loss.is_large:
+        return _settled_sd(loss, max_iter)
     from scipy.optimize import minimize_scalar
 
     exact = loss.n <= MAX_EXACT_ITEMS
@@ -362,12 +400,39 @@ def choose_sd(loss: ListLoss, *, max_iter: int) -> tuple[float, ListFit]:
     return math.exp(min(max(float(found.x), SMALLEST), LARGEST)), fits[-1]
 
 
+def _settled_sd(loss: ListLoss, max_iter: int) -> tuple[float, ListFit]:
+    """The same where the data are so many that the optimum hardly moves with s: F′ = 0 at (n + log s)·s² = ‖u‖² + tr V.
+
+    Each item was listed a hundred times and more: V is its own variance, and s² for what is added to all scores.
+    """
+    n, x = loss.n, 0.0
+    scores: Floats | None = None
+    extras: Floats | None = None
+    solve: Solve | None = None
+    if len(loss.rankings) >= 2 * FIRST_RANKINGS:
+        sd, some = _settled_sd(loss.thinned(), max_iter)
+        x, scores, extras = math.log(sd), some.scores, some.extras
+    for _ in range(max_iter):
+        ridge = math.exp(-2.0 * x)
+        found = maximise(loss, ridge, tol=ROUGH_FIT_TOL, max_iter=max_iter, scores=scores, extras=extras, solve=solve)
+        scores, extras, solve = found.scores, found.extras, found.solve
+        own = np.maximum(loss.chosen, 1.0)  # about the curvature of a score, where many are chosen from
+        before = x
+        for _ in range(20):
+            trace = math.exp(2.0 * x) + float(np.sum(1.0 / (own + math.exp(-2.0 * x))))
+            x = 0.5 * math.log((float(scores @ scores) + trace) / max(n + x, 1.0))
+            x = min(max(x, SMALLEST), LARGEST)
+        if abs(x - before) <= 0.1 / math.sqrt(2.0 * n):
+            break
+    return math.exp(x), found
+
+
 def _evidence(loss: ListLoss, found: ListFit, ridge: float, x: float) -> float:
     """F at one s."""
     n = loss.n
     place = loss.place(found.scores, found.extras)
     matrix = penalised(place.hessian(), ridge, n)
-    size = place.loss + 0.5 * ridge * float(found.scores @ found.scores)
+    size = loss.value(found.scores, found.extras)[0] + 0.5 * ridge * float(found.scores @ found.scores)
     more = 0.0
     if n <= MAX_EXACT_ITEMS:
         inverse: Floats = np.asarray(np.linalg.inv(matrix), dtype=np.float64)

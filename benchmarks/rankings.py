@@ -1,0 +1,116 @@
+"""Whole rankings: Plackett-Luce from lists, and from a survey's file to the scores."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.harness import Data, Scenario, Way
+from benchmarks.peers import choix
+
+__all__ = ["SCENARIOS"]
+
+
+def listed(n: int, rows: int, k: int, l2: float = 1e-3):
+    """Each ranking is of k of n items, drawn at random and put in order by Plackett-Luce."""
+
+    def make(rng: np.random.Generator) -> Data:
+        truth = rng.normal(size=n)
+        shown = np.argsort(rng.random((rows, n)), axis=1)[:, :k]
+        order = np.argsort(-(truth[shown] + rng.gumbel(size=(rows, k))), axis=1)
+        return {"n": n, "l2": l2, "lists": np.take_along_axis(shown, order, axis=1).tolist()}
+
+    return make
+
+
+def top_of_file(n: int, rows: int, k: int):
+    """A CSV file of the top k of n items, one column a place."""
+
+    def make(rng: np.random.Generator) -> Data:
+        import polars as pl
+
+        truth = rng.normal(size=n)
+        names = np.array([f"item-{i:04d}" for i in range(n)])
+        tops = [
+            np.argsort(-(truth + rng.gumbel(size=(min(20_000, rows - first), n))), axis=1)[:, :k]
+            for first in range(0, rows, 20_000)
+        ]
+        top = np.concatenate(tops)
+        path = Path(tempfile.mkdtemp()) / "survey.csv"
+        pl.DataFrame({f"Rank {place + 1}": names[top[:, place]] for place in range(k)}).write_csv(path)
+        return {"n": n, "path": path, "l2": 0.5}
+
+    return make
+
+
+def loss_per_ranking(data: Data, scores: np.ndarray) -> float:
+    """Negative log-likelihood and penalty at these scores, a ranking: a plain sum over choices."""
+    total = 0.0
+    scores = scores - scores.mean()
+    for order in data["lists"]:
+        held = scores[order]
+        total += float(np.sum(np.logaddexp.accumulate(held[::-1])[::-1] - held))
+    return (total + data["l2"] * float(scores @ scores)) / len(data["lists"])
+
+
+def ours(data: Data):
+    """From lists of codes, as choix takes them."""
+    from podium import PlackettLuce, Rankings
+
+    model, items = PlackettLuce(l2=data["l2"]), range(data["n"])
+    return lambda: model.fit(Rankings.from_lists(data["lists"], items=items, unranked="unknown")).ranking_.scores
+
+
+def ours_auto(data: Data):
+    """The same with the penalty from the data."""
+    from podium import PlackettLuce, Rankings
+
+    items = range(data["n"])
+    return lambda: (
+        PlackettLuce().fit(Rankings.from_lists(data["lists"], items=items, unranked="unknown")).ranking_.scores
+    )
+
+
+def ours_from_file(data: Data):
+    """Reading, the penalty from the data, and the fit."""
+    from podium import PlackettLuce, read_rankings
+
+    def run() -> None:
+        PlackettLuce().fit(read_rankings(data["path"], unranked="below"))
+
+    return run
+
+
+def ours_reading(data: Data):
+    """Reading alone."""
+    from podium import read_rankings
+
+    def run() -> None:
+        read_rankings(data["path"], unranked="below")
+
+    return run
+
+
+SCENARIOS = (
+    Scenario(
+        "rankings",
+        "Plackett-Luce: 10,000 rankings of 10 of 200 items, from lists",
+        listed(200, 10_000, 10),
+        (
+            Way("podium", ours),
+            Way("podium, penalty chosen too", ours_auto, repeats=2),
+            Way("choix opt_rankings", choix.opt_rankings, reach=10, repeats=1, seconds=600.0),
+            Way("choix ilsr_rankings", choix.ilsr_rankings, reach=5, repeats=1, seconds=600.0),
+        ),
+        objective=loss_per_ranking,
+    ),
+    Scenario(
+        "survey",
+        "From a CSV file to the scores: 1M respondents list the top 5 of 1,000 items, penalty chosen too",
+        top_of_file(1000, 1_000_000, 5),
+        (Way("podium", ours_from_file, repeats=2), Way("reading alone", ours_reading, reach=1 / 3, repeats=2)),
+        full=True,
+    ),
+)
