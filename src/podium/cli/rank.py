@@ -129,10 +129,11 @@ def rank(
     pictures.refuse_idle()
     _refuse_idle_time(columns, method, fitting, pictures)
     marking.refuse_idle(selection.differences)
-    _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot, "report": pictures.report})
+    _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot})
     show = Show(pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"))
     frames: list[pl.DataFrame] = []
     texts: list[str] = []
+    parts: dict[str, tuple[Ranking, Comparisons]] = {}
     if campaign is None:
         sides = bool(fitting.arguments.get("side_effect") or known.uses_covariates or pictures.report)
         sets = _read(votes, columns, known.of_votes, method, selection.by, intervals.ci, show, sides)
@@ -179,7 +180,10 @@ def rank(
         _remark(comparisons, ranking, method, intervals, selection.pool)
         for line in words_without(method, known) + words_about(model, intervals.shown_level, _sds(comparisons)):
             say(line)
-        show.write(model, comparisons, features)
+        if selection.by:
+            parts[str(value)] = (ranking, comparisons)
+        else:
+            show.write(model, comparisons, features)
         if save:
             from podium import models
 
@@ -187,6 +191,12 @@ def rank(
     if marking.wanted:
         for line in [marking.words(intervals.shown_level), *marking.quality(votes, columns, campaign)]:
             say(line)
+    if selection.by and pictures.report:
+        together = list(sets.values())
+        whole = sum(together[1:], together[0])
+        model = make().fit(whole, **features)
+        model.ranking_ = intervals.applied(model.ranking_, columns.jobs, columns.engine())
+        show.write(model, whole, features, parts)
     import polars as pl
 
     if selection.by and all(frame.is_empty() for frame in frames):

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import dataclasses
 import shlex
 import sys
 import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
@@ -15,6 +17,7 @@ from podium.cli.calling import gathered
 from podium.cli.help import option
 from podium.cli.messages import worded
 from podium.cli.options import NumberRange, is_typed, level_option, plot_option, seed_option
+from podium.cli.standings import ranks_in
 from podium.errors import InputError, Option, PodiumWarning
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from podium.data.rankings import Rankings
     from podium.ranking.ranking import Ranking
 
+Part: TypeAlias = "tuple[Ranking, Comparisons]"
 __all__ = ["Intervals", "Pictures", "Selection", "Show", "interval_options", "picture_options", "selection_options"]
 
 MANY_ROWS = 100_000  # votes with covariates beyond which they are simulated 39 times only
@@ -139,12 +143,15 @@ class Pictures:
     plot: Path | None
     picture: str
     report: Path | None
+    since: Path | None
     title: str | None
 
     def refuse_idle(self) -> None:
         """An option that would do nothing is a mistake worth telling."""
         if is_typed("picture") and not self.plot:
             raise InputError(Option("picture"), " is about ", Option("plot"), ", which is not given; add it")
+        if self.since and not self.report:
+            raise InputError(Option("since"), " is about ", Option("report"), ", which is not given; add it")
         if self.title and not (self.plot or self.report):
             raise InputError(
                 Option("title"), " is about ", Option("plot"), " or ", Option("report"), "; add one of them"
@@ -170,6 +177,13 @@ picture_options = gathered(
         metavar="FILE",
         help="Write a page to show, an .html file.",
     ),
+    option(
+        "Output",
+        "--since",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Show on the page who moved since this leaderboard, a table or a saved model.",
+    ),
     option("Output", "--title", metavar="TEXT", help="Put this headline on the page or the picture."),
 )
 
@@ -188,6 +202,7 @@ class Show:
 
             report.check_path(pictures.report)
             self._listen()
+        self.before = ranks_in(str(pictures.since)) if pictures.since else None
 
     @property
     def in_order(self) -> bool:
@@ -205,8 +220,17 @@ class Show:
 
         warnings.showwarning = heard
 
-    def write(self, model: Any, comparisons: Comparisons | Rankings, features: dict[str, Any]) -> None:
-        """Draw the picture and write the page, where asked for: of this one model, and the features it was given."""
+    def write(
+        self,
+        model: Any,
+        comparisons: Comparisons | Rankings,
+        features: dict[str, Any],
+        parts: Mapping[str, Part] | None = None,
+    ) -> None:
+        """Draw the picture and write the page, where asked for: of this one model, and the features it was given.
+
+        The page shows the rankings of `parts` of the votes beside it.
+        """
         from podium.data.comparisons import Comparisons
         from podium.data.rankings import Rankings
 
@@ -218,7 +242,7 @@ class Show:
         if self.pictures.plot:
             self._plot(self.pictures.plot, model, comparisons, features)
         if self.pictures.report:
-            self._report(self.pictures.report, model, comparisons, features)
+            self._report(self.pictures.report, model, comparisons, features, parts or {})
 
     def _plot(self, path: Path, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
         from podium.show import plots
@@ -252,9 +276,17 @@ class Show:
         won, lost, tied = ranking.record
         return {item for item, votes in zip(ranking.items, won + lost + tied, strict=True) if votes >= least}
 
-    def _report(self, path: Path, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
+    def _report(
+        self,
+        path: Path,
+        model: Any,
+        comparisons: Comparisons,
+        features: dict[str, Any],
+        parts: Mapping[str, Part],
+    ) -> None:
         from podium.evaluate.diagnosis import diagnose, score_history
         from podium.show.report import Report
+        from podium.show.report_parts import Beside
 
         shown = self._shown(model.ranking_)
         lists = comparisons.group_is == "ranking"  # whose pairs did not come one by one
@@ -279,5 +311,25 @@ class Show:
             if lists
             else diagnose(comparisons, model, **features, shown=shown, replicates=39 if by_vote else 199),
             history=history,
+            beside=Beside(
+                by=self.selection.by if parts else None,
+                parts=parts,
+                before=self.before,
+                before_name=self.pictures.since.name if self.pictures.since else "before",
+                plain=_without_effects(model, comparisons, features),
+            ),
         )
         page.write(path)
+
+
+def _without_effects(model: Any, comparisons: Comparisons, features: dict[str, Any]) -> Ranking | None:
+    """The ranking of the same votes where covariates and sides are not taken out; None where they never were."""
+    params = model.get_params()
+    if comparisons.covariates is None and not params.get("side_effect"):
+        return None
+    plain = dataclasses.replace(comparisons, covariates=None, covariate_names=())
+    bare = model.unfitted(side_effect=False) if "side_effect" in params else model.unfitted()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)  # the page tells those of its own leaderboard
+        ranking: Ranking = bare.fit(plain, **features).ranking_
+    return ranking

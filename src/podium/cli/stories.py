@@ -132,9 +132,9 @@ STORIES = {
         _arena,
         (
             "rank last-month.jsonl --covariates length --side-effect --ties davidson -o last.csv",
-            "rank battles.jsonl --covariates length --side-effect --ties davidson --by language --top 5",
-            "rank battles.jsonl --covariates length --side-effect --ties davidson -o now.csv --report page.html "
-            "--title 'Model arena'",
+            "rank battles.jsonl --covariates length --side-effect --ties davidson -o now.csv",
+            "rank battles.jsonl --covariates length --side-effect --ties davidson --by language --since last.csv "
+            "--report page.html --title 'Model arena'",
             "diff last.csv now.csv",
         ),
         "page.html",

@@ -1,14 +1,15 @@
 """The report: one HTML file to show to a boss, a reviewer or the public.
 
-It needs no network and no script: pictures are inline SVG, colours follow the reader's light or dark mode, and it reads
-on paper and on a phone. Whatever came from the data is escaped.
+It needs no network, and reads the same without its few lines of script, which sort and search the tables: pictures are
+inline SVG, colours follow the reader's light or dark mode, and it reads on paper and on a phone. Whatever came from the
+data is escaped.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,6 +26,7 @@ from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
 from podium.show import plots
 from podium.show.canvas import check_options
+from podium.show.report_parts import MARKS, SCRIPT, Beside, anchor, anchors, matrix
 from podium.show.report_sections import sections
 from podium.text import counted, one_line
 
@@ -52,10 +54,10 @@ th{font-weight:600;overflow-wrap:normal;font-size:.8rem;color:var(--soft);text-a
 border-bottom:1px solid var(--line);padding:.3rem .5rem}
 td{padding:.22rem .5rem;vertical-align:middle}
 td.n,th.n{text-align:right;white-space:nowrap}
-td.item{overflow-wrap:anywhere;min-width:7rem}
+td.item{overflow-wrap:anywhere;min-width:8.5rem}
 tr.band{background:var(--band)}
 tr.first td{border-top:1px solid var(--line)}
-td.bar{width:34%;min-width:6.5rem;padding:0}
+td.bar{width:28%;min-width:6.5rem;padding:0}
 td.bar svg{display:block;width:100%;height:1.6rem;overflow:visible}
 .whisker{stroke:var(--blue);stroke-width:2}.dot,.tip{fill:var(--blue)}.zero{stroke:var(--line);stroke-width:1}
 .warn{background:var(--warn-paper);color:var(--warn);border-left:4px solid currentColor;padding:.5rem .8rem;
@@ -90,6 +92,7 @@ class Report:
     top, min_votes : how many items to list at most, and how many votes an item needs to be listed
     diagnosis, history : further sections, from the same model
     model : the fitted ranker; its features, covariates, side effect, ties and judges get sections too
+    beside : rankings of parts of the votes side by side, an earlier leaderboard, the one without effects
 
     Examples
     --------
@@ -113,10 +116,12 @@ class Report:
     diagnosis: Diagnosis | None = None
     history: History | None = None
     model: Any = None
+    beside: Beside = field(default_factory=Beside)
 
     def __post_init__(self) -> None:
         instance_of(Ranking, self.ranking, "ranking")
         instance_of(Comparisons, self.comparisons, "comparisons")
+        instance_of(Beside, self.beside, "beside")
         for kind, value, what in (
             (Diagnosis, self.diagnosis, "diagnosis"), (History, self.history, "history"), (Ranker, self.model, "model"),
         ):  # fmt: skip
@@ -151,8 +156,10 @@ class Report:
             f'<p class="soft">{votes} on {counted(len(self.comparisons.items), "item")}</p>',
             *(f'<p class="warn">{safe(text)}</p>' for text in self.warnings),
             "<h2>Leaderboard</h2>",
-            _table(frame, 2 if self.ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top),
+            _table(frame, 2 if self.ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top, self.beside),
             *(f'<p class="soft">{safe(text)}</p>' for text in self._meaning()),
+            *matrix(self.beside, frame.head(self.top or MAX_ROWS), self.level, self.simultaneous),
+            *self._parts(),
             *sections(self.model, self.level, self.comparisons),
             *self._pictures(),
             *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
@@ -167,8 +174,18 @@ class Report:
         body = "\n".join(parts)
         return (
             f'<!doctype html>\n<html lang="en"><head>{head}<title>{safe(self.title)}</title>'
-            f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+            f"<style>{STYLE}{MARKS}</style></head>\n<body>\n{body}\n<script>{SCRIPT}</script>\n</body></html>\n"
         )
+
+    def _parts(self) -> list[str]:
+        """The leaderboard of each part, closed until it is wanted."""
+        pages = []
+        for name, (ranking, votes) in self.beside.parts.items():
+            frame = ranking.to_frame(self.level, self.simultaneous)
+            board = _table(frame, 2 if ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top)
+            title = f"{self.beside.by} = {name}, {counted(len(votes), 'vote')}"
+            pages.append(f"<details><summary>{safe(title)}</summary>{board}</details>")
+        return pages
 
     def _method(self) -> dict[str, str]:
         """How the leaderboard came about: the ranker, all that decides its scores, and its intervals."""
@@ -200,6 +217,10 @@ class Report:
             errors = ranking.std_errors
             if errors is not None and not np.isfinite(errors).all():
                 sentences.append("An arrow marks an interval that does not end: the item only won or only lost.")
+        if self.beside.before is not None:
+            sentences.append(f"Moved: places gained or lost since {self.beside.before_name}.")
+        if self.beside.plain is not None:
+            sentences.append("Without effects: the rank where style and sides are not taken out.")
         return [text for text in (*sentences, ranking.note) if text]
 
     def _pictures(self) -> list[str]:
@@ -281,39 +302,58 @@ def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
     return f"{first} leads, but at {share} confidence {named} {verb} not significantly below it."
 
 
-def _table(frame: pl.DataFrame, digits: int, max_rows: int) -> str:
-    """The leaderboard; intervals are drawn in percent of their column, so that they fit any screen."""
+def _table(frame: pl.DataFrame, digits: int, max_rows: int, beside: Beside | None = None) -> str:
+    """The leaderboard; intervals are drawn in percent of their column, so that they fit any screen.
+
+    The page's own one (with `beside`) has links to its rows, and further columns.
+    """
     rows = frame.head(max_rows).to_dicts()
     with_intervals = rows[0]["lower"] is not None
     with_votes = rows[0]["comparisons"] is not None
     finite = [v for row in rows for v in (row["score"], row["lower"], row["upper"]) if v is not None and np.isfinite(v)]
     low, high = min(finite), max(finite)
     span = (high - low) or 1.0
-    heads = ['<th class="n">Rank</th><th>Item</th><th class="n">Score</th><th>Interval</th>']
-    heads.append('<th class="n wide">From … to</th><th class="n">Ranks</th>' if with_intervals else "")
+    names = anchors([row["item"] for row in rows]) if beside is not None else {}
+    more = beside.columns() if beside is not None else {}
+    moved = beside is not None and beside.before is not None
+    heads = ['<th class="n">Rank</th><th>Item</th><th class="n">Score</th><th class="still">Interval</th>']
+    heads.append('<th class="n wide still">From … to</th><th class="n">Ranks</th>' if with_intervals else "")
+    heads.append('<th class="n">Moved</th>' if moved else "")
+    heads += [f'<th class="n wide">{safe(name)}</th>' for name in more]
     heads.append('<th class="n wide">Votes</th>' if with_votes else "")
-    parts = [f"<table><thead><tr>{''.join(heads)}</tr></thead><tbody>"]
+    parts = [f'<table class="sortable"><thead><tr>{"".join(heads)}</tr></thead><tbody>']
     before = None
     for row in rows:
+        item = str(row["item"])
         marks = (["band"] if with_intervals and row["tier"] % 2 else []) + (
             ["first"] if with_intervals and row["tier"] != before else []
         )
         before = row["tier"]
+        link = anchor(names[item], item) if names else ""
         cells = [
-            f'<td class="n">{row["rank"]}</td><td class="item">{safe(str(row["item"]))}</td>',
-            f'<td class="n">{_number(row["score"], digits)}</td>',
+            f'<td class="n">{row["rank"]}</td><td class="item">{safe(item)}{link}</td>',
+            f'<td class="n" data-v="{row["score"]:.10g}">{_number(row["score"], digits)}</td>',
             f'<td class="bar">{_bar(row, low, span, with_intervals)}</td>',
         ]
         if with_intervals:
             ends = f"{_number(row['lower'], digits)} … {_number(row['upper'], digits)}"
-            cells.append(f'<td class="n wide">{ends}</td><td class="n">{row["rank_lower"]}–{row["rank_upper"]}</td>')
+            places = f'<td class="n" data-v="{row["rank_lower"]}">{row["rank_lower"]}–{row["rank_upper"]}</td>'
+            cells.append(f'<td class="n wide">{ends}</td>{places}')
+        if beside is not None and moved:
+            cells.append(_valued(*beside.change(item, row["rank"])))
+        cells += [_valued(*column.get(item, ("", None)), kind="n wide") for column in more.values()]
         if with_votes:
-            cells.append(f'<td class="n wide">{row["comparisons"]:,.10g}</td>')
-        parts.append(f'<tr class="{" ".join(marks)}">{"".join(cells)}</tr>')
+            cells.append(f'<td class="n wide" data-v="{row["comparisons"]:.10g}">{row["comparisons"]:,.10g}</td>')
+        own = f' id="{escape(names[item])}"' if names else ""
+        parts.append(f'<tr{own} class="{" ".join(marks)}">{"".join(cells)}</tr>')
     parts.append("</tbody></table>")
     if len(frame) > len(rows):
         parts.append(f'<p class="soft">… and {counted(len(frame) - len(rows), "more item")} below.</p>')
     return "\n".join(parts)
+
+
+def _valued(shown: str, value: float | None, kind: str = "n") -> str:
+    return f'<td class="{kind}" data-v="{"" if value is None else f"{value:g}"}">{shown}</td>'
 
 
 def safe(text: object) -> str:

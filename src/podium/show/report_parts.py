@@ -1,0 +1,174 @@
+"""What a page shows beside its leaderboard: other rankings of the items side by side, and where they stood before."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from podium.errors import InputError
+from podium.text import counted, one_line
+
+if TYPE_CHECKING:
+    from podium.data.comparisons import Comparisons
+    from podium.ranking.ranking import Ranking
+
+__all__ = ["MARKS", "SCRIPT", "Beside", "anchor", "anchors", "matrix"]
+
+# With a script the tables can be sorted and searched; without one, all is there and reads the same.
+SCRIPT = """
+for (const table of document.querySelectorAll("table.sortable")) {
+  const body = table.tBodies[0];
+  [...table.tHead.rows[0].cells].forEach((head, at) => {
+    if (head.classList.contains("still")) return;
+    const button = document.createElement("button");
+    button.append(...head.childNodes);
+    head.append(button);
+    button.onclick = () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const key = (row) => row.cells[at].dataset.v ?? row.cells[at].textContent;
+      const number = (row) => key(row) === "" ? NaN : Number(key(row));
+      const order = (one, other) => {
+        const [a, b] = [number(one), number(other)];
+        if (!Number.isNaN(a) && !Number.isNaN(b)) return up ? a - b : b - a;
+        if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1;
+        return (up ? 1 : -1) * key(one).localeCompare(key(other));
+      };
+      body.append(...[...body.rows].sort(order));
+    };
+  });
+}
+const board = document.querySelector("table.sortable");
+if (board && board.tBodies[0].rows.length > 8) {
+  const search = Object.assign(document.createElement("input"), { type: "search", placeholder: "Find an item" });
+  search.setAttribute("aria-label", "Find an item");
+  search.oninput = () => {
+    const wanted = search.value.toLowerCase();
+    for (const row of document.querySelectorAll("table.sortable tbody tr"))
+      row.hidden = !row.querySelector(".item").textContent.toLowerCase().includes(wanted);
+  };
+  board.before(search);
+}
+"""
+
+MARKS = """
+th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--blue)}
+th[aria-sort=ascending] button::after{content:" ↑"}th[aria-sort=descending] button::after{content:" ↓"}
+input[type=search]{font:inherit;padding:.3rem .6rem;margin:.2rem 0 .6rem;border:1px solid var(--line);
+border-radius:.4rem;
+background:var(--paper);color:var(--ink);max-width:100%}
+a.anchor{color:var(--soft);text-decoration:none;opacity:0;padding-left:.3rem}
+tr:hover a.anchor,a.anchor:focus{opacity:1}tr:target{outline:2px solid var(--blue)}
+.up{color:#00754f}.down{color:#b5430a}@media (prefers-color-scheme:dark){.up{color:#5fd3a6}.down{color:#ff9d66}}
+.ranks td:not(.item){text-align:center}.ranks th:not(:first-child){text-align:center}
+.ranks small{color:var(--soft);display:block;font-size:.75rem;line-height:1.1}
+.ranks .best{background:var(--blue);color:var(--paper);border-radius:.3rem;display:inline-block;min-width:1.7rem}
+.ranks .perhaps{box-shadow:inset 0 0 0 1px var(--blue);border-radius:.3rem;display:inline-block;min-width:1.7rem}
+.scroll{overflow-x:auto}details{margin:.5rem 0}summary{cursor:pointer;padding:.3rem 0}
+"""
+
+
+@dataclass(frozen=True)
+class Beside:
+    """What a page shows beside its leaderboard.
+
+    Attributes
+    ----------
+    by : what tells the parts apart, such as "language"
+    parts : each part's name, with its ranking and its votes
+    before : ranks of an earlier leaderboard by item
+    before_name : what that one is called, such as "last.csv"
+    plain : the ranking of the same votes without the effects that the leaderboard takes out (style, sides)
+    """
+
+    by: str | None = None
+    parts: Mapping[str, tuple[Ranking, Comparisons]] = field(default_factory=dict)
+    before: Mapping[str, int] | None = None
+    before_name: str = "before"
+    plain: Ranking | None = None
+
+    def __post_init__(self) -> None:
+        if bool(self.parts) != bool(self.by):
+            raise InputError("parts and what tells them apart (by) go together; give both, or neither")
+
+    def columns(self) -> dict[str, dict[str, tuple[str, float | None]]]:
+        """Further columns of the leaderboard: for each item what stands there, and what it is sorted by."""
+        found: dict[str, dict[str, tuple[str, float | None]]] = {}
+        if self.plain is not None:
+            found["Without effects"] = {
+                str(item): (f"{rank:,}", float(rank))
+                for item, rank in zip(self.plain.items, self.plain.ranks.tolist(), strict=True)
+            }
+        return found
+
+    def change(self, item: str, rank: int) -> tuple[str, float | None]:
+        """How far an item has moved since the earlier leaderboard, in HTML, and what it is sorted by."""
+        old = (self.before or {}).get(item)
+        if old is None:
+            return "new", None
+        moved = old - rank
+        if not moved:
+            return "–", 0.0
+        kind, arrow = ("up", "▲") if moved > 0 else ("down", "▼")
+        return f'<span class="{kind}">{arrow} {abs(moved)}</span>', float(moved)
+
+
+def anchors(items: list[Hashable]) -> dict[str, str]:
+    """A name for each item that an address can end in; every name once."""
+    names: dict[str, str] = {}
+    taken: set[str] = set()
+    for item in items:
+        base = "".join(sign.lower() if sign.isalnum() else "-" for sign in one_line(item)).strip("-") or "item"
+        name, count = f"item-{base}", 1
+        while name in taken:
+            count += 1
+            name = f"item-{base}-{count}"
+        taken.add(name)
+        names[str(item)] = name
+    return names
+
+
+def anchor(name: str, item: object) -> str:
+    """A link to a row of the page, for people to copy."""
+    return f'<a class="anchor" href="#{escape(name)}" aria-label="Link to {escape(one_line(item))}">#</a>'
+
+
+def matrix(beside: Beside, frame: Any, level: float | None, simultaneous: bool) -> list[str]:
+    """Ranks of the parts side by side, in the order of the whole; then each part's best."""
+    if not beside.parts:
+        return []
+    tables = {
+        name: {str(row["item"]): row for row in ranking.to_frame(level, simultaneous).to_dicts()}
+        for name, (ranking, _) in beside.parts.items()
+    }
+    what = escape(one_line(beside.by))
+    heads = ['<th>Item</th><th class="n">Overall</th>']
+    heads += [
+        f"<th>{escape(one_line(name))}<small>{counted(len(votes), 'vote')}</small></th>"
+        for name, (_, votes) in beside.parts.items()
+    ]
+    rows = []
+    for row in frame.to_dicts():
+        item = str(row["item"])
+        cells = [f'<td class="item">{escape(one_line(item))}</td>', _cell(row)]
+        cells += [_cell(table.get(item)) for table in tables.values()]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    told = "Small: the ranks it may truly have there. Solid: first; framed: may be first. Empty: no votes there."
+    return [
+        f"<h2>Ranks by {what}</h2>",
+        f'<p class="soft">{told}</p>',
+        f'<div class="scroll"><table class="ranks sortable"><thead><tr>{"".join(heads)}</tr></thead>',
+        f"<tbody>{''.join(rows)}</tbody></table></div>",
+    ]
+
+
+def _cell(row: dict[str, Any] | None) -> str:
+    if row is None:
+        return '<td data-v=""></td>'
+    rank, low, high = row["rank"], row.get("rank_lower"), row.get("rank_upper")
+    kind = "best" if rank == 1 else ("perhaps" if low == 1 else "")
+    ends = f"<small>{low}–{high}</small>" if low is not None else ""
+    return f'<td data-v="{rank}"><span class="{kind}">{rank}</span>{ends}</td>'
