@@ -141,6 +141,7 @@ def rank(
         refused = {"by": selection.by, "covariates": known.covariates, "style": known.of_votes.get("style")}
         sets = {None: campaign_votes(campaign, columns.arguments() | refused)}
     if any(isinstance(data, Rankings) for data in sets.values()):
+        _refuse_one_of_many(selection, {"report": pictures.report})
         method, sets = _of_rankings(method, fitting, known, pictures, sets)
         make = maker(method, options)
         show.method = fitting.described(method, intervals.ci and f"ci={intervals.ci}")
