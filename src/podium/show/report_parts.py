@@ -60,6 +60,7 @@ th[aria-sort=ascending] button::after{content:" ↑"}th[aria-sort=descending] bu
 input[type=search]{font:inherit;padding:.3rem .6rem;margin:.2rem 0 .6rem;border:1px solid var(--line);
 border-radius:.4rem;
 background:var(--paper);color:var(--ink);max-width:100%}
+a.anchor::before{content:"#"}
 a.anchor{color:var(--soft);text-decoration:none;opacity:0;padding-left:.3rem}
 tr:hover a.anchor,a.anchor:focus{opacity:1}tr:target{outline:2px solid var(--blue)}
 .up{color:#00754f}.down{color:#b5430a}@media (prefers-color-scheme:dark){.up{color:#5fd3a6}.down{color:#ff9d66}}
@@ -133,7 +134,7 @@ def anchors(items: list[Hashable]) -> dict[str, str]:
 
 def anchor(name: str, item: object) -> str:
     """A link to a row of the page, for people to copy."""
-    return f'<a class="anchor" href="#{escape(name)}" aria-label="Link to {escape(one_line(item))}">#</a>'
+    return f'<a class="anchor" href="#{escape(name)}" aria-label="Link to {escape(one_line(item))}"></a>'
 
 
 def matrix(beside: Beside, frame: Any, level: float | None, simultaneous: bool) -> list[str]:
