@@ -21,6 +21,8 @@ from fuzz.inputs import LEVEL, odd, pick, value
 COLUMNS = ("winner", "loser", "left", "right", "outcome", "left_wins", "right_wins", "tie_count", "margin", "ranking",
            "weight", "count", "judge", "group", "delimiter", "by", "covariates", "anchor", "title")  # fmt: skip
 HEAVY = ("n", "runs", "replicates", "folds", "passes")  # options whose size is work asked for, not a mistake
+# A judge that needs no Python: the first item wins.
+FIRST_WINS = """sed -u 's/^{"id": \\("[^"]*"\\).*/{"id": \\1, "outcome": 1}/'"""
 WORDS = {
     "winner": ("winner", "left", "x"), "id": ("id", "f", "x"), "label": ("grade", "f", "id"), "low": ("low", "f"),
     "high": ("high", "f"), "labels": ("tag_*", "*", "f"), "ids": ("id", "f"), "covariates": ("x", "weight", "left"),
@@ -31,7 +33,7 @@ WORDS = {
     "db": ("campaign.db", "no.db", "", "no/campaign.db", ".", "postgresql://127.0.0.1:1/x", "table0.csv"), "name": ("tea", "x", "", "Tea"),
     "cluster": ("local:0", "", "x", "tcp://", "tcp://h:x", "local:9999999999"), "cluster_ca": ("x",),
     "named": ("cy", "ann", "", "\u202e", "x" * 300), "names": ("cy", "ann", "", "\u202e", "x" * 300), "url": ("http://x", "", "x y"),
-    "base_url": ("http://127.0.0.1:1/v1", "", "x y", "127.0.0.1"), "command": ("true", "cat", "", "'", "no-such-program"), "goal": ("order", "top:2", "top:0", "x"),
+    "base_url": ("http://127.0.0.1:1/v1", "", "x y", "127.0.0.1"), "command": (FIRST_WINS, "true", "cat", "", "'", "no-such-program"), "goal": ("order", "top:2", "top:0", "x"),
     "criteria": ("a=b", "a", "="), "against": ("campaign.db:ann", "x", ":"), "extra_body": ("{}", "[]", "{"), "headers": ("X-A=b", "=", "é=1"),
 }  # fmt: skip
 
@@ -281,6 +283,7 @@ def line(rng, folder, name, command):
                 and {"label": not ranges, "low": ranges, "high": ranges}.get(parameter.name, False)
             )
             or needed
+            or (name == "judge" and parameter.name in ("question", "command"))
             or rng.random() < share * (0.3 + LEVEL[0])
         ):
             words += option(rng, folder, parameter, name)

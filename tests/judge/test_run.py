@@ -114,6 +114,24 @@ def test_the_same_again_asks_nothing_and_another_model_needs_another_name(world,
             judge_pairs(dict(list(texts.items())[1:]), HttpJudge(server.url, "tiny"), **db, **Q)
 
 
+def test_a_server_may_move_and_one_that_was_never_there_is_not_waited_for(world, tmp_path, monkeypatch):
+    texts, _, model = world(6)
+    db = {"db": str(tmp_path / "c.db")}
+    with Server(model) as server:
+        judge_pairs(texts, HttpJudge(server.url, "tiny"), budget=5, **db, **Q)
+    with Server(model) as other:
+        done = judge_pairs(texts, HttpJudge(other.url, "tiny"), budget=9, **db, **Q)
+        assert done.tally.pairs == 9
+
+    async def at_once(seconds):
+        await asyncio.sleep(0)
+
+    done = judge_pairs(texts, HttpJudge(server.url, "tiny", sleep=at_once), budget=15, **db, **Q)
+    assert done.why == "gone"
+    assert "go on with the same command" in done.words
+    assert server.url in done.words
+
+
 def test_a_second_run_on_the_file_is_refused(world, tmp_path):
     texts, _, _ = world(6)
     db, problems = str(tmp_path / "c.db"), []

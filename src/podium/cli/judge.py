@@ -637,6 +637,8 @@ def _write(ended: list[tuple[str, Judged]], out: Output) -> None:
 
     known = [(title, each) for title, each in ended if each.order]
     if not known:
+        if ended[-1][1].why in (*FAILED, "interrupted"):
+            return  # its words were told
         raise InputError("nothing was answered, so there is no ranking; see what the server or the command says")
     if len(ended) == 1:
         each = known[0][1]

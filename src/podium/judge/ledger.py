@@ -116,12 +116,12 @@ def header_of(reader: Reader, campaign: int, judge: int) -> dict[str, Any] | Non
 
 
 def difference(before: Mapping[str, Any], now: Mapping[str, Any]) -> str | None:
-    """What is not as it was, in words; the version may change.
+    """What is not as it was, in words; the version and the address of the server may change.
 
     >>> difference({"model": "a", "answer": "json"}, {"model": "b", "answer": "json"})
     "model ('a', now 'b')"
     """
-    for name in sorted({*before, *now} - {"podium"}):
+    for name in sorted({*before, *now} - {"podium", "server"}):
         old, new = before.get(name), now.get(name)
         if isinstance(old, dict) and isinstance(new, dict) and old != new:
             return f"{name}: {difference(old, new)}"

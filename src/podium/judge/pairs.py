@@ -35,7 +35,7 @@ __all__ = ["Judged", "as_asker", "check_same", "judge_pairs", "judged"]
 MOST_AGAINST = 100  # pairs of another judge that are asked too
 REASONS = {
     "stable": "stable: more votes would change little",
-    "budget": "the budget of pairs is used",
+    "budget": "the pairs allowed are asked; a larger --budget or --preset asks more",
     "max-calls": "the calls allowed are used",
     "max-cost": "the cost allowed is used",
     "finished": "no useful pair is left to ask",

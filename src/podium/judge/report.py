@@ -18,48 +18,60 @@ from podium.store.rows import Reader
 
 __all__ = ["against", "call_lines", "tally_of"]
 
-NUMBERS = "question, turned, outcome, first, second, again, problem, tokens_in, tokens_out, counted, cost, done"
+MINE = "campaign = :campaign AND judge = :judge"
+SUMS = (
+    "SELECT count(*), sum(tokens_in), sum(tokens_out), max(CASE WHEN done IS NULL THEN 0 ELSE counted END), sum(cost) "
+    f"FROM call WHERE {MINE}"
+)
+PROBLEMS = f"SELECT problem, count(*) FROM call WHERE {MINE} AND problem IS NOT NULL GROUP BY problem ORDER BY problem"
+# Outcomes for the item shown first, of each pair: as it is, turned, and whether it was turned at all.
+ORDERS = (
+    "SELECT a.outcome, b.outcome, b.request IS NULL, count(*) FROM call a LEFT JOIN call b ON b.campaign = a.campaign "
+    "AND b.judge = a.judge AND b.question = a.question AND b.turned = 1 AND b.again IS NULL "
+    "WHERE a.campaign = :campaign AND a.judge = :judge AND a.turned = 0 AND a.again IS NULL "
+    "AND a.outcome IS NOT NULL GROUP BY 1, 2, 3"
+)
+REPEATS = (
+    "SELECT a.outcome, b.outcome, count(*) FROM call a JOIN call b ON b.campaign = a.campaign AND b.request = a.again "
+    "WHERE a.campaign = :campaign AND a.judge = :judge AND a.again IS NOT NULL AND a.done IS NOT NULL GROUP BY 1, 2"
+)
+VOTES = f'SELECT "left", "right", outcome, kind, predicted FROM vote WHERE {MINE} AND undoes IS NULL'
 
 
 def tally_of(ledger: Ledger, material: Material) -> Tally:
-    """A judge in numbers, from all its calls so far."""
-    campaign, judge = ledger.campaign.id, ledger.judge.id
+    """A judge in numbers, from all its calls so far; the database counts, as there may be very many."""
+    values = {"campaign": ledger.campaign.id, "judge": ledger.judge.id}
 
-    def look(reader: Reader) -> tuple[Any, ...]:
-        values = {"campaign": campaign, "judge": judge}
-        rows = reader.run(
-            f"SELECT request, {NUMBERS} FROM call WHERE campaign = :campaign AND judge = :judge ORDER BY number", values
-        )
-        votes = reader.run(
-            'SELECT "left", "right", outcome, kind, predicted FROM vote '
-            "WHERE campaign = :campaign AND judge = :judge AND undoes IS NULL",
-            values,
-        )
-        return rows, votes
+    def look(reader: Reader) -> list[Any]:
+        return [reader.run(sql, values) for sql in (SUMS, PROBLEMS, ORDERS, REPEATS, VOTES)]
 
-    rows, votes = ledger.store.read(look)
-    done = [row for row in rows if row[12] is not None]
-    plain = {(row[1], row[2]): row[3] for row in done if row[6] is None and row[3] is not None}
-    once = [(value, plain[q, 1]) for (q, turned), value in plain.items() if not turned and (q, 1) in plain]
-    twice = {q for (q, turned) in plain if turned}
-    asked_twice = {row[1] for row in rows if row[2]}
-    single = [value for (q, turned), value in plain.items() if not turned and q not in twice and q not in asked_twice]
-    first, turned = (np.array(each, dtype=np.float64) for each in zip(*once, strict=True)) if once else ((), ())
-    costs = [row[11] for row in done if row[11] is not None]
+    sums, problems, orders, repeats, votes = ledger.store.read(look)
+    calls, tokens_in, tokens_out, counted, cost = sums[0]
+    both = [row for row in orders if not row[2] and row[1] is not None]
+    times = [row[3] for row in both]
+    single = [row for row in orders if row[2]]
     return Tally(
-        calls=len(rows),
+        calls=calls,
         pairs=sum(row[2] is not None for row in votes),
         skips=sum(row[2] is None for row in votes),
-        position=position(first, turned, single),
+        position=position(
+            _repeated([row[0] for row in both], times),
+            _repeated([row[1] for row in both], times),
+            _repeated([row[0] for row in single], [row[3] for row in single]),
+        ),
         length=_length(votes, material),
-        repeat=_repeat(done),
+        repeat=proportion(_repeated([float(row[0] == row[1]) for row in repeats], [row[2] for row in repeats])),
         gold=_gold(votes),
-        problems=_problems(done),
-        tokens_in=sum(row[8] or 0 for row in done),
-        tokens_out=sum(row[9] or 0 for row in done),
-        counted=any(row[10] for row in done),
-        cost=sum(costs) if costs else None,
+        problems={str(name): int(count) for name, count in problems},
+        tokens_in=int(tokens_in or 0),
+        tokens_out=int(tokens_out or 0),
+        counted=bool(counted),
+        cost=None if cost is None else float(cost),
     )
+
+
+def _repeated(values: Sequence[float], times: Sequence[int]) -> NDArray[np.float64]:
+    return np.repeat(np.array(values, dtype=np.float64), np.array(times, dtype=np.int64))
 
 
 def _length(votes: Sequence[Any], material: Material) -> Any:
@@ -67,21 +79,8 @@ def _length(votes: Sequence[Any], material: Material) -> Any:
     return longer_won(*zip(*kept, strict=True)) if kept else None
 
 
-def _repeat(done: Sequence[Any]) -> Any:
-    said = {row[0]: row[3] for row in done}
-    return proportion([row[3] == said[row[6]] for row in done if row[6] is not None and row[6] in said])
-
-
 def _gold(votes: Sequence[Any]) -> Any:
     return proportion([row[2] == row[4] for row in votes if row[3] == "gold" and row[2] is not None])
-
-
-def _problems(done: Sequence[Any]) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for row in done:
-        if row[7] is not None:
-            counts[row[7]] = counts.get(row[7], 0) + 1
-    return counts
 
 
 def against(mine: Content, judge: int, theirs: Content, other: int) -> Agreement | None:

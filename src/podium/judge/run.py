@@ -37,6 +37,7 @@ GONE = 600.0  # seconds without any answer after which the server is gone
 WINDOW, MAX_REJECTED = 50, 10  # of the last calls, rejected ones at which to stop
 TOLD_EVERY = 0.5  # seconds between reports of progress
 KEEP_EVERY = 5.0  # seconds between signs of life to the lock
+AHEAD = 256  # random pairs that are drawn at once
 SIDE_BY_SIDE = 6  # items for each chosen pair that is out
 PATIENCE = 5.0  # seconds before a call that could not be delivered is tried anew
 
@@ -334,11 +335,11 @@ class Run:
             if self._pairs:
                 await self._change()
             else:
-                self._stop("budget" if self._left() <= 0 else self._spent())
+                self._stop(self._used() if self._left() <= 0 else self._spent())
             return
         count = min(room, max(1, self.settings.concurrency // orders))
         if self.settings.one_order:
-            given = await asyncio.to_thread(self.ledger.draw, count, orders)
+            given = await asyncio.to_thread(self.ledger.draw, min(room, AHEAD), orders)  # no answer changes these
         else:
             # Of few items, few pairs are worth asking before others are answered: calls cost more than time.
             count = min(count, max(2, self.items // SIDE_BY_SIDE) - len(self._pairs))
@@ -460,7 +461,7 @@ class Run:
         return Ballot(f"judge-{call.question}", call.question, outcome, reason, call.ms)
 
     def _unreachable(self, words: str) -> None:
-        if time.monotonic() - self._heard > GONE:
+        if not self.progress.here or time.monotonic() - self._heard > GONE:  # a server never heard is not waited for
             self.words = words
             self._stop("gone")
 
@@ -481,6 +482,10 @@ class Run:
             left = self.settings.max_cost - self.progress.cost - out
             most = min(most, int(left / each) if each > 0 else self.settings.concurrency if left > 0 else 0)
         return most
+
+    def _used(self) -> str:
+        whole = self.settings.budget is None and self.progress.limit >= self.items * (self.items - 1) // 2
+        return "finished" if whole else "budget"
 
     def _spent(self) -> str:
         made = self.settings.max_calls is not None and self.progress.calls + 1 >= self.settings.max_calls
