@@ -267,6 +267,16 @@ def test_tables_for_papers_escape_what_would_break_them(many, files, capfd):
     assert (files / "each.md").read_text().splitlines()[0] == "| run | query | P@1 | map |"
 
 
+def test_one_query_has_a_difference_and_no_p(files, capfd):
+    (files / "qrels").write_text("q1 0 a 1\n")
+    out, err = ok(
+        capfd, files / "qrels", files / "run", files / "other", "-m", "rr", "--differences", "--format", "json"
+    )
+    assert json.loads(out)[0]["p_value"] is None
+    assert "1 judged query" in err
+    assert "no p-value where two runs differ by the same amount in every query" in err
+
+
 def test_what_needs_two_runs_says_so(files, capfd):
     code, _, err = call(capfd, files / "qrels", files / "run", "--differences")
     assert code == 2

@@ -269,7 +269,7 @@ Y, S = [[1, 0, 0], [0, 1, 1]], [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
         (np.zeros((2, 3)), S, {}, r"no row has a relevant label"),
         ([[2, 0, 1]], [[1, 2, 3]], {"metrics": ["ap"]}, r"ap needs relevance 0 or 1, but the data hold 2"),
         (Y, S, {"ties": "first"}, r"ties='first' is unknown; choose one of 'label'"),
-        (Y, S, {"metrics": ["mapp"]}, r"'mapp' is no metric; known are sum@p"),
+        (Y, S, {"metrics": ["mapp"]}, r"'mapp' is no metric; known are map, mrr, P@p and the like, that is sum@p"),
         (Y, S, {"metrics": ["sum"]}, r"'sum' needs a cut-off"),
         (Y, S, {"metrics": ["ap@3"]}, r"takes no cut-off"),
         (Y, S, {"metrics": ["sum@0"]}, r"at least 1"),

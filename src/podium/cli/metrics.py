@@ -127,7 +127,7 @@ def metrics(
         except InputError as problem:
             about = [f"{path}: "] if str(problem).startswith("the run") else []
             raise InputError(*about, *problem.args) from None
-        notes = [f"{len(queries)} judged queries"]
+        notes = [counted(len(queries), "judged query", "judged queries")]
         notes += [f"{lacking} of them not answered, counted as nothing retrieved"] if lacking else []
         notes += [f"{void} with nothing relevant, {VOID[empty]}"] if void else []
         notes += [f"{counted(extra, 'query', 'queries')} of the run not judged, left out"] if extra else []
@@ -150,6 +150,8 @@ def metrics(
         out.write(_means(reports, found, typed))
     if found is not None:
         say(_words(found, len(queries), differences))
+        if found.has_untested:
+            say("no p-value where two runs differ by the same amount in every query; see --test permutation")
 
 
 def _write(out: Output, frame: pl.DataFrame, rows: Sequence[Sequence[Cell]], heads: Sequence[str] = ()) -> None:

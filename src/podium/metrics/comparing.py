@@ -60,6 +60,11 @@ class RunComparison:
         """Which differences are significant at `level` after the correction."""
         return self.adjusted < 1 - self.level
 
+    @property
+    def has_untested(self) -> bool:
+        """Whether some pair has no p-value: Student's test has no variance to go by."""
+        return bool(np.isnan(self.p_values).any())
+
     def better_than(self, metric: str, run: str) -> tuple[str, ...]:
         """Letters of the runs that `run` is significantly better than: a larger gain, or a smaller loss."""
         for name, known in ((metric, self.metrics), (run, self.runs)):

@@ -109,4 +109,6 @@ def default_metrics(at: tuple[int, ...], *, binary: bool, kind: str = "loss") ->
 
 def _known() -> str:
     written = {"always": "{}@p", "never": "{}", "optional": "{0}, {0}@p"}
-    return ", ".join(written[cut].format(kind) for kind, (cut, _) in KINDS.items())
+    return "map, mrr, P@p and the like, that is " + ", ".join(
+        written[cut].format(kind) for kind, (cut, _) in KINDS.items()
+    )
