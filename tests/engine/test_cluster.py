@@ -57,6 +57,15 @@ class TestDask(ProcessSuite):
         return cluster
 
 
+def test_a_cluster_of_our_own_listens_on_this_machine_only(cluster):
+    import psutil
+
+    here = psutil.Process()
+    lines = [line for each in (here, *here.children(recursive=True)) for line in each.net_connections()]
+    open_to = {line.laddr.ip for line in lines if line.status == psutil.CONN_LISTEN}
+    assert open_to == {"127.0.0.1"}
+
+
 # Functions that workers run.
 
 
@@ -281,7 +290,7 @@ def test_parts_and_rankings_are_too(cluster, folder, tmp_path):
         same(here[value], there[value])
     for k in range(3):
         (tmp_path / f"r{k}.csv").write_text("ranking,judge\n" + "".join(f"{a} > b{k} > c,{a}\n" for a in "xyz"))
-    same(read_comparisons(tmp_path), read_comparisons(tmp_path, engine=cluster))
+    same(*(read_comparisons(tmp_path, unranked="unknown", engine=engine) for engine in (None, cluster)))
 
 
 def test_a_worker_killed_by_its_pid_changes_no_bit(cluster, folder):

@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import operator
 import os
+import pickle
 import time
 import warnings
 import weakref
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any
 
 from podium.engine.base import FAN_IN, Add, Engine, Function, Kept, Progress
 from podium.engine.processes import AHEAD, shares
-from podium.engine.remote import Done, add_up, deadly, made, of_part, run, seal, sealed, task_of, told, unsealed
+from podium.engine.remote import Done, add_up, deadly, made, of_part, run, seal, sealed, task_of, unsealed
 from podium.engine.worker import Task
 from podium.errors import EngineError
 
@@ -28,7 +30,6 @@ __all__ = ["DaskEngine"]
 
 Jobs = list[tuple[list[Any], Any]]  # chunks, and the future of their value
 
-SHARES = 4  # of the chunks for each worker, where sums go on in place: so often progress is seen, or work done again
 SMALL = 1 << 16  # bytes of what all chunks share that go with each of them; more becomes a value of its own
 LOOK = 1.0  # seconds between two looks at whether the cluster is still there
 WORKERLESS = 300.0  # seconds that it may be without any worker: those that died are being replaced
@@ -73,16 +74,17 @@ class DaskEngine(Engine):
         try:
             while True:
                 more = islice(jobs, most - len(out))
-                out.extend((chunk, self._submit(run, seal([chunk]), task, True)) for chunk in more)
+                out.extend((chunk, self._submit(run, seal([chunk]), task, 0, None, True)) for chunk in more)
                 if not out:
                     return
                 for _ in self._finished([out[0][1]]):
                     pass
                 chunk, future = out.popleft()
                 held = [later for _, later in out]
-                yield self._value(future, [([chunk], future)], Task(function, shared), progress, held)
+                hear = None if progress is None else partial(_pass_on, progress)
+                yield self._value(future, [([chunk], future)], Task(function, shared), hear, held)
         finally:
-            self.client.cancel([future for _, future in out])
+            self._let_go([future for _, future in out])
 
     def sum(
         self,
@@ -95,31 +97,54 @@ class DaskEngine(Engine):
     ) -> Any:
         chunks = list(chunks)
         if extend is not None and len(chunks) > 1:
-            groups = shares(chunks, SHARES * self.n)
+            groups = shares(chunks, self.n)
         else:
             groups = [[chunk] for chunk in chunks]
         plain = Task(function, shared, add, extend)
         task = self._shared(plain)
-        return self._sum([(group, self._submit(run, seal(group), task, False)) for group in groups], plain, progress)
+        with self._hearing(progress) as (topic, inbox):
+            jobs = [(group, self._submit(run, seal(group), task, k, topic)) for k, group in enumerate(groups)]
+            return self._sum(jobs, plain, progress, inbox)
 
-    def _sum(self, jobs: Jobs, task: Task, progress: Progress | None) -> Any:
+    def _sum(self, jobs: Jobs, task: Task, progress: Progress | None, inbox: SimpleQueue[Any] | None = None) -> Any:
         """The sum of what was submitted, added by the tree on the workers."""
         if not jobs:
             raise ValueError("there are no chunks, so there is no sum")
-        notes = [self._submit(told, future, priority=20) for _, future in jobs] if progress is not None else []
         sums = self._tree([future for _, future in jobs], seal(task.add))
         total = self._submit(sealed, sums[-1], priority=20)
-        places = {future.key: k for k, future in enumerate(notes)}
-        watched = [future for _, future in jobs]
+        heard: set[tuple[int, int]] = set()
+
+        def hear(message: tuple[int, int, Any]) -> None:
+            if progress is not None and message[:2] not in heard:  # a chunk that is done again reports again
+                heard.add(message[:2])
+                progress(message[2])
+
         try:
-            for future in self._finished([*notes, *watched, total]):
-                if future.status == "finished" and future.key in places and progress is not None:
-                    for value in self._gathered(future):
-                        progress(value)
-            return self._value(total, jobs, task, None, [*notes, *sums, total])
+            for _ in self._finished([*(future for _, future in jobs), total], inbox, hear):
+                pass
+            return self._value(total, jobs, task, hear, [*sums, total])
         except BaseException:  # Ctrl-C too: nobody wants the rest
-            self.client.cancel([*notes, *sums, total])
+            self._let_go([*sums, total])
             raise
+
+    @contextmanager
+    def _hearing(self, progress: Progress | None) -> Iterator[tuple[str | None, SimpleQueue[Any]]]:
+        """A topic under which workers report, and the box that it arrives in."""
+        inbox: SimpleQueue[Any] = SimpleQueue()
+        if progress is None:
+            yield None, inbox
+            return
+        topic = f"podium-{os.urandom(12).hex()}"
+        self.client.subscribe_topic(topic, lambda event: inbox.put(event[1]))
+        try:
+            yield topic, inbox
+        finally:
+            with suppress(OSError, ValueError, RuntimeError):  # a cluster that is gone
+                self.client.unsubscribe_topic(topic)
+
+    def _let_go(self, futures: list[Any]) -> None:
+        with suppress(OSError, RuntimeError, TimeoutError):  # a cluster that is gone
+            self.client.cancel(futures)
 
     def _tree(self, level: list[Any], add: bytes) -> list[Any]:
         """What `Adder` adds, as tasks: eights, eights of those, and what is left from the top. The last is the sum.
@@ -155,9 +180,14 @@ class DaskEngine(Engine):
             key = f"podium-{function.__name__}-{os.urandom(12).hex()}"
             return self.client.submit(function, *arguments, key=key, priority=priority, pure=False)
 
-    def _finished(self, futures: list[Any]) -> Iterator[Any]:
-        """Each as it finishes, and no more after one that failed; a cluster that is gone is an error."""
-        ready: SimpleQueue[Any] = SimpleQueue()
+    def _finished(
+        self, futures: list[Any], inbox: SimpleQueue[Any] | None = None, hear: Callable[[Any], None] | None = None
+    ) -> Iterator[Any]:
+        """Each as it finishes, and no more after one that failed; a cluster that is gone is an error.
+
+        Messages that come into the box meanwhile are opened for `hear`.
+        """
+        ready: SimpleQueue[Any] = SimpleQueue() if inbox is None else inbox
         for future in futures:
             future.add_done_callback(ready.put)
         since, left = time.monotonic(), len(futures)
@@ -166,6 +196,10 @@ class DaskEngine(Engine):
                 future = ready.get(timeout=LOOK)
             except Empty:
                 since = self._look(since)
+                continue
+            if isinstance(future, bytes):
+                if hear is not None:
+                    hear(pickle.loads(future))
                 continue
             if future.status == "cancelled":
                 raise self._gone()
@@ -200,16 +234,16 @@ class DaskEngine(Engine):
             except CancelledError as problem:
                 raise self._gone() from problem
 
-    def _value(self, future: Any, jobs: Jobs, task: Task, progress: Progress | None, held: list[Any]) -> Any:
+    def _value(self, future: Any, jobs: Jobs, task: Task, hear: Callable[[Any], None] | None, held: list[Any]) -> Any:
         """The value of a future, after the warnings that came with it; or the error of the first chunk that has one."""
         if future.status != "finished":
             self._raise_first(jobs, task, future, held)
         done: Done = unsealed(self._gathered(future))
         for warning in done.warned:
             warnings.warn(warning, stacklevel=3)
-        if progress is not None:
-            for value in done.told:
-                progress(value)
+        if hear is not None:
+            for message in done.told:
+                hear(message)
         return done.value
 
     def _raise_first(self, jobs: Jobs, task: Task, future: Any, held: list[Any]) -> None:
@@ -226,7 +260,7 @@ class DaskEngine(Engine):
                 continue
             problem = one.exception()
             if isinstance(problem, KilledWorker):
-                self.client.cancel(held)
+                self._let_go(held)
                 raise self._deadly_among(chunks, task, problem)
             raise _worded(problem)
         if future.status != "error":  # what all share, or an addition
@@ -244,7 +278,7 @@ class DaskEngine(Engine):
         times = problem.allowed_failures + 1
         alone = self._shared(Task(task.function, task.shared))
         for chunk in chunks:
-            future = self._submit(run, seal([chunk]), alone, False)
+            future = self._submit(run, seal([chunk]), alone, 0)
             for _ in self._finished([future]):
                 pass
             if future.status == "error":
@@ -292,6 +326,10 @@ def _worded(problem: BaseException) -> BaseException:
         worker, path = missing
         return EngineError(f"worker {worker} has no {path}; give a path that all machines share, or a URL")
     return problem
+
+
+def _pass_on(progress: Progress, message: tuple[int, int, Any]) -> None:
+    progress(message[2])
 
 
 def _nothing() -> None:

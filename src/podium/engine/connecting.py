@@ -8,10 +8,10 @@ import ipaddress
 import logging
 import re
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -25,6 +25,7 @@ __all__ = ["connect", "installed_here", "refuse_other_versions"]
 
 PATIENCE = 10  # seconds that a scheduler has to answer, and to have a worker
 MOST_PER_CORE = 8  # workers that are started here
+RESTART = 15.0  # seconds that Dask has to start a worker again
 ALLOWED_DEATHS = 2  # of workers at one chunk before the one that ends the trying
 PACKAGES = ("numpy", "polars")
 # Sent as text, so that a worker without podium can answer too.
@@ -132,7 +133,13 @@ def _start(count: int, things: ExitStack) -> tuple[Any, Callable[[], None]]:
     from distributed import Client, LocalCluster
 
     folder = things.enter_context(TemporaryDirectory(prefix="podium-", ignore_cleanup_errors=True))
-    settings = {"distributed.scheduler.allowed-failures": ALLOWED_DEATHS, "temporary-directory": folder}
+    settings = {
+        "temporary-directory": folder,
+        "distributed.scheduler.allowed-failures": ALLOWED_DEATHS,
+        # Dask's own environment makes the allocator give back every page at once, which costs half of the time.
+        "distributed.nanny.pre-spawn-environ": dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+        "distributed.worker.profile.enabled": False,
+    }
     with dask.config.set(settings):
         try:
             cluster = LocalCluster(
@@ -140,21 +147,36 @@ def _start(count: int, things: ExitStack) -> tuple[Any, Callable[[], None]]:
                 threads_per_worker=1,
                 processes=True,
                 host="127.0.0.1",
-                dashboard_address=None,
+                dashboard_address="127.0.0.1:0",  # of a server of health checks, which None would open to all
+                worker_dashboard_address="127.0.0.1:0",
+                scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,
                 local_directory=folder,
             )
         except (OSError, RuntimeError, TimeoutError) as problem:
             raise EngineError(f"a cluster of {count} workers cannot be started here: {problem}") from problem
     things.callback(_ignoring(cluster.close))
-    return Client(cluster, set_as_default=False), partial(_replace_lost, cluster, count)
+    return Client(cluster, set_as_default=False), _Mending(cluster, count)
 
 
-def _replace_lost(cluster: Any, count: int) -> None:
-    """Start more workers in place of those that Dask gave up: it does where one dies while it starts."""
-    lost = sum(keeper.status.name in ("closed", "failed") for keeper in list(cluster.workers.values()))
-    if len(cluster.worker_spec) < count + lost:
-        cluster.scale(count + lost)
+class _Mending:
+    """Starts more workers in place of those that Dask gave up: it does where one dies while it starts."""
+
+    def __init__(self, cluster: Any, count: int) -> None:
+        self.cluster, self.count = cluster, count
+        self.whole = time.monotonic()  # when all workers were last there
+
+    def __call__(self) -> None:
+        keepers = list(self.cluster.workers.values())
+        missing = self.count - len(self.cluster.scheduler.workers)
+        lost = sum(keeper.status.name in ("closed", "failed") for keeper in keepers)
+        if missing <= 0:
+            self.whole = time.monotonic()
+        elif len(self.cluster.worker_spec) < self.count + lost:
+            self.cluster.scale(self.count + lost)
+        elif time.monotonic() - self.whole > RESTART:  # the one that starts it anew seems to have died of it
+            self.whole = time.monotonic()
+            self.cluster.scale(len(self.cluster.worker_spec) + missing)
 
 
 def _reach(address: str, security: Any, things: ExitStack) -> Any:

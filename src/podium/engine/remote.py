@@ -25,7 +25,6 @@ __all__ = [
     "seal",
     "sealed",
     "task_of",
-    "told",
     "unsealed",
 ]
 
@@ -39,7 +38,7 @@ class Done:
 
     value: Any
     warned: list[Any] = field(default_factory=list)
-    told: list[Any] = field(default_factory=list)
+    told: list[tuple[int, int, Any]] = field(default_factory=list)  # the job, the how manieth of it, and what
 
 
 @dataclass
@@ -69,9 +68,12 @@ def task_of(data: bytes) -> Task:
     return task
 
 
-def run(chunks: bytes, task: Any, last: bool) -> Any:
-    """The sum of the chunks' values; sealed, if it goes back to where it was asked for."""
-    done = _guarded(_sum_of, chunks, task)
+def run(chunks: bytes, task: Any, number: int, topic: str | None = None, last: bool = False) -> Any:
+    """The sum of the chunks' values; sealed, if it goes back to where it was asked for.
+
+    What is reported on the way is sent under `topic` at once; as that may get lost, it comes with the value, too.
+    """
+    done = _guarded(_sum_of, chunks, task, number, topic)
     return sealed(done) if last else done
 
 
@@ -99,11 +101,6 @@ def add_up(add: bytes, *parts: Done) -> Done:
     return done
 
 
-def told(done: Done) -> list[Any]:
-    """What was reported while a value was made."""
-    return done.told
-
-
 def sealed(done: Done) -> Sealed:
     """A value ready for the way back."""
     buffers: list[pickle.PickleBuffer] = []
@@ -126,10 +123,18 @@ def deadly(chunks: list[Any], times: int) -> EngineError:
     return EngineError(f"{names} ended {times} workers; too little memory? give workers more of it, or smaller files")
 
 
-def _sum_of(data: bytes, shared: Any) -> Done:
+def _sum_of(data: bytes, shared: Any, number: int, topic: str | None) -> Done:
     chunks, task = _opened(data), _task(shared)
-    told: list[Any] = []
-    with warnings.catch_warnings(record=True) as caught, reporting_to(told.append):
+    told: list[tuple[int, int, Any]] = []
+
+    def tell(value: Any) -> None:
+        told.append((number, len(told), value))
+        if topic is not None:
+            from distributed import get_worker
+
+            get_worker().log_event(topic, pickle.dumps(told[-1]))
+
+    with warnings.catch_warnings(record=True) as caught, reporting_to(tell):
         warnings.simplefilter("always")
         total = None
         for k, chunk in enumerate(chunks):
