@@ -135,8 +135,19 @@ def test_few_items_and_seconds():
 
 def test_what_cannot_be_used_is_named():
     votes = Comparisons.from_pairs([("a", "b")])
-    for options, says in (({"splits": 0}, "splits=0"), ({"seed": -1}, "seed=-1"), ({"check": 3}, "check")):
+    for options, says in (
+        ({"splits": 0}, "splits=0"),
+        ({"seed": -1}, "seed=-1"),
+        ({"check": 3}, "check"),
+    ):
         with pytest.raises(InputError, match=says):
             judging_quality(votes, **options)
     with pytest.raises(InputError, match="has no standard errors"):
         scale_separation(Ranking(["a", "b"], [1.0, 0.0]))
+
+
+@pytest.mark.parametrize("value", [None, "fast", -1, float("nan"), 10**400])
+def test_seconds_that_are_none_are_named(value):
+    votes = Comparisons.from_arrays(["a"], ["b"], judge=["p"])
+    with pytest.raises(InputError, match="the seconds of judge 'p' are"):
+        judging_quality(votes, seconds={"p": value})

@@ -22,7 +22,7 @@ from fuzz.inputs import NO_NUMBERS, NUMBERS, TEXTS, pick
 from podium.errors import InputError, Option
 
 # Arguments whose size is work asked for, not a mistake.
-HEAVY = ("max_iter", "replicates", "splits", "draws", "restarts", "horizon", "n_labels", "n", "K", "B", "jobs", "threads",
+HEAVY = ("max_iter", "permutations", "replicates", "splits", "draws", "restarts", "horizon", "n_labels", "n", "K", "B", "jobs", "threads",
          "points", "folds", "passes", "max_pairs", "count", "dpi", "experts", "size", "sample", "budget", "at", "p")  # fmt: skip
 # Left to Python and to matplotlib: what calls back, and whose axes are drawn on.
 NOT_OURS = ("progress", "ax", "deep")

@@ -186,10 +186,20 @@ def _fits(
     if seconds is not None:
         import polars as pl
 
-        times = {storable(judge): float(value) for judge, value in seconds.items()}
+        times = {storable(judge): _seconds(judge, value) for judge, value in seconds.items()}
         column = [times.get(judge) for judge in judges["judge"]]
         judges = judges.with_columns(pl.Series("seconds", column, dtype=pl.Float64))
     return items, judges
+
+
+def _seconds(judge: Hashable, value: Any) -> float:
+    try:
+        seconds = float(value)
+    except (TypeError, ValueError, OverflowError):
+        seconds = -1.0
+    if not 0 <= seconds < np.inf:
+        raise InputError(f"the seconds of judge {judge!r} are {value!r}; give a number, 0 or more")
+    return seconds
 
 
 def _frame(
