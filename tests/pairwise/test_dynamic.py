@@ -95,6 +95,15 @@ def test_without_drift_it_is_bradley_terry(options):
         assert_allclose(model.predict_proba(c), plain.predict_proba(c), atol=tolerance)
 
 
+def test_a_handful_of_votes_makes_no_one_sure():
+    """Votes that say nothing of the spread leave it about where the weak prior has it; and errors are as wide."""
+    for rows in ([("a", "b")], [("a", "b"), ("b", "a")], [("a", "b"), ("b", "c"), ("c", "a"), ("a", "b")]):
+        winner, loser = zip(*rows, strict=True)
+        model = DynamicBradleyTerry().fit(Comparisons.from_arrays(winner, loser, time=range(len(rows))))
+        assert 0.3 < model.sd_ < 2.0
+        assert model.ranking_.std_errors.min() > 0.2
+
+
 def test_with_one_time_nothing_can_move():
     c = replace(games(), time=np.full(60, 3.0))
     model = DynamicBradleyTerry().fit(c)
