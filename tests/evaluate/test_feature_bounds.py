@@ -121,6 +121,14 @@ def test_the_plan_by_the_curve_is_about_right(sd):
     assert f"{planned[0].by_curve:,.0f} votes by the learning curve" in str(planned[0])
 
 
+def test_a_plan_for_equal_items_says_that_votes_do_not_help():
+    rows = np.arange(60)
+    even = Comparisons.from_arrays(rows % 2, (rows + 1) % 2, items=range(2))
+    plan = plan_votes(even, epsilon=0.05)
+    assert math.isinf(plan.by_curve)
+    assert "the items may well be equal" in str(plan)
+
+
 def test_what_cannot_be_bounded_or_planned_is_refused():
     data, features, _ = planted(6, 100, np.random.default_rng(3))
     with pytest.raises(InputError, match="a fitted RABF is expected"):

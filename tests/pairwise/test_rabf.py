@@ -101,6 +101,20 @@ def test_real_valued_margins_agree_with_the_normal_equations():
     assert model.objective_ == pytest.approx(objective)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1e6])
+def test_margins_may_be_in_any_unit(unit):
+    rng = np.random.default_rng(11)
+    winner, loser, _ = simulate(8, 150, rng)
+    margin, features = rng.exponential(size=150), rng.normal(size=(8, 2))
+    for penalty in (1.0, "auto"):
+        options = {"loss": "squared", "feature_penalty": penalty, "residual_penalty": penalty}
+        plain, other = (
+            RABF(**options).fit(Comparisons.from_arrays(winner, loser, margin=margin * u, items=range(8)), features)
+            for u in (1.0, unit)
+        )
+        assert_allclose(other.ranking_.scores, unit * plain.ranking_.scores, rtol=1e-5, atol=1e-5 * unit)
+
+
 def test_a_huge_feature_penalty_is_bradley_terry():
     data, features, *_ = planted(20, 3, 2000, np.random.default_rng(2))
     model = RABF(feature_penalty=1e12, residual_penalty=0.7).fit(data, features)

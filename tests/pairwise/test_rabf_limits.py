@@ -121,6 +121,19 @@ def test_a_sign_of_life_of_limits_on_consistent_votes_and_without_features():
     assert model.unfitted().fit(data).ranking_.order == ("a", "b", "c")
 
 
+@pytest.mark.parametrize("norms", [(1e6, 1e6), (1e-3, 1e6), (1e6, 1e-3), (1e-9, 1e-9)])
+def test_limits_of_any_size_are_kept(norms):
+    for pairs in ([("a", "b")], [("a", "b"), ("b", "c"), ("c", "a")], [("a", "b"), ("b", "a"), ("a", "c")]):
+        data = Comparisons.from_pairs(pairs)
+        features = {item: [1.0 * k] for k, item in enumerate(data.items)}
+        model = RABF(max_norm=norms, standardize=False).fit(data, features)
+        assert abs(model.coef_[0]) <= norms[0] * (1 + 1e-6)
+        assert np.linalg.norm(model.residuals_) <= norms[1] * (1 + 1e-6)
+        assert model.objective_ <= len(pairs) * np.log(2) * (1 + 1e-12)
+        if norms == (1e6, 1e6) and len(pairs) == 1:
+            assert model.objective_ < 1e-6
+
+
 def test_limits_with_sides_ties_and_the_hinge_loss_are_kept():
     rng = np.random.default_rng(3)
     n, m = 10, 300

@@ -1,6 +1,7 @@
 """The claims of the RABF paper at small sizes; each fails when the method is replaced by its baseline."""
 
 import numpy as np
+import polars as pl
 import pytest
 
 from papers import rabf
@@ -57,6 +58,49 @@ def test_the_last_online_model_comes_to_the_batch_optimum_like_one_over_t():
     found = rabf.rate(600, 100_000, 3)
     assert holds({"rate": found}, "online RABF-SQ comes")
     assert not holds({"rate": found | {"strong": found["sqrt"]}}, "online RABF-SQ comes")
+
+
+def test_figure_4_holds_on_the_stand_ins_and_fails_for_the_baselines():
+    found = rabf.figure4(rabf.stand_ins(), 3)
+    assert holds({"figure4": found}, "Figure 4: RABF-SQ")
+    for baseline in ("ls", "features"):
+        swapped = {
+            name: study | {"distance": study["distance"] | {"rabf_sq": study["distance"][baseline]}}
+            for name, study in found.items()
+        }
+        assert not holds({"figure4": swapped}, "Figure 4: RABF-SQ")
+
+
+def test_a_reader_with_the_originals_gets_figure_4_by_two_commands(tmp_path, capsys, monkeypatch):
+    rng = np.random.default_rng(8)
+    names, sales = [f"firm {k}" for k in range(25)], rng.normal(size=25)
+    firms = pl.DataFrame({"name": names, "sales": sales, "sector": ["a", "b", "c", "d", "e"] * 5})
+    firms = firms.with_columns(value=pl.Series(3 * sales + 0.1 * rng.normal(size=25)))
+    firms.write_csv(tmp_path / "forbes.csv")
+    left = rng.integers(0, 25, 300)
+    right = (left + rng.integers(1, 25, 300)) % 25
+    margin = firms["value"].to_numpy()[left] - firms["value"].to_numpy()[right] + rng.normal(size=300)
+    games = {"left": [names[k] for k in left], "right": [names[k] for k in right], "margin": margin}
+    pl.DataFrame(games).write_csv(tmp_path / "games.csv")
+    for more in ([], ["--votes", str(tmp_path / "games.csv")]):
+        asked = [
+            "rabf",
+            "--items",
+            str(tmp_path / "forbes.csv"),
+            "--truth",
+            "value",
+            "--folder",
+            str(tmp_path),
+            "--quick",
+        ]
+        monkeypatch.setattr("sys.argv", asked + more)
+        rabf.main()
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 6
+        assert "forbes,     500 votes" in lines[-1]
+        share = float(lines[-1].split("RABF-SQ ")[1].split(" %")[0])
+        assert share < 10
+        assert (tmp_path / "own-figure4.png").stat().st_size > 1000
 
 
 def test_both_kinds_of_corruption_leave_a_residual_of_log_n():

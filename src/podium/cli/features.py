@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -126,6 +127,8 @@ class _Norms(click.ParamType):  # type: ignore[type-arg]  # not generic in older
             first, second = (float(part) for part in value.split(","))
         except ValueError:
             self.fail(f"{value!r} is not W,R: two numbers, as 2,0.5", param, ctx)
+        if not (0.0 < first < math.inf and 0.0 < second < math.inf):
+            self.fail(f"{value!r}: both must be finite numbers above 0", param, ctx)
         return first, second
 
 
@@ -361,6 +364,8 @@ def words_without(method: str, known: Knowledge) -> list[str]:
 
 def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None = None) -> list[str]:
     """Lines on coefficients, residual outliers, items without votes, and judges, where the model has them."""
+    import numpy as np
+
     from podium.pairwise.bradley_terry import BradleyTerry
     from podium.pairwise.crowd import CrowdBradleyTerry
     from podium.pairwise.dynamic import DynamicBradleyTerry
@@ -374,7 +379,8 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
         lines = [f"{counted(model.n_votes_, 'vote')} learned from in all"]
         if model.feature_names_:
             lines.append("score per unit of each feature:")
-            lines += _effects(model.feature_names_, model.coef_, 0.0 * model.coef_, None)
+            unknown = np.where(model.coef_ == 0.0, np.nan, 0.0)  # the same for every item
+            lines += _effects(model.feature_names_, model.coef_, unknown, None)
         return lines
     if isinstance(model, RABF):
         return _about_features(model, level, sds)
@@ -476,7 +482,8 @@ def _about_features(model: Any, level: float | None, sds: np.ndarray | None) -> 
         lines.append(f"ranked by features alone, without votes: {len(model.unseen_)} ({some})")
     if model.max_norm is not None:
         words = " and ".join(f"the {name} limit" for name in model.binding_)
-        lines.append(f"{words} of --max-norm binds" if words else "neither limit of --max-norm binds")
+        bind = "bind" if len(model.binding_) > 1 else "binds"
+        lines.append(f"{words} of --max-norm {bind}" if words else "neither limit of --max-norm binds")
     for name in model.boundary_:
         lines.append(f"the {name} penalty stopped at the end of its range: the votes hardly say how large it should be")
     if model.covariate_names_:

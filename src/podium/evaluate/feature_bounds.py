@@ -137,7 +137,8 @@ class VotePlan:
     ----------
     epsilon : what is asked for
     sizes, errors : votes learned from, and the expected share of misordered pairs there, by the posterior
-    by_curve : votes where that curve, a power of the votes, reaches ε; the number to plan with
+    by_curve : votes where that curve, a power of the votes, reaches ε; the number to plan with (infinite where more
+        votes have not helped)
     by_bound : votes where the paper's bound does; a guarantee, and larger by orders of magnitude
     exponent : of the votes in the curve: −½ is what the theorems say
     """
@@ -151,6 +152,8 @@ class VotePlan:
 
     def __str__(self) -> str:
         now = f"{self.sizes[-1]:,} votes: about {100 * self.errors[-1]:.1f} % of pairs in the wrong order"
+        if math.isinf(self.by_curve):
+            return f"{now}, and more votes have not lowered it so far: the items may well be equal"
         return (
             f"{now}; {100 * self.epsilon:g} % needs about {self.by_curve:,.0f} votes by the learning curve, "
             f"{self.by_bound:.2g} by the bound of Theorem 2"
@@ -195,6 +198,8 @@ def plan_votes(
     exponent = float(np.polyfit(np.log(sizes), np.log(np.maximum(means, 1e-12)), 1)[0])
     exponent = min(max(exponent, FASTEST), SLOWEST)
     by_curve = sizes[-1] * (float(means[-1]) / epsilon) ** (-1.0 / exponent)
+    if exponent == SLOWEST and means[-1] > epsilon:
+        by_curve = math.inf  # more votes have not helped so far
     plain = {name: value for name, value in options.items() if name not in ("side_effect", "ties", "flip_rate")}
     bare = _without_covariates(comparisons)
     whole = RABF(**plain).fit(bare, features, id=id)

@@ -14,6 +14,7 @@ u with w eliminated leaves nothing to cancel, however large either penalty is. N
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 from podium.kernels.pairwise.bradley_terry import laplacian_product, scatter_difference, scatter_sum
 from podium.kernels.pairwise.evidence import laplacian_columns
 from podium.kernels.pairwise.rabf import logistic_by_item
-from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows
+from podium.pairwise._fit.likelihoods import LapseRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.solvers import DENSE, LinearSolver, RowLoss, Rows, evaluate
 
 __all__ = ["FeatureProblem", "FeatureSolution", "Place", "newton_step", "row_basis", "solve_features"]
@@ -159,6 +160,9 @@ def solve_features(
             np.full(p, max(float(problem.votes.sum()) / 2.0, 1.0)),
         ]
     )
+    if isinstance(problem.loss, SquaredRows):  # margins are in a unit of their own
+        unit = math.sqrt(float(problem.loss.total @ problem.loss.target**2) / float(problem.loss.total.sum()))
+        scale = scale * (unit or 1.0)
     how = ""
     for step in range(max_iter + 1):
         gradient = _gradient(problem, point, penalties)
@@ -229,7 +233,9 @@ def _walk(
     falling = float(gradient @ move)
     if not falling < 0.0:
         return None
-    length = min(1.0, 10.0 / max(float(np.max(np.abs(problem.scores(moves)), initial=0.0)), 1e-300))
+    length = 1.0
+    if not isinstance(problem.loss, SquaredRows):  # there a step is exact, whatever unit margins are in
+        length = min(1.0, 10.0 / max(float(np.max(np.abs(problem.scores(moves)), initial=0.0)), 1e-300))
     for _ in range(50):
         at = here.place
         there = problem.evaluate(

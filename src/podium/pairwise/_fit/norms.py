@@ -32,6 +32,7 @@ Point = tuple[float, float]
 Solve = Callable[[Point, Place | None], FeatureSolution]
 
 LEAST = 1e-9  # share of the loss of equal scores that a multiplier which stands for 0 may cost
+SMALLEST = 1e-13  # multiplier, over that loss: below, linear systems are singular but for rounding
 LARGEST = 1e12  # multiplier
 ACCURACY = 1e-8  # of lengths
 LONGEST = 3.0  # step of log λ while looking for the other side of a root
@@ -91,7 +92,7 @@ class _Search:
 
     def __init__(self, solve: Solve, norms: Point, loss: float) -> None:
         self.solve, self.norms = solve, norms
-        self.floor = math.log(max(LEAST * loss / (norms[0] ** 2 + norms[1] ** 2), 1e-300))
+        self.floor = math.log(max(LEAST * loss / (norms[0] ** 2 + norms[1] ** 2), SMALLEST * loss, 1e-300))
         self.found: dict[Point, FeatureSolution] = {}
         self.last: FeatureSolution | None = None
 
