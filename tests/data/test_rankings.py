@@ -140,7 +140,12 @@ WIDE = "id,Rank 1,Rank 2,Rank 3\n"
 @pytest.mark.parametrize(
     ("text", "options", "message"),
     [
-        (LONG + "ann,tea,1\nbob,tea,1\nann,tea,2\n", {}, r"row 3: 'tea' is ranked twice by 'ann'; remove one"),
+        (
+            LONG + "ann,tea,1\nbob,tea,1\nann,tea,2\n",
+            {},
+            r"row 3: 'tea' is ranked twice by 'ann'; remove one, or tell .* apart by group=",
+        ),
+        (LONG + "ann,tea,1\nann,milk,2\nann,tea,2\nann,milk,1\n", {}, r"row 3: 'tea' is ranked twice by 'ann'"),
         (LONG + "ann,tea,1\nann,milk,3\n", {}, r"row 2: rank 3 comes after rank 1, so ranks have a gap"),
         (LONG + "ann,tea,2\nann,milk,3\n", {}, r"row 1: rank 2 comes first, so ranks have a gap"),
         (LONG + "ann,tea,best\n", {}, r"row 1: 'rank' is 'best', which is no rank; ranks are whole numbers from 1"),
@@ -279,3 +284,12 @@ def test_places_are_known_by_their_names(names):
     cells = dict(zip(best_first, ("tea", "milk"), strict=True))
     text = ",".join(names) + "\n" + ",".join(cells[name] for name in names) + "\n"
     assert read_rankings(io.BytesIO(text.encode()), unranked="below").to_lists() == [["tea", "milk"]]
+
+
+def test_ties_survive_json_lines_and_a_group_makes_two_rankings_of_one():
+    lines = b'{"ranking": ["a", ["b", "c"]]}\n{"ranking": ["b", "a", "c"]}\n'
+    assert read_rankings(io.BytesIO(lines), format="jsonl").to_lists() == [["a", ["b", "c"]], ["b", "a", "c"]]
+    text = b"respondent,question,item,rank\nann,q1,tea,1\nann,q1,milk,2\nann,q2,tea,2\nann,q2,milk,1\n"
+    found = read_rankings(io.BytesIO(text), group="question")
+    assert found.to_lists() == [["tea", "milk"], ["milk", "tea"]]
+    assert found.groups == ("q1", "q2")

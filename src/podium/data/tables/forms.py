@@ -233,12 +233,16 @@ class Collector:
 
         def fail(index: int, message: str) -> NoReturn:
             parts = self.lists.rows
-            what = message
-            if message == "twice":
-                item, judge = (int(np.concatenate([part[name] for part in parts])[index]) for name in ("item", "judge"))
-                what = f"{self.items.labels[item]!r} is ranked twice by {self.judges.labels[judge]!r}; remove one"
-            where = self._files[int(np.concatenate([part["file"] for part in parts])[index])]
-            raise InputError(f"{prefix(where)}row {int(number[index]) + 1}: {what}")
+            item, judge, file = (
+                int(np.concatenate([part[name] for part in parts])[index]) for name in ("item", "judge", "file")
+            )
+            at = f"{prefix(self._files[file])}row {int(number[index]) + 1}: "
+            if message != "twice":
+                raise InputError(f"{at}{message}")
+            twice = f"{at}{self.items.labels[item]!r} is ranked twice by {self.judges.labels[judge]!r}; remove one"
+            if "group" in parts[0]:
+                raise InputError(twice)
+            raise InputError(twice, ", or tell several rankings of one apart by ", Option("group", column=True))
 
         columns = self.lists.columns(fail)
         self._warn_of_labels()

@@ -28,7 +28,7 @@ def listed_items(column: pl.Series, fail: Fail) -> list[list[Any]]:
     """The items of each row, best first: a list, or text divided at `>`; those that share a place in a list."""
     rankings = []
     for row, value in enumerate(column.to_list()):
-        items = divided(value, partial(fail, row)) if isinstance(value, str) else value
+        items = divided(value, partial(fail, row)) if isinstance(value, str) else _with_ties(value)
         single = [item for place in items for item in (place if isinstance(place, list) else [place])] if isinstance(
             items, list
         ) else [None]  # fmt: skip
@@ -39,6 +39,23 @@ def listed_items(column: pl.Series, fail: Fail) -> list[list[Any]]:
             fail(row, f"{twice!r} appears twice in the ranking; remove one")
         rankings.append(items)
     return rankings
+
+
+def _with_ties(value: Any) -> Any:
+    """A list whose lists within were made text on the way, as those of a column of one type are."""
+    if not isinstance(value, list):
+        return value
+    return [json.loads(item) if _is_json_list(item) else item for item in value]
+
+
+def _is_json_list(item: Any) -> bool:
+    if not isinstance(item, str) or not item.startswith("["):
+        return False
+    try:
+        inner = json.loads(item)
+    except (json.JSONDecodeError, RecursionError):
+        return False
+    return isinstance(inner, list) and bool(inner) and all(isinstance(each, str) for each in inner)
 
 
 def divided(text: str, fail: Callable[[str], NoReturn]) -> list[Any]:

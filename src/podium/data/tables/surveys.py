@@ -155,10 +155,9 @@ def _assembled(parts: list[dict[str, NDArray[Any]]], fail: Callable[[int, str], 
     size = np.bincount(ranking, minlength=len(first)).astype(np.int64)
     start = np.concatenate([[0], np.cumsum(size)[:-1]])
     rank, of = rows["rank"][order], ranking[order]
-    again = np.flatnonzero(_repeated(rows["item"][order], of))
+    again = np.flatnonzero(_repeated(rows["item"], ranking))
     if len(again):
-        k = int(order[again].min())
-        fail(k, "twice")
+        fail(int(again[0]), "twice")
     before = np.concatenate([[0.0], rank[:-1]])
     before[start] = 0.0
     place = np.arange(len(rank)) - start[of] + 1
