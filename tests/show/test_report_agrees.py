@@ -36,6 +36,7 @@ def folder(tmp_path_factory):
     outcome = 1 - 0.5 * ((place > chances[0]).astype(int) + (place > chances[0] + chances[1]).astype(int))
     names = np.array(ITEMS)
     columns = {"left": names[left], "right": names[right], "outcome": outcome, "judge": rng.integers(0, 40, m)}
+    columns |= {"day": np.arange(m) // 10}
     pl.DataFrame(columns | {"length_a": long[0], "length_b": long[1]}).write_csv(made / "votes.csv")
     pl.DataFrame({"name": names, "size": skill + 0.1}).write_csv(made / "items.csv")
     return made
@@ -95,7 +96,8 @@ BRADLEY_TERRY = [
 SHOWN = itertools.cycle(
     [[], ["--level", "0.8", "--top", "2"], ["--ci", "judge", "--level", "0.99"], ["--top", "3", "--simultaneous"]]
 )
-OTHERS = [["--method", method] for method in METHODS] + [["--features", "items.csv"], ["--ci", "none"]]
+TIMED = {"dynamic": ["--time", "day"]}
+OTHERS = [["--method", method, *TIMED.get(method, [])] for method in METHODS] + [["--features", "items.csv"], ["--ci", "none"]]
 OTHERS += [["--anchor", "elm=1500", "--scale", "elo"], ["--l2", "30"], ["--min-votes", "161"]]
 
 
