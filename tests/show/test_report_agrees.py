@@ -97,7 +97,10 @@ SHOWN = itertools.cycle(
     [[], ["--level", "0.8", "--top", "2"], ["--ci", "judge", "--level", "0.99"], ["--top", "3", "--simultaneous"]]
 )
 TIMED = {"dynamic": ["--time", "day"]}
-OTHERS = [["--method", method, *TIMED.get(method, [])] for method in METHODS] + [["--features", "items.csv"], ["--ci", "none"]]
+OTHERS = [["--method", method, *TIMED.get(method, [])] for method in METHODS] + [
+    ["--features", "items.csv"],
+    ["--ci", "none"],
+]
 OTHERS += [["--anchor", "elm=1500", "--scale", "elo"], ["--l2", "30"], ["--min-votes", "161"]]
 
 
