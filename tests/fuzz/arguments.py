@@ -472,6 +472,44 @@ def max_first(a, b):
     return a > b
 
 
+def longer(question):
+    return float(len(question.left) > len(question.right))
+
+
+def judging():
+    from podium import judge
+
+    items = {"a": "tea", "b": "coffee", "c": "hot chocolate"}
+    done = judge.judge_pairs(items, longer, question="Which?", seed=1)
+    more = {
+        "question": "Which?",
+        "name": "me",
+        "budget": 3,
+        "max_calls": 9,
+        "concurrency": 2,
+        "repeat": 0.1,
+        "top": 1,
+        "preset": "quick",
+    }
+    address = "http://127.0.0.1:1/v1"
+    http = {
+        "base_url": address,
+        "model": "m",
+        "answer": "json",
+        "temperature": 0.0,
+        "max_tokens": 9,
+        "timeout": 1.0,
+        "concurrency": 2,
+    }
+    return [
+        of("judge_pairs", judge.judge_pairs, items=items, ask=longer, seed=1, one_order=True, gold=[("a", "b", 1)], **more),
+        of("HttpJudge", judge.HttpJudge, rpm=60.0, tpm=1e6, extra_body={"top_p": 1}, headers={"X-A": "b"}, template=None, **http),
+        of("CommandJudge", judge.CommandJudge, argv=["cat"], timeout=1.0, concurrency=2),
+        *methods(judge.HttpJudge(address, "m"), ("header", {})), *methods(judge.CommandJudge(["cat"]), ("header", {})),
+        *methods(done, ("to_frame", {})), *methods(done.tally, ("words", {})), Call("Judged properties", functools.partial(look, done), {}),
+    ]  # fmt: skip
+
+
 def planners():
     from podium.active import Planner
 
@@ -619,7 +657,7 @@ def ordinary():
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        made = [*rankers(), *rankings(), *data(), *measures(), *grades(), *labels(), *asking(), *checks()]
+        made = [*rankers(), *rankings(), *data(), *measures(), *grades(), *labels(), *asking(), *judging(), *checks()]
         made.append(Call("Option properties", functools.partial(look, Option("l2", 1.0)), {}))
         return [*made, *graders(folder), *pictures(folder), *stored(folder)]
 

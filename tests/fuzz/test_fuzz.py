@@ -55,6 +55,11 @@ def test_every_command_has_a_target():
 # Public, and not entered by an ordinary call; podium.client wants a server and is tested against one.
 NOT_ENTERED = {
     "podium.active.Oracle.answer": "a protocol: whoever answers writes it",
+    "podium.judge.Asker.answer": "a protocol: whoever answers writes it",
+    "podium.judge.HttpJudge.answer": "wants a server; tests/judge has one that misbehaves",
+    "podium.judge.HttpJudge.close": "wants a server; tests/judge has one that misbehaves",
+    "podium.judge.CommandJudge.answer": "wants a program; tests/judge has some",
+    "podium.judge.CommandJudge.close": "wants a program; tests/judge has some",
     "podium.pairwise.Ranker.fit": "each ranker has its own",
     "podium.active.ActiveRanker.check_scores": "wants 250 votes on check pairs; refused in with_oracle",
     "podium.BradleyTerry.upgraded": "reads model files of older releases",

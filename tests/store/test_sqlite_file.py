@@ -316,6 +316,30 @@ def test_files_of_every_format_are_opened(number, tmp_path):
     assert len(read_campaign_file(str(path)).votes) == 5
 
 
+def test_a_file_brought_forward_has_the_tables_of_a_new_one(tmp_path):
+    shapes = []
+    for number in (1, 2, 3, None):
+        path = tmp_path / f"{number}.db"
+        if number is not None:
+            old = sqlite3.connect(path)
+            old.executescript((FORMATS / f"{number}.sql").read_text())
+            old.close()
+        open_store(str(path), new=number is None).close()
+        file = sqlite3.connect(path)
+        names = [row[0] for row in file.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name")]
+        shape = {}
+        for name in names:
+            if not name.startswith("sqlite_"):  # name, type, whether it may be empty, and its place in the key
+                columns = file.execute(f"PRAGMA table_info('{name}')").fetchall()
+                shape[name] = sorted((row[1], row[2], row[3], row[5]) for row in columns)
+        shapes.append(shape)
+        indexes = file.execute("SELECT name FROM sqlite_master WHERE type IN ('index', 'trigger') AND sql IS NOT NULL")
+        shapes[-1]["indexes"] = sorted(row[0] for row in indexes)
+        file.close()
+    for shape in shapes[:-1]:
+        assert shape == shapes[-1]
+
+
 def test_every_format_has_its_file():
     from podium.store.values import FORMAT
 

@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from podium.errors import InputError, RefusedError
 from podium.store import codec, open_store
-from podium.store.values import FORMAT, KINDS, Campaign, Event, Item, Judge, Media, Question, Vote
+from podium.store.values import FORMAT, KINDS, Call, Campaign, Event, Item, Judge, Media, Question, Vote
 
 
 def new_campaign(store, slug="tea", items=4, judges=2):
@@ -68,6 +68,22 @@ class StoreSuite:
             events = again.read(lambda reader: reader.events(campaign))
             assert events == [Event("items", {"added": [4]}, "organiser", 12, 1)]
             assert again.format() == FORMAT
+
+    def test_calls_are_written_before_and_after_and_texts_go_with_items(self, store, where):
+        campaign = new_campaign(store)
+        out = [Call(f"r{k}", 7, 1, k, 3 - k, k, None, "hash", "{}", at=5) for k in range(2)]
+        back = replace(out[1], model="m", raw="½?", reason="so", outcome=0.5, p=0.25, problem=None,
+                       tokens_in=3, tokens_out=4, counted=1, ms=9, tries=2, cost=0.5, prompt="p", done=8)  # fmt: skip
+        store.write(campaign, lambda writer: writer.add_calls(out))
+        store.write(campaign, lambda writer: writer.end_calls([back]))
+        store.write(campaign, lambda writer: writer.add_item_texts("context", {0: "what", 2: "why"}))
+        store.close()
+        with open_store(where) as again:
+            assert again.read(lambda reader: list(reader.calls(campaign))) == [out[0], back]
+            assert again.read(lambda reader: reader.calls_about(campaign, 1, [7])) == [out[0], back]
+            assert again.read(lambda reader: reader.calls_about(campaign, 0, [7])) == []
+            assert again.read(lambda reader: reader.item_texts(campaign, "context")) == {0: "what", 2: "why"}
+            assert again.read(lambda reader: reader.item_texts(campaign, "reference")) == {}
 
     def test_votes_are_numbered_without_gaps_also_when_one_is_refused(self, store):
         campaign = new_campaign(store)

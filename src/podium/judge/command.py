@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from podium.errors import InputError
+from podium.judge.limits import MOST_OUT, check_number, check_whole
 from podium.judge.prompt import Asked
 from podium.judge.verdict import MOST_RAW, Verdict
 
@@ -37,8 +38,10 @@ class CommandJudge:
     """
 
     def __init__(self, argv: Sequence[str], *, timeout: float = 600.0, concurrency: int = 16) -> None:
-        if isinstance(argv, str) or not argv or not all(isinstance(word, str) for word in argv):
+        if not isinstance(argv, list | tuple) or not argv or not all(isinstance(word, str) for word in argv):
             raise InputError("a command is a list of words: the program and its arguments; give at least one")
+        check_number("timeout", timeout, low=1e-3, high=86_400)
+        check_whole("concurrency", concurrency, most=MOST_OUT)
         self.argv = tuple(argv)
         self.timeout = timeout
         self.concurrency = concurrency

@@ -14,7 +14,7 @@ from urllib.parse import urljoin, urlsplit
 import numpy as np
 
 from podium.errors import InputError, PodiumError
-from podium.judge.limits import Crowd, Pace, retry_after
+from podium.judge.limits import MOST_OUT, Crowd, Pace, check_number, check_whole, retry_after
 from podium.judge.prompt import REMINDERS, SCHEMA, Asked, Prompt
 from podium.judge.verdict import MOST_RAW, Form, Verdict, read_response
 
@@ -101,15 +101,32 @@ class HttpJudge:
         clock: Callable[[], float] = time.monotonic,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        if answer not in ("json", "word", "logprobs"):
+            raise InputError(f"answer is {answer!r:.50}; it is 'json', 'word' or 'logprobs'")
+        if not isinstance(base_url, str) or not isinstance(model, str) or not model.strip():
+            raise InputError("base_url and model are text; name the model as the server does")
+        if template is not None and not isinstance(template, str):
+            raise InputError(f"template is {template!r:.50}; give the text of a prompt file")
+        check_number("temperature", temperature, low=-1e6, high=1e6)
+        check_number("timeout", timeout, low=1e-3, high=86_400)
+        check_whole("max_tokens", max_tokens)
+        check_whole("concurrency", concurrency, most=MOST_OUT)
+        for name, rate in (("rpm", rpm), ("tpm", tpm)):
+            check_number(name, rate, optional=True, low=1e-6)
         self.base_url = address_of(base_url)
         self.model = model
         self.prompt = Prompt(answer, template)
         self.timeout = timeout
         self.concurrency = concurrency
+        try:
+            json.dumps(dict(extra_body or {}))
+            given = {str(name): str(value) for name, value in dict(headers or {}).items()}
+        except (TypeError, ValueError) as problem:
+            raise InputError(f"extra_body or headers are no names with values ({problem}); give mappings") from problem
         self._body = {"model": model, "temperature": temperature, "max_tokens": max_tokens} | dict(extra_body or {})
         if answer == "logprobs":
             self._body |= {"logprobs": True, "top_logprobs": 20, "max_tokens": 1}
-        self._headers = _Hidden(headers or {})
+        self._headers = _Hidden(given)
         self._formats = 0 if answer == "json" else len(RESPONSE_FORMATS) - 1
         self._requests, self._tokens, self._crowd = Pace(rpm), Pace(tpm), Crowd(concurrency)
         self._out = 0

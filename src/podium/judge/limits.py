@@ -4,11 +4,31 @@ from __future__ import annotations
 
 import email.utils
 import math
+from typing import Any
 
-__all__ = ["Crowd", "Pace", "retry_after"]
+from podium.errors import InputError
 
+__all__ = ["MOST_OUT", "Crowd", "Pace", "check_number", "check_whole", "retry_after"]
+
+MOST_OUT = 1000  # calls at a time
 MINUTE = 60.0
 MAX_RETRY_AFTER = 600.0  # seconds
+
+
+def check_whole(name: str, value: Any, *, optional: bool = False, most: int = 2**31 - 1) -> None:
+    """Refuse what is no whole number from 1 on."""
+    if optional and value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= most:
+        raise InputError(f"{name} is {value!r:.50}; give a whole number from 1 to {most:,}")
+
+
+def check_number(name: str, value: Any, *, optional: bool = False, low: float = 0.0, high: float = 1e12) -> None:
+    """Refuse what is no number between two bounds."""
+    if optional and value is None:
+        return
+    if isinstance(value, bool) or not isinstance(value, int | float) or not low <= value <= high:
+        raise InputError(f"{name} is {value!r:.50}; give a number from {low:g} to {high:g}")
 
 
 class Pace:

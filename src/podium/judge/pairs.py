@@ -22,6 +22,7 @@ from podium.judge.tally import Agreement, Tally
 from podium.store import open_store
 from podium.store.file import read_campaign_file
 from podium.store.values import Campaign, Item
+from podium.text import storable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -161,17 +162,20 @@ def judge_pairs(
     >>> judge_pairs(["tea", "coffee", "hot chocolate"], longer, question="Which is longer?", seed=1).order
     ('hot chocolate', 'coffee', 'tea')
     """
-    texts = dict(items) if isinstance(items, Mapping) else {text: text for text in items}
-    if not isinstance(items, Mapping) and len(texts) < len(items):
-        raise InputError("a text appears twice; give a mapping of labels to texts")
+    texts = _texts_of(items)
+    for key, value in (("question", question), ("name", name or "x"), ("instructions", instructions or "x")):
+        if not isinstance(value, str) or not value.strip() or storable(value) != value:
+            raise InputError(f"{key} is {value!r:.50}; give some words")
     for label, text in texts.items():
         if not isinstance(label, str) or not isinstance(text, str):
             raise InputError(f"item {label!r}: labels and texts are strings; convert it")
+        if storable(label + text) != label + text:
+            raise InputError(f"item {label!r} holds half a character, which no file can; take it out")
         if not label.strip() or not text.strip():
             raise InputError(f"item {label!r} has no label or no text; every item needs both")
     codes = range(len(texts))
     extra = {key: dict.fromkeys(codes, text) for key, text in (("context", context), ("reference", reference)) if text}
-    options = Options(top=top, tired_after=1, gold=tuple(tuple(row) for row in gold))  # type: ignore[misc]
+    options = Options.of({"top": top, "tired_after": 1, "gold": list(gold) if isinstance(gold, tuple) else gold})
     settings = Settings(
         preset, budget, max_calls, max_cost, price_in, price_out, concurrency, one_order, repeat, anyway, seed=seed
     )
@@ -196,6 +200,17 @@ def judge_pairs(
             check_same(store, campaign, texts, question, instructions)
         result = judged(store, campaign, asker, settings, name=name, told=told)
     return result if db else replace(result, path=None)
+
+
+def _texts_of(items: Any) -> dict[Any, Any]:
+    """Texts by label."""
+    if isinstance(items, Mapping):
+        return dict(items)
+    if not isinstance(items, list | tuple) or not all(isinstance(each, str) for each in items):
+        raise InputError("items are a mapping of labels to texts, or a list of texts; convert them")
+    if len(set(items)) < len(items):
+        raise InputError("a text appears twice; give a mapping of labels to texts")
+    return {text: text for text in items}
 
 
 def as_asker(ask: Any) -> Asker:

@@ -16,12 +16,13 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from podium.active.presets import questions_of
+from podium.active.presets import APPETITE, questions_of
 from podium.campaign.desk import Ballot
 from podium.campaign.planning import Plan, plan_once
 from podium.errors import InputError
 from podium.judge.http import UnreachableError
 from podium.judge.ledger import Given, Ledger, Material, new_request
+from podium.judge.limits import MOST_OUT, check_number, check_whole
 from podium.judge.prompt import Asked
 from podium.judge.report import tally_of
 from podium.judge.tally import Position
@@ -91,6 +92,19 @@ class Settings:
     calibration: int = CALIBRATION
     keep_prompts: bool = False
     seed: int | None = None
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.preset, str) or self.preset not in APPETITE:
+            raise InputError(f"preset {self.preset!r:.50} is unknown; there are {', '.join(APPETITE)}")
+        check_whole("budget", self.budget, optional=True)
+        check_whole("max_calls", self.max_calls, optional=True)
+        check_whole("concurrency", self.concurrency, most=MOST_OUT)
+        for name in ("max_cost", "price_in", "price_out"):
+            check_number(name, getattr(self, name), optional=True)
+        check_number("repeat", self.repeat, high=1.0)
+        seed = self.seed
+        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63):
+            raise InputError(f"seed is {seed!r:.50}; give a whole number from 0 to 2**63 - 1")
 
     def cost(self, verdict: Verdict) -> float | None:
         """What a call cost."""
