@@ -283,6 +283,7 @@ def test_a_nest_without_end_is_refused(tmp_path):
         ("DynamicBradleyTerry", lambda m: (m.ranking_.record, m._history["left"].fill(7))),
         ("DynamicBradleyTerry", lambda m: setattr(m, "_scores", m._scores[:2])),
         ("OnlineRABF", lambda m: setattr(m, "_rest", m._rest[:, :1])),
+        ("OnlineRABF", lambda m: setattr(m, "_moments", m._moments[:, :0])),
         ("OrdinalPerceptron", lambda m: setattr(m, "_W", m._W[:1])),
         ("PassiveAggressiveOrdinal", lambda m: setattr(m, "_lanes", m._lanes[:, :1])),
         ("PassiveAggressiveOrdinal", lambda m: setattr(m, "_judged", m._judged[:1])),

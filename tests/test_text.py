@@ -69,7 +69,17 @@ def test_a_fitted_table_is_no_wider_than_its_room(items, numbers, room):
 
 
 SOURCE = Path(podium.__file__).parent
-SPOKEN = ("cli", "show", "campaign/report.py", "campaign/standing.py", "active/summary.py", "data/features.py")
+SPOKEN = (
+    "cli",
+    "show",
+    "campaign/report.py",
+    "campaign/standing.py",
+    "data/features.py",
+    "active",
+    "metrics",
+    "multilabel",
+    "ordinal",
+)
 SAFE = {
     "model.votes_per_parameter_",
     "MAX_GRADES",
@@ -81,6 +91,8 @@ SAFE = {
     "groups",
     "len(grades)",
     "len(items.items)",
+    "EXACT_LIMIT",
+    "LARGEST",
 }
 PLURALS = re.compile(r" (more |other )?(judges|items|features|votes|rankings|rows|labels|grades|answers|questions|"
                      r"pairs|folds|examples|queries|campaigns|rounds|redraws|changes|columns)\b")  # fmt: skip

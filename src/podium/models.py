@@ -338,8 +338,9 @@ def _online_fits(model: Any) -> bool:
     if not hasattr(model, "_index"):
         return True
     (rows, d), n = model._features.shape, len(model._index)
-    shapes = (model._rest.shape, model._weights.shape, model._scalars.shape)
-    return bool(_numbered(model._index) and rows >= n and shapes == ((3, rows), (3, d), (5,)))
+    shapes = (model._rest.shape, model._weights.shape, model._moments.shape, model._scalars.shape)
+    fits = rows >= n and shapes == ((3, rows), (3, d), (3, d), (5,)) and len(model._spec.names) == d
+    return bool(_numbered(model._index) and fits)
 
 
 def _elo_fits(model: Any) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from podium.active.journal import Standing as JournalStanding
-from podium.campaign import setup
+from podium.campaign import archive, setup
 from podium.campaign.archive import is_archive, read_archive, write_archive
 from podium.campaign.exchange import import_votes, journal_lines, quoted, votes_frame
 from podium.campaign.items import Items
@@ -243,6 +243,21 @@ def test_a_whole_campaign_in_a_zip_is_the_same_campaign(bench, tmp_path):
     again = read_archive(bench.store, path)  # beside the first: another name, and no link for two
     assert again.slug == "tea-2"
     assert bench.read(lambda reader: reader.judge_of_token(hash_of(token)))[0] == bench.id
+
+
+def test_no_wrong_byte_in_a_zip_is_a_surprise(bench, tmp_path):
+    path = tmp_path / "all.zip"
+    write_archive(bench.store, bench.id, str(path))
+    whole = path.read_bytes()
+    refused = 0
+    for at in range(0, len(whole), 3):
+        path.write_bytes(whole[:at] + bytes([whole[at] ^ (1 << at % 8)]) + whole[at + 1 :])
+        assert is_archive(str(path)) in (True, False)
+        try:
+            archive._members(str(path))
+        except InputError:
+            refused += 1
+    assert refused > 50
 
 
 def test_a_damaged_zip_is_refused_in_a_sentence(bench, tmp_path):

@@ -126,7 +126,7 @@ def test_a_loss_that_looks_beyond_the_labels_is_refused(table, capfd):
     folder, _, _ = table
     code, _, err = call(capfd, "fit", folder / "t.svm", "--loss", "sum@99", "--save", folder / "m")
     assert code == 2
-    assert "--loss sum@99: rows have only 4 labels; use a cut-off up to 4" in err
+    assert "--loss sum@99: there are only 4 labels; use a cut-off up to 4" in err
 
 
 def test_cut_offs_are_those_asked_for(table, capfd):

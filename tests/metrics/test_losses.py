@@ -56,6 +56,13 @@ def test_each_gain_of_one_row_is_a_number(function, kind, p):
         assert function(y, s, **options) == pytest.approx(gain_of(kind, p, pi, y))
 
 
+@pytest.mark.parametrize("function", [metrics.precision_at, metrics.recall_at, metrics.hit_at, metrics.sum_loss])
+@pytest.mark.parametrize("p", [None, 0, -1, 1.5, "x"])
+def test_a_cut_off_that_is_none_is_refused(function, p):
+    with pytest.raises(InputError):
+        function(Y, S, p=p)
+
+
 def test_scores_and_ranks_are_not_given_together():
     with pytest.raises(InputError, match="either scores"):
         metrics.auc_loss([1, 0], [1.0, 2.0], ranks=[1, 2])

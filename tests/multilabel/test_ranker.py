@@ -191,7 +191,7 @@ X0, Y0 = problem(n=6, K=3)
         (lambda: LabelRanker(C=0).fit(X0, Y0), "C=0: it must be a finite number above 0"),
         (lambda: LabelRanker(max_relevance=1).fit(X0, 2 * Y0), "relevance 2 is above 1"),
         (lambda: LabelRanker().fit(X0, Y0[:, 0]), "one column for each label"),
-        (lambda: LabelRanker().fit(X0, Y0, sample_weight=[1, 2]), "one weight for each of the 6 rows"),
+        (lambda: LabelRanker().fit(X0, Y0, sample_weight=[1, 2]), "one weight for each row is needed, 6 in all"),
         (lambda: LabelRanker().fit(X0, Y0).rank(X0, top=4), "there are 3 labels"),
         (lambda: LabelRanker().fit(X0, Y0).predict(X0, top=1, threshold=0), "not both"),
         (lambda: LabelRanker(scorer=Recorder()).partial_fit(X0, Y0), "partial_fit needs"),

@@ -10,6 +10,7 @@ from podium.active.model_scores import Scores
 from podium.active.posterior import Posterior
 from podium.data.validation import floats_of
 from podium.errors import InputError
+from podium.text import counted
 
 __all__ = ["Features"]
 
@@ -31,7 +32,9 @@ class Features:
         if table.ndim == 1:
             table = table[:, None]
         if table.shape[:1] != (n,) or table.ndim != 2:
-            raise InputError(f"features have shape {table.shape}; one row for each of the {n} items is needed")
+            raise InputError(
+                f"features have shape {table.shape}; one row for each of the {counted(n, 'item')} is needed"
+            )
         bad = np.argwhere(~np.isfinite(table))
         if len(bad):
             row, column = bad[0]

@@ -171,7 +171,9 @@ def exact_order(wins: np.ndarray) -> np.ndarray:
     """
     wins = _checked(wins)
     if len(wins) > EXACT_LIMIT:
-        raise InputError(f"{len(wins)} items; exact orders go up to {EXACT_LIMIT}: use kemeny or insertion_search")
+        raise InputError(
+            f"{counted(len(wins), 'item')}; exact orders go up to {EXACT_LIMIT}: use kemeny or insertion_search"
+        )
     order: np.ndarray = _exact_windows(wins[None])[0]
     return order
 

@@ -30,6 +30,7 @@ from podium.active.tally import (
 )
 from podium.active.validation import codes_of, kinds_of, share_of, top_of, values_of, whole_number
 from podium.errors import InputError
+from podium.text import counted
 
 __all__ = ["Planner", "Questions"]
 
@@ -109,7 +110,7 @@ class Planner:
     ) -> None:
         self.n = n = whole_number("items", len(items) if isinstance(items, Sized) else items, 2)
         if n > MOST_ITEMS:
-            raise InputError(f"{n} items; a planner takes at most {MOST_ITEMS:,}")
+            raise InputError(f"{counted(n, 'item')}; a planner takes at most {MOST_ITEMS:,}")
         self.seed = whole_number("seed", seed, 0)
         self.goal = goal
         self.top = top_of(goal, n)

@@ -130,8 +130,8 @@ class ActiveRanker:
         self._interview = self._begin_paper() if preset == "paper" else None
         if self.budget is not None and self.budget < n - 1:
             warnings.warn(
-                f"{counted(self.budget, 'question')} cannot connect {n} items; at least {n - 1} are needed. The "
-                "order will be the best so far, most of it a guess",
+                f"{counted(self.budget, 'question')} cannot connect {counted(n, 'item')}; at least {n - 1} are needed. "
+                "The order will be the best so far, most of it a guess",
                 DataWarning,
                 stacklevel=2,
             )

@@ -122,7 +122,9 @@ def feature_table(features: Any, items: Sequence[Any]) -> np.ndarray | None:
     except (TypeError, ValueError):
         raise InputError(_bad_feature(features, items)) from None
     if table.ndim not in (1, 2) or len(table) != len(items):
-        raise InputError(f"features have shape {table.shape}; one row for each of the {len(items)} items is needed")
+        raise InputError(
+            f"features have shape {table.shape}; one row for each of the {counted(len(items), 'item')} is needed"
+        )
     return table
 
 

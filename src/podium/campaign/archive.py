@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import lzma
+import struct
 import zipfile
+import zlib
 from dataclasses import asdict, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -25,6 +28,9 @@ FORMAT = 1
 TEXTS = ("context", "reference")  # that go with items
 AT_ONCE = 5000  # votes of a commit
 MOST = 4_000_000_000  # bytes unpacked
+# What reading a zip with a wrong byte may end in: a way of packing unknown, a key wanted, the end too early.
+UNREADABLE = (OSError, EOFError, RuntimeError, OverflowError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
+              struct.error)  # fmt: skip
 
 
 def write_archive(store: Store, campaign: int, path: str) -> None:
@@ -63,7 +69,7 @@ def is_archive(path: str) -> bool:
     try:
         with zipfile.ZipFile(path) as archive:
             return "podium.json" in archive.namelist() and "votes.jsonl" in archive.namelist()
-    except (OSError, zipfile.BadZipFile):
+    except UNREADABLE:
         return False
 
 
@@ -131,7 +137,7 @@ def _members(path: str) -> dict[str, bytes]:
             data = {name: archive.read(name) for name in head["members"]}
     except InputError:
         raise
-    except (OSError, zipfile.BadZipFile, KeyError, ValueError, TypeError, AttributeError) as problem:
+    except (*UNREADABLE, KeyError, ValueError, TypeError, AttributeError) as problem:
         raise InputError(f"{path} is no campaign in a zip, or was damaged ({problem}); take another copy") from problem
     for name, known in head["members"].items():
         if hashlib.sha256(data[name]).hexdigest() != known:

@@ -24,7 +24,11 @@ from podium.data.tables.forms import read_frame
 from podium.data.tables.labels import as_column
 from podium.data.tables.merging import merge
 from podium.data.tables.times import shown_times
-from podium.data.validation import row_numbers, share_column
+from podium.data.validation import (
+    number_option,
+    row_numbers,
+    share_column,
+)
 from podium.errors import InputError, Option
 from podium.kernels.pairwise.counts import first_bad_row, histogram, histogram_outcomes
 from podium.text import counted
@@ -303,7 +307,8 @@ class Comparisons:
                 Option("time", column=True),
             )  # fmt: skip
         weight = np.ones(len(self.left)) if self.weight is None else self.weight
-        with np.errstate(under="ignore"):
+        half_life = number_option("half_life", half_life, above=0)
+        with np.errstate(under="ignore", over="ignore"):
             each = np.exp2((self.time - self.time.max()) / half_life)
         each = np.maximum(each, MIN_AGED)  # a vote is never lost, only next to nothing
         return replace(self, weight=weight * each, weight_sq=self.weight_squares() * each**2)

@@ -12,7 +12,7 @@ import numpy as np
 from podium.errors import InputError, Option
 from podium.metrics.report import Report
 from podium.numeric import CORRECTIONS, adjusted_p_values
-from podium.text import storable
+from podium.text import counted, storable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -226,6 +226,6 @@ def _checked(
         if (list(other), other.kind, other.rows) != (list(first), first.kind, first.rows):
             raise InputError(
                 f"runs {names[0]!r} and {name!r} were not measured alike: {first.kind} of {', '.join(first)} over "
-                f"{first.rows} queries, and {other.kind} of {', '.join(other)} over {other.rows}"
+                f"{counted(first.rows, 'query', 'queries')}, and {other.kind} of {', '.join(other)} over {other.rows}"
             )
     return np.array([[report.per_row[metric] for report in reports.values()] for metric in first]), first.kind

@@ -89,7 +89,7 @@ def _table(loss: str | Loss, ranks: list[tuple[int, ...]], grades: list[tuple[in
         return np.array([[loss(pi, y) for y in grades] for pi in ranks], dtype=float)
     metric = parse(loss)
     if metric.p is not None and metric.p > len(ranks[0]):
-        raise InputError(f"{loss}: K={len(ranks[0])} labels are fewer than the cut-off")
+        raise InputError(f"{loss}: the cut-off is beyond K={len(ranks[0])}")
     y = np.tile(np.array(grades), (len(ranks), 1))
     s = -np.repeat(np.array(ranks, dtype=float), len(grades), axis=0)
     values = evaluate(read_rows(y, s), [metric]).per_row[str(metric)]

@@ -179,8 +179,7 @@ def ndcg(relevance: Any, scores: Any = None, *, p: int | None = None, ranks: Any
 def _value(metric: Metric, relevance: Any, scores: Any, ranks: Any, kind: str, **options: Any) -> Any:
     if (scores is None) == (ranks is None):
         raise InputError("give either scores (larger is better) or ranks (1 is best)")
-    if metric.p is not None:
-        parse(str(metric))
+    parse(str(metric))  # refuses a cut-off that is none, or is missing
     check_options(kind=kind, **options)
     if scores is None:
         scores = -floats_of("ranks", ranks)

@@ -83,7 +83,8 @@ class _Experts:
         if self.size > LIMIT:
             raise InputError(
                 f"{self.size:.3g} experts would be needed ({len(guesses)} guesses in each of "
-                f"{int(self.guessed_rounds.sum())} rounds), the limit is {LIMIT}; take a smaller horizon, beta, p or K"
+                f"{counted(int(self.guessed_rounds.sum()), 'round')}), the limit is {LIMIT}; take a smaller horizon, "
+                "beta, p or K"
             )
         self.states, self.lost = [start], np.zeros(1)
         self.guesses = guesses
@@ -98,7 +99,7 @@ class _Experts:
     def learn(self, losses: np.ndarray, tell: Callable[[Any, Any], None]) -> None:
         """Charge the states and, in a round of guesses, let every state branch."""
         if self.round >= len(self.guessed_rounds):
-            raise InputError(f"the horizon was {len(self.guessed_rounds)} rounds; this is one more")
+            raise InputError(f"the horizon was {counted(len(self.guessed_rounds), 'round')}; this is one more")
         self.lost = self.lost + losses
         if self.guessed_rounds[self.round]:
             branched = []

@@ -98,7 +98,8 @@ def labels_by_rank(labels: np.ndarray, scores: np.ndarray, top: int | None) -> n
         or isinstance(keep, bool)
         or keep not in range(1, scores.shape[1] + 1)
     ):
-        raise InputError(Option("top", top), f": there are {scores.shape[1]} labels; choose 1 to {scores.shape[1]}")
+        there = counted(scores.shape[1], "label")
+        raise InputError(Option("top", top), f": there are {there}; choose 1 to {scores.shape[1]}")
     return np.asarray(labels[np.argsort(-scores, axis=1, kind="stable")[:, : int(keep)]])
 
 

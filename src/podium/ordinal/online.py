@@ -12,6 +12,7 @@ from podium.errors import InputError, Option
 from podium.ordinal.base import OrdinalClassifier, row_count, weights_of
 from podium.ordinal.labels import Array, class_list, code_of
 from podium.ordinal.scaling import FeatureScale
+from podium.text import counted
 
 __all__ = ["OnlineClassifier"]
 
@@ -215,7 +216,9 @@ class OnlineClassifier(OrdinalClassifier):
         except (TypeError, ValueError, OverflowError) as problem:
             raise InputError(f"the example is not a row of numbers: {problem}") from None
         if values.shape != self._shape:
-            raise InputError(f"the example has shape {values.shape}, but this model has {self.n_features_in_} features")
+            raise InputError(
+                f"the example has shape {values.shape}, but this model has {counted(self.n_features_in_, 'feature')}"
+            )
         return values
 
     def _known(self, classes: Any, first: bool) -> Array:

@@ -106,7 +106,7 @@ def svm3(
     for number, members in enumerate(blocks):
         block[members] = number
     if (block < 0).any():
-        raise InputError(f"item {int(np.flatnonzero(block < 0)[0])} is in no block; blocks must cover all {n} items")
+        raise InputError(f"item {int(np.flatnonzero(block < 0)[0])} is in no block; blocks must cover every item")
     inside = sum(len(members) * (len(members) - 1) // 2 for members in blocks)
     scale = inside / len(winner) if len(winner) else 0.0
 
