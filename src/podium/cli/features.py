@@ -409,7 +409,7 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
 
 def _about_ties(model: PlackettLuce) -> list[str]:
     """Strengths of ties, where they are modelled."""
-    told = [f"{size} items {value:.3g}" for size, value in model.tie_strengths_.items()]
+    told = [f"{counted(size, 'item')} {value:.3g}" for size, value in model.tie_strengths_.items()]
     return [f"strength of ties, against one item's: {', '.join(told)}"] if told else []
 
 

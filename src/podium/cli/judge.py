@@ -540,7 +540,7 @@ def _dry_run(items: str, read: _Read | None, source: Source, who: Model, amount:
         click.echo(json.dumps({"id": first.id, "question": first.question, "left": first.left, "right": first.right,
                                "context": first.context, "reference": first.reference,
                                "instructions": first.instructions}, ensure_ascii=False))  # fmt: skip
-        say(f"nothing was asked; up to {pairs:,} pairs of {counted(len(rows), 'item')}, {calls:,} calls")
+        say(f"nothing was asked; up to {counted(pairs, 'pair')} of {counted(len(rows), 'item')}, {calls:,} calls")
         return
     messages = prompt.messages(first)
     click.echo("\n\n".join(f"[{each['role']}]\n{each['content']}" for each in messages))
@@ -548,7 +548,7 @@ def _dry_run(items: str, read: _Read | None, source: Source, who: Model, amount:
     tokens = (around + 2 * sum(map(len, texts)) / len(texts)) / LETTERS * calls
     back = 1 if who.answer == "logprobs" else 60
     say(
-        f"nothing was asked; up to {pairs:,} pairs of {counted(len(rows), 'item')}, {calls:,} calls, about "
+        f"nothing was asked; up to {counted(pairs, 'pair')} of {counted(len(rows), 'item')}, {calls:,} calls, about "
         f"{tokens / 1e6:.2f} M tokens in and {back * calls / 1e6:.2f} M out"
     )
     if amount.price_in is not None or amount.price_out is not None:
@@ -581,7 +581,10 @@ def _progress() -> Iterator[Callable[[Progress], None]]:
 
 def _words(now: Progress) -> str:
     rate = now.here / max(now.seconds, 1e-9)
-    parts = [f"{now.pairs:,} of at most {now.limit:,} pairs", f"{now.calls:,} calls ({rate:.1f}/s, {now.out} out)"]
+    parts = [
+        f"{now.pairs:,} of at most {counted(now.limit, 'pair')}",
+        f"{now.calls:,} calls ({rate:.1f}/s, {now.out} out)",
+    ]
     if now.calibrating:
         parts.insert(0, "calibration")
     if now.tokens_in:
