@@ -112,3 +112,10 @@ def test_what_cannot_be_predicted_is_refused_in_a_sentence(folder, run, argument
     result = run(["predict", *arguments])
     assert result.exit_code == 2
     assert message in " ".join(result.stderr.split())
+
+
+@pytest.mark.parametrize("command", [["check", "season.csv"], ["diff", "season.csv", "season.csv"]])
+def test_times_that_nothing_looks_at_are_refused(folder, run, command):
+    result = run([*command, "--time", "Date"])
+    assert result.exit_code == 2
+    assert f"--time does not apply to podium {command[0]}" in result.stderr

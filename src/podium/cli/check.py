@@ -104,6 +104,7 @@ def check(
     from podium.evaluate.diagnosis import diagnose
     from podium.pairwise.bradley_terry import BradleyTerry
 
+    columns.refuse_time("check")
     if (campaign := campaign_in(votes)) is not None:
         columns.refuse_cluster("a campaign is one file")
         comparisons = campaign_votes(campaign, columns.arguments())

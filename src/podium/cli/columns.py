@@ -100,6 +100,13 @@ class Columns:
         if self.cluster is not None:
             raise InputError(Option("cluster"), f" shares the work of many machines, and {why}; drop it")
 
+    def refuse_time(self, command: str) -> None:
+        """Refuse times where nothing would look at them."""
+        if self.time:
+            raise InputError(
+                Option("time"), f" does not apply to podium {command}, which takes votes of all times alike"
+            )
+
     def named(self) -> dict[str, Any]:
         """What was typed about the files themselves: columns, format and delimiter."""
         typed = {name: getattr(self, name) for name in COLUMNS}

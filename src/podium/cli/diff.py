@@ -61,6 +61,7 @@ def diff(first: str, second: str, out: Output, columns: Columns, level: float, r
         raise InputError("standard input can be read once only; name a file for one of the two")
     sources = [source_of(path) for path in (first, second)]
     known = [leaderboard_in(source) for source in sources]
+    columns.refuse_time("diff")
     if columns.named() and not any(side is None for side in known):
         raise InputError("options about columns are for files of votes, and both are leaderboards; drop them")
     sides = [side or ranked_votes(source, columns.arguments()) for side, source in zip(known, sources, strict=True)]
