@@ -15,10 +15,10 @@ from podium.active import Planner, Simulated, kemeny
 from podium.active.journal import problem_of
 from podium.datasets import load_graded, load_multilabel
 from podium.errors import InputError, Option
-from podium.evaluate import assess, learning_curve
+from podium.evaluate import assess, final_table, learning_curve
 from podium.evaluate.diagnosis import diagnose, score_history
 from podium.evaluate.differences import compare_rankings, read_settings, standing
-from podium.metrics import footrule, kendall_distance, ranking_gain
+from podium.metrics import footrule, kendall_distance, ranking_gain, top_k_kendall
 from podium.multilabel import AgnosticLabelRanker, ExpertLabelRanker, Halving, LabelRanker, binary_relevance
 from podium.ordinal import (
     ConformalGrades,
@@ -162,6 +162,9 @@ CALLS = {
     "restarts in words": (lambda: kemeny(np.eye(3), restarts="x"), "restarts='x'"),
     "a simulation of nobody": (lambda: Simulated(0), "n=0: it must be a whole number of at least 1"),
     "no pass": (lambda: Grader.fit("t.csv", label="grade", passes=0), "passes=0: it must be"),
+    "a tie in words": (lambda: top_k_kendall("ab", "ba", ties="x"), "ties='x': it must be a finite number"),
+    "an example of nothing": (lambda: PRank(classes=[1, 2]).learn_one([], 1), "the example has no features"),
+    "points beyond floats": (lambda: final_table(BradleyTerry().fit(VOTES), VOTES, points=[10**400, 1, 0]), "points="),
     "a set without name": (lambda: load_graded([]), r"no data set \[\]"),
     "labels without name": (lambda: load_multilabel({}), r"no data set \{\}"),
 }  # fmt: skip

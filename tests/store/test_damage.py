@@ -3,6 +3,7 @@
 import contextlib
 import sqlite3
 
+import numpy as np
 import pytest
 
 from podium.campaign.exchange import journal_lines, votes_frame
@@ -77,3 +78,18 @@ def refusal(read):
     except PodiumError as problem:
         return str(problem)
     return None
+
+
+def test_a_page_of_noise_is_refused_in_a_sentence(whole, tmp_path):
+    """Errors of the driver come bare where rows are fetched past SQLAlchemy; they are said for people all the same."""
+    rng, said = np.random.default_rng(3), []
+    for page in range(1, len(whole) // 4096):
+        path = tmp_path / f"c{page}.db"
+        noise = bytearray(whole)
+        at = page * 4096 + int(rng.integers(8, 3000))
+        noise[at : at + 900] = rng.bytes(900)
+        path.write_bytes(noise)
+        said += [refusal(lambda path=path: read_campaign_file(str(path))), refusal(lambda path=path: use(path))]
+    refusals = [each for each in said if each is not None]
+    assert len(refusals) > 3
+    assert all(len(each.splitlines()) == 1 for each in refusals)

@@ -126,7 +126,7 @@ def final_table(
 def _points(points: Any) -> Floats:
     try:
         worth = np.asarray(points, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         worth = np.empty(0)
     if worth.shape != (3,) or not np.isfinite(worth).all():
         raise InputError(Option("points", points), ": give three numbers, for a win, a tie and a loss, as 3,1,0")

@@ -71,7 +71,7 @@ def top_k_kendall(a: Sequence[Hashable], b: Sequence[Hashable], *, ties: float =
     >>> top_k_kendall(["a", "b", "c"], ["a", "c", "d"])
     2.0
     """
-    if not 0 <= ties <= 1:
+    if number_option("ties", ties, least=0) > 1:
         raise InputError(Option("ties", ties), ": a pair of unknown order counts from 0 to 1")
     first, second = _places(a), _places(b)
     both = [item for item in first if item in second]

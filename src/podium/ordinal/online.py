@@ -193,6 +193,8 @@ class OnlineClassifier(OrdinalClassifier):
             self.feature_names_in_ = np.array(list(x), dtype=object)
         elif isinstance(x, str) or not np.ndim(x):
             raise InputError(f"x is {x!r}; give the features of one example, as a list, an array or a mapping")
+        if not len(x):
+            raise InputError("the example has no features; a grade is learned from one at least")
         self.n_features_in_ = len(x)
         self._set_classes(known)
         self._begin(self.n_features_in_)

@@ -76,7 +76,7 @@ class Store(abc.ABC):
         try:
             with self._reading.connect() as connection, connection.begin():
                 return job(Reader(connection))
-        except SQLAlchemyError as problem:
+        except (SQLAlchemyError, self._reading.dialect.loaded_dbapi.Error) as problem:  # the driver's come bare, too
             raise self.words(problem) from problem
 
     def submit(self, campaign: int, job: Callable[[Writer], T]) -> Future[T]:

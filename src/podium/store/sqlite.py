@@ -118,7 +118,7 @@ class SQLiteStore(Store):
             return UnavailableError(f"{self.name} is locked by another program; it is tried again")
         if "readonly" in said:
             return UnavailableError(f"{self.name} cannot be written: the disk is read-only; make it writable")
-        if "malformed" in said:
+        if any(word in said for word in ("malformed", "not a database", "decode to UTF-8")):
             return InputError(f"{self.name} is damaged ({said}); restore a copy")
         return UnavailableError(f"{self.name} cannot be used now: {said}; try again")
 
