@@ -47,3 +47,13 @@ def test_in_the_arena_length_helps_and_it_is_said(tmp_path):
     effects = [float(line.split()[1]) for line in result.output.splitlines() if line.startswith("  length ")]
     assert np.all(np.array(effects) > 0)
     assert len(effects) == 1 + 3 + 1
+
+
+def test_the_games_to_come_are_those_that_were_not_played(tmp_path):
+    told(tmp_path, "league")
+    played, left = (pl.read_csv(tmp_path / "demo-league" / name) for name in ("season.csv", "fixtures.csv"))
+    pairs = {(row["home"], row["away"]) for frame in (played, left) for row in frame.to_dicts()}
+    assert len(played) + len(left) == len(pairs) == 90
+    chances = pl.read_csv(tmp_path / "demo-league" / "predicted.csv")
+    assert np.allclose(chances["win"] + chances["tie"] + chances["loss"], 1)
+    assert len(chances) == len(left)

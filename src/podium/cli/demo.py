@@ -15,7 +15,7 @@ from podium.errors import InputError
 
 __all__ = ["demo"]
 
-NAMES = ("arena", "essays", "grades", "labels")
+NAMES = ("arena", "league", "survey", "essays", "grades", "labels")
 
 
 @click.command()
@@ -30,7 +30,9 @@ def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> 
 
     \b
     arena    battles of language models, with style control: a page
-    essays   essays compared by readers, one of whom guesses: a page
+    league   a season of goals: strength now, the games to come: curves
+    survey   everyone lists three favourites: a page
+    essays   essays compared by readers, one of whom guesses: a page, marks
     grades   grades given as ranges, grades for new essays: a picture
     labels   tags for articles, best first: a table
 

@@ -82,6 +82,53 @@ def _essays(folder: Path, rng: np.random.Generator) -> None:
     ).write_csv(folder / "votes.csv")
 
 
+TEAMS = ("Arden", "Brook", "Castle", "Dunmore", "Elm Park", "Foxhill", "Grange", "Harbour", "Ivybridge", "Jarrow")
+
+
+def _league(folder: Path, rng: np.random.Generator) -> None:
+    """A season of ten teams that get better and worse; the last quarter is still to be played."""
+    n = len(TEAMS)
+    rounds = [(home, away) for home in range(n) for away in range(n) if home != away]
+    order = rng.permutation(len(rounds))
+    strength = rng.normal(0, 0.4, n)
+    played, left = [], []
+    for count, which in enumerate(order.tolist()):
+        home, away = rounds[which]
+        strength += rng.normal(0, 0.04, n)
+        day = np.datetime64("2026-08-08") + 3 * count
+        goals = (
+            rng.poisson(np.exp(0.2 + 0.15 + strength[home] - strength[away])),
+            rng.poisson(np.exp(0.2 + strength[away] - strength[home])),
+        )
+        row = (str(day), TEAMS[home], TEAMS[away])
+        if count < 0.75 * len(rounds):
+            played.append((*row, int(goals[0]), int(goals[1])))
+        else:
+            left.append(row)
+    names = ("date", "home", "away", "home_goals", "away_goals")
+    _rows(played, names).write_csv(folder / "season.csv")
+    _rows(left, names[:3]).write_csv(folder / "fixtures.csv")
+
+
+DISHES = (
+    "Burger", "Curry", "Dumplings", "Falafel", "Fish and chips", "Lasagne", "Pierogi", "Quiche", "Ramen", "Salad bowl",
+    "Soup", "Sushi", "Tacos", "Tagine",
+)  # fmt: skip
+
+
+def _survey(folder: Path, rng: np.random.Generator) -> None:
+    """Everyone lists the first three dishes of fourteen."""
+    n, people = len(DISHES), 250
+    worth = rng.normal(0, 0.8, n)
+    first = np.argsort(-(worth + rng.gumbel(size=(people, n))), axis=1)[:, :3]
+    names = np.array(DISHES)
+    shift = np.array(["day", "night"])[rng.integers(0, 2, people)]
+    _frame(
+        respondent=[f"r{k + 1}" for k in range(people)], shift=shift,
+        **{f"Rank {k + 1}": names[first[:, k]] for k in range(3)},
+    ).write_csv(folder / "survey.csv")  # fmt: skip
+
+
 def _grades(folder: Path, rng: np.random.Generator) -> None:
     """Essays with a few counts each and a range of grades: one reader was unsure by a grade or two."""
     for name, n in (("graded.csv", 1_200), ("new.csv", 40)):
@@ -114,6 +161,12 @@ def _labels(folder: Path, rng: np.random.Generator) -> None:
         table.write_csv(folder / name)
 
 
+def _rows(rows: list[Any], names: tuple[str, ...]) -> pl.DataFrame:
+    import polars as pl
+
+    return pl.DataFrame(rows, schema=list(names), orient="row")
+
+
 def _frame(**columns: Any) -> pl.DataFrame:
     import polars as pl
 
@@ -139,10 +192,33 @@ STORIES = {
         ),
         "page.html",
     ),
+    "league": Story(
+        "a season of goals: strength now, curves over time, the games to come",
+        _league,
+        (
+            "rank season.csv --time date --method dynamic --side-effect --ties davidson --save season.podium "
+            "--plot curves.png --picture curves",
+            "predict fixtures.csv --model season.podium -o predicted.csv",
+        ),
+        "curves.png",
+    ),
+    "survey": Story(
+        "a survey in which everyone lists three favourites",
+        _survey,
+        (
+            "rank survey.csv --unranked below --report page.html --title 'Lunch'",
+            "rank survey.csv --unranked below --by shift --top 3",
+        ),
+        "page.html",
+    ),
     "essays": Story(
         "essays compared by readers, one of whom guesses",
         _essays,
-        ("check votes.csv", "rank votes.csv --method crowd --top 10 --report page.html --title 'Essays'"),
+        (
+            "check votes.csv",
+            "rank votes.csv --method crowd --top 10 --report page.html --title 'Essays'",
+            "rank votes.csv --marks 0:100 --boundaries A=70,B=55,C=40 -o marks.csv",
+        ),
         "page.html",
     ),
     "grades": Story(
