@@ -23,7 +23,7 @@ INPUTS = int(os.environ.get("PODIUM_FUZZ", "1500"))
 FIRST = int(os.environ.get("PODIUM_FUZZ_FIRST", "0"))
 # Share of the inputs; the cheap ones, which reach most of the library, get more.
 SHARES = {"comparisons": 3, "reading": 3, "rankers": 4, "measures": 4, "active": 3, "process": 0.1, "compare": 0.5,
-          "pictures": 0.4, "page": 0.4, "campaigns": 0.3, "with_oracle": 0.5, "agnostic": 0.5, "one_odd": 4}  # fmt: skip
+          "pictures": 0.4, "page": 0.4, "campaigns": 0.3, "with_oracle": 0.5, "agnostic": 0.5, "one_odd": 4, "demo": 0.05}  # fmt: skip
 TARGETS = [*entries(), *commands.targets()]
 LEAST_DONE = 0.02  # of the inputs of a target must be served, or it tests only the validation
 
