@@ -96,7 +96,7 @@ def rankings(rng: np.random.Generator) -> tuple[Comparisons, np.ndarray]:
     for _ in range(60):
         some = rng.choice(n, 8, replace=False)
         orders.append(some[np.argsort(-(truth[some] + rng.gumbel(size=8)))].tolist())
-    made = Comparisons.from_rankings(orders)
+    made = Comparisons.from_rankings(orders, unranked="unknown")
     return made, truth[np.array(made.items)] - truth[np.array(made.items)].mean()
 
 

@@ -191,7 +191,7 @@ def test_pairs_of_the_constructor_are_those_of_a_plain_loop(data):
     [
         (
             {"left": np.zeros(5_000_000, int), "right": np.ones(1, int)},
-            "left has 5000000 rows, right 1; they must match",
+            "left has 5,000,000 rows, right 1; they must match",
         ),
         ({"outcome": np.array([1], np.int8)}, r"outcome has shape \(1,\), the votes have 4 rows"),
         ({"outcome": np.array([5, -7, 100, 0])}, "row 1: outcome is 5; give 1 where left won"),

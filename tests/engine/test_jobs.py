@@ -79,9 +79,9 @@ class TestCommands:
         from podium.data import files as reading
 
         seen = []
-        honest = reading.read_comparisons
+        honest = reading.read_votes
         monkeypatch.setattr(
-            reading, "read_comparisons", lambda *a, **more: seen.append(more["fold_sides"]) or honest(*a, **more)
+            reading, "read_votes", lambda *a, **more: seen.append(more["fold_sides"]) or honest(*a, **more)
         )
         self.run("rank", files)
         self.run("rank", files, "--side-effect")

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import socket
 import sqlite3
 import time
 
@@ -126,7 +127,10 @@ def test_a_server_may_move_and_one_that_was_never_there_is_not_waited_for(world,
     async def at_once(seconds):
         await asyncio.sleep(0)
 
-    done = judge_pairs(texts, HttpJudge(server.url, "tiny", sleep=at_once), budget=15, **db, **Q)
+    with socket.socket() as nobody:  # holds the port, so that no other server gets it, and does not listen
+        nobody.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        nobody.bind(("127.0.0.1", server.port))
+        done = judge_pairs(texts, HttpJudge(server.url, "tiny", sleep=at_once), budget=15, **db, **Q)
     assert done.why == "gone"
     assert "go on with the same command" in done.words
     assert server.url in done.words

@@ -159,7 +159,7 @@ def test_drift_is_seen_in_the_running_share():
 
 def test_too_few_rows_are_told():
     grader, X, _ = learned(50, 3, 6)
-    with pytest.raises(InputError, match=r"the model keeps 0 rows .* too few for level="):
+    with pytest.raises(InputError, match=r"the model keeps 0, too few for level="):
         grader.interval(X)
     some, X, _ = learned(80, 3, 6)
     low, high = some.interval(X[:5], level=0.99).T

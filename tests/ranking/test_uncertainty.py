@@ -469,7 +469,7 @@ def test_replicates_that_lose_an_items_only_win_are_refitted_too():
 
 
 def test_the_bootstrap_says_what_it_cannot_do(season):
-    with pytest.raises(InputError, match="replicates must be at least 2"):
+    with pytest.raises(InputError, match="replicates=1: it must be a whole number of at least 2"):
         bootstrap(season, replicates=1, rng=np.random.default_rng(0))
     big = Information(
         5001,

@@ -25,7 +25,7 @@ __all__ = ["predict"]
 
 
 EXAMPLES = (
-    ("podium rank season.csv --time Date --method dynamic --ties davidson --side-effect --save m.podium", "a model"),
+    ("podium rank season.csv --time Date --method dynamic --save m.podium", "a model"),
     ("podium predict fixtures.csv --model m.podium", "chances of the games to come"),
     ("podium predict fixtures.csv --model m.podium --table --played season.csv", "chances of the final table"),
     ("podium predict new-items.csv --model m.podium", "with a model of --features: scores of items without votes"),

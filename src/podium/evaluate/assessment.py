@@ -33,7 +33,11 @@ Floats = NDArray[np.float64]
 
 BINS = 10
 MERGED_FROM = 4  # held-out votes for each pair of items: so many are nearly all equal to others
-SKIPPED = {"rabf", "plackett-luce"}  # is for features of the items; is Bradley-Terry on pairs
+SKIPPED = {
+    "rabf",
+    "plackett-luce",
+    "dynamic",
+}  # for features of the items; Bradley-Terry on pairs; for votes with times
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.comparisons import Comparisons
-from podium.data.validation import instance_of
+from podium.data.validation import instance_of, whole_option
 from podium.errors import InputError, Option, PodiumError, PodiumWarning
 from podium.evaluate.diagnosis.steadiness import Reliability
 from podium.metrics.distances import kendall_tau
@@ -138,8 +138,7 @@ def judging_quality(
     instance_of(Comparisons, comparisons, "comparisons")
     if check is not None:
         instance_of(Comparisons, check, "check")
-    if isinstance(splits, bool) or not isinstance(splits, int | np.integer) or splits < 1:
-        raise InputError(Option("splits", splits), ": at least 1, a whole number")
+    whole_option("splits", splits, least=1)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(Option("seed", seed), ": a whole number from 0")
     ranking = _fit(comparisons)

@@ -35,7 +35,7 @@ def forecasts(model: Any, comparisons: Comparisons, *, start: float = 0.3, refit
     >>> from podium import Elo
     >>> votes = Comparisons.from_pairs([("a", "b")] * 4)
     >>> forecasts(Elo(k=32), votes, start=0.5)[2:, 0].round(3).tolist()
-    [0.589, 0.629]
+    [0.587, 0.623]
     """
     instance_of(Ranker, model, "model")
     c = as_comparisons(comparisons, "forecasts").by_time()
@@ -46,7 +46,7 @@ def forecasts(model: Any, comparisons: Comparisons, *, start: float = 0.3, refit
     goes_on = getattr(model, "partial_fit", None) is not None and not refit
     if not goes_on and not refit:
         raise InputError(
-            f"{type(model).__name__} cannot go on with further votes; set ", Option("refit", True), " to fit it anew"
+            f"{type(model).__name__} cannot go on with further votes; it has to be fitted anew each time (refit)"
         )
     rows = len(c.left)
     time = np.arange(rows, dtype=np.float64) if c.time is None else c.time

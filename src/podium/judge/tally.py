@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from podium.judge.verdict import PROBLEMS
+from podium.ranking.uncertainty import quantile
 from podium.text import counted, percent
 
 __all__ = ["Agreement", "Estimate", "Position", "Tally", "agreement", "longer_won", "position", "proportion"]
 
-Z = 1.959963984540054  # two-sided 95 %
+Z = quantile(0.95)
 TOLD = 0.01  # p-value below which a position bias is told
 HOPELESS = 0.55  # a judge whose consistency is surely below is noise
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.tables.times import moment, shown_times
 from podium.data.validation import choice_option, flag_option, number_option
-from podium.errors import ConvergenceError, InputError, Option, SeparationWarning
+from podium.errors import ConvergenceError, InputError, InPython, Option, SeparationWarning
 from podium.pairwise._fit.solvers import SEPARATES
 from podium.pairwise._fit.walk_model import WalkModel, by_day, history_of, joined_history
 from podium.pairwise._fit.walk_posterior import Points, WalkPosterior
@@ -202,9 +202,9 @@ class DynamicBradleyTerry(Ranker):
         found = search.fit(drift, sd)
         if not found.converged:
             raise ConvergenceError(
-                f"no optimum in {found.n_iter} Newton steps; raise ", Option("max_iter", self.max_iter),
-                f", or tol={self.tol!r}",
-            )  # fmt: skip
+                f"no optimum in {found.n_iter} Newton steps; look for scores without an end",
+                InPython(" (or max_iter=, tol=)"),
+            )
         self.drift_, self.sd_ = float(drift), float(sd)
         self.n_iter_, self.converged_ = found.n_iter, True
         self._scores, self._extras = found.scores, found.point.extras

@@ -107,9 +107,7 @@ def award_marks(
     instance_of(Ranking, ranking, "ranking")
     ends = _checked_scale(scale)
     if ends is None and not known:
-        raise InputError(
-            "no scale: give ", Option("scale"), " (low, high), or ", Option("known"), " marks of some items"
-        )
+        raise InputError("no scale: give the lowest and the highest mark, or known marks of some items")
     turn = -1.0 if ends is not None and ends[0] > ends[1] else 1.0  # a falling scale is turned over, and back at last
     width = quantile(level)
     scores, errors = _scores(ranking, width, level)

@@ -475,7 +475,7 @@ def test_what_is_no_frame_is_refused():
         read_frame([("tea", "milk")])
     with pytest.raises(InputError, match=r"column 'winner' mixes text and other values"):
         read_frame({"winner": ["tea", 1], "loser": ["x", "y"]})
-    with pytest.raises(InputError, match=r"column 'winner' has 2 rows and 'loser' has 1; give one value of each"):
+    with pytest.raises(InputError, match=r"column 'winner' has 2 rows and 'loser' 1; give one value of each"):
         read_frame({"winner": ["tea", "milk"], "loser": ["x"]})
     with pytest.raises(InputError, match=r"column 'winner' is 'tea', a single value; give a list"):
         read_frame({"winner": "tea", "loser": "ale"})

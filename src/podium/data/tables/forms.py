@@ -539,10 +539,12 @@ class _Batch:
             if len(bad):
                 self.fail(int(bad[0]), f"column {name!r} is empty; give every row a label or remove the row")
 
-    def number(self, name: str, least: float = -np.inf, most: float = np.inf) -> NDArray[np.float64]:
-        """A column of finite numbers, at least `least`, of size at most `most`."""
+    def number(
+        self, name: str, least: float = -np.inf, most: float = np.inf, *, structures: bool = False
+    ) -> NDArray[np.float64]:
+        """A column of finite numbers, at least `least`, of size at most `most`; with `structures`, sums of counts."""
         column = self.frame[name]
-        if column.dtype.is_nested():
+        if structures and column.dtype.is_nested():
             column = summed(column, prefix(self.where))
         read = as_numbers(column, self.fail, prefix(self.where))
         values: NDArray[np.float64] = read.fill_null(np.nan).to_numpy()
@@ -572,7 +574,7 @@ class _Batch:
     def covariate(self, names: tuple[str, ...]) -> NDArray[np.float64]:
         """One column that holds left minus right, or two whose difference is taken."""
         arena = self.collector.style == "arena"
-        first, *second = (self.number(name, least=0.0 if arena else -np.inf) for name in names)
+        first, *second = (self.number(name, least=0.0 if arena else -np.inf, structures=True) for name in names)
         if arena:
             return (first - second[0]) / (first + second[0] + 1)
         return first - second[0] if second else first
