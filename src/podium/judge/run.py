@@ -232,8 +232,9 @@ class Run:
             verdict = await self.asker.answer(asked)
         except UnreachableError as problem:
             self._unreachable(str(problem))
-            self._todo.append(call)
-            await asyncio.sleep(PATIENCE)
+            if self.why not in AT_ONCE:  # else it is asked when somebody goes on
+                self._todo.append(call)
+                await asyncio.sleep(PATIENCE)
             return
         finally:
             self.progress.out -= 1
