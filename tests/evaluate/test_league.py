@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from podium import BradleyTerry, Comparisons, DynamicBradleyTerry, Elo, OnlineRABF, WinRate
 from podium.errors import InputError
 from podium.evaluate import final_table, forecasts
+from podium.evaluate.league import _points
 
 
 def games(seed=0, n=4, m=60):
@@ -139,3 +140,9 @@ def test_what_cannot_be_played_is_refused():
         forecasts(Elo(), replace(c, time=np.zeros(60)))
     with pytest.raises(InputError, match="the votes are counted"):
         forecasts(Elo(), c.merged())
+
+
+@pytest.mark.parametrize("points", [[3 + 1j, 1, 0], "3,1,0", [3, 1], [3, 1, np.inf], None])
+def test_points_that_are_no_three_numbers_are_refused(points):
+    with pytest.raises(InputError, match="three numbers"):
+        _points(points)

@@ -99,7 +99,11 @@ def features(rng, items):
 
             if rng.random() < 0.5:
                 made = inputs.array(rng, len(items), 2)
-                return csr_array(made) if made.dtype.kind in "biufc" and made.ndim in (1, 2) else made
+                return (
+                    csr_array(made)
+                    if made.dtype.kind in "biufc" and made.dtype.isnative and made.ndim in (1, 2)
+                    else made
+                )
             shape = len(items) + int(rng.random() < 0.1), int(rng.integers(0, 9))
             return random_array(shape, density=0.4, format=pick(rng, ("csr", "coo", "csc")), rng=rng)
         case 0:

@@ -369,7 +369,11 @@ def read_fixtures(
     frames = [piece.frame for piece in _pieces(source, None, format, delimiter)]
     if not any(frame.height for frame in frames):
         raise InputError(f"{source} has no rows; there is nothing to predict")
-    table = pl.concat([frame for frame in frames if frame.height], how="vertical_relaxed")
+    try:
+        table = pl.concat([frame for frame in frames if frame.height], how="vertical_relaxed")
+    except pl.exceptions.PolarsError as problem:
+        words = str(problem).splitlines()[0]
+        raise InputError(f"{source}: its rows do not go together in one table ({words}); make them alike") from problem
     left, right = recognise_sides(table.columns, left, right)
     name = "outcome"
     while name in table.columns:

@@ -173,7 +173,10 @@ class Rankings:
             columns["weight"] = non_negative_column(weight, "weight", len(sizes))
         for name, values in (("judge", judge), ("group", group)):
             if values is not None:
-                given = list(values)
+                try:
+                    given = list(values)
+                except TypeError as problem:
+                    raise InputError(f"{name} is {values!r}; give a label for each ranking") from problem
                 if len(given) != len(sizes):
                     raise InputError(f"{name} has {len(given)} rows, the rankings {len(sizes)}; they must match")
                 columns[name], columns[f"{name}s"] = encode(given, name)

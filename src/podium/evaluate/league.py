@@ -125,7 +125,8 @@ def final_table(
 
 def _points(points: Any) -> Floats:
     try:
-        worth = np.asarray(points, dtype=np.float64)
+        worth = np.asarray(points)
+        worth = worth.astype(np.float64) if worth.dtype.kind in "buif" else np.empty(0)
     except (TypeError, ValueError, OverflowError):
         worth = np.empty(0)
     if worth.shape != (3,) or not np.isfinite(worth).all():

@@ -10,7 +10,7 @@ import numpy as np
 from podium.data.validation import floats_of, instance_of
 from podium.errors import InputError
 from podium.show.canvas import BLUE, SOFT, VERMILLION, panel
-from podium.text import percent
+from podium.text import counted, percent
 
 __all__ = ["confusion", "progress", "scores_by_grade"]
 
@@ -66,7 +66,9 @@ def confusion(counts: Any, grades: Sequence[Any], *, ax: Any = None) -> Any:
     counts = floats_of("counts", counts)
     instance_of(Sequence, grades, "grades")
     if counts.shape != (len(grades),) * 2 or not len(grades):
-        raise InputError(f"counts have shape {counts.shape} for {len(grades)} grades; give a row and a column for each")
+        raise InputError(
+            f"counts have shape {counts.shape} for {counted(len(grades), 'grade')}; give a row and a column for each"
+        )
     if not (np.isfinite(counts).all() and (counts >= 0).all()):
         raise InputError("counts: give how many rows there are of each pair of grades, numbers from 0 up")
     ax = panel(6, 4)[1] if ax is None else ax
