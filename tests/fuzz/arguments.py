@@ -6,6 +6,7 @@
 import atexit
 import contextlib
 import copy
+import dataclasses
 import functools
 import inspect
 import io
@@ -133,7 +134,7 @@ def rankers():
         made.append(Call(cls.__name__, make, defaults))
         fitted = cls().fit(data, *list(more.values())[:1])
         made += methods(
-            fitted, ("fit", {"comparisons": data} | more), ("score", {"comparisons": data}), ("get_params", {"deep": True}),
+            fitted, ("fit", {next(iter(inspect.signature(fitted.fit).parameters)): data} | more), ("score", {"comparisons": data}), ("get_params", {"deep": True}),
             ("predict_proba", {"comparisons": data}), ("unfitted", {}), ("set_params", {}),
             ("predict_interval", {"comparisons": data, "level": 0.9}),
             ("draw_chances", {"comparisons": data, "draws": 2, "rng": np.random.default_rng(0)}),
@@ -141,11 +142,17 @@ def rankers():
         known = {
             "win_probability": {"a": "a", "b": "b"}, "tie_probability": {"a": "a", "b": "b"}, "partial_fit": {"comparisons": data} | more,
             "update": {"winner": "a", "loser": "b", "tie": False, "weight": 1.0}, "judge_frame": {}, "add": {"features": {"new": [1.0, 2.0]}},
-            "predict": {"features": {"new": [1.0, 2.0]}, "return_std": True},
+            "predict": {"features": {"new": [1.0, 2.0]}, "return_std": True} if cls is podium.RABF else {"features": [[1.0, 2.0]]},
             "ranking_at": {"at": 5}, "curves": {"items": ["a", "b"], "points": 4, "level": 0.9},
         }  # fmt: skip
         made += methods(fitted, *((name, given) for name, given in known.items() if hasattr(fitted, name)))
         made += [Call(f"{cls.__name__} properties", functools.partial(look, fitted), {})]
+    untied = podium.Rankings.from_lists([list("abc"), list("bca"), list("acb"), list("cab")])
+    surveyed = podium.PlackettLuce().fit(untied)  # a copy does not keep the rankings that these two look at
+    made += [
+        Call("PlackettLuce.goodness_of_fit", surveyed.goodness_of_fit, {"replicates": 9, "seed": 1}),
+        Call("PlackettLuce.pair_residuals", surveyed.pair_residuals, {}),
+    ]
     side = podium.BradleyTerry(side_effect=True, ties="davidson").fit(sided())
     made += methods(side, ("tie_probability", {"a": 0, "b": 1}), ("win_probability", {"a": 0, "b": 1}))
     made += [Call("a side's properties", functools.partial(look, side), {})]
@@ -537,6 +544,8 @@ def checks():
 
     data, features = votes(), FEATURES
     model, rabf = podium.BradleyTerry().fit(data), podium.RABF().fit(data, features)
+    without = dataclasses.replace(data, covariates=None, covariate_names=())
+    bare = podium.RABF().fit(without, features)
     found = evaluate.diagnose(data, replicates=3, splits=2)
     assessed = evaluate.assess(data, ["borda", "elo"], folds=2)
     two = evaluate.compare_rankings(model.ranking_, podium.Borda().fit(data).ranking_)
@@ -570,7 +579,8 @@ def checks():
         of("score_history", evaluate.score_history, comparisons=data, model=model, features=None, id=None, points=2),
         of("score_history", evaluate.score_history, comparisons=data, model=rabf, features=features, points=2),
         of("learning_curve", evaluate.learning_curve, comparisons=data, features=features, sizes=(0.4,), splits=1, seed=1, id=None),
-        of("risk_bound", evaluate.risk_bound, model=rabf, comparisons=data, delta=0.1),
+        of("risk_bound", evaluate.risk_bound, model=bare, comparisons=without, delta=0.1),
+        Call("RiskBound properties", functools.partial(look, evaluate.risk_bound(bare, without, delta=0.1)), {}),
         of("plan_votes", evaluate.plan_votes, comparisons=data, features=features, epsilon=0.1, splits=1, seed=1, id=None),
         of("residual_norm", evaluate.residual_norm, model=rabf), of("residual_outliers", evaluate.residual_outliers, model=rabf, level=0.9),
         of("compare_rankings", evaluate.compare_rankings, first=model.ranking_, second=podium.Elo().fit(data), reference="mean"),

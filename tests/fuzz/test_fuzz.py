@@ -65,6 +65,7 @@ NOT_ENTERED = {
     "podium.BradleyTerry.upgraded": "reads model files of older releases",
     "podium.Elo.upgraded": "reads model files of older releases",
     "podium.Ranking.upgraded": "reads model files of older releases",
+    "podium.OnlineRABF.upgraded": "reads model files of older releases",
     "podium.RABF.upgraded": "reads model files of older releases",
     "podium.ordinal.Grader.upgraded": "reads model files of older releases",
 }
