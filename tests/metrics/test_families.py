@@ -106,7 +106,7 @@ def test_bad_sizes_are_refused():
         check_family("ap", 6)
     with pytest.raises(InputError, match="at least 1"):
         check_family("ap", 3, B=0)
-    with pytest.raises(InputError, match="only K=3"):
+    with pytest.raises(InputError, match="beyond K=3"):
         check_family("sum@4", 3)
     with pytest.raises(InputError, match="ap needs relevance 0 or 1"):
         check_family("ap", 3, B=2)

@@ -179,7 +179,7 @@ def test_a_ranker_without_a_likelihood_has_marks_and_no_intervals():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({}, "no scale: give scale="),
+        ({}, "no scale: give the lowest and the highest mark"),
         ({"scale": (5, 5)}, "the two ends must be different"),
         ({"scale": (0, float("nan"))}, "the two ends must be different"),
         ({"scale": 7}, "is no scale; give two numbers"),

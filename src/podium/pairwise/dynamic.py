@@ -25,6 +25,7 @@ from podium.pairwise.base import Ranker, Uses, davidson, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
 from podium.ranking.uncertainty import mean_chance_margin, quantile
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -201,8 +202,9 @@ class DynamicBradleyTerry(Ranker):
         """Find the optimum and set what was learned."""
         found = search.fit(drift, sd)
         if not found.converged:
+            steps = counted(found.n_iter, "Newton step")
             raise ConvergenceError(
-                f"no optimum in {found.n_iter} Newton steps; look for scores without an end",
+                f"no optimum in {steps}; look for scores without an end",
                 InPython(" (or max_iter=, tol=)"),
             )
         self.drift_, self.sd_ = float(drift), float(sd)
