@@ -114,7 +114,7 @@ def share_of(random_share: Any) -> float:
 
 
 def feature_table(features: Any, items: Sequence[Any]) -> np.ndarray | None:
-    """Features as an array of floats, one row an item; None for none."""
+    """Features as an array of floats, one row for each item; None for none."""
     if features is None:
         return None
     try:

@@ -97,7 +97,7 @@ def _sound(content: Content, votes: Iterable[Vote]) -> Iterator[Vote]:
 
 
 def ranking_frame(standing: Standing, *, safe: bool = False) -> pl.DataFrame:
-    """Where a campaign stands, a row an item; with `safe`, no label can be taken for a formula."""
+    """Where a campaign stands, a row for each item; with `safe`, no label can be taken for a formula."""
     import polars as pl
 
     frame = standing.to_frame()

@@ -194,7 +194,7 @@ def non_negative_column(values: ArrayLike, what: str, rows: int, least: float = 
 
 
 def time_column(values: ArrayLike, rows: int) -> Floats:
-    """Times as numbers, finite and none so large that neighbours cannot be told apart."""
+    """Times as finite numbers, small enough that a float still tells one from the next."""
     column = number_column(values, "time", rows)
     bad = ~(np.abs(column) <= MAX_TIME)  # NaN is neither
     if bad.any():

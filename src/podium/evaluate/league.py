@@ -74,7 +74,7 @@ def final_table(
     draws: int = 10_000,
     seed: int | None = 0,
 ) -> pl.DataFrame:
-    """Chances of the final table, by playing the fixtures left many times; one row an item, best first.
+    """Chances of the final table, by playing the remaining fixtures many times; one row for each item, best first.
 
     Each draw takes strengths as they may truly be (where the model knows its errors) and then an outcome of every
     fixture. `points` are those of a win, a tie and a loss; items with equal points are put in a random order, as goals

@@ -27,7 +27,8 @@ from podium.text import counted
 
 __all__ = ["ExpertLabelRanker", "ExpertThresholdLearner", "Halving"]
 
-LIMIT = 100_000
+LIMIT = 100_000  # experts
+LONGEST = 10_000_000  # rounds; which of them are guessed is drawn beforehand
 
 
 class OnlineLearner(Protocol):
@@ -76,7 +77,7 @@ class _Experts:
     """Exponential weights over the tree of guesses."""
 
     def __init__(self, start: Any, guesses: Sequence[Any], horizon: int, beta: float, largest: float, rng: Any) -> None:
-        whole_option("horizon", horizon, least=1)
+        number_option("horizon", horizon, least=1, below=LONGEST, whole=True)
         number_option("beta", beta, above=0, below=1)
         self.guessed_rounds = rng.random(horizon) < horizon ** (beta - 1)
         self.size = len(guesses) ** int(self.guessed_rounds.sum())

@@ -21,7 +21,7 @@ COLUMNS = ("left", "right", "time", "wins", "losses", "ties")
 
 
 def by_day(time: Floats, kind: str) -> Floats:
-    """Times as they are told apart: dates and timestamps by the day."""
+    """Times as the model counts them: dates and timestamps by whole days, numbers as they are."""
     return np.floor(time) if kind == "date" else time
 
 
