@@ -105,7 +105,7 @@ class Marking:
         lacking = [name for name in ("item", "mark") if name not in names]
         if lacking:
             raise InputError(
-                f"{self.known_marks} has no column {lacking[0]!r}; give a row for each item, with the columns item and mark"
+                f"{self.known_marks} has no column {lacking[0]!r}; it needs item and mark, one row for each"
             )
         known: dict[str, float] = {}
         rows = zip(frame[names["item"]].to_list(), frame[names["mark"]].to_list(), strict=True)

@@ -1,4 +1,4 @@
-"""A ranking as a table: a frame with one row for each item, cells in words, and remarks on where the intervals come from."""
+"""A ranking as a table: a row for each item, cells in words, and remarks on where the intervals come from."""
 
 from __future__ import annotations
 
