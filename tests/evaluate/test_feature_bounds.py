@@ -144,3 +144,13 @@ def test_what_cannot_be_bounded_or_planned_is_refused():
         plan_votes(data.take(np.arange(10)), features)
     with pytest.raises(InputError, match="loss='hinge' has no posterior to plan by"):
         plan_votes(data, features, loss="hinge")
+
+
+@pytest.mark.parametrize("epsilon", [1e-12, 1e-150, 5e-324])
+def test_an_epsilon_beyond_all_votes_needs_infinitely_many(epsilon):
+    data, features, _ = planted(6, 100, np.random.default_rng(3))
+    plan = plan_votes(data, features, epsilon=epsilon, splits=1)
+    assert plan.by_curve > 1e9
+    assert plan.by_bound > 1e9
+    assert "not lowered it" not in str(plan)
+    assert len(str(plan)) < 180

@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 SIZES = (0.25, 0.35, 0.5, 0.7, 1.0)  # shares of the votes on the curve
 MAX_PAIRS = 20_000  # pairs that stand for all
 SLOWEST, FASTEST = -0.05, -2.0  # exponents of votes a curve may have
+MANY = 1e12  # votes that are no longer written out
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,8 @@ class RiskBound:
         """
         number_option("epsilon", epsilon, above=0)
         excess = {"logistic": epsilon**2 / 2.0, "squared": epsilon**2, "hinge": epsilon}[self.loss]
-        return float((sum(self._numerators) / excess) ** 2)
+        with np.errstate(over="ignore", divide="ignore"):  # more than a float can say is inf
+            return float((np.float64(sum(self._numerators)) / excess) ** 2)
 
 
 def risk_bound(model: RABF, comparisons: Comparisons, *, delta: float = 0.05) -> RiskBound:
@@ -138,7 +140,7 @@ class VotePlan:
     epsilon : what is asked for
     sizes, errors : votes learned from, and the expected share of misordered pairs there, by the posterior
     by_curve : votes where that curve, a power of the votes, reaches ε; the number to plan with (infinite where more
-        votes have not helped)
+        votes have not helped, or where no float holds so many)
     by_bound : votes where the paper's bound does; a guarantee, and larger by orders of magnitude
     exponent : of the votes in the curve: −½ is what the theorems say
     """
@@ -152,10 +154,11 @@ class VotePlan:
 
     def __str__(self) -> str:
         now = f"{self.sizes[-1]:,} votes: about {100 * self.errors[-1]:.1f} % of pairs in the wrong order"
-        if math.isinf(self.by_curve):
+        if math.isinf(self.by_curve) and self.exponent == SLOWEST:
             return f"{now}, and more votes have not lowered it so far: the items may well be equal"
+        votes = f"{self.by_curve:,.0f}" if self.by_curve < MANY else f"{self.by_curve:.2g}"
         return (
-            f"{now}; {100 * self.epsilon:g} % needs about {self.by_curve:,.0f} votes by the learning curve, "
+            f"{now}; {100 * self.epsilon:g} % needs about {votes} votes by the learning curve, "
             f"{self.by_bound:.2g} by the bound of Theorem 2"
         )
 
@@ -197,7 +200,8 @@ def plan_votes(
     means = errors.mean(axis=1)
     exponent = float(np.polyfit(np.log(sizes), np.log(np.maximum(means, 1e-12)), 1)[0])
     exponent = min(max(exponent, FASTEST), SLOWEST)
-    by_curve = sizes[-1] * (float(means[-1]) / epsilon) ** (-1.0 / exponent)
+    with np.errstate(over="ignore"):  # a tiny epsilon needs more votes than a float can say: inf
+        by_curve = float(sizes[-1] * np.float64(means[-1] / epsilon) ** (-1.0 / exponent))
     if exponent == SLOWEST and means[-1] > epsilon:
         by_curve = math.inf  # more votes have not helped so far
     plain = {name: value for name, value in options.items() if name not in ("side_effect", "ties", "flip_rate")}
