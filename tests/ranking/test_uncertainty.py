@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from podium import Ranking
 from podium.errors import InputError
 from podium.ranking.uncertainty import (
     Information,
@@ -557,3 +558,43 @@ def test_auto_is_the_sandwich_only_when_weights_are_not_counts(season):
     counted = dataclasses.replace(season, vote_weight=np.ones(600), vote_weight_sq=np.ones(600))
     assert counted.choose("auto") == "hessian"
     assert dataclasses.replace(season, vote_gradient=None).choose("auto") == "hessian"
+
+
+@pytest.mark.parametrize(
+    ("votes_per_item", "sd", "ridge"), [(10, 1.0, 0.0), (4, 1.0, 1.0), (60, 1.0, 1e-3), (10, 3.0, 0.5)]
+)
+def test_quick_standard_errors_are_those_of_the_dense_inverse(votes_per_item, sd, ridge, monkeypatch):
+    """Within half a percent for 99 items in 100, whatever is taken: the series with exact solves, or the inverse."""
+    monkeypatch.setattr("podium.ranking.uncertainty.estimate.MIN_QUICK_ITEMS", 200)
+    rng = np.random.default_rng(24)
+    n, m = 600, 600 * votes_per_item
+    u = sd * rng.normal(size=n)
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    chance = 1 / (1 + np.exp(u[right] - u[left]))
+    e = Information(n, left, right, chance * (1 - chance), ridge=ridge)
+    found, whole = score_covariance(e, variances_only=True), score_covariance(e)
+    assert whole.matrix is not None
+    assert found.matrix is None
+    off = np.abs(np.sqrt(found.variance / whole.variance) - 1)
+    assert np.quantile(off, 0.99) < 0.005
+    assert off.max() < 0.01
+
+
+@pytest.mark.parametrize("name", ["chain", "star", "bridge"])
+def test_where_the_series_is_wrong_quick_standard_errors_are_the_dense_ones(name, monkeypatch):
+    monkeypatch.setattr("podium.ranking.uncertainty.estimate.MIN_QUICK_ITEMS", 100)
+    e = robust_information(name, np.random.default_rng(25))
+    found = score_covariance(e, variances_only=True)
+    assert_allclose(found.variance, covariance(e).diagonal(), rtol=1e-9)
+
+
+def test_standard_errors_do_not_depend_on_what_was_asked_before(monkeypatch):
+    monkeypatch.setattr("podium.ranking.uncertainty.estimate.MIN_QUICK_ITEMS", 100)
+    e = robust_information("random", np.random.default_rng(26))
+    first, second = (Ranking(range(e.n), np.zeros(e.n), information=e, uncertainty="hessian") for _ in range(2))
+    assert second.covariance is not None
+    assert (first.std_errors == second.std_errors).all()
+    assert not np.array_equal(first.std_errors, np.sqrt(first.covariance.diagonal()))
+    assert (first.std_errors == second.std_errors).all()
+    assert_allclose(first.std_errors, np.sqrt(first.covariance.diagonal()), rtol=0.01)

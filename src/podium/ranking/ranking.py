@@ -108,8 +108,10 @@ class Ranking:
         self._information = information
         self._posterior = posterior
         self._posterior_covariance: ScoreCovariance | None = None
+        self._posterior_variances: ScoreCovariance | None = None
         self._record = record
         self._covariance: ScoreCovariance | None = None
+        self._variances: ScoreCovariance | None = None  # perhaps without covariances, which take longer
         self._index: dict[Hashable, int] | None = None
         self.reference: Hashable = None
         self.rank_method: str | None = None
@@ -169,10 +171,10 @@ class Ranking:
         """
         if self.information is None:
             return None
-        covariance = self._known_covariance()
         fixed = self._reference(self.reference)
         if fixed is not None:
             return self._errors_against(fixed)
+        covariance = self._known_variances()
         errors: np.ndarray = self.unit * np.sqrt(covariance.variance)
         for mask in (covariance.open_above, covariance.open_below):
             if mask is not None:
@@ -187,7 +189,7 @@ class Ranking:
         """
         if self.posterior is None:
             return self.scores
-        ends = self._known_covariance().open_ended
+        ends = self._known_variances().open_ended
         found = self.unit * self._likelihood_scores()
         return found if ends is None else np.where(ends, self.scores, found)
 
@@ -213,9 +215,11 @@ class Ranking:
         width = inference.quantile(level)
         fixed = self._reference(self.reference if reference is None else reference)
         if kind == "credible":
-            lower, upper = self._credible().bounds(self._plain_scores(), width, fixed)
+            known = self._credible(variances_only=fixed is None)
+            lower, upper = known.bounds(self._plain_scores(), width, fixed)
         elif kind == "confidence":
-            lower, upper = self._known_covariance().bounds(self._likelihood_scores(fixed), width, fixed)
+            known = self._known_variances() if fixed is None else self._known_covariance()
+            lower, upper = known.bounds(self._likelihood_scores(fixed), width, fixed)
         else:
             raise InputError(f"kind={kind!r} is not known; use 'confidence' or 'credible'")
         return self.unit * lower, self.unit * upper
@@ -459,14 +463,14 @@ class Ranking:
         """What intervals hold fixed, in words: the mean score, or that of the items whose score has both ends."""
         if (fixed := self._reference(self.reference)) is not None:
             return f"score of {self.items[fixed]!r}"
-        ends = self._known_covariance().open_ended
+        ends = self._known_variances().open_ended
         bounded = len(self) if ends is None else int(np.count_nonzero(~ends))
         return f"mean of the {bounded} bounded items" if 0 < bounded < len(self) else "mean score"
 
     @property
     def _quick(self) -> bool:
         """Whether printing may tell how sure the scores are: it is known, or soon found."""
-        return self._covariance is not None or len(self) <= MAX_QUICK_ITEMS
+        return self._covariance is not None or self._variances is not None or len(self) <= MAX_QUICK_ITEMS
 
     # Underneath
 
@@ -509,6 +513,8 @@ class Ranking:
             {"_posterior": None, "reference": None, "rank_method": None} | state,
             _index=None,
             _posterior_covariance=None,
+            _posterior_variances=None,
+            _variances=None,
         )
         self.scores.setflags(write=False)
 
@@ -528,15 +534,21 @@ class Ranking:
         scores, known = self._plain_scores(), self._require_information()
         if self.posterior is None or known.scores is None:
             return scores
-        ends = self._known_covariance().open_ended
+        ends = self._known_variances().open_ended
         held = np.arange(len(self)) if ends is None or ends.all() else np.flatnonzero(~ends)
         held = held if fixed is None else np.array([fixed])
         moved: np.ndarray = known.scores + (scores[held].mean() - known.scores[held].mean())
         return moved
 
-    def _credible(self) -> ScoreCovariance:
+    def _credible(self, variances_only: bool = False) -> ScoreCovariance:
         if self.posterior is None:
             raise InputError("credible intervals need a prior: use ", Option("l2", "auto"), ", or kind='confidence'")
+        if variances_only and inference.has_quick_variances(self.posterior, "hessian"):
+            if self._posterior_variances is None:
+                self._posterior_variances = inference.posterior_covariance(self.posterior, variances_only=True)
+                if self._posterior_variances.matrix is not None:
+                    self._posterior_covariance = self._posterior_variances
+            return self._posterior_variances
         if self._posterior_covariance is None:
             self._posterior_covariance = inference.posterior_covariance(self.posterior)
         return self._posterior_covariance
@@ -601,16 +613,31 @@ class Ranking:
 
     def _known_covariance(self) -> ScoreCovariance:
         if self._covariance is None:
-            known, (kind, cluster) = self._require_information(), self._source()
-            if cluster is None and kind != self.uncertainty and self.uncertainty == "cluster":
-                warnings.warn(
-                    f"all votes are of one {self.cluster}, so errors cannot be clustered: they are those of "
-                    "independent votes, and likely too small",
-                    DataWarning,
-                    stacklevel=3,
-                )
-            self._covariance = inference.score_covariance(known, kind, cluster)
+            self._covariance = self._estimated(variances_only=False)
         return self._covariance
+
+    def _known_variances(self) -> ScoreCovariance:
+        """What is needed of each score alone; the same whether or not covariances were asked for before."""
+        known = self._require_information()
+        kind = known.choose("auto") if self.uncertainty == "auto" else self.uncertainty
+        if not inference.has_quick_variances(known, kind):
+            return self._known_covariance()
+        if self._variances is None:
+            self._variances = self._estimated(variances_only=True)
+            if self._variances.matrix is not None:
+                self._covariance = self._variances
+        return self._variances
+
+    def _estimated(self, variances_only: bool) -> ScoreCovariance:
+        known, (kind, cluster) = self._require_information(), self._source()
+        if cluster is None and kind != self.uncertainty and self.uncertainty == "cluster":
+            warnings.warn(
+                f"all votes are of one {self.cluster}, so errors cannot be clustered: they are those of "
+                "independent votes, and likely too small",
+                DataWarning,
+                stacklevel=4,
+            )
+        return inference.score_covariance(known, kind, cluster, variances_only=variances_only)
 
     def _errors_against(self, fixed: int) -> np.ndarray:
         """Standard errors of the differences to one item."""

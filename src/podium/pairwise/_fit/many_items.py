@@ -1,13 +1,6 @@
 """The inverse of a Laplacian plus a ridge for very many items: variances of differences, the trace, solves.
 
-The matrix A = L + ridge·I is diagonally dominant, so Gaussian belief propagation converges (Malioutov, Johnson &
-Willsky 2006). It is exact on trees and chains, and nearly so where circles are long or weak, as in sparse votes or
-where every item met many. With w a pair's curvature, the precision that left would have without the pair, P_left, and
-alike P_right, come from the others' by
-
-    P_i = A_ii − Σ_{other pairs (i, j)} w_ij² / P_j,
-
-and the two together have the precision [[P_left, −w], [−w, P_right]], hence their variances and that of the difference.
+Variances come from belief propagation (`podium.ranking.uncertainty.messages`).
 The trace is mended by a few random probes (Hutchinson 1990), each solved by conjugate gradients, as the difference to
 what two terms of the Neumann series say of the same probe.
 """
@@ -20,14 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.kernels.pairwise.bradley_terry import scatter_sum
-from podium.kernels.pairwise.evidence import (
-    first_gaps,
-    first_precisions,
-    laplacian_columns,
-    precisions_given,
-    precisions_taken,
-)
+from podium.kernels.pairwise.evidence import laplacian_columns
 from podium.numeric import conjugate_gradients
+from podium.ranking.uncertainty.messages import pair_gaps
 
 __all__ = ["SparseInverse"]
 
@@ -37,8 +25,9 @@ Codes = NDArray[np.int32]
 PROBED = 20_000  # probes times items, at least: the noise of the trace goes with one over its root
 MIN_PROBES = 2
 SEED = 1990
-SWEEPS = 200  # of belief propagation, at most
-SETTLED = 0.01  # relative change of a precision at which it ends: the terms of second order need no more
+SETTLED = (
+    0.01  # relative change of a precision at which belief propagation ends: the terms of second order need no more
+)
 ACCURACY = 3e-3  # of conjugate gradients
 MOST = 2000  # their steps
 
@@ -77,25 +66,7 @@ class SparseInverse:
     @cached_property
     def _marginals(self) -> tuple[Floats, Floats]:
         """Variance of u_left − u_right for every row, and of every item."""
-        pairs = self.left, self.right, self.curvature
-        taken, inverse = np.zeros(self.n), 1.0 / self.diagonal
-        first_precisions(*pairs, inverse, taken)
-        precision = self.diagonal - taken
-        if np.max(taken / precision) <= SETTLED:
-            gaps = np.empty(len(self.left))
-            first_gaps(*pairs, inverse, precision, gaps)
-            return gaps, 1.0 / precision
-        own_left, own_right = self.diagonal[self.left], self.diagonal[self.right]
-        precisions_given(*pairs, precision, own_left, own_right)
-        for _ in range(SWEEPS):
-            taken = np.zeros(self.n)
-            precisions_taken(*pairs, own_left, own_right, taken)
-            before, precision = precision, self.diagonal - taken
-            precisions_given(*pairs, precision, own_left, own_right)
-            if np.max(np.abs(before - precision) / precision) <= SETTLED:
-                break
-        both = own_left * own_right - self.curvature**2
-        return (own_left + own_right - 2.0 * self.curvature) / both, 1.0 / precision
+        return pair_gaps((self.left, self.right, self.curvature), self.diagonal, SETTLED)
 
     @property
     def gaps(self) -> Floats:

@@ -12,6 +12,7 @@ from podium.ranking.uncertainty.estimate import (
     extra_covariance,
     extra_std_errors,
     few_clusters,
+    has_quick_variances,
     score_covariance,
 )
 from podium.ranking.uncertainty.information import KINDS, Alternative, Information
@@ -36,6 +37,7 @@ __all__ = [
     "extra_std_errors",
     "few_clusters",
     "full_covariance",
+    "has_quick_variances",
     "is_determined",
     "mean_chance_margin",
     "posterior_covariance",

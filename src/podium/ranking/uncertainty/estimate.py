@@ -18,9 +18,10 @@ from podium.ranking.uncertainty.redraw import bootstrap
 from podium.ranking.uncertainty.score_covariance import ScoreCovariance
 from podium.text import counted
 
-__all__ = ["extra_covariance", "extra_std_errors", "few_clusters", "score_covariance"]
+__all__ = ["extra_covariance", "extra_std_errors", "few_clusters", "has_quick_variances", "score_covariance"]
 
 CLIP_DEVIATIONS = 4.0
+MIN_QUICK_ITEMS = 1_000  # from here on the dense inverse costs more than ways around it that are checked
 LEAST_CURVATURE = 0.01  # votes: a win and a loss that only scores explain are worth ten times as much and more
 MIN_CLUSTERS = 30  # clusters below which errors clustered by them tend to be too small
 
@@ -34,10 +35,12 @@ def score_covariance(
     seed: int | None = None,
     jobs: int | None = 1,
     engine: Any = None,
+    variances_only: bool = False,
 ) -> ScoreCovariance:
     """Return the covariance of the mean-centred scores; with more than 5,000 items their variances alone.
 
-    Open-ended scores have an infinite variance, and the mean is that of the others, found from the votes among these.
+    `variances_only` says that covariances are not needed: with more than 1,000 items they may then be left out, and
+    standard errors are good to half a percent where all that is checked is. Open-ended scores have an infinite variance, and the mean is that of the others, found from the votes among these.
     """
     cluster = information.require(kind, cluster)
     kind = information.choose(kind)
@@ -54,6 +57,12 @@ def score_covariance(
                 bootstrap(part, replicates=replicates, cluster=cluster, rng=rng, jobs=jobs, engine=engine)
             )
         if information.n <= DENSE_LIMIT:
+            if variances_only and has_quick_variances(information, kind) and part.n > MIN_QUICK_ITEMS:
+                from podium.ranking.uncertainty.many import quick_variances
+
+                quick = quick_variances(part)
+                if quick is not None:
+                    return quick
             return covariance(part, kind, cluster)
         if part.n <= DENSE_LIMIT:
             return covariance(part, kind, cluster).diagonal()
@@ -77,6 +86,11 @@ def score_covariance(
     whole, variance = _laid_out(inner, kept, information.n)
     ends = end_rows(information, kept, cluster)
     return ScoreCovariance(whole, variance, information.open_above, information.open_below, *ends)
+
+
+def has_quick_variances(information: Information, kind: str) -> bool:
+    """Whether variances alone can be had in another way than covariances, and so may differ a little from theirs."""
+    return kind == "hessian" and MIN_QUICK_ITEMS < information.n <= DENSE_LIMIT and not information.extras
 
 
 def _mean_over_penalties(information: Information, matrix_of: Callable[[Information], np.ndarray]) -> np.ndarray:

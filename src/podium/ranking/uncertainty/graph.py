@@ -36,6 +36,14 @@ class Graph:
             raise InputError(UNDETERMINED)
         self.matrix = (diags_array(self.diagonal) - self.across).tocsr()
 
+    @property
+    def pairs(self) -> tuple[Any, Any, Any]:
+        """Left, right and curvature of every pair, each once."""
+        from scipy.sparse import triu
+
+        half = triu(self.across, 1, "coo")
+        return half.row.astype(np.int32), half.col.astype(np.int32), half.data
+
     def solve(self, force: np.ndarray, most: int) -> np.ndarray | None:
         """Return the centred x with A x = force − mean, column by column, or None when `most` steps do not suffice."""
         x, enough = conjugate_gradients(

@@ -1,11 +1,12 @@
 """Variances of the scores of very many items, without an n × n matrix.
 
 H = D − W with D the curvature of each item's own score and W that of the pairs. Where the graph of comparisons mixes
-well, the Neumann series in D⁻¹W converges fast once the common shift is taken out, and two terms of it give the
-diagonal of the inverse in one pass over the pairs. Some items, random ones and the most compared, are then solved
-exactly by conjugate gradients. Where they disagree (chains, stars, groups joined by few votes) the next way is taken:
+well, the Neumann series in D⁻¹W converges fast once the common shift is taken out. Its diagonal sums closed walks from
+pair to pair: those that go back the way they came are all found by belief propagation (`messages`), circles are left
+out. Some items, random ones and the most compared, are then solved exactly by conjugate gradients. Where they disagree
+(chains, stars, groups joined by few votes) the next way is taken:
 
-1. second-order Neumann series, checked;
+1. the series, checked;
 2. a sparse factor and the diagonal of its inverse, where the factor stays small (chains, stars);
 3. random probes (Hutchinson 1990), each solved exactly, with a warning when they leave more than 5 % of noise.
 
@@ -24,11 +25,15 @@ from podium.errors import DataWarning
 from podium.ranking.uncertainty.dense import cluster_sums, count_clusters
 from podium.ranking.uncertainty.graph import MAX_EASY_STEPS, Graph, between
 from podium.ranking.uncertainty.information import Information
+from podium.ranking.uncertainty.messages import item_precisions
 
-__all__ = ["extra_covariance_of_many", "variances"]
+__all__ = ["extra_covariance_of_many", "quick_variances", "variances"]
 
 CHECKED_ITEMS = 8  # random items, and as many of the most compared ones, that are solved exactly
+SOLVED_ITEMS = 64  # items whose variance hangs most on others'
 MAX_VARIANCE_ERROR = 0.04  # largest relative error of a checked variance; half of it in the standard error
+MAX_QUICK_ERROR = 0.01  # the same where the dense inverse can be had instead
+SETTLED = 1e-3  # relative change of a precision at which belief propagation ends
 PROBES, PROBE_BATCH = 256, 32
 DEFLATED_DIRECTIONS = 32  # directions in which a badly connected graph is loose, taken out before probing
 SEED = 1990
@@ -39,6 +44,7 @@ def variances(information: Information, kind: str = "hessian", cluster: str | No
     cluster = information.require(kind, cluster)
     kind = information.choose(kind)
     graph = Graph(information)
+    variance: np.ndarray | None
     if kind == "hessian":
         variance = _hessian_series(graph)
         if variance is None or not _agrees(graph, variance):
@@ -53,6 +59,24 @@ def variances(information: Information, kind: str = "hessian", cluster: str | No
             variance = _robust_columns(graph, information, gradients)
     kept: np.ndarray = np.maximum(variance, 0)
     return kept
+
+
+def quick_variances(information: Information) -> np.ndarray | None:
+    """Variances by the Hessian where checks find them good to `MAX_QUICK_ERROR`, else None.
+
+    Items whose variance hangs most on others', for which circles matter most, are solved exactly; the next of them are
+    checked, too.
+    """
+    graph = Graph(information)
+    variance = _hessian_series(graph)
+    if variance is None:
+        return None
+    leaning = np.argsort(-variance * graph.diagonal, kind="stable")[: SOLVED_ITEMS + CHECKED_ITEMS]
+    own = _solved(graph, leaning[:SOLVED_ITEMS])
+    if own is None:
+        return None
+    variance[leaning[:SOLVED_ITEMS]] = own
+    return variance if _agrees(graph, variance, error=MAX_QUICK_ERROR, also=leaning[SOLVED_ITEMS:]) else None
 
 
 def extra_covariance_of_many(information: Information, kind: str, cluster: str | None) -> np.ndarray:
@@ -80,9 +104,10 @@ def _through_extras(graph: Graph, information: Information) -> tuple[np.ndarray,
 
 
 def _hessian_series(graph: Graph) -> np.ndarray | None:
-    """Two terms of the Neumann series for A + d dᵀ/Σd, which has the same centred inverse up to the ridge.
+    """The Neumann series for A + d dᵀ/Σd, which has the same centred inverse up to the ridge.
 
-    With N̂ = D^−½WD^−½ − q qᵀ, q = √(d/Σd): diag ≈ (1 + N̂_ii + (N̂²)_ii)/d. The ridge is mended by Sherman–Morrison.
+    With N = D^−½WD^−½, N̂ = N − q qᵀ, q = √(d/Σd): diag = (1 + N̂_ii + (N̂²)_ii + …)/d. Walks of N that go back the way
+    they came are summed to the end, what q adds to the second term. The ridge is mended by Sherman–Morrison.
     """
     d, n = graph.diagonal, graph.n
     total = d.sum()
@@ -90,8 +115,10 @@ def _hessian_series(graph: Graph) -> np.ndarray | None:
     if lean is None:
         return None
     s = lean[:, 0]
-    squares = graph.across.multiply(graph.across) @ (1 / d) / d
-    variance = (1 + squares - 2 * graph.degree / total) / d
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        variance = 1.0 / item_precisions(graph.pairs, d, SETTLED) - 2 * graph.degree / total / d
+    if not np.isfinite(variance).all():  # a tree, where precision is all about the shift
+        return None
     shifted = n / total * (1 - s + (d @ s) / total)  # (A + d dᵀ/Σd)⁻¹ 1
     variance += shifted.mean() / n - 2 * shifted / n
     if graph.ridge > 0:
@@ -112,18 +139,33 @@ def _robust_series(graph: Graph, gradients: _Gradients) -> np.ndarray | None:
     return np.asarray(variance * ratio)
 
 
-def _agrees(graph: Graph, variance: np.ndarray, gradients: _Gradients | None = None) -> bool:
-    """Solve for some items exactly and compare."""
+def _agrees(
+    graph: Graph,
+    variance: np.ndarray,
+    gradients: _Gradients | None = None,
+    *,
+    error: float = MAX_VARIANCE_ERROR,
+    also: np.ndarray | None = None,
+) -> bool:
+    """Solve for some items exactly, those in `also` among them, and compare."""
     rng = np.random.default_rng(SEED)
     busiest = np.argpartition(-graph.diagonal, CHECKED_ITEMS)[:CHECKED_ITEMS]
-    chosen = np.unique(np.concatenate([rng.choice(graph.n, CHECKED_ITEMS, replace=False), busiest]))
+    chosen = np.concatenate([rng.choice(graph.n, CHECKED_ITEMS, replace=False), busiest])
+    chosen = np.unique(chosen if also is None else np.concatenate([chosen, also]))
+    exact = _solved(graph, chosen, gradients)
+    return exact is not None and bool(np.all(np.abs(variance[chosen] - exact) <= error * exact))
+
+
+def _solved(graph: Graph, chosen: np.ndarray, gradients: _Gradients | None = None) -> np.ndarray | None:
+    """Variances of some items, exactly; None where that takes too many steps."""
     units = np.zeros((graph.n, len(chosen)))
     units[chosen, np.arange(len(chosen))] = 1
     columns = graph.solve(units, MAX_EASY_STEPS)
     if columns is None:
-        return False
-    exact = columns[chosen, np.arange(len(chosen))] if gradients is None else gradients.along(columns).diagonal()
-    return bool(np.all(np.abs(variance[chosen] - exact) <= MAX_VARIANCE_ERROR * exact))
+        return None
+    if gradients is not None:
+        return np.asarray(gradients.along(columns).diagonal())
+    return np.asarray(columns[chosen, np.arange(len(chosen))])
 
 
 def _hessian_probes(graph: Graph) -> np.ndarray:

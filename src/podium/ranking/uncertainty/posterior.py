@@ -20,9 +20,14 @@ __all__ = ["mean_chance_margin", "posterior_covariance"]
 BETWEEN_GROUPS_VARIANCE = 1e4  # variance of the distance between groups that were never compared, in squared log-odds
 
 
-def posterior_covariance(posterior: Information) -> ScoreCovariance:
-    """The covariance of the centred scores by V = (L + I/s²)⁻¹; groups never compared lie anywhere to each other."""
-    covariance = score_covariance(dataclasses.replace(posterior, open_above=None, open_below=None), "hessian")
+def posterior_covariance(posterior: Information, variances_only: bool = False) -> ScoreCovariance:
+    """The covariance of the centred scores by V = (L + I/s²)⁻¹; groups never compared lie anywhere to each other.
+
+    `variances_only`: see `score_covariance`.
+    """
+    covariance = score_covariance(
+        dataclasses.replace(posterior, open_above=None, open_below=None), "hessian", variances_only=variances_only
+    )
     groups = posterior.groups
     if groups is None:
         return covariance
