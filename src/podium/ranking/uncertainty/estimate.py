@@ -40,7 +40,9 @@ def score_covariance(
     """Return the covariance of the mean-centred scores; with more than 5,000 items their variances alone.
 
     `variances_only` says that covariances are not needed: with more than 1,000 items they may then be left out, and
-    standard errors are good to half a percent where all that is checked is. Open-ended scores have an infinite variance, and the mean is that of the others, found from the votes among these.
+    standard errors are good to half a percent where all that is checked is.
+
+    Open-ended scores have an infinite variance, and the mean is that of the others, found from the votes among these.
     """
     cluster = information.require(kind, cluster)
     kind = information.choose(kind)
