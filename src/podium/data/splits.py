@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -12,7 +14,7 @@ from podium.text import counted
 __all__ = ["deal"]
 
 
-def deal(comparisons: Comparisons, parts: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def deal(comparisons: Comparisons, parts: int, rng: np.random.Generator) -> NDArray[Any]:
     """Deal the votes to `parts` hands at random; return how many of each row went to each, (rows, parts).
 
     Pairs that come from one full ranking go together: they are not independent of each other.
@@ -36,6 +38,6 @@ def deal(comparisons: Comparisons, parts: int, rng: np.random.Generator) -> NDAr
         if rows < 2 * parts:
             raise InputError(f"{counted(rows, 'vote')} cannot be dealt into {counted(parts, 'part')}; ask for fewer")
         hand = rng.permutation(rows) % parts
-    dealt = np.zeros((rows, parts), dtype=np.int64)
+    dealt = np.zeros((parts, rows), dtype=np.int8 if c.count is None else np.int64).T  # who asks, asks for one part
     dealt[np.arange(rows), hand] = 1 if c.count is None else c.count
     return dealt

@@ -133,7 +133,7 @@ def share_column(values: Any, count: NDArray[np.int64] | None, rows: int) -> NDA
     """How many of the equal votes of each row are wanted: of a row that is a single vote, any number."""
     shares = _whole(values, "counts", "whole numbers are expected", "give how many votes of each row")
     _refuse_length(shares, "counts", rows)
-    bad = (shares < 0) | (shares > (MAX_COUNT if count is None else count))
+    bad = (shares < 0) | (shares > (min(MAX_COUNT, np.iinfo(shares.dtype).max) if count is None else count))
     if bad.any():
         row = int(np.argmax(bad))
         most = "" if count is None else f", and the row stands for {count[row]}"

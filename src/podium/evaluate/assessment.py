@@ -241,7 +241,7 @@ def _measures(chance: Floats, outcome: Floats, weight: Floats) -> tuple[float, f
 
 
 def _half_width(values: Floats) -> float:
-    from scipy.stats import t
+    from scipy.special import stdtrit  # scipy.stats takes a second to load
 
     k = len(values)
-    return float(t.ppf(0.975, k - 1) * values.std(ddof=1) / math.sqrt(k))
+    return float(stdtrit(k - 1, 0.975) * values.std(ddof=1) / math.sqrt(k))

@@ -78,12 +78,12 @@ def likelihood_ratio_test(smaller: BradleyTerry, larger: BradleyTerry) -> Likeli
 
 
 def _ratio(smaller: float, larger: float, degrees: int, boundary: int = 0) -> LikelihoodRatio:
-    from scipy.stats import chi2
+    from scipy.special import chdtrc  # scipy.stats takes a second to load
 
     statistic = max(2.0 * (larger - smaller), 0.0)  # rounding may leave it below
-    beyond = float(chi2.sf(statistic, degrees))
+    beyond = float(chdtrc(degrees, statistic))
     if boundary:
-        fewer = float(chi2.sf(statistic, degrees - 1)) if degrees > 1 else float(statistic == 0.0)
+        fewer = float(chdtrc(degrees - 1, statistic)) if degrees > 1 else float(statistic == 0.0)
         beyond = 0.5 * (beyond + fewer)
     return LikelihoodRatio(statistic, degrees, boundary, beyond)
 
