@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from podium.data.comparisons import Comparisons
 from podium.data.rankings import Rankings, Unranked
-from podium.data.tables.columns import Given, listed, recognise_sides
+from podium.data.tables.columns import recognise_sides
 from podium.data.tables.forms import Collector, Keep, located, read_frame
 from podium.data.tables.merging import DENSE_BYTES
+from podium.data.tables.names import Given, listed
 from podium.data.tables.readers import Batch, Table
 from podium.data.tables.sources import Source, find_sources, refuse_twice
 from podium.data.tables.values import comma_numbers

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from podium import Comparisons, read_comparisons
-from podium.data.tables import forms
+from podium.data.tables import batch, forms
 from podium.data.tables.rankings import divided
 from podium.errors import DataWarning, InputError
 
@@ -130,7 +130,7 @@ def test_a_count_of_rankings_beyond_memory_is_refused_before_it_is_unrolled(monk
         Comparisons.from_frame({"ranking": ["a > b", "a > b > c"], "count": [3, 10**9]})
     with pytest.raises(InputError, match=r"row 1: with n 9007199254740991"):
         Comparisons.from_frame({"ranking": ["a > b"], "n": [2**53 - 1]}, count="n")
-    monkeypatch.setattr(forms, "MAX_PAIRS", 5.0)
+    monkeypatch.setattr(batch, "MAX_PAIRS", 5.0)
     collector = forms.Collector()
     collector.add(pl.DataFrame({"ranking": ["a > b > c"], "count": [1]}))
     with pytest.raises(InputError, match=r"row 1: with count 1 the rankings make 6 pairs, more than 5"):

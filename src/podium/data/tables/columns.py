@@ -6,7 +6,7 @@
                    (`winner_model_a, winner_model_b, winner_tie`), or counts (`left_wins, right_wins, ties`),
                    or a real-valued `margin` of left over right, or goals of both (`home_goals, away_goals`)
 `ranking`          one row a whole order, best first; or columns for its places (`Rank 1`, `Rank 2`, …), or for items,
-                   each with its rank (`rank_columns`); or a row an item of it (`respondent, item, rank`)
+                   each with its rank (`rank_columns`); or a row for each item (`respondent, item, rank`)
 =================  ==========================================================================================
 
 Each may carry `weight`, `count`, `judge`, `group` and covariates (a ranking is a group of its own and has no
@@ -17,76 +17,21 @@ option that nothing is read by.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
+from podium.data.tables.names import FLAGS, GOALS, RESPONDENTS, SIDES, WINS, Given, Names, listed
 from podium.data.tables.surveys import place_columns
 from podium.data.validation import entries_of
 from podium.errors import InputError, Option
 
-__all__ = ["Given", "Layout", "arena_covariates", "listed", "recognise", "recognise_sides", "refuse_difference"]
+__all__ = ["Layout", "arena_covariates", "recognise", "recognise_sides", "refuse_difference"]
 
-Given: TypeAlias = "str | Literal[False] | None"
 Form: TypeAlias = Literal["winner", "outcome", "flags", "counts", "margin", "goals", "ranking"]
 
-SIDES = [
-    ("left", "right"),
-    ("model_a", "model_b"),
-    ("a", "b"),
-    ("item_a", "item_b"),
-    ("option_a", "option_b"),
-    ("player_a", "player_b"),
-    ("team_a", "team_b"),
-    ("item_1", "item_2"),
-    ("item1", "item2"),
-    ("model_1", "model_2"),
-    ("model1", "model2"),
-    ("player_1", "player_2"),
-    ("player1", "player2"),
-    ("team_1", "team_2"),
-    ("team1", "team2"),
-    ("home", "away"),
-    ("home_team", "away_team"),
-    ("hometeam", "awayteam"),
-    ("white", "black"),
-]
-WINS = [
-    ("left_wins", "right_wins"),
-    ("wins_left", "wins_right"),
-    ("a_wins", "b_wins"),
-    ("wins_a", "wins_b"),
-    ("win_a", "win_b"),
-    ("wins_1", "wins_2"),
-]
-GOALS = [
-    ("home_goals", "away_goals"),
-    ("home_score", "away_score"),
-    ("home_points", "away_points"),
-    ("goals_home", "goals_away"),
-    ("fthg", "ftag"),
-    ("left_goals", "right_goals"),
-]
 SIDE_PARTS = [("a", "b"), ("A", "B"), ("left", "right"), ("1", "2")]  # of the names of two columns
 ARENA = ("sum_assistant_tokens", "header_count", "list_count", "bold_count")  # what FastChat controls for
-FLAGS = [("winner_model_a", "winner_model_b", "winner_tie"), ("winner_a", "winner_b", "winner_tie")]
-NAMES: dict[str, tuple[str, ...]] = {
-    "winner": ("winner", "preferred", "better", "chosen"),
-    "loser": ("loser", "worse", "rejected"),
-    "outcome": ("outcome", "result", "winner", "preference", "vote", "ftr"),
-    "ties": ("ties", "draws", "tie", "wins_tie"),
-    "margin": ("margin",),
-    "ranking": ("ranking",),
-    "weight": ("weight", "weights"),
-    "count": ("count",),
-    "judge": ("judge", "judge_id", "voter", "annotator", "annotator_id", "rater", "rater_id"),
-    "group": ("group", "group_id", "cluster"),
-    "item": ("item", "option", "candidate"),
-    "rank": ("rank", "place", "position"),
-}
-# Who ranked, in a table of rankings; in a table of votes such a column may be anything.
-RESPONDENTS = (*NAMES["judge"], "respondent", "respondent_id", "response_id", "participant", "participant_id", "ballot",
-               "user", "user_id")  # fmt: skip
 LISTS = ("item", "rank", "rank_columns")
 ROLES = (
     "winner", "loser", "left", "right", "outcome", "left_wins", "right_wins", "ties", "margin", "left_goals",
@@ -157,33 +102,23 @@ def recognise(
     'outcome'
     """
     _refuse_unusable({**options, "by": by, "time": time})
-    names = _Names(columns, options if by is None else {**options, "by": by})
+    names = Names(columns, options if by is None else {**options, "by": by})
     form, roles = _form(names)
-    extras: dict[str, Any] = {role: names.option(role) or names.recognised(role) for role in BESIDE}
-    if form == "counts" and not names.option("count"):
-        extras["count"] = None  # the counts are those of the wins
-    long = form == "ranking" and roles.get("rank") is not None
-    if form == "ranking" and not names.option("group") and not long:
-        extras["group"] = None  # each ranking is one
-    if form == "ranking" and options.get("judge") is None:
-        extras["judge"] = names.recognised("judge", RESPONDENTS)
-    if long:
-        extras["judge"] = _respondent(names, extras["judge"] or names.first(RESPONDENTS))
+    extras = _beside(names, form, roles)
     taken = [*roles.get("places", ()), *roles.get("ranks", ())]
     taken += [name for name in roles.values() if isinstance(name, str)]
-    for role, name in extras.items():
+    if by is not None:
+        names.require(by, "by")
+    if time:
+        names.require(time, "time")
+    for role, name in (extras | {"time": time or None}).items():
         if name in taken:
             raise InputError(
                 f"column {name!r} is given as ", Option(role, column=True), " but already tells who met or who won"
             )
-    if by is not None:
-        names.require(by, "by")
-    if time and names.require(time, "time") in taken:
-        raise InputError(
-            f"column {time!r} is given as ", Option("time", column=True), " but already tells who met or who won"
-        )
     layout = Layout(form, **roles, **extras, time=time or None, by=by, covariates=_covariates(names, covariates))
     _refuse_unused(names, layout)
+    _refuse_doubled(layout)
     return layout
 
 
@@ -194,7 +129,7 @@ def recognise_sides(columns: Sequence[str], left: Given = None, right: Given = N
     ('HomeTeam', 'AwayTeam')
     """
     _refuse_unusable({"left": left, "right": right})
-    names = _Names(columns, {"left": left, "right": right})
+    names = Names(columns, {"left": left, "right": right})
     sides = names.together(("left", "right"), SIDES)
     if not sides:
         raise InputError(
@@ -202,6 +137,21 @@ def recognise_sides(columns: Sequence[str], left: Given = None, right: Given = N
             "or left and right; or name them, as ", Option("left", "COLUMN"), " and ", Option("right", "COLUMN"),
         )  # fmt: skip
     return sides[0], sides[1]
+
+
+def _beside(names: Names, form: Form, roles: Mapping[str, Any]) -> dict[str, Any]:
+    """What stands beside votes or rankings: weight, count, judge, group."""
+    extras: dict[str, Any] = {role: names.option(role) or names.recognised(role) for role in BESIDE}
+    if form == "counts" and not names.option("count"):
+        extras["count"] = None  # the counts are those of the wins
+    long = form == "ranking" and roles.get("rank") is not None
+    if form == "ranking" and not names.option("group") and not long:
+        extras["group"] = None  # each ranking is one
+    if form == "ranking" and names.options.get("judge") is None:
+        extras["judge"] = names.recognised("judge", RESPONDENTS)
+    if long:
+        extras["judge"] = _respondent(names, extras["judge"] or names.first(RESPONDENTS))
+    return extras
 
 
 def _refuse_unusable(options: Mapping[str, Any]) -> None:
@@ -222,7 +172,7 @@ def _refuse_unusable(options: Mapping[str, Any]) -> None:
             raise InputError(f"{role} is {name!r}; give the name of a column, or False for none")
 
 
-def _refuse_unused(names: _Names, layout: Layout) -> None:
+def _refuse_unused(names: Names, layout: Layout) -> None:
     """An option that names a column which is then not read is a mistake of the user's."""
     form = layout.form
     sides = {"winner": ("winner", "loser"), "ranking": ("ranking",)}.get(form, ("left", "right"))
@@ -236,90 +186,33 @@ def _refuse_unused(names: _Names, layout: Layout) -> None:
                 Option(role, names.option(role), column=True),
                 f" would not be read, as votes are taken from {listed(layout.columns)}; drop it",
             )
-    if form == "counts" and layout.count:
-        raise InputError(
-            Option("count", layout.count), " beside counts of wins, which say it already; drop one of them"
-        )
     if names.options.get("rank_columns") and not layout.ranks:
         raise InputError(
             Option("rank_columns"), f" would not be read, as votes are taken from {listed(layout.columns)}; drop it"
         )
-    if form == "ranking" and layout.rank and layout.count:
+
+
+def _refuse_doubled(layout: Layout) -> None:
+    """What stands beside votes or rankings but says what their form says already, or does not belong to it."""
+    if layout.form == "counts" and layout.count:
+        raise InputError(
+            Option("count", layout.count), " beside counts of wins, which say it already; drop one of them"
+        )
+    if layout.form != "ranking":
+        return
+    if layout.rank and layout.count:
         raise InputError(Option("count", layout.count), " beside a row for each item ranked; give a weight instead")
-    if form == "ranking" and layout.group and not layout.rank:
+    if layout.group and not layout.rank:
         raise InputError(
             Option("group", layout.group), " beside rankings, of which each is a group of its own; drop it"
         )
-    if form == "ranking" and layout.time:
+    if layout.time:
         raise InputError(Option("time", layout.time), " is about votes on pairs, and these are rankings; drop it")
-    if form == "ranking" and layout.covariates:
+    if layout.covariates:
         raise InputError("covariates belong to a comparison of two items; drop them, or give pairs, not rankings")
 
 
-class _Names:
-    """The columns there are, by exact name or ignoring case, and the options that name some."""
-
-    def __init__(self, columns: Sequence[str], options: Mapping[str, Given]) -> None:
-        self.columns = list(columns)
-        self.options = options
-        self.folded: dict[str, list[str]] = {}
-        for name in self.columns:
-            self.folded.setdefault(name.strip().casefold().replace(" ", "_"), []).append(name)
-
-    def require(self, name: str, role: str) -> str:
-        if name not in self.columns:
-            raise InputError(
-                f"no column {name!r} (given as ", Option(role, column=True), f"); found {listed(self.columns)}"
-            )
-        return name
-
-    def option(self, role: str) -> str | None:
-        name = self.options.get(role)
-        return self.require(name, role) if isinstance(name, str) else None
-
-    def one(self, alias: str) -> str | None:
-        names = self.folded.get(alias, [])
-        if len(names) > 1:
-            raise InputError(f"columns {listed(names)} differ only in case; say by option which one to read")
-        return names[0] if names else None
-
-    def recognised(self, role: str, aliases: tuple[str, ...] | None = None) -> str | None:
-        if self.options.get(role) is False:
-            return None
-        hits = [name for alias in aliases or NAMES[role] if (name := self.one(alias))]
-        if len(hits) > 1:
-            raise InputError(
-                f"columns {listed(hits)} could each be the {role}; say which by ", Option(role, column=True)
-            )
-        return hits[0] if hits else None
-
-    def first(self, aliases: tuple[str, ...]) -> str | None:
-        """The one column that goes by one of these names, whatever options say."""
-        hits = [name for alias in aliases if (name := self.one(alias))]
-        return hits[0] if len(hits) == 1 else None
-
-    def together(self, roles: Sequence[str], aliases: Iterable[tuple[str, ...]]) -> tuple[str, ...] | None:
-        """Columns for roles that come together: those given, else the one set of aliases that is all there."""
-        named = [self.option(role) for role in roles]
-        if any(named):
-            if not all(named):
-                lacking = roles[named.index(None)]
-                raise InputError(f"{' and '.join(roles)} come together; give ", Option(lacking, column=True), " too")
-            return tuple(name for name in named if name)
-        if any(self.options.get(role) is False for role in roles):
-            return None
-        sets = [tuple(self.one(alias) for alias in wanted) for wanted in aliases]
-        hits = [tuple(name for name in names if name) for names in sets if all(names)]
-        if len(hits) > 1:
-            could = f"columns {' or '.join(map(listed, hits))} could each be"
-            if not roles:
-                raise InputError(f"{could} who won; keep one set of them")
-            first, second = (Option(role, column=True) for role in roles)
-            raise InputError(f"{could} {' and '.join(roles)}; say which by ", first, " and ", second)
-        return hits[0] if hits else None
-
-
-def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
+def _form(names: Names) -> tuple[Form, dict[str, Any]]:
     """How rows tell who won, and the columns that do."""
     if ranking := names.option("ranking"):
         return "ranking", {"left": ranking, "right": ranking}
@@ -354,7 +247,7 @@ def _form(names: _Names) -> tuple[Form, dict[str, Any]]:
     return form, dict(zip(("left", "right"), sides, strict=True)) | columns
 
 
-def _given_lists(names: _Names) -> dict[str, Any] | None:
+def _given_lists(names: Names) -> dict[str, Any] | None:
     """Rankings in the columns that options name."""
     ranks = names.options.get("rank_columns")
     if ranks:
@@ -372,7 +265,7 @@ def _given_lists(names: _Names) -> dict[str, Any] | None:
     return None
 
 
-def _matching(names: _Names, pattern: str, others: set[str]) -> list[str]:
+def _matching(names: Names, pattern: str, others: set[str]) -> list[str]:
     """The column of this name; or where it holds *, all that fit and play no other role."""
     if pattern in names.columns or "*" not in pattern:
         return [names.require(pattern, "rank_columns")]
@@ -383,7 +276,7 @@ def _matching(names: _Names, pattern: str, others: set[str]) -> list[str]:
     return found
 
 
-def _recognised_lists(names: _Names) -> dict[str, Any] | None:
+def _recognised_lists(names: Names) -> dict[str, Any] | None:
     """Rankings by the names of columns: one for each place, or item and rank of a respondent."""
     if any(names.option(role) for role in ROLES) or names.options.get("ranking") is False:
         return None
@@ -402,7 +295,7 @@ def _recognised_lists(names: _Names) -> dict[str, Any] | None:
     return None
 
 
-def _respondent(names: _Names, judge: str | None) -> str:
+def _respondent(names: Names, judge: str | None) -> str:
     """The column that says which rows are of one ranking."""
     if judge is None:
         raise InputError(
@@ -412,7 +305,7 @@ def _respondent(names: _Names, judge: str | None) -> str:
     return judge
 
 
-def _result(names: _Names) -> tuple[Form, dict[str, Any]]:
+def _result(names: Names) -> tuple[Form, dict[str, Any]]:
     """The columns given by option that tell how a comparison ended."""
     given = names.option("left_goals") or names.option("right_goals")
     if names.option("outcome"):
@@ -423,7 +316,7 @@ def _result(names: _Names) -> tuple[Form, dict[str, Any]]:
     return ("goals", _goals(names)) if given else ("margin", _margin(names))
 
 
-def _recognised_result(names: _Names, sides: tuple[str, ...]) -> tuple[Form, dict[str, Any]]:
+def _recognised_result(names: Names, sides: tuple[str, ...]) -> tuple[Form, dict[str, Any]]:
     """The columns that by their names tell how a comparison ended: one set of them, with or without a margin."""
     if names.option("winner"):
         return "outcome", _outcome(names, names.option("winner")) | _margin(names)
@@ -464,18 +357,18 @@ def _recognised_result(names: _Names, sides: tuple[str, ...]) -> tuple[Form, dic
     )
 
 
-def _outcome(names: _Names, column: str | None) -> dict[str, Any]:
+def _outcome(names: Names, column: str | None) -> dict[str, Any]:
     assert column is not None
     called = column.strip().casefold() == "winner" or column == names.option("winner")
     return {"outcome": column, "names_winner": called}
 
 
-def _counts(names: _Names, wins: tuple[str, ...]) -> dict[str, Any]:
+def _counts(names: Names, wins: tuple[str, ...]) -> dict[str, Any]:
     ties = names.option("ties") or names.recognised("ties")
     return dict(zip(("left_wins", "right_wins"), wins, strict=True)) | {"ties": ties}
 
 
-def _winner_loser(names: _Names) -> tuple[str, str] | None:
+def _winner_loser(names: Names) -> tuple[str, str] | None:
     loser = names.option("loser") or names.recognised("loser")
     winner = names.option("winner") or (names.recognised("winner") if loser else None)
     if loser and winner:
@@ -485,19 +378,19 @@ def _winner_loser(names: _Names) -> tuple[str, str] | None:
     return None
 
 
-def _margin(names: _Names) -> dict[str, str]:
+def _margin(names: Names) -> dict[str, str]:
     margin = names.option("margin") or names.recognised("margin")
     return {"margin": margin} if margin else {}
 
 
-def _goals(names: _Names) -> dict[str, str]:
+def _goals(names: Names) -> dict[str, str]:
     """What each side scored; the margin is their difference."""
     none = any(names.options.get(role) is False for role in ("left_goals", "right_goals"))
     goals = None if none else names.together(("left_goals", "right_goals"), GOALS)
     return dict(zip(("left_goals", "right_goals"), goals, strict=True)) if goals else {}
 
 
-def _covariates(names: _Names, wanted: Any) -> dict[str, tuple[str, ...]]:
+def _covariates(names: Names, wanted: Any) -> dict[str, tuple[str, ...]]:
     """Name -> (column,), or (left's, right's) when it is that of two columns without a and b, or one of the two."""
     if wanted is None or wanted is False:
         return {}
@@ -579,9 +472,3 @@ def refuse_difference(one: Layout, where: str, before: Layout, place: str) -> No
     free = not (lacking and added) and roles and roles[0] in (*BESIDE, "ties", "margin")
     way = f", or leave it out with {roles[0]}=False" if free else ""
     raise InputError(f"{where}: {what}; give every file the same columns{way}")
-
-
-def listed(names: Sequence[str], limit: int = 20) -> str:
-    """The names in quotes, the first few if there are many."""
-    shown = ", ".join(repr(name) for name in names[:limit])
-    return f"{shown} and {len(names) - limit} more" if len(names) > limit else shown or "none"
