@@ -38,6 +38,7 @@ def test_every_estimator_is_in_the_suite():
         "ScoreCovariance",
         "SparseBasis",
         "Stream",
+        "SupportSet",
     }  # parts of models, tested with them
     missing = set(KNOWN) - values - {name.partition(",")[0] for name in MODELS}
     assert not missing, f"add to tests/suites/models.py: {missing}"
@@ -289,6 +290,8 @@ def test_a_nest_without_end_is_refused(tmp_path):
         ("PassiveAggressiveOrdinal", lambda m: setattr(m, "_lanes", m._lanes[:, :1])),
         ("PassiveAggressiveOrdinal", lambda m: setattr(m, "_judged", m._judged[:1])),
         ("PassiveAggressiveOrdinal", lambda m: setattr(m, "_lead", 3)),
+        ("PassiveAggressiveOrdinal, kernel", lambda m: setattr(m._support, "size", 999)),
+        ("PassiveAggressiveOrdinal, kernel", lambda m: setattr(m._support, "coef", m._support.coef[:, :, :1])),
         ("PRank", lambda m: setattr(m._scale, "metric", m._scale.metric[:2])),
         ("OrdinalPerceptron", lambda m: setattr(m._scale, "squares", m._scale.squares[:1])),
         ("PRank", lambda m: m._codes.update({0: 9})),

@@ -64,6 +64,7 @@ KNOWN: dict[str, str] = {
     "RunningScale": "podium.ordinal.stream",
     "ScoreCovariance": "podium.ranking.uncertainty",
     "SparseBasis": "podium.pairwise._fit.feature_model",
+    "SupportSet": "podium.ordinal.dual",
     "Stream": "podium.multilabel.streaming",
     "WinRate": "podium.pairwise.counting",
 }
@@ -375,8 +376,10 @@ def _streams_fit(model: Any) -> bool:
 def _thresholds_fit(model: Any) -> bool:
     if not hasattr(model, "_lanes"):
         return True
-    d, lanes = model.n_features_in_, len(model._steps)
-    size = d + len(model.classes_) - 1
+    d, lanes, support = model.n_features_in_, len(model._steps), getattr(model, "_support", None)
+    size = (d if support is None else 0) + len(model.classes_) - 1
+    if support is not None and not _support_fits(support, d, lanes):
+        return False
     shapes = [each.shape for each in (model._lanes, model._judged, model._losses, model._scaled)]
     judged = lanes if lanes > 1 else 0
     return (
@@ -385,6 +388,14 @@ def _thresholds_fit(model: Any) -> bool:
         and shapes == [(lanes, (2 if model._averages else 1) * size), (judged, size), (lanes,), (d,)]
         and 0 <= model._lead < lanes
     )
+
+
+def _support_fits(support: Any, d: int, lanes: int) -> bool:
+    """The examples that a model with a kernel keeps."""
+    room = len(support.rows)
+    shapes = [each.shape for each in (support.rows, support.lengths, support.coef)]
+    fits = shapes == [(room, d), (room,), (3, lanes, room)] and support.raw.shape in ((room, d), (0, d))
+    return fits and 0 <= support.size <= room
 
 
 def _scale_fits(model: Any) -> bool:

@@ -298,6 +298,10 @@ def grades():
         defaults = {each.name: each.default for each in inspect.signature(cls).parameters.values()}
         made.append(Call(name, make, defaults))
         fitted = cls().fit(X, y)
+        if "kernel" in defaults:
+            made.append(Call(f"{name} with a kernel", make, defaults | {"kernel": "rbf", "C": 0.1, "max_iter": 1}))
+            bent = cls(kernel="rbf", max_iter=1).fit(X, y)
+            made += methods(bent, ("predict", {"X": X}), ("learn_one", {"x": X[0], "y": 1}))
         if "probability" in defaults:
             sure = cls(probability=True).fit(X, y)
             made += methods(sure, ("predict_proba", {"X": X}))
@@ -307,7 +311,7 @@ def grades():
             "fit": {"X": X, "y": y} | weights, "partial_fit": {"X": X, "y": y, "classes": [0, 1, 2]} | weights, "predict": {"X": X},
             "score": {"X": X, "y": y} | weights, "decision_function": {"X": X}, "project": {"X": X}, "predict_median": {"X": X},
             "predict_proba": {"X": X}, "predict_one": {"x": X[0]},
-            "learn_one": {"x": X[0], "y": 1}, "progressive": {"X": X, "y": y, "classes": [0, 1, 2]},
+            "learn_one": {"x": X[0], "y": 1, "weight": 1.0}, "add_grades": {"below": [-2, -1], "above": [3]}, "progressive": {"X": X, "y": y, "classes": [0, 1, 2]},
         }  # fmt: skip
         for method, given in usual.items():
             if hasattr(fitted, method):

@@ -68,6 +68,7 @@ NOT_ENTERED = {
     "podium.OnlineRABF.upgraded": "reads model files of older releases",
     "podium.RABF.upgraded": "reads model files of older releases",
     "podium.ordinal.Grader.upgraded": "reads model files of older releases",
+    "podium.ordinal.PassiveAggressiveOrdinal.upgraded": "reads model files of older releases",
 }
 
 

@@ -137,6 +137,10 @@ MODELS = {
     "MedianBaseline": (lambda: graded(MedianBaseline()), answers_about_grades),
     "OrdinalPerceptron": (lambda: graded(OrdinalPerceptron(random_state=0)), answers_about_grades),
     "PRank": (lambda: graded(PRank(random_state=0)), answers_about_grades),
+    "PassiveAggressiveOrdinal, kernel": (
+        lambda: graded(PassiveAggressiveOrdinal(C=1.0, kernel="rbf", gamma=1.0, random_state=0)),
+        answers_about_grades,
+    ),
     "PassiveAggressiveOrdinal": (lambda: graded(PassiveAggressiveOrdinal(random_state=0)), answers_about_grades),
     "PlackettLuce": (lambda: plackett_luce(l2=0.1), answers_of_plackett_luce),
     "PlackettLuce, all options": (lambda: plackett_luce(ties="davidson"), answers_of_plackett_luce),

@@ -125,12 +125,12 @@ class OrdinalPerceptron(OnlineClassifier):
         state = (low, high, strength, order, self._W, self._lag, scores, predicted, totals, self.n_seen_)
         return int(kernel.learn_rows(*row_arrays(X), *state))
 
-    def _learn(self, x: Array, low: int, high: int) -> int:
+    def _learn(self, x: Array, low: int, high: int, weight: float = 1.0) -> int:
         if not np.isfinite(x).all():
             raise InputError("the example contains NaN or inf; fill in a value or leave the example out")
         totals = np.zeros(2)
         codes = (np.array([low], np.int32), np.array([high], np.int32))
-        updates = self._pass(x[None], *codes, np.ones(1), NO_ORDER, NO_GRADES, totals)
+        updates = self._pass(x[None], *codes, np.full(1, weight), NO_ORDER, NO_GRADES, totals)
         return int(totals[0]) if updates else -1
 
     def _grade(self, x: Array) -> int:

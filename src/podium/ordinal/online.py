@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -10,7 +10,8 @@ import numpy as np
 from podium.data.validation import check_is_fitted, flag_option, number_option, seed_option, whole_option
 from podium.errors import InputError, Option
 from podium.ordinal.base import OrdinalClassifier, row_count, weights_of
-from podium.ordinal.labels import Array, class_list, code_of
+from podium.ordinal.forms import as_range, number_of
+from podium.ordinal.labels import Array, class_list, code_of, read_labels
 from podium.ordinal.scaling import FeatureScale
 from podium.text import counted
 
@@ -47,6 +48,7 @@ class OnlineClassifier(OrdinalClassifier):
     random_state: Any
     warm_start: bool
     _scale: FeatureScale | None
+    grow: bool = False
     _open_flags: tuple[str, ...] = ()  # flags that may also be None: the learner then decides
     _finds_infinity = False  # whether `_pass` itself refuses rows with NaN or infinity, and undoes what it did
 
@@ -66,7 +68,7 @@ class OnlineClassifier(OrdinalClassifier):
         """Learn from the rows; add their absolute errors and their number to `totals`, return the updates made."""
         raise NotImplementedError
 
-    def _learn(self, x: Array, low: int, high: int) -> int:
+    def _learn(self, x: Array, low: int, high: int, weight: float = 1.0) -> int:
         """Learn from one example; return its absolute error, or something negative if nothing was changed."""
         raise NotImplementedError
 
@@ -122,10 +124,14 @@ class OnlineClassifier(OrdinalClassifier):
             self._check_parameters()
         X = self._rows(X, reset=first, finite=not self._finds_infinity)
         known = self._known(classes, first)
-        low, high = self._labels(y, y_lower, y_upper, X.shape[0], known=known)
+        new = self._beyond_known(y, y_lower, y_upper) if self.grow and not first else ([], [])
+        grown = np.array([*new[0], *known.tolist(), *new[1]]) if any(new) else known
+        low, high = self._labels(y, y_lower, y_upper, X.shape[0], known=grown)
         strength = self._strength(self._weights(sample_weight, X))
         if self._standardizes() if first else self._scale is not None:
             self._squares_finite(X)
+        if any(new):
+            self._add_grades(new[0], new[1])
         if first:
             self._set_classes(known)
             self._begin(X.shape[1], sparse=_sparse(X))
@@ -147,27 +153,35 @@ class OnlineClassifier(OrdinalClassifier):
         grades: Array = self.classes_[predicted]
         return grades
 
-    def learn_one(self, x: Any, y: Any) -> Self:
+    def learn_one(self, x: Any, y: Any, weight: float = 1.0) -> Self:
         """Learn from a single example at little cost per call.
 
         `x` is an array, a list, or a mapping from feature names; `y` a grade or a pair (lower, upper) in which None is
-        an open end. The grades must be known: from `classes`, or from an earlier `fit` or `partial_fit`.
+        an open end. The grades must be known: from `classes`, or from an earlier `fit` or `partial_fit`. `weight` is
+        what `sample_weight` is for a table.
         """
         try:
             codes = self._codes
         except AttributeError:
             self._begin_one(x)
             codes = self._codes
+        if self.grow:
+            self._grow_for(x, y)
+            codes = self._codes
         code = codes.get(y) if y.__hash__ and type(y) is not tuple else None
         low, high = (code, code) if code is not None else code_of(y, codes)
         if type(x) is not np.ndarray or x.dtype.char != "d" or x.shape != self._shape or x.strides != ROW:
             x = self._example(x)
+        if weight != 1.0:
+            weight = self._weight_one(weight)
+            if weight == 0.0:
+                return self
         if self._scale is not None and (self.n_seen_ < WARM or not self._learns_one_scaled()):
             self._squares_finite(x[None], one=True)
             ends = np.array([[low], [high]], dtype=np.int32)
-            self._learn_scaled(x[None], ends[0], ends[1], np.ones(1))
+            self._learn_scaled(x[None], ends[0], ends[1], np.full(1, weight))
             return self
-        error = self._learn(x, low, high)
+        error = self._learn(x, low, high, weight)
         self.n_seen_ += 1
         if error >= 0:
             self.n_updates_ += 1
@@ -185,6 +199,66 @@ class OnlineClassifier(OrdinalClassifier):
             check_is_fitted(self)
             raise
         return self._named[self._grade(x)]
+
+    def _weight_one(self, weight: Any) -> float:
+        """The weight of one example, where examples may have weights."""
+        value = number_option("weight", weight, least=0)
+        self._strength(np.full(1, value))
+        return value
+
+    def _beyond_known(self, y: Any, y_lower: Any, y_upper: Any) -> tuple[list[Any], list[Any]]:
+        """The grades of a table that lie below and above all that are known."""
+        return self._new_grades(read_labels(y, y_lower, y_upper)[2].tolist())
+
+    def _new_grades(self, grades: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        raise NotImplementedError
+
+    def _add_grades(self, below: Sequence[Any], above: Sequence[Any]) -> None:
+        raise NotImplementedError
+
+    def _widen(self, features: int, below: int, above: int) -> None:
+        raise NotImplementedError
+
+    def _grow_for(self, x: Any, y: Any) -> None:
+        """Take in the new features and grades of one example, once everything about it is in order."""
+        names: list[Any] = []
+        known: dict[Any, int] = {}
+        if isinstance(x, Mapping) and getattr(self, "feature_names_in_", None) is not None:
+            known = self._columns()
+            names = [name for name in x if name not in known]
+            for name in names:
+                if not isinstance(name, Hashable) or not _is_number(x[name]):
+                    raise InputError(f"the feature {name!r} of the example is {x[name]!r}; it must be a finite number")
+        ends = _ends_of(y, self._codes)
+        under, over = self._new_grades([end for end in ends if end is not None and end not in self._codes])
+        if names or under or over:
+            grades = [*under, *self._named, *over]
+            code_of(y if len(ends) == 1 else tuple(ends), {grade: code for code, grade in enumerate(grades)})
+            row = self._example({name: value for name, value in x.items() if name not in names} if names else x)
+            if not np.isfinite(row).all():
+                finite(NOT_FINITE)
+        if under or over:
+            self._add_grades(under, over)
+        if names:
+            self._widen(len(names), 0, 0)
+            self.n_features_in_ = self._shape[0]
+            columns = np.empty(self.n_features_in_, dtype=object)
+            columns[:] = [*known, *names]
+            self.feature_names_in_: Array = columns
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        state.pop("_columns_of", None)
+        return state
+
+    def _columns(self) -> dict[Any, int]:
+        """Where each named feature is."""
+        known = vars(self).get("_columns_of")
+        if known is None or known[0] is not self.feature_names_in_:
+            known = self.feature_names_in_, {name: k for k, name in enumerate(self.feature_names_in_.tolist())}
+            self._columns_of = known
+        columns: dict[Any, int] = known[1]
+        return columns
 
     def _begin_one(self, x: Any) -> None:
         self._check_parameters()
@@ -205,11 +279,28 @@ class OnlineClassifier(OrdinalClassifier):
             names = getattr(self, "feature_names_in_", None)
             if names is None:
                 raise InputError("this model was not given feature names; pass the values as an array")
+            if self.grow:
+                return self._sparse_example(x)
             missing = [name for name in names if name not in x]
             if missing or len(x) != len(names):
                 extra = [name for name in x if name not in set(names)]
                 raise InputError(f"the example lacks the features {missing} and has the unknown ones {extra}")
             x = [x[name] for name in names]
+        return self._numbers_of(x)
+
+    def _sparse_example(self, x: Mapping[Any, Any]) -> Array:
+        """A mapping that names what is not 0; a name that the model does not know has no weight."""
+        columns = self._columns()
+        at = [columns[name] for name in x if name in columns]
+        row = np.zeros(self._shape)
+        if at:
+            given = np.asarray([x[name] for name in x if name in columns])
+            if given.dtype.kind not in "biuf":
+                given = np.array([value if _is_number(value) else np.nan for value in given.tolist()])
+            row[at] = given
+        return row
+
+    def _numbers_of(self, x: Any) -> Array:
         try:
             row = np.asarray(x)
             if row.dtype.kind in "cmMV":  # NumPy would drop an imaginary part, and count a date in its own units
@@ -244,8 +335,7 @@ class OnlineClassifier(OrdinalClassifier):
         return False
 
     def _begin(self, n_features: int, *, sparse: bool = False) -> None:
-        self._named = self.classes_.tolist()
-        self._codes = {grade: code for code, grade in enumerate(self._named)}
+        self._number_grades()
         self._shape = (n_features,)
         self.n_seen_ = 0
         self.n_updates_ = 0
@@ -254,6 +344,10 @@ class OnlineClassifier(OrdinalClassifier):
         self._scale = FeatureScale.empty(n_features, centred=not sparse) if self._standardizes() else None
         self._until = -1 if self._scale is None else 1
         self._start(n_features)
+
+    def _number_grades(self) -> None:
+        self._named = self.classes_.tolist()
+        self._codes = {grade: code for code, grade in enumerate(self._named)}
 
     def _learn_rows(
         self, X: Any, low: Array, high: Array, strength: Array, order: Array, predicted: Array | None = None
@@ -330,6 +424,21 @@ class OnlineClassifier(OrdinalClassifier):
 def _sparse(X: Any) -> bool:
     """Whether X is stored as sparse, and is: then centring it would cost too much."""
     return hasattr(X, "indptr") and len(X.data) < DENSE * X.shape[0] * X.shape[1]
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, complex | np.complexfloating)
+    return bool(number and np.isfinite(value))
+
+
+def _ends_of(y: Any, codes: Collection[Any]) -> list[Any]:
+    """The grades that one label names: one, or the two ends of a range, None where open."""
+    if isinstance(y, np.generic | np.ndarray):
+        y = y.tolist()
+    if isinstance(y, tuple | list) and len(y) == 2:
+        return [None if end is None or end != end or end == "" or not end.__hash__ else end for end in y]
+    ends = as_range(y, codes) or as_range(y, None)
+    return [number_of(end) if isinstance(end, str) else end for end in ends] if ends else [y] if y.__hash__ else []
 
 
 def finite(code: int) -> int:

@@ -2,170 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.utils.metaestimators import available_if
 
-from podium.data.validation import check_is_fitted, choice_option, flag_option, number_option
+from podium.data.validation import (
+    check_is_fitted,
+    choice_option,
+    flag_option,
+    floats_of,
+    number_option,
+    whole_option,
+)
 from podium.errors import InputError, Option
-from podium.kernels.ordinal import passes as kernel
-from podium.kernels.ordinal.scale import learn_one as learn_scaled
-from podium.ordinal.base import ThresholdClassifier
 from podium.ordinal.cumulative import CumulativeLogit
+from podium.ordinal.dual import Kernel, SupportSet, kernel_of
 from podium.ordinal.labels import Array
-from podium.ordinal.online import NO_GRADES, NOT_FINITE, OnlineClassifier, _generator, finite, row_arrays
+from podium.ordinal.online import _generator
+from podium.ordinal.threshold import OnlineThreshold
 
 __all__ = ["PRank", "PassiveAggressiveOrdinal"]
 
 VARIANTS = {"pa": 0, "pa1": 1, "pa2": 2}
 PRANK = 3
 CANDIDATES = (0.003, 0.03, 0.3)  # values of C that "auto" tries, for features of deviation 1
-SETTLE = 2000  # examples after which the best of them goes on alone
+NEW_IN_2 = {
+    "kernel": "linear", "gamma": None, "budget": 1000, "grow": False, "coef_init": None, "thresholds_init": None
+}  # fmt: skip
 HELD_OUT = 0.2  # share of the rows that `probability=True` keeps for calibration
-
-
-class OnlineThreshold(OnlineClassifier, ThresholdClassifier):
-    """A direction and thresholds moved by a kernel; with `average`, their means over all examples seen.
-
-    Beside w the kernel keeps lag = sum of (t - 1) a_t x_t, so that the mean is w - lag / T and an example without an
-    update costs nothing extra.
-
-    There may be several candidates, each with its own C: all learn from every example, and each is judged by the
-    errors of what it would have predicted, by its state when the candidates were last renewed. The one with the fewest
-    leads: it is what the model tells. After SETTLE examples only the leader goes on.
-    """
-
-    average: bool
-    _finds_infinity = True
-
-    def _start(self, n_features: int) -> None:
-        size = n_features + len(self.classes_) - 1
-        self._averages = bool(self.average)
-        self._steps = self._candidates()
-        # One row a candidate: w, thresholds, and their lags, end to end.
-        self._lanes = np.zeros((len(self._steps), 2 * size if self._averages else size))
-        self._judged = np.zeros((len(self._steps) if len(self._steps) > 1 else 0, size))
-        self._losses = np.zeros(len(self._steps))
-        self._lead = 0
-        self._scaled = np.empty(n_features)  # room for one example
-
-    def _candidates(self) -> Array:
-        """The values of C to try; infinity where there is none."""
-        raise NotImplementedError
-
-    @property
-    def _state(self) -> Array:
-        state: Array = self._lanes[self._lead]
-        return state
-
-    def _parts(self, lane: int | None = None) -> tuple[Array, Array, Array, Array]:
-        """Views of w, the thresholds and their lags, which are empty without averaging."""
-        state = self._lanes[self._lead if lane is None else lane]
-        d, size = self._shape[0], self._shape[0] + len(self.classes_) - 1
-        first, second = state[:size], state[size:]
-        return first[:d], first[d:], second[:d], second[d:]
-
-    def _means(self) -> tuple[Array, Array]:
-        """w and the thresholds that the model tells, on the scale it learns on."""
-        w, theta, lag, late = self._parts()
-        if not self._averages:
-            return w.copy(), theta.copy()
-        seen = max(self.n_seen_, 1)
-        # The last bit of a mean may break a tie the wrong way.
-        return w - lag / seen, np.maximum.accumulate(theta - late / seen)
-
-    @property
-    def coef_(self) -> Array:  # type: ignore[override]
-        """The direction w, (n_features,)."""
-        check_is_fitted(self)
-        w, _ = self._means()
-        return w if self._scale is None else w * self._scale.factor
-
-    @property
-    def thresholds_(self) -> Array:  # type: ignore[override]
-        """The thresholds in increasing order, (K - 1,)."""
-        check_is_fitted(self)
-        w, theta = self._means()
-        return theta if self._scale is None else theta + (w * self._scale.factor) @ self._scale.origin
-
-    def _code(self) -> int:
-        raise NotImplementedError
-
-    def _strength(self, weight: Array | None) -> Array:
-        return np.ones(1) if weight is None else weight
-
-    def _pass(
-        self, X: Any, low: Array, high: Array, strength: Array, order: Array, predicted: Array, totals: Array
-    ) -> int:
-        before = self._lanes.copy()
-        if len(self._judged):
-            self._judge(X, low, high, strength, order)
-        of_lead = 0
-        for lane, step in enumerate(self._steps):
-            leads = lane == self._lead
-            results = (predicted, totals) if leads else (NO_GRADES, np.zeros(2))
-            state = (*self._parts(lane), *results, self._code(), self.n_seen_)
-            updates = kernel.learn_rows(*row_arrays(X), low, high, step * strength, order, *state)
-            if updates < 0:
-                self._lanes[:] = before
-                self._not_finite(X)
-            of_lead = updates if leads else of_lead
-        return int(of_lead)
-
-    def _judge(self, X: Any, low: Array, high: Array, strength: Array, order: Array) -> None:
-        """Count the candidates' errors on rows that they are about to learn."""
-        if len(order):
-            X, low, high = X[order], low[order], high[order]
-        d = self._shape[0]
-        grades = ((X @ self._judged[:, :d].T)[:, :, None] >= self._judged[:, d:]).sum(axis=2)
-        away = grades - np.clip(grades, low[:, None], high[:, None])
-        if len(strength) > 1:
-            away[(strength[order] if len(order) else strength) == 0] = 0
-        self._losses += np.abs(away).sum(axis=0)
-
-    def _renew(self) -> None:
-        super()._renew()
-        if len(self._steps) == 1:
-            return
-        self._lead = int(self._losses.argmin())
-        if self.n_seen_ >= SETTLE:
-            self._settle()
-            return
-        size = self._judged.shape[1]
-        self._judged[:] = self._lanes[:, :size]
-        if self._averages:
-            self._judged -= self._lanes[:, size:] / self.n_seen_
-
-    def _settle(self) -> None:
-        """Go on with the leader alone."""
-        self._lanes, self._steps = self._lanes[[self._lead]], self._steps[[self._lead]]
-        self._losses, self._judged, self._lead = self._losses[[self._lead]], self._judged[:0], 0
-
-    def _epochs(self, X: Any, low: Array, high: Array, strength: Array) -> None:
-        super()._epochs(X, low, high, strength)
-        self._lead = int(self._losses.argmin())
-
-    def _learns_one_scaled(self) -> bool:
-        return self._scale is not None and self._scale.centred
-
-    def _learn(self, x: Array, low: int, high: int) -> int:
-        error: int
-        if self._scale is None:
-            step = self._steps[0]
-            error = kernel.learn_one(x, low, high, step, self._state, self._averages, self._code(), self.n_seen_)
-        else:
-            lanes = (self._steps, self._lanes, self._judged, self._scale.metric, self._scaled, self._losses)
-            error = learn_scaled(x, low, high, *lanes, self._lead, self._averages, self._code(), self.n_seen_)
-            self._scale.pending += error != NOT_FINITE
-        return error if error >= 0 else finite(error)
-
-    def _grade(self, x: Array) -> int:
-        if self._scale is not None:
-            x = (x - self._scale.origin) * self._scale.factor
-        share = 1.0 / max(self.n_seen_, 1)
-        grade: int = kernel.grade_one(x, self._state, self._averages, share)
-        return grade if grade >= 0 else finite(grade)
 
 
 class PassiveAggressiveOrdinal(OnlineThreshold):
@@ -203,6 +69,22 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
     classes : sequence, optional
         The grades from lowest to highest. Without it `fit` takes the sorted labels; `partial_fit` and `learn_one`
         need it, here or at the first call.
+    kernel : "linear", "rbf" or callable
+        Inner products in place of w·x, for boundaries that bend: "rbf" is exp(-gamma |x - x'|²); a function takes two
+        tables and returns the matrix of inner products of their rows. Updates are as exact as without, as long as
+        there are no more than `budget` examples to keep.
+    gamma : float, optional
+        Of "rbf"; by default 1 / number of features, for features of deviation 1.
+    budget : int, optional
+        How many examples a model with a kernel keeps. Beyond it the one that counts least is replaced by its
+        projection onto the kept one nearest to it. None keeps all.
+    grow : bool
+        Let the model grow while it learns. A number below or above all grades becomes a new grade at that end, in
+        `learn_one` and `partial_fit`. In a mapping passed to `learn_one`, a name that is left out counts 0, and a new
+        name becomes a feature that was 0 so far. Without it all of these are refused.
+    coef_init, thresholds_init : array-like, optional
+        Where learning starts: w⁰ and θ⁰ of the paper, in the units of X; 0 by default. They need a number for C, and
+        features as they are (`standardize=False`).
     max_iter, tol, shuffle, random_state
         `fit` makes up to `max_iter` passes, in random order, and stops when the progressive error has not improved by
         `tol` twice in a row.
@@ -215,6 +97,8 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
         In the units of X, standardised or not.
     C_ : float
         The C in use; infinity for "pa".
+    support_vectors_, dual_coef_ : arrays
+        With a kernel, in place of coef_: the examples kept, and how far the model went along each.
     mae_ : float
         Progressive mean absolute error, of the weights as they were just before each example.
 
@@ -236,6 +120,12 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
     """
 
     _open_flags = ("standardize",)
+    state_version: ClassVar[int] = 2
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Files of version 1 know no kernel, no start values and no growth."""
+        return NEW_IN_2 | state
 
     def __init__(
         self,
@@ -246,6 +136,12 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
         average: bool = True,
         probability: bool = False,
         classes: Any = None,
+        kernel: str | Callable[[Any, Any], Any] = "linear",
+        gamma: float | None = None,
+        budget: int | None = 1000,
+        grow: bool = False,
+        coef_init: Any = None,
+        thresholds_init: Any = None,
         max_iter: int = 10,
         tol: float | None = 1e-3,
         shuffle: bool = True,
@@ -258,6 +154,12 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
         self.average = average
         self.probability = probability
         self.classes = classes
+        self.kernel = kernel
+        self.gamma = gamma
+        self.budget = budget
+        self.grow = grow
+        self.coef_init = coef_init
+        self.thresholds_init = thresholds_init
         self.max_iter = max_iter
         self.tol = tol
         self.shuffle = shuffle
@@ -305,9 +207,7 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
             raise InputError(f"probability=True holds rows out of training, but there is only {n} row")
         super()._epochs(X[trains], low[trains], high[trains], strength if len(strength) == 1 else strength[trains])
         grades = np.arange(len(self.classes_))
-        scores = np.asarray(X[held] @ self._means()[0])[:, None]  # X is on the learner's scale here
-        if self._scale is not None:
-            scores += self.coef_ @ self._scale.origin
+        scores = self._score_scaled(X[held])[:, None]  # X is on the learner's scale here
         self.calibration_ = CumulativeLogit(l2=1e-3, classes=grades).fit(
             scores, np.stack([low[held], high[held]], axis=1)
         )
@@ -345,15 +245,64 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
             )
         return super()._strength(weight)
 
-    def _learn(self, x: Array, low: int, high: int) -> int:
+    def _start(self, n_features: int) -> None:
+        super()._start(n_features)
+        starts = (
+            ("coef_init", self._width, self.coef_init),
+            ("thresholds_init", len(self.classes_) - 1, self.thresholds_init),
+        )
+        for part, (name, size, value) in zip(self._parts()[:2], starts, strict=True):
+            if value is None:
+                continue
+            numbers = floats_of(name, value, (size,))
+            if name == "thresholds_init" and (np.diff(numbers) < 0).any():
+                raise InputError(Option(name, numbers.tolist()), ": thresholds rise; give them in increasing order")
+            part[:] = numbers
+
+    def _support_set(self, n_features: int) -> SupportSet | None:
+        if self.kernel == "linear":
+            return None
+        return SupportSet.empty(n_features, len(self._steps), scaled=self._scale is not None)
+
+    def _inner(self) -> tuple[Kernel, float]:
+        budget = np.inf if self.budget is None else self.budget
+        return kernel_of(self.kernel, self.gamma, self._shape[0]), budget
+
+    @property
+    def support_vectors_(self) -> Array:
+        """The examples that a model with a kernel keeps, in the units of X."""
+        support = self._with_kernel()
+        return (support.rows if self._scale is None else support.raw)[: support.size].copy()
+
+    @property
+    def dual_coef_(self) -> Array:
+        """How far a model with a kernel went along each of `support_vectors_`."""
+        size = self._with_kernel().size
+        return self._dual()[:size]
+
+    def _with_kernel(self) -> SupportSet:
+        check_is_fitted(self)
+        if self._support is None:
+            raise AttributeError("a model without a kernel keeps no examples; see coef_")
+        return self._support
+
+    def _learn(self, x: Array, low: int, high: int, weight: float = 1.0) -> int:
         if self.probability:
             self._refuse_probability()
-        return super()._learn(x, low, high)
+        return super()._learn(x, low, high, weight)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
         choice_option("variant", self.variant, list(VARIANTS))
         flag_option("probability", self.probability)
+        flag_option("grow", self.grow)
+        if not callable(self.kernel):
+            choice_option("kernel", self.kernel, ["linear", "rbf"])
+        if self.gamma is not None:
+            number_option("gamma", self.gamma, above=0, more=", or None for 1 / number of features")
+        if self.budget is not None:
+            whole_option("budget", self.budget, least=1)
+        self._check_start()
         if isinstance(self.C, str):
             if self.C != "auto":
                 raise InputError(Option("C", self.C), ": it must be 'auto' or a positive number")
@@ -366,6 +315,18 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
                 )
         else:
             number_option("C", self.C, above=0, more=", or 'auto'")
+
+    def _check_start(self) -> None:
+        for name in ("coef_init", "thresholds_init"):
+            if getattr(self, name) is None:
+                continue
+            if self._standardizes():
+                raise InputError(
+                    Option(name), " is in the units of X, which change where features are standardised: set C to a "
+                    "number, and leave ", Option("standardize"), " out",
+                )  # fmt: skip
+            if name == "coef_init" and self.kernel != "linear":
+                raise InputError(Option(name), " is a w, which a model with a kernel does not have; drop it")
 
 
 def _without_probability() -> bool:
@@ -430,3 +391,8 @@ class PRank(OnlineThreshold):
 
     def _candidates(self) -> Array:
         return np.array([np.inf])
+
+    def _strength(self, weight: Array | None) -> Array:
+        if weight is not None:
+            raise InputError("PRank has no weights: its predictions do not depend on how large a step is")
+        return super()._strength(weight)

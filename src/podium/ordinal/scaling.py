@@ -123,3 +123,8 @@ class FeatureScale:
         factor[:] = inverse(mean, np.sqrt(self.squares / self.count))
         sums[:] = squares[:] = 0.0
         self.pending = 0
+
+    def widen(self, more: int) -> None:
+        """Take in `more` features that were 0 in all rows so far."""
+        self.squares = np.pad(self.squares, (0, more))
+        self.metric = np.pad(self.metric, ((0, 0), (0, more)))

@@ -276,6 +276,29 @@ def learn_one(
     return cython.cast(cython.int, error)
 
 
+def learn_scored(
+    score: cython.double,
+    q: cython.double,
+    low: cython.Py_ssize_t,
+    high: cython.Py_ssize_t,
+    C: cython.double,
+    theta: cython.double[::1],
+    lag: cython.double[::1],
+    variant: cython.int,
+    seen: cython.longlong,
+) -> cython.double:
+    """Move the thresholds for an example of which only score and squared length are known; return the step along it.
+
+    This is all that a learner by inner products needs. `lag` is empty without averaging.
+    """
+    n: cython.Py_ssize_t = theta.shape[0]
+    thresholds: cython.p_double = cython.address(theta[0])
+    late: cython.p_double = cython.address(lag[0]) if lag.shape[0] > 0 else cython.NULL
+    if _off(_grade(thresholds, score, low, n), low, high) == 0 and _content(thresholds, score, low, high, n):
+        return 0.0
+    return learn(thresholds, late, cython.cast(cython.double, seen), variant, C, score, q, low, high, n)
+
+
 def grade_one(
     x: cython.const[cython.double][::1],
     state: cython.const[cython.double][::1],
