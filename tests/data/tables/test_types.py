@@ -224,3 +224,13 @@ def test_types_of_other_frames(make, table, role):
             votes = Comparisons.from_frame(frame)
             found = {"judge": votes.judges, "winner": votes.items[::2], "weight": votes.weight}[role]
             assert list(found) == expected, kind
+
+
+def test_addresses_of_objects_are_no_labels_even_where_they_spell_text():
+    """What polars lends pyarrow of Python objects are their addresses, and some are valid text."""
+    pa = pytest.importorskip("pyarrow")
+    judge = pa.array([b"@S+\x01\x0f\x7f\x00\x00", b"PS,\x01\x0f\x7f\x00\x00"], pa.binary(8))
+    table = pa.table({"winner": ["a", "b"], "loser": ["b", "a"], "judge": judge})
+    with pytest.raises(InputError, match="column 'judge'"):
+        Comparisons.from_frame(table)
+    assert len(Comparisons.from_frame(table, judge=False)) == 2

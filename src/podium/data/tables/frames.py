@@ -30,7 +30,7 @@ def as_polars(frame: Any) -> pl.DataFrame | pl.LazyFrame:
         _refuse_twice([str(name) for name in frame.columns])
     if hasattr(frame, "__arrow_c_stream__"):
         try:
-            return pl.DataFrame(frame)
+            return _without_addresses(pl.DataFrame(frame), frame)
         except (ImportError, TypeError, ValueError, OverflowError, NotImplementedError):
             pass  # pandas lends its columns through pyarrow, if that is there and each is of one kind
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as problem:
@@ -39,6 +39,18 @@ def as_polars(frame: Any) -> pl.DataFrame | pl.LazyFrame:
     if hasattr(frame, "columns") and hasattr(frame, "to_numpy"):
         return _from_columns((str(name), frame[name]) for name in frame.columns)
     raise InputError(f"a {type(frame).__name__} is not a frame; give polars, pandas, pyarrow, or a dict of columns")
+
+
+def _without_addresses(read: pl.DataFrame, frame: Any) -> pl.DataFrame:
+    """Values of a fixed number of bytes are no labels: most are addresses of Python objects, as polars lends them.
+
+    They stay as objects, which are refused by name where such a column is asked for.
+    """
+    import polars as pl
+
+    kinds = getattr(getattr(frame, "schema", None), "types", ())  # of a pyarrow table
+    odd = [name for name, kind in zip(read.columns, kinds, strict=False) if str(kind).startswith("fixed_size_binary")]
+    return read.with_columns(pl.Series(name, read[name].to_list(), dtype=pl.Object) for name in odd)
 
 
 def _unread(frame: Any, problem: BaseException) -> InputError:
