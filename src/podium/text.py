@@ -251,6 +251,20 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
+def named(items: Sequence[Hashable], most: int = 4) -> str:
+    """The first few labels as a sentence has them.
+
+    Examples
+    --------
+    >>> named(["tea", "milk"]), named(["tea", "milk", "cola"], most=1)
+    ("'tea' and 'milk'", "'tea' and 2 more")
+    """
+    words = [repr(item) for item in items[:most]]
+    if len(items) > most:
+        words.append(f"{len(items) - most:,} more")
+    return " and ".join([", ".join(words[:-1]), words[-1]]) if len(words) > 1 else words[0]
+
+
 def some(items: Sequence[Hashable], most: int = 4) -> str:
     """The first few labels in brackets.
 

@@ -474,3 +474,11 @@ def test_balanced_pairs_count_alike_however_often_they_met(tmp_path, capfd):
 
     assert scores(many, "--balance", "pairs") == pytest.approx(scores(few), abs=1e-5)
     assert scores(many) != pytest.approx(scores(few), abs=1e-2)
+
+
+def test_weights_are_told_beside_the_number_of_votes(tmp_path, capfd):
+    """Three rows of a million are three votes, and the table sums their weights: the line above it says both."""
+    file = tmp_path / "votes.csv"
+    file.write_text("winner,loser,weight\na,b,1000000\nb,c,1000000\nc,a,500000\n")
+    assert run(["rank", str(file)]) == 0
+    assert "3 votes of total weight 2.5e+06 on 3 items" in capfd.readouterr().err

@@ -99,7 +99,10 @@ def votes_on_items(comparisons: Comparisons | Rankings) -> str:
     if comparisons.group_is == "ranking":
         pairs = f"{counted(len(comparisons.groups), 'ranking')} as {counted(len(comparisons), 'pair')}"
         return f"{pairs} of {counted(len(comparisons.items), 'item')}"
-    return f"{counted(len(comparisons), 'vote')} on {counted(len(comparisons.items), 'item')}"
+    votes, weight = len(comparisons), comparisons.weight
+    total = votes if weight is None else float(weight.sum())
+    weighted = "" if abs(total - votes) <= 1e-9 * votes else f" of total weight {total:,.6g}"
+    return f"{counted(votes, 'vote')}{weighted} on {counted(len(comparisons.items), 'item')}"
 
 
 @dataclass(frozen=True, slots=True)

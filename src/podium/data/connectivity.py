@@ -9,7 +9,7 @@ import numpy as np
 
 from podium.data.pairs import Adjacency
 from podium.errors import ConnectivityWarning, InputError, SeparationWarning
-from podium.text import some
+from podium.text import named, some
 
 __all__ = ["check_connected", "groups_of"]
 
@@ -57,9 +57,9 @@ def _unbounded(items: Sequence[Hashable], a: Adjacency) -> str:
     for mask, one, many in zip(a.one_sided, ("never loses", "never wins"), ("never lose", "never win"), strict=True):
         extremes = [items[i] for i in np.flatnonzero(mask).tolist()]
         if extremes:
-            words.append(f"{extremes[0]!r} {one}" if len(extremes) == 1 else f"{some(extremes)} {many}")
+            words.append(f"{named(extremes)} {one if len(extremes) == 1 else many}")
     labels = a.strong_components
     if words or labels.max() == a.components.max():
-        return " and ".join(words)
+        return (", and " if int(sum(mask.sum() for mask in a.one_sided)) > 2 else " and ").join(words)
     top = [items[i] for i in np.flatnonzero(labels == labels.max()).tolist()]  # no single item, but a group of them
     return f"the group {some(top)} never loses to the rest"
