@@ -82,8 +82,12 @@ def test_covariates_are_controlled_for(folder, capfd):
 def test_judges_are_weighed_and_the_spammer_named(folder, capfd):
     code, _, err = call(capfd, "rank", folder / "votes.csv", "--method", "crowd")
     assert code == 0, err
-    assert any("eve" in line and "(chance, p = " in line for line in err.splitlines())
-    assert sum("(" in line and "votes  (" in line for line in err.splitlines()) == 1
+    lines = err.splitlines()
+    head = next(k for k, line in enumerate(lines) if line.split()[:3] == ["judge", "reliability", "votes"])
+    assert lines[head].split()[-2:] == ["flag", "p"]
+    assert [line.split()[0] for line in lines[head + 1 :] if "chance" in line] == ["eve"]
+    ends = {line.index("±") for line in lines[head + 1 :] if "±" in line}
+    assert len(ends) == 1, "one column"
 
 
 @pytest.mark.parametrize(

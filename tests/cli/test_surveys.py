@@ -3,8 +3,10 @@
 import csv
 import io
 import json
+import re
 
 import numpy as np
+import polars as pl
 import pytest
 from click.testing import CliRunner
 
@@ -153,3 +155,50 @@ def test_ties_are_modelled_on_request(run, folder):
     (folder / "votes.csv").write_text("winner,loser\na,b\nb,a\n")
     with pytest.raises(InputError, match="ties='efron' is not known; use 'half' or 'davidson'"):
         run("rank", "votes.csv", "--ties", "efron")
+
+
+def test_features_place_items_that_no_ranking_knows(run, folder):
+    with (folder / "about.csv").open("w") as file:
+        rows = csv.writer(file)
+        rows.writerow(["name", "size"])
+        rows.writerows([name, f"{truth:.4f}"] for name, truth in zip(NAMES, TRUTH, strict=True))
+        rows.writerows([["great", 4], ["awful", -4]])
+    done = run("rank", "wide.csv", "--unranked", "below", "--features", "about.csv", "--format", "csv",
+               "--save", "featured.podium")  # fmt: skip
+    found = scores(done)
+    assert len(found) == 32
+    assert next(iter(found)) == "great"
+    assert list(found)[-1] == "awful"
+    assert "ranked by features alone, without rankings: 2 (great, awful)" in done.stderr
+    model = PlackettLuce().fit(read_rankings(folder / "wide.csv", unranked="below"), pl.read_csv(folder / "about.csv"))
+    assert found == pytest.approx(dict(zip(model.ranking_.items, model.ranking_.scores, strict=True)), abs=1e-6)
+    told = run("predict", "about.csv", "--model", "featured.podium", "--format", "csv").stdout
+    assert next(row["item"] for row in csv.DictReader(io.StringIO(told))) == "great"
+    with pytest.raises(InputError, match="its penalty on what features do not explain is l2="):
+        run("rank", "wide.csv", "--unranked", "below", "--features", "about.csv", "--residual-penalty", "1")
+    with pytest.raises(InputError, match="features= does not apply to method='dynamic'"):
+        run("rank", "wide.csv", "--unranked", "below", "--features", "about.csv", "--method", "dynamic")
+
+
+def test_a_page_of_parts_stands_on_the_ranking_of_all_together(run, folder):
+    run("rank", "wide.csv", "--unranked", "below", "--by", "region", "--report", "parts.html")
+    run("rank", "wide.csv", "--unranked", "below", "--report", "whole.html")
+    parts, whole = ((folder / name).read_text() for name in ("parts.html", "whole.html"))
+
+    def first_table(page):
+        board = page[page.index('<table class="sortable">') : page.index("</table>")]
+        return [re.sub("<[^>]*>", " ", row).split() for row in board.split("<tr")[1:]]
+
+    numbers = [[cell for cell in row if re.fullmatch(r"[-0-9.,–]+", cell)] for row in first_table(whole)]
+    assert len(numbers) == 31
+    assert [[cell for cell in row if re.fullmatch(r"[-0-9.,–]+", cell)] for row in first_table(parts)] == numbers
+    assert "north" in parts
+    assert "north" not in whole
+
+
+def test_the_picture_of_rankings_asks_for_no_pairs(run, folder, monkeypatch):
+    monkeypatch.setattr("podium.data.rankings.MAX_PAIRS", 10)
+    run("rank", "wide.csv", "--unranked", "below", "--plot", "alone.png")
+    assert (folder / "alone.png").stat().st_size > 1000
+    with pytest.raises(InputError, match="pairs and more each"):
+        run("rank", "wide.csv", "--unranked", "below", "--plot", "wins.png", "--picture", "wins")

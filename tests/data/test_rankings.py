@@ -1,6 +1,7 @@
 """Rankings: lists checked once, what they say of items they do not list, and the files of survey tools."""
 
 import io
+import itertools
 import json
 
 import numpy as np
@@ -293,3 +294,55 @@ def test_ties_survive_json_lines_and_a_group_makes_two_rankings_of_one():
     found = read_rankings(io.BytesIO(text), group="question")
     assert found.to_lists() == [["tea", "milk"], ["milk", "tea"]]
     assert found.groups == ("q1", "q2")
+
+
+def test_added_rankings_keep_what_was_on_offer_to_each():
+    one = Rankings.from_lists([["a", "b"], ["b"]], unranked="below", judge=["x", "y"])
+    other = Rankings.from_lists([["c", ["a", "d"]], ["d"]], unranked="below", judge=["y", "z"], weight=[2.0, 0.5])
+    both = one + other
+    assert both.items == ("a", "b", "c", "d")
+    assert both.to_lists() == one.to_lists() + other.to_lists()
+    assert both.weights.tolist() == [1.0, 1.0, 2.0, 0.5]
+    assert [both.judges[k] for k in both.judge] == ["x", "y", "y", "z"]
+    below = [sorted(both.rest[a:b].tolist()) for a, b in itertools.pairwise(both.rest_start)]
+    assert below == [[], [0], [], [0, 2]]
+    wins = {}
+    for part in (one, other, both):
+        won, lost, tied = part.record()
+        for item, *record in zip(part.items, won, lost, tied, strict=True):
+            wins.setdefault(item, []).append(record)
+    for records in wins.values():
+        assert np.sum(records[:-1], axis=0).tolist() == records[-1]
+
+
+def test_the_sum_of_parts_is_the_whole():
+    lists = [["a", "b"], ["c"], ["b", "a", "c"], ["c", "b"]]
+    whole = Rankings.from_lists(lists, unranked="below")
+    parts = [whole.take([0, 1]), whole.take([2, 3])]
+    again = sum(parts)
+    assert again.everyone
+    assert again.to_lists() == whole.to_lists()
+    apart = [Rankings.from_lists(some, unranked="below").with_items(whole.items) for some in (lists[:2], lists[2:])]
+    assert np.array_equal(np.array((apart[0] + apart[1]).record()), np.array(whole.record()))
+
+
+def test_complete_rankings_of_other_items_say_nothing_of_each_other():
+    both = Rankings.from_lists([["a", "b"]]) + Rankings.from_lists([["c", "d"]])
+    assert both.unranked == "unknown"
+    assert np.array(both.record())[:2].tolist() == [[1, 0, 1, 0], [0, 1, 0, 1]]
+    same = Rankings.from_lists([["a", "b"]]) + Rankings.from_lists([["b", "a"]])
+    assert same.unranked is None
+    mixed = Rankings.from_lists([["a", "b"]], items="abc", unranked="unknown") + Rankings.from_lists(
+        [["c"]], items="abc", unranked="below"
+    )
+    assert mixed.rest_sizes.tolist() == [0, 2]
+
+
+def test_what_cannot_be_added_is_said():
+    plain, judged = Rankings.from_lists([["a", "b"]]), Rankings.from_lists([["a", "b"]], judge=["x"])
+    with pytest.raises(InputError, match="some rankings name a judge and others do not"):
+        plain + judged
+    with pytest.raises(InputError, match="'b' is ranked and is not among the items"):
+        plain.with_items(["a", "c"])
+    with pytest.raises(TypeError):
+        plain + 1

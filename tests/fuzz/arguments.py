@@ -142,7 +142,7 @@ def rankers():
         known = {
             "win_probability": {"a": "a", "b": "b"}, "tie_probability": {"a": "a", "b": "b"}, "partial_fit": {"comparisons": data} | more,
             "update": {"winner": "a", "loser": "b", "tie": False, "weight": 1.0}, "judge_frame": {}, "add": {"features": {"new": [1.0, 2.0]}},
-            "predict": {"features": {"new": [1.0, 2.0]}, "return_std": True} if cls is podium.RABF else {"features": [[1.0, 2.0]]},
+            "predict": {"features": {"new": [1.0, 2.0]}, "return_std": True} if cls in (podium.RABF, podium.PlackettLuce) else {"features": [[1.0, 2.0]]},
             "ranking_at": {"at": 5}, "curves": {"items": ["a", "b"], "points": 4, "level": 0.9},
         }  # fmt: skip
         made += methods(fitted, *((name, given) for name, given in known.items() if hasattr(fitted, name)))

@@ -69,15 +69,23 @@ def answers_of_bradley_terry(model):
     ]
 
 
-def plackett_luce(**options):
+def plackett_luce(features=None, **options):
     lists = [["a", ["b", "c"]], ["b", "a"], ["c"], ["d", "a"], ["b", "c", "d"], ["a", ["d", "c"]]]
-    return PlackettLuce(**options).fit(Rankings.from_lists(lists, unranked="below", judge=[1, 1, 2, 2, 3, 3]))
+    ballots = Rankings.from_lists(lists, unranked="below", judge=[1, 1, 2, 2, 3, 3])
+    return PlackettLuce(**options).fit(ballots, features)
+
+
+def plackett_luce_with_features():
+    sizes = {"a": (3.0, "x"), "b": (2.0, "y"), "c": (1.5, "y"), "d": (1.0, "x"), "e": (4.0, "y")}
+    features = {item: {"size": size, "kind": kind} for item, (size, kind) in sizes.items()}
+    return plackett_luce(features, l2=0.5, ties="davidson", one_hot=True)
 
 
 def answers_of_plackett_luce(model):
     ranking = model.ranking_
     errors = ranking.with_uncertainty("sandwich").std_errors
-    return [ranking.scores, *ranking.intervals(), errors, [model.log_likelihood_, *model.tie_strengths_.values()]]
+    learned = [model.log_likelihood_, *model.tie_strengths_.values(), *model.coef_, *model.coef_std_errors_]
+    return [ranking.scores, *ranking.intervals(), errors, learned]
 
 
 def dynamic():
@@ -144,6 +152,7 @@ MODELS = {
     "PassiveAggressiveOrdinal": (lambda: graded(PassiveAggressiveOrdinal(random_state=0)), answers_about_grades),
     "PlackettLuce": (lambda: plackett_luce(l2=0.1), answers_of_plackett_luce),
     "PlackettLuce, all options": (lambda: plackett_luce(ties="davidson"), answers_of_plackett_luce),
+    "PlackettLuce, features": (plackett_luce_with_features, answers_of_plackett_luce),
     "RABF": (rabf, answers_of_rabf),
     "LabelRanker": (lambda: LabelRanker("sum@1").fit(*LABELLED), answers_of_label_ranker),
     "OnlineLabelRanker": (lambda: OnlineLabelRanker("sum@1").fit(*LABELLED), answers_of_label_ranker),

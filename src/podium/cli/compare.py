@@ -14,7 +14,7 @@ from podium.cli.messages import worded
 from podium.cli.options import output_options, plot_option, seed_option, votes_argument
 from podium.cli.output import Output, reading, say
 from podium.errors import InputError, Option
-from podium.pairwise import METHODS
+from podium.pairwise import METHODS, ranker
 from podium.text import counted, fitted, p_value
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def compare(
     for method in methods:
         refuse_unused(method, known)
     chosen = list(methods) or known_methods(features=bool(features))
-    makers = {name: maker(name, known.treatment if name == "rabf" else {}) for name in chosen}
+    makers = {name: maker(name, _treatment(name, known)) for name in chosen}
     arguments = columns.arguments() | known.of_votes
     source: Any = list(votes) if len(votes) > 1 else votes[0]
     with reading() as progress:
@@ -118,6 +118,12 @@ def compare(
         say(line)
     for name, problem in assessment.problems.items():
         say(f"{name} was left out: {worded(problem)}")
+
+
+def _treatment(method: str, known: Knowledge) -> dict[str, Any]:
+    """How the method is to treat features, as far as it can."""
+    takes = ranker(method)._parameters()
+    return {name: value for name, value in known.treatment.items() if name in takes}
 
 
 def _refuse_with_nested(methods: tuple[str, ...], known: Knowledge, plot: Path | None) -> None:

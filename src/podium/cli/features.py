@@ -18,7 +18,7 @@ from podium.cli.options import Penalty, id_option, split_names, style_arguments,
 from podium.errors import InputError, Option
 from podium.pairwise import METHODS, ranker
 from podium.ranking.leaderboard import unit_word
-from podium.text import counted, one_line
+from podium.text import aligned, counted, one_line, p_value
 
 if TYPE_CHECKING:
     import numpy as np
@@ -87,7 +87,12 @@ class Knowledge:
 knowledge_options = gathered(
     "known",
     Knowledge,
-    option("Data", "--features", metavar="FILE", help="Read item features from this table, for rabf and online-rabf."),
+    option(
+        "Data",
+        "--features",
+        metavar="FILE",
+        help="Read item features from this table, for rabf, online-rabf and plackett-luce.",
+    ),
     id_option("the column of --features that holds every compared item"),
     option(
         "Data",
@@ -283,7 +288,7 @@ ranker_options = gathered(
         "Model",
         "--feature-penalty",
         type=float,
-        help="Penalty on the features' weights in rabf.  [default: chosen from the votes]",
+        help="Penalty on the features' weights in rabf and plackett-luce.  [default: chosen from the votes]",
     ),
     option(
         "Model",
@@ -313,7 +318,10 @@ def maker(method: str, options: dict[str, Any]) -> Callable[[], Any]:
     known = inspect.signature(cls).parameters
     for name in options:
         if name not in known:
-            raise InputError(Option(name), " does not apply to ", Option("method", method), "; drop it")
+            way: tuple[Any, ...] = ("; drop it",)
+            if name == "residual_penalty" and "l2" in known:
+                way = ("; its penalty on what features do not explain is ", Option("l2"))
+            raise InputError(Option(name), " does not apply to ", Option("method", method), *way)
     return partial(cls, **options)
 
 
@@ -345,7 +353,7 @@ def refuse_unused(method: str, known: Knowledge) -> None:
     cls = ranker(method)
     idle = Option("method", method)
     if known.features is not None and not cls.uses.features:
-        raise InputError(Option("features"), " does not apply to ", idle, "; use rabf")
+        raise InputError(Option("features"), " does not apply to ", idle, "; use rabf, or plackett-luce for rankings")
     if known.uses_covariates and not cls.uses.covariates:
         raise InputError(
             Option("covariates" if known.covariates else "style"),
@@ -374,7 +382,7 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
     from podium.pairwise.rabf import RABF
 
     if isinstance(model, PlackettLuce):
-        return _about_ties(model)
+        return _about_features(model, level, None, "rankings") + _about_ties(model)
     if isinstance(model, OnlineRABF):
         lines = [f"{counted(model.n_votes_, 'vote')} learned from in all"]
         if model.feature_names_:
@@ -442,20 +450,33 @@ def _about_judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
     if alike:
         lines = [f"reliability: {counted(len(frame), 'judge')} not shown to differ; all count alike"]
         frame = frame.filter(frame["flag"].is_not_null())
-    for row in frame.head(SHOWN).rows(named=True):
-        words = [one_line(row["judge"])]
-        words += [] if alike else [f"{row['reliability']:.2f}{_half(row['std_error'], level, '.2f')}"]
-        words += [counted(row["votes"], "vote")]
-        words += [f"({row['flag']}, p = {row['p_value']:.2g})"] if row["flag"] else []
-        lines.append("  " + "  ".join(words))
+    rows = frame.head(SHOWN).rows(named=True)
+    columns = {"judge": [one_line(row["judge"]) for row in rows]}
+    if not alike:
+        columns["reliability"] = [f"{row['reliability']:.2f}{_half(row['std_error'], level, '.2f')}" for row in rows]
+    columns["votes"] = [f"{row['votes']:,.10g}" for row in rows]
+    if any(row["flag"] for row in rows):
+        columns["flag"] = [row["flag"] or "" for row in rows]
+        columns["p"] = [p_value(row["p_value"]) if row["flag"] else "" for row in rows]
+    lines += _indented(columns) if rows else []
+    lines += [f"  … and {len(frame) - SHOWN} more"] if len(frame) > SHOWN else []
     if model.side_effect:
         lean, sd = model.side_effect_, model.lean_sd_
         lines.append(f"position bias, in favour of the left side: {lean:+.3g} log-odds; between judges ± {sd:.2g}")
         leans = abs(model.lean_ - lean).tolist()
-        for k in sorted(range(len(leans)), key=lambda k: -leans[k])[: SHOWN if sd else 0]:
-            half = _half(float(model.lean_std_errors_[k]), level, ".2f")
-            lines.append(f"  {one_line(str(model.judges_[k]))}  {model.lean_[k]:+.2f}{half}")
+        far = sorted(range(len(leans)), key=lambda k: -leans[k])[: SHOWN if sd else 0]
+        halves = [_half(float(model.lean_std_errors_[k]), level, ".2f") for k in far]
+        told = [f"{model.lean_[k]:+.2f}{half}" for k, half in zip(far, halves, strict=True)]
+        names = [one_line(str(model.judges_[k])) for k in far]
+        lines += _indented({"judge": names, "bias": told}) if far else []
     return lines
+
+
+def _indented(columns: dict[str, list[str]]) -> list[str]:
+    """A small table, its first and its flag column to the left."""
+    to_left = ["judge", "flag"]
+    rows = aligned(list(columns), list(columns.values()), to_left=to_left)
+    return ["  " + line.rstrip() for line in rows.splitlines()]
 
 
 def _per(sds: np.ndarray | None) -> str:
@@ -463,7 +484,7 @@ def _per(sds: np.ndarray | None) -> str:
     return "per unit" if sds is None else "per standard deviation over the votes"
 
 
-def _about_features(model: Any, level: float | None, sds: np.ndarray | None) -> list[str]:
+def _about_features(model: Any, level: float | None, sds: np.ndarray | None, votes: str = "votes") -> list[str]:
     from podium.evaluate.feature_diagnosis import residual_outliers
 
     lines = []
@@ -479,18 +500,22 @@ def _about_features(model: Any, level: float | None, sds: np.ndarray | None) -> 
             lines.append(f"  {one_line(row['item'])} is {side} than its features say, by {abs(row['residual']):.2f}")
     if model.unseen_:
         some = ", ".join(one_line(item) for item in model.unseen_[:4]) + (", …" if len(model.unseen_) > 4 else "")
-        lines.append(f"ranked by features alone, without votes: {len(model.unseen_)} ({some})")
-    if model.max_norm is not None:
+        lines.append(f"ranked by features alone, without {votes}: {len(model.unseen_)} ({some})")
+    if getattr(model, "max_norm", None) is not None:
         words = " and ".join(f"the {name} limit" for name in model.binding_)
         bind = "bind" if len(model.binding_) > 1 else "binds"
         lines.append(f"{words} of --max-norm {bind}" if words else "neither limit of --max-norm binds")
     for name in model.boundary_:
-        lines.append(f"the {name} penalty stopped at the end of its range: the votes hardly say how large it should be")
+        lines.append(
+            f"the {name} penalty stopped at the end of its range: the {votes} hardly say how large it should be"
+        )
     if model.covariate_names_:
         lines.append(f"covariates, {_per(sds)}")
         each = 1.0 if sds is None else sds
         errors = each * model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
         lines += _effects(model.covariate_names_, each * model.covariate_coef_, errors, level, sds)
+    if votes == "rankings":
+        return lines
     unit = "of margin" if model.in_margins else "log-odds"
     return lines + _side_and_ties(model, 1.0, unit, level)
 

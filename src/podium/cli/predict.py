@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from podium.data.comparisons import Comparisons
     from podium.pairwise.base import Ranker
-    from podium.pairwise.online import OnlineRABF
-    from podium.pairwise.rabf import RABF
 
 __all__ = ["predict"]
 
@@ -64,13 +62,14 @@ def predict(fixtures: str, model: Path, id: str | None, level: float, out: Outpu
     from podium.models import load
     from podium.pairwise.base import Ranker
     from podium.pairwise.online import OnlineRABF
+    from podium.pairwise.plackett_luce import PlackettLuce
     from podium.pairwise.rabf import RABF
 
     fitted = load(model)
     if not isinstance(fitted, Ranker):
         raise InputError(f"{model} holds a {type(fitted).__name__}, not a model of `podium rank … --save`")
-    by_features = isinstance(fitted, RABF | OnlineRABF) and (id is not None or not _has_sides(fixtures, chosen))
-    if isinstance(fitted, RABF | OnlineRABF) and fitted.feature_names_ and by_features:
+    featured = isinstance(fitted, RABF | OnlineRABF | PlackettLuce) and bool(fitted.feature_names_)
+    if featured and (id is not None or not _has_sides(fixtures, chosen)):
         for name in ABOUT_PAIRS:
             if is_typed(name):
                 raise InputError(Option(name), " is about pairs, and this is a table of features; drop it")
@@ -162,7 +161,7 @@ def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], ou
         say("points so far are not given (--played FILE); the table is of the fixtures alone")
 
 
-def _predict_items(model: RABF | OnlineRABF, source: str, id: str | None, level: float, out: Output) -> None:
+def _predict_items(model: Any, source: str, id: str | None, level: float, out: Output) -> None:
     from podium.data.files import read_table
 
     table = read_table(source)
@@ -171,7 +170,7 @@ def _predict_items(model: RABF | OnlineRABF, source: str, id: str | None, level:
     say(f"{counted(len(frame), 'item')} scored by {counted(len(model.feature_names_), 'feature')}")
 
 
-def _label_column(model: RABF | OnlineRABF, table: pl.DataFrame, chosen: str | None) -> str | None:
+def _label_column(model: Any, table: pl.DataFrame, chosen: str | None) -> str | None:
     if chosen is not None and chosen not in table.columns:
         raise InputError(f"no column {chosen!r} (given as ", Option("id"), f"); found {', '.join(table.columns)}")
     others = [name for name in table.columns if name not in model.feature_columns_]
@@ -180,9 +179,10 @@ def _label_column(model: RABF | OnlineRABF, table: pl.DataFrame, chosen: str | N
     return chosen or (others[0] if others else None)
 
 
-def _scored(model: RABF | OnlineRABF, table: pl.DataFrame, labels: str | None, level: float) -> pl.DataFrame:
+def _scored(model: Any, table: pl.DataFrame, labels: str | None, level: float) -> pl.DataFrame:
     import polars as pl
 
+    from podium.pairwise.plackett_luce import PlackettLuce
     from podium.pairwise.rabf import RABF
     from podium.ranking.uncertainty import quantile
 
@@ -191,7 +191,7 @@ def _scored(model: RABF | OnlineRABF, table: pl.DataFrame, labels: str | None, l
         raise InputError(f"row {row}: column {labels!r} is empty; name every item, or remove the row")
     scores: Any
     errors: Any
-    if isinstance(model, RABF) and model.ranking_.information is not None:
+    if isinstance(model, RABF | PlackettLuce) and model.ranking_.information is not None:
         scores, errors = model.predict(table, return_std=True)
     else:  # neither online models nor the hinge loss know errors
         scores, errors = model.predict(table), [None] * len(table)

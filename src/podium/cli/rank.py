@@ -133,7 +133,7 @@ def rank(
     show = Show(pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"))
     frames: list[pl.DataFrame] = []
     texts: list[str] = []
-    parts: dict[str, tuple[Ranking, Comparisons]] = {}
+    parts: dict[str, tuple[Ranking, Comparisons | Rankings]] = {}
     if campaign is None:
         sides = bool(fitting.arguments.get("side_effect") or known.uses_covariates or pictures.report)
         sets = _read(votes, columns, known.of_votes, method, selection.by, intervals.ci, show, sides)
@@ -141,7 +141,6 @@ def rank(
         refused = {"by": selection.by, "covariates": known.covariates, "style": known.of_votes.get("style")}
         sets = {None: campaign_votes(campaign, columns.arguments() | refused)}
     if any(isinstance(data, Rankings) for data in sets.values()):
-        _refuse_one_of_many(selection, {"report": pictures.report})
         method, sets = _of_rankings(method, fitting, known, pictures, sets)
         make = maker(method, options)
         show.method = fitting.described(method, intervals.ci and f"ci={intervals.ci}")
@@ -193,8 +192,7 @@ def rank(
         for line in [marking.words(intervals.shown_level), *marking.quality(votes, columns, campaign)]:
             say(line)
     if selection.by and pictures.report:
-        together = list(sets.values())
-        whole = sum(together[1:], together[0])
+        whole = _together(list(sets.values()))
         model = make().fit(whole, **features)
         model.ranking_ = intervals.applied(model.ranking_, columns.jobs, columns.engine())
         show.write(model, whole, features, parts)
@@ -217,7 +215,7 @@ def _of_rankings(
     """Rankings go as they are to the method made for them, which is the default; to others as pairs."""
     from podium.data.comparisons import Comparisons
 
-    if fitting.method is None and known.features is None:
+    if fitting.method is None:
         method = "plackett-luce"
     if known.uses_covariates:
         raise InputError(Option("covariates"), " belong to a comparison of two items, and these are rankings; drop it")
@@ -229,6 +227,16 @@ def _of_rankings(
             raise InputError(Option("balance"), " is about pairs; name a method for them, as ",
                              Option("method", "bradley-terry"))  # fmt: skip
     return method, sets
+
+
+def _together(parts: list[Any]) -> Any:
+    """All votes of all parts; what nobody of one part listed was on offer to all, as in the file."""
+    from podium.data.rankings import Rankings
+
+    if any(isinstance(part, Rankings) for part in parts):
+        items = tuple(dict.fromkeys(item for part in parts for item in part.items))
+        parts = [part.with_items(items) for part in parts]
+    return sum(parts[1:], parts[0])
 
 
 def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None, text: str | None) -> str:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from podium.data.rankings import Rankings
     from podium.ranking.ranking import Ranking
 
-Part: TypeAlias = "tuple[Ranking, Comparisons]"
+Part: TypeAlias = "tuple[Ranking, Comparisons | Rankings]"
 __all__ = ["Intervals", "Pictures", "Selection", "Show", "interval_options", "picture_options", "selection_options"]
 
 MANY_ROWS = 100_000  # votes with covariates beyond which they are simulated 39 times only
@@ -231,20 +231,13 @@ class Show:
 
         The page shows the rankings of `parts` of the votes beside it.
         """
-        from podium.data.comparisons import Comparisons
-        from podium.data.rankings import Rankings
-
-        if isinstance(comparisons, Rankings):
-            if not (self.pictures.report or (self.pictures.plot and self.pictures.picture == "wins")):
-                comparisons = Comparisons.from_pairs([(0, 1)])  # the picture of intervals needs none
-            else:
-                comparisons = Comparisons.from_rankings(comparisons)
         if self.pictures.plot:
             self._plot(self.pictures.plot, model, comparisons, features)
         if self.pictures.report:
-            self._report(self.pictures.report, model, comparisons, features, parts or {})
+            pairs = {name: (ranking, _as_pairs(votes)) for name, (ranking, votes) in (parts or {}).items()}
+            self._report(self.pictures.report, model, _as_pairs(comparisons), features, pairs)
 
-    def _plot(self, path: Path, model: Any, comparisons: Comparisons, features: dict[str, Any]) -> None:
+    def _plot(self, path: Path, model: Any, comparisons: Comparisons | Rankings, features: dict[str, Any]) -> None:
         from podium.show import plots
         from podium.show.time_plots import MAX_CURVES, curves
 
@@ -254,7 +247,7 @@ class Show:
             level = self.intervals.shown_level
             figure = plots.intervals(ranking, level=level, top=top, unit=unit, min_votes=least, title=title)
         elif self.pictures.picture == "wins":
-            figure = plots.wins(comparisons, ranking, top=top, min_votes=least, title=title)
+            figure = plots.wins(_as_pairs(comparisons), ranking, top=top, min_votes=least, title=title)
         elif self.pictures.picture == "curves":
             shown = self._shown(ranking)
             items = [item for item in ranking.order if shown is None or item in shown]
@@ -264,7 +257,7 @@ class Show:
         else:
             from podium.evaluate.diagnosis import score_history
 
-            past = score_history(comparisons, model, **features).among(self._shown(ranking))
+            past = score_history(_as_pairs(comparisons), model, **features).among(self._shown(ranking))
             figure = plots.history(past.votes.tolist(), past.items, past.scores, top=top, unit=unit, title=title)
         plots.save(figure, path)
 
@@ -282,7 +275,7 @@ class Show:
         model: Any,
         comparisons: Comparisons,
         features: dict[str, Any],
-        parts: Mapping[str, Part],
+        parts: Mapping[str, tuple[Ranking, Comparisons]],
     ) -> None:
         from podium.evaluate.diagnosis import diagnose, score_history
         from podium.show.report import Report
@@ -320,6 +313,14 @@ class Show:
             ),
         )
         page.write(path)
+
+
+def _as_pairs(votes: Comparisons | Rankings) -> Comparisons:
+    """The votes, or every pair that the rankings put in order: what pages and pictures of who beat whom show."""
+    from podium.data.comparisons import Comparisons
+    from podium.data.rankings import Rankings
+
+    return Comparisons.from_rankings(votes) if isinstance(votes, Rankings) else votes
 
 
 def _without_effects(model: Any, comparisons: Comparisons, features: dict[str, Any]) -> Ranking | None:

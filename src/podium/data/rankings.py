@@ -35,6 +35,7 @@ Codes = NDArray[np.int32]
 Unranked: TypeAlias = Literal["below", "unknown"]
 
 MAX_PAIRS = 2e7  # that rankings are broken into
+MAX_BELOW = 5e7  # items below those listed, written out
 MAX_DENSE_ITEMS = 5000  # a table of all pairs is held up to here
 
 
@@ -206,6 +207,39 @@ class Rankings:
         vars(rankings).update(columns)
         return rankings
 
+    def with_items(self, items: Sequence[Hashable]) -> Self:
+        """Return the same rankings among these items, which hold those there are; with `below`, all were on offer.
+
+        >>> ballots = Rankings.from_lists([["a", "b"], ["b"]], unranked="below").with_items(["b", "a", "c"])
+        >>> ballots.items, ballots.rest_sizes.tolist()
+        (('b', 'a', 'c'), [1, 2])
+        """
+        labels = distinct_labels(items)
+        place = _places(labels, self.items)
+        columns: dict[str, Any] = {field.name: getattr(self, field.name) for field in fields(self)}
+        columns |= {"items": labels, "item": place[self.item]}
+        if self.rest is not None:
+            columns["rest"] = place[self.rest]
+        elif self.unranked is None and len(labels) > len(self.items):
+            columns["unranked"] = "unknown"
+        return self._of(**columns)
+
+    def __add__(self, other: Rankings) -> Rankings:
+        """Return all rankings of both; items are matched by label, and what was on offer to each ranking stays.
+
+        >>> one = Rankings.from_lists([["a", "b"], ["b"]], unranked="below")
+        >>> both = one + Rankings.from_lists([["c", "a"]])
+        >>> len(both), both.items, both.rest_sizes.tolist()
+        (3, ('a', 'b', 'c'), [0, 1, 0])
+        """
+        if not isinstance(other, Rankings):
+            return NotImplemented
+        return _joined(self, other)
+
+    def __radd__(self, other: object) -> Rankings:
+        """So that `sum` adds a list of them."""
+        return self if isinstance(other, int) and other == 0 else NotImplemented
+
     def __getitem__(self, rows: Any) -> Self:
         """Return these rankings, as scikit-learn's folds ask for them."""
         if isinstance(rows, tuple) and rows and rows[-1] is Ellipsis:
@@ -238,6 +272,16 @@ class Rankings:
         if self.unranked != "below":
             return np.zeros(len(self), dtype=np.int64)
         return len(self.items) - self.sizes if self.rest_start is None else np.diff(self.rest_start)
+
+    def _written_rest(self) -> Codes:
+        """Codes of the items below those listed, ranking after ranking; `rest_sizes` says how many each has."""
+        if self.unranked != "below":
+            return np.empty(0, dtype=np.int32)
+        if self.rest is not None:
+            return self.rest
+        lacking = np.ones((len(self), len(self.items)), dtype=bool)
+        lacking[np.repeat(np.arange(len(self)), self.sizes), self.item] = False
+        return np.nonzero(lacking)[1].astype(np.int32)
 
     @property
     def everyone(self) -> bool:
@@ -386,6 +430,69 @@ class Rankings:
                 )
         left, right, row, tie = (np.concatenate(column) for column in zip(*parts, strict=True))
         return left.astype(np.int32), right.astype(np.int32), row, tie
+
+
+def _joined(one: Rankings, other: Rankings) -> Rankings:
+    """All rankings of two sets; where their items differ, what lies below each is written out."""
+    known = set(one.items)
+    labels = (*one.items, *(label for label in other.items if label not in known))
+    both, places = (one, other), (np.arange(len(one.items), dtype=np.int32), _places(labels, other.items))
+    columns: dict[str, Any] = {
+        "items": labels,
+        "item": np.concatenate([place[each.item] for each, place in zip(both, places, strict=True)]),
+        "start": np.concatenate([one.start, one.start[-1] + other.start[1:]]),
+    }
+    if one.tied is not None or other.tied is not None:
+        none = [np.zeros(len(each.item), np.uint8) if each.tied is None else each.tied for each in both]
+        columns["tied"] = np.concatenate(none)
+    if one.weight is not None or other.weight is not None:
+        columns["weight"] = np.concatenate([one.weights, other.weights])
+    same = len(labels) == len(one.items) == len(other.items)
+    kinds = {each.unranked for each in both}
+    if kinds == {None}:
+        columns["unranked"] = None if same else "unknown"
+    elif "below" not in kinds:
+        columns["unranked"] = "unknown"
+    else:
+        columns["unranked"] = "below"
+        if not (same and one.everyone and other.everyone):
+            columns |= _joined_rest(both, places)
+    for name in ("judge", "group"):
+        columns |= _joined_labels(one, other, name)
+    return Rankings._of(**columns)
+
+
+def _joined_rest(both: tuple[Rankings, Rankings], places: tuple[Codes, Codes]) -> dict[str, Any]:
+    many = sum(float(each.rest_sizes.sum()) for each in both)
+    if many > MAX_BELOW:
+        raise InputError(
+            f"the rankings have different items, and {many:.2g} of these lie below those listed, more than "
+            f"{MAX_BELOW:g}; give all of them the same items (with_items)"
+        )
+    rest = [place[each._written_rest()] for each, place in zip(both, places, strict=True)]
+    sizes = np.concatenate([each.rest_sizes for each in both])
+    return {"rest": np.concatenate(rest), "rest_start": _starts(sizes.tolist())}
+
+
+def _joined_labels(one: Rankings, other: Rankings, name: str) -> dict[str, Any]:
+    codes = getattr(one, name), getattr(other, name)
+    if codes[0] is None and codes[1] is None:
+        return {}
+    if codes[0] is None or codes[1] is None:
+        raise InputError(f"some rankings name a {name} and others do not; give all of them one, or none")
+    own, more = getattr(one, f"{name}s"), getattr(other, f"{name}s")
+    known = set(own)
+    labels = (*own, *(label for label in more if label not in known))
+    return {name: np.concatenate([codes[0], _places(labels, more)[codes[1]]]), f"{name}s": labels}
+
+
+def _places(labels: Sequence[Hashable], known: Sequence[Hashable]) -> Codes:
+    """Where each known label stands among `labels`."""
+    index = {label: code for code, label in enumerate(labels)}
+    missing = [label for label in known if label not in index]
+    if missing:
+        raise InputError(f"{missing[0]!r} is ranked and is not among the items; add it, or correct it")
+    return np.array([index[label] for label in known], dtype=np.int32)
 
 
 def as_rankings(lists: Any, method: str = "fit") -> Rankings:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.validation import is_one, seed_option, whole_option
 from podium.errors import InputError, InPython, Option
+from podium.pairwise.plackett_luce import PlackettLuce
 from podium.pairwise.rabf import RABF
 from podium.text import counted
 
@@ -23,7 +24,7 @@ __all__ = ["LearningCurve", "learning_curve", "residual_norm", "residual_outlier
 Floats = NDArray[np.float64]
 
 
-def residual_outliers(model: RABF, *, level: float = 0.95) -> pl.DataFrame:
+def residual_outliers(model: RABF | PlackettLuce, *, level: float = 0.95) -> pl.DataFrame:
     """Items that are better, or worse, than their features say: where r is far from 0 for its own uncertainty.
 
     The level holds for all items together (Šidák), so that among thousands of ordinary items few are named by chance.
@@ -50,7 +51,7 @@ def residual_outliers(model: RABF, *, level: float = 0.95) -> pl.DataFrame:
     return table.with_columns(std_error=pl.Series(error[far]), z=pl.Series(z[far]))
 
 
-def residual_norm(model: RABF) -> float:
+def residual_norm(model: RABF | PlackettLuce) -> float:
     """Estimate ‖r‖², which rules how many votes a ranking needs (Theorems 1-4): the posterior mean of the square.
 
     The estimates r̂ are shrunk, so ‖r̂‖² alone is too small; the posterior adds each residual's variance. For an item
@@ -116,9 +117,11 @@ def learning_curve(
     return LearningCurve(counts, losses[0], losses[1])
 
 
-def _need(model: RABF) -> None:
-    if not isinstance(model, RABF):
-        raise InputError(f"a fitted RABF is expected, not a {type(model).__name__}")
+def _need(model: RABF | PlackettLuce) -> None:
+    if not isinstance(model, RABF | PlackettLuce):
+        raise InputError(f"a fitted RABF or PlackettLuce is expected, not a {type(model).__name__}")
     model._check_fitted()
-    if model.ranking_.information is None:
+    if isinstance(model, PlackettLuce) and not model.feature_names_:
+        raise InputError("this PlackettLuce was fitted without features; give them to fit")
+    if isinstance(model, RABF) and model.ranking_.information is None:
         raise InputError(Option("loss", model.loss), " is no likelihood: nothing says how sure residuals are")

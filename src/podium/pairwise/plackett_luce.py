@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
@@ -11,16 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.features import FeatureSpec, read_features, warn_of_columns
 from podium.data.rankings import MAX_DENSE_ITEMS, Rankings
 from podium.data.tables.labels import as_column
-from podium.data.validation import choice_option, number_option, seed_option, whole_option
+from podium.data.validation import choice_option, flag_option, number_option, seed_option, whole_option
 from podium.errors import ConvergenceError, InputError, InPython, Option
 from podium.pairwise._fit.choices import ListFit, ListLoss, choose_sd, maximise
+from podium.pairwise._fit.featured import FeatureScores
+from podium.pairwise._fit.list_features import ListFeatureModel
 from podium.pairwise._fit.list_information import list_information, list_posterior
 from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import ListInformation, extra_std_errors, mean_chance_margin
+from podium.ranking.uncertainty import Information, ListInformation, extra_std_errors, mean_chance_margin
 
 if TYPE_CHECKING:
     import polars as pl
@@ -31,10 +35,29 @@ Floats = NDArray[np.float64]
 
 LEAST_L2 = 1e-6  # what stands in for no penalty where the rankings bound no score
 NODES = 20  # of a mean over the posterior
+MAX_PENALTY = 1e12  # already holds what it is on at 0; beyond, nothing is left of the curvature of the rankings
 MAX_DRAWN = 5e7  # items drawn for one simulated set of rankings
 
+# What a model without features knows of them.
+NO_FEATURES: dict[str, Any] = {
+    "_spec": FeatureSpec((), ()),
+    "_columns": (),
+    "_basis": None,
+    "_mean": np.empty(0),
+    "_scale": np.empty(0),
+    "_ignored": np.empty(0, dtype=bool),
+    "_origin": 0.0,
+    "coef_": np.empty(0),
+    "feature_std_": np.empty(0),
+    "feature_penalty_": None,
+    "boundary_": (),
+    "explained_": 0.0,
+    "unseen_": (),
+    "idle_features_": (),
+}
 
-class PlackettLuce(Ranker):
+
+class PlackettLuce(FeatureScores, Ranker):
     """Rank items from whole rankings, or from the top of them, by the Plackett-Luce likelihood.
 
     A ranking is a row of choices: the first item is chosen among all that were on offer, the second among those left,
@@ -46,16 +69,24 @@ class PlackettLuce(Ranker):
     Where items not listed lie below those that are (`unranked="below"`), the row of choices ends with the last item
     listed. For rankings of two items this is Bradley-Terry.
 
+    With features X of the items, scores are X w + r as in `RABF`: the penalty is feature_penalty · ‖w‖² + l2 · ‖r‖²,
+    and an item that no ranking knows is ranked by its features alone, with the uncertainty of its residual r.
+
     Parameters
     ----------
     l2 : float or "auto"
         Pull towards zero, as in `BradleyTerry`: "auto" takes scores for draws from N(0, s²), with the s that the
-        rankings speak for. With 0, some data have no finite optimum; `fit` then says so.
+        rankings speak for. With 0, some data have no finite optimum; `fit` then says so. With features it is the
+        penalty of r, what features do not explain, and must be positive.
+    feature_penalty : positive float or "auto"
+        Penalty of the weights w. "auto" takes the one under which the rankings are most likely, as in `RABF`; errors
+        and intervals carry what the rankings leave open about it and about l2="auto".
     ties : "efron" or "davidson"
         Items that share a place: average over their orders as Efron (1977) does for ties in time, or model ties as
         Turner, van Etten, Firth and Kosmidis (2020; R's PlackettLuce) do: a set of t items is chosen with strength
         δ_t (Π exp s)^{1/t}, with one more parameter for each size of tie that occurs. In comparisons of two, "efron"
         counts a tie as half a win for both.
+    standardize, missing, one_hot : how features are treated, as in `RABF`
     max_iter : int
         Newton steps allowed before `ConvergenceError`.
     tol : float
@@ -64,10 +95,17 @@ class PlackettLuce(Ranker):
     Attributes
     ----------
     ranking_ : Ranking
+        Of all items that rankings or features know; with features, intervals are those of the posterior.
     l2_ : float
         The penalty used. Weights that are not counts enter "auto" as w·Σw/Σw².
     sd_ : float or None
-        With "auto" the standard deviation s of the true scores.
+        With "auto" the standard deviation s of the true scores (of r, with features).
+    coef_, coef_std_errors_, feature_names_ : weights w, per unit of the feature
+    feature_std_ : standard deviation of each feature over the ranked items
+    residuals_ : r, aligned with `ranking_.items`; 0 for items that no ranking knows
+    explained_ : share of the variance of the ranked items' scores that features explain
+    feature_penalty_, boundary_ : the penalty of w used, and which "auto" ones stopped at an end of the range searched
+    unseen_ : items that no ranking knows
     tie_strengths_ : dict of size to δ, with ties="davidson"; tie_strength_ is that of two items, Davidson's ν
     log_likelihood_ : float
         Of the rankings, at the scores found.
@@ -83,24 +121,56 @@ class PlackettLuce(Ranker):
     >>> ballots = Rankings.from_lists([["tea", "milk"], ["tea"], ["tea", "cola"], ["milk", "tea"]], unranked="below")
     >>> PlackettLuce(l2=0.1).fit(ballots).ranking_.order
     ('tea', 'milk', 'cola')
+
+    A drink that nobody could choose yet, placed by how sweet it is:
+
+    >>> sweet = {"tea": [0], "milk": [1], "cola": [5], "juice": [4]}
+    >>> PlackettLuce(l2=1.0, feature_penalty=0.1).fit(ballots, features=sweet).ranking_.order
+    ('tea', 'milk', 'juice', 'cola')
     """
 
-    uses = Uses(ties=True)
+    uses = Uses(features=True, ties=True)
+    state_version = 2  # since features
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Version 1 knew no features."""
+        treatment = {"feature_penalty": "auto", "standardize": True, "missing": "error", "one_hot": False}
+        return treatment | NO_FEATURES | {"residuals_": state["ranking_"].scores.copy()} | state
 
     def __init__(
-        self, *, l2: float | str = "auto", ties: str = "efron", max_iter: int = 200, tol: float = 1e-6
+        self,
+        *,
+        l2: float | str = "auto",
+        feature_penalty: float | str = "auto",
+        ties: str = "efron",
+        standardize: bool = True,
+        missing: str = "error",
+        one_hot: bool = False,
+        max_iter: int = 200,
+        tol: float = 1e-6,
     ) -> None:
         self.l2 = l2
+        self.feature_penalty = feature_penalty
         self.ties = ties
+        self.standardize = standardize
+        self.missing = missing
+        self.one_hot = one_hot
         self.max_iter = max_iter
         self.tol = tol
 
-    def fit(self, rankings: Rankings | Comparisons) -> Self:
-        """Find the scores of the items of `rankings`; comparisons are rankings of two."""
+    def fit(self, rankings: Rankings | Comparisons, features: Any = None, *, id: str | None = None) -> Self:
+        """Find the scores of the items of `rankings`; comparisons are rankings of two.
+
+        `features` (and `id`) are as in `RABF.fit`: an array with a row for each of `rankings.items`, or a frame or
+        mapping by label, which may hold more items.
+        """
         lists = rankings if isinstance(rankings, Rankings) else None
         votes = None if lists is not None else as_comparisons(rankings)
-        self._check(len((lists or votes).items))  # type: ignore[union-attr]  # one of them is there
+        self._check(len((lists or votes).items), features is not None)  # type: ignore[union-attr]  # one is there
         data = _Data(lists, None) if votes is None else _Data(None, votes, half=self.ties == "efron")
+        if features is not None:
+            return self._fit_features(rankings, data, features, id)
         auto = self.l2 == "auto"
         data.lists.check_connected(None if auto else float(self.l2))
         loss = ListLoss(data.lists, davidson=self.ties == "davidson")
@@ -115,18 +185,64 @@ class PlackettLuce(Ranker):
         if near is not None:
             begin = {"scores": near.scores, "extras": near.extras, "solve": near.solve}
         found = maximise(loss, 2.0 * self.l2_, tol=self.tol, max_iter=self.max_iter, **begin)
-        if not found.converged:
+        self._refuse_unsettled(found.converged, found.left)
+        self.n_iter_, self.converged_, self.n_rankings_ = found.n_iter, True, len(rankings)
+        self._extras, self._orders = found.extras, tuple(loss.orders[1:].tolist())
+        vars(self).update(NO_FEATURES)
+        self._keep(data, loss, counted, found)
+        self.residuals_ = self.ranking_.scores.copy()
+        self._fitted_to(rankings)  # type: ignore[arg-type]  # kept until they are asked for again
+        self._log_likelihood = -loss.value(found.scores, found.extras)[0]
+        return self
+
+    def _refuse_unsettled(self, converged: bool, left: float) -> None:
+        if not converged:
             raise ConvergenceError(
-                f"no optimum in {self.max_iter} steps: the last moved a score by {found.left:.1e}; raise ",
+                f"no optimum in {self.max_iter} steps: the last moved a score by {left:.1e}; raise ",
                 Option("l2"),
                 f", now {self.l2_:g}",
                 InPython(" (or max_iter=, tol=)"),
             )
-        self.n_iter_, self.converged_, self.n_rankings_ = found.n_iter, True, len(rankings)
-        self._extras, self._orders = found.extras, tuple(loss.orders[1:].tolist())
-        self._keep(data, loss, counted, found)
+
+    def _fit_features(self, rankings: Rankings | Comparisons, data: _Data, features: Any, id: str | None) -> Self:
+        """The same with features: penalties and errors are those of rankings counted as `worth`."""
+        lists, worth = data.lists, data.worth
+        labels, matrix, self._spec = read_features(
+            features, lists.items, id=id, missing=self.missing, one_hot=self.one_hot, sparse=True
+        )
+        if len(labels) > MAX_DENSE_ITEMS:
+            raise InputError(f"{len(labels):,} items have features, more than the {MAX_DENSE_ITEMS:,} there may be")
+        plain = ListLoss(lists, davidson=self.ties == "davidson")
+        loss = plain if worth == 1.0 else ListLoss(lists, davidson=plain.davidson, weight=worth * plain.weight)
+        model = ListFeatureModel(loss, matrix, self.standardize)
+        self.idle_features_ = warn_of_columns(matrix[model.seen], self._spec.names, len(rankings))
+        given = [None if value == "auto" else worth * float(value) for value in (self.feature_penalty, self.l2)]
+        found = model.optimum(given[0], given[1], self.tol, self.max_iter)
+        self.feature_penalty_, self.l2_ = found.feature / worth, found.residual / worth
+        self._refuse_unsettled(found.solution.converged, found.solution.gap)
+        self.sd_ = (2.0 * found.residual) ** -0.5 if self.l2 == "auto" else None
+        self.n_iter_, self.converged_, self.n_rankings_ = found.solution.n_iter, True, len(rankings)
+        place, penalties = found.solution.place, (found.feature, found.residual)
+        self._extras, self._orders = place.extras, tuple(loss.orders[1:].tolist())
+        self._columns = tuple(f"tie:{size}" for size in self._orders)
+        self.boundary_, self.feature_std_ = found.boundary, model.feature_std
+        self.residuals_ = np.concatenate([place.residuals, np.zeros(len(labels) - loss.n)])
+        self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))
+        self._keep_weights(model, place.weights, 0.0)
+        if not self.standardize:
+            self._origin = float(model.mean @ (self.coef_ * self._scale))
+        parts = np.var((model.matrix @ place.weights)[model.seen]), np.var(self.residuals_[model.seen])
+        self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
+        known: dict[str, Any] = {"squares": worth**2 * data.squares, "clusters": data.clusters, "votes": data.rows}
+        others = partial(model.possible, found, self.max_iter)
+        self.ranking_ = Ranking(
+            labels,
+            settled(self._origin + model.scores(place), self.tol),
+            information=partial(model.whole_information, place, penalties, others, **known),
+            record=partial(_padded, data.record, len(labels)),
+        )
         self._fitted_to(rankings)  # type: ignore[arg-type]  # kept until they are asked for again
-        self._log_likelihood = -loss.value(found.scores, found.extras)[0]
+        self._log_likelihood = -plain.value(model.problem.scores(place), place.extras)[0]
         return self
 
     def _keep(self, data: _Data, loss: ListLoss, counted: ListLoss, found: ListFit) -> None:
@@ -166,10 +282,24 @@ class PlackettLuce(Ranker):
                 return whole(found, ridge=2.0 * l2)  # type: ignore[no-any-return]
         return whole(near, ridge=2.0 * self.l2_)  # type: ignore[no-any-return]
 
-    def _check(self, items: int) -> None:
+    def _check(self, items: int, featured: bool) -> None:
         if not (isinstance(self.l2, str) and self.l2 == "auto"):
             number_option("l2", self.l2, least=0, more=", or 'auto'")
+        if not (isinstance(self.feature_penalty, str) and self.feature_penalty == "auto"):
+            number_option("feature_penalty", self.feature_penalty, above=0, more=", or 'auto'")
+        for name in ("l2", "feature_penalty") if featured else ():
+            value = getattr(self, name)
+            if not isinstance(value, str) and value > MAX_PENALTY:
+                raise InputError(Option(name, value), f": at most {MAX_PENALTY:g}, or rounding decides the intervals")
+        if featured and self.l2 == 0:
+            raise InputError(
+                Option("l2", 0), " leaves features nothing to explain, as every item then has a score of its own; give "
+                "a positive number, or 'auto'",
+            )  # fmt: skip
         choice_option("ties", self.ties, ("efron", "davidson"))
+        choice_option("missing", self.missing, ("error", "mean"))
+        for name in ("standardize", "one_hot"):
+            flag_option(name, getattr(self, name))
         number_option("tol", self.tol, above=0)
         number_option("max_iter", self.max_iter, least=1, whole=True)
         if items > MAX_DENSE_ITEMS:
@@ -232,10 +362,17 @@ class PlackettLuce(Ranker):
     def tie_std_errors_(self) -> dict[int, float]:
         """Standard errors of the log of each δ."""
         self._check_fitted()
-        information = self.ranking_.posterior if self.sd_ is not None else self.ranking_.information
+        own = self.sd_ is not None and self.ranking_.posterior is not None
+        information = self.ranking_.posterior if own else self.ranking_.information
         assert information is not None, "a likelihood has one"
-        errors = extra_std_errors(information, "hessian") if self._orders else np.empty(0)
+        errors = extra_std_errors(information, "hessian")[-len(self._orders) :] if self._orders else np.empty(0)
         return dict(zip(self._orders, errors.tolist(), strict=True))
+
+    def _information(self) -> Information:
+        self._check_fitted()
+        information = self.ranking_.information
+        assert information is not None, "a likelihood has one"
+        return information
 
     def _chosen(self) -> dict[str, Any]:
         return {"sd": self.sd_}
@@ -314,6 +451,8 @@ class PlackettLuce(Ranker):
         seed_option("seed", seed)
         whole_option("replicates", replicates, least=1)
         r = self._kept_rankings("goodness_of_fit")
+        if self.feature_names_:
+            raise InputError("goodness_of_fit is for rankings without features; fit without them")
         if r.tied is not None:
             raise InputError("goodness_of_fit is for rankings without ties; podium cannot simulate ties")
         if float(len(r)) * len(r.items) > MAX_DRAWN:
@@ -340,6 +479,12 @@ class GoodnessOfFit:
     pairs: int
     p_value: float
     replicates: int
+
+
+def _padded(record: Callable[[], tuple[Floats, Floats, Floats]], size: int) -> tuple[Floats, Floats, Floats]:
+    """Wins, losses and ties; none for items beyond the rankings."""
+    won, lost, tied = (np.concatenate([each, np.zeros(size - len(each))]) for each in record())
+    return won, lost, tied
 
 
 def _whole(loss: ListLoss, found: ListFit, **known: Any) -> ListInformation:

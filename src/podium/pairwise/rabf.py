@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
-from podium.data.features import FeatureSpec, Matrix, is_sparse, read_features, read_row_weights, warn_of_columns
+from podium.data.features import FeatureSpec, Matrix, read_features, read_row_weights, warn_of_columns
 from podium.data.validation import choice_option, flag_option, number_option
 from podium.errors import ConvergenceError, InputError, InPython, Option, SeparationWarning
-from podium.pairwise._fit.feature_model import FeatureModel, SparseBasis, VoteModel
+from podium.pairwise._fit.feature_model import FeatureModel, VoteModel
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
+from podium.pairwise._fit.featured import FeatureScores
 from podium.pairwise._fit.hinge import solve_hinge
 from podium.pairwise._fit.likelihoods import LogisticRows, SquaredRows
 from podium.pairwise._fit.norms import within_norms
@@ -26,7 +27,7 @@ from podium.pairwise._fit.solvers import SEPARATES
 from podium.pairwise.base import Ranker, Uses, davidson, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
-from podium.ranking.uncertainty import Information, extra_covariance
+from podium.ranking.uncertainty import Information
 
 __all__ = ["RABF"]
 
@@ -37,7 +38,7 @@ TIED = {"squared": 1e-9, "hinge": 1e-6}  # difference of scores, of their range,
 FARTHER = 3.0  # how much farther out than the plain fit the second start is
 
 
-class RABF(Ranker):
+class RABF(FeatureScores, Ranker):
     """Rank items from votes and features: scores u = X w + r.
 
     The features X explain what they can, the residual r what they cannot, so that bad features cost little. `fit`
@@ -254,17 +255,16 @@ class RABF(Ranker):
     ) -> None:
         place, penalties, c = found.solution.place, (found.feature, found.residual), model.comparisons
         whole = model.whole_weights(place.weights)
-        self._origin = 0.0 if self.standardize else float(model.mean @ whole)
-        explained, residuals = self._origin + model.matrix @ place.weights, np.zeros(len(labels))
+        origin = 0.0 if self.standardize else float(model.mean @ whole)
+        explained, residuals = origin + model.matrix @ place.weights, np.zeros(len(labels))
         residuals[model.seen] = place.residuals
         loss, penalised = model.problem.loss, model.problem.objective(place, penalties)
         if self.max_norm is not None:
             penalised = model.problem.value(place)
         self.objective_ = penalised + (loss.constant if isinstance(loss, SquaredRows) else 0.0)
         self.noise_ = model.noise(place, penalties)
-        self.residuals_, self._mean, self._scale = residuals, model.mean, model.scale
-        self._basis, self._ignored = model.basis, model.constant
-        self.coef_ = whole / model.scale
+        self.residuals_ = residuals
+        self._keep_weights(model, place.weights, origin)
         self.feature_std_ = model.feature_std
         self.feature_radius_ = float(np.sqrt(np.max(np.einsum("ij,ij->i", model.matrix, model.matrix), initial=0.0)))
         parts = np.var(explained[model.seen]), np.var(place.residuals)
@@ -408,12 +408,6 @@ class RABF(Ranker):
         return information
 
     @property
-    def feature_names_(self) -> tuple[str, ...]:
-        """Names of the features, aligned with `coef_`."""
-        self._check_fitted()
-        return self._spec.names
-
-    @property
     def covariate_names_(self) -> tuple[str, ...]:
         """Names of the votes' covariates, aligned with `covariate_coef_`."""
         self._check_fitted()
@@ -456,25 +450,6 @@ class RABF(Ranker):
         return self.loss == "squared"
 
     @property
-    def feature_columns_(self) -> tuple[str, ...]:
-        """Columns of the table of features; a text column has several `feature_names_`."""
-        self._check_fitted()
-        return self._spec.columns
-
-    def _extra_covariance(self) -> Floats:
-        """Posterior covariance of the weights (of features as they were scaled) and the covariates' effects."""
-        information = self._information()
-        if not information.extras:
-            return np.empty((0, 0))
-        return extra_covariance(information, self.ranking_.uncertainty, self.ranking_.cluster)
-
-    @property
-    def coef_std_errors_(self) -> Floats:
-        """Standard errors of `coef_`; NaN for a feature that was the same for every compared item."""
-        errors: Floats = np.sqrt(np.maximum(self._weight_variance(None), 0.0)) / self._scale
-        return np.where(self._ignored, np.nan, errors)
-
-    @property
     def covariate_std_errors_(self) -> Floats:
         """Standard errors of `covariate_coef_`."""
         return self._effect_errors()[: len(self.covariate_names_)]
@@ -484,48 +459,6 @@ class RABF(Ranker):
         covariance = self._extra_covariance()
         errors: Floats = np.sqrt(np.maximum(covariance.diagonal()[len(covariance) - len(self._columns) :], 0.0))
         return errors
-
-    def _weight_variance(self, rows: Matrix | None) -> Floats:
-        """Variance of rows·w, for features as they were scaled; of each weight without rows."""
-        whole = self._extra_covariance()
-        weights = len(whole) - len(self._columns)
-        covariance = whole[:weights, :weights]
-        if self._basis is None:
-            return covariance.diagonal() if rows is None else np.einsum("ij,jk,ik->i", rows, covariance, rows)
-        if isinstance(self._basis, SparseBasis):
-            if rows is None:
-                return self._basis.single_variances(covariance[:-1, :-1], covariance[-1, -1])
-            known, length = self._basis.along(rows)
-        else:
-            known = self._basis if rows is None else rows @ self._basis
-            length = np.ones(len(known)) if rows is None else np.einsum("ij,ij->i", rows, rows)
-        within = np.einsum("ij,jk,ik->i", known, covariance[:-1, :-1], known)
-        beyond = np.maximum(length - np.einsum("ij,ij->i", known, known), 0.0)
-        variance: Floats = within + beyond * covariance[-1, -1]
-        return variance
-
-    def predict(self, features: Any, return_std: bool = False) -> Floats | tuple[Floats, Floats]:
-        """Scores of new items from their features: an array or a frame with the columns of `fit`, a row per item.
-
-        With `return_std` also their standard deviations: of the weights, and of the residual such an item may have.
-        """
-        self._check_fitted()
-        rows, weights = self._spec.read(features), self.coef_ * self._scale
-        moved: Matrix
-        if isinstance(self._basis, SparseBasis):
-            from scipy.sparse import csr_array, diags_array
-
-            known = np.where(self._ignored, 0.0, 1.0 / self._scale)
-            moved = csr_array(csr_array(rows) @ diags_array(known))
-            scores: Floats = self._origin + np.asarray(moved @ weights) - float((self._mean * known) @ weights)
-        else:
-            rows = rows.toarray() if is_sparse(rows) else rows
-            moved = np.where(self._ignored, 0.0, (rows - self._mean) / self._scale)
-            scores = self._origin + moved @ weights
-        if not return_std:
-            return scores
-        deviations: Floats = np.sqrt(self._weight_variance(moved) + self._information().prior_variance)
-        return scores, deviations
 
     def win_probability(self, a: Hashable, b: Hashable) -> float:
         """Chance that a vote, as it is reported, goes to `a`; with the squared loss, that its margin is positive."""

@@ -23,7 +23,7 @@ from podium.errors import InputError, Option
 from podium.kernels.pairwise.davidson_luce import davidson_luce
 from podium.kernels.pairwise.plackett_luce import choices, curvatures, second_order
 
-__all__ = ["ListFit", "ListLoss", "ListPlace", "choose_sd", "maximise"]
+__all__ = ["ListFit", "ListLoss", "ListPlace", "choose_sd", "maximise", "positive_solver"]
 
 Floats = NDArray[np.float64]
 Solve: TypeAlias = Callable[[Floats], Floats]
@@ -305,7 +305,7 @@ def maximise(
     for step in range(1, max_iter + 1):
         fresh = solve is None
         if solve is None:
-            solve = _solver(penalised(loss.place(here[:n], here[n:]).hessian(), precision, n))
+            solve = positive_solver(penalised(loss.place(here[:n], here[n:]).hessian(), precision, n))
         move, before = -solve(gradient), left
         left = float(np.abs(move).max(initial=0.0))
         move *= min(1.0, MAX_STEP / max(left, 1e-300))
@@ -354,7 +354,7 @@ def penalised(hessian: Floats, precision: float | Floats, n: int) -> Floats:
     return hessian
 
 
-def _solver(matrix: Floats) -> Solve:
+def positive_solver(matrix: Floats) -> Solve:
     """What solves with a matrix that is positive definite, but for rounding."""
     try:
         if len(matrix) <= 300:

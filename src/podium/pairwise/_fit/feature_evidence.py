@@ -33,7 +33,7 @@ from podium.pairwise._fit.likelihoods import DavidsonRows, LapseRows, LogisticRo
 from podium.pairwise._fit.prior import NEGLIGIBLE, contract_davidson
 from podium.pairwise._fit.solvers import Rows, evaluate
 
-__all__ = ["DenseEvidence", "Evidence", "derivatives", "noise_unit", "prior_centre"]
+__all__ = ["DenseEvidence", "Evidence", "Posterior", "derivatives", "inverse_of", "noise_unit", "prior_centre"]
 
 Floats = NDArray[np.float64]
 
@@ -88,7 +88,7 @@ class DenseEvidence:
         """F at the logarithms x of (s_w, s_r), whose optimum is `place`."""
         problem, (feature, residual) = self.problem, np.exp(2.0 * x)
         scores, parts = problem.scores(place), self._parts(place, x)
-        posterior = _Posterior(self, feature, residual, scores, place.extras)
+        posterior = Posterior(self, feature, residual, scores, place.extras)
         unit, penalised = noise_unit(problem, place, 0.5 * float(parts.sum()))
         off = x - self.centre
         value = -penalised - 0.5 * posterior.log_determinant - 0.5 * float(off @ off) + posterior.second_order
@@ -101,7 +101,7 @@ class DenseEvidence:
             for k, (scores_moved, extras_moved) in enumerate(moved):
                 ahead = np.exp(2.0 * (x + STEP * (np.arange(2) == k)))
                 there = scores + STEP * scores_moved, place.extras + STEP * extras_moved
-                other = _Posterior(self, ahead[0], ahead[1], *there)
+                other = Posterior(self, ahead[0], ahead[1], *there)
                 second[k] = (other.second_order - posterior.second_order) / STEP
         slope = unit * parts - posterior.freedom - off - 0.5 * bend + second
         return Evidence(value, slope, posterior.information + np.eye(2))
@@ -113,7 +113,7 @@ class DenseEvidence:
         return shares
 
 
-class _Posterior:
+class Posterior:
     """The covariance of scores and effects at one place, and what the rows' higher derivatives make of it."""
 
     def __init__(self, dense: DenseEvidence, feature: float, residual: float, scores: Floats, extras: Floats) -> None:
@@ -128,7 +128,7 @@ class _Posterior:
         self.shrink: Floats = 1.0 / (dense.values + residual / feature)
         matrix -= (dense.turned * (self.shrink / residual)) @ dense.turned.T
         matrix[np.diag_indices(n)] += 1.0 / residual
-        self.covariance, log_determinant = _inverse(matrix)
+        self.covariance, log_determinant = inverse_of(matrix)
         grown = float(np.log1p(dense.values * (feature / residual)).sum())
         self.log_determinant = log_determinant + n * math.log(residual) + grown  # of I + PL
         self.border, self.corner = np.empty((n, 0)), np.empty((0, 0))
@@ -228,7 +228,7 @@ class _Posterior:
         return float(self.push[0] @ scores + self.push[1] @ extras)
 
 
-def _inverse(matrix: Floats) -> tuple[Floats, float]:
+def inverse_of(matrix: Floats) -> tuple[Floats, float]:
     """Inverse of a positive definite matrix, which is overwritten, and the logarithm of its determinant."""
     from scipy.linalg.lapack import dpotrf, dpotri
 

@@ -27,7 +27,7 @@ from podium.pairwise._fit.rows import davidson_loss, logistic_loss, pull_rows, s
 from podium.pairwise._fit.solvers import Rows
 from podium.ranking.uncertainty import Alternative, Information
 
-__all__ = ["FeatureModel", "SparseBasis", "VoteModel"]
+__all__ = ["FeatureModel", "ScaledFeatures", "SparseBasis", "VoteModel"]
 
 Floats = NDArray[np.float64]
 
@@ -109,7 +109,73 @@ def _sparse_basis(table: Any, shift: Floats, weights: Floats | None) -> tuple[Fl
     return axes[:, kept] * sizes, basis
 
 
-class FeatureModel:
+class ScaledFeatures:
+    """Features of items, centred and scaled by those that were `seen`, and the way back to the user's columns."""
+
+    seen: NDArray[np.bool_]
+    mean: Floats
+    scale: Floats
+    constant: NDArray[np.bool_]
+    matrix: Floats  # of all items, as it was scaled
+    feature_std: Floats
+    basis: Floats | SparseBasis | None
+
+    def _scale_features(self, matrix: Matrix, standardize: bool, row_weights: Floats | None) -> None:
+        """Means are taken off in any case: only differences matter, and those of large numbers lose their digits.
+
+        Row weights multiply features as they were scaled; where they are taken as they are, as they are.
+        """
+        n, d = matrix.shape
+        sparse = is_sparse(matrix)
+        if sparse and d <= n:
+            if n * d > MAX_WRITTEN_OUT:
+                raise InputError(
+                    f"features: a sparse table of {n:,} items and {d:,} features is written out when items are more "
+                    f"than features, and that has over {MAX_WRITTEN_OUT:,} values; keep fewer features"
+                )
+            matrix, sparse = matrix.toarray(), False
+        if row_weights is not None and not standardize:
+            matrix = matrix.multiply(row_weights[:, None]).tocsr() if sparse else row_weights[:, None] * matrix
+            row_weights = None
+        self.mean, scale, self.constant = column_moments(matrix[self.seen])
+        self.scale = np.where(self.constant | (not standardize), 1.0, scale)
+        self.basis = None
+        if not sparse:
+            self.matrix = np.ascontiguousarray(np.where(self.constant, 0.0, (matrix - self.mean) / self.scale))
+            self.feature_std = self.matrix.std(axis=0) * self.scale  # in this order no square overflows
+            if row_weights is not None:
+                self.matrix *= row_weights[:, None]
+            if d > n:
+                self.basis = basis = row_basis(self.matrix)
+                self.matrix = self.matrix if basis is None else self.matrix @ basis
+        else:
+            if n > MAX_GRAM_ITEMS:
+                raise InputError(
+                    f"features: a sparse table with more features than items ({d:,} and {n:,}) needs a matrix of all "
+                    f"items, up to {MAX_GRAM_ITEMS:,}; keep fewer features than items"
+                )
+            from scipy.sparse import csr_array, diags_array
+
+            self.feature_std = column_moments(matrix)[1]
+            known = np.where(self.constant, 0.0, 1.0 / self.scale)
+            table = csr_array(matrix @ diags_array(known))
+            self.matrix, self.basis = _sparse_basis(table, self.mean * known, row_weights)
+        if self.basis is not None:
+            # More features than items: weights matter along the items' rows only. The column of zeros stands for all
+            # other directions, of which the votes say nothing.
+            self.matrix = np.column_stack([self.matrix, np.zeros(n)])
+
+    def whole_weights(self, weights: Floats) -> Floats:
+        """Weights of all features, as they were scaled."""
+        if self.basis is None:
+            return weights
+        if isinstance(self.basis, SparseBasis):
+            return self.basis.whole(weights[:-1])
+        whole: Floats = self.basis @ weights[:-1]
+        return whole
+
+
+class FeatureModel(ScaledFeatures):
     """The loss of one set of votes on the items they mention, and how to get back to all items."""
 
     def __init__(
@@ -166,60 +232,6 @@ class FeatureModel:
         if self.votes.side_effect:
             columns.append(np.ones((rows, 1)))
         return np.ascontiguousarray(np.hstack(columns)) if columns else None
-
-    def _scale_features(self, matrix: Matrix, standardize: bool, row_weights: Floats | None) -> None:
-        """Means are taken off in any case: only differences matter, and those of large numbers lose their digits.
-
-        Row weights multiply features as they were scaled; where they are taken as they are, as they are.
-        """
-        n, d = matrix.shape
-        sparse = is_sparse(matrix)
-        if sparse and d <= n:
-            if n * d > MAX_WRITTEN_OUT:
-                raise InputError(
-                    f"features: a sparse table of {n:,} items and {d:,} features is written out when items are more "
-                    f"than features, and that has over {MAX_WRITTEN_OUT:,} values; keep fewer features"
-                )
-            matrix, sparse = matrix.toarray(), False
-        if row_weights is not None and not standardize:
-            matrix = matrix.multiply(row_weights[:, None]).tocsr() if sparse else row_weights[:, None] * matrix
-            row_weights = None
-        self.mean, scale, self.constant = column_moments(matrix[self.seen])
-        self.scale = np.where(self.constant | (not standardize), 1.0, scale)
-        self.basis: Floats | SparseBasis | None = None
-        if not sparse:
-            self.matrix = np.ascontiguousarray(np.where(self.constant, 0.0, (matrix - self.mean) / self.scale))
-            self.feature_std = self.matrix.std(axis=0) * self.scale  # in this order no square overflows
-            if row_weights is not None:
-                self.matrix *= row_weights[:, None]
-            if d > n:
-                self.basis = basis = row_basis(self.matrix)
-                self.matrix = self.matrix if basis is None else self.matrix @ basis
-        else:
-            if n > MAX_GRAM_ITEMS:
-                raise InputError(
-                    f"features: a sparse table with more features than items ({d:,} and {n:,}) needs a matrix of all "
-                    f"items, up to {MAX_GRAM_ITEMS:,}; keep fewer features than items"
-                )
-            from scipy.sparse import csr_array, diags_array
-
-            self.feature_std = column_moments(matrix)[1]
-            known = np.where(self.constant, 0.0, 1.0 / self.scale)
-            table = csr_array(matrix @ diags_array(known))
-            self.matrix, self.basis = _sparse_basis(table, self.mean * known, row_weights)
-        if self.basis is not None:
-            # More features than items: weights matter along the items' rows only. The column of zeros stands for all
-            # other directions, of which the votes say nothing.
-            self.matrix = np.column_stack([self.matrix, np.zeros(n)])
-
-    def whole_weights(self, weights: Floats) -> Floats:
-        """Weights of all features, as they were scaled."""
-        if self.basis is None:
-            return weights
-        if isinstance(self.basis, SparseBasis):
-            return self.basis.whole(weights[:-1])
-        whole: Floats = self.basis @ weights[:-1]
-        return whole
 
     def nothing(self) -> Place:
         """All scores equal."""

@@ -11,7 +11,7 @@ from podium.data.pairs import Adjacency
 from podium.pairwise._fit.choices import ListFit, ListLoss
 from podium.ranking.uncertainty import ListInformation
 
-__all__ = ["list_information", "list_posterior"]
+__all__ = ["list_gradients", "list_information", "list_posterior"]
 
 Floats = NDArray[np.float64]
 
@@ -37,13 +37,6 @@ def list_information(
     """
     above, below = adjacency.open_ended
     place = loss.place(found.scores, found.extras)
-    gradients = _gradients(loss, found)
-    known: dict[str, Any] = {}
-    if gradients is not None:
-        weight = loss.weight if votes is None else np.bincount(votes, loss.weight, len(squares))
-        known = {"vote_weight": weight, "vote_weight_sq": squares, "clusters": clusters}
-        if votes is not None:
-            gradients["list_row"] = votes[gradients["list_row"]].astype(np.int32)
     return ListInformation(
         **_pairs(place.pairs),
         ridge=ridge,
@@ -52,10 +45,27 @@ def list_information(
         scores=found.scores,
         open_above=above,
         open_below=below,
-        **known,
-        **(gradients or {}),
+        **list_gradients(loss, found, squares=squares, clusters=clusters, votes=votes),
         **_ends(loss, found.scores, above, below),
     )
+
+
+def list_gradients(
+    loss: ListLoss,
+    found: ListFit,
+    *,
+    squares: Floats,
+    clusters: dict[str, NDArray[Any]],
+    votes: NDArray[Any] | None = None,
+) -> dict[str, Any]:
+    """Gradients, weights and clusters of single rankings, as `ListInformation` takes them; none where too many."""
+    gradients = _gradients(loss, found)
+    if gradients is None:
+        return {}
+    weight = loss.weight if votes is None else np.bincount(votes, loss.weight, len(squares))
+    if votes is not None:
+        gradients["list_row"] = votes[gradients["list_row"]].astype(np.int32)
+    return {"vote_weight": weight, "vote_weight_sq": squares, "clusters": clusters, **gradients}
 
 
 def list_posterior(loss: ListLoss, found: ListFit, ridge: float, groups: NDArray[np.int32]) -> ListInformation:

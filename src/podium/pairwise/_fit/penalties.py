@@ -18,7 +18,7 @@ from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution,
 from podium.pairwise._fit.likelihoods import LapseRows
 from podium.pairwise._fit.many_evidence import SparseEvidence
 
-__all__ = ["Node", "Penalties", "Start", "choose_penalties", "log_sds", "possible_penalties"]
+__all__ = ["Climb", "Node", "Penalties", "Start", "choose_penalties", "log_sds", "possible_penalties"]
 
 Floats = NDArray[np.float64]
 Start = Callable[[tuple[float, float]], Place]
@@ -61,11 +61,13 @@ def choose_penalties(
     tol: float,
     max_iter: int,
     start: Start | None = None,
+    kind: type[Climb] | None = None,
 ) -> Penalties:
     """Choose the penalties that are None; the others stay as they are.
 
     `start` says where the solver begins for given penalties: needed where the optimum may depend on it, so that the
-    answer does not depend on the path of the search. By default it is where the last one ended.
+    answer does not depend on the path of the search. By default it is where the last one ended. `kind` is of the
+    likelihood: by default that of pairs.
     """
     if not problem.features.any() and feature is None:
         feature = 1.0  # there is nothing to penalise
@@ -75,12 +77,12 @@ def choose_penalties(
     for k, given in enumerate((feature, residual)):
         if given is not None:
             x[k] = min(log_sds((given, given))[k], centre[k] + WIDEST)
-    climb = _Climb(problem, free, max_iter, start)
+    climb = (kind or Climb)(problem, free, max_iter, start)
     if free:
         x = climb.top(x)
     chosen = _penalties(x)
     at = chosen[0] if feature is None else feature, chosen[1] if residual is None else residual
-    solution = solve_features(problem, at, tol, max_iter, start(at) if start else climb.best)
+    solution = climb.solve(at, tol, start(at) if start else climb.best)
     ends = [k for k in free if min(x[k] - centre[k] - SMALLEST, centre[k] + LARGEST - x[k]) < 0.025]
     names = tuple(("feature", "residual")[k] for k in ends)
     return Penalties(*at, solution, names, free, climb.evaluations)
@@ -96,14 +98,18 @@ class Node:
 
 
 def possible_penalties(
-    problem: FeatureProblem, chosen: Penalties, max_iter: int, start: Start | None = None
+    problem: FeatureProblem,
+    chosen: Penalties,
+    max_iter: int,
+    start: Start | None = None,
+    kind: type[Climb] | None = None,
 ) -> list[Node]:
     """Penalties around the chosen ones with their share of the posterior; none where the votes leave no doubt.
 
     On a grid of five nodes a penalty, around the mode, in standard deviations of the evidence. With many items it
     is taken for normal, and looked at where a rule of the third degree does.
     """
-    climb = _Climb(problem, chosen.free, max_iter, start)
+    climb = (kind or Climb)(problem, chosen.free, max_iter, start)
     climb.best = chosen.solution.place
     x, free = log_sds((chosen.feature, chosen.residual)), list(chosen.free)
     x = np.minimum(x, prior_centre(problem) + WIDEST)
@@ -118,7 +124,7 @@ def possible_penalties(
     at = np.repeat(x[None], len(grid), axis=0)
     at[:, [free[k] for k in vague]] += grid @ root.T
     places = [climb.optimum(there) for there in at]
-    if isinstance(climb.evidence, DenseEvidence):
+    if climb.few and isinstance(climb.evidence, DenseEvidence):
         values = [climb.evidence.at(there, place, slopes=False).value for there, place in zip(at, places, strict=True)]
         shares = np.exp(np.array(values) - max(values))
     shares /= shares.sum()
@@ -150,17 +156,27 @@ def _penalties(x: Floats) -> tuple[float, float]:
     return float(feature), float(residual)
 
 
-class _Climb:
+class Climb:
     """To the top of the evidence, in the coordinates that are free."""
 
     def __init__(self, problem: FeatureProblem, free: tuple[int, ...], max_iter: int, start: Start | None) -> None:
         self.problem, self.free, self.max_iter, self.start = problem, list(free), max_iter, start
-        n, d = problem.features.shape
-        self.few = n <= MAX_DENSE_ITEMS and (n <= CHEAP_ITEMS or n < ITEMS_A_FEATURE * d)
-        self.evidence: DenseEvidence | SparseEvidence = DenseEvidence(problem) if self.few else SparseEvidence(problem)
+        self.few = self._is_small(*problem.features.shape)
+        self.evidence = self._evidence()
         self.best: Place | None = None
         self.evaluations = 0
         self.trusted = not isinstance(problem.loss, LapseRows)  # there the slope is only about that of the value
+
+    def _is_small(self, n: int, d: int) -> bool:
+        """Whether the evidence is known exactly, and looked at often."""
+        return n <= MAX_DENSE_ITEMS and (n <= CHEAP_ITEMS or n < ITEMS_A_FEATURE * d)
+
+    def _evidence(self) -> DenseEvidence | SparseEvidence:
+        return DenseEvidence(self.problem) if self.few else SparseEvidence(self.problem)
+
+    def solve(self, penalties: tuple[float, float], tol: float, near: Place | None) -> FeatureSolution:
+        """The optimum at these penalties, looked for from `near`."""
+        return solve_features(self.problem, penalties, tol, self.max_iter, near)
 
     def top(self, x: Floats) -> Floats:
         """Climb from x to the top."""
@@ -191,7 +207,7 @@ class _Climb:
         at = _penalties(x)
         start = self.start(at) if self.start else self.best
         tol = FIT_TOL if self.few else ROUGH_FIT_TOL
-        return solve_features(self.problem, at, tol, self.max_iter, start).place
+        return self.solve(at, tol, start).place
 
     def information(self, x: Floats) -> Floats:
         """What is known of the free coordinates at the top: minus the evidence's second derivative, or about so."""
