@@ -42,7 +42,8 @@ class Chat(BaseHTTPRequestHandler):
     def do_POST(self):
         """Answer one request."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        text = body["messages"][1]["content"]
+        content = body["messages"][1]["content"]
+        text = content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
         said = verdict(text)
         usage = {"prompt_tokens": len(text) // 4, "completion_tokens": len(said) // 4}
         choice = {"message": {"role": "assistant", "content": said}, "finish_reason": "stop"}

@@ -107,17 +107,30 @@ class Judge(_Client):
         answer: dict[str, Any] = self.ask("GET", "next", params={"k": count})
         return answer
 
-    def vote(self, question: int, outcome: float | None, *, id: str | None = None, ms: int | None = None) -> str:
+    def vote(
+        self,
+        question: int,
+        outcome: float | None,
+        *,
+        id: str | None = None,
+        ms: int | None = None,
+        reason: str | None = None,
+    ) -> str:
         """Vote on a pair: 1 left, 0 right, 0.5 tie, None to skip; returns the vote's id, with which to repeat or undo.
 
         Give an `id` of your own before the first try, and sending it again after a failure adds nothing.
         """
         own = id or secrets.token_hex(16)
-        row = {"id": own, "question": question, "outcome": outcome, "ms": ms}
+        row = {"id": own, "question": question, "outcome": outcome, "ms": ms, "reason": reason}
         receipt = self.ask("POST", "votes", {"votes": [row]})["receipts"][0]
         if receipt["status"] == "refused":
             raise RefusedError(receipt["code"], receipt["message"])
         return own
+
+    def media(self, path: str) -> bytes:
+        """The picture, sound, film or page of an item in hand, by the address that `next` gives."""
+        content: bytes = self.ask("GET", f"{self.url}{path}").content
+        return content
 
     def undo(self, of: str) -> None:
         """Take a vote back."""

@@ -223,6 +223,11 @@ MODEL = ["--question", "Q?", "--base-url", "http://x", "--model", "m"]
         (TWO, [*CAT, "--reference", "r"], "no column 'r'; there are id, text"),
         (TWO, ["--question", "Q?", "--base-url", "x/v1", "--model", "m"], "begins with http"),
         (TWO, [*MODEL, "--extra-body", "["], "no JSON"),
+        (TWO, [*MODEL, "--prompt", "none.txt"], "none.txt: No such file or directory; check the path"),
+        (TWO, [*CAT, "--temperature", "1"], "--temperature is for a model behind a server; leave it out"),
+        (TWO, [*CAT, "--header", "a=b"], "--header is for a model behind a server"),
+        (TWO, [*CAT, "--against", "none.db:x"], "no such file: none.db"),
+        ("id,answer\na,x\nb,y\n", CAT, "has no column text or body; name the one that is shown by --text (answer)"),
         (TWO, [*MODEL, "--header", "é"], "--header"),
     ],
 )
@@ -234,6 +239,18 @@ def test_bad_input_is_one_sentence(table, args, words, capfd, tmp_path, monkeypa
     assert words in err
     assert "Traceback" not in err
     assert err.splitlines()[-1].startswith("podium: ")
+
+
+def test_items_are_needed_and_labels_are_shown_on_request(capfd, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    code, _, err = call(capfd, *CAT)
+    assert (code, "the ITEMS are missing; give a table, a folder or a campaign's file, or --server" in err) == (2, True)
+    Path("items.csv").write_text("id,answer\na,x\nb,y\n")
+    code, out, _ = call(capfd, "items.csv", *CAT, "--dry-run", "--text", "id")
+    assert (code, json.loads(out)["left"]) == (0, "a")
+    Path("labels.csv").write_text("id\na\nb\n")
+    code, out, _ = call(capfd, "labels.csv", *CAT, "--dry-run")
+    assert (code, json.loads(out)["left"]) == (0, "a")
 
 
 def test_a_bad_prompt_file_and_bad_gold_are_named_before_any_call(items, capfd):

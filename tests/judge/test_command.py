@@ -39,6 +39,18 @@ def test_the_row_holds_the_whole_question():
     assert said[0].reason == "context id instructions left question reference right"
 
 
+def test_pictures_go_along_as_data_addresses():
+    async def run():
+        say = "for row in rows:\n    print(json.dumps({'id': row['id'], 'outcome': 1, 'reason': row['left_image'] + row['right_image']}), flush=True)\n"  # noqa: E501
+        judge = CommandJudge([sys.executable, "-c", HEAD + say])
+        try:
+            return await judge.answer(Asked("1", "Which?", "", "", left_image="data:a", right_image="data:b"))
+        finally:
+            await judge.close()
+
+    assert asyncio.run(asyncio.wait_for(run(), 60)).reason == "data:adata:b"
+
+
 @pytest.mark.parametrize(
     ("value", "problem"),
     [("None", "refusal"), ("2", "unknown-value"), ("'A'", "unknown-value"), ("True", "unknown-value")],

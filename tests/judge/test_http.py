@@ -10,8 +10,9 @@ import pytest
 from judge.server import Model, Server, completion, verdict
 from podium.errors import InputError
 from podium.judge import HttpJudge
-from podium.judge.http import MAX_BODY, UnreachableError
+from podium.judge.http import UnreachableError
 from podium.judge.prompt import Asked
+from podium.judge.wire import MAX_BODY
 
 ASKED = Asked("1", "Which?", "good", "bad", fence="f00d")
 MODEL = Model({"good": 9.0, "bad": 0.0}, sure=True)
@@ -103,7 +104,7 @@ def test_both_forms_of_retry_after_are_honoured():
 
 def test_it_gives_up_after_six_more_tries_or_ten_minutes():
     with Server(MODEL, lambda body, number: (500, {}, {"error": "down"})) as server:
-        with pytest.raises(UnreachableError, match="500 down; go on later"):
+        with pytest.raises(UnreachableError, match="says 500 down; try again later"):
             ask(server)
         assert len(server.requests) == 7
     with Server(MODEL, lambda body, number: (429, {"Retry-After": "400"}, {})) as server:
@@ -265,6 +266,12 @@ def test_extra_fields_and_headers_go_along_and_secrets_stay_out_of_the_header_of
     assert judge.header()["parameters"]["top_p"] == 0.5
     assert "hush-hush" not in json.dumps(judge.header()) + repr(judge)
     assert KEY not in json.dumps(judge.header()) + repr(judge) + repr(vars(judge))
+
+
+def test_a_short_header_value_is_not_taken_out_of_texts():
+    with Server(MODEL, lambda body, number: completion("1 of 11 texts")) as server:
+        said = ask(server, headers={"X-Try": "1"})
+    assert said.raw == "1 of 11 texts"
 
 
 def test_requests_keep_the_rate_under_a_fake_clock():

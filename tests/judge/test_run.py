@@ -331,3 +331,45 @@ def test_items_that_give_orders_change_no_parsing(world):
 def test_bad_items_are_named(items, words):
     with pytest.raises(InputError, match=words):
         judge_pairs(items, lambda q: 1, **Q)
+
+
+def test_the_budget_bounds_the_calibration_too(world):
+    texts, _, model = world(10, sure=True)
+    gold = [("item-0", "item-1", 1), ("item-2", "item-3", 1)]
+    for limit, pairs in (({"budget": 5}, 5), ({"max_calls": 9}, 4)):
+        with Server(model) as server:
+            done = judge_pairs(texts, HttpJudge(server.url, "tiny"), gold=gold, **limit, **Q)
+        assert (done.tally.pairs, len(server.requests)) == (pairs, 2 * pairs)
+
+
+def test_a_second_model_is_asked_no_pair_twice(world, tmp_path):
+    """Pairs that people are asked again are no questions for a model at temperature 0."""
+    texts, _, model = world(5, sure=True)
+    db = str(tmp_path / "c.db")
+    with Server(model) as server:
+        for name in ("first", "second", "third"):
+            judge_pairs(texts, HttpJudge(server.url, "tiny"), db=db, name=name, **Q)
+    asked = rows(db, "SELECT judge, first, second, count(*) FROM call GROUP BY 1, 2, 3")
+    assert {row[3] for row in asked} == {1}
+    assert {row[0] for row in asked} == {0, 1, 2}
+
+
+def test_a_calibration_without_any_verdict_stops_the_run(world):
+    texts, _, model = world(20)
+    with Server(model, lambda body, number: completion("I like both.")) as server:
+        done = judge_pairs(texts, HttpJudge(server.url, "tiny"), **Q)
+        assert (done.why, done.tally.skips) == ("unread", 40)
+        assert len(server.requests) == 160  # both orders, and a reminder for each
+        assert judge_pairs(texts, HttpJudge(server.url, "tiny"), anyway=True, budget=50, **Q).tally.skips == 50
+
+
+def test_a_server_that_never_answered_is_named(world):
+    texts, _, model = world(4)
+    with Server(model, lambda body, number: (500, {}, {"error": "loading"})) as server:
+
+        async def at_once(seconds):
+            await asyncio.sleep(0)
+
+        done = judge_pairs(texts, HttpJudge(server.url, "tiny", sleep=at_once), **Q)
+    assert done.why == "unheard"
+    assert "says 500 loading; check --base-url, then go on with the same command" in done.words

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 from podium._lazy import lazy
 
 if TYPE_CHECKING:
+    from podium.judge.asking import Asker
     from podium.judge.command import CommandJudge
     from podium.judge.http import HttpJudge
     from podium.judge.pairs import Judged, judge_pairs
     from podium.judge.prompt import Asked
-    from podium.judge.run import Asker
     from podium.judge.tally import Tally
     from podium.judge.verdict import Verdict
 
 _LAZY = {
     "Asked": "podium.judge.prompt",
-    "Asker": "podium.judge.run",
+    "Asker": "podium.judge.asking",
     "CommandJudge": "podium.judge.command",
     "HttpJudge": "podium.judge.http",
     "Judged": "podium.judge.pairs",

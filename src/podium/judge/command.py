@@ -24,7 +24,8 @@ OUTCOMES = (0, 1, 0.5)
 class CommandJudge:
     """A program that judges: it reads a JSON object a line, and writes one for each, in any order.
 
-    In: `id`, `question`, `left`, `right`, `context`, `reference`, `instructions`. Out: `id`, `outcome` (1: left, 0:
+    In: `id`, `question`, `left`, `right`, `context`, `reference`, `instructions`, and of pictures
+    `left_image`, `right_image` (data addresses). Out: `id`, `outcome` (1: left, 0:
     right, 0.5: tie, null: skipped), and perhaps `reason`. What it writes to standard error is shown.
 
     Parameters
@@ -69,6 +70,8 @@ class CommandJudge:
             "reference": question.reference,
             "instructions": question.instructions,
         }
+        pictures = {"left_image": question.left_image, "right_image": question.right_image}
+        row |= {name: address for name, address in pictures.items() if address}
         line = json.dumps(row).encode() + b"\n"
         while True:
             process = await self._alive()

@@ -20,7 +20,7 @@ from podium.errors import InputError, RefusedError
 from podium.judge.prompt import Asked
 from podium.store.base import Hold, Store
 from podium.store.rows import Reader, Writer
-from podium.store.values import Call, Campaign, Event, Judge, Question, pair_of
+from podium.store.values import Call, Campaign, Event, Item, Judge, Media, Question, pair_of
 
 __all__ = [
     "Given",
@@ -134,7 +134,7 @@ def locked(store: Store, campaign: Campaign, name: str) -> Hold:
     """The right to be this judge: alone on a file, beside others on a server of databases."""
     if not store.remote and (server := store.holder("serve")):
         raise InputError(
-            f"{store.name} is served by {server}; stop `podium serve` while the model judges, or use PostgreSQL"
+            f"{store.name} is served by {server}; judge through it by --server and a judge's link, or stop it"
         )
     key = f"judge {campaign.id} {name}" if store.remote else "judge"
     hold = store.hold(key)
@@ -155,6 +155,11 @@ class Spent:
     votes: int = 0
     skips: int = 0
 
+    @property
+    def answered(self) -> int:
+        """Calls that came back."""
+        return self.calls - self.open
+
 
 class Material:
     """What can be shown of a campaign's items."""
@@ -162,23 +167,32 @@ class Material:
     def __init__(self, store: Store, campaign: Campaign) -> None:
         def read(reader: Reader) -> tuple[Any, ...]:
             items = reader.items(campaign.id)
-            pictures = {}
+            media = {}
             for each in items:
                 if each.kind == "image" and each.media is not None:
-                    media = reader.media(campaign.id, each.media)
-                    assert media is not None
-                    data = base64.b64encode(media.bytes).decode()
-                    pictures[each.code] = f"data:{media.type};base64,{data}"
+                    found = reader.media(campaign.id, each.media)
+                    assert found is not None
+                    media[each.media] = found
             texts = [reader.item_texts(campaign.id, name) for name in ("context", "reference")]
-            return items, pictures, *texts
+            return items, media, *texts
 
-        items, self.pictures, self.contexts, self.references = store.read(read)
+        items, media, self.contexts, self.references = store.read(read)
         self.question, self.instructions = campaign.question, campaign.instructions
-        self.texts = {each.code: each.body if each.body is not None else _named(each) for each in items}
-        self.labels = {each.code: each.label for each in items}
+        self.texts: dict[int, str] = {}
+        self.labels: dict[int, str] = {}
+        self.pictures: dict[int, str] = {}
+        self.add(items, media)
+
+    def add(self, items: Sequence[Item], media: Mapping[str, Media]) -> None:
+        """Items that can be shown from now on, with the pictures of those that are some."""
         for each in items:
             if each.kind not in ("text", "markdown", "image", "html"):
                 raise InputError(f"{each.label!r} is a {each.kind}; a model is shown texts and pictures only")
+            self.texts[each.code] = each.body if each.body is not None else _named(each)
+            self.labels[each.code] = each.label
+            picture = media.get(each.media or "")
+            if each.kind == "image" and picture is not None:
+                self.pictures[each.code] = f"data:{picture.type};base64,{base64.b64encode(picture.bytes).decode()}"
 
     def asked(self, call: Call, fence: str) -> Asked:
         """The question of a call."""
@@ -220,6 +234,8 @@ def new_request() -> str:
 
 class Ledger:
     """Pairs in, calls and votes out, each step one transaction."""
+
+    plans = True  # whether the pairs are chosen here
 
     def __init__(self, store: Store, campaign: Campaign, judge: Judge, header: Mapping[str, Any]) -> None:
         self.store, self.campaign, self.judge = store, campaign, judge
@@ -267,20 +283,40 @@ class Ledger:
         note = Event(CALIBRATED, {"judge": self.judge.id}, f"judge {self.judge.id}", now)
         self.store.write(self.campaign.id, lambda writer: writer.append_event(note) and None)
 
+    def draws_more(self) -> bool:
+        """Whether the calibration goes on after the pairs that were drawn."""
+        return False
+
+    def deliver(self, ballots: Sequence[desk.Ballot]) -> list[str]:
+        """Send votes on to where they count; here they do once they are written."""
+        return []
+
     def draw(
-        self, count: int, orders: int, pairs: Sequence[tuple[int, int]] = (), *, calibration: bool = False
+        self,
+        count: int,
+        orders: int,
+        pairs: Sequence[tuple[int, int]] = (),
+        *,
+        calibration: bool = False,
+        most: int | None = None,
     ) -> Given:
-        """Put random pairs (items about equally often) and these into the judge's hands."""
+        """Put random pairs (items about equally often) and these into the judge's hands, `most` in all.
+
+        With `calibration`, pairs whose answer is known come first.
+        """
         now = self.store.now()
 
         def give(writer: Writer) -> Given:
             seen = writer.seen_pairs(self.campaign.id, self.judge.id) | writer.active_pairs(self.campaign.id)
             rng = np.random.default_rng([self.campaign.seed, self.judge.id, len(seen)])
-            gold = _gold(writer, self.campaign.id, seen) if calibration else []
+            gold = _gold(writer, self.campaign.id, seen)[:most] if calibration else []
             closed = seen | {pair_of(each.left, each.right) for each in gold}
-            wanted = {pair_of(*each): each for each in pairs if pair_of(*each) not in closed}
+            room = None if most is None else most - len(gold)
+            some = [each for each in pairs if pair_of(*each) not in closed][:room]
+            wanted = {pair_of(*each): each for each in some}
+            random = count if room is None else min(count, room - len(wanted))
             mine = writer.seen_pairs(self.campaign.id, self.judge.id)
-            drawn = _balanced(writer.active_codes(self.campaign.id), closed | set(wanted), count, rng, mine)
+            drawn = _balanced(writer.active_codes(self.campaign.id), closed | set(wanted), random, rng, mine)
             rows = [Question(*each, "chosen", plan=CALIBRATION_PLAN) for each in wanted.values()]
             rows += [Question(*each, "check", plan=CALIBRATION_PLAN) for each in drawn]
             writer.add_questions([*gold, *rows])
@@ -306,7 +342,7 @@ class Ledger:
             who = writer.judge(self.campaign.id, self.judge.id)
             if who.state != "active":
                 raise RefusedError(who.state, f"the judge {who.name!r} is {who.state} in this campaign")
-            return self._given(writer, writer.next_questions(who, count), orders, now)
+            return self._given(writer, _unseen(writer, who, count), orders, now)
 
         return self.store.write(self.campaign.id, give)
 
@@ -338,6 +374,15 @@ class Ledger:
             receipts, _ = desk.vote(writer, self.judge.id, ballots[at : at + desk.MOST_BALLOTS], now, 0)
             refused += [str(each.message) for each in receipts if each.status == "refused"]
         return refused
+
+
+def _unseen(writer: Writer, judge: Judge, count: int) -> list[Question]:
+    """The next pairs that this judge has not judged: a person's repeats tell something, a model's cost money."""
+    found = {pair_of(each.left, each.right): each for each in writer.next_questions(judge, count)}
+    if any(each.kind == "repeat" for each in found.values()):  # of all others none was seen
+        seen = writer.seen_pairs(writer.locked.id, judge.id)
+        found = {pair: each for pair, each in found.items() if pair not in seen}
+    return list(found.values())
 
 
 def _gold(writer: Writer, campaign: int, seen: set[int]) -> list[Question]:

@@ -16,12 +16,14 @@ from podium.campaign.options import Options
 from podium.campaign.standing import Standing, standing
 from podium.errors import InputError
 from podium.judge import ledger as ledgers
+from podium.judge.asking import Asker, as_asker, header_of_asker
 from podium.judge.report import against, pairs_of, tally_of
-from podium.judge.run import Asker, FunctionJudge, Progress, Run, Settings, header_of_asker
+from podium.judge.run import Run
+from podium.judge.settings import Progress, Settings
 from podium.judge.tally import Agreement, Tally
 from podium.store import open_store
 from podium.store.file import read_campaign_file
-from podium.store.values import Campaign, Item
+from podium.store.values import Campaign, Item, Judge
 from podium.text import storable
 
 if TYPE_CHECKING:
@@ -31,20 +33,23 @@ if TYPE_CHECKING:
     from podium.store.base import Store
     from podium.store.content import Content
 
-__all__ = ["Judged", "as_asker", "check_same", "judge_pairs", "judged"]
+__all__ = ["Judged", "check_same", "check_words", "judge_pairs", "judged"]
 
+MANY = 10**6
 MOST_AGAINST = 100  # pairs of another judge that are asked too
-REASONS = {
+REASONS = {  # with the words of a server or a campaign in the middle
     "stable": "stable: more votes would change little",
     "budget": "the pairs allowed are asked; a larger --budget or --preset asks more",
     "max-calls": "the calls allowed are used",
     "max-cost": "the cost allowed is used",
     "finished": "no useful pair is left to ask",
     "interrupted": "interrupted; go on with the same command",
-    "gone": "the server is gone; go on with the same command",
+    "gone": "the server is gone{words}; go on with the same command",
+    "unheard": "nothing was ever answered{words}; check --base-url, then go on with the same command",
     "noise": "the judge contradicts itself when the order is turned",
-    "rejected": "the server rejects too many pairs",
-    "refused": "the campaign takes no more votes",
+    "unread": "no pair of the calibration has a verdict; see above why, or go on by --anyway",
+    "rejected": "the server rejects too many pairs{words}",
+    "refused": "the campaign takes no more votes{words}",
 }
 
 
@@ -66,7 +71,7 @@ class Judged:
         The judge in numbers: position, length, repeats, cost.
     why : str
         What stopped it, in one word: "stable", "budget", "max-calls", "max-cost", "finished", "interrupted", "gone",
-        "noise", "rejected", "refused".
+        "unheard", "noise", "unread", "rejected", "refused".
     words : str
         The same in a sentence.
     """
@@ -213,16 +218,6 @@ def _texts_of(items: Any) -> dict[Any, Any]:
     return {text: text for text in items}
 
 
-def as_asker(ask: Any) -> Asker:
-    """An asker as it is, a function as one."""
-    if hasattr(ask, "answer"):
-        found: Asker = ask
-        return found
-    if not callable(ask):
-        raise InputError(f"{ask!r:.100} cannot be asked; give HttpJudge(…), CommandJudge(…) or a function")
-    return FunctionJudge(ask)
-
-
 def check_same(
     store: Store, campaign: Campaign, texts: Mapping[str, str | None], question: str, instructions: str
 ) -> None:
@@ -234,7 +229,13 @@ def check_same(
     for label in there:
         if label not in texts:
             raise InputError(f"{store.name} was begun with other items: {label!r} is gone; take another file")
-    for what, old, new in (("question", campaign.question, question), ("instructions", campaign.instructions, instructions)):  # fmt: skip  # noqa: E501
+    check_words(store, campaign, question, instructions)
+
+
+def check_words(store: Store, campaign: Campaign, question: str, instructions: str) -> None:
+    """Refuse to go on with another question or other instructions than the file has."""
+    words = (("question", campaign.question, question), ("instructions", campaign.instructions, instructions))
+    for what, old, new in words:
         if old != new:
             raise InputError(f"{store.name} was begun with another {what} ({old!r}, now {new!r}); take another file")
 
@@ -248,27 +249,36 @@ def judged(
     name: str | None = None,
     others: Sequence[tuple[str, str]] = (),
     told: Callable[[Progress], None] | None = None,
+    about: Mapping[str, Any] | None = None,
+    open_ledger: Callable[[Judge, Mapping[str, Any], ledgers.Material], ledgers.Ledger] | None = None,
 ) -> Judged:
-    """Let an asker judge a campaign until there is a reason to stop; `others` are files and judges to compare with."""
+    """Let an asker judge a campaign until there is a reason to stop; `others` are files and judges to compare with.
+
+    `about` goes into the judge's header. `open_ledger` is for pairs that come from elsewhere.
+    """
     if campaign.state != "open":
         raise InputError(f"the campaign {campaign.slug!r} is {campaign.state}; `podium campaign open` opens it")
-    header = header_of_asker(asker) | {"orders": "one" if settings.one_order else "both"}
+    header = header_of_asker(asker) | {"orders": "one" if settings.one_order else "both"} | dict(about or {})
     who = name or str(header["model"])
     compared = {f"{path}:{judge}": _found_judge(path, judge) for path, judge in others}
     with ledgers.locked(store, campaign, who) as hold:
         material = ledgers.Material(store, campaign)
         judge = ledgers.joined(store, campaign, who, header)
-        ledger = ledgers.Ledger(store, campaign, judge, header)
+        if open_ledger is None:
+            ledger = ledgers.Ledger(store, campaign, judge, header)
+        else:
+            ledger = open_ledger(judge, header, material)
         codes = store.read(lambda reader: reader.active_codes(campaign.id))
         if len(codes) < 2:
             raise InputError(f"the campaign {campaign.slug!r} has {len(codes)} items; an order needs at least two")
         wanted = _wanted(material, compared.values())
-        run = Run(ledger, asker, material, settings, items=len(codes), wanted=wanted, told=told, keep=hold.keep)
+        items = len(codes) if ledger.plans else MANY  # how many there are elsewhere is not known
+        run = Run(ledger, asker, material, settings, items=items, wanted=wanted, told=told, keep=hold.keep)
         why = _run(run)
         tally = tally_of(ledger, material)
         content = store.read(lambda reader: reader.content(campaign.id))
     tally = replace(tally, against=_compared(content, judge.id, compared))
-    words = REASONS[why] + (f": {run.words}" if run.words else "")
+    words = REASONS[why].format(words=f": {run.words}" if run.words else "")
     ranking = _one_order_ranking(content, judge.id) if settings.one_order else None
     return Judged(store.name, campaign.slug, who, standing(content), ranking, tally, why, words)
 
@@ -286,6 +296,8 @@ def _run(run: Run) -> str:
 
 
 def _found_judge(path: str, name: str) -> tuple[Content, int]:
+    if "://" not in path and not Path(path).exists():
+        raise InputError(f"no such file: {path}; check the path")
     content = read_campaign_file(path)
     found = next((each.id for each in content.judges if each.name == name), None)
     if found is None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
-import json
 import secrets
 import signal
 import time
@@ -12,27 +10,26 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from podium.active.presets import APPETITE, questions_of
+from podium.active.presets import questions_of
 from podium.campaign.desk import Ballot
 from podium.campaign.planning import Plan, plan_once
-from podium.errors import InputError
+from podium.errors import RefusedError, UnavailableError
+from podium.judge.asking import Asker, shown_to
 from podium.judge.http import UnreachableError
 from podium.judge.ledger import Given, Ledger, Material, new_request
-from podium.judge.limits import MOST_OUT, check_number, check_whole
 from podium.judge.prompt import Asked
 from podium.judge.report import tally_of
+from podium.judge.settings import Progress, Settings
 from podium.judge.tally import Position
 from podium.judge.verdict import Verdict
 from podium.store.values import Call, Question
 
-__all__ = ["Asker", "FunctionJudge", "Progress", "Run", "Settings"]
+__all__ = ["Run"]
 
-CALIBRATION = 40  # random pairs, asked in both orders before the planner starts
-AT_ONCE = ("interrupted", "gone", "rejected", "refused", "failed")  # reasons to send nothing more
+AT_ONCE = ("interrupted", "gone", "unheard", "rejected", "refused", "failed")  # reasons to send nothing more
 GRACE = 10.0  # seconds for calls that are out after Ctrl-C
 GONE = 600.0  # seconds without any answer after which the server is gone
 WINDOW, MAX_REJECTED = 50, 10  # of the last calls, rejected ones at which to stop
@@ -41,97 +38,6 @@ KEEP_EVERY = 5.0  # seconds between signs of life to the lock
 AHEAD = 256  # random pairs that are drawn at once
 SIDE_BY_SIDE = 6  # items for each chosen pair that is out
 PATIENCE = 5.0  # seconds before a call that could not be delivered is tried anew
-
-
-@runtime_checkable
-class Asker(Protocol):
-    """Whatever can say which of two: a model, a command, a function of yours."""
-
-    async def answer(self, question: Asked) -> Verdict:
-        """Say which of two."""
-
-
-class FunctionJudge:
-    """A function as judge: it takes the question and returns 1, 0, 0.5, None for a skip, or a `Verdict`."""
-
-    def __init__(self, function: Callable[[Asked], Any]) -> None:
-        self.function = function
-
-    def header(self) -> dict[str, Any]:
-        """Who judges, as every export says."""
-        return {"model": getattr(self.function, "__name__", type(self.function).__name__)}
-
-    async def answer(self, question: Asked) -> Verdict:
-        """Call it."""
-        said = self.function(question)
-        if inspect.isawaitable(said):
-            said = await said
-        if isinstance(said, Verdict):
-            return said
-        if said is None:
-            return Verdict(None, problem="refusal")
-        if isinstance(said, int | float) and said in (0, 0.5, 1):
-            return Verdict(float(said))
-        raise InputError(f"the judge said {said!r:.100}; it is 1 for the left item, 0, 0.5, or None for a skip")
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """How much is asked, and in which way; see `judge_pairs`."""
-
-    preset: str = "standard"
-    budget: int | None = None
-    max_calls: int | None = None
-    max_cost: float | None = None
-    price_in: float | None = None
-    price_out: float | None = None
-    concurrency: int = 16
-    one_order: bool = False
-    repeat: float = 0.0
-    anyway: bool = False
-    calibration: int = CALIBRATION
-    keep_prompts: bool = False
-    seed: int | None = None
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.preset, str) or self.preset not in APPETITE:
-            raise InputError(f"preset {self.preset!r:.50} is unknown; there are {', '.join(APPETITE)}")
-        check_whole("budget", self.budget, optional=True)
-        check_whole("max_calls", self.max_calls, optional=True)
-        check_whole("concurrency", self.concurrency, most=MOST_OUT)
-        for name in ("max_cost", "price_in", "price_out"):
-            check_number(name, getattr(self, name), optional=True)
-        check_number("repeat", self.repeat, high=1.0)
-        seed = self.seed
-        if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63):
-            raise InputError(f"seed is {seed!r:.50}; give a whole number from 0 to 2**63 - 1")
-
-    def cost(self, verdict: Verdict) -> float | None:
-        """What a call cost."""
-        if self.price_in is None and self.price_out is None:
-            return None
-        spent = (verdict.tokens_in or 0) * (self.price_in or 0.0) + (verdict.tokens_out or 0) * (self.price_out or 0.0)
-        return spent / 1e6
-
-
-@dataclass(slots=True)
-class Progress:
-    """Where a run is; the numbers of earlier runs included."""
-
-    pairs: int = 0
-    limit: int = 0
-    calls: int = 0
-    here: int = 0  # calls of this run
-    out: int = 0
-    skips: int = 0
-    same: int = 0
-    both: int = 0
-    tokens_in: int = 0
-    tokens_out: int = 0
-    cost: float = 0.0
-    seconds: float = 0.0
-    until_stable: int | None = None
-    calibrating: bool = False
 
 
 @dataclass(slots=True)
@@ -225,13 +131,13 @@ class Run:
     async def _call(self, call: Call) -> None:
         asked = self.material.asked(call, secrets.token_hex(4))
         if self.settings.keep_prompts:
-            call = replace(call, prompt=_shown(self.asker, asked))
+            call = replace(call, prompt=shown_to(self.asker, asked))
         self.progress.out += 1
         begun = time.monotonic()
         try:
             verdict = await self.asker.answer(asked)
         except UnreachableError as problem:
-            self._unreachable(str(problem))
+            self._unreachable(problem.words)
             if self.why not in AT_ONCE:  # else it is asked when somebody goes on
                 self._todo.append(call)
                 await asyncio.sleep(PATIENCE)
@@ -287,11 +193,23 @@ class Run:
             for each in batch:
                 if not each.written.done():
                     each.written.set_result(None)
+            refused += await self._delivered(ballots)
             self._came += len(ballots)
             if refused:
                 self.words = refused[0]
                 self._stop("refused")
             self._notify()
+
+    async def _delivered(self, ballots: list[Ballot]) -> list[str]:
+        """Votes that count elsewhere go there once they are on disk; what was refused, in words."""
+        if self.ledger.plans or not ballots:
+            return []
+        try:
+            return await asyncio.to_thread(self.ledger.deliver, ballots)
+        except UnavailableError as problem:  # they are sent when somebody goes on
+            self.words = str(problem)
+            self._stop("gone")
+            return []
 
     async def _report(self) -> None:
         kept = time.monotonic()
@@ -312,21 +230,29 @@ class Run:
         """Keep enough calls ready that nobody waits, and no more: what is planned later knows more."""
         stage = await asyncio.to_thread(self.ledger.stage)
         self.progress.calibrating = stage != "done" and self.settings.calibration > 0
-        while self.why is None:
-            if len(self._todo) >= self.settings.concurrency:
-                await self._change()
-            elif stage == "new":
-                stage = await self._calibrate()
-            elif stage == "drawn":
-                stage = await self._calibration_ends()
-            else:
-                await self._fill()
+        try:
+            while self.why is None:
+                if len(self._todo) >= self.settings.concurrency:
+                    await self._change()
+                elif stage == "new":
+                    stage = await self._calibrate()
+                elif stage == "drawn":
+                    stage = await self._calibration_ends()
+                else:
+                    await self._fill()
+        except RefusedError as problem:  # the calls that are out may still come back
+            self.words = str(problem)
+            self._stop("refused")
+        except UnavailableError as problem:
+            self.words = str(problem)
+            self._stop("gone")
 
     async def _calibrate(self) -> str:
         n = self.items
         pairs = n * (n - 1) // 2
-        count = min(self.settings.calibration, max(1, pairs // 4), max(0, self._rooms() // 2))
-        self._put(await asyncio.to_thread(self.ledger.draw, count, 2, self.wanted, calibration=True), 2)
+        most = max(0, min(self._left(), self._rooms() // 2))  # of known pairs and another judge's, too
+        count = min(self.settings.calibration, max(1, pairs // 4))
+        self._put(await asyncio.to_thread(self.ledger.draw, count, 2, self.wanted, calibration=True, most=most), 2)
         return "drawn"
 
     async def _calibration_ends(self) -> str:
@@ -334,7 +260,13 @@ class Run:
         if self._pairs:
             await self._change()
             return "drawn"
-        self.calibration = (await asyncio.to_thread(tally_of, self.ledger, self.material)).position
+        if self.ledger.draws_more() and self._left() > 0 and self._rooms() > 1:
+            return "new"
+        tally = await asyncio.to_thread(tally_of, self.ledger, self.material)
+        self.calibration = tally.position
+        if tally.skips and not tally.pairs and not self.settings.anyway:
+            self._stop("unread")
+            return "drawn"
         if self.calibration is not None and self.calibration.is_noise and not self.settings.anyway:
             self._stop("noise")
             return "drawn"
@@ -371,6 +303,8 @@ class Run:
 
     async def _planned(self, count: int) -> Given:
         given: Given = ([], [])
+        if not self.ledger.plans:
+            return await asyncio.to_thread(self.ledger.take, count, 2)
         if self.plan is not None and self._came < max(1, self.items // 4):
             given = await asyncio.to_thread(self.ledger.take, count, 2)
         if not given[0] and (self.plan is None or self._came > 0):
@@ -476,9 +410,10 @@ class Run:
         return Ballot(f"judge-{call.question}", call.question, outcome, reason, call.ms)
 
     def _unreachable(self, words: str) -> None:
-        if not self.progress.here or time.monotonic() - self._heard > GONE:  # a server never heard is not waited for
+        never = not self.progress.here  # a server never heard is not waited for
+        if never or time.monotonic() - self._heard > GONE:
             self.words = words
-            self._stop("gone")
+            self._stop("unheard" if never and not self.ledger.spent().answered else "gone")
 
     # Limits and the end
 
@@ -567,19 +502,6 @@ async def _first_problem(tasks: list[asyncio.Task[None]]) -> None:
 def _for_left(call: Call, verdict: Verdict) -> Verdict:
     """The verdict for the left item of the question, which a turned call shows second."""
     return verdict if not call.turned or verdict.outcome is None else replace(verdict, outcome=1 - verdict.outcome)
-
-
-def header_of_asker(asker: Any) -> dict[str, Any]:
-    """What an asker says of itself; a user's own class need not."""
-    header = getattr(asker, "header", None)
-    return dict(header()) if callable(header) else {"model": type(asker).__name__}
-
-
-def _shown(asker: Any, asked: Asked) -> str:
-    """What a judge was shown, word for word."""
-    prompt = getattr(asker, "prompt", None)
-    shown = prompt.messages(asked) if prompt is not None else [asked.question, asked.left, asked.right]
-    return json.dumps(shown, ensure_ascii=False)
 
 
 def _completed(call: Call, verdict: Verdict, ms: int, cost: float | None, now: int) -> Call:

@@ -190,7 +190,9 @@ class Tally:
         parts.append(f"not parsed {100 * unread / max(1, self.calls):.1f} %")
         parts.append(f"skipped {self.skips:,}")
         about = "about " if self.counted else ""
-        spent = f"{self.calls:,} calls, {about}{_amount(self.tokens_in)} tokens in, {_amount(self.tokens_out)} out"
+        spent = counted(self.calls, "call")
+        if self.tokens_in or self.tokens_out:
+            spent += f", {about}{_amount(self.tokens_in)} tokens in, {_amount(self.tokens_out)} out"
         parts.append(spent if self.cost is None else f"{spent}, cost {self.cost:.2f}")
         return parts
 

@@ -19,7 +19,7 @@ Problem: TypeAlias = Literal["form", "refusal", "empty", "length", "rejected", "
 
 # Why there is no verdict, and what to do about it.
 PROBLEMS: dict[str, str] = {
-    "form": "not in the form that was asked for; try --answer word, or another model",
+    "form": "not in the form that was asked for; try another --answer, or another model",
     "refusal": "refused by the model; look at the items, or leave them out",
     "empty": "empty; look whether the server knows the model's chat template",
     "length": "cut off; raise --max-tokens",

@@ -26,7 +26,7 @@ from podium.web import figures
 from podium.web.content import item_view, media_headers, preview
 from podium.web.judging import past_votes
 from podium.web.organising import summary_of
-from podium.web.session import JudgeHere, Number, OperatorHere, OrganiserHere, token_of, who_is
+from podium.web.session import JudgeHere, Number, OperatorHere, OrganiserHere, bearer, token_of, who_is
 from podium.web.state import State, state_of
 from podium.web.words import JUDGE
 
@@ -97,7 +97,8 @@ async def history_page(request: Request, who: JudgeHere) -> HTMLResponse:
 
 @router.get("/media/{key}")
 async def media(request: Request, key: str) -> Response:
-    tokens = [token for role in ("judge", "organiser") if (token := token_of(request, role)) is not None]
+    known = [*(token_of(request, role) for role in ("judge", "organiser")), bearer(request)]
+    tokens = [token for token in known if token is not None]
     if not tokens:
         raise RefusedError("no-session", "nobody is known here; open your link again")
     for token in tokens:

@@ -23,6 +23,7 @@ __all__ = [
     "OrganiserHere",
     "Who",
     "address_of",
+    "bearer",
     "enter",
     "find",
     "leave",
@@ -111,7 +112,7 @@ def token_of(request: Request, role: str) -> str | None:
 
 
 async def _here(request: Request, role: str) -> Who:
-    token = token_of(request, role) or _bearer(request)
+    token = token_of(request, role) or bearer(request)
     if token is None:
         raise RefusedError("no-session", "nobody is known here; open your link again")
     who = await who_is(request, token)
@@ -124,7 +125,7 @@ async def _here(request: Request, role: str) -> Who:
     return who
 
 
-def _bearer(request: Request) -> str | None:
+def bearer(request: Request) -> str | None:
     """A program may say its secret in a header instead."""
     kind, _, token = request.headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
