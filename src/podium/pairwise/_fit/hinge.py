@@ -10,6 +10,7 @@ pq/(p + q), p = α/t, q = β/ξ, of each row: the design is not built here eithe
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,8 +25,11 @@ __all__ = ["HingeRows", "solve_hinge"]
 Floats = NDArray[np.float64]
 
 MAX_DENSE_ITEMS = 3_000  # a factor, where curvatures differ by many powers of ten, is better than an iteration
-ENOUGH, CONVERGED = 1e-11, 1e-6  # duality gap over the loss of equal scores: where steps end, and what is good enough
-MAX_EDGE = 2_000  # votes exactly at 1 up to which these are solved for
+ENOUGH, CONVERGED = 1e-11, 1e-9  # duality gap over the loss of equal scores: where steps end, and what is good enough
+MAX_EDGE_CELLS = 50_000_000  # votes exactly at 1, times parameters, up to which these are solved for
+MAX_ROUNDS, MAX_FLOPS = 300, 1e11  # of that, each with one vote more or less, and for all of them together
+RELEASED_TOGETHER = 4  # rounds in which all votes that contradict their bound become free
+FLAT = 1e-9  # share of a slope that a solve leaves only in directions without curvature
 PATIENCE = 3  # steps without progress, which rounding no longer allows
 BACK = 0.995  # share of the way to the boundary that a step may go
 
@@ -76,7 +80,10 @@ def solve_hinge(
     assert here is not None
     best, least, since, count = here, steps.off(here), 0, 0
     while count < max_iter and least > ENOUGH and since < PATIENCE:
-        here = steps.step(here)
+        try:
+            here = steps.step(here)
+        except np.linalg.LinAlgError:  # few votes that effects explain in many ways, near the optimum
+            break
         if here is None:
             break
         count, since = count + 1, since + 1
@@ -136,49 +143,31 @@ class _Steps:
         return max(at.gap, unmet) / float(self.cost.sum())
 
     def polished(self, at: _State, least: float) -> tuple[_State, float]:
-        """The votes that are right, wrong, or exactly at 1 are known now: solve for these, if that comes out better."""
-        problem, rows = self.problem, self.problem.rows
+        """Where the votes that are right, wrong, or exactly at 1 are known by now, the exact optimum follows."""
         wrong = at.slack >= at.rest / self.cost
-        edge = np.flatnonzero(~wrong & (at.room < at.dual / self.cost))
-        if len(edge) > MAX_EDGE:
-            return at, least
-        size = len(at.place.weights)
-        pull = np.where(wrong, self.cost, 0.0)
-        force = self.force(pull, Place(np.zeros(size), np.zeros(rows.n), np.zeros(0)))
-        scale = 2.0 * np.repeat(self.penalties, [size, rows.n])
-        pair, sign = np.concatenate([self.up, self.down])[edge], self.sign[edge, None]
-        residuals = np.zeros((len(edge), rows.n))
-        residuals[np.arange(len(edge)), rows.left[pair]] += 1.0
-        residuals[np.arange(len(edge)), rows.right[pair]] -= 1.0
-        table = sign * np.hstack([problem.features[rows.left[pair]] - problem.features[rows.right[pair]], residuals])
-        design = sign * (np.empty((len(pair), 0)) if rows.design is None else rows.design[pair])
-        p = design.shape[1]
-        system = np.block([[(table / scale) @ table.T, design], [design.T, np.zeros((p, p))]])
-        free = force[: len(scale)] / scale
-        wanted = np.concatenate([1.0 - table @ free, -force[len(scale) :]])
-        solved = np.linalg.lstsq(system, wanted, rcond=1e-13)[0]
-        dual = np.where(wrong, self.cost, 0.0)
-        dual[edge] = np.clip(solved[: len(edge)], 0.0, self.cost[edge])
-        theta = free + (table.T @ dual[edge]) / scale
-        place = Place(theta[:size], theta[size:], solved[len(edge) :])
-        ahead = self.along(place)
-        slack = np.maximum(1.0 - ahead, 0.0)
-        there = _State(place, slack, slack + ahead - 1.0, dual, self.cost - dual)
-        off = self.off(there)
-        return (there, off) if off < least else (at, least)
+        edge = ~wrong & (at.room < at.dual / self.cost)
+        dual = np.where(wrong, self.cost, np.where(edge, np.clip(at.dual, 0.0, self.cost), 0.0))
+        finish = _Finish(self, dual, at.place.extras.copy())
+        for place, dual in finish.optima(edge):
+            ahead = self.along(place)
+            slack = np.maximum(1.0 - ahead, 0.0)
+            there = _State(place, slack, slack + ahead - 1.0, dual, self.cost - dual)
+            off = self.off(there)
+            if off < least:
+                at, least = there, off
+            if least <= ENOUGH:
+                break
+        return at, least
 
     def step(self, at: _State) -> _State | None:
-        """Predict with no centring, then correct; None where rounding allows no more."""
+        """Predict with no centring, then correct; None, or `LinAlgError`, where rounding allows no more."""
         p, q = at.dual / at.room, at.rest / at.slack
         bend = p * q / (p + q)
         curvature = self.back(bend)
         rows = self.problem.rows
         diagonal = np.zeros(rows.n)
         scatter_sum(rows.left, rows.right, curvature, diagonal)
-        try:
-            system = self.problem.system(curvature, diagonal, self.penalties)
-        except np.linalg.LinAlgError:
-            return None
+        system = self.problem.system(curvature, diagonal, self.penalties)
 
         def moves(dual_target: Floats, rest_target: Floats) -> tuple[Place, Floats, Floats, Floats]:
             over = dual_target / at.room + rest_target / at.slack - self.cost
@@ -209,6 +198,115 @@ class _Steps:
             moved, at.slack + length * slack, at.room + length * room, at.dual + length * dual, at.rest - length * dual
         )
         return there if length > 1e-10 and there.gap > 0.0 else None
+
+
+class _Finish:
+    """An active-set method on the dual: minimise ½αᵀGα − Σα over 0 ≤ α ≤ c with Σ s·α·z = 0, G = s·AΛ⁻¹Aᵀ·s / 2.
+
+    Some votes are free, their margin is to be 1; the others are at a bound. Each round goes to the optimum of the free
+    ones, or to the first bound on the way; there votes that contradict their bound become free, too.
+    """
+
+    def __init__(self, steps: _Steps, dual: Floats, extras: Floats) -> None:
+        self.steps, self.dual, self.extras = steps, dual, extras
+        problem = steps.problem
+        self.size = problem.features.shape[1]
+        self.scale = 2.0 * np.repeat(steps.penalties, [self.size, problem.rows.n])
+        self.pair = np.concatenate([steps.up, steps.down])
+
+    def optima(self, edge: NDArray[np.bool_]) -> Iterator[tuple[Place, Floats]]:
+        """Places on the way, each the optimum of its free votes, with their duals; the last fits all votes."""
+        free, spent = edge.copy(), 0.0
+        for turn in range(MAX_ROUNDS):
+            count, parameters = int(np.count_nonzero(free)), len(self.scale)
+            if count * parameters > MAX_EDGE_CELLS or spent > MAX_FLOPS:
+                return
+            spent += 10.0 * count * min(count, parameters) ** 2
+            blocked = self._go(free)
+            if blocked is not None:
+                free[blocked] = False
+                continue
+            place = self.place()
+            yield place, self.dual.copy()
+            short = 1.0 - self.steps.along(place)
+            against = self.steps.cost * np.where(self.dual <= 0.0, short, -short)
+            against[free] = 0.0
+            if against.max(initial=0.0) <= 0.0:
+                return
+            # All that contradict at first, which is faster; one at a time later, which ends.
+            free |= (against > 0.0) if turn < RELEASED_TOGETHER else np.arange(len(free)) == np.argmax(against)
+
+    def place(self) -> Place:
+        """Weights, residuals and effects that go with the duals."""
+        rows = self.steps.problem.rows
+        origin = Place(np.zeros(self.size), np.zeros(rows.n), np.zeros(len(self.extras)))
+        theta = self.steps.force(self.dual, origin)[: len(self.scale)] / self.scale
+        return Place(theta[: self.size], theta[self.size :], self.extras.copy())
+
+    def _go(self, free: NDArray[np.bool_]) -> int | None:
+        """Move the free duals to their optimum, or as far as one stays within its bounds, which is returned."""
+        steps, chosen = self.steps, np.flatnonzero(free)
+        table, design = self._rows(chosen)
+        place, p = self.place(), len(self.extras)
+        unmet = steps.force(self.dual, place)[len(self.scale) :]
+        wanted = np.concatenate([1.0 - steps.along(place)[chosen], -unmet])
+        move, left = _least_squares(table / np.sqrt(self.scale), design, wanted)
+        slope = np.max(np.abs(wanted[: len(chosen)]), initial=0.0)
+        endless = np.max(np.abs(left), initial=0.0) > FLAT * max(slope, 1e-9)
+        if endless:  # no margin feels this direction, and the dual falls along it until a bound
+            move = np.concatenate([left, np.zeros(p)])
+        along, at = move[: len(chosen)], self.dual[chosen]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            room = np.where(along > 0.0, (steps.cost[chosen] - at) / along, np.where(along < 0.0, -at / along, np.inf))
+        first = int(np.argmin(room)) if len(room) else -1
+        length = room[first] if first >= 0 and (endless or room[first] < 1.0) else 1.0
+        self.dual[chosen] = np.clip(at + length * along, 0.0, steps.cost[chosen])
+        self.extras += length * move[len(chosen) :]
+        if length == 1.0 and not endless:
+            return None
+        bound = int(chosen[first])
+        self.dual[bound] = steps.cost[bound] if along[first] > 0.0 else 0.0
+        return bound
+
+    def _rows(self, chosen: NDArray[np.intp]) -> tuple[Floats, Floats]:
+        """Signed rows of the design for weights and residuals, and for the effects."""
+        problem, rows = self.steps.problem, self.steps.problem.rows
+        pair, sign = self.pair[chosen], self.steps.sign[chosen, None]
+        residuals = np.zeros((len(chosen), rows.n))
+        residuals[np.arange(len(chosen)), rows.left[pair]] += 1.0
+        residuals[np.arange(len(chosen)), rows.right[pair]] -= 1.0
+        table = sign * np.hstack([problem.features[rows.left[pair]] - problem.features[rows.right[pair]], residuals])
+        design = sign * (np.empty((len(pair), 0)) if rows.design is None else rows.design[pair])
+        return table, design
+
+
+def _least_squares(root: Floats, design: Floats, wanted: Floats) -> tuple[Floats, Floats]:
+    """The shortest x nearest to [[root·rootᵀ, design], [designᵀ, 0]] x = wanted, and what the upper rows leave."""
+    count, p = design.shape
+    if p or count <= root.shape[1]:
+        system = np.block([[root @ root.T, design], [design.T, np.zeros((p, p))]])
+        x = _solved(system, wanted)
+        return x, (wanted - system @ x)[:count]
+    values, axes = np.linalg.eigh(root.T @ root)  # more votes than parameters: by the parameters
+    kept = values > 1e-13 * values[-1]
+    axes, values = axes[:, kept], values[kept]
+    x, left = np.zeros(count), wanted
+    for _ in range(2):  # once more for what rounding left
+        x = x + root @ (axes @ ((axes.T @ (root.T @ left)) / values**2))
+        left = wanted - root @ (root.T @ x)
+    return x, left
+
+
+def _solved(system: Floats, wanted: Floats) -> Floats:
+    """By elimination, where that is as good as it looks; else by singular values, which take ten times as long."""
+    try:
+        x: Floats = np.linalg.solve(system, wanted)
+        if np.max(np.abs(wanted - system @ x), initial=0.0) <= 1e-13 * np.max(np.abs(wanted), initial=0.0):
+            return x
+    except np.linalg.LinAlgError:
+        pass
+    shortest: Floats = np.linalg.lstsq(system, wanted, rcond=1e-13)[0]
+    return shortest
 
 
 def _longest(at: _State, slack: Floats, room: Floats, dual: Floats) -> tuple[float, float]:
