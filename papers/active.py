@@ -28,8 +28,8 @@ from podium.active import PaperOptions, rank_with
 from podium.active.oracles import Simulated
 from podium.active.order import SparseWins, iterated_search, mfast_cost
 from podium.active.paper.decompose import goodness, sample_and_decompose, small_size
-from podium.active.paper.erm import cross_block_hinge
 from podium.active.paper.interview import Interview
+from podium.active.paper.margin import cross_block_hinge
 from podium.active.paper.quicksort import quicksort
 from podium.active.paper.state import State
 from podium.engine import Engine, Serial, engine_for

@@ -259,7 +259,8 @@ def test_places_hold_each_item_once_within_its_band():
         (lambda: ActiveRanker(FRUIT, goal=np.zeros(2)), r"'order' or \('top', k\)"),
         (lambda: ActiveRanker(FRUIT, goal=3), r"goal is 3; it is 'order' or \('top', k\)"),
         (lambda: ActiveRanker(FRUIT, goal=("top", 2), preset="exact"), "preset 'exact' has no use for goal"),
-        (lambda: ActiveRanker(FRUIT, features=np.eye(8), preset="paper"), "preset 'paper' has no use for features"),
+        (lambda: ActiveRanker(FRUIT, features=np.eye(8), preset="exact"), "preset 'exact' has no use for features"),
+        (lambda: ActiveRanker(FRUIT, features=np.eye(8)[:, :0]), "features have no column"),
         (lambda: ActiveRanker(FRUIT, preset="paper", paper=0.5), r"paper is 0.5; give PaperOptions"),
         (lambda: ActiveRanker(FRUIT, preset=None), "no preset None"),
         (lambda: ActiveRanker(FRUIT, features=[["x"]] * 8), "features of 'fig', column 1: 'x' is not a number"),
@@ -336,7 +337,7 @@ def test_a_log_of_other_items_or_a_newer_format_is_refused():
         ActiveRanker.replay(FRUIT, [log[0] | {"options": None}])
     with pytest.raises(InputError, match="log, row 3: neither an event nor an answer"):
         ActiveRanker.replay(FRUIT, [*log, {"podium": "ask"}, {"left": "fig"}])
-    with pytest.raises(InputError, match="other features"):
+    with pytest.raises(InputError, match="begun without features"):
         ActiveRanker.replay(FRUIT, log, features=np.arange(8.0))
     with pytest.raises(InputError, match="log, row 3: pair 1: no item 'pepsi'"):
         ActiveRanker.replay(FRUIT, [*log, {"podium": "ask"}, {"left": "fig", "right": "pepsi", "outcome": 1}])

@@ -403,3 +403,67 @@ def test_items_added_by_another_session_end_this_one_with_its_answers_kept(table
     assert "['cola']" in said
     assert "Traceback" not in said
     assert outcomes(log) == [1, 1, 0]
+
+
+WITH_FEATURES = (
+    "id,text,strength,price\ntea,Green tea,3,2.5\nmilk,Cold milk,1,1.2\ncoffee,Black coffee,4,2\n7,Juice,2,3\n"
+)
+
+
+def test_with_the_papers_preset_and_features_the_order_is_a_score_of_them_and_is_resumed(tmp_path):
+    table = tmp_path / "drinks.csv"
+    table.write_text(WITH_FEATURES)
+    strength = {"tea": 3, "milk": 1, "coffee": 4, "7": 2}
+    options = ("--preset", "paper", "--features", str(table), "--format", "csv", "--random-share", "0")
+    for _ in range(30):  # one question a call: each goes on from the log, and the stronger drink wins
+        result, log = asked(table, "q", *options)
+        open_pair = [row for row in rows_of(log) if row.get("podium") == "ask"]
+        if "Done." in result.stderr or not open_pair:
+            break
+        first, second = (name for name in _pair_shown(result.stderr, strength))
+        result, _ = asked(table, "1q" if strength[first] > strength[second] else "2q", *options)
+        if "Done." in result.stderr:
+            break
+    assert "ordered by a linear score of 2 features (columns standardised, rows divided by" in result.stderr
+    assert [line.split(",")[0] for line in result.stdout.splitlines()[1:]] == ["coffee", "tea", "7", "milk"]
+    without = CliRunner().invoke(main, ["ask", str(table), "--log", str(log)])
+    assert "the log was begun with features; give the same now" in _one_line(without)
+
+
+def _pair_shown(text, strength):
+    """The two labels of the last question."""
+    last = text[text.rindex("which goes first?") :]
+    names = {"Green tea": "tea", "Cold milk": "milk", "Black coffee": "coffee", "Juice": "7"}
+    found = sorted((last.index(shown), label) for shown, label in names.items() if shown in last)
+    return [label for _, label in found][:2]
+
+
+def _one_line(result):
+    return str(result.exception) if not isinstance(result.exception, SystemExit) else result.stderr
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--missing", "mean"), "--missing is about --features, which is not given; drop it"),
+        (("--one-hot",), "--one-hot is about --features, which is not given; drop it"),
+        (("--features", "{table}"), "'kind' holds text; leave it out, or set --one-hot"),
+        (("--features", "{table}", "--one-hot"), "'price' is missing for 'milk'"),
+        (("--features", "{table}", "--one-hot", "--missing", "mean", "--preset", "exact"), "has no use for features"),
+        (("--features", "nowhere.csv"), "nowhere.csv"),
+    ],
+)
+def test_features_that_do_not_fit_are_one_line(tmp_path, options, message):
+    table = tmp_path / "drinks.csv"
+    table.write_text("id,kind,price\ntea,hot,2\nmilk,cold,\n")
+    given = [option.format(table=table) for option in options]
+    seen = subprocess.run(
+        [sys.executable, "-m", "podium", "ask", str(table), "--log", str(tmp_path / "a.jsonl"), *given],
+        capture_output=True,
+        text=True,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+    assert seen.returncode == 2
+    assert message in seen.stderr
+    assert seen.stderr.count("\n") <= 1 or "Usage" in seen.stderr

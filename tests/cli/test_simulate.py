@@ -76,3 +76,13 @@ def test_the_smallest_sizes_work_with_every_preset_and_noise(n, preset):
         options = ("simulate", "-n", n, "--runs", "1", "--noise", noise, "--preset", preset, "--format", "csv")
         result = CliRunner().invoke(main, [*options, "--noise-level", "0.9", "--random-share", "0.999"])
         assert result.exit_code == 0, (noise, result.output, result.exception)
+
+
+def test_informative_features_help_the_papers_preset_and_useless_ones_do_not():
+    rows = {
+        kind: next(csv.DictReader(io.StringIO(simulated("--preset", "paper", "--features", kind).stdout)))
+        for kind in ("informative", "useless")
+    }
+    assert float(rows["informative"]["excess"]) < 0.5 * float(rows["useless"]["excess"])
+    assert float(rows["informative"]["rounds"]) > 0
+    assert "no use for features" in str(simulated("--preset", "exact", "--features", "useless", "-n", "8").exception)

@@ -474,8 +474,27 @@ def asking():
         *methods(active.FunctionOracle(max_first, items), ("answer", {"pairs": pairs})),
         Call("FunctionOracle", lambda **given: active.FunctionOracle(**given).answer(pairs), {"function": max_first, "items": items}),
         *methods(simulated, ("answer", {"pairs": pairs, "judge": 0}), ("cost", {"order": list(range(6))}),
-                 ("excess", {"order": list(range(6))}), ("matrix", {})),
-        Call("Simulated properties", functools.partial(look, simulated), {}), *planners(),
+                 ("excess", {"order": list(range(6))}), ("matrix", {}), ("features", {"informative": True})),
+        Call("Simulated properties", functools.partial(look, simulated), {}), *planners(), *margins(),
+    ]  # fmt: skip
+
+
+def margins():
+    from podium import active
+
+    rows, wins, inside = np.linspace(0.5, -0.5, 6)[:, None], np.triu(np.ones((6, 6)), 1), [[0, 1, 2], [3, 4, 5]]
+    options = {"radius": 5.0, "tolerance": 1e-3, "max_steps": 100}
+    judge = active.Simulated(6, "flips", 0.1, seed=1)
+    paper = active.PaperOptions(learner="linear")
+    learnt = active.rank_with(judge, range(6), preset="paper", features=rows, seed=1, paper=paper).model_
+    return [
+        of("svm1", active.svm1, features=rows, wins=wins, **options),
+        of("svm2", active.svm2, features=rows, blocks=inside, wins=wins, **options),
+        of("svm3", active.svm3, features=rows, blocks=inside, winner=[0, 1, 3], loser=[1, 2, 5], weight=None, **options),
+        *methods(active.svm1(rows, wins), ("scores", {"features": rows}), ("order", {"features": rows})),
+        Call("LargeMargin properties", functools.partial(look, active.svm1(rows, wins)), {}),
+        *methods(learnt, ("scores", {"features": rows}), ("order", {"features": rows})),
+        Call("PaperModel properties", functools.partial(look, learnt), {}),
     ]  # fmt: skip
 
 

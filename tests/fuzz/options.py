@@ -13,7 +13,7 @@ OPTIONS = {
     "missing": ("error", "mean"), "variant": ("pa", "pa1", "pa2"), "classes": ([0, 1, 2], ["a", "b"], None), "C": (1.0, 1e-9, 1e9),
     "random_state": (0, 1), "scorer": ("linear", "stream"), "surrogate": ("univariate", "softmax", "pairwise"),
     "mode": ("marginal", "threshold", "experts"), "experts": (1, 3), "rate": (0.5, 1e9), "level": (0.9, 0.5), "kind": ("loss", "gain"),
-    "empty": ("best", "worst", "skip"), "gain": ("exp", "linear"), "p": (1, 2), "k": (1, 2, 16.0), "preset": ("quick", "exact", "few_rounds"),
+    "empty": ("best", "worst", "skip"), "gain": ("exp", "linear"), "p": (1, 2), "k": (1, 2, 16.0), "preset": ("quick", "exact", "few_rounds", "paper"),
     "goal": ("order", ("top", 1)), "budget": (1, 5, None), "random_share": (0.0, 0.5), "seed": (0, 1), "method": ("bootstrap", "hessian"),
     "drift": ("auto", 0.0, 0.1, 1e9), "sd": ("auto", 1.0, 1e-9), "at": (5, "2024-01-01"), "half_life": (3, "90d"), "side_advantage": (60.0, 0.0),
     "kind_of": ("auto",), "uncertainty": ("auto", "hessian", "sandwich", "cluster", "bootstrap"), "cluster": ("judge", "group", "ranking"),

@@ -2,7 +2,9 @@
 
 from podium.active.oracles import FunctionOracle, MatrixOracle, Oracle, Simulated
 from podium.active.order import Kemeny, kemeny
-from podium.active.paper.improve import PaperOptions
+from podium.active.paper.learners import PaperModel
+from podium.active.paper.margin import LargeMargin, svm1, svm2, svm3
+from podium.active.paper.options import PaperOptions
 from podium.active.planner import Planner, Questions
 from podium.active.presets import PRESETS
 from podium.active.ranker import ActiveRanker, rank_with
@@ -13,8 +15,10 @@ __all__ = [
     "ActiveRanker",
     "FunctionOracle",
     "Kemeny",
+    "LargeMargin",
     "MatrixOracle",
     "Oracle",
+    "PaperModel",
     "PaperOptions",
     "Planner",
     "Questions",
@@ -22,4 +26,7 @@ __all__ = [
     "Summary",
     "kemeny",
     "rank_with",
+    "svm1",
+    "svm2",
+    "svm3",
 ]

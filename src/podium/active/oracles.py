@@ -233,6 +233,16 @@ class Simulated:
         uniform: np.ndarray = ((z ^ (z >> np.uint64(31))) >> np.uint64(11)) * 2.0**-53
         return uniform
 
+    def features(self, *, informative: bool = True) -> np.ndarray:
+        """Four columns that somebody might know of the items: the hidden place with an error of a tenth of n and three
+        random ones, or, if not `informative`, four random ones."""
+        flag_option("informative", informative)
+        rng = np.random.default_rng([int(self._salt), self.n])
+        table = rng.normal(size=(self.n, 4))
+        if informative:
+            table[:, 0] = self.place + 0.1 * self.n * table[:, 0]
+        return table
+
     def matrix(self) -> np.ndarray:
         """All answers as a square array; needs persistent mistakes."""
         if not self.persistent:

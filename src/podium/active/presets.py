@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium.active.order import EXACT_LIMIT
-from podium.active.paper.improve import PaperOptions
+from podium.active.paper.options import PaperOptions, check_options
 from podium.errors import InputError
 
 __all__ = ["APPETITE", "FEW", "PRESETS", "check_preset", "questions_of"]
@@ -16,7 +16,7 @@ PRESETS = ("quick", "standard", "thorough", "few_rounds", "exact", "paper")
 FEW = 8  # rounds of few_rounds
 
 
-def check_preset(preset: str, n: int, paper: PaperOptions | None) -> None:
+def check_preset(preset: str, n: int, paper: PaperOptions | None, *, features: bool = False) -> None:
     """Refuse what does not go together."""
     if preset not in PRESETS:
         raise InputError(f"no preset {preset!r}; there are {', '.join(PRESETS)}")
@@ -24,6 +24,8 @@ def check_preset(preset: str, n: int, paper: PaperOptions | None) -> None:
         raise InputError(f"paper is {paper!r}; give PaperOptions(…)")
     if paper is not None and preset != "paper":
         raise InputError(f"options of the paper's algorithm are for preset 'paper', not {preset!r}")
+    if paper is not None:
+        check_options(paper, features=features)
     if preset == "exact" and n > EXACT_LIMIT:
         raise InputError(f"preset 'exact' is for up to {EXACT_LIMIT} items; these are {n}: use 'thorough'")
 

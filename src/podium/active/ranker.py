@@ -17,14 +17,15 @@ from podium.active.ledger import Ledger
 from podium.active.oracles import Oracle, asker
 from podium.active.order import exact_order
 from podium.active.paper.decompose import sample_and_rank
-from podium.active.paper.improve import PaperOptions
 from podium.active.paper.interview import Interview
+from podium.active.paper.learners import PaperModel
+from podium.active.paper.options import PaperOptions
 from podium.active.planner import Planner
 from podium.active.presets import FEW, check_preset, questions_of
 from podium.active.summary import ENOUGH, Summary
 from podium.active.tally import CHECK, KINDS
 from podium.data.comparisons import Comparisons
-from podium.errors import DataWarning, InputError
+from podium.errors import DataWarning, InputError, Option
 from podium.ranking.ranking import Ranking
 from podium.text import counted
 
@@ -48,7 +49,7 @@ class ActiveRanker:
     preset : str
         "standard" (about 3 log2 n questions an item, fewer if the answers are clean), "quick" (under 2),
         "thorough" (5), "few_rounds" (at most 8 rounds, for judges that answer in bulk), "exact" (up to 20 items: all
-        pairs and a proved optimum), "paper" (Ailon's algorithm as published; see `PaperOptions`).
+        pairs and a proved optimum), "paper" (Ailon's algorithm, as published but for what docs/active-theory.md lists).
     goal : "order" or ("top", k)
         With ("top", k) the questions go to the items that may be among the first k, until those ranks are stable.
     budget : int, optional
@@ -56,7 +57,8 @@ class ActiveRanker:
     random_share : float
         Share of the questions that are random check pairs. They measure what the others cannot.
     features : (n, d) array, optional
-        Numbers that may tell where an item stands.
+        Numbers that may tell where an item stands. With preset "paper" the order is that of a score of the features
+        alone, learnt from the answers (SVM3).
     repeats : "auto" or "never"
         Whether a pair may be asked again; "never" for a judge known to be consistent.
     seed : int, optional
@@ -68,6 +70,7 @@ class ActiveRanker:
     ----------
     ranking_ : Ranking
     tiers_ : list of tuples of labels, best first
+    model_ : PaperModel, once preset "paper" with features is done; else None
     done : bool
     log : list of dicts; see `podium.active.journal`
 
@@ -104,10 +107,10 @@ class ActiveRanker:
         self.repeats = repeats
         self.paper = paper
         self.seed = validation.seed_of(seed)
-        check_preset(preset, n, paper)
         table = validation.feature_table(features, self.items)
-        if preset in ("exact", "paper") and (table is not None or self.top is not None):
-            what = "features" if table is not None else f"goal {goal!r}"
+        check_preset(preset, n, paper, features=table is not None)
+        if (preset == "exact" and table is not None) or (preset in ("exact", "paper") and self.top is not None):
+            what = "features" if table is not None and preset == "exact" else f"goal {goal!r}"
             raise InputError(f"preset {preset!r} has no use for {what}; leave it out, or take another preset")
         self._features = None if table is None else hashlib.sha256(table.tobytes()).hexdigest()[:16]
         self.planner = Planner(
@@ -127,7 +130,7 @@ class ActiveRanker:
         self._lines: dict[int, int] = {}  # row of a log -> row of the ledger
         self._row = 1  # rows of a log taken so far, the header among them
         self.asked: list[Pair] = []  # what the last ask of a log gave
-        self._interview = self._begin_paper() if preset == "paper" else None
+        self._interview = self._begin_paper(table) if preset == "paper" else None
         if self.budget is not None and self.budget < n - 1:
             warnings.warn(
                 f"{counted(self.budget, 'question')} cannot connect {counted(n, 'item')}; at least {n - 1} are needed. "
@@ -136,8 +139,9 @@ class ActiveRanker:
                 stacklevel=2,
             )
 
-    def _begin_paper(self) -> Interview:
-        start = partial(sample_and_rank, options=self.paper or PaperOptions())
+    def _begin_paper(self, table: np.ndarray | None) -> Interview:
+        rows = table[:, None] if table is not None and table.ndim == 1 else table
+        start = partial(sample_and_rank, options=self.paper or PaperOptions(), features=rows)
         return Interview(len(self.items), start, seed=self.seed, budget=self.budget, random_share=self.random_share)
 
     # Asking
@@ -284,6 +288,7 @@ class ActiveRanker:
             self.planner.tell(codes[:, 0], codes[:, 1], values, who, kind)
         if self._interview is not None:
             self._interview.tell(codes, values, who)
+            self.rounds = self._interview.rounds
         return changed
 
     def _taken_in(self, codes: np.ndarray) -> tuple[np.ndarray, Sequence[int]]:
@@ -353,11 +358,17 @@ class ActiveRanker:
         groups = results.tiers(self._order(), self.planner.half_widths(), blocks)
         return [tuple(self.items[u] for u in tier) for tier in groups]
 
+    @property
+    def model_(self) -> PaperModel | None:
+        """The score of the features that preset "paper" has learnt; None before it is done, and without features."""
+        return None if self._interview is None or not self.done else self._interview.state.model
+
     def ranks(self) -> pl.DataFrame:
         """One row an item, best first: rank from 1, the 90 % band it may truly stand in, its tier, its answers."""
-        sizes = [len(tier) for tier in self.tiers_]
-        tally = self.planner.tally
-        return results.rank_table(self.items, self._order(), self.planner.bands(), sizes, tally.degree)
+        tier = np.empty(len(self.items), dtype=np.int64)
+        for number, members in enumerate(self.tiers_, start=1):
+            tier[[self._codes[item] for item in members]] = number
+        return results.rank_table(self.items, self._order(), self.planner.bands(), tier, self.planner.tally.degree)
 
     def summary(self) -> Summary:
         """Questions asked, noise, agreement on check pairs, estimated cost, bands, and the stop signal."""
@@ -462,7 +473,8 @@ class ActiveRanker:
                 paper=None if paper is None else _paper_of(paper),
             )
         if ranker._features != options.get("features"):
-            raise InputError("the log was made with other features; give replay the same ones")
+            begun = "without" if options.get("features") is None else "with" if features is None else "with other"
+            raise InputError(f"the log was begun {begun} features; give the same now, in ", Option("features"))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DataWarning)
             ranker.take_rows(log[1:])

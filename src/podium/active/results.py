@@ -35,9 +35,12 @@ def tiers(order: np.ndarray, off: np.ndarray, blocks: list[np.ndarray] | None = 
 
 
 def rank_table(
-    items: Sequence[Any], order: np.ndarray, bands: tuple[np.ndarray, np.ndarray], sizes: list[int], answers: np.ndarray
+    items: Sequence[Any], order: np.ndarray, bands: tuple[np.ndarray, np.ndarray], tier: np.ndarray, answers: np.ndarray
 ) -> pl.DataFrame:
-    """One row an item, best first: rank from 1, the 90 % band it may truly stand in, its tier, its answers."""
+    """One row an item, best first: rank from 1, the 90 % band it may truly stand in, its tier, its answers.
+
+    `tier` and `answers` are by item number.
+    """
     import polars as pl
 
     rank = np.arange(1, len(items) + 1)
@@ -47,7 +50,7 @@ def rank_table(
             "rank": rank,
             "rank_lower": np.minimum(bands[0][order], rank),
             "rank_upper": np.maximum(bands[1][order], rank),
-            "tier": np.repeat(np.arange(1, len(sizes) + 1), sizes),
+            "tier": tier[order],
             "answers": answers[order],
         },
         strict=False,

@@ -125,6 +125,8 @@ def feature_table(features: Any, items: Sequence[Any]) -> np.ndarray | None:
         raise InputError(
             f"features have shape {table.shape}; one row for each of the {counted(len(items), 'item')} is needed"
         )
+    if table.size == 0:
+        raise InputError("features have no column; give at least one, or leave them out")
     return table
 
 

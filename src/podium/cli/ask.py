@@ -13,10 +13,12 @@ import click
 from podium.cli.options import SEED, NumberRange, id_option, output_options
 from podium.cli.output import Output
 from podium.cli.question import Question, plain
-from podium.errors import InputError
+from podium.errors import InputError, Option
 from podium.text import counted, some
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from podium.active import ActiveRanker
     from podium.active.journal import Journal
 
@@ -51,6 +53,15 @@ LEASE = 600.0  # seconds for which a question is in somebody's hands
     show_default=True,
     help="How many questions, how chosen.",
 )
+@click.option(
+    "--features",
+    metavar="FILE",
+    help="Read item features from this table. With --preset paper the order is that of a score learnt from them.",
+)
+@click.option(
+    "--missing", type=click.Choice(["error", "mean"]), help="Refuse missing features, or replace them by the mean."
+)
+@click.option("--one-hot", is_flag=True, default=None, help="Give each value of a text feature its own column.")
 @click.option("--top", type=click.IntRange(1), help="Care for the first K ranks only.")
 @click.option("--budget", type=click.IntRange(1), help="Most questions to ask.")
 @click.option(
@@ -69,6 +80,9 @@ def ask(
     id: str | None,
     text_column: str | None,
     preset: str,
+    features: str | None,
+    missing: str | None,
+    one_hot: bool | None,
     top: int | None,
     budget: int | None,
     random_share: float,
@@ -85,12 +99,13 @@ def ask(
 
     texts = _read_items(items, id, text_column)
     path = Path(log)
-    new = _begun(texts, preset, top, budget, random_share, seed)
+    table = _read_features(features, missing, one_hot, id, text_column, list(texts))
+    new = _begun(texts, preset, top, budget, random_share, seed, table)
     try:
         journal = Journal(path, new.head)
         try:
             with journal.session(judge):
-                ranker = _resumed(journal, texts) if journal.resumed else new
+                ranker = _resumed(journal, texts, table) if journal.resumed else new
                 _Session(ranker, texts, judge, journal).run()
         finally:
             journal.close()
@@ -110,6 +125,7 @@ def _begun(
     budget: int | None,
     random_share: float,
     seed: int | None,
+    features: np.ndarray | None,
 ) -> ActiveRanker:
     """A new ranker."""
     from podium.active import ActiveRanker
@@ -119,10 +135,18 @@ def _begun(
     if top is not None and preset in ("exact", "paper"):
         raise InputError(f"--preset {preset} orders all items; leave --top out, or take another preset")
     goal = "order" if top is None else ("top", top)
-    return ActiveRanker(list(texts), preset=preset, goal=goal, budget=budget, random_share=random_share, seed=seed)
+    return ActiveRanker(
+        list(texts),
+        preset=preset,
+        goal=goal,
+        budget=budget,
+        random_share=random_share,
+        features=features,
+        seed=seed,
+    )
 
 
-def _resumed(journal: Journal, texts: dict[str, str]) -> ActiveRanker:
+def _resumed(journal: Journal, texts: dict[str, str], features: np.ndarray | None) -> ActiveRanker:
     """The ranker that the rows of earlier calls, and of others, lead to."""
     from podium.active import ActiveRanker
 
@@ -134,7 +158,7 @@ def _resumed(journal: Journal, texts: dict[str, str]) -> ActiveRanker:
     if len(labels) > known >= 2 and journal.fits(labels[:known]):
         journal.append([{"podium": "item", "item": label} for label in labels[known:]])
         click.echo(counted(len(labels) - known, "more item"), err=True)
-    ranker = ActiveRanker.replay(labels, journal.rows)
+    ranker = ActiveRanker.replay(labels, journal.rows, features=features)
     _same_options(str(journal.path), ranker)
     click.echo(f"resumed {journal.path}: {counted(ranker.answered, 'answer')}", err=True)
     return ranker
@@ -183,6 +207,34 @@ def _read_items(path: str, id_column: str | None, text_column: str | None) -> di
     return texts
 
 
+def _read_features(
+    path: str | None,
+    missing: str | None,
+    one_hot: bool | None,
+    id_column: str | None,
+    text_column: str | None,
+    items: list[str],
+) -> np.ndarray | None:
+    """The features of every item, a row each; the labels and the text that is shown are none."""
+    if path is None:
+        for name, value in (("missing", missing), ("one_hot", one_hot)):
+            if value is not None:
+                raise InputError(Option(name), " is about ", Option("features"), ", which is not given; drop it")
+        return None
+    import polars as pl
+
+    from podium.data.features import read_features
+    from podium.data.files import read_table
+
+    table = read_table(path)
+    table = table.drop([text_column or "text"], strict=False)
+    name = id_column if id_column in table.columns else "id" if "id" in table.columns else table.columns[0]
+    table = table.with_columns(pl.Series(name, [None if label is None else str(label) for label in table[name]]))
+    _, rows, _ = read_features(table, items, id=name, missing=missing or "error", one_hot=bool(one_hot))
+    kept: np.ndarray = rows[: len(items)]
+    return kept
+
+
 class _Session:
     """Question, key, answer, until done or quit. The journal is the truth: what is written there the ranker takes."""
 
@@ -210,6 +262,8 @@ class _Session:
     def _interview(self) -> None:
         while self._ask():
             self.console.print("[b]Done.[/b] " + str(self.ranker.summary()).replace("\n", "; "))
+            if self.ranker.model_ is not None:
+                self.console.print(str(self.ranker.model_))
             self.console.print("[b]u[/b] undo the last answer, any other key ends")
             if self._press() != "u":
                 return

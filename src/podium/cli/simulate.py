@@ -22,6 +22,7 @@ NOISES = (
     "flips", "bradley-terry", "cyclic", "chaos", "long-range", "normal", "heavy-tailed", "near-ties", "blocks",
     "unequal", "left-leaning", "tiring",
 )  # fmt: skip
+FEATURES = ("informative", "useless")
 USUAL = ("quick", "standard", "thorough", "few_rounds")  # presets for any number of items
 SHARES = (0.9, 1.3, 1.8, 2.4, 3.2, 4.2)  # budgets of the curve, in log2(n) questions per item
 MEASURES = ("questions_per_item", "rounds", "cost_ratio", "excess", "ranks_off", "stated_within", "stable")
@@ -46,6 +47,12 @@ MEASURES = ("questions_per_item", "rounds", "cost_ratio", "excess", "ranks_off",
     multiple=True,
     help=f"May be given again.  [default: {', '.join(USUAL)}]",
 )
+@click.option(
+    "--features",
+    type=click.Choice(FEATURES),
+    help="Give each item four columns of features: its place, a tenth of the items off, and three random ones, or four "
+    "random ones.",
+)
 @click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Simulated interviews of each kind.")
 @click.option(
     "--random-share",
@@ -62,6 +69,7 @@ def simulate(
     noise: str,
     noise_level: float,
     presets: tuple[str, ...],
+    features: str | None,
     runs: int,
     random_share: float,
     fresh: bool,
@@ -86,7 +94,7 @@ def simulate(
     with counting("asking", f"of {runs * len(jobs)} interviews") as advance:
         for preset, share in jobs:
             judges = [Simulated(n, noise, noise_level, seed=seed + run, persistent=not fresh) for run in range(runs)]
-            rows.append(_average(judges, preset, share, random_share, seed, advance))
+            rows.append(_average(judges, preset, share, features, random_share, seed, advance))
     shown = [(preset, *row) for row, (preset, share) in zip(rows, jobs, strict=True) if share is None]
     frame = pl.DataFrame(shown, schema=["preset", *MEASURES], orient="row")
     out.write(frame, table(frame, digits=2, room=out.room))
@@ -99,6 +107,7 @@ def _average(
     judges: list[Simulated],
     preset: str,
     share: float | None,
+    features: str | None,
     random_share: float,
     seed: int,
     advance: Callable[[int], None],
@@ -112,7 +121,16 @@ def _average(
     for run, judge in enumerate(judges):
         n = judge.n
         budget = None if share is None else min(int(share * n * np.log2(n)), n * (n - 1) // 2)
-        ranker = rank_with(judge, range(n), preset=preset, budget=budget, random_share=random_share, seed=seed + run)
+        table = None if features is None else judge.features(informative=features == "informative")
+        ranker = rank_with(
+            judge,
+            range(n),
+            preset=preset,
+            budget=budget,
+            features=table,
+            random_share=random_share,
+            seed=seed + run,
+        )
         summary = ranker.summary()
         order = np.array(ranker.order())
         off = float(np.quantile(np.abs(np.argsort(order) - judge.place), 0.9))

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from podium.active.order import exact_order, insertion_search, iterated_search, mfast_cost
-from podium.active.paper.erm import order_blocks
-from podium.active.paper.improve import PaperOptions, approx_local_improve
+from podium.active.paper.erm import learn_blocks, order_blocks
+from podium.active.paper.improve import approx_local_improve
+from podium.active.paper.options import PaperOptions
 from podium.active.paper.quicksort import quicksort
 from podium.active.paper.state import Flow, State, together
 
-__all__ = ["Goodness", "PaperOptions", "goodness", "sample_and_decompose", "sample_and_rank", "small_size"]
+__all__ = ["Goodness", "goodness", "sample_and_decompose", "sample_and_rank", "small_size"]
 
 Blocks = Generator[np.ndarray, np.ndarray, list[np.ndarray]]
 
@@ -29,11 +30,17 @@ def small_size(n: int, options: PaperOptions) -> int:
     return max(2, int(np.log(n) / np.log(np.log(n)))) if n > 15 else 2
 
 
-def sample_and_rank(state: State, options: PaperOptions) -> Flow:
-    """The paper's algorithm: QuickSort, decompose, then the order of least empirical cost inside the blocks."""
+def sample_and_rank(state: State, options: PaperOptions, features: np.ndarray | None = None) -> Flow:
+    """The paper's algorithm: QuickSort, decompose, then the order of least empirical cost inside the blocks.
+
+    With features, the order of the score that minimises SVM3's loss on the decomposition (section 4).
+    """
     order = yield from quicksort(state)
     state.blocks = yield from sample_and_decompose(state, order, options)
-    order = yield from order_blocks(state, state.blocks, options)
+    if features is None:
+        order = yield from order_blocks(state, state.blocks, options)
+    else:
+        order = yield from learn_blocks(state, state.blocks, options, features, small_size(state.n, options))
     return order
 
 
@@ -51,10 +58,12 @@ def sample_and_decompose(state: State, items: np.ndarray, options: PaperOptions,
     count = int(np.ceil(options.cost_sample * options.epsilon**-4 * np.log(n)))
     sample = _pairs_within(size, count, state.rng)
     answers = yield np.column_stack([items[sample[:, 0]], items[sample[:, 1]]])
-    answered = ~np.isnan(answers)
-    if answered.any() and np.mean(1.0 - answers[answered]) >= options.chaos * options.epsilon**2:  # C over all pairs
+    against = 1.0 - answers[~np.isnan(answers)]
+    share = float(against.mean()) if len(against) else 0.0  # C over all pairs
+    if share >= options.chaos * options.epsilon**2:
         return [items]
-    items = yield from approx_local_improve(state, items, n, options)
+    most = min(1.0, share + np.sqrt(np.log(n) / (2.0 * max(1, len(against)))))  # Hoeffding: wrong once in n times
+    items = yield from approx_local_improve(state, items, n, options, cost=most * size * (size - 1) / 2.0)
     cut = int(state.rng.integers(size // 3, 2 * size // 3 + 1))
     halves = [sample_and_decompose(state, part, options, n) for part in (items[:cut], items[cut:])]
     left, right = yield from together(halves)

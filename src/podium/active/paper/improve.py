@@ -15,35 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from podium.active.paper.options import PaperOptions
 from podium.active.paper.state import State
 
-__all__ = ["Ensemble", "PaperOptions", "approx_local_improve", "draw_ensemble", "refresh", "test_move"]
+NOBODY = 2**60  # a place that nobody has, far from all
 
-
-@dataclass(frozen=True, slots=True)
-class PaperOptions:
-    """The paper's accuracy and every constant that its Θ, O and Ω leave open; all logarithms of sizes are natural.
-
-    epsilon : sought relative regret.
-    small : blocks up to this size are small; None for the paper's log n / log log n.
-    cost_sample : pairs drawn to estimate a block's cost, times ε⁻⁴ log n (line 5).
-    chaos : a block whose cost exceeds this times ε² of its pairs is left whole (line 7).
-    guard : blocks up to this times ε⁻³ log³ n are not improved (Algorithm 3, line 2).
-    ensemble : size of each E[v, i], times ε⁻² log² n (line 9).
-    base : the least scale is log2 of this times ε N / log n (line 1).
-    threshold : a move must gain this times ε / log n per place (line 15).
-    erm_sample : pairs drawn in big blocks, times ε⁻⁶ n log n (Lemma 2.6).
-    """
-
-    epsilon: float = 0.5
-    small: int | None = 16
-    cost_sample: float = 1.0
-    chaos: float = 1.5
-    guard: float = 1.0
-    ensemble: float = 1.0
-    base: float = 1.0
-    threshold: float = 1.0
-    erm_sample: float = 1.0
+__all__ = ["Ensemble", "approx_local_improve", "draw_ensemble", "refresh", "test_move"]
 
 
 @dataclass(slots=True)
@@ -101,7 +78,7 @@ def refresh(ensemble: Ensemble, order: np.ndarray, item: int, to: int, rng: np.r
 
 
 def _replace_leavers(
-    sample: np.ndarray, order: np.ndarray, old: np.ndarray, new: np.ndarray, item: int, others: np.ndarray, reach: int
+    samples: np.ndarray, order: np.ndarray, old: np.ndarray, new: np.ndarray, item: int, others: np.ndarray, reach: int
 ) -> None:
     """Carry α: T1 → T2 out on one scale. Only the moved item and those at the edge of a range can leave or enter."""
     n = len(order)
@@ -109,16 +86,16 @@ def _replace_leavers(
     at = old[others, None] + edges
     real = (at >= 0) & (at < n)
     near = np.where(real, order[np.where(real, at, 0)], at)
-    near = np.column_stack([near, np.full(len(others), item)])
-    for v, candidates in zip(others, near, strict=True):
-        candidates = np.unique(candidates)
-        candidates = candidates[candidates != v]
-        inside = (candidates >= 0) & (candidates < n)
-        before = np.abs(np.where(inside, old[np.where(inside, candidates, 0)], candidates) - old[v]) <= reach
-        later = np.abs(np.where(inside, new[np.where(inside, candidates, 0)], candidates) - new[v]) <= reach
-        if (before != later).any():
-            for leaver, comer in zip(candidates[before & ~later], candidates[later & ~before], strict=True):
-                sample[v][sample[v] == leaver] = comer
+    near = np.sort(np.column_stack([near, np.full(len(others), item)]), axis=1)
+    near[:, 1:][near[:, 1:] == near[:, :-1]] = NOBODY  # named twice: counted once
+    inside = (near >= 0) & (near < n)
+    at_old, at_new = (np.where(inside, place[np.where(inside, near, 0)], near) for place in (old, new))
+    before = (np.abs(at_old - old[others, None]) <= reach) & (near != others[:, None])
+    later = (np.abs(at_new - new[others, None]) <= reach) & (near != others[:, None])
+    for row in np.flatnonzero((before != later).any(axis=1)):
+        sample, leave, come = samples[others[row]], before[row] & ~later[row], later[row] & ~before[row]
+        for leaver, comer in zip(near[row, leave], near[row, come], strict=True):
+            sample[sample == leaver] = comer
 
 
 def test_move(wins: np.ndarray, order: np.ndarray, item: int, to: int) -> float:
@@ -161,11 +138,16 @@ def estimated_gains(ensemble: Ensemble, votes: np.ndarray, item: int) -> tuple[f
 
 
 def approx_local_improve(
-    state: State, items: np.ndarray, n: int, options: PaperOptions, *, max_moves: int = 10_000
+    state: State, items: np.ndarray, n: int, options: PaperOptions, *, cost: float | None = None
 ) -> Generator[np.ndarray, np.ndarray, np.ndarray]:
     """Improve the order `items` of one block by moves whose sampled gain is large (Algorithm 3); n is the whole size.
 
     Asks the ensemble in one batch, then after every move the pairs that the refresh brought in.
+
+    The paper's loop ends because every move lowers the cost, which holds while the samples are good approximations:
+    then a move truly gains half of what its sample claims at least (definition 3.7), and all claims together are at
+    most twice the cost at the start. Samples that are too small claim more, and may move items to and fro for ever; so
+    the loop also ends when the claims have come to twice `cost`, a bound on the cost at the start (all pairs if None).
     """
     size, log = len(items), np.log(n)
     eps = options.epsilon
@@ -179,7 +161,8 @@ def approx_local_improve(
     bar = options.threshold * eps / log
     yield _pairs_of(ensemble, items, np.arange(size))
     todo = list(range(size))
-    for _ in range(max_moves):
+    left = 2.0 * (size * (size - 1) / 2.0 if cost is None else cost)
+    while left > 0:
         move = None
         while todo and move is None:  # a kept value may be stale by a place: look at each item again before a halt
             item = todo.pop()
@@ -187,6 +170,7 @@ def approx_local_improve(
             move = (item, to) if gain > bar else None
         if move is None:
             break
+        left -= gain * abs(to - int(ensemble.place[item]))
         before = ensemble.partner.copy()
         order = refresh(ensemble, order, *move, state.rng)
         changed = np.flatnonzero((before != ensemble.partner).any(axis=(1, 2)))

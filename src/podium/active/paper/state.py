@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import numpy as np
 
+from podium.active.paper.learners import PaperModel
 from podium.active.paper.votes import Votes
 
 __all__ = ["NO_PAIRS", "Flow", "Start", "State", "together"]
@@ -25,7 +26,7 @@ class State:
     """The desk of one interview.
 
     `order` is the best order an algorithm has so far, `blocks` are the tiers of a decomposition, if one was made.
-    `votes` holds every vote, also those that the algorithm did not ask for.
+    `votes` holds every vote, also those that the algorithm did not ask for. `model` is what it learnt from features.
     """
 
     def __init__(self, n: int, rng: np.random.Generator, *, order: np.ndarray | None = None) -> None:
@@ -34,6 +35,7 @@ class State:
         self.votes = Votes(n)
         self.order = rng.permutation(n) if order is None else np.array(order, dtype=np.int64)
         self.blocks: list[np.ndarray] | None = None
+        self.model: PaperModel | None = None
 
 
 Start = Callable[[State], Flow]
