@@ -638,6 +638,7 @@ def pictures(folder):
     common = {"top": 3, "min_votes": 0.0, "title": "Title"}
     return [
         of("intervals", show.intervals, ranking=ranking, level=0.9, unit="log-odds", **common),
+        of("embed", show.embed, ranking=ranking, level=0.9, simultaneous=False, **common),
         of("wins", show.wins, comparisons=data, ranking=ranking, **common),
         of("win_rates", show.win_rates, comparisons=data, order=list("abc")),
         of("curves", show.curves, frame=dynamic.curves(points=3), bands=True, unit="log-odds", title="Title"),

@@ -3,7 +3,6 @@
 import re
 import subprocess
 import sys
-from html.parser import HTMLParser
 
 import numpy as np
 import pytest
@@ -12,39 +11,12 @@ from podium import BradleyTerry, Comparisons, WinRate
 from podium.errors import InputError
 from podium.evaluate.diagnosis import diagnose, score_history
 from podium.show.report import Report, check_path, vote_summary
-from podium.show.report_parts import SCRIPT, Beside, anchors
+from podium.show.report_look import SCRIPT
+from podium.show.report_parts import Beside, anchors
 
 from helpers import simulate, thin_data
 from suites.browser import FLAGS, browser_path
-
-VOID = {"meta", "br", "link", "img", "input", "hr"}
-
-
-class Reader(HTMLParser):
-    """Collects the text and checks that every element is closed."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.open, self.tags, self.words, self.addresses = [], [], [], []
-        self.feed(page)
-        assert not self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.append(tag)
-        self.addresses += [value for name, value in attrs if name in ("href", "src", "xlink:href", "action")]
-        if tag not in VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag, attrs):
-        self.handle_starttag(tag, attrs)
-        if tag not in VOID:
-            self.open.pop()
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        self.words.append(data)
+from suites.pages import Reader
 
 
 def full_report(names, m=600):
@@ -73,7 +45,8 @@ def test_the_page_is_one_closed_file_without_addresses_and_names_are_text():
     assert not {"img", "iframe", "link", "object", "embed"} & set(reader.tags)
     assert reader.tags.count("script") == 1, "our own, which holds no data"
     assert f"<script>{SCRIPT}</script>" in page
-    assert all(address.startswith(("#", "data:image/png")) for address in reader.addresses)
+    kinds = ("#", "data:image/png", "data:image/svg+xml;base64,", "data:text/csv;base64,")
+    assert all(address.startswith(kinds) for address in reader.addresses)
     assert "url(http" not in page
     assert "@import" not in page
     text = "".join(reader.words)
@@ -222,7 +195,7 @@ def test_groups_stand_side_by_side_with_what_moved_since_last_time(tmp_path):
         assert (f">{'▲' if moved > 0 else '▼'} {abs(moved)}<" in row) if moved else (">–<" in row)
     assert '<tr id="item-d"' in page
     assert ">new</td>" in re.search(r'<tr id="item-d".*?</tr>', page)[0]
-    assert page.count("<details>") == 2
+    assert page.count("<details>") == 2 + 1, "each town's leaderboard, and the pairs as a table"
 
 
 def test_the_rank_without_style_is_that_of_a_fit_without_it(tmp_path):

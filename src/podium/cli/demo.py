@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +51,13 @@ def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> 
     told.write(place, np.random.default_rng(seed))
     say(f"{story}: {told.about}; files are in {place}")
     group: Any = context.find_root().command
-    with contextlib.chdir(place):
-        for command in told.commands:
-            say(f"\n$ podium {command}")
-            group.main(args=shlex.split(command), prog_name="podium", standalone_mode=False)
+    typed = sys.argv
+    try:
+        with contextlib.chdir(place):
+            for command in told.commands:
+                say(f"\n$ podium {command}")
+                sys.argv = ["podium", *shlex.split(command)]  # pages say the command that makes them again
+                group.main(args=sys.argv[1:], prog_name="podium", standalone_mode=False)
+    finally:
+        sys.argv = typed
     say(f"\nnow open {place / told.shows}")

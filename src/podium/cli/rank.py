@@ -130,7 +130,9 @@ def rank(
     _refuse_idle_time(columns, method, fitting, pictures)
     marking.refuse_idle(selection.differences)
     _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot})
-    show = Show(pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"))
+    show = Show(
+        pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"), columns.time
+    )
     frames: list[pl.DataFrame] = []
     texts: list[str] = []
     parts: dict[str, tuple[Ranking, Comparisons | Rankings]] = {}
@@ -191,7 +193,7 @@ def rank(
     if marking.wanted:
         for line in [marking.words(intervals.shown_level), *marking.quality(votes, columns, campaign)]:
             say(line)
-    if selection.by and pictures.report:
+    if selection.by and (pictures.report or pictures.embed):
         whole = _together(list(sets.values()))
         model = make().fit(whole, **features)
         model.ranking_ = intervals.applied(model.ranking_, columns.jobs, columns.engine())

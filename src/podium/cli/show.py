@@ -1,4 +1,4 @@
-"""Pictures and pages of a leaderboard, for `podium rank --plot` and `--report`."""
+"""Pictures and pages of a leaderboard, for `podium rank --plot`, `--report` and `--embed`."""
 
 from __future__ import annotations
 
@@ -143,19 +143,23 @@ class Pictures:
     plot: Path | None
     picture: str
     report: Path | None
+    embed: Path | None
     since: Path | None
+    fixtures: Path | None
     title: str | None
 
     def refuse_idle(self) -> None:
         """An option that would do nothing is a mistake worth telling."""
         if is_typed("picture") and not self.plot:
             raise InputError(Option("picture"), " is about ", Option("plot"), ", which is not given; add it")
-        if self.since and not self.report:
-            raise InputError(Option("since"), " is about ", Option("report"), ", which is not given; add it")
-        if self.title and not (self.plot or self.report):
+        for name, path in (("since", self.since), ("fixtures", self.fixtures)):
+            if path and not self.report:
+                raise InputError(Option(name), " is about ", Option("report"), ", which is not given; add it")
+        if self.title and not (self.plot or self.report or self.embed):
             raise InputError(
-                Option("title"), " is about ", Option("plot"), " or ", Option("report"), "; add one of them"
-            )
+                Option("title"), " is about ", Option("plot"), ", ", Option("report"), " or ", Option("embed"),
+                "; add one of them",
+            )  # fmt: skip
 
 
 picture_options = gathered(
@@ -179,10 +183,24 @@ picture_options = gathered(
     ),
     option(
         "Output",
+        "--embed",
+        type=click.Path(dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Write the leaderboard as a small .svg picture for other pages: the first ten, or --top.",
+    ),
+    option(
+        "Output",
         "--since",
         type=click.Path(exists=True, dir_okay=False, path_type=Path),
         metavar="FILE",
         help="Show on the page who moved since this leaderboard, a table or a saved model.",
+    ),
+    option(
+        "Output",
+        "--fixtures",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        metavar="FILE",
+        help="Show on the page the chances of these games to come, a file of pairs (home and away).",
     ),
     option("Output", "--title", metavar="TEXT", help="Put this headline on the page or the picture."),
 )
@@ -191,17 +209,24 @@ picture_options = gathered(
 class Show:
     """What the user asked to be shown. The page's name is checked at once, before any vote is read."""
 
-    def __init__(self, pictures: Pictures, selection: Selection, intervals: Intervals, method: str) -> None:
+    def __init__(
+        self, pictures: Pictures, selection: Selection, intervals: Intervals, method: str, time: str | None = None
+    ) -> None:
         self.pictures = pictures
         self.selection = selection
         self.intervals = intervals
         self.method = method
+        self.time = time  # the column that says when, of votes and fixtures alike
         self.warnings: list[str] = []
         if pictures.report:
             from podium.show import report
 
             report.check_path(pictures.report)
             self._listen()
+        if pictures.embed:
+            from podium.show.embedded import check_embed_path
+
+            check_embed_path(pictures.embed)
         self.before = ranks_in(str(pictures.since)) if pictures.since else None
 
     @property
@@ -231,6 +256,14 @@ class Show:
 
         The page shows the rankings of `parts` of the votes beside it.
         """
+        if self.pictures.embed:
+            from podium.show.embedded import embed, write_embed
+
+            picture = embed(
+                model.ranking_, title=self.pictures.title or "Leaderboard", level=self.intervals.shown_level,
+                simultaneous=self.intervals.simultaneous, top=self.selection.top, min_votes=self.selection.min_votes,
+            )  # fmt: skip
+            write_embed(self.pictures.embed, picture)
         if self.pictures.plot:
             self._plot(self.pictures.plot, model, comparisons, features)
         if self.pictures.report:
@@ -287,6 +320,13 @@ class Show:
         history = None
         if singly and len(comparisons.left) >= 100:
             history = score_history(comparisons, model, **features).among(shown)
+        fixtures = None
+        if self.pictures.fixtures:
+            from podium.data.files import read_fixtures
+
+            fixtures = read_fixtures(
+                str(self.pictures.fixtures), time=self.time, covariates=list(model.covariate_names_) or None
+            )
         by_vote = comparisons.covariates is not None and len(comparisons.left) > MANY_ROWS
         page = Report(
             model.ranking_,
@@ -311,6 +351,7 @@ class Show:
                 before_name=self.pictures.since.name if self.pictures.since else "before",
                 plain=_without_effects(model, comparisons, features),
             ),
+            fixtures=fixtures,
         )
         page.write(path)
 

@@ -197,10 +197,10 @@ STORIES = {
         _league,
         (
             "rank season.csv --time date --method dynamic --side-effect --ties davidson --save season.podium "
-            "--plot curves.png --picture curves",
-            "predict fixtures.csv --model season.podium -o predicted.csv",
+            "--fixtures fixtures.csv --report page.html --title 'The league' --plot curves.png --picture curves",
+            "predict fixtures.csv --model season.podium --time date -o predicted.csv",
         ),
-        "curves.png",
+        "page.html",
     ),
     "survey": Story(
         "a survey in which everyone lists three favourites",

@@ -13,6 +13,7 @@ from podium._lazy import lazy
 if TYPE_CHECKING:
     from podium.show.active_plots import cost_by_questions
     from podium.show.canvas import save
+    from podium.show.embedded import embed
     from podium.show.feature_plots import coefficients, learning_curves, outliers
     from podium.show.grade_plots import confusion, progress, scores_by_grade
     from podium.show.plots import calibration, history, intervals, win_rates, wins
@@ -24,6 +25,7 @@ _LAZY = {
     "calibration": "podium.show.plots",
     "coefficients": "podium.show.feature_plots",
     "confusion": "podium.show.grade_plots",
+    "embed": "podium.show.embedded",
     "curves": "podium.show.time_plots",
     "cost_by_questions": "podium.show.active_plots",
     "history": "podium.show.plots",
@@ -45,6 +47,7 @@ __all__ = [
     "confusion",
     "cost_by_questions",
     "curves",
+    "embed",
     "history",
     "intervals",
     "learning_curves",

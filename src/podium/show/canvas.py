@@ -42,8 +42,11 @@ INK, SOFT, BAND = "#1a1a1a", "#767676", "#f0f2f5"
 ON_LIGHT = "#1b1b1b"  # letters on a coloured cell, which stays light on a dark page
 BLUE, VERMILLION = "#0072b2", "#d55e00"
 LINES = (BLUE, VERMILLION, "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f5539", "#444444")
-# Colours that a dark page needs otherwise; the last two of LINES would not be seen there.
-PAGE = {INK: "ink", SOFT: "soft", "#dddddd": "line", BAND: "band", LINES[-2]: "brown", LINES[-1]: "soft"}
+# On a page every colour is one of its own, so that letters in it are read in light and in dark.
+ON_PAGE = ("blue", "lose", "green", "pink", "gold", "sky", "brown", "soft")  # one for each of LINES
+PAGE = {INK: "ink", SOFT: "soft", "#dddddd": "line", "#b0b0b0": "soft", BAND: "band"} | dict(
+    zip(LINES, ON_PAGE, strict=True)
+)
 STYLE = {
     "text.color": INK, "axes.edgecolor": SOFT, "axes.labelcolor": INK, "axes.labelsize": 9, "figure.titlesize": 10,
     "xtick.color": SOFT, "ytick.color": SOFT, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
@@ -110,7 +113,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, dpi: int = 150) -> Non
 
 
 def svg(figure: Figure, name: str) -> str:
-    """Return the figure as an `<svg>` element for a page, in the page's --ink, --soft, --line, --band and --brown.
+    """Return the figure as an `<svg>` element for a page, in the page's own colours (`PAGE`).
 
     `name` tells the figures of one page apart.
     """

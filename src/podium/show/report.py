@@ -1,13 +1,14 @@
 """The report: one HTML file to show to a boss, a reviewer or the public.
 
-It needs no network, and reads the same without its few lines of script, which sort and search the tables: pictures are
-inline SVG, colours follow the reader's light or dark mode, and it reads on paper and on a phone. Whatever came from the
-data is escaped.
+It needs no network, and reads the same without its few lines of script, which sort and search the tables and open the
+record of a pair: pictures are inline SVG, colours follow the reader's light or dark mode, and it reads on paper and on
+a phone. Whatever came from the data is escaped.
 """
 
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -26,8 +27,12 @@ from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
 from podium.show import plots
 from podium.show.canvas import check_options
-from podium.show.report_parts import MARKS, SCRIPT, Beside, anchor, anchors, matrix
+from podium.show.embedded import embed
+from podium.show.report_look import MARKS, SCRIPT, STYLE
+from podium.show.report_pairs import head_to_head
+from podium.show.report_parts import Beside, anchor, anchors, matrix, tabs
 from podium.show.report_sections import sections
+from podium.show.report_time import fixtures_of, over_time
 from podium.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -36,44 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ROWS", "STYLE", "Report", "check_path", "listed", "safe", "vote_summary"]
 
 MAX_ROWS = 2000  # of the leaderboard
-MAX_HEATMAP_ITEMS = 300  # with more, the heat map is left out
-
-STYLE = """
-:root{color-scheme:light dark;--paper:#fff;--ink:#1a1a1a;--soft:#5f6368;--line:#dfe1e5;--band:#f3f5f8;--blue:#0072b2;
---brown:#7f5539;--warn:#8a4b00;--warn-paper:#fff4e5}
-@media (prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#e8e8e8;--soft:#a0a6ad;--line:#383c42;--band:#1f2329;
---blue:#56b4e9;--brown:#c9a27e;--warn:#ffc680;--warn-paper:#33270f}}
-*{box-sizing:border-box}
-body{margin:0 auto;padding:1.5rem 1rem 3rem;max-width:62rem;background:var(--paper);color:var(--ink);
-overflow-wrap:anywhere;font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}
-h2{font-size:1.15rem;margin:2.2rem 0 .5rem}
-p{margin:.4rem 0;max-width:46rem}.soft{color:var(--soft);font-size:.9rem}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th{font-weight:600;overflow-wrap:normal;font-size:.8rem;color:var(--soft);text-align:left;
-border-bottom:1px solid var(--line);padding:.3rem .5rem}
-td{padding:.22rem .5rem;vertical-align:middle}
-td.n,th.n{text-align:right;white-space:nowrap}
-td.item{overflow-wrap:anywhere;min-width:8.5rem}
-tr.band{background:var(--band)}
-tr.first td{border-top:1px solid var(--line)}
-td.bar{width:28%;min-width:6.5rem;padding:0}
-td.bar svg{display:block;width:100%;height:1.6rem;overflow:visible}
-.whisker{stroke:var(--blue);stroke-width:2}.dot,.tip{fill:var(--blue)}.zero{stroke:var(--line);stroke-width:1}
-.warn{background:var(--warn-paper);color:var(--warn);border-left:4px solid currentColor;padding:.5rem .8rem;
-margin:.5rem 0;overflow-wrap:anywhere}
-.figure{overflow-x:auto}.figure svg{max-width:100%;height:auto;min-width:32rem}
-dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0}
-pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;white-space:pre-wrap;
-overflow-wrap:anywhere}
-@media (max-width:40rem){body{padding:1rem .7rem 2rem;font-size:15px}table{font-size:14px}.wide{display:none}
-td,th{padding:.2rem .22rem}td.item{min-width:5rem}td.bar{width:26%;min-width:4rem}
-dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .4rem}}
-@media print{:root{--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--band:#f0f0f0;--blue:#0072b2;--warn:#000;
---warn-paper:#fff}body{max-width:none;padding:0;font-size:10pt}tr,.figure,.warn{break-inside:avoid}
-thead{display:table-header-group}
-*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
-"""
+MAX_PAIRED_ITEMS = 3000  # with more, who beat whom is left out: every two of them are counted
 
 
 @dataclass(frozen=True)
@@ -93,6 +61,7 @@ class Report:
     diagnosis, history : further sections, from the same model
     model : the fitted ranker; its features, covariates, side effect, ties and judges get sections too
     beside : rankings of parts of the votes side by side, an earlier leaderboard, the one without effects
+    fixtures : pairs still to be compared, as `read_fixtures` gives them; the page tells their chances by the model
 
     Examples
     --------
@@ -117,6 +86,7 @@ class Report:
     history: History | None = None
     model: Any = None
     beside: Beside = field(default_factory=Beside)
+    fixtures: Comparisons | None = None
 
     def __post_init__(self) -> None:
         instance_of(Ranking, self.ranking, "ranking")
@@ -124,6 +94,7 @@ class Report:
         instance_of(Beside, self.beside, "beside")
         for kind, value, what in (
             (Diagnosis, self.diagnosis, "diagnosis"), (History, self.history, "history"), (Ranker, self.model, "model"),
+            (Comparisons, self.fixtures, "fixtures"),
         ):  # fmt: skip
             if value is not None:
                 instance_of(kind, value, what)
@@ -150,18 +121,72 @@ class Report:
         votes = counted(len(self.comparisons), "vote")
         if self.comparisons.group_is == "ranking":
             votes = f"{counted(len(self.comparisons.groups), 'ranking')}, {counted(len(self.comparisons), 'pair')}"
+        shown = frame["item"].head(MAX_ROWS if self.top is None else self.top).to_list()
+        digits, rows = 2 if self.ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top
+        overall = [
+            "<h2>Leaderboard</h2>",
+            _table(frame, digits, rows, self.beside),
+            *(f'<p class="soft">{safe(text)}</p>' for text in self._meaning()),
+            *sections(self.model, self.level, self.comparisons),
+        ]
+        moving = fixtures_of(self.model, self.fixtures)
+        moving += over_time(self.model, shown, self.level, plots.unit_of(self.ranking, self.model))
+        panels = {
+            "Overall": overall,
+            f"By {self.beside.by}": [
+                *matrix(self.beside, frame.head(self.top or MAX_ROWS), self.level, self.simultaneous), *self._parts()
+            ],
+            "Over time": moving,
+            "Head to head": self._pairs(frame),
+            "How sure": self._trust(),
+        }  # fmt: skip
         parts = [
             f"<h1>{safe(self.title)}</h1>",
             f"<p>{safe(_lead(self.ranking, frame, self.level))}</p>",
             f'<p class="soft">{votes} on {counted(len(self.comparisons.items), "item")}</p>',
             *(f'<p class="warn">{safe(text)}</p>' for text in self.warnings),
-            "<h2>Leaderboard</h2>",
-            _table(frame, 2 if self.ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top, self.beside),
-            *(f'<p class="soft">{safe(text)}</p>' for text in self._meaning()),
-            *matrix(self.beside, frame.head(self.top or MAX_ROWS), self.level, self.simultaneous),
-            *self._parts(),
-            *sections(self.model, self.level, self.comparisons),
-            *self._pictures(),
+            self._downloads(frame),
+            *tabs(panels),
+        ]
+        head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        body = "\n".join(parts)
+        return (
+            f'<!doctype html>\n<html lang="en"><head>{head}<title>{safe(self.title)}</title>'
+            f"<style>{STYLE}{MARKS}</style></head>\n<body>\n{body}\n<script>{SCRIPT}</script>\n</body></html>\n"
+        )
+
+    def _downloads(self, frame: pl.DataFrame) -> str:
+        """The leaderboard to take along, within the page itself: as a picture for other pages, and as data."""
+        picture = embed(
+            self.ranking, title=self.title, level=self.level, simultaneous=self.simultaneous, top=self.top,
+            min_votes=self.min_votes,
+        )  # fmt: skip
+        table = frame.head(MAX_ROWS if self.top is None else self.top).write_csv()
+        links = [
+            f'<a download="leaderboard.{end}" href="data:{kind};base64,{b64encode(text.encode()).decode()}">{name}</a>'
+            for end, kind, text, name in (
+                ("svg", "image/svg+xml", picture, "Embed as SVG"), ("csv", "text/csv", table, "Download CSV"),
+            )
+        ]  # fmt: skip
+        return f'<p class="take">{"".join(links)}</p>'
+
+    def _pairs(self, frame: pl.DataFrame) -> list[str]:
+        """Who beat whom, among the items of the leaderboard that have votes."""
+        voted = set(self.comparisons.items)
+        order = [item for item in self.ranking.order if item in voted]
+        named = set(frame["item"].to_list())
+        order = [item for item in order if item in named or str(item) in named][: self.top]
+        if len(order) > MAX_PAIRED_ITEMS:
+            return []
+        # What another model expects (`against`) is no word of this one.
+        known = self.diagnosis is not None and self.diagnosis.against is None
+        residuals = self.diagnosis.residuals if known and self.diagnosis is not None else None
+        return head_to_head(self.comparisons, order, self.level, residuals)
+
+    def _trust(self) -> list[str]:
+        """How scores settled, checks of the fit, the data and the method."""
+        parts = [
+            *self._history(),
             *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
             "<h2>The data</h2>",
             listed(vote_summary(self.comparisons)),
@@ -170,12 +195,7 @@ class Report:
         ]
         if self.command:
             parts += ["<p>To make this page again:</p>", f"<pre>{safe(self.command)}</pre>"]
-        head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
-        body = "\n".join(parts)
-        return (
-            f'<!doctype html>\n<html lang="en"><head>{head}<title>{safe(self.title)}</title>'
-            f"<style>{STYLE}{MARKS}</style></head>\n<body>\n{body}\n<script>{SCRIPT}</script>\n</body></html>\n"
-        )
+        return parts
 
     def _parts(self) -> list[str]:
         """The leaderboard of each part, closed until it is wanted."""
@@ -223,23 +243,18 @@ class Report:
             sentences.append("Without effects: the rank where style and sides are not taken out.")
         return [text for text in (*sentences, ranking.note) if text]
 
-    def _pictures(self) -> list[str]:
-        parts = []
-        if len(self.ranking) <= MAX_HEATMAP_ITEMS:
-            figure = plots.wins(self.comparisons, self.ranking, top=self.top, min_votes=self.min_votes, title=" ")
-            caption = "Votes that the row's item won against the column's, in per cent; empty if never compared."
-            parts += ["<h2>Who beat whom</h2>", f'<p class="soft">{caption}</p>', _figure(figure, "wins", caption)]
-        if self.history is not None:
-            h = self.history
-            caption = "The score of each item as votes came in, by the same model: a flat line has settled."
-            unit = plots.unit_of(self.ranking, self.model)
-            figure = plots.history(h.votes.tolist(), h.items, h.scores, top=self.top, unit=unit, title=" ")
-            parts += [
-                "<h2>Scores as votes came in</h2>",
-                f'<p class="soft">{caption}</p>',
-                _figure(figure, "history", caption),
-            ]
-        return parts
+    def _history(self) -> list[str]:
+        if self.history is None:
+            return []
+        h = self.history
+        caption = "The score of each item as votes came in, by the same model: a flat line has settled."
+        unit = plots.unit_of(self.ranking, self.model)
+        figure = plots.history(h.votes.tolist(), h.items, h.scores, top=self.top, unit=unit, title=" ")
+        return [
+            "<h2>Scores as votes came in</h2>",
+            f'<p class="soft">{caption}</p>',
+            _figure(figure, "history", caption),
+        ]
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:
@@ -384,7 +399,7 @@ def _number(value: float, digits: int) -> str:
 
 def _figure(figure: Any, name: str, caption: str) -> str:
     element = plots.svg(figure, name).replace("<svg", f'<svg role="img" aria-label="{safe(caption)}"', 1)
-    return f'<div class="figure">{element}</div>'
+    return f'<div class="figure" tabindex="0" role="region" aria-label="{safe(caption)}">{element}</div>'
 
 
 def _setting(value: Any) -> str:

@@ -14,62 +14,7 @@ if TYPE_CHECKING:
     from podium.data.comparisons import Comparisons
     from podium.ranking.ranking import Ranking
 
-__all__ = ["MARKS", "SCRIPT", "Beside", "anchor", "anchors", "matrix"]
-
-# With a script the tables can be sorted and searched; without one, all is there and reads the same.
-SCRIPT = """
-for (const table of document.querySelectorAll("table.sortable")) {
-  const body = table.tBodies[0];
-  [...table.tHead.rows[0].cells].forEach((head, at) => {
-    if (head.classList.contains("still")) return;
-    const button = document.createElement("button");
-    button.append(...head.childNodes);
-    head.append(button);
-    button.onclick = () => {
-      const up = head.getAttribute("aria-sort") !== "ascending";
-      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-      head.setAttribute("aria-sort", up ? "ascending" : "descending");
-      const key = (row) => row.cells[at].dataset.v ?? row.cells[at].textContent;
-      const number = (row) => key(row) === "" ? NaN : Number(key(row));
-      const order = (one, other) => {
-        const [a, b] = [number(one), number(other)];
-        if (!Number.isNaN(a) && !Number.isNaN(b)) return up ? a - b : b - a;
-        if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1;
-        return (up ? 1 : -1) * key(one).localeCompare(key(other));
-      };
-      body.append(...[...body.rows].sort(order));
-    };
-  });
-}
-const board = document.querySelector("table.sortable");
-if (board && board.tBodies[0].rows.length > 8) {
-  const search = Object.assign(document.createElement("input"), { type: "search", placeholder: "Find an item" });
-  search.setAttribute("aria-label", "Find an item");
-  search.oninput = () => {
-    const wanted = search.value.toLowerCase();
-    for (const row of document.querySelectorAll("table.sortable tbody tr"))
-      row.hidden = !row.querySelector(".item").textContent.toLowerCase().includes(wanted);
-  };
-  board.before(search);
-}
-"""
-
-MARKS = """
-th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--blue)}
-th[aria-sort=ascending] button::after{content:" ↑"}th[aria-sort=descending] button::after{content:" ↓"}
-input[type=search]{font:inherit;padding:.3rem .6rem;margin:.2rem 0 .6rem;border:1px solid var(--line);
-border-radius:.4rem;
-background:var(--paper);color:var(--ink);max-width:100%}
-a.anchor::before{content:"#"}
-a.anchor{color:var(--soft);text-decoration:none;opacity:0;padding-left:.3rem}
-tr:hover a.anchor,a.anchor:focus{opacity:1}tr:target{outline:2px solid var(--blue)}
-.up{color:#00754f}.down{color:#b5430a}@media (prefers-color-scheme:dark){.up{color:#5fd3a6}.down{color:#ff9d66}}
-.ranks td:not(.item){text-align:center}.ranks th:not(:first-child){text-align:center}
-.ranks small{color:var(--soft);display:block;font-size:.75rem;line-height:1.1}
-.ranks .best{background:var(--blue);color:var(--paper);border-radius:.3rem;display:inline-block;min-width:1.7rem}
-.ranks .perhaps{box-shadow:inset 0 0 0 1px var(--blue);border-radius:.3rem;display:inline-block;min-width:1.7rem}
-.scroll{overflow-x:auto}details{margin:.5rem 0}summary{cursor:pointer;padding:.3rem 0}
-"""
+__all__ = ["Beside", "anchor", "anchors", "matrix", "tabs"]
 
 
 @dataclass(frozen=True)
@@ -161,9 +106,25 @@ def matrix(beside: Beside, frame: Any, level: float | None, simultaneous: bool) 
     return [
         f"<h2>Ranks by {what}</h2>",
         f'<p class="soft">{told}</p>',
-        f'<div class="scroll"><table class="ranks sortable"><thead><tr>{"".join(heads)}</tr></thead>',
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Ranks by {what}">',
+        f'<table class="ranks sortable"><thead><tr>{"".join(heads)}</tr></thead>',
         f"<tbody>{''.join(rows)}</tbody></table></div>",
     ]
+
+
+def tabs(panels: dict[str, list[str]]) -> list[str]:
+    """Sections behind tabs: one at a time where the browser can, all below each other where not, and on paper."""
+    panels = {name: parts for name, parts in panels.items() if parts}
+    radios = "".join(
+        f'<label><input type="radio" name="view" id="view-{k}"{"" if k else " checked"}>'
+        f"<span>{escape(one_line(name))}</span></label>"
+        for k, name in enumerate(panels)
+    )
+    sections = [
+        f'<section class="panel v{k}" aria-label="{escape(one_line(name))}">\n{joined}\n</section>'
+        for k, (name, joined) in enumerate((name, "\n".join(parts)) for name, parts in panels.items())
+    ]
+    return [f'<fieldset class="tabs"><legend>View</legend>{radios}</fieldset>', *sections]
 
 
 def _cell(row: dict[str, Any] | None) -> str:

@@ -68,7 +68,7 @@ def _features(model: RABF, level: float | None) -> list[str]:
     if level is not None:
         picture = plots.svg(feature_plots.coefficients(model, level=level), "coefficients")
         picture = picture.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
-        parts.append(f'<div class="figure">{picture}</div>')
+        parts.append(f'<div class="figure" tabindex="0" role="region" aria-label="Features">{picture}</div>')
     sure = model.ranking_.information is not None
     errors = model.coef_std_errors_ if sure else 0.0 * model.coef_
     rows = zip(model.feature_names_, model.coef_, errors, strict=True)
@@ -115,13 +115,14 @@ def _side_and_ties(side: tuple[float, float] | None, nu: float | None, unit: str
 
 
 def _judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
-    alike, rows = model.reliability_sd_ == 0, []
+    alike, rows, bars = model.reliability_sd_ == 0, [], []
     for row in model.judge_frame().to_dicts():
         shown = () if alike else (f"{row['reliability']:.2f}", *_half_width(row["std_error"], level, ".2f"))
         if model.side_effect:
             shown += (f"{row['lean']:+.2f}", *_half_width(row["lean_std_error"], level, ".2f"))
         p_value = "" if row["p_value"] is None else f"{row['p_value']:.2g}"
         rows.append((row["judge"], *shown, f"{row['votes']:,.10g}", p_value, row["flag"] or ""))
+        bars.append((row["judge"], row["reliability"], quantile(level or 0.95) * row["std_error"], bool(row["flag"])))
     note = (
         "The votes do not show that judges differ in reliability; all count alike."
         if alike
@@ -133,7 +134,30 @@ def _judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
     )
     heads = ["Judge", *([] if alike else ["Reliability", *_pm(level)])]
     heads += ["Lean to the left", *_pm(level)] if model.side_effect else []
-    return ["<h2>Judges</h2>", f'<p class="soft">{note}</p>', _table([*heads, "Votes", "p", "Flag"], rows)]
+    table = _table([*heads, "Votes", "p", "Flag"], rows)
+    drawn = [] if alike else _judge_bars(bars, level)
+    return ["<h2>Judges</h2>", f'<p class="soft">{note}</p>', *drawn, table]
+
+
+def _judge_bars(judges: list[tuple[str, float, float, bool]], level: float | None) -> list[str]:
+    """Each judge's reliability with its interval, on one scale with lines at 0 (random) and 1 (average)."""
+    ends = [value + sign * half for _, value, half, _ in judges for sign in (-1, 1)]
+    low, high = min(0.0, *ends), max(1.0, *ends)
+
+    def x(value: float) -> str:
+        return f"{3 + 94 * (value - low) / (high - low):.2f}%"
+
+    lines = "".join(f'<line class="zero" x1="{x(at)}" x2="{x(at)}" y1="0" y2="100%"/>' for at in (0.0, 1.0))
+    rows = []
+    for judge, value, half, flagged in judges[:MAX_ROWS]:
+        span = f'<line class="whisker" x1="{x(value - half)}" x2="{x(value + half)}" y1="50%" y2="50%"/>'
+        bar = f'{lines}{"" if level is None else span}<circle class="dot" cx="{x(value)}" cy="50%" r="4"/>'
+        mark = f'<td class="n">{"look" if flagged else ""}</td>'
+        name = f'<td class="item">{escape(one_line(judge))}</td>'
+        rows.append(f'<tr>{name}<td class="bar judge"><svg aria-hidden="true">{bar}</svg></td>{mark}</tr>')
+    told = "Reliability" + ("" if level is None else f" with {100 * level:g} % intervals")
+    heads = f'<th>Judge</th><th>{told}; lines: 0, random, and 1, the average judge</th><th class="n">Flag</th>'
+    return [f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"]
 
 
 def _table(heads: list[str], rows: Sequence[tuple[str, ...]]) -> str:
@@ -146,4 +170,4 @@ def _table(heads: list[str], rows: Sequence[tuple[str, ...]]) -> str:
         for row in rows[:MAX_ROWS]
     )
     more = f'<p class="soft">… and {len(rows) - MAX_ROWS:,} more</p>' if len(rows) > MAX_ROWS else ""
-    return f"<table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table>{more}"
+    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>{more}'

@@ -1,0 +1,123 @@
+"""A leaderboard as one small SVG that other pages can show: text that can be searched, light and dark, no script."""
+
+from __future__ import annotations
+
+import os
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from podium.data.validation import flag_option, instance_of
+from podium.data.writing import replacing
+from podium.errors import InputError, Option
+from podium.ranking.ranking import Ranking
+from podium.show.canvas import check_options, short
+
+__all__ = ["check_embed_path", "embed", "write_embed"]
+
+MAX_ITEMS = 10  # drawn unless asked for more
+WIDTH, ROW, TOP = 640, 28, 64
+LEFT, RIGHT = 300, 500  # of the bars
+STYLE = """
+text{font:14px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;fill:#1a1a1a}
+.paper{fill:#fff;stroke:#dfe1e5}.soft{fill:#5f6368;font-size:12px}.head{font-size:17px;font-weight:600}
+.rule{stroke:#dfe1e5}.span{stroke:#0072b2;stroke-width:2}.dot{fill:#0072b2}.n{text-anchor:end}
+@media (prefers-color-scheme:dark){text{fill:#e8e8e8}.paper{fill:#16181c;stroke:#383c42}.soft{fill:#a0a6ad}
+.rule{stroke:#383c42}.span{stroke:#5aaaf5}.dot{fill:#5aaaf5}}
+"""
+
+
+def embed(
+    ranking: Ranking,
+    *,
+    title: str = "Leaderboard",
+    level: float | None = 0.95,
+    simultaneous: bool = False,
+    top: int | None = None,
+    min_votes: float = 0.0,
+) -> str:
+    """Return the leaderboard as an SVG document for other pages: `<img src="board.svg">`.
+
+    The first ten items, or `top`: rank, item, interval, score and the ranks it may truly have. It follows the reader's
+    light or dark mode, holds no script and asks for no network.
+
+    >>> picture = embed(Ranking(["tea", "milk", "<b>"], [0.4, -1.0, 0.6]), title="Drinks")
+    >>> picture.startswith("<svg "), picture.count("&lt;b&gt;") > 0, "<b>" in picture
+    (True, True, False)
+    """
+    instance_of(Ranking, ranking, "ranking")
+    check_options(top=top, min_votes=min_votes, level=level, title=title)
+    flag_option("simultaneous", simultaneous)
+    frame = ranking.to_frame(level, simultaneous)
+    frame = frame.filter(frame["comparisons"] >= min_votes) if min_votes else frame
+    if not len(frame):
+        raise InputError(Option("min_votes", min_votes), ": no item has so many votes; give less")
+    rows = frame.head(MAX_ITEMS if top is None else top).to_dicts()
+    sure = rows[0]["lower"] is not None
+    ends = [v for row in rows for v in (row["score"], row["lower"], row["upper"]) if v is not None and np.isfinite(v)]
+    low, span = min(ends), (max(ends) - min(ends)) or 1.0
+
+    def x(value: float) -> float:
+        return float(LEFT + (RIGHT - LEFT) * (min(max(value, low), low + span) - low) / span)
+
+    digits = 2 if ranking.unit < 10 else 0
+    heads = [(38, "n", "Rank"), (52, "", "Item"), (565, "n", "Score"), *([(628, "n", "Ranks")] if sure else [])]
+    parts = [f'<text class="head" x="14" y="28">{escape(short(title, 62))}</text>']
+    parts += [f'<text class="soft {kind}" x="{at}" y="{TOP - 10}">{word}</text>' for at, kind, word in heads]
+    if sure and level is not None:
+        parts.append(f'<text class="soft" x="{LEFT}" y="{TOP - 10}">{100 * level:g} % interval</text>')
+    for number, row in enumerate(rows):
+        parts += _row(row, TOP + ROW * number, x, digits, sure)
+    rest = len(frame) - len(rows)
+    note = "Made with Podium" + (f"; {rest:,} more below" if rest else "")
+    high = TOP + ROW * len(rows) + 30
+    parts.append(f'<text class="soft" x="14" y="{high - 11}">{note}</text>')
+    order = ", ".join(f"{row['rank']} {short(row['item'])}" for row in rows)
+    label = escape(f"{short(title, 62)}: {order}")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {high}" width="{WIDTH}" height="{high}" '
+        f'role="img"><title>{label}</title><style>{STYLE}</style>'
+        f'<rect class="paper" x=".5" y=".5" width="{WIDTH - 1}" height="{high - 1}" rx="10"/>{"".join(parts)}</svg>\n'
+    )
+
+
+def _row(row: dict[str, Any], y: int, x: Any, digits: int, sure: bool) -> list[str]:
+    text, middle = y + 19, y + 14
+    parts = [
+        f'<line class="rule" x1="14" x2="{WIDTH - 14}" y1="{y}" y2="{y}"/>',
+        f'<text class="n" x="38" y="{text}">{row["rank"]}</text>',
+        f'<text x="52" y="{text}">{escape(short(row["item"], 30))}</text>',
+    ]
+    if sure:
+        parts.append(f'<line class="span" x1="{x(row["lower"]):.1f}" x2="{x(row["upper"]):.1f}" y1="{middle}" y2="{middle}"/>')  # fmt: skip  # noqa: E501
+        for end, sign, at in ((row["lower"], "◂", LEFT - 8), (row["upper"], "▸", RIGHT)):
+            if not np.isfinite(end):
+                parts.append(f'<text class="soft" x="{at}" y="{text}">{sign}</text>')
+    score = f"{round(row['score'], digits) + 0.0:.{digits}f}".replace("-", "−")
+    parts += [
+        f'<circle class="dot" cx="{x(row["score"]):.1f}" cy="{middle}" r="4.5"/>',
+        f'<text class="n" x="565" y="{text}">{score}</text>',
+    ]
+    if sure:
+        parts.append(f'<text class="n" x="628" y="{text}">{row["rank_lower"]}–{row["rank_upper"]}</text>')
+    return parts
+
+
+def check_embed_path(path: str | os.PathLike[str]) -> Path:
+    """Return `path` if the picture can be written there; else say why not, before any work is done."""
+    target = Path(path)
+    if target.suffix.lower() != ".svg":
+        raise InputError(f"cannot write {target}: a picture to embed is an SVG, so its name must end in .svg")
+    if not target.parent.is_dir():
+        raise InputError(
+            f"cannot write {target}: there is no folder {str(target.parent)!r}; make it, or choose another"
+        )
+    return target
+
+
+def write_embed(path: str | os.PathLike[str], picture: str) -> None:
+    """Write the picture; if that fails, an older file stays as it was."""
+    with replacing(check_embed_path(path)) as file:
+        file.write(picture.encode())

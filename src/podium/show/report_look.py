@@ -1,0 +1,186 @@
+"""How a page looks, and the few lines of script that sort, search and open a pair's record."""
+
+from __future__ import annotations
+
+__all__ = ["MARKS", "SCRIPT", "STYLE"]
+
+STYLE = """
+:root{color-scheme:light dark;--paper:#fff;--ink:#1a1a1a;--soft:#5f6368;--line:#dfe1e5;--band:#f3f5f8;--blue:#0072b2;
+--brown:#7f5539;--warn:#8a4b00;--warn-paper:#fff4e5;--lose:#b84f00;--green:#00734f;--pink:#a8477f;--gold:#8a5f00;
+--sky:#1f6f9f}
+@media (prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#e8e8e8;--soft:#a0a6ad;--line:#383c42;--band:#1f2329;
+--blue:#5aaaf5;--brown:#c9a27e;--warn:#ffc680;--warn-paper:#33270f;--lose:#ff9d66;--green:#5fd3a6;--pink:#e6a1c6;
+--gold:#f0bd4b;--sky:#a5dcff}}
+*{box-sizing:border-box}
+body{margin:0 auto;padding:1.5rem 1rem 3rem;max-width:62rem;background:var(--paper);color:var(--ink);
+overflow-wrap:anywhere;font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}
+h2{font-size:1.15rem;margin:2.2rem 0 .5rem}
+p{margin:.4rem 0;max-width:46rem}.soft{color:var(--soft);font-size:.9rem}
+a{color:var(--blue)}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
+th{font-weight:600;overflow-wrap:normal;font-size:.8rem;color:var(--soft);text-align:left;
+border-bottom:1px solid var(--line);padding:.3rem .5rem}
+td{padding:.22rem .5rem;vertical-align:middle}
+td.n,th.n{text-align:right}td.n{white-space:nowrap}
+td.item{overflow-wrap:anywhere;min-width:8.5rem}
+tr.band{background:var(--band)}
+tr.first td{border-top:1px solid var(--line)}
+td.bar{width:28%;min-width:6.5rem;padding:0}td.bar.judge{width:60%}
+td.bar svg{display:block;width:100%;height:1.6rem;overflow:visible}
+.whisker{stroke:var(--blue);stroke-width:2}.dot,.tip{fill:var(--blue)}.zero{stroke:var(--line);stroke-width:1}
+.warn{background:var(--warn-paper);color:var(--warn);border-left:4px solid currentColor;padding:.5rem .8rem;
+margin:.5rem 0;overflow-wrap:anywhere}
+.figure,.scroll{overflow-x:auto;max-width:100%}.figure svg{max-width:100%;height:auto;min-width:32rem}
+:is(.figure,.scroll):focus-visible{outline:2px solid var(--blue)}
+dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0}
+pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;white-space:pre-wrap;
+overflow-wrap:anywhere}
+@media (max-width:40rem){body{padding:1rem .7rem 2rem;font-size:15px}table{font-size:14px}.wide{display:none}
+td,th{padding:.2rem .22rem}td.item{min-width:5rem}td.bar{width:26%;min-width:4rem}
+dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .4rem}}
+@media print{:root{--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--band:#f0f0f0;--blue:#0072b2;--warn:#000;
+--warn-paper:#fff;--lose:#b84f00;--green:#00734f;--pink:#a8477f;--gold:#8a5f00;--sky:#1f6f9f;--brown:#7f5539}
+body{max-width:none;padding:0;font-size:10pt}tr,.figure,.warn{break-inside:avoid}
+thead{display:table-header-group}
+*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+"""
+
+# What only the leaderboard's page has: tabs, links to rows, the matrix of pairs and the card of one pair.
+MARKS = """
+th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--blue)}
+th[aria-sort=ascending] button::after{content:" ↑"}th[aria-sort=descending] button::after{content:" ↓"}
+input[type=search]{font:inherit;padding:.3rem .6rem;margin:.2rem 0 .6rem;border:1px solid var(--soft);
+border-radius:.4rem;
+background:var(--paper);color:var(--ink);max-width:100%}
+a.anchor::before{content:"#"}
+a.anchor{color:var(--soft);text-decoration:none;opacity:0;padding-left:.3rem}
+tr:hover a.anchor,a.anchor:focus{opacity:1}tr:target{outline:2px solid var(--blue)}
+.up{color:var(--green)}.down{color:var(--lose)}
+.ranks td:not(.item){text-align:center}.ranks th:not(:first-child){text-align:center}
+.ranks small{color:var(--soft);display:block;font-size:.75rem;line-height:1.1}
+.ranks .best{background:var(--blue);color:var(--paper);border-radius:.3rem;display:inline-block;min-width:1.7rem}
+.ranks .perhaps{box-shadow:inset 0 0 0 1px var(--blue);border-radius:.3rem;display:inline-block;min-width:1.7rem}
+details{margin:.5rem 0}summary{cursor:pointer;padding:.3rem 0}
+.take{display:flex;flex-wrap:wrap;gap:.5rem;margin:.7rem 0}
+.take a{border:1px solid var(--soft);border-radius:.4rem;padding:.3rem .8rem;color:var(--ink);text-decoration:none}
+.take a:hover{border-color:var(--blue)}.take a:focus-visible{outline:2px solid var(--blue)}
+fieldset.tabs{display:none;border:0;margin:1.2rem 0 0;padding:.2rem;background:var(--band);border-radius:.6rem;
+width:fit-content;max-width:100%;flex-wrap:wrap}
+.tabs legend{position:absolute;clip-path:inset(50%)}.tabs input{position:absolute;opacity:0}
+.tabs span{display:block;padding:.35rem .8rem;border-radius:.45rem;cursor:pointer;color:var(--soft)}
+.tabs :checked+span{background:var(--paper);color:var(--ink);box-shadow:0 0 0 1px var(--line)}
+.tabs :focus-visible+span{outline:2px solid var(--blue)}
+@media screen{@supports selector(:has(*)){fieldset.tabs{display:flex}
+body:has(#view-0:checked) .panel:not(.v0),body:has(#view-1:checked) .panel:not(.v1),
+body:has(#view-2:checked) .panel:not(.v2),body:has(#view-3:checked) .panel:not(.v3),
+body:has(#view-4:checked) .panel:not(.v4){display:none}.panel>h2:first-child{margin-top:1.2rem}}}
+table.pairs{width:auto;border-spacing:2px;border-collapse:separate}
+.pairs th{border:0;padding:.1rem .4rem;text-align:center}
+.pairs th[scope=row]{position:sticky;left:0;background:var(--paper);color:var(--ink);text-align:left;font-size:.85rem;
+max-width:15rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.pairs th[scope=row] i{font-style:normal;color:var(--soft);display:inline-block;min-width:1.4rem}
+.pairs td{min-width:2.1rem;height:1.7rem;padding:0 .2rem;text-align:center;font-size:.8rem;border-radius:.25rem}
+.pairs td.hit{cursor:help;background:color-mix(in srgb,var(--blue) var(--much),var(--band))}
+.pairs td.hit.lost{background:color-mix(in srgb,var(--lose) var(--much),var(--band))}
+.pairs td.m0{--much:0%}.pairs td.m1{--much:12%}.pairs td.m2{--much:24%}.pairs td.m3{--much:36%}
+.pairs td.m4{--much:48%}
+.pairs td:focus-visible,.pairs td.hit:hover{outline:2px solid var(--ink)}
+#card{position:absolute;z-index:9;width:17rem;max-width:calc(100vw - 1rem);background:var(--paper);color:var(--ink);
+border:1px solid var(--soft);border-radius:.6rem;padding:.7rem .8rem;font-size:.85rem;
+box-shadow:0 8px 24px rgb(0 0 0/.25)}
+#card p{display:flex;justify-content:space-between;gap:.8rem;margin:.15rem 0}#card b{text-align:right}
+.odds{display:block;width:100%;height:.6rem}.odds .w{fill:var(--blue)}.odds .t{fill:var(--line)}
+.odds .l{fill:var(--lose)}.chances .odds{min-width:6rem}
+@media (max-width:40rem){.pairs th[scope=row]{max-width:7rem;min-width:6rem;white-space:normal;line-height:1.15;
+font-size:.78rem}}
+"""
+
+# With a script the tables can be sorted and searched, and a pair's record opens where one points; without one, all is
+# there and reads the same. It holds no data.
+SCRIPT = """
+for (const table of document.querySelectorAll("table.sortable")) {
+  const body = table.tBodies[0];
+  [...table.tHead.rows[0].cells].forEach((head, at) => {
+    if (head.classList.contains("still")) return;
+    const button = document.createElement("button");
+    button.append(...head.childNodes);
+    head.append(button);
+    button.onclick = () => {
+      const up = head.getAttribute("aria-sort") !== "ascending";
+      for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
+      head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      const key = (row) => row.cells[at].dataset.v ?? row.cells[at].textContent;
+      const number = (row) => key(row) === "" ? NaN : Number(key(row));
+      const order = (one, other) => {
+        const [a, b] = [number(one), number(other)];
+        if (!Number.isNaN(a) && !Number.isNaN(b)) return up ? a - b : b - a;
+        if (Number.isNaN(a) !== Number.isNaN(b)) return Number.isNaN(a) ? 1 : -1;
+        return (up ? 1 : -1) * key(one).localeCompare(key(other));
+      };
+      body.append(...[...body.rows].sort(order));
+    };
+  });
+}
+const board = document.querySelector("table.sortable");
+if (board && board.tBodies[0].rows.length > 8) {
+  const search = Object.assign(document.createElement("input"), { type: "search", placeholder: "Find an item" });
+  search.setAttribute("aria-label", "Find an item");
+  search.oninput = () => {
+    const wanted = search.value.toLowerCase();
+    for (const row of document.querySelectorAll("table.sortable tbody tr"))
+      row.hidden = ![...row.querySelectorAll(".item")].some((cell) => cell.textContent.toLowerCase().includes(wanted));
+  };
+  (document.querySelector(".tabs") ?? board).before(search);
+}
+const matrix = document.querySelector("table.pairs");
+if (matrix) {
+  const card = Object.assign(document.createElement("div"), { id: "card", hidden: true });
+  card.setAttribute("role", "status");
+  document.body.append(card);
+  const line = (name, value) => {
+    const row = document.createElement("p");
+    row.append(name, Object.assign(document.createElement("b"), { textContent: value }));
+    return row;
+  };
+  const hide = () => { card.hidden = true; };
+  const show = (cell) => {
+    const head = (at) => matrix.tBodies[0].rows[at].cells[0].title;
+    const [won, tied, lost, low, high, expected] = cell.dataset.r.split(" ");
+    card.replaceChildren(line(head(cell.parentNode.rowIndex - 1), ""), line("against", head(cell.cellIndex - 1)),
+      line("Won · tied · lost", `${won} · ${tied} · ${lost}`));
+    const rate = `${cell.textContent} %`;
+    card.append(line("Rate", low === "-" ? rate : `${rate} (${low}–${high})`));
+    if (expected !== "-") card.append(line("Expected", `${expected} %`));
+    card.hidden = false;
+    const at = cell.getBoundingClientRect();
+    const left = Math.min(at.left, document.documentElement.clientWidth - card.offsetWidth - 8);
+    const below = at.bottom + card.offsetHeight + 8 < innerHeight;
+    card.style.left = `${Math.max(8, left) + scrollX}px`;
+    card.style.top = `${scrollY + (below ? at.bottom + 6 : at.top - card.offsetHeight - 6)}px`;
+  };
+  const hits = [...matrix.querySelectorAll("td.hit")];
+  hits.forEach((cell, at) => { cell.tabIndex = at ? -1 : 0; });
+  const hit = (event) => event.target.closest?.("td.hit");
+  matrix.addEventListener("pointerover", (event) => (hit(event) ? show(hit(event)) : hide()));
+  matrix.addEventListener("pointerleave", (event) => { if (event.pointerType === "mouse") hide(); });
+  matrix.addEventListener("focusin", (event) => { if (hit(event)) show(hit(event)); });
+  matrix.addEventListener("focusout", hide);
+  matrix.addEventListener("click", (event) => { if (hit(event)) { hit(event).focus(); show(hit(event)); } });
+  const steps = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+  matrix.addEventListener("keydown", (event) => {
+    if (event.key === "Escape") hide();
+    const step = steps[event.key];
+    if (!step || !hit(event)) return;
+    event.preventDefault();
+    let [row, column] = [event.target.parentNode.rowIndex + step[0], event.target.cellIndex + step[1]];
+    for (let cell; (cell = matrix.rows[row]?.cells[column]); row += step[0], column += step[1])
+      if (cell.classList.contains("hit")) {
+        hits.forEach((each) => { each.tabIndex = -1; });
+        cell.tabIndex = 0;
+        cell.focus();
+        break;
+      }
+  });
+}
+"""

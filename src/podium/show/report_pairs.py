@@ -1,0 +1,186 @@
+"""Who beat whom, on a page: a matrix that people can read from 5 to 500 items, and every pair's record as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from podium.data.comparisons import Comparisons
+from podium.ranking.uncertainty import quantile
+from podium.text import counted, one_line
+
+__all__ = ["MAX_RECORDS", "MAX_SINGLE_ITEMS", "head_to_head", "score_interval"]
+
+Floats = NDArray[np.float64]
+
+MAX_SINGLE_ITEMS = 30  # items with a row and a column each; more are folded into groups of neighbours
+MAX_GROUPS = 20
+MAX_RECORDS = 1000  # of the table of pairs, those with most votes
+
+
+@dataclass(frozen=True)
+class Sides:
+    """Rows and columns of the matrix: what each is called, in a few letters and in full, and its place."""
+
+    places: list[str]
+    names: list[str]
+    titles: list[str]
+
+
+def head_to_head(
+    comparisons: Comparisons, order: Sequence[Hashable], level: float | None, residuals: Any = None
+) -> list[str]:
+    """HTML of who beat whom among `order`, best first: the matrix, and the record of each pair.
+
+    `residuals` is the frame of a diagnosis, which says what the scores expect of each pair.
+    """
+    if len(order) < 2:
+        return []
+    won, tied = _counts(comparisons, order)
+    whole = bool((won == np.round(won)).all() and (tied == np.round(tied)).all())
+    level = level if whole else None  # weights are no counts, so they give no interval
+    expected = _expected(order, residuals)
+    if len(order) <= MAX_SINGLE_ITEMS:
+        names = [one_line(item) for item in order]
+        sides = Sides([str(k + 1) for k in range(len(order))], names, names)
+        table = _matrix(sides, won, tied, level, expected)
+        told = "Votes that the row’s item won against the column’s, in per cent, a tie counting half; empty: never met."
+    else:
+        starts = np.linspace(0, len(order), MAX_GROUPS + 1).astype(int)
+        sides = _groups(order, starts)
+        table = _matrix(sides, _folded(won, starts), _folded(tied, starts), level, None)
+        told = (
+            f"{counted(len(order), 'item')} in {MAX_GROUPS} groups of neighbours: votes that the row’s group won "
+            "against the column’s, in per cent, a tie counting half; empty: never met, or the group itself."
+        )
+    what = f"; in brackets the {100 * level:g} % interval of that share alone" if level is not None else ""
+    hint = f"Point at a cell, touch it, or go there with the arrow keys for its record{what}."
+    return [
+        "<h2>Who beat whom</h2>",
+        f'<p class="soft">{told} {hint}</p>',
+        f'<div class="scroll" tabindex="0" role="region" aria-label="Who beat whom">{table}</div>',
+        _records(order, won, tied, level, expected),
+    ]
+
+
+def _counts(comparisons: Comparisons, order: Sequence[Hashable]) -> tuple[Floats, Floats]:
+    """Wins of the row over the column, and ties, in the order given."""
+    p, n = comparisons.pairs, len(comparisons.items)
+    won, tied = np.zeros((n, n)), np.zeros((n, n))
+    np.add.at(won, (p.left, p.right), p.left_wins)
+    np.add.at(won, (p.right, p.left), p.right_wins)
+    np.add.at(tied, (p.left, p.right), p.ties)
+    np.add.at(tied, (p.right, p.left), p.ties)
+    index = {item: code for code, item in enumerate(comparisons.items)}
+    rows = np.array([index[item] for item in order], dtype=np.intp)
+    return won[np.ix_(rows, rows)], tied[np.ix_(rows, rows)]
+
+
+def _folded(counts: Floats, starts: NDArray[Any]) -> Floats:
+    """Counts summed by group; none of a group with itself, where each win is another's loss."""
+    sums: Floats = np.add.reduceat(np.add.reduceat(counts, starts[:-1], 0), starts[:-1], 1)
+    np.fill_diagonal(sums, 0.0)
+    return sums
+
+
+def _expected(order: Sequence[Hashable], residuals: Any) -> Floats | None:
+    """The share that the scores expect of the row against the column; NaN where nothing is known."""
+    if residuals is None:
+        return None
+    place = {item: k for k, item in enumerate(order)}
+    share = np.full((len(order), len(order)), np.nan)
+    for row in residuals.select("item", "against", "votes", "expected").to_dicts():
+        one, other = place.get(row["item"]), place.get(row["against"])
+        if one is not None and other is not None and row["votes"] > 0:
+            share[one, other] = row["expected"] / row["votes"]
+            share[other, one] = 1 - share[one, other]
+    return share
+
+
+def _groups(order: Sequence[Hashable], starts: NDArray[Any]) -> Sides:
+    places, names, titles = [], [], []
+    for first, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+        ends = one_line(order[first]), one_line(order[end - 1])
+        places.append(f"{first + 1}–{end}" if end - first > 1 else str(end))
+        names.append(f"{ends[0]} … {ends[1]}" if end - first > 1 else ends[0])
+        titles.append(f"Places {places[-1]}: {names[-1]}" if end - first > 1 else names[-1])
+    return Sides(places, names, titles)
+
+
+def score_interval(points: float, votes: float, level: float) -> tuple[float, float]:
+    """Wilson's interval of a share; with ties, which count half and vary less, it is too wide rather than too narrow.
+
+    >>> [round(end, 3) for end in score_interval(8, 10, 0.95)]
+    [0.49, 0.943]
+    """
+    z2 = quantile(level) ** 2
+    share = points / votes
+    middle = (share + z2 / (2 * votes)) / (1 + z2 / votes)
+    half = np.sqrt(z2 * (share * (1 - share) + z2 / (4 * votes)) / votes) / (1 + z2 / votes)
+    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
+
+
+def _matrix(sides: Sides, won: Floats, tied: Floats, level: float | None, expected: Floats | None) -> str:
+    heads = "".join(f'<th scope="col" title="{escape(t)}">{p}</th>' for p, t in zip(sides.places, sides.titles, strict=True))  # fmt: skip  # noqa: E501
+    rows = [f'<table class="pairs"><thead><tr><td></td>{heads}</tr></thead><tbody>']
+    votes = won + won.T + tied
+    for k, (place, name, title) in enumerate(zip(sides.places, sides.names, sides.titles, strict=True)):
+        cells = [f'<th scope="row" title="{escape(title)}"><i>{place}</i> {escape(name)}</th>']
+        cells += [
+            _cell(won[k, j], tied[k, j], won[j, k], votes[k, j], level, expected, (k, j)) for j in range(len(won))
+        ]
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return "".join(rows) + "</tbody></table>"
+
+
+def _cell(
+    won: float,
+    tied: float,
+    lost: float,
+    votes: float,
+    level: float | None,
+    expected: Floats | None,
+    at: tuple[int, int],
+) -> str:
+    if votes <= 0:
+        return "<td></td>"
+    share = (won + tied / 2) / votes
+    ends = ["-", "-"]
+    if level is not None:
+        ends = [f"{100 * end:.0f}" for end in score_interval(won + tied / 2, votes, level)]
+    hope = "-" if expected is None or np.isnan(expected[at]) else f"{100 * expected[at]:.0f}"
+    record = " ".join([*(f"{value:.6g}" for value in (won, tied, lost)), *ends, hope])
+    much = min(4, round(abs(share - 0.5) * 10))
+    side = " lost" if share < 0.5 else ""
+    return f'<td class="hit m{much}{side}" data-r="{record}">{100 * share:.0f}</td>'
+
+
+def _records(order: Sequence[Hashable], won: Floats, tied: Floats, level: float | None, expected: Floats | None) -> str:
+    votes = np.triu(won + won.T + tied, 1)
+    rows, columns = np.nonzero(votes)
+    chosen = np.argsort(-votes[rows, columns], kind="stable")[:MAX_RECORDS]
+    known = expected is not None and bool(np.isfinite(expected).any())
+    heads = '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Tied</th><th class="n">Lost</th>'
+    heads += '<th class="n">Rate</th>' + ('<th class="n wide">Expected</th>' if known else "")
+    lines = []
+    for i, j in zip(rows[chosen].tolist(), columns[chosen].tolist(), strict=True):
+        rate = (won[i, j] + tied[i, j] / 2) / votes[i, j]
+        cells = [f'<td class="item">{escape(one_line(order[k]))}</td>' for k in (i, j)]
+        cells += [f'<td class="n" data-v="{v:.10g}">{v:,.6g}</td>' for v in (won[i, j], tied[i, j], won[j, i])]
+        cells.append(f'<td class="n" data-v="{rate:.6f}">{100 * rate:.0f} %</td>')
+        if known and expected is not None:
+            hope = expected[i, j]
+            cells.append(f'<td class="n wide" data-v="{hope:.6f}">{100 * hope:.0f} %</td>' if np.isfinite(hope) else '<td class="n wide" data-v=""></td>')  # fmt: skip  # noqa: E501
+        lines.append(f"<tr>{''.join(cells)}</tr>")
+    title = f"{counted(len(rows), 'pair')} as a table"
+    if len(rows) > MAX_RECORDS:
+        title = f"The {counted(MAX_RECORDS, 'pair')} with most votes as a table, of {len(rows):,}"
+    return (
+        f'<details><summary>{title}</summary><table class="sortable records"><thead><tr>{heads}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></details>"
+    )

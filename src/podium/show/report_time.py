@@ -1,0 +1,119 @@
+"""Sections of the page for scores that move: curves by date, the table over time, the games to come."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from podium.data.comparisons import Comparisons
+from podium.errors import InputError
+from podium.pairwise.base import Ranker
+from podium.pairwise.dynamic import DynamicBradleyTerry
+from podium.show import plots
+from podium.show.time_plots import MAX_CURVES, curves
+from podium.text import counted, one_line
+
+__all__ = ["fixtures_of", "over_time"]
+
+DATES = 6  # columns of the table over time
+MAX_FIXTURES = 1000
+
+
+def over_time(model: Any, order: Sequence[Hashable], level: float | None, unit: str) -> list[str]:
+    """Curves with bands, and ranks at a few dates; nothing for a model whose scores stand still."""
+    if not isinstance(model, DynamicBradleyTerry) or model.times_[0] == model.times_[1]:
+        return []
+    named = [item for item in model.ranking_.order if item in set(order)]
+    drawn = model.curves(named[:MAX_CURVES], level=level or 0.95)
+    figure = curves(drawn, bands=level is not None, unit=unit, title=" ")
+    told = "The score of each item over time" + ("" if level is None else f", with {100 * level:g} % bands") + "."
+    if len(named) > MAX_CURVES:
+        told += f" The first {MAX_CURVES} of {len(named):,} are drawn; all are in the table below."
+    picture = plots.svg(figure, "curves").replace("<svg", f'<svg role="img" aria-label="{escape(told)}"', 1)
+    return [
+        "<h2>Scores over time</h2>",
+        f'<p class="soft">{told}</p>',
+        f'<div class="figure" tabindex="0" role="region" aria-label="Scores over time">{picture}</div>',
+        *_table(model, named),
+    ]
+
+
+def _table(model: DynamicBradleyTerry, order: list[Hashable]) -> list[str]:
+    """Rank and score of each item at a few dates, evenly from the first to the last."""
+    frame = model.curves(points=DATES)
+    times = frame["time"].unique().sort().to_list()
+    ranks: dict[Hashable, dict[Any, tuple[int, float]]] = {item: {} for item in order}
+    for time in times:
+        part = frame.filter(frame["time"] == time)
+        scores = part["score"].to_numpy()
+        for item, score in zip(part["item"].to_list(), scores.tolist(), strict=True):
+            if item in ranks:
+                ranks[item][time] = int((scores > score).sum()) + 1, score
+    digits = 2 if model.ranking_.unit < 10 else 0
+    heads = "".join(f'<th class="n">{escape(_day(time))}</th>' for time in times)
+    rows = []
+    for item, by_time in ranks.items():
+        cells = [f'<td class="item">{escape(one_line(item))}</td>']
+        for time in times:
+            rank, score = by_time.get(time, (0, np.nan))
+            shown = f"<span>{rank}</span><small>{score:.{digits}f}</small>".replace("-", "−") if rank else ""
+            cells.append(f'<td data-v="{rank or ""}">{shown}</td>')
+        rows.append(f"<tr>{''.join(cells)}</tr>")
+    return [
+        "<h2>The table over time</h2>",
+        '<p class="soft">Ranks by score at each date; small: the score. Empty: not compared yet.</p>',
+        '<div class="scroll" tabindex="0" role="region" aria-label="The table over time">',
+        f'<table class="ranks sortable"><thead><tr><th>Item</th>{heads}</tr></thead>',
+        f"<tbody>{''.join(rows)}</tbody></table></div>",
+    ]
+
+
+def _day(time: Any) -> str:
+    return f"{time:.6g}" if isinstance(time, float | int) else str(time).removesuffix(" 00:00:00")
+
+
+def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
+    """The games to come with the chance of each outcome."""
+    if fixtures is None:
+        return []
+    if not isinstance(model, Ranker):
+        raise InputError("fixtures need the fitted model too, which gives their chances; pass model")
+    known = set(model.ranking_.items)
+    for row, (left, right) in enumerate(zip(fixtures.left.tolist(), fixtures.right.tolist(), strict=True), start=1):
+        for item in (fixtures.items[left], fixtures.items[right]):
+            if item not in known:
+                raise InputError(f"fixtures, row {row}: {one_line(item)!r} is not in the ranking; remove the row")
+    chances = model.predict_proba(fixtures)
+    with_ties = bool((chances[:, 1] > 0).any())
+    times = fixtures.to_frame()["time"].to_list() if fixtures.time is not None else None
+    heads = ('<th class="wide">When</th>' if times else "") + '<th>Left (home)</th><th>Right (away)</th><th class="n">Left wins</th>'  # fmt: skip  # noqa: E501
+    heads += ('<th class="n">Tie</th>' if with_ties else "") + '<th class="n">Right wins</th><th class="still wide">Chances</th>'  # fmt: skip  # noqa: E501
+    rows = []
+    for k in range(min(len(chances), MAX_FIXTURES)):
+        win, tie, loss = chances[k].tolist()
+        names = [one_line(fixtures.items[int(side[k])]) for side in (fixtures.left, fixtures.right)]
+        cells = f'<td class="wide">{escape(_day(times[k]))}</td>' if times else ""
+        cells += "".join(f'<td class="item">{escape(name)}</td>' for name in names)
+        shown = (win, tie, loss) if with_ties else (win, loss)
+        cells += "".join(f'<td class="n" data-v="{share:.6f}">{100 * share:.0f} %</td>' for share in shown)
+        rows.append(f'<tr>{cells}<td class="wide">{odds(win, tie, loss)}</td></tr>')
+    more = len(chances) - MAX_FIXTURES
+    return [
+        "<h2>Games to come</h2>",
+        '<p class="soft">The chance of each outcome by this model, as strengths are at the date of the game.</p>',
+        f'<table class="sortable chances"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>',
+        *([f'<p class="soft">… and {counted(more, "more fixture")}.</p>'] if more > 0 else []),
+    ]
+
+
+def odds(win: float, tie: float, loss: float) -> str:
+    """Three shares as one bar, in per cent of its width."""
+    edges = np.cumsum([0, 100 * win, 100 * tie, 100 * loss]).tolist()
+    parts = [
+        f'<rect class="{kind}" x="{start:.2f}%" width="{max(0.0, end - start):.2f}%" height="100%"/>'
+        for kind, start, end in zip("wtl", edges[:-1], edges[1:], strict=True)
+    ]
+    return f'<svg class="odds" aria-hidden="true">{"".join(parts)}</svg>'

@@ -1,0 +1,107 @@
+"""The leaderboard as a picture for other pages: what it says, that it is one safe file, and how it is asked for."""
+
+import re
+import subprocess
+import sys
+from base64 import b64decode
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium import BradleyTerry, Comparisons, Ranking, WinRate
+from podium.errors import InputError
+from podium.show import embed
+from podium.show.report import Report
+
+from helpers import simulate, thin_data
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def words(picture):
+    return [element.text for element in ElementTree.fromstring(picture).iter(f"{SVG}text")]
+
+
+def fitted(n=14, m=400):
+    winner, loser, _ = simulate(n, m, np.random.default_rng(3))
+    votes = Comparisons.from_arrays(winner, loser, items=[f"<item {k}> & co" for k in range(n)])
+    with thin_data():
+        return BradleyTerry().fit(votes).ranking_, votes
+
+
+def test_it_is_whole_xml_without_script_or_address_and_says_what_the_table_says():
+    ranking, _ = fitted()
+    picture = embed(ranking, title="Models & <more>", level=0.9)
+    tags = {element.tag.removeprefix(SVG) for element in ElementTree.fromstring(picture).iter()}
+    assert tags <= {"svg", "title", "style", "rect", "text", "line", "circle"}
+    assert "http" not in picture.replace("http://www.w3.org/2000/svg", "")
+    told = [word for word in words(picture) if word not in "◂▸"]
+    assert told[0] == "Models & <more>"
+    assert "90 % interval" in told
+    assert any("4 more below" in word for word in told)
+    for row in ranking.to_frame(0.9).head(10).to_dicts():
+        place = told.index(row["item"])
+        assert told[place - 1] == str(row["rank"])
+        assert float(told[place + 1].replace("−", "-")) == pytest.approx(row["score"], abs=0.0051)
+        assert told[place + 2] == f"{row['rank_lower']}–{row['rank_upper']}"
+
+
+def test_bars_lie_in_the_order_of_the_scores_and_within_the_picture():
+    ranking, _ = fitted()
+    root = ElementTree.fromstring(embed(ranking, top=14))
+    dots = [float(dot.get("cx")) for dot in root.iter(f"{SVG}circle")]
+    assert dots == sorted(dots, reverse=True)
+    spans = [(float(s.get("x1")), float(s.get("x2"))) for s in root.iter(f"{SVG}line") if s.get("class") == "span"]
+    assert all(0 < low <= dot <= high < 640 for (low, high), dot in zip(spans, dots, strict=True))
+
+
+def test_without_intervals_and_with_ends_that_do_not_end():
+    votes = Comparisons.from_pairs([("top", "a"), ("a", "b"), ("b", "a"), ("top", "b")])
+    with thin_data():
+        assert "▸" in words(embed(BradleyTerry().fit(votes).ranking_))
+    assert "Ranks" not in words(embed(WinRate().fit(votes).ranking_))
+    assert "Ranks" not in words(embed(Ranking(["a", "b"], [1.0, 1.0]), level=None))
+
+
+def test_the_page_holds_the_same_picture_and_the_table_as_data():
+    ranking, votes = fitted()
+    page = str(Report(ranking, votes, title="T"))
+    kept = {kind: b64decode(text).decode() for kind, text in re.findall(r'href="data:([\w/+]+);base64,([^"]*)"', page)}
+    assert kept["image/svg+xml"] == embed(ranking, title="T")
+    assert pl.read_csv(kept["text/csv"].encode())["item"].to_list() == list(ranking.order)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--embed", "a.png"], "must end in .svg"),
+        (["--embed", "no/a.svg"], "there is no folder 'no'"),
+        (["--fixtures", "votes.csv"], "--fixtures is about --report, which is not given"),
+        (["--title", "T"], "--title is about --plot, --report or --embed"),
+    ],
+)
+def test_what_cannot_be_written_is_refused_in_a_line(tmp_path, options, message):
+    (tmp_path / "votes.csv").write_text("winner,loser\na,b\nb,a\n")
+    command = [sys.executable, "-m", "podium", "rank", "votes.csv", *options]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert len(done.stderr.strip().splitlines()) == 1
+
+
+def test_the_command_writes_it_for_all_votes_together_also_with_groups(tmp_path):
+    rows = "".join(f"{a},{b},{'xy'[k % 2]}\n" for k, (a, b) in enumerate([("a", "b"), ("b", "c"), ("c", "a")] * 20))
+    (tmp_path / "votes.csv").write_text("winner,loser,town\n" + rows)
+    for name, more in (("one.svg", []), ("two.svg", ["--by", "town"])):
+        command = [sys.executable, "-m", "podium", "rank", "votes.csv", "--embed", name, "--title", "T", *more]
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    assert (tmp_path / "one.svg").read_text() == (tmp_path / "two.svg").read_text()
+    assert words((tmp_path / "one.svg").read_text())[0] == "T"
+
+
+def test_too_few_votes_are_said():
+    with pytest.raises(InputError, match="no item has so many votes"):
+        embed(fitted()[0], min_votes=1e6)

@@ -1,0 +1,104 @@
+"""Scores that move, on the page: curves, the table at a few dates, and the chances of games to come."""
+
+import re
+import subprocess
+import sys
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium import BradleyTerry, Comparisons, DynamicBradleyTerry
+from podium.data.files import read_comparisons, read_fixtures
+from podium.errors import InputError
+from podium.show.report import Report
+
+from suites.pages import Reader
+
+
+@pytest.fixture(scope="module")
+def season(tmp_path_factory):
+    """Games of five teams of whom one climbs, and the games that are left."""
+    folder, rng = tmp_path_factory.mktemp("season"), np.random.default_rng(5)
+    lines, teams = ["date,home,away,home_goals,away_goals"], ["<Ajax>", "Brugge", "Celtic", "Dynamo", "Espanyol"]
+    for k in range(120):
+        one, other = rng.permutation(5)[:2]
+        gap = 0.4 * (other - one) + (3 * k / 120) * ((one == 4) * 1.0 - (other == 4) * 1.0)
+        goals = rng.poisson(np.exp(0.2 + gap / 2)), rng.poisson(np.exp(0.2 - gap / 2))
+        day = np.datetime64("2026-01-01") + 2 * k
+        lines.append(f"{day},{teams[one]},{teams[other]},{goals[0]},{goals[1]}")
+    (folder / "season.csv").write_text("\n".join(lines) + "\n")
+    (folder / "left.csv").write_text("date,home,away\n2026-09-01,<Ajax>,Espanyol\n2026-09-05,Brugge,Celtic\n")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def model(season):
+    votes = read_comparisons(season / "season.csv", time="date")
+    return DynamicBradleyTerry(drift=0.1, sd=1.0, ties="davidson", side_effect=True).fit(votes), votes
+
+
+def rows(page, after):
+    body = re.search(r"<tbody>(.*?)</tbody>", page[page.index(after) :], flags=re.DOTALL)[1]
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", body)]
+
+
+def test_the_last_column_is_the_leaderboard_and_the_first_is_of_the_first_days(model):
+    fitted, votes = model
+    page = str(Report(fitted.ranking_, votes, model=fitted))
+    Reader(page)
+    assert '<h2>Scores over time</h2>\n<p class="soft">The score of each item over time, with 95 % bands.' in page
+    table = {
+        row[0]: [int(re.search(r"\d+", cell)[0]) if cell else None for cell in row[1:]]
+        for row in rows(page, "The table over time")
+    }
+    assert list(table) == [name.replace("<", "&lt;").replace(">", "&gt;") for name in fitted.ranking_.order]
+    assert [ranks[-1] for ranks in table.values()] == sorted(fitted.ranking_.ranks.tolist())
+    early = fitted.curves(points=6)
+    first = early.filter(pl.col("time") == early["time"].min()).sort("score", descending=True)["item"].to_list()
+    names = [name.replace("&lt;", "<").replace("&gt;", ">") for name, ranks in table.items() if ranks[0] == 1]
+    assert names == first[:1]
+    assert sum(ranks[0] is None for ranks in table.values()) == 3, "on the first day two of five have played"
+    assert table["Espanyol"][1] > table["Espanyol"][-1], "the one that climbs"
+
+
+def test_games_to_come_have_the_chances_of_predict_proba(model, season):
+    fitted, votes = model
+    fixtures = read_fixtures(season / "left.csv", time="date")
+    page = str(Report(fitted.ranking_, votes, model=fitted, fixtures=fixtures))
+    Reader(page)
+    chances = fitted.predict_proba(fixtures)
+    for row, (win, tie, loss), day in zip(
+        rows(page, "Games to come"), chances, ["2026-09-01", "2026-09-05"], strict=True
+    ):
+        assert row[0] == day
+        assert row[3:6] == [f"{100 * share:.0f} %" for share in (win, tie, loss)]
+        widths = [float(width) for width in re.findall(r' width="([\d.]+)%"', row[6])]
+        assert widths == pytest.approx([100 * win, 100 * tie, 100 * loss], abs=0.01)
+
+
+def test_the_command_gives_the_same_chances_as_predict(season):
+    fit = ["rank", "season.csv", "--time", "date", "--method", "dynamic", "--ties", "davidson"]
+    more = ["--save", "m.podium", "--report", "page.html", "--fixtures", "left.csv"]
+    ask = ["predict", "left.csv", "--model", "m.podium", "--time", "date", "-o", "chances.csv"]
+    for command in ([*fit, *more], ask):
+        done = subprocess.run([sys.executable, "-m", "podium", *command], cwd=season, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+    predicted = pl.read_csv(season / "chances.csv")
+    told = rows((season / "page.html").read_text(), "Games to come")
+    assert [row[3] for row in told] == [f"{100 * share:.0f} %" for share in predicted["win"]]
+
+
+def test_a_team_nobody_knows_is_named_with_its_row(model):
+    fitted, votes = model
+    fixtures = Comparisons.from_pairs([("Brugge", "Celtic"), ("Brugge", "<Stranger>")])
+    with pytest.raises(InputError, match="fixtures, row 2: '<Stranger>' is not in the ranking"):
+        str(Report(fitted.ranking_, votes, model=fitted, fixtures=fixtures))
+    with pytest.raises(InputError, match="fixtures need the fitted model"):
+        str(Report(fitted.ranking_, votes, fixtures=fixtures))
+
+
+def test_scores_that_stand_still_get_no_curves():
+    votes = Comparisons.from_pairs([("a", "b"), ("b", "a"), ("a", "b")])
+    fitted = BradleyTerry().fit(votes)
+    assert "over time" not in str(Report(fitted.ranking_, votes, model=fitted))
