@@ -30,7 +30,9 @@ def test_every_estimator_is_in_the_suite():
     values = {
         "Alternative",
         "Information",
+        "FeatureColumns",
         "FeatureScale",
+        "LandmarkMap",
         "FeatureSpec",
         "ListInformation",
         "Ranking",

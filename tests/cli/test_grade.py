@@ -14,7 +14,8 @@ from podium.cli.messages import worded
 from podium.errors import InputError
 from podium.models import load
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
-from podium.ordinal.stream import Grader, RunningScale
+from podium.ordinal.running import RunningScale
+from podium.ordinal.stream import Grader
 
 from suites.ordinal import graded
 

@@ -348,12 +348,15 @@ def graders(folder):
     return [
         of("Grader.fit", Grader.fit, tables=table, label="grade", id=["id", "upper"], classes=[1, 2, 3], variant="pa1", C="auto", passes=1),
         of("Grader.fit", Grader.fit, tables=table, low="grade", high="upper", id=["id"]),
+        of("Grader.fit", Grader.fit, tables=table, label="f", id="upper", weight="g", bins=[1, 2], one_hot=True, missing="mean", no_header=False, rbf=5, seed=0),
         of("Grader.empty", Grader.empty, features=["f", "g"], classifier=PassiveAggressiveOrdinal(classes=[1, 2, 3])),
         *methods(
             fitted, ("interval", {"X": X, "level": 0.5, "row": 0}), ("held", {"level": 0.5}), ("predict", {"X": X, "row": 0}), ("scores", {"X": X, "row": 0}),
             ("learn", {"X": X, "lower": [1, 2, 3], "upper": None, "row": 0}), ("learn", {"X": X, "lower": [1, 1, 1], "upper": [1, 2, 3]}),
             ("grade", {"tables": table, "id": ["id"], "level": 0.5}), ("evaluate", {"tables": table, "label": "grade", "sample": 3}),
             ("evaluate", {"tables": table, "low": "grade", "high": "upper"}),
+            ("partial_fit", {"tables": table, "label": "grade", "id": ["id", "upper"], "classes": [1, 2, 3, 4], "no_header": False, "passes": 1}),
+            ("partial_fit", {"tables": table, "low": "grade", "high": "upper", "id": "id"}), ("add_grades", {"below": [0], "above": [4]}),
         ),
         Call("Grader properties", functools.partial(look, fitted), {}), *methods(seen, ("to_frame", {})),
         Call("Evaluation properties", functools.partial(look, seen), {}),

@@ -29,7 +29,7 @@ WORDS = {
     "loss": ("sum@2", "prec@1", "ndcg@3", "x@0", "sum@99999999999"), "at": ("1,2", "0", "-1", "a", "1,,2", "99999999999999999999"),
     "metric": ("ndcg", "ap", "rr", "ndcg@10", "p@0", "x", "p@99999999999999999999"), "by": ("judge", "x", "left"),
     "anchor": ("i0=0", "i0", "i0=nan", "i0=1e400", "=", "i0=1,i1=2"), "delimiter": (",", ";", "", "ab", "\n", '"', "é"),
-    "classes": ("1,2,3", "1", "", "3,2,1", "a,b"), "text_column": ("id", "f", "x"), "text": ("id", "f", "x"),
+    "bins": ("1.5", "2,1", "a", "", "0,1,2"), "classes": ("1,2,3", "1", "", "3,2,1", "a,b"), "text_column": ("id", "f", "x"), "text": ("id", "f", "x"),
     "db": ("campaign.db", "no.db", "", "no/campaign.db", ".", "postgresql://127.0.0.1:1/x", "table0.csv"), "name": ("tea", "x", "", "Tea"),
     "cluster": ("local:0", "", "x", "tcp://", "tcp://h:x", "local:9999999999"), "cluster_ca": ("x",),
     "named": ("cy", "ann", "", "\u202e", "x" * 300), "names": ("cy", "ann", "", "\u202e", "x" * 300), "url": ("http://x", "", "x y"),
@@ -283,6 +283,7 @@ def line(rng, folder, name, command):
                 and {"label": not ranges, "low": ranges, "high": ranges}.get(parameter.name, False)
             )
             or needed
+            or (name == "grade fit" and parameter.name == "save" and not odd(rng, 0.2))
             or (name == "judge" and parameter.name in ("question", "command"))
             or rng.random() < share * (0.3 + LEVEL[0])
         ):

@@ -99,6 +99,8 @@ def grader(rng, folder):
     found = model.evaluate(again, label="grade", sample=any_of(rng, (0, 3), 0.1))
     _ = found.rows, found.error, found.accuracy, found.to_frame(), model.grades, model.error
     list(model.grade(again, id=any_of(rng, ((), "id"), 0.1), level=any_of(rng, (None, 0.8), 0.2)))
+    more = options(rng, Grader.partial_fit, share=0.2, skip=("tables", "progress", "label", "low", "high", "passes"))
+    model.partial_fit(again, **({"label": any_of(rng, ("grade",), 0.1)} | ids | more))
     X = inputs.array(rng, 3, len(model.features))
     model.predict(X), model.scores(X), model.interval(X, level=any_of(rng, (0.5, 0.9)))
     model.learn(X, any_of(rng, (rng.choice(model.grades, 3),), 0.3))

@@ -1,6 +1,7 @@
 """What every saved model must do. An estimator joins by a row in `MODELS`: a function that returns it fitted, and a
 function of the model whose answer must survive the file."""
 
+import io
 from dataclasses import replace
 
 import numpy as np
@@ -125,6 +126,12 @@ def grader():
     return model
 
 
+def grader_of_all():
+    rows = "".join(f"{['red', 'blue'][k % 2]},{k % 7},{k % 10}\n" for k in range(40))
+    options = {"label": "y", "bins": (3, 6), "one_hot": True, "missing": "mean", "rbf": 6, "C": 0.1}
+    return Grader.fit(io.StringIO("hue,x,y\n" + rows), **options)
+
+
 def scores(model):
     return [model.ranking_.scores]
 
@@ -141,6 +148,10 @@ MODELS = {
     "BradleyTerry": (bradley_terry, answers_of_bradley_terry),
     "BradleyTerry, all options": (bradley_terry_with_all, answers_of_bradley_terry),
     "CumulativeLogit": (lambda: graded(CumulativeLogit()), answers_about_grades),
+    "Grader, all options": (
+        grader_of_all,
+        lambda model: [next(model.grade(io.StringIO("hue,x\nred,1\n,\n")))["score"]],
+    ),
     "Grader": (grader, lambda model: [model.classifier.predict(model.scale.apply(GRADED[0]))]),
     "MedianBaseline": (lambda: graded(MedianBaseline()), answers_about_grades),
     "OrdinalPerceptron": (lambda: graded(OrdinalPerceptron(random_state=0)), answers_about_grades),

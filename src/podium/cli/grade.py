@@ -12,13 +12,23 @@ import numpy as np
 
 from podium.cli.calling import gathered
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import ids_option, model_option, output_options, plot_option, save_option, tables_argument
+from podium.cli.options import (
+    ids_option,
+    is_typed,
+    model_option,
+    output_options,
+    plot_option,
+    save_option,
+    seed_option,
+    tables_argument,
+)
 from podium.cli.output import Output, counting, say
 from podium.errors import InputError, Option
 from podium.text import counted, percent
 
 if TYPE_CHECKING:
-    from podium.ordinal.stream import Evaluation, Grader
+    from podium.ordinal.evaluation import Evaluation
+    from podium.ordinal.stream import Grader
 
 __all__ = ["grade"]
 
@@ -56,9 +66,14 @@ _label_options = gathered(
     ),
 )
 
+_header_option = option(
+    "Data", "--no-header", is_flag=True, help="The files have no header; call columns 1, 2 and so on."
+)
+
 FIT = (
     ("podium grade fit essays.csv --label grade --id name --save m.podium", "learn from exact grades"),
     ("podium grade fit dishes.csv --low low --high high --save m.podium", "learn from ranges of grades"),
+    ("podium grade fit more.csv --label grade --id name --model m.podium", "learn on from more rows"),
 )
 PREDICT = (("podium grade predict new.csv --id name --model m.podium -o graded.csv", "grade other rows"),)
 EVALUATE = (("podium grade evaluate test.csv --label grade --model m.podium", "how good the grades are"),)
@@ -68,6 +83,25 @@ EVALUATE = (("podium grade evaluate test.csv --label grade --model m.podium", "h
 @tables_argument
 @_label_options
 @ids_option
+@option(
+    "Data", "--weight", metavar="COLUMN", help="Name the column of the rows' weights; a row of weight 0 is skipped."
+)
+@_header_option
+@option("Data", "--one-hot", is_flag=True, help="Give each value of a text column its own feature.")
+@option(
+    "Data",
+    "--missing",
+    type=click.Choice(["error", "mean"]),
+    default="error",
+    show_default=True,
+    help="Refuse missing features, or replace them by the mean.",
+)
+@option(
+    "Data",
+    "--bins",
+    metavar="NUMBERS",
+    help="Divide a column of numbers into grades: 7,9,12 makes those up to 7, up to 9, up to 12 and over 12.",
+)
 @option(
     "Data",
     "--classes",
@@ -92,46 +126,83 @@ EVALUATE = (("podium grade evaluate test.csv --label grade --model m.podium", "h
     metavar="NUMBER|auto",
     help="Aggressiveness of pa1 and pa2; auto tries some values.",
 )
+@option(
+    "Model",
+    "--rbf",
+    type=click.IntRange(2),
+    metavar="N",
+    help="Let boundaries bend: learn from Gaussian kernels around N random rows (Nyström).",
+)
+@seed_option("the rows of --rbf")
+@option(
+    "Model",
+    "--model",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Learn on from this model of `podium grade fit`; without --save the file is replaced.",
+)
 @option("Model", "--passes", type=click.IntRange(1), default=1, show_default=True, help="Go over the table this often.")
-@save_option(required=True)
+@save_option()
 @plot_option("the error while learning")
 @output_options()
 def fit(
     tables: tuple[str, ...],
     labels: _Labels,
     ids: tuple[str, ...],
+    weight: str | None,
+    no_header: bool,
+    one_hot: bool,
+    missing: str,
+    bins: str | None,
     classes: str | None,
     variant: str,
     C: str,
+    rbf: int | None,
+    seed: int,
+    model: Path | None,
     passes: int,
-    save: Path,
+    save: Path | None,
     plot: Path | None,
     out: Output,
 ) -> None:
-    """Learn from TABLES and save a model.
+    """Learn from TABLES and save a model, or learn on from one.
 
-    Features are all columns but the grades and --id; they must hold numbers. They are standardised on the way; mean and
-    deviation are kept in the model. Prints how much was learned from, and the mean absolute error while learning.
+    Features are all columns but the grades, the weights and --id; they hold numbers, or with --one-hot text. They are
+    standardised on the way; mean and deviation are kept in the model. Prints how much was learned from, and the mean
+    absolute error while learning.
     """
     import polars as pl
 
     from podium import models
     from podium.ordinal.stream import Grader
 
-    if "-" in tables and (passes > 1 or classes is None):
+    place = save or model
+    if place is None:
+        raise click.UsageError("Missing option '--save'.")
+    if "-" in tables and (passes > 1 or (classes is None and bins is None and model is None)):
         raise InputError("standard input can be read only once: give ", Option("classes"), ", and one pass")
     grades = None if classes is None else _grades(classes)
-    grader = Grader.fit(
-        tables,
-        **asdict(labels),
-        id=ids,
-        classes=grades,
-        variant=variant,
-        C=_number(C),
-        passes=passes,
-        progress=counting,
-    )
-    models.save(grader, save)
+    settings: dict[str, Any] = {
+        "variant": variant,
+        "C": _number(C),
+        "one_hot": one_hot,
+        "missing": missing,
+        "rbf": rbf,
+        "seed": seed,
+    }
+    common: dict[str, Any] = {"id": ids, "weight": weight, "classes": grades, "no_header": no_header, "passes": passes}
+    if model is None:
+        cut = None if bins is None else _cuts(bins)
+        grader = Grader.fit(tables, **asdict(labels), **settings, **common, bins=cut, progress=counting)
+        before = None
+    else:
+        for name in (*settings, "bins"):
+            if is_typed(name):
+                raise InputError(Option(name), " was settled when the model of ", Option("model"), " began; drop it")
+        grader = _load(model)
+        before = grader.grades.tolist()
+        grader.partial_fit(tables, **asdict(labels), **common, progress=counting)
+    models.save(grader, place)
     if plot:
         from podium.show.grade_plots import progress
 
@@ -140,15 +211,46 @@ def fit(
     summary = {"rows": grader.rows, "features": len(grader.features), "grades": len(known), "error": grader.error}
     out.write(pl.DataFrame({name: [value] for name, value in summary.items()}))
     first = " for the first time" if passes > 1 else ""
-    say(f"error: grades off on average, before each row was learned{first}; saved {save}")
-    if grades is None and grader.grades.dtype.kind == "U" and known == sorted(known):
+    say(f"error: grades off on average, before each row was learned{first}; saved {place}")
+    _say_about_grades(grader, before, grades is not None)
+
+
+def _say_about_grades(grader: Grader, before: list[Any] | None, named: bool) -> None:
+    """What a user should know about the grades that were found rather than named."""
+    known = grader.grades.tolist()
+    new = [grade for grade in known if before is not None and grade not in before]
+    if new:
+        say(f"new {'grades' if len(new) > 1 else 'grade'}: {_few(new)}; now {known[0]} to {known[-1]}")
+    if named or before is not None:
+        return
+    if grader.grades.dtype.kind == "U" and not grader.bins and known == sorted(known):
         order = " < ".join(map(str, known))
         say(f"grades are words, taken in the order of the alphabet: {order}; --classes gives another order")
+    if grader.gaps:
+        least, most = int(known[0]), int(known[-1])
+        around = "them" if len(grader.gaps) > 1 else "it"
+        say(
+            f"no row has the grade {_few(grader.gaps)}: the grades around {around} count as neighbours; "
+            f"--classes {least}..{most} keeps the place"
+        )
+
+
+def _few(grades: list[Any]) -> str:
+    shown = list(map(str, grades if len(grades) <= 6 else [*grades[:4], "…", grades[-1]]))
+    return shown[0] if len(shown) == 1 else ", ".join(shown[:-1]) + f" and {shown[-1]}"
+
+
+def _cuts(text: str) -> list[float]:
+    try:
+        return [float(each) for each in text.split(",")]
+    except ValueError:
+        raise InputError(Option("bins", text), ": give increasing numbers, as 7,9,12") from None
 
 
 @grade.command(cls=GroupedCommand, examples=PREDICT)
 @tables_argument
 @ids_option
+@_header_option
 @model_option("podium grade fit")
 @option(
     "Output",
@@ -158,13 +260,15 @@ def fit(
     help="Add lower and upper: a run of grades that holds the true one in this share of rows.",
 )
 @output_options(default="csv")
-def predict(tables: tuple[str, ...], model: Path, ids: tuple[str, ...], level: float | None, out: Output) -> None:
+def predict(
+    tables: tuple[str, ...], model: Path, ids: tuple[str, ...], no_header: bool, level: float | None, out: Output
+) -> None:
     """Grade the rows of TABLES: the columns of --id, grade and score.
 
     Columns that are no features of the model are not read. CSV and JSON Lines are written as rows are graded.
     """
     grader = _load(model)
-    out.write_pieces(grader.grade(tables, id=ids, level=level, progress=counting))
+    out.write_pieces(grader.grade(tables, id=ids, level=level, no_header=no_header, progress=counting))
     if level is not None:
         share, rows = grader.held(level)
         say(
@@ -179,16 +283,20 @@ def predict(tables: tuple[str, ...], model: Path, ids: tuple[str, ...], level: f
 @grade.command(cls=GroupedCommand, examples=EVALUATE)
 @tables_argument
 @_label_options
+@_header_option
 @model_option("podium grade fit")
 @plot_option("scores, thresholds and confusion")
 @output_options()
-def evaluate(tables: tuple[str, ...], labels: _Labels, model: Path, plot: Path | None, out: Output) -> None:
+def evaluate(
+    tables: tuple[str, ...], labels: _Labels, no_header: bool, model: Path, plot: Path | None, out: Output
+) -> None:
     """Compare the model's grades with those of TABLES, grade by grade.
 
     A prediction inside a range is right; outside, its error is the number of grades to the nearer end.
     """
     grader = _load(model)
-    evaluation = grader.evaluate(tables, **asdict(labels), sample=SAMPLE if plot else 0, progress=counting)
+    sample = SAMPLE if plot else 0
+    evaluation = grader.evaluate(tables, **asdict(labels), sample=sample, no_header=no_header, progress=counting)
     predicted = evaluation.counts.sum(axis=0)
     if (predicted > 0).sum() == 1 and (evaluation.counts.sum(axis=1) > 0).sum() > 1:
         say(f"the model gives every row the grade {evaluation.grades[predicted.argmax()]}")

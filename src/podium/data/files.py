@@ -411,11 +411,17 @@ def read_table(
 
 
 def scan_table(
-    source: Any, *, columns: Iterable[str] | None = None, format: str | None = None, delimiter: str | None = None
+    source: Any,
+    *,
+    columns: Iterable[str] | None = None,
+    format: str | None = None,
+    delimiter: str | None = None,
+    no_header: bool = False,
 ) -> Iterator[pl.DataFrame]:
     """Read a table some rows at a time, for what need not be in memory at once.
 
-    The first rows of a CSV file settle which columns are numbers; a later value that is none is an error.
+    The first rows of a CSV file settle which columns are numbers; a later value that is none is an error. Columns of
+    CSV files with `no_header` are called "1", "2", and so on.
 
     >>> import io
     >>> [piece.rows() for piece in scan_table(io.StringIO("item,price\\ntea,2.5\\n"))]
@@ -424,7 +430,7 @@ def scan_table(
 
     schema: dict[str, Any] = {}
     row = 0
-    for piece in _pieces(source, columns, format, delimiter):
+    for piece in _pieces(source, columns, format, delimiter, no_header=no_header):
         if piece.format == "csv" and piece.frame.height:
             schema = schema or {column.name: _kind(column) for column in piece.frame}
             typed = piece.frame.with_columns(column.cast(schema[column.name], strict=False) for column in piece.frame)
@@ -439,12 +445,14 @@ def scan_table(
         row += piece.frame.height
 
 
-def _pieces(source: Any, columns: Iterable[str] | None, format: str | None, delimiter: str | None) -> Iterator[Batch]:
+def _pieces(
+    source: Any, columns: Iterable[str] | None, format: str | None, delimiter: str | None, *, no_header: bool = False
+) -> Iterator[Batch]:
     """The columns asked for, or all, from every file; files must have the same ones."""
     wanted = None if columns is None else list(names_option("columns", columns))
     before: list[str] = []
     for one in find_sources(source, format):
-        table = Table(one, delimiter)
+        table = Table(replace(one, no_header=no_header), delimiter)
         if table.columns is None:
             continue
         lacking = [name for name in wanted or () if name not in table.columns and name not in table.nested]

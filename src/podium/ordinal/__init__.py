@@ -3,10 +3,11 @@
 from podium.ordinal.baselines import MedianBaseline, OrdinalPerceptron
 from podium.ordinal.conformal import ConformalGrades
 from podium.ordinal.cumulative import CumulativeLogit
+from podium.ordinal.evaluation import Evaluation
 from podium.ordinal.labels import read_labels
 from podium.ordinal.losses import accuracy, errors, mae, mistake_bound, neg_mae, surrogate
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal, PRank
-from podium.ordinal.stream import Evaluation, Grader
+from podium.ordinal.stream import Grader
 
 __all__ = [
     "ConformalGrades",

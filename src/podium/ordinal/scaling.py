@@ -124,6 +124,14 @@ class FeatureScale:
         sums[:] = squares[:] = 0.0
         self.pending = 0
 
+    def change_units(self, ratio: Array, shift: Array) -> None:
+        """Go over to rows z of which `ratio` * z + `shift` are the present ones; the scaled rows stay."""
+        self.squares = self.squares / ratio**2
+        self.metric[0] = (self.metric[0] - shift) / ratio
+        self.metric[1] *= ratio
+        self.metric[2] /= ratio
+        self.metric[3] /= ratio**2
+
     def widen(self, more: int) -> None:
         """Take in `more` features that were 0 in all rows so far."""
         self.squares = np.pad(self.squares, (0, more))

@@ -5,18 +5,32 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from podium.data.validation import array_of, entries_of, floats_of, names_option, whole_option
+from podium.data.validation import (
+    array_of,
+    choice_option,
+    entries_of,
+    flag_option,
+    floats_of,
+    names_option,
+    seed_option,
+    whole_option,
+)
 from podium.errors import InputError, Option
+from podium.ordinal.base import weights_of
 from podium.ordinal.conformal import Misses, check_level, grade_sets, miss, score_chances
 from podium.ordinal.cumulative import CumulativeLogit
+from podium.ordinal.evaluation import Evaluation
 from podium.ordinal.forms import declared_order
 from podium.ordinal.labels import Array, grades_of, read_labels
+from podium.ordinal.landmarks import LandmarkMap, RowSample
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
-from podium.ordinal.tables import GradeColumns, column, pieces, values
+from podium.ordinal.running import RunningScale
+from podium.ordinal.tables import FeatureColumns, GradeColumns, column, grades_of_bins, pieces
 
 if TYPE_CHECKING:
     import polars as pl
@@ -32,100 +46,10 @@ def _silently(what: str) -> Iterator[Callable[[int], object]]:
     yield lambda rows: None
 
 
+MAX_GAP = 10_000  # grades further apart are no grades of one scale
 MAX_FEATURE = 1e150  # its square is a number still
 MAX_RECENT, MIN_RECENT = 4000, 200  # rows kept to set the level of sets: the newer half of all, within these bounds
 MIN_ROWS = 20  # of them, below which there are no sets
-
-
-@dataclass
-class RunningScale:
-    """Mean and variance of each feature over all rows seen so far; pieces add up to the whole (Chan et al., 1979).
-
-    >>> scale = RunningScale.empty(1)
-    >>> scale.add(np.array([[1.0], [2.0]]))
-    >>> scale.add(np.array([[3.0]]))
-    >>> scale.apply(np.array([[2.0]])).tolist(), float(scale.deviation[0] ** 2)
-    ([[0.0]], 0.66...)
-    """
-
-    count: int
-    mean: Array
-    squares: Array  # sum of squared deviations from the mean
-
-    @classmethod
-    def empty(cls, n_features: int) -> RunningScale:
-        return cls(0, np.zeros(n_features), np.zeros(n_features))
-
-    def add(self, X: Array) -> None:
-        if not len(X):
-            return
-        mean = X.mean(axis=0)
-        total = self.count + len(X)
-        apart = mean - self.mean
-        self.squares = self.squares + ((X - mean) ** 2).sum(axis=0) + apart**2 * (self.count * len(X) / total)
-        self.mean = self.mean + apart * (len(X) / total)
-        self.count = total
-
-    @property
-    def deviation(self) -> Array:
-        """Standard deviation of each feature; 1 for one that never varied."""
-        spread = np.sqrt(self.squares / max(self.count, 1))
-        return np.where(spread > 0, spread, 1.0)
-
-    def apply(self, X: Array) -> Array:
-        scaled: Array = (X - self.mean) / self.deviation
-        return scaled
-
-
-@dataclass(frozen=True, slots=True)
-class Evaluation:
-    """How a model's grades agree with those of a table.
-
-    Attributes
-    ----------
-    grades : array of shape (K,)
-        From lowest to highest.
-    counts : array of shape (K, K)
-        Rows by true grade (the one of a range that is nearest to the prediction) and predicted grade.
-    scores, truth : arrays
-        Score and place of the true grade of the first rows, as many as were asked for, for pictures.
-    """
-
-    grades: Array
-    counts: Array
-    scores: Array
-    truth: Array
-
-    @property
-    def rows(self) -> int:
-        """How many rows were graded."""
-        return int(self.counts.sum())
-
-    @property
-    def error(self) -> float:
-        """Mean absolute error in grades; 0 anywhere inside a range."""
-        return float((self.counts * self._distance).sum() / self.rows)
-
-    @property
-    def accuracy(self) -> float:
-        """Share of rows whose prediction is the grade, or lies inside the range."""
-        return float(self.counts.diagonal().sum() / self.rows)
-
-    @property
-    def _distance(self) -> Array:
-        places = np.arange(len(self.grades))
-        distance: Array = np.abs(places[:, None] - places)
-        return distance
-
-    def to_frame(self) -> pl.DataFrame:
-        """A row for each grade: rows, how many are right, their mean absolute error, and how often it became which."""
-        import polars as pl
-
-        rows = self.counts.sum(axis=1)
-        error = ((self.counts * self._distance).sum(axis=1) / np.maximum(rows, 1)).round(4)
-        about = {"grade": self.grades, "rows": rows, "right": self.counts.diagonal(), "error": error}
-        became = {f"as {grade}": self.counts[:, k] for k, grade in enumerate(self.grades.tolist())}
-        return pl.DataFrame(about | became)
 
 
 @dataclass
@@ -154,13 +78,18 @@ class Grader:
     rows: int = 0  # of one pass of `fit`
     # Of the last rows learned, as they were before: score, and codes of the grade predicted and of both ends.
     recent: Array = field(default_factory=lambda: np.empty((4, 0)))
+    table: FeatureColumns | None = None  # how tables become features; None: a column each
+    missing: str = "error"
+    bins: tuple[float, ...] = ()
+    landmarks: LandmarkMap | None = None
+    last_error: float | None = None  # of the last `partial_fit`
 
-    state_version: ClassVar[int] = 2
+    state_version: ClassVar[int] = 3
 
     @classmethod
     def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        """Files of version 1 kept no recent rows."""
-        return state | {"recent": np.empty((4, 0))}
+        """Files of version 1 kept no recent rows; those of version 2 knew tables of numbers only."""
+        return {"recent": np.empty((4, 0))} | state
 
     @classmethod
     def empty(cls, features: list[str], classifier: PassiveAggressiveOrdinal) -> Grader:
@@ -177,10 +106,17 @@ class Grader:
         low: str | None = None,
         high: str | None = None,
         id: str | Sequence[str] = (),
+        weight: str | None = None,
         classes: Any = None,
+        bins: Sequence[float] | None = None,
+        one_hot: bool = False,
+        missing: str = "error",
+        no_header: bool = False,
         variant: str = "pa1",
         C: float | str = "auto",
+        rbf: int | None = None,
         passes: int = 1,
+        seed: int | None = 0,
         progress: Progress = _silently,
     ) -> Grader:
         """Learn from tables: files, or anything that `scan_table` reads; several files are one table.
@@ -188,36 +124,59 @@ class Grader:
         Parameters
         ----------
         tables : path, list of paths, or a readable object
-            One that can be read once only needs `classes`, and one pass.
+            One that can be read once only needs `classes` or `bins`, and one pass.
         label, low, high : str
             The column of the grade, or the columns of the two ends of a range; an empty cell is an open end.
         id : str or list of str
-            Columns of labels, which are no features. All other columns are, and must hold numbers.
+            Columns of labels, which are no features. All other columns are.
+        weight : str, optional
+            The column of the rows' weights, which multiply C; a row of weight 0 is skipped.
         classes : array-like, optional
             The grades from lowest to highest. Without them one more pass looks for those that occur.
+        bins : sequence of numbers, optional
+            Divide a column of numbers into grades: (7, 9, 12) makes those up to 7, up to 9, up to 12, and over 12.
+        one_hot : bool
+            Give each value of a column of text a feature of its own, 0 or 1; else such columns are refused.
+        missing : "error" or "mean"
+            Refuse missing features, or put the mean of the column in their place.
+        no_header : bool
+            The files have no header: their columns are called "1", "2", and so on.
         variant, C : see `PassiveAggressiveOrdinal`
+        rbf : int, optional
+            Bend the boundaries: learn from Gaussian kernels around this many rows, chosen at random (Nyström).
         passes : int
             How often to go over the tables.
+        seed : int, optional
+            Random seed for the rows of `rbf`.
         progress : callable, optional
             Called with what is being done; returns a context manager that hands out a function of rows done.
         """
         whole_option("passes", passes, least=1)
-        where = GradeColumns.named(label, low, high, id)
-        grades, scale = (
-            (array_of(classes, "classes"), None) if classes is not None else _survey(tables, where, progress)
-        )
+        choice_option("missing", missing, ["error", "mean"])
+        for name, flag in (("one_hot", one_hot), ("no_header", no_header)):
+            flag_option(name, flag)
+        if rbf is not None:
+            whole_option("rbf", rbf, least=2)
+        if weight is not None and variant == "pa":
+            fixed = ": its updates fit each row exactly, whatever its weight"
+            raise InputError(Option("weight"), " does not go with ", Option("variant", "pa"), fixed)
+        where = GradeColumns.named(label, low, high, id, weight, _bins(bins, classes))
+        known = grades_of_bins(where.bins) if where.bins else None if classes is None else array_of(classes, "classes")
+        rng = np.random.default_rng(seed_option("seed", seed))
+        reading = _Reading(tables, where, bool(one_hot), missing, bool(no_header), rbf, rng)
+        survey = _Survey() if _once_only(tables) or (known is not None and not one_hot and not rbf) else None
+        if known is None or survey is None:
+            survey = reading.survey(progress, known)
+        grades = where.order(survey.grades, survey.declared) if known is None else known
         classifier = PassiveAggressiveOrdinal(variant, C=C, classes=grades)
         classifier._check_parameters()
         grader: Grader | None = None
         for number in range(1, passes + 1):
             with progress(f"pass {number} of {passes}") as advance:
-                for row, frame in pieces(tables):
+                for row, frame in pieces(tables, no_header=reading.no_header):
                     if grader is None:
-                        grader = cls.empty(where.features(frame), classifier)
-                        if scale is not None:
-                            grader.scale, grader.settled = scale, True
-                    labels = where.labels(frame, grades)
-                    grader.learn(values(frame, grader.features), *labels, row=row, fresh=number == 1)
+                        grader = reading.started(frame, survey, classifier)
+                    grader._learn_frame(frame, where, row, fresh=number == 1)
                     advance(len(frame))
             if grader is None or not classifier.n_seen_:
                 raise InputError("the table has no rows, so there is nothing to learn from")
@@ -228,6 +187,90 @@ class Grader:
             raise InputError("every range is open at both ends, so there is nothing to learn from")
         return grader
 
+    def partial_fit(
+        self,
+        tables: Any,
+        *,
+        label: str | None = None,
+        low: str | None = None,
+        high: str | None = None,
+        id: str | Sequence[str] = (),
+        weight: str | None = None,
+        classes: Any = None,
+        no_header: bool = False,
+        passes: int = 1,
+        progress: Progress = _silently,
+    ) -> Grader:
+        """Learn on from more tables, with the same features; options as for `fit`.
+
+        The features' scale follows the new rows, while what the model says of a row stays as it was until it learns
+        from them. A number below or above all grades becomes a new grade at that end; for words name them all by
+        `classes`, with the known ones among them in their order.
+        """
+        whole_option("passes", passes, least=1)
+        where = GradeColumns.named(label, low, high, id, weight, self.bins)
+        if weight is not None and self.classifier.variant == "pa":
+            raise InputError(Option("weight"), ": the model was fitted by variant pa, whose updates have no weights")
+        if classes is not None:
+            self._add_listed(array_of(classes, "classes").tolist())
+        seen, errors = self.classifier.n_seen_, self.classifier._errors
+        self.settled = self.landmarks is not None
+        for number in range(1, passes + 1):
+            with progress(f"pass {number} of {passes}") as advance:
+                for row, frame in pieces(tables, no_header=flag_option("no_header", no_header)):
+                    if row == 0:
+                        names = [name for name in frame.columns if name not in where.others]
+                        self._table.refuse_others(names, where)
+                    if number == 1 and classes is None:
+                        self._add_found(where.grades_in(frame))
+                    self._learn_frame(frame, where, row, fresh=number == 1)
+                    advance(len(frame))
+            self.settled = True
+            if number == 1:
+                self.rows = self.classifier.n_seen_ - seen
+                if not self.rows:
+                    raise InputError("the table has no rows, so there is nothing to learn from")
+                self.last_error = (self.classifier._errors - errors) / self.rows
+        return self
+
+    def _learn_frame(self, frame: pl.DataFrame, where: GradeColumns, row: int, *, fresh: bool) -> None:
+        X, labels = self._table.values(frame, row), where.labels(frame, self._known)
+        ends = labels if len(labels) == 2 else [labels[0], None]
+        self.learn(X, ends[0], ends[1], weight=where.weights(frame, row), row=row, fresh=fresh)
+
+    def add_grades(self, *, below: Sequence[Any] = (), above: Sequence[Any] = ()) -> Grader:
+        """Give the model grades under or over those it knows; see `PassiveAggressiveOrdinal.add_grades`."""
+        self.classifier.add_grades(below=below, above=above)
+        self.classifier.classes = self.classifier.classes_
+        self.recent = np.concatenate([self.recent[:1], self.recent[1:] + len(below)])
+        return self
+
+    def _add_found(self, found: Sequence[Array]) -> None:
+        """Numbers beyond all grades are new grades; anything else that is new is refused with its row, later."""
+        listed = [grade for each in found for grade in each.tolist() if grade not in self.classifier._codes]
+        below, above = self.classifier._new_grades(listed)
+        if below or above:
+            self.add_grades(below=below, above=above)
+
+    def _add_listed(self, grades: list[Any]) -> None:
+        known = self.grades.tolist()
+        start = grades.index(known[0]) if known[0] in grades else -1
+        if start < 0 or grades[start : start + len(known)] != known:
+            raise InputError(
+                Option("classes", grades), f": the model knows {', '.join(map(str, known))}; list these, in this "
+                "order, with the new ones before or after them",
+            )  # fmt: skip
+        if len(grades) > len(known):
+            self.add_grades(below=grades[:start], above=grades[start + len(known) :])
+
+    @property
+    def gaps(self) -> list[int]:
+        """Whole numbers between the lowest and the highest grade that are no grades, where all grades are whole."""
+        grades = self.grades
+        if grades.dtype.kind not in "iuf" or (grades != np.round(grades)).any() or np.ptp(grades) > MAX_GAP:
+            return []
+        return sorted(set(range(int(grades.min()), int(grades.max()))) - set(grades.astype(int).tolist()))
+
     def evaluate(
         self,
         tables: Any,
@@ -236,17 +279,18 @@ class Grader:
         low: str | None = None,
         high: str | None = None,
         sample: int = 0,
+        no_header: bool = False,
         progress: Progress = _silently,
     ) -> Evaluation:
         """Compare the model's grades with those of tables; the first `sample` rows keep their scores, for pictures."""
         whole_option("sample", sample, least=0)
-        where, K = GradeColumns.named(label, low, high), len(self.grades)
+        where, K = GradeColumns.named(label, low, high, bins=self.bins), len(self.grades)
         counts = np.zeros((K, K), dtype=np.int64)
         kept: list[Array] = [np.empty((2, 0))]
         with progress("evaluating") as advance:
-            for row, frame in pieces(tables):
+            for row, frame in pieces(tables, no_header=flag_option("no_header", no_header)):
                 lower, upper = where.read(frame, self.grades, row)
-                scores = self.scores(values(frame, self.features), row=row)
+                scores = self.scores(self._table.values(frame, row), row=row)
                 guess = np.searchsorted(self.classifier.thresholds_, scores, side="right")
                 truth = np.clip(guess, lower, upper)  # the grade of the range that is nearest to the prediction
                 np.add.at(counts, (truth, guess), 1)
@@ -259,7 +303,13 @@ class Grader:
         return Evaluation(self.grades, counts, scores, truth.astype(np.intp))
 
     def grade(
-        self, tables: Any, *, id: str | Sequence[str] = (), level: float | None = None, progress: Progress = _silently
+        self,
+        tables: Any,
+        *,
+        id: str | Sequence[str] = (),
+        level: float | None = None,
+        no_header: bool = False,
+        progress: Progress = _silently,
     ) -> Iterator[pl.DataFrame]:
         """Yield the columns of `id`, grade and score of each piece; with `level` lower and upper of `interval`."""
         import polars as pl
@@ -271,8 +321,8 @@ class Grader:
                 raise InputError(Option("id", name), own)
         graded = 0
         with progress("grading") as advance:
-            for row, frame in pieces(tables):
-                X = values(frame, self.features)
+            for row, frame in pieces(tables, no_header=flag_option("no_header", no_header)):
+                X = self._table.values(frame, row)
                 columns = [_writable(column(frame, name)) for name in ids]
                 columns += [pl.Series("grade", self.predict(X, row=row))]
                 columns += [pl.Series("score", self.scores(X, row=row)).round(6)]
@@ -287,7 +337,12 @@ class Grader:
 
     @property
     def error(self) -> float:
-        """Mean absolute error while learning, each row graded before it was learned, and for the first time only."""
+        """Mean absolute error while learning, each row graded before it was learned, and for the first time only.
+
+        After `partial_fit`, of its rows.
+        """
+        if self.last_error is not None:
+            return self.last_error
         first = [error for seen, error in self.curve if not self.rows or seen <= self.rows]
         return first[-1] if first else float("nan")
 
@@ -297,34 +352,41 @@ class Grader:
         grades: Array = self.classifier.classes_
         return grades
 
-    def learn(self, X: Array, lower: Any, upper: Any = None, *, row: int = 0, fresh: bool = True) -> None:
+    def learn(
+        self, X: Array, lower: Any, upper: Any = None, *, weight: Any = None, row: int = 0, fresh: bool = True
+    ) -> None:
         """Learn from a piece whose first row is number `row` + 1; labels are grades, or lower and upper ends.
 
         Rows that it has not seen before (`fresh`) are scored before they are learned, to set the level of `interval`.
+        `weight` multiplies C row by row; a row of weight 0 is skipped.
         """
         rows = self._checked(X, row)
-        known = np.asarray(self.classifier.classes)
+        known = self._known
         ends = (lower, None, None) if upper is None else (None, lower, upper)
         low, high, _ = read_labels(*ends, classes=known, rows=len(rows), first=row + 1)
+        weights = None if weight is None else weights_of(weight, rows)
+        if weights is not None and not weights.all():
+            rows, low, high, weights = (each[weights > 0] for each in (rows, low, high, weights))
         if not self.settled:
-            self.scale.add(rows)
-        scaled, labels = self.scale.apply(rows), known[np.stack([low, high], axis=1)]
+            self._follow(rows)
+        scaled, labels = self._mapped(rows), known[np.stack([low, high], axis=1)]
         start = 0
         while start < len(rows):  # a point of the curve whenever another twentieth was seen
             end = start + max(50, (self.curve[-1][0] if self.curve else 0) // 20)
             if fresh and self.curve:
                 self._remember(scaled[start:end], low[start:end], high[start:end])
-            self.classifier.partial_fit(scaled[start:end], labels[start:end])
+            part = None if weights is None else weights[start:end]
+            self.classifier.partial_fit(scaled[start:end], labels[start:end], sample_weight=part)
             self.curve.append((self.classifier.n_seen_, self.classifier.mae_))
             start = end
 
     def scores(self, X: Array, *, row: int = 0) -> Array:
         """The score of each row on the axis that the thresholds cut."""
-        return self.classifier.project(self.scale.apply(self._checked(X, row)))
+        return self.classifier.project(self._mapped(self._checked(X, row)))
 
     def predict(self, X: Array, *, row: int = 0) -> Array:
         """The grade of each row."""
-        return self.classifier.predict_median(self.scale.apply(self._checked(X, row)))
+        return self.classifier.predict_median(self._mapped(self._checked(X, row)))
 
     def interval(self, X: Array, *, level: float = 0.9, row: int = 0) -> Array:
         """Lowest and highest grade of each row's set, which holds the true grade of a share `level` of rows.
@@ -333,7 +395,7 @@ class Grader:
         drift nothing is promised; `held` tells how it went.
         """
         bound = self._sets.misses.bound(check_level(level))
-        along, first = self._placed(self.scale.apply(self._checked(X, row)))
+        along, first = self._placed(self._mapped(self._checked(X, row)))
         chances = self._sets.chances.predict_proba(along[:, None])
         grades: Array = self.grades[grade_sets(chances, first, bound)]
         return grades
@@ -376,16 +438,40 @@ class Grader:
         most = min(MAX_RECENT, max((self.classifier.n_seen_ + len(scaled)) // 2, MIN_RECENT))
         self.recent = np.concatenate([self.recent, new], axis=1)[:, -most:]
 
+    @property
+    def _table(self) -> FeatureColumns:
+        return FeatureColumns(tuple(self.features)) if self.table is None else self.table
+
+    @property
+    def _known(self) -> Array:
+        grades: Array = np.asarray(getattr(self.classifier, "classes_", self.classifier.classes))
+        return grades
+
+    def _mapped(self, rows: Array) -> Array:
+        """Rows as the classifier takes them: standardised, a missing value at the mean, and bent if so chosen."""
+        scaled = self.scale.apply(rows)
+        if self.missing == "mean":
+            scaled = np.where(np.isnan(scaled), 0.0, scaled)
+        return scaled if self.landmarks is None else self.landmarks.apply(scaled)
+
+    def _follow(self, rows: Array) -> None:
+        """Let the scale take in rows; what the model says of any row stays."""
+        mean, deviation = self.scale.mean, self.scale.deviation
+        self.scale.add(rows)
+        if hasattr(self.classifier, "_lanes"):
+            self.classifier._change_units(self.scale.deviation / deviation, (self.scale.mean - mean) / deviation)
+
     def _checked(self, table: Any, row: int) -> Array:
         X: Array = floats_of("X", table, (None, len(self.features)))
-        bad = np.argwhere(~(np.abs(X) < MAX_FEATURE))
+        bad = np.argwhere(np.abs(X) >= MAX_FEATURE if self.missing == "mean" else ~(np.abs(X) < MAX_FEATURE))
         if len(bad):
             value = X[tuple(bad[0])]
             shown = "is missing or not a number" if np.isnan(value) else f"is {value:g}, too large to learn from"
             shown = "is infinite" if np.isinf(value) else shown
-            raise InputError(
+            what = (
                 f"row {row + int(bad[0, 0]) + 1}: {self.features[bad[0, 1]]!r} {shown}; fill in a value or drop the row"
             )
+            raise InputError(what, *([", or set ", Option("missing", "mean")] if np.isnan(value) else []))
         return X
 
 
@@ -410,23 +496,114 @@ class _Sets:
         return cls(chances, Misses.of(chances.predict_proba(scores[1::2, None]), *codes[:, 1::2]))
 
 
-def _survey(tables: Any, where: GradeColumns, progress: Progress) -> tuple[Array, RunningScale]:
-    """One pass for what must be known before learning: the grades that occur, and the features' scale."""
+@dataclass
+class _Survey:
+    """What a pass before learning has found out: grades, features, their scale, and rows to be landmarks."""
+
     grades: Array | None = None
     declared: Array | None = None
-    scale, names = RunningScale.empty(0), []
-    with progress("looking for grades") as advance:
-        for row, frame in pieces(tables):
-            if row == 0:
-                names = where.features(frame)
-                scale = RunningScale.empty(len(names))
-                declared = declared_order(*(column(frame, end) for end in where.ends))
-            X = values(frame, names)
-            scale.add(X[(np.abs(X) < MAX_FEATURE).all(axis=1)])  # a bad row is named when it is learned
-            found = where.grades_in(frame)
-            grades = grades_of(*([] if grades is None else [grades]), *found) if found else grades
-            advance(len(frame))
-    return where.order(grades, declared), scale
+    table: FeatureColumns | None = None
+    scale: RunningScale | None = None
+    sample: Array | None = None
+
+
+@dataclass
+class _Reading:
+    """The tables of `fit` and how they are to be read."""
+
+    tables: Any
+    where: GradeColumns
+    one_hot: bool
+    missing: str
+    no_header: bool
+    rbf: int | None
+    rng: np.random.Generator
+
+    def survey(self, progress: Progress, known: Array | None) -> _Survey:
+        """One pass for what must be known before learning; another before it for the values of columns of text."""
+        found, sample = _Survey(), RowSample(self.rbf or 0, self.rng)
+        if self.one_hot:
+            with progress("looking for the values of text columns") as advance:
+                found.table = self._columns(pieces(self.tables, no_header=self.no_header), advance)
+        with progress("looking for grades" if known is None else "looking at the features") as advance:
+            for row, frame in pieces(self.tables, no_header=self.no_header):
+                if row == 0:
+                    found.table = found.table or FeatureColumns(tuple(self.where.features(frame)))
+                    found.scale = RunningScale.empty(len(found.table.names))
+                    if known is None:
+                        found.declared = declared_order(*(column(frame, end) for end in self.where.ends))
+                assert found.table is not None
+                assert found.scale is not None
+                X = self._sound(found.table.values(frame, row), frame, row)
+                found.scale.add(X)
+                sample.add(X)
+                if known is None:
+                    grades = self.where.grades_in(frame)
+                    found.grades = grades_of(*_there(found.grades), *grades) if grades else found.grades
+                advance(len(frame))
+        found.sample = sample.rows if self.rbf else None
+        return found
+
+    def _sound(self, X: Array, frame: pl.DataFrame, row: int) -> Array:
+        """The rows that will be learned from; a bad one is named when it is its turn."""
+        good = ~(np.abs(X) >= MAX_FEATURE).any(axis=1)
+        if self.missing == "error":
+            good &= ~np.isnan(X).any(axis=1)
+        weight = self.where.weights(frame, row)
+        return X[good if weight is None else good & (weight > 0)]
+
+    def _columns(self, frames: Iterator[tuple[int, pl.DataFrame]], advance: Callable[[int], object]) -> FeatureColumns:
+        first = next(frames, None)
+        if first is None:
+            raise InputError("the table has no rows, so there is nothing to learn from")
+
+        def each() -> Iterator[pl.DataFrame]:
+            for _, frame in chain([first], frames):
+                yield frame
+                advance(len(frame))
+
+        return FeatureColumns.of(each(), self.where.features(first[1], one_hot=True))
+
+    def started(self, frame: pl.DataFrame, survey: _Survey, classifier: PassiveAggressiveOrdinal) -> Grader:
+        """A grader for tables like this one; what no survey has found is taken from these rows alone."""
+        table = survey.table or self._columns(iter([(0, frame)]), lambda rows: None) if self.one_hot else survey.table
+        table = table or FeatureColumns(tuple(self.where.features(frame)))
+        scale = survey.scale or RunningScale.empty(len(table.names))
+        grader = Grader(table.names, classifier, scale, table=table, missing=self.missing, bins=self.where.bins)
+        grader.settled = survey.scale is not None
+        if self.rbf:
+            if survey.scale is None:
+                X = self._sound(table.values(frame), frame, 0)
+                scale.add(X)
+                sample = RowSample(self.rbf, self.rng)
+                sample.add(X)
+                survey.sample, grader.settled = sample.rows, True
+            if survey.sample is None or len(survey.sample) < 2:
+                raise InputError(Option("rbf", self.rbf), ": there are too few rows to learn from; give more")
+            grader.landmarks = LandmarkMap.of(grader._mapped(survey.sample))
+        return grader
+
+
+def _there(grades: Array | None) -> list[Array]:
+    return [] if grades is None else [grades]
+
+
+def _once_only(tables: Any) -> bool:
+    """Whether the tables can be read only once: an open file, or standard input."""
+    each = list(tables) if isinstance(tables, list | tuple) else [tables]
+    return any(hasattr(one, "read") or one == "-" for one in each)
+
+
+def _bins(bins: Any, classes: Any) -> tuple[float, ...]:
+    """The upper ends of all grades but the last, checked."""
+    if bins is None:
+        return ()
+    if classes is not None:
+        raise InputError(Option("bins"), " make grades, and ", Option("classes"), " name them; give one of them")
+    ends = floats_of("bins", bins, (None,))
+    if not len(ends) or not np.isfinite(ends).all() or (np.diff(ends) <= 0).any():
+        raise InputError(Option("bins", ends.tolist()), ": give increasing numbers, as 7,9,12")
+    return tuple(ends.tolist())
 
 
 def _writable(cells: pl.Series) -> pl.Series:

@@ -309,7 +309,7 @@ class OnlineThreshold(OnlineClassifier, ThresholdClassifier):
         the outermost one, as far apart as the others are on average, and move as soon as examples ask for it.
 
         >>> from podium.ordinal import PassiveAggressiveOrdinal
-        >>> model = PassiveAggressiveOrdinal(C=1.0).fit([[-1.0], [1.0]], ["fair", "good"])
+        >>> model = PassiveAggressiveOrdinal(C=1.0, classes=["fair", "good"]).fit([[-1.0], [1.0]], ["fair", "good"])
         >>> model.add_grades(below=["poor"]).classes_.tolist()
         ['poor', 'fair', 'good']
         """
@@ -365,6 +365,17 @@ class OnlineThreshold(OnlineClassifier, ThresholdClassifier):
             if self._scale is not None:
                 self._scale.widen(features)
             self._shape = (self._shape[0] + features,)
+
+    def _change_units(self, ratio: Array, shift: Array) -> None:
+        """Go over to rows z of which `ratio` * z + `shift` are the present ones; what the model says of each stays."""
+        if self._scale is not None:
+            self._scale.change_units(ratio, shift)
+            return
+        d, size = self._width, self._width + len(self.classes_) - 1
+        halves = [self._lanes[:, :size], self._lanes[:, size:], self._judged]
+        for state in halves if self._averages else [halves[0], halves[2]]:
+            state[:, d:] -= (state[:, :d] @ shift)[:, None]
+            state[:, :d] *= ratio
 
     def _new_grades(self, grades: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Which of these numbers lie below and above all grades; where all are whole, with those in between."""

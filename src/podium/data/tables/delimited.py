@@ -27,14 +27,19 @@ DELIMITERS = ",;\t|"
 BOM = b"\xef\xbb\xbf"
 
 
-def read_delimited(stream: IO[bytes], where: str, delimiter: str | None = None) -> Generator[Any, list[str], None]:
-    """Yield the header; sent the columns to read, yield frames of them, all as text, some rows at a time."""
+def read_delimited(
+    stream: IO[bytes], where: str, delimiter: str | None = None, *, no_header: bool = False
+) -> Generator[Any, list[str], None]:
+    """Yield the header; sent the columns to read, yield frames of them, all as text, some rows at a time.
+
+    Where there is no header, columns are called 1, 2, and so on.
+    """
     import polars as pl
 
     data = stream.read(BLOCK).removeprefix(BOM)
     _refuse_other_text(data, where)
     delimiter = _checked(delimiter) if delimiter is not None else sniff_delimiter(data)
-    header, start = _header(data, delimiter, where, final=len(data) < BLOCK)
+    header, start = _header(data, delimiter, where, final=len(data) < BLOCK, numbered=no_header)
     chosen = yield header
     rows, data = 0, data[start:]
     yield pl.DataFrame(schema=dict.fromkeys(chosen, pl.String))
@@ -73,8 +78,8 @@ def _refuse_other_text(data: bytes, where: str) -> None:
         raise InputError(f"{where} ends its lines with carriage returns (CR) alone; save it with LF or CRLF line ends")
 
 
-def _header(data: bytes, delimiter: str, where: str, final: bool) -> tuple[list[str], int]:
-    """The names of the columns and where the first row begins."""
+def _header(data: bytes, delimiter: str, where: str, final: bool, numbered: bool = False) -> tuple[list[str], int]:
+    """The names of the columns and where the first row begins; numbers, and the very start, if there is no header."""
     scan, blanks = np.zeros(4, np.int64), np.zeros(1, np.int64)
     start = 0
     while start < len(data) and data[start : start + 1] in (b"\n", b"\r"):
@@ -89,6 +94,8 @@ def _header(data: bytes, delimiter: str, where: str, final: bool) -> tuple[list[
     names = next(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), [])
     if not any(name.strip() for name in names):
         raise InputError(f"{where} is empty; expected a header and rows")
+    if numbered:
+        return [str(k + 1) for k in range(len(names))], start
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(

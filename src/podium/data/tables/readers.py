@@ -86,7 +86,7 @@ def _refuse_delimiter(source: Source, format: Format, delimiter: str | None) -> 
 
 def _frames(format: Format, stream: IO[bytes], source: Source, delimiter: str | None) -> Steps:
     if format == "csv":
-        return read_delimited(stream, source.name, delimiter)
+        return read_delimited(stream, source.name, delimiter, no_header=source.no_header)
     if format == "jsonl":
         return read_json_lines(stream, source.name)
     if format == "json":

@@ -49,6 +49,7 @@ class Source:
     url: str | None = None
     format: Format | None = None
     folders: dict[str, str] = field(default_factory=dict)
+    no_header: bool = False  # a delimited file whose columns are called 1, 2, …
     hint: tuple[str | Option, ...] = ()  # what to do, beside renaming it, where name and content disagree
 
     @property
