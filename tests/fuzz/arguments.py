@@ -348,7 +348,7 @@ def graders(folder):
     return [
         of("Grader.fit", Grader.fit, tables=table, label="grade", id=["id", "upper"], classes=[1, 2, 3], variant="pa1", C="auto", passes=1),
         of("Grader.fit", Grader.fit, tables=table, low="grade", high="upper", id=["id"]),
-        of("Grader.fit", Grader.fit, tables=table, label="f", id="upper", weight="g", bins=[1, 2], one_hot=True, missing="mean", no_header=False, rbf=5, seed=0),
+        of("Grader.fit", Grader.fit, tables=table, label="f", id=["id", "upper"], weight="g", bins=[1, 2], one_hot=True, missing="mean", no_header=False, rbf=5, seed=0),
         of("Grader.empty", Grader.empty, features=["f", "g"], classifier=PassiveAggressiveOrdinal(classes=[1, 2, 3])),
         *methods(
             fitted, ("interval", {"X": X, "level": 0.5, "row": 0}), ("held", {"level": 0.5}), ("predict", {"X": X, "row": 0}), ("scores", {"X": X, "row": 0}),
