@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.assisted import rank_assisted
-from podium.cli.campaign_files import asks_for_a_fit, campaign_in, campaign_votes, show_standing
+from podium.cli.campaign_files import asks_for_a_fit, campaign_in, campaign_votes, say_if_chosen, show_standing
 from podium.cli.columns import Columns, column_options
 from podium.cli.features import (
     Knowledge,
@@ -142,6 +142,7 @@ def rank(
     else:
         refused = {"by": selection.by, "covariates": known.covariates, "style": known.of_votes.get("style")}
         sets = {None: campaign_votes(campaign, columns.arguments() | refused)}
+        say_if_chosen(campaign)
     if any(isinstance(data, Rankings) for data in sets.values()):
         method, sets = _of_rankings(method, fitting, known, pictures, sets)
         make = maker(method, options)
