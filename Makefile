@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 KERNELS := $(shell find src/podium/kernels -name '*.py' -o -name '*.pxd')
 WORKERS ?= 2
 
-.PHONY: demo demo-judge app test test-checked lint bench bench-full docs clean
+.PHONY: demo demo-judge app test test-checked lint bench bench-full figures pictures mutate docs clean
 
 demo: $(VENV)/.kernels  ## rank the bundled example, print the leaderboard and write report.html
 	$(BIN)/podium rank examples/chess-1948.csv --report report.html --title "World championship 1948"
@@ -27,6 +27,7 @@ app: $(VENV)/.kernels $(VENV)/.app  ## a campaign on the bundled essays in the b
 
 test: $(VENV)/.kernels $(VENV)/.test  ## everything: unit, property, docs, types, layers
 	$(BIN)/python -m sphinx -q -W -b html docs build/docs
+	$(BIN)/python scripts/narrow.py build/docs
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/python -m pytest -n $(WORKERS) -q --ignore=tests/fuzz
@@ -58,8 +59,21 @@ bench: $(VENV)/.kernels $(VENV)-bench/.installed  ## side by side with other pac
 bench-full: $(VENV)/.kernels $(VENV)-bench/.installed  ## the long scenarios too
 	$(VENV)-bench/bin/python -m benchmarks.run --full
 
+figures:  ## rewrite every figure of README and docs from the kept results, with their day and commit; measures nothing
+	$(PYTHON) -m benchmarks.figures
+
+PICTURES ?= docs
+pictures: $(VENV)/.kernels $(VENV)/.test  ## run every demo and take a picture of what it shows (Chromium); PICTURES=FOLDER
+	mkdir -p $(PICTURES)
+	$(BIN)/python scripts/pictures.py $(PICTURES)
+
+ROOMS ?= metrics multilabel ordinal data pairwise
+mutate: $(VENV)/.kernels $(VENV)/.test  ## change lines at random and name the changes that no test notices; ROOMS=metrics
+	$(BIN)/python scripts/mutate.py $(ROOMS) --count 60
+
 docs: $(VENV)/.kernels $(VENV)/.test
 	$(BIN)/python -m sphinx -W -b html docs build/docs
+	$(BIN)/python scripts/narrow.py build/docs
 
 $(VENV)/.installed: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)

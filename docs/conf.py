@@ -1,6 +1,8 @@
 """Sphinx configuration: builds offline."""
 
 import re
+import sys
+from pathlib import Path
 
 from podium._version import __version__
 
@@ -8,7 +10,12 @@ project = "Podium"
 author = "The Podium developers"
 copyright = "2026, the Podium developers"
 release = version = __version__
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+sys.path.insert(0, str(Path(__file__).parent))
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "formulas"]
+html_math_renderer = "drawn"  # formulas.py beside this file: formulas are read offline
+html_static_path = ["_static"]
+html_css_files = ["podium.css"]
+html_js_files = [("copy.js", {"defer": "defer"})]
 myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 html_theme = "furo"

@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 
 from podium.cli import COMMANDS
+from podium.cli.stories import STORIES
+
+from suites.browser import FLAGS as BROWSER_FLAGS
+from suites.browser import browser_path
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -94,3 +98,57 @@ def test_the_tree_in_contributing_shows_every_room():
         path.stem + "/" * path.is_dir() for path in (ROOT / "src" / "podium").iterdir() if path.name[0] not in "_."
     }
     assert tree == rooms - {"py"}, "draw the room in CONTRIBUTING.md"
+
+
+def test_the_gallery_shows_every_story_and_its_pictures_are_there():
+    text = (ROOT / "docs" / "gallery.md").read_text()
+    for story in STORIES:
+        assert f"podium demo {story}" in text
+        assert f"](gallery-{story}.png)" in text
+        assert (ROOT / "docs" / f"gallery-{story}.png").read_bytes().startswith(b"\x89PNG"), "make pictures"
+
+
+def formulas():
+    """Every formula of the pages."""
+    for page in PAGES[1:]:
+        text = re.sub(r"```.*?```|`[^`]*`", "", page.read_text(), flags=re.DOTALL)
+        for block, inline in re.findall(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$", text, flags=re.DOTALL):
+            yield page.name, block or inline
+
+
+def test_every_formula_can_be_drawn_without_a_network(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT / "docs"))
+    from formulas import picture
+
+    found = list(formulas())
+    assert len(found) > 50
+    for page, latex in found:
+        drawn = picture(latex)
+        assert drawn.count("<path") == 1, (page, latex)
+        assert "M" in drawn.partition(' d="')[2], (page, latex)
+        assert "http" not in drawn
+
+
+COPIED = {
+    ">>> a = 1\n>>> for b in [a]:\n...     print(b)\n1\n": "a = 1\nfor b in [a]:\n    print(b)",
+    "$ podium rank a.csv\nrank  item\n   1  tea\n$ ls\na.csv\n": "podium rank a.csv\nls",
+    "$ cat > a <<EOF\nx\nEOF\n$ echo one \\\n  two\none two\n": "cat > a <<EOF\nx\nEOF\necho one \\\n  two",
+    "make demo\n": "make demo",
+}
+
+
+def test_what_is_copied_is_what_one_types(tmp_path):
+    """The button's own function in a browser; what it gives of a console block is what `examples` runs."""
+    path = browser_path()
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=path, args=list(BROWSER_FLAGS))
+        page = browser.new_page()
+        page.set_content("<div class=highlight><pre>$ ls\n</pre></div>")
+        page.add_script_tag(path=ROOT / "docs" / "_static" / "copy.js")
+        assert page.locator("button.copy").count() == 1
+        for text, wanted in COPIED.items():
+            assert page.evaluate("text => typed(text)", text) == wanted
+        for shown in (block for each in PAGES for block in blocks(each.read_text())):
+            assert page.evaluate("text => typed(text)", shown) == "\n".join(command for command, _ in examples(shown))
+        browser.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import shlex
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from podium.errors import InputError
 
 __all__ = ["demo"]
 
-NAMES = ("arena", "league", "survey", "essays", "grades", "labels")
+NAMES = ("arena", "league", "survey", "essays", "judge", "grades", "labels")
 
 
 @click.command()
@@ -34,6 +35,7 @@ def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> 
     league   a season of goals: strength now, the games to come: curves
     survey   everyone lists three favourites: a page
     essays   essays compared by readers, one of whom guesses: a page, marks
+    judge    a simulated model judges essays: a page, every call
     grades   grades given as ranges, grades for new essays: a picture
     labels   tags for articles, best first: a table
 
@@ -54,10 +56,15 @@ def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> 
     typed = sys.argv
     try:
         with contextlib.chdir(place):
-            for command in told.commands:
+            for command in (each.replace("PYTHON", _python()) for each in told.commands):
                 say(f"\n$ podium {command}")
                 sys.argv = ["podium", *shlex.split(command)]  # pages say the command that makes them again
                 group.main(args=sys.argv[1:], prog_name="podium", standalone_mode=False)
     finally:
         sys.argv = typed
     say(f"\nnow open {place / told.shows}")
+
+
+def _python() -> str:
+    """A name of Python that can be typed here."""
+    return next((name for name in ("python", "python3") if shutil.which(name)), shlex.quote(sys.executable))

@@ -19,7 +19,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """What it tells, how its files are made, the commands that read them, and what to open at the end."""
+    """What it tells, how its files are made, the commands that read them, and what to open at the end.
+
+    PYTHON in a command stands for the Python of this machine.
+    """
 
     about: str
     write: Callable[[Path, np.random.Generator], None]
@@ -161,6 +164,56 @@ def _labels(folder: Path, rng: np.random.Generator) -> None:
         table.write_csv(folder / name)
 
 
+OPINIONS = (
+    "Cars should leave the old market square.", "The square belongs to those who walk.",
+    "Nobody has asked the people who live there.", "The plan is older than the trees.",
+)  # fmt: skip
+REASONS = (
+    "It is quieter, because the buses already go round it.", "Shops gain, because people on foot stay longer.",
+    "Children can cross alone, because there is one street less.", "It costs little, because the stones are there.",
+    "The air improves, because the queue at the lights is gone.", "It can be undone, because nothing is built.",
+)  # fmt: skip
+FILLING = ("One could say much more about this.", "That is how it has always been.", "Everyone knows this square.")
+SIMULATED_MODEL = '''"""A simulated model that judges essays: a JSON object a line in, one out; no network, no key.
+
+It likes reasons, changes its mind now and then, and leans a little to the essay that it is shown first.
+"""
+
+import hashlib
+import json
+import math
+import sys
+
+LEAN = 0.6  # to the first place, in log-odds
+
+
+def noise(*words):
+    """The same question gets the same answer."""
+    digest = hashlib.sha256("\\x1f".join(words).encode()).digest()
+    chance = (int.from_bytes(digest[:8], "big") + 0.5) / 2**64
+    return math.log(chance / (1 - chance))
+
+
+for line in sys.stdin:
+    asked = json.loads(line)
+    left, right = asked["left"], asked["right"]
+    margin = 1.2 * (left.count("because") - right.count("because")) + LEAN + noise(left, right)
+    answer = {"id": asked["id"], "outcome": 1 if margin > 0 else 0, "reason": "It gives more reasons."}
+    print(json.dumps(answer), flush=True)
+'''
+
+
+def _judge(folder: Path, rng: np.random.Generator) -> None:
+    """Essays with more and fewer reasons, and a program that stands for a model and judges them."""
+    texts = []
+    for _ in range(24):
+        reasons = rng.permutation(len(REASONS))[: rng.integers(0, len(REASONS) + 1)]
+        sentences = [REASONS[k] for k in reasons] + [FILLING[rng.integers(0, 3)] for _ in range(rng.integers(1, 4))]
+        texts.append(" ".join([OPINIONS[rng.integers(0, 4)], *(sentences[k] for k in rng.permutation(len(sentences)))]))
+    _frame(id=[f"essay {k + 1:02}" for k in range(24)], text=texts).write_csv(folder / "essays.csv")
+    (folder / "model.py").write_text(SIMULATED_MODEL, encoding="utf-8")
+
+
 def _rows(rows: list[Any], names: tuple[str, ...]) -> pl.DataFrame:
     import polars as pl
 
@@ -218,6 +271,16 @@ STORIES = {
             "check votes.csv",
             "rank votes.csv --method crowd --top 10 --report page.html --title 'Essays'",
             "rank votes.csv --marks 0:100 --boundaries A=70,B=55,C=40 -o marks.csv",
+        ),
+        "page.html",
+    ),
+    "judge": Story(
+        "a simulated model judges essays, two at a time and in both orders",
+        _judge,
+        (
+            "judge essays.csv --question 'Which essay argues better?' --command 'PYTHON model.py' --as simulated "
+            "--repeat 0.05 --seed 1 --db essays.db --report page.html -o order.csv",
+            "campaign export calls --db essays.db -o calls.jsonl",
         ),
         "page.html",
     ),
