@@ -104,7 +104,7 @@ $(VENV)-bench/.installed: $(VENV)/.installed benchmarks/requirements.txt
 	$(PYTHON) -m venv $(VENV)-bench
 	$(VENV)-bench/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(VENV)-bench/bin/python -m pip install --quiet --group build
-	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable .
+	$(VENV)-bench/bin/python -m pip install --quiet --no-build-isolation --editable '.[serve,judge,cluster]'
 	while read -r rival; do $(VENV)-bench/bin/python -m pip install --quiet "$$rival" || true; done < benchmarks/requirements.txt
 	touch $@
 
