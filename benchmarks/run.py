@@ -150,6 +150,9 @@ def _section(name: str, entry: dict) -> list[str]:
 
 def _cells(row: dict, limit: float | None) -> list[str]:
     """Time, ratio, verdict, gap and memory of one way, as text."""
+    if more := row.get("more_than"):
+        known = row["reach"] and more >= row["reach"]
+        return [row["problem"], f"> {more:.3g}×", f"≥ {row['reach']:g}×: yes" if known else "–", "–", "–"]
     if row["problem"]:
         return [row["problem"], "–", "–", "–", "–"]
     seconds, ratio, reach = row["seconds"], row["ratio"], row["reach"]

@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from dataclasses import asdict
 
 import pytest
 
@@ -32,6 +33,7 @@ SCENARIO = Scenario(
         Way("ours", lambda data: lambda: burn(0.01) or [0.0] * data["n"], repeats=2),
         Way("slower", lambda data: lambda: burn(0.1) or [1.0] * data["n"], reach=2, repeats=1),
         Way("hangs", lambda data: lambda: time.sleep(60), seconds=0.2),
+        Way("never ends", lambda data: lambda: burn(60), reach=10, seconds=1),
         Way("broken", broken),
         Way("missing", missing),
         Way("crashes", lambda data: lambda: os._exit(3)),
@@ -46,15 +48,20 @@ def test_each_way_is_timed_or_shown_as_what_went_wrong():
     assert slower.ratio > 1
     assert slower.gap == pytest.approx(3.0)
     assert [result.problem for result in failed] == [
-        "did not finish in 1 s",
+        "not finished in 2 s",
+        "not finished in 1 s of CPU",
         "failed: RuntimeError: no luck",
         "not installed (a_package_that_is_not_there)",
         "crashed",
     ]
+    assert failed[1].more_than == pytest.approx(1.0 / ours.seconds)
+    cells = run._cells(asdict(failed[1]), None)
+    assert cells[1].startswith("> ")
+    assert cells[2] == ("≥ 10×: yes" if failed[1].more_than >= 10 else "–")
 
 
 def test_the_first_run_warms_up_and_the_least_of_the_others_counts(monkeypatch):
-    clock = iter([0.0, 3.0, 10.0, 11.0, 20.0, 22.0])  # before and after each timed run
+    clock = iter([0.0, 9.0, 0.0, 3.0, 10.0, 11.0, 20.0, 22.0])  # before and after each run
     monkeypatch.setattr(harness, "_cpu", lambda: next(clock))
     calls = []
     assert harness.measure(lambda: calls.append("run") or "done", repeats=3) == (1.0, 3, "done")

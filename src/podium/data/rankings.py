@@ -36,6 +36,7 @@ Unranked: TypeAlias = Literal["below", "unknown"]
 
 MAX_PAIRS = 2e7  # that rankings are broken into
 MAX_BELOW = 5e7  # items below those listed, written out
+ENOUGH_RANKINGS = 50_000  # that usually link all items, where there are more
 MAX_DENSE_ITEMS = 5000  # a table of all pairs is held up to here
 
 
@@ -339,7 +340,19 @@ class Rankings:
 
     def check_connected(self, l2: float | None) -> None:
         """Say which items the rankings cannot place: an `InputError` without a penalty (`l2` = 0), else a warning."""
-        check_connected(self.items, self.adjacency, l2)
+        check_connected(self.items, self._linkage, l2)
+
+    @cached_property
+    def _linkage(self) -> Adjacency:
+        """What `adjacency` says of groups and open ends, from some of very many rankings where these are enough.
+
+        If some of them place every item above and below every other, by way of others, all of them do.
+        """
+        if "adjacency" not in vars(self) and len(self) >= 2 * ENOUGH_RANKINGS:
+            some = self.take(np.arange(0, len(self), len(self) // ENOUGH_RANKINGS)).adjacency
+            if some.is_strongly_connected:
+                return some
+        return self.adjacency
 
     def to_lists(self) -> list[list[Any]]:
         """The lists with the user's labels; items that share a place stand in a list of their own.

@@ -246,7 +246,7 @@ class PlackettLuce(FeatureScores, Ranker):
         return self
 
     def _keep(self, data: _Data, loss: ListLoss, counted: ListLoss, found: ListFit) -> None:
-        adjacency = data.lists.adjacency
+        adjacency = data.lists._linkage
         scores = settled(found.scores, self.tol)
         open_ended = np.logical_or(*adjacency.open_ended)
         # An open-ended score is held by the penalty alone, and must not move the others by moving the mean.
@@ -273,7 +273,7 @@ class PlackettLuce(FeatureScores, Ranker):
 
     def _likelihood(self, whole: Any, loss: ListLoss, near: ListFit, worth: float) -> ListInformation:
         """Information of the likelihood alone: what keeps scores finite where the data do not is next to nothing."""
-        bounded = loss.rankings.adjacency.is_strongly_connected
+        bounded = loss.rankings._linkage.is_strongly_connected
         for l2 in (0.0 if bounded else LEAST_L2 / worth, 1e-3 / worth):
             found = maximise(
                 loss, 2.0 * l2, tol=self.tol, max_iter=self.max_iter, scores=near.scores, extras=near.extras

@@ -41,6 +41,7 @@ X_TOL = 1e-5
 MANY_LISTED = 300_000  # items listed, from which passes over the rankings are spared
 MANY_EACH = 100  # times an item is listed, on average, from which the optimum hardly moves with the penalty
 FIRST_RANKINGS = 50_000  # from which the others' optimum is started
+ALONE_STEPS = 40  # of one score, each of up to 1
 CHORD_RATE = 0.3  # by which steps with an old Hessian must shrink, or it is made anew
 MAX_ORDER = 12  # of a tie that is an outcome of its own
 
@@ -83,6 +84,8 @@ class ListLoss:
         self.rankings, self.n = rankings, len(rankings.items)
         item, start, tied, given, rest, rest_start = rankings.columns()
         self.weight = given if weight is None else weight
+        self._equal = rankings.weight is None and weight is None
+        self._last: tuple[Floats, Floats, float, Floats] | None = None
         self._columns = (item, start, tied, self.weight, rest, rest_start)
         self.everyone = rankings.everyone
         self._marks = np.zeros(self.n, dtype=np.uint8)
@@ -107,7 +110,8 @@ class ListLoss:
         """How often each item was chosen; the last of a complete ranking had no choice."""
         r = self.rankings
         item, start, tied, weight, _, _ = self._columns
-        won = np.bincount(item, np.repeat(weight, r.sizes), self.n).astype(np.float64)
+        own = None if self._equal else np.repeat(weight, r.sizes)
+        won = np.bincount(item, own, self.n).astype(np.float64)
         last = start[1:] - 1
         free = (r.rest_sizes > 0) | (r.sizes == 0)
         if len(tied):
@@ -154,6 +158,16 @@ class ListLoss:
             strength /= np.exp(np.mean(np.log(strength)))
         return np.log(strength), np.full(self.extras, -1.0)
 
+    def each_alone(self, scores: Floats, ridge: float) -> Floats:
+        """Every item's best score with the others held, as in a step of MM: e^s · hazard + ridge · s = times chosen."""
+        expected = self.value(scores, np.empty(0))[1] + self.chosen
+        there = scores.copy()
+        for _ in range(ALONE_STEPS):
+            now = expected * np.exp(there - scores)
+            there -= np.clip((now + ridge * there - self.chosen) / (now + ridge), -1.0, 1.0)
+        centred: Floats = there - there.mean()
+        return centred
+
     def _hazard(self, strength: Floats) -> tuple[float, Floats]:
         hazard, base, none = np.zeros(self.n), np.empty(len(self.rankings)), np.empty(0)
         total = float(strength.sum())
@@ -161,7 +175,13 @@ class ListLoss:
         return loss, hazard + base.sum() if self.everyone else hazard
 
     def value(self, scores: Floats, extras: Floats) -> tuple[float, Floats]:
-        """Loss and gradient."""
+        """Loss and gradient; where a search ended, the next begins, so the last ones are kept."""
+        last = self._last
+        if last is None or not (np.array_equal(last[0], scores) and np.array_equal(last[1], extras)):
+            self._last = last = (scores.copy(), extras.copy(), *self._value(scores, extras))
+        return last[2], last[3].copy()
+
+    def _value(self, scores: Floats, extras: Floats) -> tuple[float, Floats]:
         top = float(scores.max())
         if self.davidson:
             gradient = np.zeros(self.n + self.extras)
@@ -289,7 +309,7 @@ def maximise(
     """
     n = loss.n
     if scores is None:
-        scores, extras = _begin(loss, precision, tol, max_iter)
+        scores, extras, solve = _begin(loss, precision, tol, max_iter)
     assert extras is not None, "they come together"
     here = np.concatenate([scores, extras])
     pull = _pull(precision, n)
@@ -327,13 +347,26 @@ def maximise(
     return ListFit(here[:n], here[n:], max_iter, left, False)
 
 
-def _begin(loss: ListLoss, precision: float | Floats, tol: float, max_iter: int) -> tuple[Floats, Floats]:
-    """Where to start: after a few passes of MM; with very many rankings, at the optimum of some of them."""
+def _begin(loss: ListLoss, precision: float | Floats, tol: float, max_iter: int) -> tuple[Floats, Floats, Solve | None]:
+    """Where to start: after a few passes of MM; with very many rankings, at the optimum of some of them.
+
+    Steps with their Hessian shrink the error fast enough to spare that of all.
+    """
     if not loss.is_large or len(loss.rankings) < 2 * FIRST_RANKINGS:
-        return loss.start()
-    held = precision if isinstance(precision, np.ndarray) else max(precision, 1e-3)
-    first = maximise(loss.thinned(), held, tol=math.sqrt(tol), max_iter=max_iter)
-    return first.scores, first.extras
+        return *loss.start(), None
+    some = loss.thinned()
+    if isinstance(precision, np.ndarray):
+        first = maximise(some, precision, tol=math.sqrt(tol), max_iter=max_iter)
+        return first.scores, first.extras, None
+    held = max(precision, 1e-3)
+    first = maximise(some, held, tol=math.sqrt(tol), max_iter=max_iter)
+    scores = loss.each_alone(first.scores, held)
+    return scores, first.extras, _solver_of_some(some, scores, first.extras, held)
+
+
+def _solver_of_some(some: ListLoss, scores: Floats, extras: Floats, ridge: float) -> Solve:
+    """What solves with the Hessian of some rankings at the scores of all: near that of all, at a part of its cost."""
+    return positive_solver(penalised(some.place(scores, extras).hessian(), ridge, some.n))
 
 
 def _pull(precision: float | Floats, n: int) -> Solve:
@@ -410,8 +443,10 @@ def _settled_sd(loss: ListLoss, max_iter: int) -> tuple[float, ListFit]:
     extras: Floats | None = None
     solve: Solve | None = None
     if len(loss.rankings) >= 2 * FIRST_RANKINGS:
-        sd, some = _settled_sd(loss.thinned(), max_iter)
-        x, scores, extras = math.log(sd), some.scores, some.extras
+        thin = loss.thinned()
+        sd, some = _settled_sd(thin, max_iter)
+        x, scores, extras = math.log(sd), loss.each_alone(some.scores, sd**-2), some.extras
+        solve = _solver_of_some(thin, scores, extras, sd**-2)
     for _ in range(max_iter):
         ridge = math.exp(-2.0 * x)
         found = maximise(loss, ridge, tol=ROUGH_FIT_TOL, max_iter=max_iter, scores=scores, extras=extras, solve=solve)
