@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.tables.times import duration
 from podium.data.validation import flag_option, number_option
-from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, SeparationWarning
+from podium.engine import running
+from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, PodiumWarning, SeparationWarning
 from podium.pairwise._fit.bias import MAX_ITEMS, reduce_bias
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.prior import Prior, adjacency_rows, choose_prior
+from podium.pairwise._fit.row_sums import RowSums, keep_rows, newton_by_sums, rows_that_pay, workers_of
 from podium.pairwise._fit.rows import pull_rows
 from podium.pairwise._fit.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton, penalty_share
 from podium.pairwise.base import Ranker, Uses, davidson, logistic
@@ -33,6 +35,7 @@ from podium.ranking.uncertainty import (
     is_determined,
     mean_chance_margin,
 )
+from podium.text import counted
 
 __all__ = ["BradleyTerry", "common_sd"]
 
@@ -143,12 +146,21 @@ class BradleyTerry(Ranker):
         self.tol = tol
 
     def fit(
-        self, comparisons: Comparisons, *, sd: float | None = None, centre: Mapping[Hashable, float] | None = None
+        self,
+        comparisons: Comparisons,
+        *,
+        sd: float | None = None,
+        centre: Mapping[Hashable, float] | None = None,
+        engine: Any = None,
     ) -> Self:
         """Find the scores of the items of `comparisons`.
 
         With l2="auto" the spread `sd` may be given, as one for several groups of votes (see `common_sd`), and the
         scores in log-odds around which true ones lie, as those of all groups together.
+
+        `engine`, a `distributed.Client`, keeps the rows of the likelihood in parts on its workers, which sum gradients
+        for Newton's method here. That pays for very many rows only (`docs/large.md`); fewer are solved here, with a
+        warning that says from how many it would.
         """
         self._check(comparisons)
         auto, given = self.l2 == "auto", comparisons
@@ -159,10 +171,15 @@ class BradleyTerry(Ranker):
             comparisons.check_connected(None if auto else float(self.l2))
         model = _Model(comparisons, self.ties, self.side_effect, around)
         model.check_design()
+        if engine is not None:
+            if self.bias_reduction:
+                raise InputError(Option("bias_reduction", True), " is for few items, solved here; leave out engine=")
+            model.keep_on(engine)
         prior = model.prior(self.max_iter) if auto and sd is None else None
         self.sd_ = sd if prior is None else prior.sd
         self.l2_ = float(self.l2) if self.sd_ is None else 0.5 / self.sd_**2 / model.votes_per_weight
         found = model.optimum(self.l2_, self.tol, self.max_iter, prior, unbiased=bool(self.bias_reduction))
+        model.sums = None  # what is asked later is found here: nobody may be at work there by then
         self.n_iter_, self.solver_, self.converged_ = found.n_iter, found.solver, True
         self._extras = found.extras
         self._columns = model.columns
@@ -477,6 +494,7 @@ class _Model:
 
     def __init__(self, comparisons: Comparisons, ties: str, side: bool, centre: Floats | None = None) -> None:
         self.comparisons = c = comparisons
+        self.sums: RowSums | None = None  # of rows that are kept elsewhere
         self.centre = centre  # of the prior, where it is not 0: what is solved for are deviations from it
         self.columns: tuple[str, ...] = ()
         self.davidson = False
@@ -495,6 +513,19 @@ class _Model:
                 )
             self.davidson = tied > 0  # without ties ν = 0 and this is plain Bradley-Terry
             self.columns += ("tie",) if self.davidson else ()
+
+    def keep_on(self, engine: Any) -> None:
+        """Keep the rows on an engine's workers, if that pays; else say from how many rows it would."""
+        rows, loss = self._rows(self.comparisons.covariates is not None)
+        with running(1, engine=engine) as runner:
+            workers = workers_of(runner)
+            pays = rows_that_pay(workers, swept=not self.columns and self.centre is None)
+            if len(rows.left) >= pays:
+                self.sums = keep_rows(runner, rows, loss)
+                return
+        on = f"on {counted(workers, 'worker')} a fit "
+        when = f"{on}pays from {pays:,.0f} rows on" if math.isfinite(pays) else f"{on}of this kind never pays"
+        warnings.warn(PodiumWarning(f"{counted(len(rows.left), 'row')} are solved here: {when}"), stacklevel=3)
 
     def optimum(
         self, l2: float, tol: float, max_iter: int, start: Prior | None = None, *, unbiased: bool = False
@@ -518,13 +549,12 @@ class _Model:
         """Go to the optimum, from scores and extra parameters near it if known."""
         c = self.comparisons
         a = c.adjacency
-        if not self.columns and self.centre is None:
+        if not self.columns and self.centre is None and self.sums is None:
             found = coordinate_newton(a, l2, tol, max_iter, scores=scores)
             if found.converged:
                 return found
             rows, loss, start, extras = *self._rows(c.covariates is not None), found.scores, None
         else:
-            rows, loss = self._rows(c.covariates is not None)
             if scores is not None:
                 start = scores
             else:
@@ -535,6 +565,9 @@ class _Model:
             elif self.davidson:
                 tied = float(c.pairs.ties.sum())
                 extras[-1] = math.log(2.0 * tied / (float(c.pairs.total.sum()) - tied))
+            if self.sums is not None:
+                return newton_by_sums(self.sums, l2, tol, max_iter, votes=a.sums[1], scores=start, extras=extras)
+            rows, loss = self._rows(c.covariates is not None)
         return newton(rows, loss, l2, tol, max_iter, votes=a.sums[1], scores=start, extras=extras)
 
     def _corrected(self, l2: float, tol: float, max_iter: int) -> Solution:

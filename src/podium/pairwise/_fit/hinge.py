@@ -300,12 +300,12 @@ def _least_squares(root: Floats, design: Floats, wanted: Floats) -> tuple[Floats
 def _solved(system: Floats, wanted: Floats) -> Floats:
     """By elimination, where that is as good as it looks; else by singular values, which take ten times as long."""
     try:
-        x: Floats = np.linalg.solve(system, wanted)
+        x: Floats = np.linalg.solve(system, wanted).astype(np.float64)
         if np.max(np.abs(wanted - system @ x), initial=0.0) <= 1e-13 * np.max(np.abs(wanted), initial=0.0):
             return x
     except np.linalg.LinAlgError:
         pass
-    shortest: Floats = np.linalg.lstsq(system, wanted, rcond=1e-13)[0]
+    shortest: Floats = np.linalg.lstsq(system, wanted, rcond=1e-13)[0].astype(np.float64)
     return shortest
 
 
