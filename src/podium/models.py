@@ -48,6 +48,7 @@ KNOWN: dict[str, str] = {
     "FeatureColumns": "podium.ordinal.tables",
     "FeatureScale": "podium.ordinal.scaling",
     "FeatureSpec": "podium.data.features",
+    "Forest": "podium.multilabel.trees",
     "Grader": "podium.ordinal.stream",
     "LabelRanker": "podium.multilabel.ranker",
     "LandmarkMap": "podium.ordinal.landmarks",
@@ -375,6 +376,12 @@ def _streams_fit(model: Any) -> bool:
     return all(len(stream.weights) == model.n_features_in_ + 1 for stream in streams)
 
 
+def _labels_fit(model: Any) -> bool:
+    forest = getattr(model, "forest_", None)
+    trees = forest is None or (forest.n_features, forest.n_labels) == (model.n_features_in_, len(model.labels_))
+    return bool(trees and _streams_fit(model))
+
+
 def _thresholds_fit(model: Any) -> bool:
     if not hasattr(model, "_lanes"):
         return True
@@ -428,8 +435,9 @@ def _grades_fit(model: Any) -> bool:
 SIZES: dict[str, Callable[[Any], bool]] = {
     "DynamicBradleyTerry": _dynamic_fits,
     "Elo": _elo_fits,
+    "Forest": lambda forest: forest.sound(),
     "Information": _information_fits,
-    "LabelRanker": _streams_fit,
+    "LabelRanker": _labels_fit,
     "ListInformation": lambda information: _information_fits(information) and information.fits,
     "OnlineLabelRanker": _streams_fit,
     "OnlineRABF": _online_fits,

@@ -47,8 +47,8 @@ def test_fit_predict_and_evaluate_are_the_librarys_numbers(table, capfd):
         out, _ = ok(
             capfd, "fit", folder / name, "--labels", "tag_*", "--id", "name", "--save", folder / "m", "--loss", "sum@2"
         )
-        assert out.splitlines()[1].split() == ["150", "3", "4", "sum@2", "True"]
-    ranker = LabelRanker("sum@2", standardize=True).fit(X, Y)
+        assert out.splitlines()[1].split() == ["150", "3", "4", "sum@2", "linear", "True"]
+    ranker = LabelRanker("sum@2").fit(X, Y)
     out, _ = ok(
         capfd, "predict", folder / "t.csv", "--id", "name", "--model", folder / "m", "--top", 2, "--format", "json"
     )
@@ -70,6 +70,29 @@ def test_svmlight_lines_are_sparse_examples(table, capfd):
     assert out.splitlines()[0].split() == ["metric", "loss", "gain"]
     assert "150 examples, 4 labels" in err
     assert Y.shape == (150, 4)
+
+
+@pytest.mark.parametrize("scorer", ["linear", "trees", "auto"])
+def test_every_scorer_is_the_librarys_after_saving_and_loading(table, capfd, scorer):
+    folder, X, Y = table
+    given = ["fit", folder / "t.csv", "--labels", "tag_*", "--id", "name", "--save", folder / "m", "--loss", "sum@2"]
+    out, err = ok(capfd, *given, "--scorer", scorer)
+    ranker = LabelRanker("sum@2", scorer).fit(X, Y)
+    assert ranker.scorer_ in out
+    assert (f"chosen among {len(ranker.validation_)}: {ranker.chosen_}" in err) == (scorer != "trees")
+    told = ["predict", folder / "t.csv", "--id", "name", "--model", folder / "m", "--top", 4, "--format", "json"]
+    rows = json.loads(ok(capfd, *told)[0])
+    assert [row["score"] for row in rows] == pytest.approx(-np.sort(-ranker.decision_function(X), axis=1).reshape(-1))
+
+
+def test_what_is_fixed_is_not_chosen_and_noise_is_said(table, capfd):
+    folder, _, _ = table
+    given = ["fit", folder / "t.csv", "--labels", "tag_*", "--id", "name", "--save", folder / "m", "--loss", "sum@2"]
+    assert "chosen" not in ok(capfd, *given, "--C", "0.5", "--surrogate", "pairwise", "--standardize")[1]
+    frame = pl.read_csv(folder / "t.csv")
+    noise = np.random.default_rng(9).normal(size=(150, 3))
+    frame.with_columns(pl.Series(f"f{j}", noise[:, j]) for j in range(3)).write_csv(folder / "t.csv")
+    assert "every row gets the same ranking, by frequency" in ok(capfd, *given)[1]
 
 
 def test_losses_without_an_exact_target_say_so(table, capfd):

@@ -11,7 +11,7 @@ OPTIONS = {
     "anchor": (("i0", 0.0), {"i0": 1.0}), "row_weights": ("size", {"i0": 0.5}), "max_norm": ((1.0, 1.0), (0.1, 5.0)), "loss": ("logistic", "squared", "hinge", "sum@1", "prec@2", "ndcg@2"), "max_iter": (1, 50),
     "tol": (1e-6, 0.5), "feature_penalty": ("auto", 1.0, 0.0), "residual_penalty": ("auto", 1.0, 0.0), "schedule": ("sqrt", "fixed"),
     "missing": ("error", "mean"), "variant": ("pa", "pa1", "pa2"), "classes": ([0, 1, 2], ["a", "b"], None), "C": (1.0, 1e-9, 1e9),
-    "random_state": (0, 1), "scorer": ("linear", "stream"), "surrogate": ("univariate", "softmax", "pairwise"),
+    "random_state": (0, 1), "scorer": ("linear", "auto", "trees", "stream"), "surrogate": ("auto", "univariate", "softmax", "pairwise"),
     "mode": ("marginal", "threshold", "experts"), "experts": (1, 3), "rate": (0.5, 1e9), "level": (0.9, 0.5), "kind": ("loss", "gain"),
     "empty": ("best", "worst", "skip"), "gain": ("exp", "linear"), "p": (1, 2), "k": (1, 2, 16.0), "preset": ("quick", "exact", "few_rounds", "paper"),
     "goal": ("order", ("top", 1)), "budget": (1, 5, None), "random_share": (0.0, 0.5), "seed": (0, 1), "method": ("bootstrap", "hessian"),

@@ -67,6 +67,7 @@ NOT_ENTERED = {
     "podium.Ranking.upgraded": "reads model files of older releases",
     "podium.OnlineRABF.upgraded": "reads model files of older releases",
     "podium.RABF.upgraded": "reads model files of older releases",
+    "podium.multilabel.LabelRanker.upgraded": "reads model files of older releases",
     "podium.ordinal.Grader.upgraded": "reads model files of older releases",
     "podium.ordinal.PassiveAggressiveOrdinal.upgraded": "reads model files of older releases",
 }

@@ -18,6 +18,8 @@ from podium.multilabel import LabelRanker, OnlineLabelRanker
 
 from reference_multilabel import adagrad
 
+PLAIN = {"surrogate": "univariate", "standardize": False}  # logistic regressions on the features as they are
+
 
 def problem(seed=0, n=120, d=8, K=5, top=1):
     rng = np.random.default_rng(seed)
@@ -33,7 +35,7 @@ def test_it_follows_the_conventions():
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array, sparse.csc_matrix])
 def test_each_label_is_scikit_learns_logistic_regression(form):
     X, Y = problem()
-    ours = LabelRanker(C=0.7, tol=1e-9).fit(form(X), form(Y))
+    ours = LabelRanker(C=0.7, tol=1e-9, **PLAIN).fit(form(X), form(Y))
     for label in range(Y.shape[1]):
         theirs = LogisticRegression(C=0.7, tol=1e-10, max_iter=2000).fit(X, Y[:, label])
         assert_allclose(ours.coef_[label], theirs.coef_[0], atol=1e-5)
@@ -42,7 +44,7 @@ def test_each_label_is_scikit_learns_logistic_regression(form):
 
 def test_graded_targets_are_soft_labels():
     X, Y = problem(top=3)
-    ours = LabelRanker("dcg@2", tol=1e-9).fit(X, Y)
+    ours = LabelRanker("dcg@2", tol=1e-9, C=1.0, **PLAIN).fit(X, Y)
     goal = (2.0 ** Y[:, 1] - 1) / (2.0**3 - 1)
     theirs = LogisticRegression(tol=1e-10, max_iter=2000).fit(
         np.vstack([X, X]), np.repeat([1, 0], len(X)), sample_weight=np.concatenate([goal, 1 - goal])
@@ -54,7 +56,7 @@ def test_more_labels_than_a_block_and_labels_that_never_vary():
     X, Y = problem(K=140)
     Y = Y.astype(np.int8)
     Y[:, 130], Y[:, 131] = 0, 1
-    ours = LabelRanker(tol=1e-8).fit(sparse.csr_array(X), Y)
+    ours = LabelRanker(tol=1e-8, C=1.0, **PLAIN).fit(sparse.csr_array(X), Y)
     theirs = LogisticRegression(tol=1e-10, max_iter=2000).fit(X, Y[:, 139])
     assert_allclose(ours.coef_[139], theirs.coef_[0], atol=1e-5)
     assert (ours.rank(X)[:, 0] == 131).all()
@@ -73,7 +75,7 @@ def test_weights_count_rows():
 def test_coupled_surrogates_are_at_their_minimum(surrogate):
     """The value, written out over rows and labels, has no slope left where the fit ended."""
     X, Y = problem(n=40, d=3, K=3)
-    fitted = LabelRanker(surrogate=surrogate, tol=1e-8).fit(X, Y)
+    fitted = LabelRanker(surrogate=surrogate, C=1.0, standardize=False, tol=1e-8).fit(X, Y)
 
     def value(flat):
         beta = flat.reshape(4, 3)
@@ -206,7 +208,7 @@ def test_bad_input_is_named(make, says):
 def test_no_optimum_in_time_says_what_to_change():
     X, Y = problem()
     with pytest.raises(ConvergenceError, match="max_iter="):
-        LabelRanker(max_iter=1, tol=1e-12).fit(1e4 * X, Y)
+        LabelRanker(max_iter=1, tol=1e-12, C=1.0, **PLAIN).fit(1e4 * X, Y)
 
 
 @pytest.mark.parametrize("shape", [(), (2, 1, 1), (2, 2, 2)])

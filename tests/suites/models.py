@@ -3,6 +3,7 @@ function of the model whose answer must survive the file."""
 
 import io
 from dataclasses import replace
+from unittest import mock
 
 import numpy as np
 
@@ -49,6 +50,14 @@ def answers_of_rabf(model):
 
 
 LABELLED = ([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [0.0, 0.2]], [[0, 1, 0], [1, 0, 0], [1, 1, 0], [0, 1, 1]])
+
+
+def label_trees(scorer):
+    """A small forest, so that the file stays small; with enough rows to choose from."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 2))
+    with mock.patch("podium.multilabel.trees.TREES", 3), mock.patch("podium.multilabel.selection.TREES", 3):
+        return LabelRanker("sum@1", scorer).fit(X, (X @ rng.normal(size=(2, 3)) > 0).astype(int))
 
 
 def answers_of_label_ranker(model):
@@ -166,6 +175,8 @@ MODELS = {
     "PlackettLuce, features": (plackett_luce_with_features, answers_of_plackett_luce),
     "RABF": (rabf, answers_of_rabf),
     "LabelRanker": (lambda: LabelRanker("sum@1").fit(*LABELLED), answers_of_label_ranker),
+    "LabelRanker, trees": (lambda: label_trees("trees"), answers_of_label_ranker),
+    "LabelRanker, auto": (lambda: label_trees("auto"), answers_of_label_ranker),
     "OnlineLabelRanker": (lambda: OnlineLabelRanker("sum@1").fit(*LABELLED), answers_of_label_ranker),
     "WinRate": (win_rate, lambda model: [model.ranking_.scores]),
 }

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from podium.cli.help import GroupedCommand, Handler, option
-from podium.cli.options import ids_option, metric_options, model_option, output_options, save_option
+from podium.cli.options import Penalty, ids_option, metric_options, model_option, output_options, save_option
 from podium.cli.output import Output, say
 from podium.errors import InputError, Option
 from podium.text import counted
@@ -45,21 +45,36 @@ EVALUATE = (("podium label evaluate test.csv --labels 'tag_*' --model m.podium",
 @option(
     "Model", "--loss", metavar="NAME", help="Train for this ranking loss, such as prec@5 or ndcg@10.  [default: sum@3]"
 )
-@option("Model", "--C", "C", type=float, default=1.0, show_default=True, help="Inverse strength of the penalty.")
+@option(
+    "Model",
+    "--scorer",
+    type=click.Choice(["linear", "trees", "auto"]),
+    default="linear",
+    show_default=True,
+    help="What scores the labels; auto takes the best of linear, trees and their mean, and takes longer.",
+)
+@option(
+    "Model",
+    "--C",
+    "C",
+    type=Penalty(),
+    default="auto",
+    show_default=True,
+    help="Inverse strength of the penalty of linear; auto chooses it on rows held out.",
+)
 @option(
     "Model",
     "--surrogate",
-    type=click.Choice(["univariate", "softmax", "softmax-normalised", "pairwise"]),
-    default="univariate",
+    type=click.Choice(["auto", "univariate", "softmax", "softmax-normalised", "pairwise"]),
+    default="auto",
     show_default=True,
-    help="Minimise this loss in place of the ranking loss; pairwise can be better on small data.",
+    help="Minimise this loss in place of the ranking loss; auto compares univariate and pairwise.",
 )
 @option(
     "Model",
     "--standardize/--no-standardize",
-    default=True,
-    show_default=True,
-    help="Bring the features to mean 0 and standard deviation 1.",
+    default=None,
+    help="Bring all features to mean 0 and standard deviation 1, or none.  [default: those that are not mostly 0]",
 )
 @output_options()
 def fit(
@@ -68,12 +83,13 @@ def fit(
     ids: tuple[str, ...],
     save: Path,
     loss: str | None,
-    C: float,
+    scorer: str,
+    C: float | str,
     surrogate: str,
-    standardize: bool,
+    standardize: bool | None,
     out: Output,
 ) -> None:
-    """Train a linear label ranker on TABLE and save it. Prints how much it was trained on."""
+    """Train a label ranker on TABLE and save it. Prints how much it was trained on, and what was chosen."""
     import polars as pl
 
     from podium import models
@@ -83,14 +99,31 @@ def fit(
     examples = read_examples(table, labels=labels, ids=ids)
     n, k = examples.Y.shape
     loss = _loss(loss, k)
-    ranker = LabelRanker(loss, C=C, surrogate=surrogate, standardize=standardize).fit(examples.X, examples.Y)
+    scale = "auto" if standardize is None else standardize
+    ranker = LabelRanker(loss, scorer, C=C, surrogate=surrogate, standardize=scale).fit(examples.X, examples.Y)
     ranker.labels_, ranker.columns_ = examples.labels, examples.features
     models.save(ranker, save)
-    summary = {"examples": n, "features": examples.X.shape[1], "labels": k, "loss": loss, "exact": ranker.exact_}
+    summary = {"examples": n, "features": examples.X.shape[1], "labels": k, "loss": loss}
+    summary |= {"scorer": ranker.scorer_, "exact": ranker.exact_}
     out.write(pl.DataFrame({name: [value] for name, value in summary.items()}))
+    for line in _choice(ranker):
+        say(line)
     say(f"trained for {loss}, saved {save}")
     if not ranker.exact_:
         say(f"no target makes the ranking best for {loss} with this surrogate; take it as a good guess")
+
+
+def _choice(ranker: Any) -> list[str]:
+    """What was chosen on rows held out, beside what label frequencies alone would lose."""
+    tried = ranker.validation_
+    if not tried:
+        return []
+    best, blind = ranker.chosen_, tried.get("label frequencies")
+    beside = "" if blind is None or best == "label frequencies" else f" (label frequencies alone: {blind:.3f})"
+    said = [f"chosen among {len(tried)}: {best}, mean {ranker.loss} {tried[best]:.3f} on rows held out{beside}"]
+    if best == "label frequencies":
+        said.append("the features said nothing about the labels: every row gets the same ranking, by frequency")
+    return said
 
 
 def _loss(loss: str | None, labels: int) -> str:

@@ -17,7 +17,7 @@ from podium.errors import ConvergenceError, InPython, Option
 from podium.kernels.multilabel.linear import backward, curve, dual_sweeps, forward, logistic
 from podium.text import counted
 
-__all__ = ["Dense", "Design", "Sparse", "design", "fit_logistic", "squared_gradients"]
+__all__ = ["Dense", "Design", "Sparse", "design", "fit_frequencies", "fit_logistic", "squared_gradients"]
 
 BLOCK = 64  # labels at a time: a block of directions stays in cache
 CERTAIN = 15.0  # log-odds of a label that is always, or never, relevant
@@ -131,15 +131,26 @@ def fit_logistic(
     C: float = 1.0,
     tol: float = 1e-4,
     max_iter: int = 100,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Coefficients (features + 1, labels), the last row the intercept, which is not penalised.
 
     `targets` (rows, labels) are sparse, by column. A label is done when no entry of its gradient exceeds `tol` times
-    the total weight.
+    the total weight. The search begins at `start`, the coefficients of another fit, if given.
     """
     out = np.zeros((x.shape[1] + 1, targets.shape[1]))
     for labels in _blocks(targets):
-        out[:, labels] = _fit_block(x, _dense(targets, labels), weight, min(1 / C, STIFF), tol, max_iter)
+        begin = None if start is None else np.ascontiguousarray(start[:, labels])
+        out[:, labels] = _fit_block(x, _dense(targets, labels), weight, min(1 / C, STIFF), tol, max_iter, begin)
+    return out
+
+
+def fit_frequencies(n_features: int, targets: Any, weight: np.ndarray) -> np.ndarray:
+    """The same for features that say nothing: log-odds of each label's mean target, and no slopes."""
+    share = np.asarray(weight @ targets).reshape(-1) / weight.sum()
+    out = np.zeros((n_features + 1, targets.shape[1]))
+    with np.errstate(divide="ignore"):
+        out[-1] = np.clip(np.log(share) - np.log1p(-np.minimum(share, 1.0)), -CERTAIN, CERTAIN)
     return out
 
 
@@ -164,7 +175,13 @@ def _dense(targets: Any, labels: slice) -> np.ndarray:
 
 
 def _fit_block(
-    x: Design, target: np.ndarray, weight: np.ndarray, ridge: float, tol: float, max_iter: int
+    x: Design,
+    target: np.ndarray,
+    weight: np.ndarray,
+    ridge: float,
+    tol: float,
+    max_iter: int,
+    begin: np.ndarray | None,
 ) -> np.ndarray:
     total = weight.sum()
     coefficients = np.zeros((x.shape[1] + 1, target.shape[1]))
@@ -175,7 +192,7 @@ def _fit_block(
     if not active.size:
         return coefficients
     target = np.ascontiguousarray(target[:, active])
-    beta = x.start(target, weight, ridge)
+    beta = x.start(target, weight, ridge) if begin is None else _columns(begin, active)
     margin = x.forward(beta)
     loss, residual, curvature = _logistic(margin, target, weight)
     loss += 0.5 * ridge * np.square(beta[:-1]).sum(axis=0)

@@ -20,15 +20,19 @@ from podium.multilabel.inputs import (
     read_weights,
     unchanged_on_error,
 )
-from podium.multilabel.linear import design, fit_logistic, squared_gradients
+from podium.multilabel.linear import Design, design, fit_frequencies, fit_logistic, squared_gradients
 from podium.multilabel.options import loss_named
+from podium.multilabel.scaling import measure, scaled
+from podium.multilabel.selection import averaged, choose, describe
 from podium.multilabel.streaming import Stream
-from podium.multilabel.surrogates import SURROGATES, fit_coupled
+from podium.multilabel.surrogates import SURROGATES, coupled_squares, fit_coupled
 from podium.multilabel.targets import Targets, targets_for
+from podium.multilabel.trees import grow
 from podium.text import counted
 
 __all__ = ["LabelRanker"]
 
+SCORERS = ("linear", "trees", "auto")
 LARGEST = 1e15  # feature whose square the solver's single precision can still add up
 
 
@@ -40,19 +44,27 @@ class LabelRanker(BaseEstimator):
     scores are the best ranking there is for sum@p, prec@p, recall@p, DCG, nDCG and AUC, as data and scorer grow. For
     AP, reciprocal rank and graded pairwise loss no such target exists; relevance itself is used, and `exact_` is False.
 
+    By default features are scaled, and penalty and surrogate are those with the lowest loss on rows held out of
+    the training data; where features say nothing, labels are ranked by their frequency. `validation_` lists what was
+    tried. Give `C` and `surrogate` to skip this: a fit then costs several times less.
+
     Parameters
     ----------
     loss : str
         Name of the ranking loss, such as "sum@3", "prec@5", "ndcg@10", "auc" (see `podium.metrics.ranking_report`).
-    scorer : "linear" or estimator
-        "linear": penalised logistic regression, all labels solved together. Or any scikit-learn style regressor or
-        classifier, cloned for each label; a classifier is given soft targets as weighted copies of the row.
-    surrogate : "univariate", "softmax", "softmax-normalised" or "pairwise"
-        With the linear scorer, losses that couple labels instead. Not consistent, sometimes better on small data.
-    C : float
-        Inverse strength of the penalty |β|² / 2C, as in scikit-learn.
-    standardize : bool
-        Fit on features of mean 0 and deviation 1 (sparse: of root mean square 1); `coef_` still belongs to X as given.
+    scorer : "linear", "trees", "auto" or estimator
+        "linear": penalised logistic regression, all labels solved together. "trees": a forest of 200 extremely
+        randomised trees. "auto": linear, trees or the mean of both, whichever is best on rows held out. Or any
+        scikit-learn style regressor or classifier, cloned for each label; a classifier is given soft targets as
+        weighted copies of the row.
+    surrogate : "auto", "univariate", "softmax", "softmax-normalised" or "pairwise"
+        Of the linear scorer. All but "univariate" couple labels; they are not consistent, and sometimes better on small
+        data. "auto" compares "univariate" and, where the data are small enough, "pairwise".
+    C : "auto" or float
+        Inverse strength of the penalty |β|² / 2C of the linear scorer, as in scikit-learn.
+    standardize : "auto" or bool
+        True: fit on features of mean 0 and deviation 1 (sparse: of root mean square 1). "auto": the same, but features
+        that are 0 in most rows are only divided by their usual size. `coef_` belongs to X as given in any case.
     max_relevance : float or None
         Largest relevance B that can occur; None: the largest in the training data.
     rate : float
@@ -62,7 +74,12 @@ class LabelRanker(BaseEstimator):
     Attributes
     ----------
     labels_ : array of the K labels, column names of y where it had any, else 0..K-1
+    scorer_, surrogate_, C_ : what was fitted, given or chosen: "linear", "trees" or "both"; the surrogate; the penalty
+        (0 for label frequencies alone)
+    validation_ : dict of what was tried to its mean loss on rows held out; empty if there was nothing to choose
+    chosen_ : the same in words, a key of `validation_` where it is not empty
     coef_, intercept_ : (K, features) and (K,), with the linear scorer
+    forest_ : the trees, with "trees"
     scorers_ : the fitted clones, with another scorer (None for a label that never varied)
     exact_ : bool, whether the target makes the ranking best in the limit
 
@@ -75,14 +92,24 @@ class LabelRanker(BaseEstimator):
            [1]])
     """
 
+    state_version = 2
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Version 1 chose nothing: what was fitted is what was asked for."""
+        if "coef_" in state:
+            state |= {"scorer_": "linear", "surrogate_": state["surrogate"], "C_": state["C"]}
+            state |= {"validation_": {}, "chosen_": "linear"}
+        return state
+
     def __init__(
         self,
         loss: str = "sum@3",
         scorer: Any = "linear",
         *,
-        surrogate: str = "univariate",
-        C: float = 1.0,
-        standardize: bool = False,
+        surrogate: str = "auto",
+        C: float | str = "auto",
+        standardize: bool | str = "auto",
         max_relevance: float | None = None,
         rate: float = 0.5,
         tol: float = 1e-4,
@@ -106,54 +133,52 @@ class LabelRanker(BaseEstimator):
             if relevance.nnz == 0:
                 raise InputError("no example has a relevant label; there is nothing to learn")
             targets = targets_for(loss, relevance, self.top_, weight)
-            self.exact_ = targets.exact and self.surrogate == "univariate"
             if isinstance(self.scorer, str):
-                self._fit_linear(X, targets)
+                self._fit_chosen(X, relevance, weight, targets, loss)
             else:
                 self._fit_scorers(X, targets)
+            self.exact_ = targets.exact and getattr(self, "surrogate_", "univariate") == "univariate"
         return self
 
     def partial_fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Learn from some more examples, one after the other (AdaGrad); linear scorer, univariate target.
+        """Learn from some more examples, one after the other (AdaGrad); linear scorer.
 
-        After `fit` it goes on from there: with the fitted coefficients, and with steps as short as if the examples of
-        `fit` had been seen one by one.
+        After `fit` it goes on from there: with the fitted coefficients and the surrogate that was chosen, and with
+        steps as short as if the examples of `fit` had been seen one by one. Without, features are taken as they are.
         """
-        if not isinstance(self.scorer, str) or self.surrogate != "univariate":
-            raise InputError(
-                "partial_fit needs scorer='linear' and ",
-                Option("surrogate", "univariate"),
-                f", not scorer={self.scorer!r}, ",
-                Option("surrogate", self.surrogate),
-            )
+        if not (isinstance(self.scorer, str) and self.scorer == "linear"):
+            raise InputError("partial_fit needs ", Option("scorer", "linear"), ", not ", Option("scorer", self.scorer))
         with unchanged_on_error(self):
             first = not hasattr(self, "labels_")
             X, relevance, weight, loss = self._start(X, y, sample_weight, reset=first)
             targets = targets_for(loss, relevance, self.top_, weight, alone=True)
-            self.exact_ = targets.exact
             if not hasattr(self, "stream_"):
                 self.stream_ = self._stream()
             self.stream_.rate = self.rate
-            self.stream_.learn(self._scaled(X), targets.values, targets.weight)
+            self.stream_.learn(self._scaled(X), targets.values, targets.weight, self.surrogate_)
+            self.exact_ = targets.exact and self.surrogate_ == "univariate"
             self._keep(self.stream_.weights)
         return self
 
     def _stream(self) -> Stream:
         """A learner of single examples that goes on from `fit`, or a new one."""
         if not hasattr(self, "coef_"):
-            if hasattr(self, "scorers_"):
+            if hasattr(self, "scorer_"):
                 raise InputError("partial_fit cannot go on from a fit with another scorer; fit again with 'linear'")
-            if self.standardize:
+            if self.standardize is True:
                 raise InputError(
                     Option("standardize", True),
                     ": the size of the features is measured by fit; call fit on some examples before partial_fit, "
                     "or scale the features yourself",
                 )
+            self.scorer_, self.surrogate_ = "linear", "univariate" if self.surrogate == "auto" else self.surrogate
             return Stream(self.n_features_in_, len(self.labels_), rate=self.rate)
-        if not hasattr(self, "squares_"):
+        if self.surrogate not in ("auto", self.surrogate_):
             raise InputError(
-                "partial_fit cannot go on from a fit with a coupled surrogate; fit again with 'univariate'"
+                Option("surrogate", self.surrogate), f": fit was with {self.surrogate_!r}; call fit again to change it"
             )
+        if not hasattr(self, "squares_"):  # a model file of version 1
+            raise InputError("partial_fit cannot go on from this fit of an older podium; fit again")
         stream = Stream(self.n_features_in_, len(self.labels_), rate=self.rate)
         stream.weights[:-1] = self.coef_.T * np.reshape(self.size_, (-1, 1))
         stream.weights[-1] = self.intercept_ + self.coef_ @ np.broadcast_to(self.centre_, self.coef_.shape[1])
@@ -163,10 +188,7 @@ class LabelRanker(BaseEstimator):
 
     def _scaled(self, X: Any) -> Any:
         """Features as the last `fit` scaled them."""
-        centre, size = getattr(self, "centre_", 0.0), getattr(self, "size_", 1.0)
-        if isinstance(X, np.ndarray) or np.any(centre):
-            return ((X if isinstance(X, np.ndarray) else X.toarray()) - centre) / size
-        return X.multiply(1 / size).tocsr() if np.ndim(size) else X
+        return scaled(X, getattr(self, "centre_", 0.0), getattr(self, "size_", 1.0))
 
     def _keep(self, beta: np.ndarray) -> None:
         """Coefficients that belong to X as given, from those on scaled features (the last row the intercept)."""
@@ -184,6 +206,10 @@ class LabelRanker(BaseEstimator):
         X = read_features(self, X)
         if hasattr(self, "coef_"):
             scores = np.asarray(X @ self.coef_.T + self.intercept_)
+            if self.scorer_ == "both":
+                scores = averaged(scores, self.forest_.scores(X))
+        elif hasattr(self, "forest_"):
+            scores = self.forest_.scores(X)
         else:
             pairs = zip(self.scorers_, self.constant_, strict=True)
             scores = np.column_stack([_score(each, constant, X) for each, constant in pairs])
@@ -250,13 +276,23 @@ class LabelRanker(BaseEstimator):
 
     def _check_options(self) -> Metric:
         """Refuse options that mean nothing; returns the loss."""
-        if isinstance(self.scorer, str) and self.scorer != "linear":
-            raise InputError(f"scorer={self.scorer!r} is unknown; use 'linear' or an estimator")
+        if isinstance(self.scorer, str) and self.scorer not in SCORERS:
+            raise InputError(
+                Option("scorer", self.scorer), " is unknown; use 'linear', 'trees', 'auto' or an estimator"
+            )
         if isinstance(self.scorer, type) or not (isinstance(self.scorer, str) or hasattr(self.scorer, "fit")):
-            raise InputError(f"scorer={self.scorer!r} cannot be fitted; use 'linear' or an estimator with its options")
-        choice_option("surrogate", self.surrogate, ("univariate", *SURROGATES))
-        number_option("C", self.C, above=0)
-        flag_option("standardize", self.standardize)
+            raise InputError(
+                Option("scorer", self.scorer), " cannot be fitted; use 'linear' or an estimator with its options"
+            )
+        choice_option("surrogate", self.surrogate, ("auto", "univariate", *SURROGATES))
+        if self.surrogate not in ("auto", "univariate") and self.scorer != "linear":
+            raise InputError(Option("surrogate", self.surrogate), " needs ", Option("scorer", "linear"))
+        if not isinstance(self.C, str):
+            number_option("C", self.C, above=0)
+        elif self.C != "auto":
+            raise InputError(Option("C", self.C), ": it must be 'auto' or a finite number above 0")
+        if not isinstance(self.standardize, str) or self.standardize != "auto":
+            flag_option("standardize", self.standardize)
         if self.max_relevance is not None:
             number_option("max_relevance", self.max_relevance, above=0)
         number_option("rate", self.rate, above=0)
@@ -264,29 +300,45 @@ class LabelRanker(BaseEstimator):
         whole_option("max_iter", self.max_iter, least=1)
         return loss_named(self.loss)
 
-    def _fit_linear(self, X: Any, targets: Targets) -> None:
-        centre, size = _measure(X) if self.standardize else (0.0, 1.0)
+    def _fit_chosen(self, X: Any, relevance: Any, weight: np.ndarray, targets: Targets, loss: Metric) -> None:
+        """Fit trees or the linear scorer, with what is not given chosen on rows held out."""
+        centre, size = measure(X, weight, self.standardize)
+        ready = scaled(X, centre, size)
+        if self.scorer == "linear":
+            _refuse_large(ready)
+        self.validation_: dict[str, float]
+        setting, self.validation_ = choose(
+            X, ready, relevance, targets, weight, loss,
+            scorer=self.scorer, surrogate=self.surrogate, C=self.C, tol=self.tol, max_iter=self.max_iter,
+        )  # fmt: skip
+        self.scorer_, self.chosen_ = setting.scorer, describe(setting)
+        if setting.scorer != "linear":
+            self.forest_ = grow(X, targets.values, targets.weight)
+            self.middle_ = 0.5
+        if setting.scorer == "trees":
+            return
+        self.surrogate_, self.C_ = setting.surrogate, setting.C
         self.centre_: Any = centre
         self.size_: Any = size
-        scaled = self._scaled(X)
-        values = scaled if isinstance(scaled, np.ndarray) else scaled.data
-        if values.size and np.abs(values).max() > LARGEST:
-            raise InputError(
-                f"features are as large as {np.abs(values).max():.3g}; scale them, or set ", Option("standardize", True)
-            )
-        x = design(scaled)
-        settings: dict[str, Any] = {"C": self.C, "tol": self.tol, "max_iter": self.max_iter}
-        if self.surrogate == "univariate":
-            columns = targets.values.tocsc()
-            beta = fit_logistic(x, columns, targets.weight, **settings)
-            self.squares_ = squared_gradients(x, columns, beta, targets.weight)
+        self._fit_linear(design(ready), targets)
+
+    def _fit_linear(self, x: Design, targets: Targets) -> None:
+        settings: dict[str, Any] = {"C": self.C_, "tol": self.tol, "max_iter": self.max_iter}
+        if self.C_ == 0:
+            beta = fit_frequencies(x.shape[1], targets.values, targets.weight)
+        elif self.surrogate_ == "univariate":
+            beta = fit_logistic(x, targets.values.tocsc(), targets.weight, **settings)
         else:
-            beta = fit_coupled(self.surrogate, x, targets.values, targets.weight, **settings)
+            beta = fit_coupled(self.surrogate_, x, targets.values, targets.weight, **settings)
+        if self.surrogate_ == "univariate":
+            self.squares_ = squared_gradients(x, targets.values.tocsc(), beta, targets.weight)
+        else:
+            self.squares_ = coupled_squares(self.surrogate_, x, targets.values, beta, targets.weight)
         self._keep(beta)
 
     def _fit_scorers(self, X: Any, targets: Targets) -> None:
-        if self.surrogate != "univariate":
-            raise InputError(Option("surrogate", self.surrogate), " needs scorer='linear'")
+        self.scorer_ = self.chosen_ = type(self.scorer).__name__
+        self.validation_ = {}
         self.scorers_: list[Any] = []
         self.constant_ = np.zeros(targets.values.shape[1])
         columns = targets.values.tocsc()
@@ -302,16 +354,13 @@ class LabelRanker(BaseEstimator):
         self.constant_ = np.where(self.constant_ > 0, 1.0, -1.0) * 1e9 if self.middle_ == 0 else self.constant_
 
 
-def _measure(X: Any) -> tuple[Any, np.ndarray]:
-    """Centre and size of each feature; a sparse table stays sparse, so it is not centred."""
-    if isinstance(X, np.ndarray):
-        centre, size = X.mean(axis=0), X.std(axis=0)
-        # The deviation of a column that never varies is rounding (of 0.1, 3e-17); to divide by it would blow it up.
-        varies = (X.min(axis=0) != X.max(axis=0)) & (size > 0)
-    else:
-        centre, size = 0.0, np.sqrt(np.asarray(X.multiply(X).mean(axis=0)).reshape(-1))
-        varies = size > 0
-    return centre, np.where(varies, size, 1.0)
+def _refuse_large(x: Any) -> None:
+    """Features that the solver's single precision cannot add up, though scaled or because they are not."""
+    values = x if isinstance(x, np.ndarray) else x.data
+    if values.size and np.abs(values).max() > LARGEST:
+        raise InputError(
+            f"features are as large as {np.abs(values).max():.3g}; scale them, or set ", Option("standardize", True)
+        )
 
 
 def _fit_one(scorer: Any, X: Any, goal: np.ndarray, weight: np.ndarray | None) -> Any:

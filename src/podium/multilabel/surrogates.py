@@ -15,7 +15,7 @@ from podium.errors import ConvergenceError, InPython, Option
 from podium.kernels.multilabel.linear import pairwise_logistic
 from podium.multilabel.linear import Design
 
-__all__ = ["SURROGATES", "fit_coupled"]
+__all__ = ["SURROGATES", "coupled_squares", "fit_coupled"]
 
 Value = Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[float, np.ndarray]]
 
@@ -50,7 +50,15 @@ SURROGATES: dict[str, Value] = {
 
 
 def fit_coupled(
-    surrogate: str, x: Design, target: Any, weight: np.ndarray, *, C: float, tol: float, max_iter: int
+    surrogate: str,
+    x: Design,
+    target: Any,
+    weight: np.ndarray,
+    *,
+    C: float,
+    tol: float,
+    max_iter: int,
+    start: np.ndarray | None = None,
 ) -> np.ndarray:
     """Coefficients (features + 1, labels) that minimise a coupled surrogate plus |β|² / 2C, by L-BFGS."""
     from scipy.optimize import minimize
@@ -70,7 +78,7 @@ def fit_coupled(
         return value / total, gradient.reshape(-1) / total
 
     optimum = minimize(
-        objective, np.zeros(shape[0] * shape[1]), jac=True, method="L-BFGS-B",
+        objective, np.zeros(shape[0] * shape[1]) if start is None else start.reshape(-1), jac=True, method="L-BFGS-B",
         options={"maxiter": max_iter * 10, "gtol": tol, "ftol": 1e-12},
     )  # fmt: skip
     if not optimum.success:
@@ -81,3 +89,9 @@ def fit_coupled(
             InPython(" (or max_iter=, tol=)"),
         )
     return np.asarray(optimum.x.reshape(shape))
+
+
+def coupled_squares(surrogate: str, x: Design, target: Any, beta: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Σ over examples of the squared gradient of each coefficient, as `linear.squared_gradients`."""
+    _, residual = SURROGATES[surrogate](x.forward(beta), np.ascontiguousarray(target.toarray()), weight)
+    return x.diagonal(np.square(residual).astype(np.float32))
