@@ -54,6 +54,7 @@ KNOWN: dict[str, str] = {
     "LandmarkMap": "podium.ordinal.landmarks",
     "LeastSquares": "podium.pairwise.least_squares",
     "ListInformation": "podium.ranking.uncertainty",
+    "MarginOrdinal": "podium.ordinal.margin",
     "MedianBaseline": "podium.ordinal.baselines",
     "OnlineLabelRanker": "podium.multilabel.online",
     "OnlineRABF": "podium.pairwise.online",

@@ -9,7 +9,14 @@ import numpy as np
 
 from podium.data.rankings import Rankings
 from podium.multilabel import LabelRanker, OnlineLabelRanker
-from podium.ordinal import CumulativeLogit, MedianBaseline, OrdinalPerceptron, PassiveAggressiveOrdinal, PRank
+from podium.ordinal import (
+    CumulativeLogit,
+    MarginOrdinal,
+    MedianBaseline,
+    OrdinalPerceptron,
+    PassiveAggressiveOrdinal,
+    PRank,
+)
 from podium.ordinal.stream import Grader
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.counting import Borda, Copeland, WinRate
@@ -162,6 +169,7 @@ MODELS = {
         lambda model: [next(model.grade(io.StringIO("hue,x\nred,1\n,\n")))["score"]],
     ),
     "Grader": (grader, lambda model: [model.classifier.predict(model.scale.apply(GRADED[0]))]),
+    "MarginOrdinal": (lambda: MarginOrdinal().fit(GRADED[0], GRADED[0][:, 0] // 2), answers_about_grades),
     "MedianBaseline": (lambda: graded(MedianBaseline()), answers_about_grades),
     "OrdinalPerceptron": (lambda: graded(OrdinalPerceptron(random_state=0)), answers_about_grades),
     "PRank": (lambda: graded(PRank(random_state=0)), answers_about_grades),

@@ -6,6 +6,7 @@ from podium.ordinal.cumulative import CumulativeLogit
 from podium.ordinal.evaluation import Evaluation
 from podium.ordinal.labels import read_labels
 from podium.ordinal.losses import accuracy, errors, mae, mistake_bound, neg_mae, surrogate
+from podium.ordinal.margin import MarginOrdinal
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal, PRank
 from podium.ordinal.stream import Grader
 
@@ -14,6 +15,7 @@ __all__ = [
     "CumulativeLogit",
     "Evaluation",
     "Grader",
+    "MarginOrdinal",
     "MedianBaseline",
     "OrdinalPerceptron",
     "PRank",
