@@ -1,9 +1,14 @@
-"""A model as judge: position bias, calls to an order, and what our own work costs beside a bare client.
+"""A model as judge: position bias, calls to an order, a model's help, and what our own work costs.
 
-    python -m benchmarks.judge bias --seeds 30      the table of position bias
-    python -m benchmarks.judge calls --seeds 20     Kendall tau by calls, and the picture of the docs with --plot
-    python -m benchmarks.judge assist --seeds 100   people's votes with a model's help: coverage and error
-    python -m benchmarks.judge client               CPU a call, calls a second, and the start with many calls
+    python -m benchmarks.judge bias --seeds 30        the table of position bias
+    python -m benchmarks.judge calls --seeds 20       Kendall tau by calls, and the picture of the docs with --plot
+    python -m benchmarks.judge assist --seeds 100     people's votes with a model's help: coverage and error
+    python -m benchmarks.judge client --count 1000    CPU a call and calls a second beside httpx alone
+    python -m benchmarks.judge pairs --seeds 10       pairs of whole runs beside the planner with an ideal asker
+    python -m benchmarks.judge start                  the start with 100,000 calls in the file
+    python -m benchmarks.judge runs --seeds 30        tau of whole runs beside the table of position bias
+    python -m benchmarks.judge reports --seeds 50     how often what is said of position and length holds the truth
+    python -m benchmarks.judge injections             verdicts changed by orders in texts (--base-url, --model)
 
 The first two simulate verdicts without a server: a model at temperature 0, whose noise is drawn anew for each order.
 """
@@ -11,16 +16,9 @@ The first two simulate verdicts without a server: a model at temperature 0, whos
 from __future__ import annotations
 
 import argparse
-import asyncio
-import json
 import os
-import sqlite3
-import sys
-import tempfile
-import time
 import warnings
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -243,174 +241,33 @@ def assist(seeds: int, first: int) -> None:
             print(f"| {n} | {people} | {pairs} | {kind} | {cells} |", flush=True)
 
 
-# Our own work beside a bare client
-
-SERVER = """
-import asyncio, json, sys
-BODY = json.dumps({"model": "m", "choices": [{"message": {"content": '{"reason": "so", "winner": "A"}'},
-    "finish_reason": "stop"}], "usage": {"prompt_tokens": 100, "completion_tokens": 10}}).encode()
-async def serve(reader, writer):
-    try:
-        while True:
-            head = (await reader.readuntil(b"\\r\\n\\r\\n")).decode().lower()
-            size = int(head.split("content-length:")[1].split("\\r\\n")[0])
-            await reader.readexactly(size)
-            await asyncio.sleep(float(sys.argv[1]))
-            writer.write(b"HTTP/1.1 200 OK\\r\\nContent-Length: %d\\r\\n\\r\\n" % len(BODY) + BODY)
-            await writer.drain()
-    except (asyncio.IncompleteReadError, ConnectionError):
-        pass
-async def main():
-    server = await asyncio.start_server(serve, "127.0.0.1", 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
-asyncio.run(main())
-"""
-
-
-async def bare(url: str, bodies: list[bytes], concurrency: int) -> None:
-    """The same posts by httpx alone, each read by json.loads."""
-    import httpx
-
-    waiting = iter(bodies)
-    limits = httpx.Limits(max_connections=None, max_keepalive_connections=concurrency)
-    async with httpx.AsyncClient(headers={"Content-Type": "application/json"}, limits=limits, timeout=60) as client:
-
-        async def work() -> None:
-            for body in waiting:
-                json.loads((await client.post(f"{url}/chat/completions", content=body)).content)
-
-        await asyncio.gather(*(work() for _ in range(concurrency)))
-
-
-def client(count: int) -> None:
-    """CPU a call and calls a second, ours and bare, in one process after another; then the start of a long file."""
-    import subprocess
-
-    for delay, concurrency in ((0.0, 16), (0.05, 64)):
-        server = subprocess.Popen([sys.executable, "-c", SERVER, str(delay)], stdout=subprocess.PIPE, text=True)
-        try:
-            assert server.stdout is not None
-            url = f"http://127.0.0.1:{int(server.stdout.readline())}/v1"
-            ours, theirs = _side_by_side(url, count, concurrency)
-        finally:
-            server.terminate()
-        print(
-            f"delay {1000 * delay:.0f} ms, {concurrency} out, {count:,} calls: CPU a call {1e6 * ours[0]:.0f} µs, "
-            f"bare {1e6 * theirs[0]:.0f} µs, ratio {ours[0] / theirs[0]:.2f}; calls a second {ours[1]:.0f}, bare "
-            f"{theirs[1]:.0f}, ratio {ours[1] / theirs[1]:.2f}"
-        )
-    start(100_000)
-
-
-def _side_by_side(url: str, count: int, concurrency: int) -> tuple[tuple[float, float], tuple[float, float]]:
-    from podium.judge import HttpJudge, judge_pairs
-    from podium.judge.prompt import Asked, Prompt
-
-    texts = {f"i{k}": f"text {k} " * 20 for k in range(100)}
-    asked = Asked("1", "Which?", texts["i1"], texts["i2"], fence="0123abcd")
-    body = {"model": "m", "temperature": 0, "max_tokens": 1024, "messages": Prompt().messages(asked)}
-    bodies = [json.dumps(body).encode()] * count
-    asyncio.run(bare(url, bodies[:200], concurrency))  # warm
-    judge_pairs(texts, HttpJudge(url, "m", concurrency=concurrency), question="Which?", budget=60, anyway=True,
-                concurrency=concurrency, one_order=True)  # fmt: skip
-    best: list[tuple[float, float]] = [(np.inf, 0.0), (np.inf, 0.0)]
-    few = count // 5
-
-    def ours(calls: int) -> None:
-        judge_pairs(texts, HttpJudge(url, "m", concurrency=concurrency), question="Which?", one_order=True,
-                    budget=calls - 40, anyway=True, concurrency=concurrency, seed=1)  # fmt: skip
-
-    def theirs(calls: int) -> None:
-        asyncio.run(bare(url, bodies[:calls], concurrency))
-
-    for _ in range(2):
-        for place, run in enumerate((ours, theirs)):
-            spent = []
-            for calls in (few, count):  # the difference of the two: opening, the last report and imports are in both
-                cpu, wall = time.process_time(), time.perf_counter()
-                run(calls)
-                spent.append((time.process_time() - cpu, time.perf_counter() - wall))
-            cpu, wall = (spent[1][k] - spent[0][k] for k in (0, 1))
-            more = count - few
-            best[place] = (min(best[place][0], cpu / more), max(best[place][1], more / max(wall, 1e-9)))
-    return best[0], best[1]
-
-
-def start(rows: int) -> None:
-    """The CPU of going on with a file of many calls, beside reading its rows."""
-    from podium.judge import judge_pairs
-
-    n = 500
-    texts = {f"i{k}": f"text {k}" for k in range(n)}
-    with tempfile.TemporaryDirectory() as folder:
-        path = str(Path(folder) / "many.db")
-        judge_pairs(texts, _longer, question="Which?", db=path, budget=50, anyway=True, seed=1)
-        rng = np.random.default_rng(0)
-        with sqlite3.connect(path) as file:
-            first = rng.integers(0, n, rows)
-            second = (first + rng.integers(1, n, rows)) % n
-            values = [
-                (
-                    1,
-                    f"r{k}",
-                    10**6 + k // 2,
-                    0,
-                    int(a),
-                    int(b),
-                    k % 2,
-                    "h",
-                    "{}",
-                    "x" * 60,
-                    float(k % 2),
-                    100,
-                    10,
-                    0,
-                    5,
-                    1,
-                    k,
-                    k,
-                )
-                for k, (a, b) in enumerate(zip(first, second, strict=True))
-            ]
-            names = "campaign, request, question, judge, first, second, turned, prompt_hash, parameters, raw, outcome, "
-            names += "tokens_in, tokens_out, counted, ms, tries, at, done"
-            file.executemany(f"INSERT INTO call ({names}) VALUES ({','.join('?' * 18)})", values)
-        ours = min(_cpu(lambda: judge_pairs(texts, _longer, question="Which?", db=path, budget=50, anyway=True, seed=1))
-                   for _ in range(3))  # fmt: skip
-        floor = min(_cpu(lambda: sqlite3.connect(path).execute("SELECT * FROM call").fetchall()) for _ in range(3))
-    print(f"start with {rows:,} calls: CPU {ours:.2f} s, reading the rows {floor:.2f} s, ratio {ours / floor:.2f}")
-
-
-def _longer(question: Any) -> float:
-    return float(question.left > question.right)
-
-
-def _cpu(run: Callable[[], Any]) -> float:
-    begun = time.process_time()
-    run()
-    return time.process_time() - begun
-
-
 def main() -> None:
     """Run one of them."""
+    from benchmarks import judge_cost, judge_runs
+
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("bias", "calls", "assist", "client"))
     parser.add_argument("--seeds", type=int, default=30)
     parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--plot")
-    parser.add_argument("--count", type=int, default=2000)
+    parser.add_argument("--count", type=int, default=1000)
+    parser.add_argument("--base-url")
+    parser.add_argument("--model")
+    ways: dict[str, Callable[[argparse.Namespace], None]] = {
+        "bias": lambda given: bias(given.seeds, given.first_seed),
+        "calls": lambda given: calls(given.seeds, given.plot),
+        "assist": lambda given: assist(given.seeds, given.first_seed),
+        "client": lambda given: judge_cost.client(given.count),
+        "pairs": lambda given: judge_cost.pairs(given.seeds, given.first_seed),
+        "start": lambda given: judge_cost.start(100_000),
+        "runs": lambda given: judge_runs.runs(given.seeds, given.first_seed),
+        "reports": lambda given: judge_runs.reports(given.seeds, given.first_seed),
+        "injections": lambda given: judge_runs.injections(given.base_url, given.model),
+    }
+    parser.add_argument("what", choices=tuple(ways))
     given = parser.parse_args()
     warnings.simplefilter("ignore", PodiumWarning)  # an item that never loses is no news here
     os.environ.setdefault("OMP_NUM_THREADS", "1")
-    if given.what == "bias":
-        bias(given.seeds, given.first_seed)
-    elif given.what == "assist":
-        assist(given.seeds, given.first_seed)
-    elif given.what == "calls":
-        calls(given.seeds, given.plot)
-    else:
-        client(given.count)
+    ways[given.what](given)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,7 @@
 """People's votes with a model's help: against the formulas of PPI++ written out, laws, and coverage by simulation."""
 
+import pickle
+
 import numpy as np
 import pytest
 from scipy.optimize import root
@@ -9,6 +11,7 @@ from podium import Comparisons
 from podium.errors import InputError
 from podium.judge import assist
 from podium.judge.assist import assisted
+from podium.ranking.uncertainty import quantile
 
 
 def comparisons(n, a, b, won, names=None):
@@ -75,6 +78,20 @@ def test_scores_and_errors_are_those_of_the_formulas(lam, monkeypatch):
     scores, covariance = by_the_book(people, model, n, lam)
     assert found.ranking.scores == pytest.approx(scores, abs=1e-6)
     assert found.ranking.covariance == pytest.approx(covariance, abs=1e-6)
+
+
+def test_the_errors_stay_with_the_ranking():
+    """After pickling, in tables, and no others can be asked for."""
+    _, people, model = world(np.random.default_rng(3), 8, 22, 28)
+    ranking = assisted(people, model).ranking
+    lower, upper = ranking.intervals()
+    width = quantile(0.95) * np.sqrt(np.diag(ranking.covariance))
+    np.testing.assert_allclose(upper - lower, 2 * width, rtol=1e-12)
+    again = pickle.loads(pickle.dumps(ranking))
+    np.testing.assert_array_equal(again.intervals(), (lower, upper))
+    np.testing.assert_array_equal(again.shown(reference="i2").covariance, ranking.covariance)
+    with pytest.raises(InputError, match="were worked out with its scores; fit votes alone"):
+        again.with_uncertainty("hessian")
 
 
 def test_without_further_pairs_it_is_people_alone():

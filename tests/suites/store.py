@@ -93,6 +93,18 @@ class StoreSuite:
         assert vote(store, campaign, judge=1, name="a").seq == 2  # another judge may use the same id
         assert store.read(lambda reader: reader.campaign(campaign)).last_vote == 2
 
+    def test_a_read_sees_one_state_whoever_votes_meanwhile(self, store):
+        campaign = new_campaign(store)
+        vote(store, campaign)
+
+        def look(reader):
+            before = reader.campaign(campaign).last_vote
+            vote(store, campaign)
+            return before, reader.campaign(campaign).last_vote, len(list(reader.votes(campaign)))
+
+        assert store.read(look) == (1, 1, 1)
+        assert store.read(lambda reader: reader.campaign(campaign).last_vote) == 2
+
     def test_many_threads_write_and_each_row_is_there_once(self, store):
         campaign = new_campaign(store)
         before = store.commits

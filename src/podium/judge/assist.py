@@ -260,9 +260,9 @@ def _ranking(people: Comparisons, items: list[Hashable], scores: Floats, covaria
     chance = _chance(pairs, scores)
     left, right = pairs.first.astype(np.int32), pairs.second.astype(np.int32)
     information = Information(len(items), left, right, chance * (1 - chance), scores=scores)
-    ranking = Ranking(items, scores, information=information, uncertainty="sandwich", record=_record(people, items))
-    ranking._covariance = ScoreCovariance(matrix=covariance)
-    return ranking
+    errors = ScoreCovariance(matrix=covariance)
+    record = _record(people, items)
+    return Ranking(items, scores, information=information, uncertainty="sandwich", record=record, covariance=errors)
 
 
 def _record(people: Comparisons, items: list[Hashable]) -> tuple[Floats, Floats, Floats]:

@@ -36,6 +36,7 @@ WINDOW, MAX_REJECTED = 50, 10  # of the last calls, rejected ones at which to st
 TOLD_EVERY = 0.5  # seconds between reports of progress
 KEEP_EVERY = 5.0  # seconds between signs of life to the lock
 AHEAD = 256  # random pairs that are drawn at once
+MOST_PLANS = 3  # in a row, where others take what was planned
 SIDE_BY_SIDE = 6  # items for each chosen pair that is out
 PATIENCE = 5.0  # seconds before a call that could not be delivered is tried anew
 
@@ -307,18 +308,30 @@ class Run:
             return await asyncio.to_thread(self.ledger.take, count, 2)
         if self.plan is not None and self._came < max(1, self.items // 4):
             given = await asyncio.to_thread(self.ledger.take, count, 2)
-        if not given[0] and (self.plan is None or self._came > 0):
-            came = self._came
-            store, campaign = self.ledger.store, self.ledger.campaign.id
-            made = await asyncio.to_thread(plan_once, store, campaign, store.now())
-            self.plan = made or self.plan or Plan(0, 0, 0)
-            self._came -= came
-            self.progress.until_stable = None if made is None else made.until_stable
-            if made is not None and made.stable and self._stops_when_stable():
-                self._stop("stable")
+        shared = self.ledger.store.remote and not self._pairs  # others vote too, and take what was planned
+        tries = 0
+        while not given[0] and tries < MOST_PLANS and (self.plan is None or self._came > 0 or shared):
+            tries += 1
+            if not await self._plan():
                 return [], []
             given = await asyncio.to_thread(self.ledger.take, count, 2)
+        if not given[0] and not self._pairs and self.settings.budget is not None:
+            # What is planned for the campaign this judge has judged: as people would, it gets pairs at random.
+            given = await asyncio.to_thread(self.ledger.draw, count, 2)
         return given
+
+    async def _plan(self) -> bool:
+        """Choose the next pairs; whether to go on."""
+        came, store = self._came, self.ledger.store
+        made = await asyncio.to_thread(plan_once, store, self.ledger.campaign.id, store.now())
+        self.plan = made or self.plan or Plan(0, 0, 0)
+        self._came -= came
+        if made is not None:
+            self.progress.until_stable = made.until_stable
+            if made.stable and self._stops_when_stable():
+                self._stop("stable")
+                return False
+        return True
 
     def _stops_when_stable(self) -> bool:
         return self.settings.budget is None and self.settings.preset in ("quick", "standard")

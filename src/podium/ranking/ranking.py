@@ -60,6 +60,8 @@ class Ranking:
         For "cluster": "judge", "group" or "ranking".
     note : str or None
         A sentence shown below the table, for instance what is anchored.
+    covariance : ScoreCovariance or None
+        How the scores vary, where that was worked out with them; no other errors can then be asked for.
 
     Attributes
     ----------
@@ -87,6 +89,7 @@ class Ranking:
         uncertainty: str = "auto",
         cluster: str | None = None,
         note: str | None = None,
+        covariance: ScoreCovariance | None = None,
     ) -> None:
         self.items = tuple(distinct_labels(items))
         if uncertainty not in inference.KINDS:
@@ -110,7 +113,8 @@ class Ranking:
         self._posterior_covariance: ScoreCovariance | None = None
         self._posterior_variances: ScoreCovariance | None = None
         self._record = record
-        self._covariance: ScoreCovariance | None = None
+        self._covariance = covariance
+        self._came_with_errors = covariance is not None
         self._variances: ScoreCovariance | None = None  # perhaps without covariances, which take longer
         self._index: dict[Hashable, int] | None = None
         self.reference: Hashable = None
@@ -342,6 +346,8 @@ class Ranking:
             and what they find does not depend on how many.
         """
         known = self._require_information()
+        if self._came_with_errors:
+            raise InputError("the errors of this ranking were worked out with its scores; fit votes alone for others")
         cluster = known.require(kind, cluster)
         if cluster is not None and known.cluster_count(cluster) < 2:
             raise InputError(f"all votes are of one {cluster}: nothing says how {cluster}s differ; use 'sandwich'")
@@ -505,7 +511,7 @@ class Ranking:
             "_information": self.information,
             "_posterior": self.posterior,
             "_record": self.record,
-            "_covariance": self._covariance if self.uncertainty == "bootstrap" else None,
+            "_covariance": self._covariance if self._came_with_errors or self.uncertainty == "bootstrap" else None,
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -515,6 +521,7 @@ class Ranking:
             _posterior_covariance=None,
             _posterior_variances=None,
             _variances=None,
+            _came_with_errors=state["_covariance"] is not None and state["uncertainty"] != "bootstrap",
         )
         self.scores.setflags(write=False)
 
@@ -619,6 +626,8 @@ class Ranking:
     def _known_variances(self) -> ScoreCovariance:
         """What is needed of each score alone; the same whether or not covariances were asked for before."""
         known = self._require_information()
+        if self._came_with_errors:
+            return self._known_covariance()
         kind = known.choose("auto") if self.uncertainty == "auto" else self.uncertainty
         if not inference.has_quick_variances(known, kind):
             return self._known_covariance()

@@ -20,6 +20,8 @@ __all__ = ["PostgresStore"]
 # Whatever the server's default: an acknowledged vote is on disk. A statement that never ends must not hold up all.
 OPTIONS = "-c synchronous_commit=on -c statement_timeout=60000 -c lock_timeout=30000"
 
+ONE_STATE = "REPEATABLE READ"  # all statements of a read see the same votes, whoever votes meanwhile
+
 
 class PostgresStore(Store):
     """Campaigns in a PostgreSQL database, given as postgresql://user:password@host:port/name."""
@@ -36,7 +38,7 @@ class PostgresStore(Store):
         except ArgumentError as problem:
             raise InputError("--db is no address of a database; give postgresql://user@host:port/name") from problem
         name = f"PostgreSQL {parsed.host or 'here'}{f':{parsed.port}' if parsed.port else ''}/{parsed.database or ''}"
-        super().__init__(name, _engine(parsed, 10), _engine(parsed, 2))
+        super().__init__(name, _engine(parsed, 10, isolation_level=ONE_STATE), _engine(parsed, 2))
         try:
             self._prepare(new=new)
         except SQLAlchemyError as problem:
@@ -118,11 +120,11 @@ class _Nothing(Hold):
         pass
 
 
-def _engine(url: URL, size: int) -> Engine:
+def _engine(url: URL, size: int, **more: Any) -> Engine:
     named = f"podium: process {os.getpid()} on {socket.gethostname()}"[:63]
     arguments: dict[str, Any] = {"connect_timeout": 5, "application_name": named, "options": OPTIONS}
     pool = {"pool_size": size, "max_overflow": size, "pool_pre_ping": True}
-    return create_engine(url, **pool, connect_args=arguments, json_deserializer=from_json)
+    return create_engine(url, **pool, **more, connect_args=arguments, json_deserializer=from_json)
 
 
 def _clock(connection: Connection) -> int:
