@@ -59,8 +59,8 @@ bench: $(VENV)/.kernels $(VENV)-bench/.installed  ## side by side with other pac
 bench-full: $(VENV)/.kernels $(VENV)-bench/.installed  ## the long scenarios too
 	$(VENV)-bench/bin/python -m benchmarks.run --full
 
-figures:  ## rewrite every figure of README and docs from the kept results, with their day and commit; measures nothing
-	$(PYTHON) -m benchmarks.figures
+figures: $(VENV)/.installed  ## rewrite every figure of README and docs from the kept results, with their day and commit; measures nothing
+	$(BIN)/python -m benchmarks.figures
 
 PICTURES ?= docs
 pictures: $(VENV)/.kernels $(VENV)/.test  ## run every demo and take a picture of what it shows (Chromium); PICTURES=FOLDER

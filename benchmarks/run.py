@@ -1,4 +1,4 @@
-"""Run the scenarios, print the ratios, and keep them as JSON and as a page of the docs.
+"""Run the scenarios, print the ratios, and keep them as JSON and as a page beside it (`make figures` writes the docs).
 
 python -m benchmarks.run [--full] [--only NAME …] [--family FAMILY …] [--data DIR] [--no-save]
 python -m benchmarks.run --page          rewrite the page from the last results
@@ -22,8 +22,8 @@ from benchmarks.harness import NoData, Result, Scenario, run_scenario
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
-PAGE = HERE.parent / "docs" / "benchmarks.md"
-TOOLS = {"harness", "run", "compare", "__init__"}
+PAGE = RESULTS / "README.md"  # in full; the docs have a short page, by `benchmarks.figures`
+TOOLS = {"harness", "run", "compare", "figures", "__init__"}
 
 COLUMNS = "| Way | CPU | Times ours | Wanted | Gap | Memory |{more}\n|---|--:|--:|---|--:|--:|{line}\n"
 TITLES = {
@@ -38,7 +38,7 @@ TITLES = {
     "store": "Campaigns",
 }
 
-HEAD = """# Benchmarks
+HEAD = """# Benchmarks, in full
 
 <!-- Written by `python -m benchmarks.run --page` from benchmarks/results/; do not edit. -->
 
@@ -71,7 +71,7 @@ def main() -> None:
     parser.add_argument("--family", nargs="+", help="files of this folder by name")
     parser.add_argument("--data", metavar="DIR", help="folder with copies of the public data sets")
     parser.add_argument("--no-save", action="store_true", help="print only")
-    parser.add_argument("--page", action="store_true", help="rewrite the page of the docs from the last results")
+    parser.add_argument("--page", action="store_true", help="rewrite the full page from the last results")
     options = parser.parse_args()
     known = families()
     if options.data:
@@ -124,7 +124,7 @@ def text(scenario: Scenario, results: list[Result]) -> str:
 
 
 def page(known: dict[str, tuple[Scenario, ...]]) -> str:
-    """The page of the docs, from what the results folder holds."""
+    """The full page, from what the results folder holds."""
     parts = [HEAD]
     for family in known:
         path = RESULTS / f"{family}.json"

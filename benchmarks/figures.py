@@ -1,0 +1,258 @@
+"""Rewrite every marked block of README and docs from the kept results, with the day and commit of each.
+
+python -m benchmarks.figures           rewrite; nothing is measured
+python -m benchmarks.figures --check   only say which blocks are stale
+
+A block stands between `<!-- figures:NAME -->` and `<!-- /figures -->`. Its numbers come from benchmarks/results/*.json,
+which `python -m benchmarks.run` writes; a test holds every block to them.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+RESULTS = HERE / "results"
+PAGES = ("README.md", "docs/benchmarks.md")
+PICTURE = ROOT / "docs" / "benchmarks-ratios.png"
+BLOCK = re.compile(r"(<!-- figures:([\w-]+) -->\n)(.*?)(<!-- /figures -->)", re.DOTALL)
+FAMILIES = {
+    "pairwise": "Votes", "rankings": "Rankings", "rabf": "Votes with features, judges, covariates", "active": "Asking",
+    "metrics": "Ranking metrics", "ordinal": "Grades", "multilabel": "Label rankers", "store": "Campaigns",
+}  # fmt: skip
+
+# README's tables: scenario, what it is, the ways to name beside ours and what to call them.
+SPEED = (
+    ("pairwise", "arrays", "130 items × 1.7M votes, integer arrays to scores", {
+        "three sums over the arrays": "to read the arrays", "choix, dense, after a bincount": "choix",
+        "scikit-learn on counted pairs": "scikit-learn on counted pairs"}),
+    ("pairwise", "frame", "the same, strings in a frame", {
+        "FastChat way, pandas frame": "FastChat's way", "arena-rank, pandas frame, compiled": "arena-rank"}),
+    ("pairwise", "lists", "the same, Python lists of strings", {"evalica": "evalica"}),
+    ("pairwise", "chain", "10k items in a chain, 1M votes", {
+        "scikit-learn newton-cg on counted pairs": "scikit-learn newton-cg on counted pairs, with a small gap"}),
+    ("pairwise", "million-items", "1M items × 10M votes", {
+        "scikit-learn lbfgs, one row a vote": "scikit-learn lbfgs, far from the optimum",
+        "scikit-learn liblinear, one row a vote": "LIBLINEAR"}),
+    ("pairwise", "bootstrap", "100 bootstrap refits, 130 × 1.7M", {"FastChat way": "FastChat's way"}),
+    ("pairwise", "one-by-one", "100k games one at a time (Elo)", {"elote, Elo": "elote"}),
+    ("active", "kemeny-20", "exact order of least disagreement, 20 items", {"corankco, exact": "corankco"}),
+    ("metrics", "queries", "AP, nDCG@10 and reciprocal rank of 20,000 queries", {
+        "pytrec_eval": "pytrec_eval", "ir_measures": "ir_measures", "ranx, compiled": "ranx"}),
+    ("ordinal", "graded-california", "cumulative logit on California housing", {
+        "mord LogisticAT": "mord", "mord OrdinalRidge": "mord's ridge, larger error"}),
+)  # fmt: skip
+ASKING = (
+    ("ask-100", "15 for each of 100 items", {
+        "Crowd-BT-driven": "Crowd-BT", "TrueSkill-driven": "TrueSkill-driven",
+        "ASAP, approximate": "ASAP (approximate)",
+        "uniform + Bradley–Terry": "random pairs + Bradley–Terry"}),
+    ("ask-10k", "31 for each of 10,000 items", {"uniform + Bradley–Terry": "random pairs + Bradley–Terry"}),
+)  # fmt: skip
+
+
+def kept(family: str) -> dict[str, Any]:
+    """The results of a family, by scenario."""
+    path = RESULTS / f"{family}.json"
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {name: entry for name, entry in found.items() if isinstance(entry, dict) and "results" in entry}
+
+
+def time_of(seconds: float) -> str:
+    """CPU time in as many digits as it deserves."""
+    if seconds < 0.0995:
+        return f"{1000 * seconds:.2g} ms"
+    return f"{seconds:.2g} s" if seconds < 9.95 else f"{seconds:.0f} s"
+
+
+def times(ratio: float) -> str:
+    """How many times as long."""
+    return f"{ratio:.3g}×" if ratio < 99.5 else f"{ratio:,.0f}×"
+
+
+def when(entries: list[dict[str, Any]]) -> str:
+    """Days and commits of results, each once: `2026-11-16: 70bc1ee, 43b051e`."""
+    days: dict[str, list[str]] = {}
+    for entry in entries:
+        commits = days.setdefault(entry.get("date", "day not kept"), [])
+        commit = entry.get("commit", "commit not kept")
+        commits += [] if commit in commits else [commit]
+    return "; ".join(f"{day}: {', '.join(commits)}" for day, commits in sorted(days.items()))
+
+
+# ---- blocks ---------------------------------------------------------------------------------------------------------
+
+
+def speed() -> str:
+    """README's table of times."""
+    lines, used = ["| Work | Podium | Others |", "|---|---|---|"], []
+    for family, name, title, named in SPEED:
+        entry = kept(family)[name]
+        used.append(entry)
+        ours, *others = entry["results"]
+        ways = {row["way"]: row for row in others}
+        told = "; ".join(f"{word} {_time_or_problem(ways.get(way))}" for way, word in named.items())
+        memory = f", {ours['megabytes']:.0f} MB" if name == "million-items" else ""
+        lines.append(f"| {title} | {time_of(ours['seconds'])}{memory} | {told} |")
+    return "\n".join([*lines, "", f"Measured {when(used)} (a + marks a tree with changes).", ""])
+
+
+def _time_or_problem(row: dict[str, Any] | None) -> str:
+    """The time of a way, or why there is none."""
+    if row is None:
+        return "(not measured)"
+    return f"({row['problem']})" if row["seconds"] is None else time_of(row["seconds"])
+
+
+def asking() -> str:
+    """README's table of costs after so many questions."""
+    lines, used = ["| Questions | Podium | Others, with as many |", "|---|---|---|"], []
+    for name, title, named in ASKING:
+        entry = kept("active")[name]
+        used.append(entry)
+        ours, *others = entry["results"]
+        ways = {row["way"]: row for row in others}
+        told = "; ".join(f"{word} {cost_of(ways[way])}" for way, word in named.items() if ways[way]["quality"])
+        lines.append(f"| {title} | {cost_of(ours)}, in {time_of(ours['seconds'])} | {told} |")
+    return "\n".join([*lines, "", f"Measured {when(used)}.", ""])
+
+
+def cost_of(row: dict[str, Any]) -> str:
+    """The cost of an order from the words that its benchmark keeps."""
+    found = re.match(r"cost ([\d.]+) × the hidden order's", row["quality"])
+    if found is None:
+        raise SystemExit(f"no cost in {row['quality']!r}")
+    return found[1]
+
+
+def family_table(family: str) -> str:
+    """One line for each scenario of a family: our time, and how many times as long the others took."""
+    entries = kept(family)
+    lines = ["| Work | Podium | Others, times as long | Measured |", "|---|--:|---|---|"]
+    for name, entry in entries.items():
+        ours, *others = entry["results"]
+        told = "; ".join(_other(row) for row in others) or "–"
+        day = f"{entry.get('date', 'day not kept')}, {entry.get('commit', 'commit not kept')}"
+        lines.append(f"| {entry['title']} (`{name}`) | {time_of(ours['seconds'])} | {told} | {day} |")
+    return "\n".join([*lines, ""])
+
+
+def _other(row: dict[str, Any]) -> str:
+    if row["problem"]:
+        return f"{row['way']}: {row['problem']}"
+    short = "" if row["gap"] is None or abs(row["gap"]) < 1e-4 else f" ({'worse' if row['gap'] > 0 else 'better'} by {abs(row['gap']):.2g})"  # fmt: skip  # noqa: E501
+    return f"{row['way']} {times(row['ratio'])}{short}"
+
+
+def rivals() -> list[tuple[str, str, str, dict[str, Any], dict[str, Any]]]:
+    """Every other package measured: family, scenario, title, its row, and the entry it stands in."""
+    return [
+        (family, name, entry["title"], row, entry)
+        for family in FAMILIES
+        for name, entry in kept(family).items()
+        for row in entry["results"][1:]
+        if row["ratio"] and not row["way"].startswith(("podium", "floor", "three sums"))
+    ]
+
+
+def summary() -> str:
+    """How often others take longer, where they are faster, and where we miss what we aim at."""
+    found = rivals()
+    ratios = sorted(row["ratio"] for *_, row, _ in found)
+    slower, middle = sum(ratio > 1 for ratio in ratios), ratios[len(ratios) // 2]
+    lines = [
+        f"Of {len(found)} measurements of other ways, {slower} took longer than Podium; the median took "
+        f"{times(middle)} as long.", "", "Where others are faster:", "",
+    ]  # fmt: skip
+    for _, name, title, row, _ in found:
+        if row["ratio"] < 1:
+            gap = "" if row["gap"] is None or abs(row["gap"]) < 1e-4 else f", its loss {'larger' if row['gap'] > 0 else 'smaller'} by {abs(row['gap']):.2g}"  # fmt: skip  # noqa: E501
+            quality = f"; {row['quality']}" if row.get("quality") else ""
+            lines.append(f"- {title} (`{name}`): {row['way']}, {times(row['ratio'])} our time{gap}{quality}")
+    missed = [
+        f"- {entry['title']} (`{name}`): {row['way']} {times(row['ratio'])}, wanted at least {_wanted(row['reach'])}"
+        for family in FAMILIES
+        for name, entry in kept(family).items()
+        for row in entry["results"]
+        if row.get("reach") and (row["ratio"] is not None and row["ratio"] < row["reach"])
+    ]
+    missed += [
+        f"- {entry['title']} (`{name}`): {time_of(entry['results'][0]['seconds'])}, wanted at most {entry['limit']:g} s"
+        for family in FAMILIES
+        for name, entry in kept(family).items()
+        if entry.get("limit") and entry["results"][0]["seconds"] > entry["limit"]
+    ]
+    return "\n".join([*lines, "", "Where we miss what we aim at:", "", *(missed or ["- nowhere"]), ""])
+
+
+def _wanted(reach: float) -> str:
+    return f"{reach:g}×" if reach >= 1 else f"1/{1 / reach:g}×"
+
+
+def block(name: str) -> str:
+    """The text of a block by its name."""
+    known = {"speed": speed, "asking": asking, "summary": summary}
+    if name in known:
+        return known[name]()
+    if name in FAMILIES:
+        return family_table(name)
+    raise SystemExit(f"no figures are called {name!r}; there are {', '.join([*known, *FAMILIES])}")
+
+
+def rewritten(text: str) -> str:
+    """A page with every block as the results say."""
+    return BLOCK.sub(lambda found: f"{found[1]}{block(found[2])}{found[4]}", text)
+
+
+# ---- the picture ----------------------------------------------------------------------------------------------------
+
+
+def picture(path: Path) -> None:
+    """Draw every ratio, one row a family: to the right of the line, the other package takes longer."""
+    from matplotlib.figure import Figure
+
+    found = rivals()
+    names = [title for family, title in FAMILIES.items() if any(each[0] == family for each in found)]
+    figure = Figure(figsize=(8, 0.5 * len(names) + 1.3), layout="constrained")
+    ax = figure.add_subplot()
+    for at, title in enumerate(names):
+        ratios = [row["ratio"] for family, *_, row, _ in found if FAMILIES[family] == title]
+        colours = ["#0072b2" if ratio >= 1 else "#d55e00" for ratio in ratios]
+        ax.scatter(ratios, [at] * len(ratios), c=colours, s=34, alpha=0.7, linewidths=0)
+    ax.axvline(1, color="#767676", linewidth=0.9)
+    ax.set_xscale("log")
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(names) - 0.5, -0.5)
+    ax.grid(axis="x", color="#dddddd", linewidth=0.6)
+    ax.set_axisbelow(True)
+    for side in ("top", "right", "left"):
+        ax.spines[side].set_visible(False)
+    ax.set_xlabel("CPU time of the other way, divided by ours")
+    ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}×")
+    figure.savefig(path, dpi=130, metadata={"Software": None})
+
+
+def main() -> None:
+    """Rewrite, or say what is stale."""
+    stale = []
+    for name in PAGES:
+        path = ROOT / name
+        text = path.read_text(encoding="utf-8")
+        new = rewritten(text)
+        if new != text:
+            stale.append(name)
+            if "--check" not in sys.argv:
+                path.write_text(new, encoding="utf-8")
+    if "--check" in sys.argv:
+        raise SystemExit(f"stale: {', '.join(stale)}; run make figures" if stale else 0)
+    picture(PICTURE)
+    print(f"rewrote {', '.join(stale)}" if stale else "every figure was as measured")
+
+
+if __name__ == "__main__":
+    main()
