@@ -186,8 +186,9 @@ def _reach(address: str, security: Any, things: ExitStack) -> Any:
         asyncio.run(_answer(address, security))
         client = Client(address, timeout=PATIENCE, security=security, set_as_default=False)
     except (OSError, TimeoutError) as problem:
+        last = "and that it runs" if security is None else "that it runs, and that one authority signed for both of you"
         raise EngineError(
-            f"no scheduler answered at {address} within {PATIENCE} seconds; check the address, and that it runs"
+            f"no scheduler answered at {address} within {PATIENCE} seconds; check the address, {last}"
         ) from problem
     try:
         client.wait_for_workers(1, timeout=PATIENCE)
@@ -218,12 +219,33 @@ def _security(files: dict[str, Any]) -> Any:
     from distributed.security import Security
 
     paths = {name: str(path) for name, path in files.items()}
+    _refuse_certificates(paths)
     return Security(
         tls_ca_file=paths["cluster_ca"],
         tls_client_cert=paths["cluster_cert"],
         tls_client_key=paths["cluster_key"],
         require_encryption=True,
     )
+
+
+def _refuse_certificates(paths: dict[str, str]) -> None:
+    """Files that are no certificates, or a key that is another's: Dask would only say that nobody answers."""
+    import ssl
+
+    context = ssl.create_default_context()
+    try:
+        context.load_verify_locations(paths["cluster_ca"])
+    except (ssl.SSLError, OSError) as problem:
+        raise InputError(Option("cluster_ca", paths["cluster_ca"]), " holds no certificates in PEM form") from problem
+    try:
+        context.load_cert_chain(paths["cluster_cert"], paths["cluster_key"])
+    except (ssl.SSLError, OSError) as problem:
+        raise InputError(
+            Option("cluster_cert", paths["cluster_cert"]),
+            " and ",
+            Option("cluster_key", paths["cluster_key"]),
+            " do not belong together, or are no certificate and key in PEM form",
+        ) from problem
 
 
 def refuse_other_versions(client: Any) -> None:
