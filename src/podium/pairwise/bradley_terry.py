@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Hashable, Iterable, Mapping
-from copy import copy
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from numbers import Real
 from typing import Any, Self
 
@@ -17,32 +15,22 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.tables.times import duration
 from podium.data.validation import flag_option, number_option
-from podium.engine import running
-from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, PodiumWarning, SeparationWarning
-from podium.pairwise._fit.bias import MAX_ITEMS, reduce_bias
-from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
-from podium.pairwise._fit.prior import Prior, adjacency_rows, choose_prior
-from podium.pairwise._fit.row_sums import RowSums, keep_rows, newton_by_sums, rows_that_pay, workers_of
-from podium.pairwise._fit.rows import pull_rows
-from podium.pairwise._fit.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton, penalty_share
+from podium.errors import InputError, InPython, Option
+from podium.pairwise._fit.bias import MAX_ITEMS
+from podium.pairwise._fit.strength_model import StrengthModel
 from podium.pairwise.base import Ranker, Uses, davidson, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
 from podium.ranking.uncertainty import (
-    Information,
     extra_std_errors,
     full_covariance,
-    is_determined,
     mean_chance_margin,
 )
-from podium.text import counted
 
 __all__ = ["BradleyTerry", "common_sd"]
 
 Floats = NDArray[np.float64]
 
-RULES = 0.1  # share by which scores grow per e-fold less of the penalty, from which it is remarked on
-PLAIN_L2, LEAST_L2 = 1e-3, 1e-6  # what stands in for no penalty where the votes bound no score, for a hard fit and any
 NODES = 20  # of a mean over the posterior
 MAX_ITEMS_WITH_ERRORS = 2000  # of which the errors of chances take a matrix
 SCALES = {"log-odds": (1.0, 0.0), "elo": (400.0 / math.log(10.0), 1000.0)}
@@ -169,7 +157,7 @@ class BradleyTerry(Ranker):
         around = self._check_prior(comparisons, auto, sd, centre)
         if not self.bias_reduction or comparisons.adjacency.components.any():
             comparisons.check_connected(None if auto else float(self.l2))
-        model = _Model(comparisons, self.ties, self.side_effect, around)
+        model = StrengthModel(comparisons, self.ties, self.side_effect, around)
         model.check_design()
         if engine is not None:
             if self.bias_reduction:
@@ -485,293 +473,5 @@ def common_sd(
     if centre is not None:
         at = {(k, item): centre[item] for k, c in enumerate(sets) for item in c.items}
         around = np.array([at[item] for item in joined.items])  # type: ignore[index]  # pairs, as named above
-    found = _Model(joined, model.ties, model.side_effect, around)
+    found = StrengthModel(joined, model.ties, model.side_effect, around)
     return found.prior(model.max_iter).sd
-
-
-class _Model:
-    """The likelihood of one set of votes: which rows, which extra parameters, which way of counting ties."""
-
-    def __init__(self, comparisons: Comparisons, ties: str, side: bool, centre: Floats | None = None) -> None:
-        self.comparisons = c = comparisons
-        self.sums: RowSums | None = None  # of rows that are kept elsewhere
-        self.centre = centre  # of the prior, where it is not 0: what is solved for are deviations from it
-        self.columns: tuple[str, ...] = ()
-        self.davidson = False
-        if c.covariates is not None:
-            self.columns += tuple(f"covariate:{name}" for name in c.covariate_names)
-        if side:
-            self.columns += ("side",)
-        if ties == "davidson":
-            tied = float(c.pairs.ties.sum())
-            if tied == float(c.pairs.total.sum()):
-                raise InputError(
-                    "every vote is a tie: ",
-                    Option("ties", "davidson"),
-                    " cannot tell the items apart; use ",
-                    Option("ties", "half"),
-                )
-            self.davidson = tied > 0  # without ties ν = 0 and this is plain Bradley-Terry
-            self.columns += ("tie",) if self.davidson else ()
-
-    def keep_on(self, engine: Any) -> None:
-        """Keep the rows on an engine's workers, if that pays; else say from how many rows it would."""
-        rows, loss = self._rows(self.comparisons.covariates is not None)
-        with running(1, engine=engine) as runner:
-            workers = workers_of(runner)
-            pays = rows_that_pay(workers, swept=not self.columns and self.centre is None)
-            if len(rows.left) >= pays:
-                self.sums = keep_rows(runner, rows, loss)
-                return
-        on = f"on {counted(workers, 'worker')} a fit "
-        when = f"{on}pays from {pays:,.0f} rows on" if math.isfinite(pays) else f"{on}of this kind never pays"
-        warnings.warn(PodiumWarning(f"{counted(len(rows.left), 'row')} are solved here: {when}"), stacklevel=3)
-
-    def optimum(
-        self, l2: float, tol: float, max_iter: int, start: Prior | None = None, *, unbiased: bool = False
-    ) -> Solution:
-        """The optimum at a penalty, with Firth's correction if it is to be `unbiased`, or a `ConvergenceError`."""
-        begin = (None, None) if start is None else (start.scores, start.extras)
-        found = self._corrected(l2, tol, max_iter) if unbiased else self.solve(l2, tol, max_iter, *begin)
-        if not found.converged:
-            raise ConvergenceError(
-                f"no optimum in {max_iter} steps of {found.solver}: expected and observed wins still differ by "
-                f"{found.gap:.1e} of an item's votes; raise ",
-                Option("l2"),
-                f", now {l2:g}",
-                InPython(" (or max_iter=, tol=)"),
-            )
-        return found
-
-    def solve(
-        self, l2: float, tol: float, max_iter: int, scores: Floats | None = None, extras: Floats | None = None
-    ) -> Solution:
-        """Go to the optimum, from scores and extra parameters near it if known."""
-        c = self.comparisons
-        a = c.adjacency
-        if not self.columns and self.centre is None and self.sums is None:
-            found = coordinate_newton(a, l2, tol, max_iter, scores=scores)
-            if found.converged:
-                return found
-            rows, loss, start, extras = *self._rows(c.covariates is not None), found.scores, None
-        else:
-            if scores is not None:
-                start = scores
-            else:
-                start = np.zeros(len(a)) if self.centre is not None else coordinate_newton(a, l2, 0.01, 20).scores
-            known, extras = extras, np.zeros(len(self.columns))
-            if known is not None:
-                extras = known
-            elif self.davidson:
-                tied = float(c.pairs.ties.sum())
-                extras[-1] = math.log(2.0 * tied / (float(c.pairs.total.sum()) - tied))
-            if self.sums is not None:
-                return newton_by_sums(self.sums, l2, tol, max_iter, votes=a.sums[1], scores=start, extras=extras)
-            rows, loss = self._rows(c.covariates is not None)
-        return newton(rows, loss, l2, tol, max_iter, votes=a.sums[1], scores=start, extras=extras)
-
-    def _corrected(self, l2: float, tol: float, max_iter: int) -> Solution:
-        """The optimum of the likelihood with Firth's correction."""
-        rows, loss = self._rows(self.comparisons.covariates is not None)
-        assert isinstance(loss, LogisticRows), "ties are counted half"
-        votes = self.comparisons.adjacency.sums[1]
-
-        def fit(corrected: LogisticRows, near: Solution | None) -> Solution:
-            begin = (None, None) if near is None else (near.scores, near.extras)
-            return newton(rows, corrected, l2, tol, max_iter, votes=votes, scores=begin[0], extras=begin[1])
-
-        return reduce_bias(rows, loss, fit, l2=l2, tol=tol, worth=self.votes_per_weight)
-
-    @cached_property
-    def size(self) -> tuple[int, float, bool]:
-        """Parameters, votes, and whether weights are counts."""
-        c = self.comparisons
-        groups = int(c.adjacency.components.max(initial=0)) + 1
-        counted = math.isclose(self.votes_per_weight, 1.0, rel_tol=1e-9)
-        return len(c.items) - groups + len(self.columns), self.votes_per_weight * float(c.pairs.total.sum()), counted
-
-    @property
-    def votes_per_parameter(self) -> float:
-        """Votes over scores and effects."""
-        return self.size[1] / max(self.size[0], 1)
-
-    @cached_property
-    def votes_per_weight(self) -> float:
-        """Σw/Σw²: how many votes a weight of 1 is worth; exactly 1 when weights are counts."""
-        if self.comparisons.weight is None and self.comparisons.weight_sq is None:
-            return 1.0
-        p = self.comparisons.pairs
-        total, squares = float(p.total.sum()), float((p.left_wins_sq + p.right_wins_sq + p.ties_sq).sum())
-        return total / squares if squares > 1e-290 else len(p) / total  # squares of tiny weights are nothing
-
-    def prior(self, max_iter: int) -> Prior:
-        """The spread of the true scores that the votes speak for."""
-        worth, c = self.votes_per_weight, self.comparisons
-        if self.columns or self.centre is not None:
-            rows, loss = self._rows(c.covariates is not None, worth)
-        else:
-            rows, loss = adjacency_rows(c.adjacency, worth)
-
-        def fit(l2: float, tol: float, scores: Floats | None, extras: Floats | None) -> tuple[Floats, Floats]:
-            found = self.solve(l2 / worth, tol, max_iter, scores, extras)
-            return found.scores, found.extras
-
-        points, votes = c.adjacency.sums
-        return choose_prior(rows, loss, fit, points=worth * points, votes=worth * votes)
-
-    def likelihood(self, near: Solution, own: float, tol: float, max_iter: int) -> Information:
-        """Information of the likelihood alone: what keeps scores finite where the votes do not is next to nothing.
-
-        Scores and effects together may separate few votes that scores alone do not: no penalty that is next to nothing
-        leaves them any curvature then, and the fit's own penalty stands in.
-        """
-        if self.centre is not None:  # the likelihood knows nothing of it
-            alone = copy(self)
-            alone.centre = None
-            return alone.likelihood(self.placed(near), own, tol, max_iter)
-        bounded = self.comparisons.adjacency.is_strongly_connected
-        least = 0.0 if bounded else LEAST_L2 / self.votes_per_weight
-        for l2 in (least, PLAIN_L2 / self.votes_per_weight):
-            found = self.solve(l2, tol, max_iter, near.scores, near.extras)
-            if found.converged:
-                information = self.information(found, l2)
-                if not self.columns or is_determined(information):
-                    return information
-        return self.information(near, own)
-
-    def posterior(self, found: Solution, l2: float) -> Information:
-        """Curvature of loss and prior at the optimum, with votes for weights."""
-        worth, c = self.votes_per_weight, self.comparisons
-        rows, loss = self._rows(c.covariates is not None, worth)
-        point = evaluate(rows, loss, worth * l2, found.scores, found.extras)
-        extra, groups = len(found.extras) > 0, c.adjacency.components
-        return Information(
-            rows.n,
-            rows.left,
-            rows.right,
-            point.curvature,
-            ridge=2.0 * worth * l2,
-            border=np.ascontiguousarray(point.border) if extra else None,
-            corner=point.corner if extra else None,
-            scores=self.placed(found).scores,
-            groups=groups if groups.any() else None,
-        )
-
-    def _rows(self, by_vote: bool, worth: float = 1.0) -> tuple[Rows, LogisticRows | DavidsonRows]:
-        """The rows of the loss: pairs, or single votes where covariates differ between them.
-
-        A weight of 1 is `worth` so many votes.
-        """
-        c, n = self.comparisons, len(self.comparisons.items)
-        if by_vote:
-            left, right, outcome, weight = c.vote_rows()
-            wins, losses, ties = (weight * (outcome == value) for value in (1.0, 0.0, 0.5))
-        else:
-            p = c.pairs_by_side if "side" in self.columns else c.pairs
-            left, right = p.left, p.right
-            wins, losses, ties = (np.asarray(v, dtype=np.float64) for v in (p.left_wins, p.right_wins, p.ties))
-        rows = Rows(n, left, right, self._design(len(left)), self._offset(left, right))
-        if worth != 1.0:
-            wins, losses, ties = worth * wins, worth * losses, worth * ties
-        if self.davidson:
-            return rows, DavidsonRows(wins, losses, ties)
-        return rows, LogisticRows(wins + 0.5 * ties, wins + losses + ties)
-
-    def placed(self, found: Solution) -> Solution:
-        """An optimum with scores in place of deviations from the prior's centre."""
-        return found if self.centre is None else replace(found, scores=found.scores + self.centre)
-
-    def _offset(self, left: NDArray[Any], right: NDArray[Any]) -> Floats | None:
-        return None if self.centre is None else self.centre[left] - self.centre[right]
-
-    def _design(self, rows: int) -> Floats | None:
-        c = self.comparisons
-        columns = [] if c.covariates is None else [c.covariates]
-        if "side" in self.columns:
-            columns.append(np.ones((rows, 1)))
-        return np.ascontiguousarray(np.hstack(columns)) if columns else None
-
-    def information(self, found: Solution, l2: float) -> Information:
-        """Curvature and pulls at the optimum, for whoever asks how sure the scores are."""
-        c, n = self.comparisons, len(self.comparisons.items)
-        rows, loss = self._rows(c.covariates is not None)
-        point = evaluate(rows, loss, l2, found.scores, found.extras)
-        extra = len(found.extras) > 0
-        left, right, outcome, weight, squares, clusters = pull_rows(c, by_side="side" in self.columns)
-        pulls = Rows(n, left, right, self._design(len(left)))
-        slope, own = loss.vote_slopes(pulls.margin(found.scores, found.extras), outcome, found.extras)
-        design = np.empty((len(left), 0)) if pulls.design is None else pulls.design
-        above, below = c.adjacency.open_ended
-        return Information(
-            n,
-            rows.left,
-            rows.right,
-            point.curvature,
-            ridge=2.0 * l2,
-            border=np.ascontiguousarray(point.border) if extra else None,
-            corner=point.corner if extra else None,
-            vote_left=left,
-            vote_right=right,
-            vote_gradient=slope,
-            vote_weight=weight,
-            vote_weight_sq=squares,
-            vote_extra_gradient=np.hstack([slope[:, None] * design, own]) if extra else None,
-            target=None if extra else outcome,
-            scores=found.scores,
-            clusters=clusters,
-            open_above=above,
-            open_below=below,
-            tie_strength=math.exp(found.extras[-1]) if self.davidson else 0.0,
-        )
-
-    def check_design(self) -> None:
-        """Refuse covariates that say nothing, or the same as others: their effects are not identified."""
-        c = self.comparisons
-        names = [name for name in self.columns if name != "tie"]
-        if c.covariates is None:
-            return
-        design = self._design(len(c.left))
-        assert design is not None
-        size = np.sqrt(np.mean(design**2, axis=0))
-        for name, zero in zip(c.covariate_names, size == 0, strict=False):
-            if zero:
-                raise InputError(f"covariate {name!r} is 0 in every vote, so it has no effect to find; leave it out")
-        scaled = design / size
-        if np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < 1e-10:
-            told = ", ".join(name.removeprefix("covariate:") for name in names)
-            raise InputError(f"{told}: one follows from the others, so their effects are not identified; leave one out")
-
-    def warn_of_penalty(self, found: Solution, l2: float, bounded: NDArray[np.bool_]) -> None:
-        """Say so when a penalty that is nothing to each item flattens the whole: long ways, with few votes on each."""
-        if l2 == 0 or found.solver == "coordinate":  # where the penalty rules a direction, sweeps crawl along it
-            return
-        rows, loss = self._rows(self.comparisons.covariates is not None)
-        share = penalty_share(rows, loss, l2, found.scores, found.extras, bounded)
-        if share > RULES:
-            warnings.warn(
-                DataWarning(
-                    f"the penalty flattens the scores: with l2 = {l2 / math.e:.2g} instead of {l2:g} they would "
-                    f"be about {100 * share:.0f} % further apart, because few votes, or long ways only, "
-                    "link some items to others; "
-                    "believe the order, and set a smaller ",
-                    Option("l2"),
-                    " for the distances",
-                ),
-                stacklevel=3,
-            )
-
-    def warn_of_separation(self, found: Solution) -> None:
-        """Say so when a covariate or the side alone decides the votes: its effect has no finite optimum."""
-        design = self._design(len(self.comparisons.left) if self.comparisons.covariates is not None else 1)
-        if design is None:
-            return
-        size = np.sqrt(np.mean(design**2, axis=0))
-        for name, scale, effect in zip(self.columns, size, found.extras, strict=False):
-            if name != "tie" and abs(effect) * scale > SEPARATES:
-                what = "the side" if name == "side" else f"covariate {name.removeprefix('covariate:')!r}"
-                warnings.warn(
-                    f"{what} separates the votes (almost) perfectly: its effect {effect:.3g} has no finite optimum; "
-                    "leave it out, or look for a leak",
-                    SeparationWarning,
-                    stacklevel=3,
-                )
