@@ -261,6 +261,7 @@ def test_places_hold_each_item_once_within_its_band():
         (lambda: ActiveRanker(FRUIT, goal=("top", 2), preset="exact"), "preset 'exact' has no use for goal"),
         (lambda: ActiveRanker(FRUIT, features=np.eye(8), preset="exact"), "preset 'exact' has no use for features"),
         (lambda: ActiveRanker(FRUIT, features=np.eye(8)[:, :0]), "features have no column"),
+        (lambda: ActiveRanker(FRUIT, features=[1e200] * 8), "features of 'fig', column 1: 1e\\+200 is too large"),
         (lambda: ActiveRanker(FRUIT, preset="paper", paper=0.5), r"paper is 0.5; give PaperOptions"),
         (lambda: ActiveRanker(FRUIT, preset=None), "no preset None"),
         (lambda: ActiveRanker(FRUIT, features=[["x"]] * 8), "features of 'fig', column 1: 'x' is not a number"),

@@ -496,7 +496,9 @@ class ActiveRanker:
     def _take_row(self, row: dict[str, Any]) -> None:
         kind = row.get("podium")
         if kind == "ask" and self._interview is not None and "max_pairs" in row:
-            self.asked = [(self.items[u], self.items[v]) for u, v in self._ask(row["max_pairs"]).tolist()]
+            most = row["max_pairs"]
+            most = most if most is None else validation.whole_number("max_pairs", most, 1)
+            self.asked = [(self.items[u], self.items[v]) for u, v in self._ask(most).tolist()]
         elif kind == "undo":
             if row["row"] not in self._lines:
                 raise InputError(f"an undo of row {row['row']!r}, which is no vote")

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from podium.active.paper.margin import BlockHinge, LargeMargin, least_loss, relative_gap
+from podium.active.paper.margin import BlockHinge, LargeMargin, finite_scores, least_loss, relative_gap
 from podium.active.paper.options import PaperOptions
 from podium.data.validation import floats_of
 from podium.errors import InputError
@@ -35,7 +35,11 @@ class Scaling:
     @classmethod
     def of(cls, features: np.ndarray) -> Scaling:
         """The scaling of these rows; a constant column becomes 0."""
-        mean, deviation = features.mean(axis=0), features.std(axis=0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean, deviation = features.mean(axis=0), features.std(axis=0)
+        bad = np.flatnonzero(~np.isfinite(deviation))
+        if len(bad):
+            raise InputError(f"features: the numbers of column {bad[0] + 1} are too large to be scaled; divide them")
         deviation = np.where(deviation > 1e-12 * np.abs(mean), deviation, np.inf)
         length = float(np.linalg.norm((features - mean) / deviation, axis=1).max(initial=0.0))
         return cls(mean, deviation, max(length, 1e-300))
@@ -81,7 +85,7 @@ class PaperModel:
         table = table[:, None] if table.ndim == 1 and self.columns == 1 else table
         if table.ndim != 2 or table.shape[1] != self.columns:
             raise InputError(f"features have shape {table.shape}; rows of {counted(self.columns, 'number')} are needed")
-        return self._scores(table)
+        return finite_scores(self._scores, table)
 
     def order(self, features: Any) -> np.ndarray:
         """Rows by falling score; equal ones as they come."""
@@ -128,7 +132,8 @@ class _Linear:
     margin: LargeMargin
 
     def __call__(self, features: np.ndarray) -> np.ndarray:
-        return self.margin.scores(self.scaling.unit(features))
+        scores: np.ndarray = self.scaling.unit(features) @ self.margin.weights
+        return scores
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +161,8 @@ class _Kernel:
     margin: LargeMargin
 
     def __call__(self, features: np.ndarray) -> np.ndarray:
-        return self.margin.scores(self.mapping(self.scaling.standard(features)))
+        scores: np.ndarray = self.mapping(self.scaling.standard(features)) @ self.margin.weights
+        return scores
 
 
 def _gaussian(rows: np.ndarray, others: np.ndarray) -> np.ndarray:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from podium.active.validation import codes_of
+from podium.active.validation import codes_of, listed
 from podium.data.validation import floats_of, number_option, whole_option
 from podium.errors import ConvergenceWarning, InputError
 from podium.kernels.active import hinge as kernel
@@ -20,6 +20,7 @@ __all__ = [
     "LargeMargin",
     "block_weights",
     "cross_block_hinge",
+    "finite_scores",
     "least_loss",
     "relative_gap",
     "svm1",
@@ -59,8 +60,7 @@ class LargeMargin:
             raise InputError(
                 f"features have shape {table.shape}; rows of {counted(len(self.weights), 'number')} are needed"
             )
-        scores: np.ndarray = table @ self.weights
-        return scores
+        return finite_scores(lambda rows: rows @ self.weights, table)
 
     def order(self, features: Any) -> np.ndarray:
         """Rows by falling score; equal ones as they come."""
@@ -71,6 +71,16 @@ class LargeMargin:
 def relative_gap(loss: float, bound: float, flat: float) -> float:
     """The difference of a loss and its bound as a share of the loss, which may be 0."""
     return (loss - bound) / max(loss, NAUGHT * flat) if loss > bound else 0.0
+
+
+def finite_scores(score: Callable[[np.ndarray], np.ndarray], table: np.ndarray) -> np.ndarray:
+    """The score of each row; a row that has none, being infinite, missing or too large, is named."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = score(table)
+    bad = np.flatnonzero(~np.isfinite(scores) | ~np.isfinite(table).all(axis=1))
+    if len(bad):
+        raise InputError(f"features: row {bad[0] + 1} has a number that is missing, infinite or too large to score")
+    return scores
 
 
 def svm1(
@@ -275,7 +285,8 @@ def _unit_rows(features: Any) -> np.ndarray:
     if len(bad):
         row, column = bad[0]
         raise InputError(f"features: row {row + 1}, column {column + 1} is {table[row, column]}; numbers are needed")
-    length = np.linalg.norm(table, axis=1)
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(table, axis=1)
     row = int(length.argmax())
     if length[row] > 1.0 + ROUNDING:
         raise InputError(
@@ -287,7 +298,7 @@ def _unit_rows(features: Any) -> np.ndarray:
 def _block_of(blocks: Sequence[Any], n: int) -> np.ndarray:
     """The number of each item's block; every item is in one."""
     block = np.full(n, -1)
-    for number, members in enumerate(blocks):
+    for number, members in enumerate(listed("blocks", blocks, "lists of item numbers")):
         codes = codes_of("blocks", members, n)
         twice = codes[block[codes] >= 0] if len(np.unique(codes)) == len(codes) else codes[:1]
         if len(twice):
