@@ -1,11 +1,18 @@
 """The package as a whole: what it exports, what it loads, and when."""
 
+import contextlib
 import importlib
 import pkgutil
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
+from setuptools._distutils.filelist import FileList
 
 import podium
+
+ROOT = Path(__file__).parent.parent
 
 HEAVY = ["scipy", "polars", "sklearn", "matplotlib", "click", "rich", "sqlalchemy", "psycopg"]
 EXTRAS = {"sqlalchemy", "psycopg"}  # what a room may need beyond the runtime dependencies
@@ -35,3 +42,20 @@ def test_every_module_declares_exactly_names_it_has():
             continue
         for exported in getattr(module, "__all__", ()):
             assert hasattr(module, exported), f"{name}.__all__ names {exported!r}, which does not exist"
+
+
+@pytest.mark.skipif(not (ROOT / ".git").exists(), reason="not a clone: what git tracks is not known")
+def test_the_source_distribution_holds_every_tracked_file():
+    """What MANIFEST.in names, and what setuptools adds by itself; tests, docs and scripts run from an unpacked one."""
+    files = FileList()
+    with contextlib.chdir(ROOT):
+        files.findall()
+        for line in (ROOT / "MANIFEST.in").read_text().splitlines():
+            if line and not line.startswith("#"):
+                files.process_template_line(line)
+        listed = subprocess.run(["git", "ls-files"], capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip(f"git does not tell: {listed.stderr.strip()}")
+    held = {Path(name).as_posix().removeprefix("./") for name in files.files}
+    by_itself = {"LICENSE", "README.md", "pyproject.toml", "MANIFEST.in"}
+    assert set(listed.stdout.splitlines()) - held - by_itself == set()

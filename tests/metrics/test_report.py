@@ -291,3 +291,17 @@ def test_cut_offs_beyond_the_labels_are_clipped_on_request():
     report = ranking_report(Y, S, clip=True)
     assert "sum@3" in report
     assert "sum@5" not in report
+
+
+def test_a_long_row_of_almost_equal_scores_is_ranked_alike_wherever_it_stands():
+    """Scores one bit apart, which the sort's packed keys cannot tell: behind other rows too, as scikit-learn."""
+    rng = np.random.default_rng(8)
+    width, short = 450, [[1, 0, 1], [0.3, 0.2, 0.1]]
+    scores = 1 + rng.permutation(width) * 2.0**-52
+    relevance = (rng.random(width) < 0.3).astype(int)
+    y = [short[0], relevance.tolist(), short[0][:2], relevance.tolist()]
+    s = [short[1], scores.tolist(), short[1][:2], scores[::-1].tolist()]
+    report = ranking_report(y, s, metrics=["ap"], kind="gain")
+    for row in (1, 3):
+        expected = label_ranking_average_precision_score([y[row]], [s[row]])
+        assert report.per_row["ap"][row] == pytest.approx(expected, abs=1e-12)

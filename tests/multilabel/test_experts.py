@@ -113,3 +113,18 @@ def test_one_round_more_than_the_horizon_is_refused():
     ranker.update(0, [1, 0])
     with pytest.raises(InputError, match="one more"):
         ranker.update(0, [1, 0])
+
+
+def test_a_cut_may_be_the_number_of_labels_and_no_more():
+    assert ExpertThresholdLearner(Follower(), 3, 2, 3, horizon=3, seed=0).cut == 3
+    with pytest.raises(InputError, match="only 3 labels"):
+        ExpertThresholdLearner(Follower(), 3, 2, 4, horizon=3, seed=0)
+
+
+@pytest.mark.parametrize("horizon", [3, 6])
+def test_the_rate_is_that_of_the_theorem(horizon):
+    """sqrt(2 log N / T), divided by the largest loss: with prec@1 that is 1."""
+    table = rankings(3, 4, 2, 0)
+    ranker = ExpertLabelRanker(3, lambda i, j: Halving(table[:, :, i] <= j), horizon=horizon, loss="prec@1", seed=3)
+    assert ranker.experts_ > 2
+    assert ranker.tree.rate == pytest.approx(math.sqrt(2 * math.log(ranker.experts_) / horizon))

@@ -130,3 +130,21 @@ def test_the_relabelling_learner_keeps_the_candidate_nearest_the_truth(loss):
     blind = ranking_loss(loss, Y, np.zeros(Y.shape)).mean()
     assert ranking_loss(loss, Y, learner.decision_function(X)).mean() < 0.5 * blind
     assert learner.rank(X, top=1).shape == (600, 1)
+
+
+def test_some_examples_are_always_held_out_and_some_always_relabelled():
+    """However large or small the share: with four examples at least one is on either side."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.normal(size=(4, 2)), np.ones((4, 2), dtype=int)
+    for share in (0.001, 0.999):
+        seen = []
+        first = lambda rows, seen=seen: (seen.append(len(rows)), np.ones((len(rows), 2)))[1]  # noqa: E731
+        model = AgnosticLabelRanker(LabelRanker(), [first], share=share, random_state=0).fit(X, Y)
+        assert np.isfinite(model.losses_).all()
+        assert set(seen) == {max(1, min(3, round(4 * share)))}
+
+
+def test_scikit_learn_is_told_that_sparse_rows_are_taken():
+    from sklearn.utils import get_tags
+
+    assert get_tags(LabelRanker()).input_tags.sparse
