@@ -1,4 +1,4 @@
-"""docs/api.md lists every public name with its methods, and nothing else."""
+"""The pages docs/api*.md list every public name with its methods, and nothing else."""
 
 import importlib
 import inspect
@@ -12,7 +12,8 @@ import pytest
 import podium
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "api.md").read_text()
+PAGES = sorted((ROOT / "docs").glob("api*.md"))  # the first says what is internal; one for each room
+PAGE = "\n".join(page.read_text() for page in PAGES)
 INTERNAL = {"campaign", "cli", "engine", "kernels", "models", "numeric", "store", "text"}  # as the page says
 MODULES = [module.name for module in pkgutil.iter_modules(podium.__path__)]
 ROOMS = ["podium", *(f"podium.{name}" for name in MODULES if name not in INTERNAL and not name.startswith("_"))]
@@ -23,7 +24,7 @@ def listed():
     names = {}
     for line in PAGE.splitlines():
         if found := re.match(r"\.\. auto(\w+):: ([\w.]+)$", line):
-            assert found[2] not in names, f"docs/api.md lists {found[2]} twice"
+            assert found[2] not in names, f"docs/api*.md lists {found[2]} twice"
             names[found[2]] = [] if found[1] in ("class", "exception") else None
         elif found := re.match(r"   :members: (.+)$", line):
             names[next(reversed(names))] = found[1].split(", ")
@@ -69,18 +70,18 @@ def test_the_page_says_which_rooms_are_internal():
 
 def test_every_public_name_is_listed():
     missing = [path for path in public_names() if path not in LISTED]
-    assert not missing, "list them in docs/api.md, or take them out of __all__"
+    assert not missing, "list them in docs/api*.md, or take them out of __all__"
 
 
 def test_every_listed_name_is_public():
-    assert set(LISTED) <= set(public_names()), "docs/api.md lists what no room has in its __all__"
+    assert set(LISTED) <= set(public_names()), "docs/api*.md lists what no room has in its __all__"
 
 
 @pytest.mark.parametrize("path", CLASSES)
 def test_every_method_is_listed(path):
     members = public_members(CLASSES[path], CLASSES.values())
     expected = f"   :members: {', '.join(members)}"
-    assert sorted(LISTED[path]) == sorted(members), f"docs/api.md should say, below {path}:\n{expected}"
+    assert sorted(LISTED[path]) == sorted(members), f"docs/api*.md should say, below {path}:\n{expected}"
 
 
 @pytest.mark.parametrize("path", LISTED)
@@ -100,6 +101,15 @@ def test_the_documentation_imports_public_names_only():
     imports = re.findall(r">>> from (podium[\w.]*) import (\w+(?:, \w+)*)", pages)
     assert len(imports) > 10
     assert {f"{room}.{name}" for room, names in imports for name in names.split(", ")} <= set(LISTED)
+
+
+def test_every_name_is_on_the_page_of_its_room():
+    if len(PAGES) == 1:
+        return
+    for page in PAGES:
+        room = "podium" if page.stem == "api-podium" else f"podium.{page.stem.removeprefix('api-')}"
+        for path in re.findall(r"^\.\. auto\w+:: ([\w.]+)$", page.read_text(), flags=re.MULTILINE):
+            assert path.rpartition(".")[0] == room, f"{path} belongs on another page than {page.name}"
 
 
 def test_a_class_left_out_and_a_method_left_out_are_noticed():

@@ -130,9 +130,10 @@ def where(problem):
 
 
 def public():
-    """Every function and method that users call, by name: what docs/api.md lists and what the rooms offer."""
+    """Every function and method that users call, by name: what docs/api*.md list and what the rooms offer."""
     names = set()
-    text = (pathlib.Path(__file__).parents[2] / "docs" / "api.md").read_text()
+    pages = sorted((pathlib.Path(__file__).parents[2] / "docs").glob("api*.md"))
+    text = "\n".join(page.read_text() for page in pages)
     blocks = re.findall(r"\.\. auto(function|class|module):: (\S+)((?:\n   :.*)*)", text)
     for kind, name, more in blocks:
         if kind == "module":
