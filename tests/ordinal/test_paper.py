@@ -3,9 +3,12 @@
 import json
 
 import numpy as np
+import pytest
+import quadprog
 from numpy.testing import assert_allclose
 
 from papers import ordinal as study
+from papers import ordinal_batch as batch
 from papers import ordinal_printed as printed
 
 from suites.ordinal import graded
@@ -47,3 +50,44 @@ def test_ranges_contain_the_truth_and_stay_within_the_grades():
     assert labels.min() >= 1
     assert labels.max() <= 4
     assert 0.55 < np.mean(labels[:, 0] < labels[:, 1]) < 0.8
+
+
+def by_quadprog(w, theta, x, low, high, half):
+    """Programme (3) by another solver than the one that shows the misprint."""
+    d, n = len(w), len(theta)
+    side = [1 if i < low else -1 if i >= high else 0 for i in range(n)]
+    rows = [np.concatenate([s * x, -s * np.eye(n)[i]]) for i, s in enumerate(side) if s]
+    hessian = np.diag(np.concatenate([np.ones(d), np.full(n, 2 * half)]))
+    start = np.concatenate([w, 2 * half * theta])
+    return quadprog.solve_qp(hessian, start, np.array(rows).T, np.ones(len(rows)))[0]
+
+
+def test_every_misprint_is_shown_by_numbers(capsys):
+    shown = printed.main([])
+    told = capsys.readouterr().out
+    assert all(title in told for title in shown)
+    half, signs, off, one, five = shown.values()
+    x = np.array([3.0, -4.0])
+    update, as_printed, corrected = half.values()
+    assert update == pytest.approx(-1 / 26)  # by hand: a = 1 / (1 + |x|²)
+    assert as_printed == pytest.approx(by_quadprog(np.zeros(2), np.zeros(1), x, 1, 1, 1.0)[-1], abs=1e-5)
+    assert corrected == pytest.approx(update, abs=1e-5)
+    assert abs(as_printed - update) > 0.01
+    true, as_printed, corrected = signs.values()
+    assert true == pytest.approx(corrected, abs=1e-6)
+    assert abs(true - as_printed) > 0.5
+    assert off["losses before"][0] == pytest.approx(0.1)  # a loss, and the threshold stays
+    assert off["how far the thresholds moved"] == pytest.approx([0, 4 / 11], abs=1e-5)
+    assert 0 < one["largest double sum / bound"] <= 1
+    assert five["loss"] > five["printed bound"]
+    assert five["loss"] <= five["corrected, C = 1"]
+
+
+def test_a_kernel_parts_circles_which_neither_online_nor_batch_directions_do(capsys):
+    table = batch.main(["--generated", "--splits", "1"])["circles"]
+    median = table["constant median"][0]
+    for linear in ("PA, online", "loss (2), batch", "cumulative logit, batch"):
+        assert table[linear][0] > 0.8 * median
+    for bent in ("PA, rbf, budget 1,000", "PA, rbf, budget 100"):
+        assert table[bent][0] < 0.2 * median
+    assert "circles" in capsys.readouterr().out
