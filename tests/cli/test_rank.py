@@ -200,7 +200,7 @@ def test_stdin_several_files_and_column_names(votes, tmp_path, capfd, monkeypatc
         (["--by", "language", "--save", "m.podium"], "--save holds one ranking"),
         (["--ci", "group"], "group"),
         (["--picture", "wins"], "--picture is about --plot"),
-        (["--title", "x"], "--title is about --plot or --report"),
+        (["--title", "x"], "--title is about --plot, --report or --embed"),
         (["--seed", "3"], "--seed is about the bootstrap only"),
         (["--ci", "none", "--level", "0.9"], "--level is about intervals, and there are none"),
         (["--by", "language", "--anchor", "yak=3"], "language = .*'yak' is not among"),

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from podium.cli.assisted import rank_assisted
+from podium.cli.boards import Boards
 from podium.cli.campaign_files import asks_for_a_fit, campaign_in, campaign_votes, say_if_chosen, show_standing
 from podium.cli.columns import Columns, column_options
 from podium.cli.features import (
@@ -22,26 +20,17 @@ from podium.cli.features import (
     maker,
     ranker_options,
     refuse_unused,
-    words_about,
-    words_without,
 )
 from podium.cli.help import GroupedCommand, option
 from podium.cli.marking import Marking, marking_options
 from podium.cli.options import output_options, save_option, votes_argument
-from podium.cli.output import Output, leaderboard, reading, say, table, votes_on_items
+from podium.cli.output import Output, reading, say
 from podium.cli.show import Intervals, Pictures, Selection, Show, interval_options, picture_options, selection_options
-from podium.errors import InputError, Option, PodiumError, PodiumWarning
+from podium.errors import InputError, Option, PodiumWarning
 from podium.pairwise import ranker
-from podium.ranking.leaderboard import prior_words
-from podium.text import counted, one_line
 
 if TYPE_CHECKING:
-    import numpy as np
-    import polars as pl
-
-    from podium.data.comparisons import Comparisons
-    from podium.data.rankings import Rankings
-    from podium.ranking.ranking import Ranking
+    pass
 
 __all__ = ["rank"]
 
@@ -106,7 +95,6 @@ def rank(
     --method, --ci or the like it is fitted as any votes.
     """
     from podium.data.rankings import Rankings
-    from podium.evaluate.differences import settings_of
 
     if assist is not None and marking.wanted:
         raise InputError(Option("assist"), " gives scores, not marks; leave ", Option("marks"), " out")
@@ -133,9 +121,6 @@ def rank(
     show = Show(
         pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"), columns.time
     )
-    frames: list[pl.DataFrame] = []
-    texts: list[str] = []
-    parts: dict[str, tuple[Ranking, Comparisons | Rankings]] = {}
     if campaign is None:
         sides = bool(fitting.arguments.get("side_effect") or known.uses_covariates or pictures.report)
         sets = _read(votes, columns, known.of_votes, method, selection.by, intervals.ci, show, sides)
@@ -151,42 +136,20 @@ def rank(
     if fitting.balance:
         sets = {value: comparisons.balanced() for value, comparisons in sets.items()}
     prior = _shared_prior(sets, make(), selection)
-    for value, comparisons in sets.items():
-        part = f"{selection.by} = {value}" if selection.by else None
-        if part:
-            say(one_line(part))
-        with _about(part):
-            if old is None:
-                model = make().fit(comparisons, **features, **prior)
-            else:
-                model = old.partial_fit(comparisons, **features)
-            ranking = intervals.applied(model.ranking_, columns.jobs, columns.engine())
-            if ranking is not model.ranking_ and ranking.information is not None:
-                model.ranking_ = ranking  # all that follows reads this one model
-            frame = _table(ranking, intervals, selection)
-            if selection.differences:
-                frame = _differences(ranking, intervals, frame["item"])
-            else:
-                settings = settings_of(model) + _more_settings(
-                    fitting.balance, selection.pool, intervals.reference, known.of_votes.get("style")
-                )
-                frame = frame.with_columns(_constant("settings", settings, len(frame)))
-            if marking.wanted:
-                frame = marking.applied(ranking, frame, intervals.shown_level)
-        if selection.by:
-            name = selection.by if selection.by not in frame.columns else f"by {selection.by}"
-            frame = frame.insert_column(0, _constant(name, value, len(frame)))
-        if out.for_people:
-            text = marking.table(frame, out.room) if marking.wanted else None
-            texts.append(_shown(frame, 2 if ranking.unit < 10 else 0, part, out.room, text))
-        frames.append(frame)
-        _remark(comparisons, ranking, method, intervals, selection.pool)
-        for line in words_without(method, known) + words_about(model, intervals.shown_level, _sds(comparisons)):
-            say(line)
-        if selection.by:
-            parts[str(value)] = (ranking, comparisons)
-        else:
-            show.write(model, comparisons, features)
+
+    def fit(votes: Any) -> Any:
+        return make().fit(votes, **features, **prior) if old is None else old.partial_fit(votes, **features)
+
+    boards = Boards(method, fit, columns, known, intervals, selection, marking, out, fitting.balance)
+    fitted = {value: boards.add(value, data) for value, data in sets.items()}
+    if selection.by and (pictures.report or pictures.embed):
+        whole = _together(list(sets.values()))
+        model = make().fit(whole, **features)
+        model.ranking_ = intervals.applied(model.ranking_, columns.jobs, columns.engine())
+        show.write(model, whole, features, {str(value): (fitted[value][1], sets[value]) for value in sets})
+    if not selection.by:
+        model, _ = fitted[None]
+        show.write(model, sets[None], features)
         if save:
             from podium import models
 
@@ -194,17 +157,7 @@ def rank(
     if marking.wanted:
         for line in [marking.words(intervals.shown_level), *marking.quality(votes, columns, campaign)]:
             say(line)
-    if selection.by and (pictures.report or pictures.embed):
-        whole = _together(list(sets.values()))
-        model = make().fit(whole, **features)
-        model.ranking_ = intervals.applied(model.ranking_, columns.jobs, columns.engine())
-        show.write(model, whole, features, parts)
-    import polars as pl
-
-    if selection.by and all(frame.is_empty() for frame in frames):
-        none = f"no part has an item with {counted(selection.min_votes, 'vote')}; lower "
-        raise InputError(none, Option("min_votes"))
-    out.write(pl.concat(frames, how="vertical_relaxed"), "\n".join(texts))
+    boards.write()
 
 
 def _may_be_lists(fitting: RankerOptions) -> bool:
@@ -242,13 +195,6 @@ def _together(parts: list[Any]) -> Any:
     return sum(parts[1:], parts[0])
 
 
-def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None, text: str | None) -> str:
-    pairs = "against" in frame.columns
-    if text is None:
-        text = table(frame, digits=digits + 2, room=room) if pairs else leaderboard(frame, digits=digits, room=room)
-    return text if title is None else f"{one_line(title)}\n{text}"
-
-
 def _refuse_idle_time(columns: Columns, method: str, fitting: RankerOptions, pictures: Pictures) -> None:
     """Times that nothing would look at, or that are needed and not given."""
     uses = ranker(method).uses
@@ -269,17 +215,6 @@ def _refuse_one_of_many(selection: Selection, files: dict[str, Path | None]) -> 
             raise InputError(
                 Option(name), " holds one ranking; leave ", Option("by"), " out, or rank the parts one by one"
             )
-
-
-@contextmanager
-def _about(part: str | None) -> Iterator[None]:
-    """Errors about one part of the votes say which."""
-    try:
-        yield
-    except PodiumError as problem:
-        if part is None:
-            raise
-        raise type(problem)(f"{part}: ", *problem.args) from problem
 
 
 def _read(
@@ -310,41 +245,6 @@ def _read(
         return read_votes(source, by, **arguments)
 
 
-def _table(ranking: Ranking, intervals: Intervals, selection: Selection) -> pl.DataFrame:
-    import polars as pl
-
-    frame = ranking.to_frame(level=intervals.shown_level, simultaneous=intervals.simultaneous)
-    if selection.min_votes:
-        kept = frame.filter(pl.col("comparisons") >= selection.min_votes)
-        if kept.is_empty():
-            most = f"{max(frame['comparisons'].to_list()):,.10g}"
-            none = f"no item has {counted(selection.min_votes, 'vote')}, the most is {most}"
-            if selection.by is None:
-                raise InputError(f"{none}; lower ", Option("min_votes"))
-            say(none)
-        frame = kept
-    return frame.head(selection.top) if selection.top else frame
-
-
-def _differences(ranking: Ranking, intervals: Intervals, shown: pl.Series) -> pl.DataFrame:
-    """Differences between the items shown; p-values are corrected for all pairs, since who is shown is no accident."""
-    import polars as pl
-
-    if intervals.shown_level is None:
-        raise InputError(
-            Option("differences"), " is about standard errors, and there are none; leave ", Option("ci"), " out"
-        )
-    labels = shown.cast(pl.String)
-    frame = ranking.differences(intervals.shown_level)
-    return frame.filter(pl.col("item").is_in(labels.implode()) & pl.col("against").is_in(labels.implode()))
-
-
-def _constant(name: str, value: Any, rows: int) -> pl.Series:
-    import polars as pl
-
-    return pl.Series(name, [value] * rows)
-
-
 def _shared_prior(sets: dict[Any, Any], model: Any, selection: Selection) -> dict[str, Any]:
     """One penalty for all parts, and where they are pooled the scores that all of them together give."""
     from podium.pairwise.bradley_terry import BradleyTerry, common_sd
@@ -365,32 +265,3 @@ def _shared_prior(sets: dict[Any, Any], model: Any, selection: Selection) -> dic
         whole = model.unfitted(anchor=None).fit(sum(parts[1:], parts[0])).ranking_
     centre = dict(zip(whole.items, (whole.scores / whole.unit).tolist(), strict=True))
     return {"sd": common_sd(model, parts, centre), "centre": centre}
-
-
-def _sds(comparisons: Comparisons | Rankings) -> np.ndarray | None:
-    """Standard deviations of the covariates, where there are any."""
-    from podium.data.rankings import Rankings
-
-    if isinstance(comparisons, Rankings) or comparisons.covariates is None:
-        return None
-    return comparisons.covariate_sds()
-
-
-def _more_settings(balance: str | None, pool: bool, reference: str | None, style: str | None) -> str:
-    """What the model does not know of, as words of a command line."""
-    told = {"balance": balance, "pool": pool or None, "reference": reference, "style": style}
-    return "".join(" " + shlex.quote(f"{name}={value}") for name, value in told.items() if value is not None)
-
-
-def _remark(
-    comparisons: Comparisons | Rankings, ranking: Ranking, method: str, intervals: Intervals, pool: bool
-) -> None:
-    words = [f"{votes_on_items(comparisons)}, {method}"]
-    if ranking.information is not None and intervals.ci != "none":
-        fixed = ranking.held_fixed.removesuffix(" score")
-        words.append(f"{100 * intervals.level:.4g} % confidence intervals, relative to the {fixed}")
-    say("; ".join(words))
-    if ranking.posterior is not None and ranking.posterior.ridge > 0:
-        say(prior_words(ranking.posterior.ridge**-0.5, "that of all parts together" if pool else "the mean"))
-    if ranking.note:
-        say(ranking.note)

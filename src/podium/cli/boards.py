@@ -1,0 +1,178 @@
+"""Boards of a ranking: each part of the votes is fitted, put in a table, and told in words."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from podium.cli.columns import Columns
+from podium.cli.features import Knowledge, words_about, words_without
+from podium.cli.marking import Marking
+from podium.cli.output import Output, leaderboard, say, table, votes_on_items
+from podium.cli.show import Intervals, Selection
+from podium.errors import InputError, Option, PodiumError
+from podium.ranking.leaderboard import prior_words
+from podium.text import counted, one_line
+
+if TYPE_CHECKING:
+    import numpy as np
+    import polars as pl
+
+    from podium.data.comparisons import Comparisons
+    from podium.data.rankings import Rankings
+    from podium.ranking.ranking import Ranking
+
+__all__ = ["Boards"]
+
+
+@dataclass(slots=True)
+class Boards:
+    """Fits one part of the votes after the other, and keeps their tables."""
+
+    method: str
+    fit: Callable[[Any], Any]  # votes -> fitted model
+    columns: Columns
+    known: Knowledge
+    intervals: Intervals
+    selection: Selection
+    marking: Marking
+    out: Output
+    balance: str | None
+    frames: list[pl.DataFrame] = field(default_factory=list)
+    texts: list[str] = field(default_factory=list)
+
+    def add(self, value: Any, votes: Comparisons | Rankings) -> tuple[Any, Ranking]:
+        """Fit the votes of a part (all of them, where there are no parts), and say what there is to say."""
+        part = f"{self.selection.by} = {value}" if self.selection.by else None
+        if part:
+            say(one_line(part))
+        with _about(part):
+            model = self.fit(votes)
+            ranking = self.applied(model)
+            frame = self._frame(model, ranking)
+        if self.selection.by:
+            name = self.selection.by if self.selection.by not in frame.columns else f"by {self.selection.by}"
+            frame = frame.insert_column(0, _constant(name, value, len(frame)))
+        if self.out.for_people:
+            text = self.marking.table(frame, self.out.room) if self.marking.wanted else None
+            self.texts.append(_shown(frame, 2 if ranking.unit < 10 else 0, part, self.out.room, text))
+        self.frames.append(frame)
+        _remark(votes, ranking, self.method, self.intervals, self.selection.pool)
+        level = self.intervals.shown_level
+        for line in words_without(self.method, self.known) + words_about(model, level, _sds(votes)):
+            say(line)
+        return model, ranking
+
+    def applied(self, model: Any) -> Ranking:
+        """The model's ranking with the intervals asked for; the model keeps it, unless it has fewer than its own."""
+        ranking = self.intervals.applied(model.ranking_, self.columns.jobs, self.columns.engine())
+        if ranking is not model.ranking_ and ranking.information is not None:
+            model.ranking_ = ranking  # all that follows reads this one model
+        return ranking
+
+    def write(self) -> None:
+        """All tables, one below the other."""
+        import polars as pl
+
+        if self.selection.by and all(frame.is_empty() for frame in self.frames):
+            none = f"no part has an item with {counted(self.selection.min_votes, 'vote')}; lower "
+            raise InputError(none, Option("min_votes"))
+        self.out.write(pl.concat(self.frames, how="vertical_relaxed"), "\n".join(self.texts))
+
+    def _frame(self, model: Any, ranking: Ranking) -> pl.DataFrame:
+        from podium.evaluate.differences import settings_of
+
+        frame = _table(ranking, self.intervals, self.selection)
+        if self.selection.differences:
+            frame = _differences(ranking, self.intervals, frame["item"])
+        else:
+            more = _more_settings(
+                self.balance, self.selection.pool, self.intervals.reference, self.known.of_votes.get("style")
+            )
+            frame = frame.with_columns(_constant("settings", settings_of(model) + more, len(frame)))
+        return self.marking.applied(ranking, frame, self.intervals.shown_level) if self.marking.wanted else frame
+
+
+def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None, text: str | None) -> str:
+    pairs = "against" in frame.columns
+    if text is None:
+        text = table(frame, digits=digits + 2, room=room) if pairs else leaderboard(frame, digits=digits, room=room)
+    return text if title is None else f"{one_line(title)}\n{text}"
+
+
+@contextmanager
+def _about(part: str | None) -> Iterator[None]:
+    """Errors about one part of the votes say which."""
+    try:
+        yield
+    except PodiumError as problem:
+        if part is None:
+            raise
+        raise type(problem)(f"{part}: ", *problem.args) from problem
+
+
+def _table(ranking: Ranking, intervals: Intervals, selection: Selection) -> pl.DataFrame:
+    import polars as pl
+
+    frame = ranking.to_frame(level=intervals.shown_level, simultaneous=intervals.simultaneous)
+    if selection.min_votes:
+        kept = frame.filter(pl.col("comparisons") >= selection.min_votes)
+        if kept.is_empty():
+            most = f"{max(frame['comparisons'].to_list()):,.10g}"
+            none = f"no item has {counted(selection.min_votes, 'vote')}, the most is {most}"
+            if selection.by is None:
+                raise InputError(f"{none}; lower ", Option("min_votes"))
+            say(none)
+        frame = kept
+    return frame.head(selection.top) if selection.top else frame
+
+
+def _differences(ranking: Ranking, intervals: Intervals, shown: pl.Series) -> pl.DataFrame:
+    """Differences between the items shown; p-values are corrected for all pairs, since who is shown is no accident."""
+    import polars as pl
+
+    if intervals.shown_level is None:
+        raise InputError(
+            Option("differences"), " is about standard errors, and there are none; leave ", Option("ci"), " out"
+        )
+    labels = shown.cast(pl.String)
+    frame = ranking.differences(intervals.shown_level)
+    return frame.filter(pl.col("item").is_in(labels.implode()) & pl.col("against").is_in(labels.implode()))
+
+
+def _constant(name: str, value: Any, rows: int) -> pl.Series:
+    import polars as pl
+
+    return pl.Series(name, [value] * rows)
+
+
+def _sds(comparisons: Comparisons | Rankings) -> np.ndarray | None:
+    """Standard deviations of the covariates, where there are any."""
+    from podium.data.rankings import Rankings
+
+    if isinstance(comparisons, Rankings) or comparisons.covariates is None:
+        return None
+    return comparisons.covariate_sds()
+
+
+def _more_settings(balance: str | None, pool: bool, reference: str | None, style: str | None) -> str:
+    """What the model does not know of, as words of a command line."""
+    told = {"balance": balance, "pool": pool or None, "reference": reference, "style": style}
+    return "".join(" " + shlex.quote(f"{name}={value}") for name, value in told.items() if value is not None)
+
+
+def _remark(
+    comparisons: Comparisons | Rankings, ranking: Ranking, method: str, intervals: Intervals, pool: bool
+) -> None:
+    words = [f"{votes_on_items(comparisons)}, {method}"]
+    if ranking.information is not None and intervals.ci != "none":
+        fixed = ranking.held_fixed.removesuffix(" score")
+        words.append(f"{100 * intervals.level:.4g} % confidence intervals, relative to the {fixed}")
+    say("; ".join(words))
+    if ranking.posterior is not None and ranking.posterior.ridge > 0:
+        say(prior_words(ranking.posterior.ridge**-0.5, "that of all parts together" if pool else "the mean"))
+    if ranking.note:
+        say(ranking.note)
