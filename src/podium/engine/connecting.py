@@ -139,6 +139,10 @@ def _start(count: int, things: ExitStack) -> tuple[Any, Callable[[], None]]:
         # Dask's own environment makes the allocator give back every page at once, which costs half of the time.
         "distributed.nanny.pre-spawn-environ": dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
         "distributed.worker.profile.enabled": False,
+        # Looks at itself fifty times a second in every process, which took a third of the CPU of a short run.
+        "distributed.admin.tick.interval": "1s",
+        "distributed.admin.system-monitor.interval": "10s",
+        "distributed.scheduler.active-memory-manager.start": False,
     }
     with dask.config.set(settings):
         try:

@@ -30,8 +30,15 @@ class Cells:
         self.n = 0
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the room that is not in use, on the way to another process."""
-        return vars(self) | {"cells": np.ascontiguousarray(self.cells[: self.n, : self.n])}
+        """Without the room that is not in use, and in cells as narrow as they may be, on the way to another process."""
+        used = self.cells[: self.n, : self.n]
+        narrow = np.min_scalar_type(used.max(initial=0))
+        return vars(self) | {"cells": np.ascontiguousarray(used, narrow), "width": self.cells.dtype.str}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """As wide again as before."""
+        width = state.pop("width")
+        vars(self).update(state, cells=state["cells"].astype(width))
 
     @staticmethod
     def size(n: int, outcomes: bool) -> int:
