@@ -101,8 +101,8 @@ SCENARIOS = (
         (
             Way("podium", ours),
             Way("podium, penalty chosen too", ours_auto, repeats=2),
-            Way("choix opt_rankings", choix.opt_rankings, reach=10, repeats=1, seconds=120.0),
-            Way("choix ilsr_rankings", choix.ilsr_rankings, reach=5, repeats=1, seconds=120.0),
+            Way("choix opt_rankings", choix.opt_rankings, reach=10, repeats=1, seconds=60.0),
+            Way("choix ilsr_rankings", choix.ilsr_rankings, reach=5, repeats=1, seconds=60.0),
         ),
         objective=loss_per_ranking,
     ),

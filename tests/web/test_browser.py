@@ -1,5 +1,6 @@
 """The app in a real browser: keys, clicks, touch, reload, no network, narrow screens, and the organiser's day."""
 
+import os
 import re
 import threading
 import time
@@ -300,6 +301,11 @@ UNNAMED = """() => [...document.querySelectorAll("button, a, input:not([type=hid
     return !(each.textContent.trim() || each.getAttribute("aria-label"));
   }).map((each) => each.outerHTML.slice(0, 120))"""
 
+# Cells of tables that end outside their card, where nobody can scroll to them.
+CUT = """() => [...document.querySelectorAll(".card > table td, .card > table th")]
+  .filter((each) => each.offsetParent !== null && each.getBoundingClientRect().right > each.closest(".card").getBoundingClientRect().right + 1)
+  .map((each) => each.outerHTML.slice(0, 120))"""
+
 # Text with less contrast than 4.5 : 1 against the nearest ground that is painted.
 PALE = """() => {
   const pen = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
@@ -392,3 +398,39 @@ def test_trying_it_as_a_judge_stores_nothing(served):
     press(page, "ArrowLeft", 3)
     page.get_by_role("heading", name="Thank you").wait_for()
     assert served.votes() == []
+
+
+@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
+def test_marks_asked_for_on_the_set_up_page_are_on_the_live_page(served, width, scheme):
+    judge = served.room.judge
+    for number in range(20):
+        question = judge.get("/api/v1/next?k=1").json()["questions"][0]
+        sent = {"id": f"m{number}", "question": question["id"], "outcome": float(number % 3 > 0), "ms": 900}
+        assert judge.post("/api/v1/votes", json={"votes": [sent]}).status_code == 200
+    page = served.organiser("setup", width=width, height=740, color_scheme=scheme)
+    page.get_by_label("Marks, from lowest to best").fill("0:100")
+    page.get_by_label("Grades", exact=True).fill("A=70, B=x")
+    save = page.locator("form", has=page.get_by_label("Grades", exact=True)).get_by_role("button", name="Save")
+    save.click()
+    page.get_by_text("the boundary of grade 'B' is 'x'").first.wait_for()
+    page.get_by_label("Grades", exact=True).fill("A=70, B=40")
+    save.click()
+    for _ in range(200):
+        if served.room.organiser.get(served.room.at).json()["options"]["marks"] is not None:
+            break
+        page.wait_for_timeout(50)
+    page.goto(f"{served.url}/o/live")
+    ranking = served.room.organiser.get(f"{served.room.at}/ranking").json()
+    rows = page.locator(".order tbody tr:has(td.mark)")
+    assert rows.count() == len(ranking) == len(ITEMS)
+    for row, told in zip(rows.all(), ranking, strict=True):
+        assert row.locator("td.mark b").inner_text() == f"{told['mark']:z.1f}"
+        assert row.locator("td.grade b").inner_text() == told["grade"]
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.evaluate(CUT) == []
+    assert page.evaluate(UNNAMED) == []
+    assert page.evaluate(PALE) == []
+    if folder := os.environ.get("PODIUM_PICTURES"):
+        page.screenshot(path=f"{folder}/live-{width}-{scheme}.png", full_page=True)
+    page.goto(f"{served.url}/o/setup")
+    assert page.get_by_label("Grades", exact=True).input_value() == "A=70, B=40"

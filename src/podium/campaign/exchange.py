@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from podium._version import __version__
 from podium.campaign.items import Items
+from podium.campaign.marks import Marked, with_marks
 from podium.campaign.setup import add_items
 from podium.errors import InputError
 from podium.store.content import Content
@@ -96,11 +97,11 @@ def _sound(content: Content, votes: Iterable[Vote]) -> Iterator[Vote]:
         yield vote
 
 
-def ranking_frame(standing: Standing, *, safe: bool = False) -> pl.DataFrame:
+def ranking_frame(standing: Standing, *, marked: Marked | None = None, safe: bool = False) -> pl.DataFrame:
     """Where a campaign stands, a row for each item; with `safe`, no label can be taken for a formula."""
     import polars as pl
 
-    frame = standing.to_frame()
+    frame = with_marks(standing.to_frame(), marked)
     return frame.with_columns(pl.Series("item", [quoted(each) for each in frame["item"]])) if safe else frame
 
 

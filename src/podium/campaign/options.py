@@ -34,6 +34,9 @@ class Options:
         A pair that so many judges skipped is asked no more.
     gold : list of [left, right, answer]
         Pairs whose answer (1 or 0 for the left item) is known; every judge gets them.
+    marks : dict or None
+        Give marks: `scale` (the lowest item's mark and the best one's), `known` (marks of two items or more), or both,
+        and `boundaries` (the least mark of each grade, the best first), as `podium rank --marks` takes them.
     texts : dict
         Words for the pages: `consent`, `completion` (code, url), `comprehension` (question, answers, right: its place).
     """
@@ -47,6 +50,7 @@ class Options:
     lease_minutes: float = 10.0
     tired_after: int = 3
     gold: tuple[tuple[str, str, int], ...] = ()
+    marks: dict[str, Any] | None = None
     texts: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -62,6 +66,7 @@ class Options:
             raise InputError(f"texts is {self.texts!r}; give names and words")
         _comprehension(self.texts.get("comprehension"))
         _gold(self.gold)
+        _marks(self.marks)
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> Self:
@@ -122,3 +127,41 @@ def _comprehension(given: Any) -> None:
     right = given["right"]
     if isinstance(right, bool) or not isinstance(right, int) or not 0 <= right < len(answers):
         raise InputError(f"comprehension: right is {right!r}; give the place of an answer, 0 to {len(answers) - 1}")
+
+
+def _marks(given: Any) -> None:
+    """A wish for marks is tried on two items, so that what is wrong is said now and in the same words."""
+    if given is None:
+        return
+    from podium.ranking.marks import award_marks
+    from podium.ranking.ranking import Ranking
+
+    if not isinstance(given, dict) or not set(given) <= {"scale", "known", "boundaries"}:
+        raise InputError(f"marks is {given!r}; give scale, known marks or both, and boundaries if there are grades")
+    scale, known, boundaries = given.get("scale"), given.get("known"), given.get("boundaries")
+    if scale is None and not known:
+        raise InputError("marks need a scale, as 0 to 100, or known marks of two items or more")
+    if known is not None and (not isinstance(known, dict) or not all(isinstance(item, str) for item in known)):
+        raise InputError(f"known marks are {known!r}; give items and their marks")
+    if boundaries is not None and not isinstance(boundaries, dict):
+        raise InputError(f"boundaries are {boundaries!r}; give grades and the least mark of each")
+    items = tuple(known or ("worst", "best"))
+    if len(items) < 2:
+        raise InputError("one known mark fixes no scale; give those of two items or more")
+    values = [_as_number(known[item]) for item in items] if known else [0.0, 1.0]
+    falls = isinstance(scale, list | tuple) and len(scale) == 2 and not _rises(*scale)
+    award_marks(
+        Ranking(items, [-value if falls and known else value for value in values]), scale, known=known,
+        boundaries=boundaries,
+    )  # fmt: skip
+
+
+def _rises(low: Any, high: Any) -> bool:
+    both = isinstance(low, int | float) and isinstance(high, int | float)
+    return not both or low <= high
+
+
+def _as_number(mark: Any) -> float:
+    if isinstance(mark, bool) or not isinstance(mark, int | float):
+        raise InputError(f"a known mark is {mark!r}; give a number")
+    return float(mark)

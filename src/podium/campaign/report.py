@@ -12,6 +12,7 @@ import numpy as np
 
 from podium._version import __version__
 from podium.campaign.live import live_comparisons, live_votes
+from podium.campaign.marks import MARKS_LEVEL, campaign_marks
 from podium.campaign.standing import ENOUGH, LEVEL, Place, Standing, check_scores, standing
 from podium.data.comparisons import Comparisons
 from podium.data.writing import replacing
@@ -56,6 +57,7 @@ def report_page(content: Content) -> str:
         "<h2>Order</h2>",
         _places(now),
         f'<p class="soft">{BANDS}</p>',
+        *_marks(content, now),
         *_scores(content),
         *_reliability(content, votes),
         "<h2>The data</h2>",
@@ -94,6 +96,33 @@ def _places(now: Standing) -> str:
     rest = len(now.places) - MAX_ROWS
     more = f'<p class="soft">… and {counted(rest, "more item")} below.</p>' if rest > 0 else ""
     return f"<table><thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + f"\n</tbody></table>{more}"
+
+
+def _marks(content: Content, now: Standing) -> list[str]:
+    """Marks in the order of the places, where the campaign asks for them."""
+    marked = campaign_marks(content)
+    if marked is None:
+        return []
+    if marked.why is not None:
+        return ["<h2>Marks</h2>", f'<p class="soft">No marks yet: {safe(marked.why)}.</p>']
+    words = marked.words()
+    graded = any(each["grade"] is not None for each in words.values())
+    heads = '<th>Item</th><th class="n">Mark</th><th class="n">From … to</th>'
+    heads += '<th>Grade</th><th class="n">Chance</th>' if graded else ""
+    rows = []
+    for place in now.places[:MAX_ROWS]:
+        own = words[place.item]
+        ends = "" if own["lower"] is None else f"{own['lower']} … {own['upper']}"
+        cells = f'<td class="item">{safe(place.item)}</td><td class="n">{own["mark"]}</td><td class="n">{ends}</td>'
+        if graded:
+            chance = "" if own["chance"] is None else percent(own["chance"])
+            cells += f'<td>{safe(str(own["grade"]))}</td><td class="n">{chance}</td>'
+        rows.append(f"<tr>{cells}</tr>")
+    told = f"{percent(MARKS_LEVEL)} intervals, from all votes that count."
+    if live_votes(content).of_kind("chosen").any():
+        told += " They are too narrow, as pairs were chosen by earlier answers."
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
+    return ["<h2>Marks</h2>", f'<p class="soft">{told}</p>', table]
 
 
 def _reliability(content: Content, votes: Comparisons) -> list[str]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.help import Decorator, GroupedCommand, option
+from podium.cli.marking import Boundaries, Marking, Scale
 from podium.cli.options import SEED, NumberRange, output_options, split_names
 from podium.cli.output import Output, say
 from podium.errors import InputError
@@ -96,12 +97,15 @@ def _links(rows: list[tuple[str, str]], out: Output) -> None:
     help="Share of random check pairs.",
 )
 @option("Model", "--seed", type=SEED, help="Random seed for the choice of pairs.  [default: drawn, and kept]")
+@option("Output", "--marks", type=Scale(), help="Show marks on this scale: the lowest item LOW, the best HIGH.")
+@option("Output", "--known-marks", metavar="FILE", help="Lay the scale through these marks: a table of item and mark.")
+@option("Output", "--boundaries", type=Boundaries(), help="Show grades from these marks on, the best first.")
 @option("Output", "--url", default=URL, show_default=True, help="Begin links with this address of the server.")
 @output_options()
 def new(
     items: str, db: str, label: str | None, text: str | None, features: tuple[str, ...], title: str, question: str,
     instructions: Path | None, judges: int, named: tuple[str, ...], seed: int | None, url: str, out: Output,
-    **options: Any,
+    marks: tuple[float, float] | None, known_marks: str | None, boundaries: dict[str, float] | None, **options: Any,
 ) -> None:  # fmt: skip
     """Make a campaign of the ITEMS of a table or a folder, and print its links.
 
@@ -113,7 +117,9 @@ def new(
     from podium.campaign.options import Options
 
     read = read_items(items, label=label, text=text, features=features)
-    chosen = Options.of(options)
+    chosen = Options.of(
+        options | {"marks": Marking(marks, known_marks, boundaries, False).wish([item.label for item in read.items])}
+    )
     words = "" if instructions is None else instructions.read_text(encoding="utf-8")
     names = [*named, *(f"judge {number}" for number in range(1, judges + 1))]
     with _opened(db, None, new=True) as (store, _):
@@ -228,13 +234,14 @@ def votes(db: str, name: str | None, out: Output) -> None:
 
 def _export(store: Store, it: Campaign, what: str, out: Output) -> None:
     from podium.campaign.exchange import journal_lines, ranking_frame, votes_frame
+    from podium.campaign.marks import campaign_marks
     from podium.campaign.standing import standing
 
     content, rows = store.read(lambda reader: (reader.content(it.id), list(reader.votes(it.id))))
     if what == "votes":
         out.write(votes_frame(content, rows, safe=out.form == "csv"))
     elif what == "ranking":
-        out.write(ranking_frame(standing(content), safe=out.form == "csv"))
+        out.write(ranking_frame(standing(content), marked=campaign_marks(content), safe=out.form == "csv"))
     else:
         out.write_text("".join(journal_lines(content, rows)).rstrip("\n"))
 

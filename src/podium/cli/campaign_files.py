@@ -65,13 +65,20 @@ def asks_for_a_fit() -> bool:
 
 def show_standing(content: Content, top: int | None, out: Output) -> None:
     """Write where the campaign stands, as its page shows it."""
+    from podium.campaign.marks import MARKS_LEVEL, campaign_marks, with_marks
     from podium.campaign.standing import LEVEL, standing
 
     now = standing(content)
     if not now.places:
         raise InputError(f"campaign {content.campaign.slug!r} has no votes that count yet; there is nothing to rank")
-    frame = now.to_frame()
+    marked = campaign_marks(content)
+    frame = with_marks(now.to_frame(), marked)
     frame = frame.head(top) if top else frame
     out.write(frame)
     say(now.words())
+    if marked is not None:
+        told = f"marks with {percent(MARKS_LEVEL)} intervals, as the campaign asks for them"
+        say(told if marked.why is None else f"no marks yet: {marked.why}")
+        if marked.why is None:
+            say_if_chosen(content)
     say(f"place_lower to place_upper hold an item's true place with a chance of about {percent(LEVEL)}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,12 +23,12 @@ if TYPE_CHECKING:
     from podium.ranking.ranking import Ranking
     from podium.store.content import Content
 
-__all__ = ["Marking", "marking_options"]
+__all__ = ["Boundaries", "Marking", "Scale", "marking_options"]
 
 TIMES = {"ms": 1000.0, "seconds": 1.0, "duration": 1.0}  # columns of how long a judgement took, per second
 
 
-class _Scale(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
+class Scale(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
     """The two ends of a scale of marks."""
 
     name = "LOW:HIGH"
@@ -45,7 +46,7 @@ class _Scale(click.ParamType):  # type: ignore[type-arg]  # not generic in older
         return low, high
 
 
-class _Boundaries(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
+class Boundaries(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
     """Grades and the least mark of each."""
 
     name = "GRADE=MARK,…"
@@ -125,12 +126,7 @@ class Marking:
         from podium.ranking.marks import award_marks
 
         known, labels = self.known(), {str(item): item for item in ranking.items}
-        for row, item in enumerate(known or (), start=1):
-            if item not in labels:
-                same = [label for label in labels if label.strip().casefold() == item.strip().casefold()]
-                near = same or difflib.get_close_matches(item, labels, 1)
-                way = f"; do you mean {near[0]!r}?" if near else "; correct the name, or remove the row"
-                raise InputError(f"{self.known_marks}, row {row}: there are no votes on {item!r}{way}")
+        self._refuse_strangers(known, labels, "there are no votes on")
         anchors = None if known is None else {labels.get(item, item): mark for item, mark in known.items()}
         marks = award_marks(ranking, self.marks, known=anchors, boundaries=self.boundaries, level=level or 0.95)
         added = marks.to_frame()
@@ -141,6 +137,25 @@ class Marking:
         key = frame.with_columns(pl.col("item").cast(pl.String))
         joined = key.join(added, on="item", how="left", maintain_order="left")
         return joined.select("item", *added.columns[1:], pl.all().exclude("item", *added.columns[1:]))
+
+    def _refuse_strangers(self, known: dict[str, float] | None, labels: Collection[str], lacking: str) -> None:
+        for row, item in enumerate(known or (), start=1):
+            if item not in labels:
+                same = [label for label in labels if label.strip().casefold() == item.strip().casefold()]
+                near = same or difflib.get_close_matches(item, labels, 1)
+                way = f"; do you mean {near[0]!r}?" if near else "; correct the name, or remove the row"
+                raise InputError(f"{self.known_marks}, row {row}: {lacking} {item!r}{way}")
+
+    def wish(self, items: Collection[str]) -> dict[str, Any] | None:
+        """The marks that a campaign of these items is to show, as its options hold them; None for none."""
+        self.refuse_idle(False)
+        if not self.wanted:
+            return None
+        known = self.known()
+        self._refuse_strangers(known, items, "there is no item")
+        scale = None if self.marks is None else list(self.marks)
+        given = {"scale": scale, "known": known, "boundaries": self.boundaries}
+        return {name: value for name, value in given.items() if value is not None}
 
     def table(self, frame: pl.DataFrame, room: int | None) -> str:
         """Marks, intervals and grades for people."""
@@ -237,7 +252,7 @@ marking_options = gathered(
     option(
         "Output",
         "--marks",
-        type=_Scale(),
+        type=Scale(),
         help="Give marks on this scale: the lowest item LOW, the best HIGH; 6:1 where 1 is best.",
     ),
     option(
@@ -246,7 +261,7 @@ marking_options = gathered(
         metavar="FILE",
         help="Lay the scale through these marks: a table of item and mark, two or more.",
     ),
-    option("Output", "--boundaries", type=_Boundaries(), help="Give grades from these marks on, the best first."),
+    option("Output", "--boundaries", type=Boundaries(), help="Give grades from these marks on, the best first."),
     option(
         "Output",
         "--chosen-pairs",

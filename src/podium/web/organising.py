@@ -249,8 +249,10 @@ async def open_link(request: Request, campaign: Mine, body: forms.OpenLink) -> d
 @router.get("/campaigns/{campaign}/ranking")
 async def ranking(request: Request, campaign: Mine) -> list[dict[str, Any]]:
     """The order so far, as `podium rank` of the same database gives it."""
-    standing = await run_in_threadpool(state_of(request).standings.get, campaign)
-    rows: list[dict[str, Any]] = standing.to_frame().to_dicts()
+    state = state_of(request)
+    standing = await run_in_threadpool(state.standings.get, campaign)
+    marked = await run_in_threadpool(state.marks.get, campaign)
+    rows: list[dict[str, Any]] = ranking_frame(standing, marked=marked).to_dicts()
     return rows
 
 
@@ -333,7 +335,8 @@ def _write_export(state: State, campaign: int, what: str, form: str, path: Path)
         write_archive(store, campaign, str(path))
         return "application/zip"
     if what == "ranking":
-        write_table(ranking_frame(state.standings.get(campaign), safe=form == "csv"), str(path))
+        marked = state.marks.get(campaign)
+        write_table(ranking_frame(state.standings.get(campaign), marked=marked, safe=form == "csv"), str(path))
         return TABLE_TYPES[form]
     if what == "report":
         from podium.campaign.report import write_report

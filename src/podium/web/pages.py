@@ -16,6 +16,7 @@ from starlette.concurrency import run_in_threadpool
 from podium._version import __version__
 from podium.campaign.judges import JudgeReport, judge_reports, without_judge
 from podium.campaign.live import live_votes
+from podium.campaign.marks import MARKS_LEVEL
 from podium.campaign.options import Options
 from podium.campaign.standing import ENOUGH, LEVEL
 from podium.errors import RefusedError
@@ -144,6 +145,7 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
     stands = state.standings.get(campaign)
     content, events, came = state.store.read(look)
     live = live_votes(content)
+    marked = state.marks.get(campaign)
     n = len(stands.places)
     summary = summary_of(state, stands, came, now)
     checks = int(live.of_kind("check").sum())
@@ -165,6 +167,10 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
         "curve": figures.curve(events, stands, EARLY),
         "coverage": figures.coverage(live, stands),
         "look": _worth_a_look(content, events, stands),
+        "marks": {} if marked is None else marked.words(),
+        "no_marks": marked.why if marked is not None and stands.places else None,
+        "marks_level": MARKS_LEVEL,
+        "chosen": bool(live.of_kind("chosen").any()),
         "checks": checks,
         "enough": ENOUGH,
         "level": LEVEL,

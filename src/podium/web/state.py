@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
+from podium.campaign.marks import AllMarks
 from podium.campaign.planning import Planning
 from podium.campaign.standing import Standings
 from podium.store.values import Item, Question
@@ -59,6 +60,7 @@ class State:
     behind_proxy: bool = False
     clock: Callable[[], float] = time.monotonic
     standings: Standings = field(init=False)
+    marks: AllMarks = field(init=False)
     planning: Planning = field(init=False)
     shelf: Shelf = field(default_factory=Shelf)
     requests: Rate = field(init=False)
@@ -69,6 +71,7 @@ class State:
 
     def __post_init__(self) -> None:
         self.standings = Standings(self.store)
+        self.marks = AllMarks(self.store)
         self.planning = Planning(self.store)
         self.requests = Rate(REQUESTS_A_SECOND, 1.0, self.clock)
         self.wrong = Rate(WRONG_A_MINUTE, 60.0, self.clock)

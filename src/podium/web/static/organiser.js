@@ -57,6 +57,24 @@ document.addEventListener("click", (event) => {
 
 const whole = (text) => (text.trim() === "" ? null : Number(text));
 
+// What is no number is sent as it stands: the server says what is wrong with it.
+
+function numberOf(text) {
+  const value = Number(text);
+  return text.trim() && Number.isFinite(value) ? value : text.trim();
+}
+
+function marksOf(given) {
+  const marks = {};
+  const parted = (text, by) => [text.slice(0, text.lastIndexOf(by)).trim(), numberOf(text.slice(text.lastIndexOf(by) + 1))];
+  if (given.marks_scale.trim()) marks.scale = given.marks_scale.split(":").map(numberOf);
+  const grades = given.marks_boundaries.split(",").filter((part) => part.trim());
+  if (grades.length) marks.boundaries = Object.fromEntries(grades.map((part) => parted(part, "=")));
+  const known = given.marks_known.split("\n").filter((line) => line.trim());
+  if (known.length) marks.known = Object.fromEntries(known.map((line) => parted(line, ",")));
+  return Object.keys(marks).length ? marks : null;
+}
+
 function optionsOf(form) {
   const given = Object.fromEntries(new FormData(form));
   const changes = {}, options = {}, texts = {};
@@ -80,6 +98,7 @@ function optionsOf(form) {
       const [better, ...rest] = line.split(",");
       return [better.trim(), rest.join(",").trim(), 1];
     });
+    options.marks = marksOf(given);
   }
   changes.options = options;
   return changes;
