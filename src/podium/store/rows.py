@@ -2,18 +2,47 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, fields, replace
 from typing import Any, TypeAlias
 
-from sqlalchemy import Connection, Integer, and_, bindparam, case, delete, exists, func, or_, select, text, update
+from sqlalchemy import Connection, and_, case, delete, exists, func, or_, select, text, update
 from sqlalchemy.exc import DBAPIError
 
 from podium._version import __version__
 from podium.errors import InputError, RefusedError
 from podium.store import codec
 from podium.store.content import Content, load, load_votes
+from podium.store.statements import (
+    ADD_CALL,
+    ADD_LEASE,
+    ADD_VOTE,
+    ANSWERED,
+    BEGUN,
+    CALL,
+    CAMPAIGN,
+    COUNT_MADE,
+    COUNT_TAKEN_BACK,
+    END_CALL,
+    EVENT,
+    HELD,
+    ITEM,
+    JUDGE,
+    LAPSE,
+    LOCK,
+    NOT_UNDONE,
+    ONE_JUDGE,
+    ONE_QUESTION,
+    QUESTION,
+    SHOWN,
+    STANDING_VOTE,
+    VOTE,
+    VOTE_OF_CLIENT,
+    as_driver_sql,
+    change_campaign,
+    change_question,
+    open_questions,
+)
 from podium.store.tables import call, derived, events, item, item_text, judge, lease, media, question, snapshot, vote
 from podium.store.tables import campaign as campaigns
 from podium.store.values import (
@@ -37,127 +66,6 @@ MOST_ROWS = 10_000  # rows of an export in memory at a time
 MOST_COUNTS = 50_000  # judges whose number of votes is remembered
 LAST = 2**62  # beyond the end of every log
 Counts: TypeAlias = dict[tuple[int, int], tuple[int, int]]  # of a campaign's judge: up to which row, and how many votes
-
-
-def _columns(table: Any, value: type) -> list[Any]:
-    return [table.c[each.name] for each in fields(value)]
-
-
-CAMPAIGN = select(*_columns(campaigns, Campaign))
-ITEM = select(*_columns(item, Item))
-JUDGE = select(*_columns(judge, Judge))
-QUESTION = select(*_columns(question, Question))
-VOTE = select(*_columns(vote, Vote))
-EVENT = select(*_columns(events, Event))
-CALL = select(*_columns(call, Call))
-ADD_CALL = call.insert().values(
-    {each.name: bindparam(each.name) for each in fields(Call)} | {"campaign": bindparam("campaign")}
-)
-LOCK = CAMPAIGN.where(campaigns.c.id == bindparam("id")).with_for_update()
-ADD_VOTE = vote.insert()
-UNDO = vote.alias("undo")
-NOT_UNDONE = ~exists().where(UNDO.c.campaign == vote.c.campaign, UNDO.c.undoes == vote.c.seq)
-BEGUN = and_(
-    question.c.wanted > 0,
-    exists().where(
-        vote.c.campaign == question.c.campaign, vote.c.question == question.c.id, vote.c.outcome.is_not(None)
-    ),
-)
-
-# What every vote runs is built once: building a statement costs as much as running it.
-C: Any = bindparam("c")
-J: Any = bindparam("j")
-Q: Any = bindparam("q")
-BUT: Any = bindparam("but", type_=Integer)
-ONE_JUDGE = JUDGE.where(judge.c.campaign == C, judge.c.id == J)
-ONE_QUESTION = QUESTION.where(question.c.campaign == C, question.c.id == Q)
-HELD = (
-    QUESTION.join(lease, and_(lease.c.campaign == C, lease.c.question == question.c.id, lease.c.judge == J))
-    .where(question.c.campaign == C, question.c.judge == J, question.c.state == "out")
-    .order_by(lease.c.shown, question.c.plan.desc(), question.c.place, question.c.id)
-)
-SHOWN = select(lease.c.shown).where(lease.c.campaign == C, lease.c.question == Q, lease.c.judge == J)
-VOTE_OF_CLIENT = VOTE.where(vote.c.campaign == C, vote.c.judge == J, vote.c.client_id == bindparam("i"))
-STANDING_VOTE = VOTE.where(
-    vote.c.campaign == C, vote.c.question == Q, vote.c.judge == J, vote.c.undoes.is_(None), NOT_UNDONE
-)
-# A judge's votes in a piece of the log, and those of the votes, wherever they are, that are taken back in it.
-PIECE: Any = (vote.c.campaign == C, vote.c.judge == J, vote.c.seq > bindparam("after"), vote.c.seq <= bindparam("upto"))
-TAKEN_BACK = vote.alias("taken_back")
-COUNT_MADE = select(func.count()).select_from(vote).where(*PIECE, vote.c.outcome.is_not(None))
-COUNT_TAKEN_BACK = (
-    select(func.count())
-    .select_from(
-        vote.join(TAKEN_BACK, and_(TAKEN_BACK.c.campaign == vote.c.campaign, TAKEN_BACK.c.seq == vote.c.undoes))
-    )
-    .where(*PIECE, vote.c.undoes.is_not(None), TAKEN_BACK.c.outcome.is_not(None))
-)
-LAPSE = (
-    update(question)
-    .where(question.c.campaign == C, question.c.state == "out", question.c.until <= bindparam("now"))
-    .where(or_(BUT < 0, question.c.judge != BUT))
-    .values(state=case((question.c.wanted > 0, "open"), else_="done"), judge=None, until=None)
-)
-ADD_LEASE: Any = text(  # the first time counts
-    "INSERT INTO lease (campaign, question, judge, pair, shown) VALUES (:campaign, :question, :judge, :pair, :shown) "
-    "ON CONFLICT DO NOTHING"
-)
-
-
-ANSWERED = (
-    "model", "raw", "reason", "outcome", "p", "problem", "tokens_in", "tokens_out", "counted", "ms", "tries", "cost",
-    "prompt", "done",
-)  # fmt: skip
-END_CALL = (
-    update(call)
-    .where(call.c.campaign == C, call.c.request == bindparam("r"))
-    .values({name: bindparam(f"new_{name}") for name in ANSWERED})
-)
-
-
-@functools.cache
-def _change_campaign(names: tuple[str, ...]) -> Any:
-    new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
-    return update(campaigns).where(campaigns.c.id == C).values(new)
-
-
-@functools.lru_cache(maxsize=512)
-def _as_driver_sql(statement: Any, dialect: Any) -> tuple[str, tuple[str, ...] | None, dict[str, Any]]:
-    """The text that a driver takes, the order of its values where they have no names, and those it holds itself.
-
-    Only for columns whose values the driver takes as they are: no JSON.
-    """
-    compiled = statement.compile(dialect=dialect)
-    return str(compiled), None if compiled.positiontup is None else tuple(compiled.positiontup), dict(compiled.params)
-
-
-@functools.cache
-def _change_question(names: tuple[str, ...]) -> Any:
-    new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
-    return update(question).where(question.c.campaign == C, question.c.id == Q).values(new)
-
-
-@functools.lru_cache(maxsize=256)
-def _next_questions(gold: bool, seen: bool, conflicts: tuple[int, ...], latest: bool = False) -> Any:
-    """Open questions for a judge, best first: pairs the judge has not seen, or marked repeats of those seen.
-
-    With `latest`, those of one plan only, which the index has in order; else all, which must be sorted.
-    """
-    mine = (lease.c.campaign == question.c.campaign, lease.c.judge == J)
-    before = exists().where(*mine, lease.c.pair == question.c.pair)
-    rows = QUESTION.where(
-        question.c.campaign == C,
-        question.c.state == "open",
-        (question.c.kind == "gold") if gold else (question.c.kind != "gold"),
-        func.coalesce(question.c.judge, J) == J,  # as "none or me" SQLite would gather by judge, then sort the queue
-        ~exists().where(*mine, lease.c.question == question.c.id),
-        and_(before, question.c.kind == "repeat") if seen else ~before,
-    )
-    if latest:
-        rows = rows.where(question.c.plan == bindparam("p"))
-    if conflicts:
-        rows = rows.where(question.c.left.not_in(conflicts), question.c.right.not_in(conflicts))
-    return rows.order_by(question.c.plan.desc(), question.c.place, question.c.id).limit(bindparam("n"))
 
 
 def _judge(row: Sequence[Any]) -> Judge:
@@ -189,7 +97,7 @@ class Reader:
         only; an error is what it would have been the usual way.
         """
         dialect = self.connection.dialect
-        sql, order, own = _as_driver_sql(statement, dialect)
+        sql, order, own = as_driver_sql(statement, dialect)
         given: list[Any] = [own | row for row in rows]
         if order is not None:
             given = [tuple(row[name] for name in order) for row in given]
@@ -530,7 +438,7 @@ class Writer(Reader):
         if campaign is not None and names:
             ordered = tuple(sorted(names))
             values = {f"new_{name}": getattr(campaign, name) for name in ordered}
-            self.connection.execute(_change_campaign(ordered), {"c": campaign.id} | values)
+            self.connection.execute(change_campaign(ordered), {"c": campaign.id} | values)
             self.state = (campaign, frozenset())
 
     def add_campaign(self, new: Campaign) -> Campaign:
@@ -615,7 +523,7 @@ class Writer(Reader):
     def change_question(self, id: int, **values: Any) -> None:
         """Change columns of a question."""
         new = {f"new_{name}": value for name, value in values.items()}
-        self._do(_change_question(tuple(values)), {"c": self.locked.id, "q": id} | new)
+        self._do(change_question(tuple(values)), {"c": self.locked.id, "q": id} | new)
 
     def lapse(self, now: int, but: int | None = None) -> None:
         """Questions whose time is over are open again; a judge who asks keeps what nobody else has taken."""
@@ -629,12 +537,12 @@ class Writer(Reader):
         values = {"c": self.locked.id, "j": judge.id, "n": count}
         latest = values | {"p": self.locked.plans}
         ask = self._rows if not judge.conflicts else self._slow  # a list of items is no plain value
-        found = ask(_next_questions(gold, False, judge.conflicts, latest=True), **latest)
+        found = ask(open_questions(gold, False, judge.conflicts, latest=True), **latest)
         if len(found) < count:  # of older plans, too
-            found = ask(_next_questions(gold, False, judge.conflicts), **values)
+            found = ask(open_questions(gold, False, judge.conflicts), **values)
         if len(found) < count:
             again = values | {"n": count - len(found)}
-            found = [*found, *ask(_next_questions(gold, True, judge.conflicts), **again)]
+            found = [*found, *ask(open_questions(gold, True, judge.conflicts), **again)]
         return [Question(*row) for row in found]
 
     def _slow(self, statement: Any, **values: Any) -> Sequence[Any]:
@@ -695,7 +603,7 @@ class Writer(Reader):
             self._many(END_CALL, rows)
 
     def _many(self, statement: Any, rows: list[dict[str, Any]]) -> None:
-        sql, order, _ = _as_driver_sql(statement, self.connection.dialect)
+        sql, order, _ = as_driver_sql(statement, self.connection.dialect)
         values: list[Any] = rows if order is None else [tuple(row[name] for name in order) for row in rows]
         self.connection.exec_driver_sql(sql, values[0] if len(values) == 1 else values)
 
