@@ -2,6 +2,7 @@
 
     python -m benchmarks.cluster             writes results/cluster.json and the table of docs/large.md (minutes)
     python -m benchmarks.cluster --votes 4   millions of votes instead of 20
+    python -m benchmarks.cluster --fit       a fit whose rows are kept on two workers, beside the fit here
 
 Files are read by one process, by two (`jobs=2`), by two Dask workers that run already, and by two of which one is
 killed in mid-work; what is read must be the same to the bit. CPU is that of this process and of the workers, by /proc.
@@ -19,9 +20,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from benchmarks.counting import ROOT, write_files
-from podium import read_comparisons
+from podium import BradleyTerry, Comparisons, read_comparisons
 from podium.engine import connect
+from podium.pairwise import bradley_terry
+from podium.pairwise._fit import row_sums
 
 HERE = Path(__file__).resolve().parent
 FILES = 16
@@ -99,6 +104,56 @@ def run(millions: float) -> dict[str, Any]:
     return {"votes": int(1e6 * millions), "rows": rows}
 
 
+def fits(millions: float) -> dict[str, Any]:
+    """A fit here and with rows kept on two workers: with a covariate (Newton here) and without (sweeps here)."""
+    rows: dict[str, Any] = {}
+    sums: list[int] = []
+    point, product = row_sums.KeptSums.point, row_sums.KeptSums.product
+
+    def counting(way: Any) -> Any:
+        return lambda self, *arguments: (sums.append(1), way(self, *arguments))[1]
+
+    row_sums.KeptSums.point, row_sums.KeptSums.product = counting(point), counting(product)  # type: ignore[method-assign]
+    bradley_terry.rows_that_pay = lambda *_, **__: 0  # type: ignore[attr-defined]
+    with connect("local:2") as engine:
+        pids = list(engine.client.run(os.getpid).values())
+        for name, covariate in (("with a covariate", True), ("plain votes", False)):
+            data = single_votes(int(1e6 * millions), 2000, covariate)
+            size = len(data.left) if covariate else len(data.pairs.left)
+            model = BradleyTerry(l2=0.01, tol=1e-9)
+            here, alone = measured(lambda model=model, data=data: model.fit(data).ranking_.scores, [])
+            sums.clear()
+            there, shared = measured(
+                lambda model=model, data=data: model.fit(data, engine=engine).ranking_.scores, pids
+            )
+            off = float(np.max(np.abs(here - there)))
+            rows[name] = {"rows": size, "here": alone, "there": shared, "sums": len(sums), "apart": off}
+    return rows
+
+
+def single_votes(m: int, n: int, covariate: bool) -> Comparisons:
+    """Votes of normal scores, perhaps with a covariate, which keeps each a row of its own."""
+    rng = np.random.default_rng(0)
+    truth, length = rng.normal(size=n), rng.normal(size=(m, 1))
+    left = rng.integers(0, n, m).astype(np.int32)
+    right = ((left + rng.integers(1, n, m)) % n).astype(np.int32)
+    margin = truth[left] - truth[right] + (0.3 * length[:, 0] if covariate else 0.0)
+    outcome = np.where(rng.random(m) < 1 / (1 + np.exp(-margin)), 1, -1).astype(np.int8)
+    more: dict[str, Any] = {"covariates": length, "covariate_names": ("length",)} if covariate else {}
+    return Comparisons(tuple(range(n)), left, right, outcome=outcome, sided=True, **more)
+
+
+def fit_table(saved: dict[str, Any]) -> str:
+    lines = [
+        "| Votes | Rows | Fit here, CPU | On two workers, CPU of all | Sums | Scores apart |",
+        "|---|--:|--:|--:|--:|--:|",
+    ]
+    for name, row in saved.items():
+        cpu = f"{row['here']['cpu']:.1f} s | {row['there']['cpu']:.1f} s"
+        lines.append(f"| {name} | {row['rows']:,} | {cpu} | {row['sums']} | {row['apart']:.0e} |")
+    return "\n".join(lines)
+
+
 def table(saved: dict[str, Any]) -> str:
     one = saved["rows"]["one process"]
     lines = ["| Way | CPU | Times one process | Clock |", "|---|--:|--:|--:|"]
@@ -110,13 +165,22 @@ def table(saved: dict[str, Any]) -> str:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--votes", type=float, default=20.0, help="millions")
-    saved = run(parser.parse_args().votes)
-    (HERE / "results" / "cluster.json").write_text(json.dumps(saved, indent=1) + "\n")
+    parser.add_argument("--votes", type=float, help="millions: 20, or 2 for a fit")
+    parser.add_argument("--fit", action="store_true", help="fits with rows kept on workers")
+    given = parser.parse_args()
+    path = HERE / "results" / "cluster.json"
+    saved = json.loads(path.read_text()) if path.exists() else {}
+    if given.fit:
+        saved["fits"] = fits(given.votes or 2.0)
+        mark, text = "fits", fit_table(saved["fits"])
+    else:
+        saved |= run(given.votes or 20.0)
+        mark, text = "cluster", table(saved)
+    path.write_text(json.dumps(saved, indent=1) + "\n")
     page = ROOT / "docs" / "large.md"
-    marks = re.compile(r"(<!-- cluster -->\n).*?(<!-- end of cluster -->)", re.DOTALL)
-    page.write_text(marks.sub(lambda found: f"{found[1]}{table(saved)}\n{found[2]}", page.read_text()))
-    print(table(saved))
+    marks = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end of {mark} -->)", re.DOTALL)
+    page.write_text(marks.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page.read_text()))
+    print(text)
 
 
 if __name__ == "__main__":

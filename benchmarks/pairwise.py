@@ -262,6 +262,23 @@ SCENARIOS = (
         objective=loss_per_vote,
     ),
     Scenario(
+        "items-without-a-loss",
+        "100k items × 1M votes, l2 = 0.001, of whom hundreds only won or only lost",
+        votes(100_000, 1_000_000),
+        (
+            Way("podium", ours_arrays, repeats=5),
+            Way(
+                "scikit-learn liblinear, one row a vote",
+                sklearn.rows("liblinear", 1e-4),
+                reach=6,
+                repeats=1,
+                seconds=200,
+            ),
+        ),
+        full=True,
+        objective=loss_per_vote,
+    ),
+    Scenario(
         "chain",
         "10k items in a chain (only |i − j| ≤ 5 met) × 1M votes",
         votes(10_000, 1_000_000, near=5),

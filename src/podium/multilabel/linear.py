@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from podium.engine import Engine, Serial
 from podium.errors import ConvergenceError, InPython, Option
 from podium.kernels.multilabel.linear import backward, curve, dual_sweeps, forward, logistic
 from podium.text import counted
@@ -132,16 +133,23 @@ def fit_logistic(
     tol: float = 1e-4,
     max_iter: int = 100,
     start: np.ndarray | None = None,
+    engine: Engine | None = None,
 ) -> np.ndarray:
     """Coefficients (features + 1, labels), the last row the intercept, which is not penalised.
 
     `targets` (rows, labels) are sparse, by column. A label is done when no entry of its gradient exceeds `tol` times
-    the total weight. The search begins at `start`, the coefficients of another fit, if given.
+    the total weight. The search begins at `start`, the coefficients of another fit, if given. Labels know nothing of
+    each other, so that an `engine` may share them out, in the blocks they are solved in here: bits stay the same.
     """
     out = np.zeros((x.shape[1] + 1, targets.shape[1]))
-    for labels in _blocks(targets):
-        begin = None if start is None else np.ascontiguousarray(start[:, labels])
-        out[:, labels] = _fit_block(x, _dense(targets, labels), weight, min(1 / C, STIFF), tol, max_iter, begin)
+
+    def blocks() -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+        for labels in _blocks(targets):
+            yield _dense(targets, labels), None if start is None else np.ascontiguousarray(start[:, labels])
+
+    solved = (engine or Serial()).map(_fit_block, blocks(), x, weight, min(1 / C, STIFF), tol, max_iter)
+    for labels, beta in zip(_blocks(targets), solved, strict=True):
+        out[:, labels] = beta
     return out
 
 
@@ -175,14 +183,10 @@ def _dense(targets: Any, labels: slice) -> np.ndarray:
 
 
 def _fit_block(
-    x: Design,
-    target: np.ndarray,
-    weight: np.ndarray,
-    ridge: float,
-    tol: float,
-    max_iter: int,
-    begin: np.ndarray | None,
+    block: tuple[np.ndarray, np.ndarray | None], x: Design, weight: np.ndarray, ridge: float, tol: float, max_iter: int
 ) -> np.ndarray:
+    """Coefficients of the labels of a block, by their targets, perhaps from a start."""
+    target, begin = block
     total = weight.sum()
     coefficients = np.zeros((x.shape[1] + 1, target.shape[1]))
     share = (weight @ target) / total

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone, is_classifier
 
 from podium.data.validation import check_is_fitted, choice_option, flag_option, number_option, whole_option
+from podium.engine import Engine, running
 from podium.errors import InputError, Option
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric, parse
@@ -125,8 +126,20 @@ class LabelRanker(BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Forget everything; learn from examples X and the relevance y (rows, labels), each sparse or dense."""
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, *, engine: Any = None) -> Self:
+        """Forget everything; learn from examples X and the relevance y (rows, labels), each sparse or dense.
+
+        `engine`, a `distributed.Client`, shares the labels of the linear scorer among its workers, 64 at a time; the
+        coefficients are the same to the bit. Surrogates that couple labels are fitted here.
+        """
+        if engine is not None and not (isinstance(self.scorer, str) and self.scorer == "linear"):
+            raise InputError(
+                "engine= shares out the labels of ", Option("scorer", "linear"), "; drop it, or change that"
+            )
+        with running(1, engine=engine) as runner:
+            return self._fit(X, y, sample_weight, runner)
+
+    def _fit(self, X: Any, y: Any, sample_weight: Any, engine: Engine) -> Self:
         with unchanged_on_error(self):
             forget(self)
             X, relevance, weight, loss = self._start(X, y, sample_weight, reset=True)
@@ -134,7 +147,7 @@ class LabelRanker(BaseEstimator):
                 raise InputError("no example has a relevant label; there is nothing to learn")
             targets = targets_for(loss, relevance, self.top_, weight)
             if isinstance(self.scorer, str):
-                self._fit_chosen(X, relevance, weight, targets, loss)
+                self._fit_chosen(X, relevance, weight, targets, loss, engine)
             else:
                 self._fit_scorers(X, targets)
             self.exact_ = targets.exact and getattr(self, "surrogate_", "univariate") == "univariate"
@@ -300,7 +313,9 @@ class LabelRanker(BaseEstimator):
         whole_option("max_iter", self.max_iter, least=1)
         return loss_named(self.loss)
 
-    def _fit_chosen(self, X: Any, relevance: Any, weight: np.ndarray, targets: Targets, loss: Metric) -> None:
+    def _fit_chosen(
+        self, X: Any, relevance: Any, weight: np.ndarray, targets: Targets, loss: Metric, engine: Engine
+    ) -> None:
         """Fit trees or the linear scorer, with what is not given chosen on rows held out."""
         centre, size = measure(X, weight, self.standardize)
         ready = scaled(X, centre, size)
@@ -310,6 +325,7 @@ class LabelRanker(BaseEstimator):
         setting, self.validation_ = choose(
             X, ready, relevance, targets, weight, loss,
             scorer=self.scorer, surrogate=self.surrogate, C=self.C, tol=self.tol, max_iter=self.max_iter,
+            engine=engine,
         )  # fmt: skip
         self.scorer_, self.chosen_ = setting.scorer, describe(setting)
         if setting.scorer != "linear":
@@ -320,14 +336,14 @@ class LabelRanker(BaseEstimator):
         self.surrogate_, self.C_ = setting.surrogate, setting.C
         self.centre_: Any = centre
         self.size_: Any = size
-        self._fit_linear(design(ready), targets)
+        self._fit_linear(design(ready), targets, engine)
 
-    def _fit_linear(self, x: Design, targets: Targets) -> None:
+    def _fit_linear(self, x: Design, targets: Targets, engine: Engine) -> None:
         settings: dict[str, Any] = {"C": self.C_, "tol": self.tol, "max_iter": self.max_iter}
         if self.C_ == 0:
             beta = fit_frequencies(x.shape[1], targets.values, targets.weight)
         elif self.surrogate_ == "univariate":
-            beta = fit_logistic(x, targets.values.tocsc(), targets.weight, **settings)
+            beta = fit_logistic(x, targets.values.tocsc(), targets.weight, **settings, engine=engine)
         else:
             beta = fit_coupled(self.surrogate_, x, targets.values, targets.weight, **settings)
         if self.surrogate_ == "univariate":

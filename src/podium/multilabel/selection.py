@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from podium.engine import Engine
 from podium.errors import ConvergenceError
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric
@@ -61,6 +62,7 @@ class _Trial:
     parts: list[_Part]
     tol: float
     max_iter: int
+    engine: Engine | None = None
 
     def losses(self, scores: list[np.ndarray]) -> np.ndarray:
         """Loss of every row held out, part by part, from the scores that each part gives them."""
@@ -90,6 +92,7 @@ def choose(
     C: Any,
     tol: float,
     max_iter: int,
+    engine: Engine | None = None,
 ) -> tuple[Setting, dict[str, float]]:
     """The setting to fit with, and the mean held-out loss of each that was tried, by its description."""
     if scorer == "trees":
@@ -100,7 +103,7 @@ def choose(
     parts = _parts(scaled, relevance, weight)
     if not parts:
         return fixed, {}
-    trial = _Trial(X, scaled, relevance, targets, weight, loss, parts, max(tol, 1e-3), max_iter)
+    trial = _Trial(X, scaled, relevance, targets, weight, loss, parts, max(tol, 1e-3), max_iter, engine)
     tried = _linear(trial, surrogate, C)
     if scorer == "auto":
         tried |= _with_trees(trial, tried)
@@ -176,7 +179,7 @@ def _fit(trial: _Trial, part: _Part, x: Design, start: np.ndarray | None, settin
     targets, weight = trial.targets.values[part.train], trial.targets.weight[part.train]
     options: dict[str, Any] = {"C": setting.C, "tol": trial.tol, "max_iter": trial.max_iter, "start": start}
     if setting.surrogate == "univariate":
-        return fit_logistic(x, targets.tocsc(), weight, **options)
+        return fit_logistic(x, targets.tocsc(), weight, **options, engine=trial.engine)
     return fit_coupled(setting.surrogate, x, targets, weight, **options)
 
 
