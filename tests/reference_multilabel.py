@@ -55,7 +55,7 @@ class MajorityOfConsistent:
 
 
 def every_expert(tables, guessed, stream, loss, cuts, K, rate):
-    """Algorithms 3 and 7 literally: an expert for every map from guessed rounds to permutations, then REWA.
+    """Algorithms 3 and 7 literally: E_0, an expert for every map from guessed rounds to permutations, then REWA.
 
     `tables[i, j]` lists the functions of H_i^j on the instances. Returns the expected loss of each round and each
     expert's total loss.
@@ -63,7 +63,7 @@ def every_expert(tables, guessed, stream, loss, cuts, K, rate):
     rounds = [t for t, b in enumerate(guessed) if b]
     orders = list(itertools.permutations(range(1, K + 1)))
     losses = []
-    for phi in itertools.product(orders, repeat=len(rounds)):
+    for phi in [None, *itertools.product(orders, repeat=len(rounds))] if rounds else [None]:  # None: E_0
         learners = {(i, j): MajorityOfConsistent(tables[i, j]) for i in range(K) for j in cuts}
         lost = []
         for t, (x, y) in enumerate(stream):
@@ -71,7 +71,7 @@ def every_expert(tables, guessed, stream, loss, cuts, K, rate):
             order = sorted(range(K), key=lambda i: (-votes[i], i))
             ranks = [order.index(i) + 1 for i in range(K)]
             lost.append(loss(ranks, y))
-            if guessed[t]:
+            if guessed[t] and phi is not None:
                 pi = phi[rounds.index(t)]
                 for (i, j), each in learners.items():
                     each.update(x, int(pi[i] <= j))

@@ -390,6 +390,22 @@ def labels():
     made += [Call("AgnosticLabelRanker", lambda **given: room.AgnosticLabelRanker(**given).fit(X, Y).rank(X), defaults)]
     made += methods(agnostic.fit(X, Y), ("fit", {"X": X, "y": Y, "unlabelled": X}), ("rank", {"X": X, "top": 2}),
                     ("decision_function", {"X": X}))  # fmt: skip
+    answer = Y[:, 0]
+    place = room.AgnosticThresholdLearner(room.LabelRanker("sum@1"), [best_first], 0, 1, loss="sum@1", random_state=1)
+    defaults = {name: getattr(place, name) for name in inspect.signature(room.AgnosticThresholdLearner).parameters}
+    made += [
+        Call(
+            "AgnosticThresholdLearner",
+            lambda **given: room.AgnosticThresholdLearner(**given).fit(X, answer).predict(X),
+            defaults,
+        ),
+        *methods(place.fit(X, answer), ("fit", {"X": X, "y": answer, "unlabelled": X}), ("predict", {"X": X})),
+        of("vc_bound", room.vc_bound, n_features=3, n_labels=4),
+        of(
+            "sample_sizes", room.sample_sizes, n_features=3, n_labels=4, loss="sum@2", epsilon=0.1, delta=0.05,
+            max_relevance=1,
+        ),
+    ]  # fmt: skip
     table = np.array([[0, 1], [1, 0], [1, 1]])
 
     def learner(i, j):
@@ -413,6 +429,7 @@ def labels():
             dict(zip(names, (expert, 3, 0, 1), strict=True)) | sizes,
         )
     ]
+    made += methods(room.Halving(table), ("key", {}))
     for thing in (room.Halving(table), back):
         made += methods(thing, ("predict", {"x": 0}))
 

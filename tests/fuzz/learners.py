@@ -15,7 +15,14 @@ def any_of(rng, usual, chance=0.3):
 
 
 def agnostic(rng, folder):
-    from podium.multilabel import AgnosticLabelRanker, LabelRanker, OnlineLabelRanker, binary_relevance
+    from podium.multilabel import (
+        AgnosticLabelRanker,
+        AgnosticThresholdLearner,
+        LabelRanker,
+        OnlineLabelRanker,
+        binary_relevance,
+        sample_sizes,
+    )
 
     count = 3
     good = (
@@ -33,6 +40,9 @@ def agnostic(rng, folder):
     y = inputs.array(rng, rows, count) if odd(rng, 0.3) else rng.integers(0, 2, (rows, count))
     model.fit(X, y, any_of(rng, (None, X, inputs.array(rng, 4, 3)), 0.1))
     model.decision_function(X), model.rank(any_of(rng, (X,), 0.2))
+    place = AgnosticThresholdLearner(base, candidates, any_of(rng, (0, 1), 0.1), any_of(rng, (1, 2), 0.1), **chosen)
+    place.fit(X, any_of(rng, (rng.integers(0, 2, rows),), 0.1)).predict(X)
+    sample_sizes(any_of(rng, (1, 5)), any_of(rng, (2, 9)), loss=any_of(rng, ("sum@1", "prec@2", "rr")))
     binary_relevance(any_of(rng, (model.decision_function(X), inputs.array(rng, 3, 4))), any_of(rng, (0, 1, 2, 99)))
 
 

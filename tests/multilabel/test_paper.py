@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from papers.multilabel import consistency, expert_regret, falls, online_regret, pac, table_1
+from papers.multilabel import algorithm_4, consistency, expert_regret, falls, growth, online_regret, pac, table_1
 
 
 def test_table_1_holds_except_for_reciprocal_rank():
@@ -16,6 +16,14 @@ def test_table_1_holds_except_for_reciprocal_rank():
 def test_expert_regret_is_within_the_bound(loss):
     (row,) = expert_regret(loss, [40], runs=2)
     assert row["regret"] <= row["bound"]
+
+
+def test_expert_regret_grows_no_faster_than_the_proof_says():
+    assert growth(expert_regret("prec@2", [64, 512], runs=3)) < 2 / 3 + 0.1
+
+
+def test_mistakes_beyond_the_best_candidate_vanish():
+    assert falls(algorithm_4([40, 800], runs=3), "excess")
 
 
 def test_online_regret_per_round_falls():

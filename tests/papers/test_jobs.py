@@ -49,6 +49,7 @@ STUDIES = {  # a study, and the repetitions it has
         lambda engine: multilabel.expert_regret("prec@2", [8, 16], runs=3, engine=engine),
         2 * 3,
     ),
+    "multilabel, Algorithm 4": (lambda engine: multilabel.algorithm_4([50, 100], runs=2, engine=engine), 2 * 2),
     "multilabel, PAC": (lambda engine: multilabel.pac("sum@2", [50, 100], runs=2, engine=engine), 2 * 2),
     "multilabel, consistency": (lambda engine: multilabel.consistency(["sum@2", "auc"], draws=3, engine=engine), 2),
 }

@@ -1,11 +1,12 @@
 """The paper's online constructions, exactly: experts over guessed rankings, followed by exponential weights.
 
 "On the Learnability of Multilabel Ranking", Algorithms 3, 6 and 7. On a random few rounds (B_t = 1 with chance T^β / T)
-an expert updates its learners with a guessed ranking φ(t); there is an expert for every way to guess. Only what the
-learners are told matters, so guesses that agree on the top p are one expert: K! / (K − p)! guesses a round for sum@p,
-K over p for prec@p. Experts that have guessed alike so far are in the same state, so they are kept as a tree that
-branches at each guess; the weights are those of the full set. The number of experts still grows as guesses^|B|: this is
-for small problems, and refuses large ones.
+an expert updates its learners with a guessed ranking φ(t); there is an expert for every way to guess, and E_0, which
+never updates. Only what the learners are told matters, so guesses that agree on the top p are one expert: K! / (K − p)!
+guesses a round for sum@p, K over p for prec@p; each stands for as many of the K! rankings. Experts whose learners are
+in the same state will never differ again, so their weights are added up: what is kept is a list of states, with
+the weights of the full set. Learners say what state they are in by a method `key`, as `Halving` does; without it only
+experts that have guessed alike are one, their number grows as guesses^|B|, and large problems are refused.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from podium.data.validation import array_of, floats_of, number_option, seed_opti
 from podium.errors import InputError, Option
 from podium.metrics import ranking_loss
 from podium.metrics.names import Metric
-from podium.multilabel.options import loss_named
+from podium.multilabel.options import family_of, loss_named
 from podium.text import counted
 
 __all__ = ["ExpertLabelRanker", "ExpertThresholdLearner", "Halving"]
@@ -62,6 +63,10 @@ class Halving:
         left = self.alive & (self.table[:, self._column(x)] == value)
         self.alive = left if left.any() else np.ones(len(self.table), dtype=bool)
 
+    def key(self) -> bytes:
+        """The functions that are left: two learners with the same key behave the same from here on."""
+        return self.alive.tobytes()
+
     def _column(self, x: Any) -> int:
         if not isinstance(x, int | np.integer) or not 0 <= x < self.table.shape[1]:
             raise InputError(f"x is {x!r}; an instance is the number of a column, 0 to {self.table.shape[1] - 1}")
@@ -74,43 +79,79 @@ class Halving:
 
 
 class _Experts:
-    """Exponential weights over the tree of guesses."""
+    """Exponential weights over the states that all experts are in; the first is that of E_0, which never updates."""
 
-    def __init__(self, start: Any, guesses: Sequence[Any], horizon: int, beta: float, largest: float, rng: Any) -> None:
-        number_option("horizon", horizon, least=1, below=LONGEST, whole=True)
+    def __init__(
+        self, start: Any, guesses: Sequence[Any], n_labels: int, horizon: int, beta: float, largest: float, rng: Any
+    ) -> None:
+        whole_option("horizon", horizon, least=1)
         number_option("beta", beta, above=0, below=1)
         self.guessed_rounds = rng.random(horizon) < horizon ** (beta - 1)
-        self.size = len(guesses) ** int(self.guessed_rounds.sum())
-        if self.size > LIMIT:
+        rounds = int(self.guessed_rounds.sum())
+        self.size = len(guesses) ** rounds + (rounds > 0)
+        if self.size > LIMIT and _key(start) is None:
             raise InputError(
-                f"{self.size:.3g} experts would be needed ({len(guesses)} guesses in each of "
-                f"{counted(int(self.guessed_rounds.sum()), 'round')}), the limit is {LIMIT}; take a smaller horizon, "
-                "beta, p or K"
+                f"1e{len(str(self.size)) - 1} experts would be needed ({len(guesses)} guesses in each of "
+                f"{counted(rounds, 'round')}), the limit is {LIMIT}; take a smaller horizon, beta, p or K, or learners "
+                "that tell their state by a method key"
             )
         self.states, self.lost = [start], np.zeros(1)
+        self.weight = np.zeros(1)  # logarithm of the number of experts in a state, less rate times what each has lost
+        if rounds:
+            self.states, self.lost = [start, copy.deepcopy(start)], np.zeros(2)
+            self.weight = np.array([0.0, rounds * math.lgamma(n_labels + 1)])
         self.guesses = guesses
         self.rate = math.sqrt(2 * math.log(max(self.size, 2)) / horizon) / largest
         self.round = 0
 
     def chances(self) -> np.ndarray:
-        """Chance of each state: all states stand for equally many experts."""
-        e = np.exp(-self.rate * (self.lost - self.lost.min()))
+        """Chance of each state, over all experts in it."""
+        e = np.exp(self.weight - self.weight.max())
         return np.asarray(e / e.sum())
 
     def learn(self, losses: np.ndarray, tell: Callable[[Any, Any], None]) -> None:
-        """Charge the states and, in a round of guesses, let every state branch."""
+        """Charge the states and, in a round of guesses, let all but the first branch."""
         if self.round >= len(self.guessed_rounds):
             raise InputError(f"the horizon was {counted(len(self.guessed_rounds), 'round')}; this is one more")
-        self.lost = self.lost + losses
+        lost, weight = self.lost + losses, self.weight - self.rate * losses
         if self.guessed_rounds[self.round]:
-            branched = []
-            for state in self.states:
-                for guess in self.guesses:
-                    twin = copy.deepcopy(state)
-                    tell(twin, guess)
-                    branched.append(twin)
-            self.states, self.lost = branched, np.repeat(self.lost, len(self.guesses))
+            self.states, self.lost, self.weight = self._branched(lost, weight, tell)
+        else:
+            self.lost, self.weight = lost, weight
         self.round += 1
+
+    def _branched(
+        self, lost: np.ndarray, weight: np.ndarray, tell: Callable[[Any, Any], None]
+    ) -> tuple[list[Any], np.ndarray, np.ndarray]:
+        """The states after all guesses, equal ones added up, with the least that an expert in each has lost."""
+        states, least, mass = [self.states[0]], [float(lost[0])], [float(weight[0])]
+        place: dict[Any, int] = {}
+        for number, state in enumerate(self.states[1:], start=1):
+            for guess in self.guesses:
+                twin = copy.deepcopy(state)
+                tell(twin, guess)
+                key = _key(twin)
+                at = len(states) if key is None else place.setdefault(key, len(states))
+                share = float(weight[number]) - math.log(len(self.guesses))
+                if at < len(states):
+                    least[at], mass[at] = min(least[at], float(lost[number])), float(np.logaddexp(mass[at], share))
+                    continue
+                if at >= LIMIT:
+                    raise InputError(
+                        f"the learners of the experts are in more than {LIMIT} different states; take a smaller "
+                        "horizon, beta, p or K"
+                    )
+                states.append(twin)
+                least.append(float(lost[number]))
+                mass.append(share)
+        return states, np.array(least), np.array(mass)
+
+
+def _key(state: Any) -> Any:
+    """What tells whether two experts are in the same state, or None if their learners do not say."""
+    learners = state.values() if isinstance(state, dict) else [state]
+    keys = tuple(each.key() if hasattr(each, "key") else None for each in learners)
+    return None if None in keys else keys
 
 
 class ExpertLabelRanker:
@@ -132,7 +173,7 @@ class ExpertLabelRanker:
 
     Attributes
     ----------
-    expected_ : expected loss of every round so far; `experts_` : number N of experts in all
+    expected_ : expected loss of every round so far; `experts_` : number N of experts in all, E_0 among them
 
     Examples
     --------
@@ -163,12 +204,12 @@ class ExpertLabelRanker:
         if not callable(learner):
             raise InputError(f"learner={learner!r}: a function (i, j) -> online learner is needed")
         n_labels = self.n_labels
-        p, self.ordered = _family(self.loss, n_labels)
+        p, self.ordered = family_of(self.loss, n_labels)
         self.cuts = list(range(1, p + 1)) if self.ordered else [p]
         self.rng = np.random.default_rng(seed)
         start = {(i, j): learner(i, j) for i in range(n_labels) for j in self.cuts}
         guesses = list(_guesses(n_labels, p, self.ordered))
-        self.tree = _Experts(start, guesses, horizon, beta, _largest(self.loss, n_labels, top), self.rng)
+        self.tree = _Experts(start, guesses, n_labels, horizon, beta, _largest(self.loss, n_labels, top), self.rng)
         self.experts_ = self.tree.size
         self.expected_: list[float] = []
         self._seen: tuple[Any, list[np.ndarray]] | None = None
@@ -239,7 +280,7 @@ class ExpertThresholdLearner:
             )
         self.rng = np.random.default_rng(seed)
         guesses = list(_guesses(n_labels, cut, ordered=False))
-        self.tree = _Experts(ranker, guesses, horizon, beta, 1.0, self.rng)
+        self.tree = _Experts(ranker, guesses, n_labels, horizon, beta, 1.0, self.rng)
         if not hasattr(ranker, "predict") or not hasattr(ranker, "update"):
             raise InputError(f"ranker is {ranker!r:.50}, no online ranker; give one with predict and update")
         self.experts_ = self.tree.size
@@ -272,23 +313,6 @@ def _guesses(n_labels: int, p: int, ordered: bool) -> Iterator[tuple[frozenset[i
     else:
         for chosen in combinations(range(n_labels), p):
             yield (frozenset(chosen),)
-
-
-def _family(loss: Metric, n_labels: int) -> tuple[int, bool]:
-    """p, and whether the order within the top p matters."""
-    from podium.metrics import loss_family
-
-    family = loss_family(str(loss))
-    if family is None:
-        raise InputError(
-            Option("loss", str(loss)),
-            " is in no family of the paper, so no construction covers it; choose sum@p, prec@p, ap, …",
-        )
-    kind, _, p = family.partition("@")
-    cut = n_labels - 1 if p == "K" else int(p)  # the first K - 1 labels fix the last
-    if cut > n_labels:
-        raise InputError(Option("loss", str(loss)), f": the examples have only {counted(n_labels, 'label')}")
-    return max(1, min(cut, n_labels - 1) if kind == "sum" else cut), kind == "sum"
 
 
 def _largest(loss: Metric, n_labels: int, top: int) -> float:
