@@ -230,6 +230,8 @@ def test_text_is_refused_or_each_of_its_values_is_a_feature(tmp_path):
     (tmp_path / "t.csv").write_text("hue,x,g\nred,1,1\nblue,2,2\n,3,1\nred,4,2\n")
     refused = podium("fit", tmp_path / "t.csv", "--label", "g", "--save", tmp_path / "m")
     assert "column 'hue' is not numeric; leave it out by --id hue, or set --one-hot" in worded(refused.exception)
+    hole = podium("fit", tmp_path / "t.csv", "--label", "g", "--one-hot", "--save", tmp_path / "m")
+    assert "row 3: 'hue' is missing" in worded(hole.exception)
     done = podium("fit", tmp_path / "t.csv", "--label", "g", "--one-hot", "--missing", "mean", "--save", tmp_path / "m")
     assert done.exit_code == 0, done.output
     assert load(tmp_path / "m").features == ["hue=blue", "hue=red", "x"]
@@ -332,3 +334,15 @@ def test_a_sample_takes_every_row_alike():
         counts[sample.rows[:, 0].astype(int)] += 1
     assert counts.sum() == 3000
     assert abs(counts - 150).max() < 5 * np.sqrt(150 * 0.75)
+
+
+def test_many_landmarks_take_a_piece_some_rows_at_a_time(tmp_path, monkeypatch):
+    rings(tmp_path / "t.csv", n=200)
+    tables = []
+    for most in (4_000_000, 900):
+        monkeypatch.setattr("podium.ordinal.stream.MAX_PRODUCTS", most)
+        podium("fit", tmp_path / "t.csv", "--label", "g", "--rbf", 30, "--C", 0.1, "--save", tmp_path / "m")
+        tables.append(podium("predict", tmp_path / "t.csv", "--model", tmp_path / "m").stdout)
+    assert tables[0] == tables[1]
+    many = podium("fit", tmp_path / "t.csv", "--label", "g", "--rbf", 5001, "--save", tmp_path / "m")
+    assert "at most 5,000 rows" in worded(many.exception)

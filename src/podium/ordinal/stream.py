@@ -46,6 +46,7 @@ def _silently(what: str) -> Iterator[Callable[[int], object]]:
     yield lambda rows: None
 
 
+MAX_LANDMARKS, MAX_PRODUCTS = 5000, 4_000_000  # rows of `rbf`, and products of them with rows that are kept at once
 MAX_GAP = 10_000  # grades further apart are no grades of one scale
 MAX_FEATURE = 1e150  # its square is a number still
 MAX_RECENT, MIN_RECENT = 4000, 200  # rows kept to set the level of sets: the newer half of all, within these bounds
@@ -157,6 +158,8 @@ class Grader:
             flag_option(name, flag)
         if rbf is not None:
             whole_option("rbf", rbf, least=2)
+            if rbf > MAX_LANDMARKS:
+                raise InputError(Option("rbf", rbf), f": at most {MAX_LANDMARKS:,} rows can stand for all")
         if weight is not None and variant == "pa":
             fixed = ": its updates fit each row exactly, whatever its weight"
             raise InputError(Option("weight"), " does not go with ", Option("variant", "pa"), fixed)
@@ -176,7 +179,8 @@ class Grader:
                 for row, frame in pieces(tables, no_header=reading.no_header):
                     if grader is None:
                         grader = reading.started(frame, survey, classifier)
-                    grader._learn_frame(frame, where, row, fresh=number == 1)
+                    for start, part in grader._parts(row, frame):
+                        grader._learn_frame(part, where, start, fresh=number == 1)
                     advance(len(frame))
             if grader is None or not classifier.n_seen_:
                 raise InputError("the table has no rows, so there is nothing to learn from")
@@ -223,7 +227,8 @@ class Grader:
                         self._table.refuse_others(names, where)
                     if number == 1 and classes is None:
                         self._add_found(where.grades_in(frame))
-                    self._learn_frame(frame, where, row, fresh=number == 1)
+                    for start, part in self._parts(row, frame):
+                        self._learn_frame(part, where, start, fresh=number == 1)
                     advance(len(frame))
             self.settled = True
             if number == 1:
@@ -232,6 +237,16 @@ class Grader:
                     raise InputError("the table has no rows, so there is nothing to learn from")
                 self.last_error = (self.classifier._errors - errors) / self.rows
         return self
+
+    def _pieces(self, tables: Any, no_header: bool) -> Iterator[tuple[int, pl.DataFrame]]:
+        for row, frame in pieces(tables, no_header=flag_option("no_header", no_header)):
+            yield from self._parts(row, frame)
+
+    def _parts(self, row: int, frame: pl.DataFrame) -> Iterator[tuple[int, pl.DataFrame]]:
+        """A piece as it is, or, where every row becomes as many numbers as there are landmarks, some rows at a time."""
+        size = len(frame) if self.landmarks is None else max(MAX_PRODUCTS // len(self.landmarks.rows), 1)
+        for start in range(0, len(frame), max(size, 1)):
+            yield row + start, frame[start : start + size]
 
     def _learn_frame(self, frame: pl.DataFrame, where: GradeColumns, row: int, *, fresh: bool) -> None:
         X, labels = self._table.values(frame, row), where.labels(frame, self._known)
@@ -288,7 +303,7 @@ class Grader:
         counts = np.zeros((K, K), dtype=np.int64)
         kept: list[Array] = [np.empty((2, 0))]
         with progress("evaluating") as advance:
-            for row, frame in pieces(tables, no_header=flag_option("no_header", no_header)):
+            for row, frame in self._pieces(tables, no_header):
                 lower, upper = where.read(frame, self.grades, row)
                 scores = self.scores(self._table.values(frame, row), row=row)
                 guess = np.searchsorted(self.classifier.thresholds_, scores, side="right")
@@ -321,7 +336,7 @@ class Grader:
                 raise InputError(Option("id", name), own)
         graded = 0
         with progress("grading") as advance:
-            for row, frame in pieces(tables, no_header=flag_option("no_header", no_header)):
+            for row, frame in self._pieces(tables, no_header):
                 X = self._table.values(frame, row)
                 columns = [_writable(column(frame, name)) for name in ids]
                 columns += [pl.Series("grade", self.predict(X, row=row))]
@@ -468,9 +483,8 @@ class Grader:
             value = X[tuple(bad[0])]
             shown = "is missing or not a number" if np.isnan(value) else f"is {value:g}, too large to learn from"
             shown = "is infinite" if np.isinf(value) else shown
-            what = (
-                f"row {row + int(bad[0, 0]) + 1}: {self.features[bad[0, 1]]!r} {shown}; fill in a value or drop the row"
-            )
+            name = self._table.column_of(int(bad[0, 1]))
+            what = f"row {row + int(bad[0, 0]) + 1}: {name!r} {shown}; fill in a value or drop the row"
             raise InputError(what, *([", or set ", Option("missing", "mean")] if np.isnan(value) else []))
         return X
 

@@ -184,6 +184,11 @@ class FeatureColumns:
         )
         return [name for names in named for name in names]
 
+    def column_of(self, feature: int) -> str:
+        """The column that a feature comes from."""
+        sizes = [len(self.levels.get(name, ("",))) for name in self.columns]
+        return self.columns[int(np.searchsorted(np.cumsum(sizes), feature, side="right"))]
+
     def values(self, frame: pl.DataFrame, row: int = 0) -> Array:
         """The features as doubles; a missing value is NaN, refused with its row when it is used."""
         import polars as pl
