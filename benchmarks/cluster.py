@@ -25,8 +25,8 @@ import numpy as np
 from benchmarks.counting import ROOT, write_files
 from podium import BradleyTerry, Comparisons, read_comparisons
 from podium.engine import connect
-from podium.pairwise import bradley_terry
-from podium.pairwise._fit import row_sums
+
+from podium.pairwise._fit import row_sums, strength_model
 
 HERE = Path(__file__).resolve().parent
 FILES = 16
@@ -114,7 +114,7 @@ def fits(millions: float) -> dict[str, Any]:
         return lambda self, *arguments: (sums.append(1), way(self, *arguments))[1]
 
     row_sums.KeptSums.point, row_sums.KeptSums.product = counting(point), counting(product)  # type: ignore[method-assign]
-    bradley_terry.rows_that_pay = lambda *_, **__: 0  # type: ignore[attr-defined]
+    strength_model.rows_that_pay = lambda *_, **__: 0  # type: ignore[attr-defined]
     with connect("local:2") as engine:
         pids = list(engine.client.run(os.getpid).values())
         for name, covariate in (("with a covariate", True), ("plain votes", False)):

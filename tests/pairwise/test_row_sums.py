@@ -39,7 +39,7 @@ def league(m=600, n=12, covariate=True, seed=0):
 @pytest.fixture
 def always(monkeypatch):
     """As if it always paid, in parts of a few rows."""
-    monkeypatch.setattr("podium.pairwise.bradley_terry.rows_that_pay", lambda *_, **__: 0)
+    monkeypatch.setattr("podium.pairwise._fit.strength_model.rows_that_pay", lambda *_, **__: 0)
     monkeypatch.setattr(row_sums, "ROWS_A_PART", 200)
 
 
@@ -95,7 +95,7 @@ def test_it_is_that_of_plain_newton_too(data, parts, l2):
     comparisons = as_comparisons(n, rows)
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)
-        patch.setattr("podium.pairwise.bradley_terry.rows_that_pay", lambda *_, **__: 0)
+        patch.setattr("podium.pairwise._fit.strength_model.rows_that_pay", lambda *_, **__: 0)
         patch.setattr(row_sums, "ROWS_A_PART", parts)
         model = BradleyTerry(l2=l2, tol=1e-9).fit(comparisons, engine=Serial())
     assert model.solver_ == "sums"
