@@ -25,7 +25,6 @@ import numpy as np
 from benchmarks.counting import ROOT, write_files
 from podium import BradleyTerry, Comparisons, read_comparisons
 from podium.engine import connect
-
 from podium.pairwise._fit import row_sums, strength_model
 
 HERE = Path(__file__).resolve().parent
