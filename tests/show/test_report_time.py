@@ -89,6 +89,21 @@ def test_the_command_gives_the_same_chances_as_predict(season):
     assert [row[3] for row in told] == [f"{100 * share:.0f} %" for share in predicted["win"]]
 
 
+def test_fixtures_without_dates_are_told_at_the_last_date_and_bad_ones_name_their_file(season):
+    fit = ["rank", "season.csv", "--time", "date", "--method", "dynamic", "--report", "undated.html", "--fixtures"]
+    (season / "undated.csv").write_text("home,away\nBrugge,Celtic\n")
+    (season / "strange.csv").write_text("home,away\nBrugge,Celtic\nBrugge,Nowhere\n")
+    (season / "empty.csv").write_text("home\nBrugge\n")
+    ends = [
+        subprocess.run([sys.executable, "-m", "podium", *fit, name], cwd=season, capture_output=True, text=True)
+        for name in ("undated.csv", "strange.csv", "empty.csv")
+    ]
+    assert [done.returncode for done in ends] == [0, 2, 2]
+    assert "as strengths were at the last date" in (season / "undated.html").read_text()
+    assert "fixtures, row 2: 'Nowhere' is not in the ranking" in ends[1].stderr
+    assert "empty.csv: " in ends[2].stderr.splitlines()[-1]
+
+
 def test_a_team_nobody_knows_is_named_with_its_row(model):
     fitted, votes = model
     fixtures = Comparisons.from_pairs([("Brugge", "Celtic"), ("Brugge", "<Stranger>")])

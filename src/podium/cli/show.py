@@ -302,6 +302,18 @@ class Show:
         won, lost, tied = ranking.record
         return {item for item, votes in zip(ranking.items, won + lost + tied, strict=True) if votes >= least}
 
+    def _games_to_come(self, path: Path, model: Any) -> Comparisons:
+        """The fixtures, at their own dates where the file has the column that the votes have."""
+        from podium.data.files import read_fixtures, read_table
+
+        dated = self.time is not None and self.time in read_table(str(path)).columns
+        try:
+            return read_fixtures(
+                str(path), time=self.time if dated else None, covariates=list(model.covariate_names_) or None
+            )
+        except InputError as problem:
+            raise InputError(f"{path.name}: ", *problem.args) from problem
+
     def _report(
         self,
         path: Path,
@@ -320,13 +332,7 @@ class Show:
         history = None
         if singly and len(comparisons.left) >= 100:
             history = score_history(comparisons, model, **features).among(shown)
-        fixtures = None
-        if self.pictures.fixtures:
-            from podium.data.files import read_fixtures
-
-            fixtures = read_fixtures(
-                str(self.pictures.fixtures), time=self.time, covariates=list(model.covariate_names_) or None
-            )
+        fixtures = self._games_to_come(self.pictures.fixtures, model) if self.pictures.fixtures else None
         by_vote = comparisons.covariates is not None and len(comparisons.left) > MANY_ROWS
         page = Report(
             model.ranking_,

@@ -178,10 +178,8 @@ class Report:
         order = [item for item in order if item in named or str(item) in named][: self.top]
         if len(order) > MAX_PAIRED_ITEMS:
             return []
-        # What another model expects (`against`) is no word of this one.
-        known = self.diagnosis is not None and self.diagnosis.against is None
-        residuals = self.diagnosis.residuals if known and self.diagnosis is not None else None
-        return head_to_head(self.comparisons, order, self.level, residuals)
+        residuals = None if self.diagnosis is None else self.diagnosis.residuals
+        return head_to_head(self.comparisons, order, self.level, self.model, residuals)
 
     def _trust(self) -> list[str]:
         """How scores settled, checks of the fit, the data and the method."""

@@ -89,6 +89,7 @@ max-width:15rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 #card{position:absolute;z-index:9;width:17rem;max-width:calc(100vw - 1rem);background:var(--paper);color:var(--ink);
 border:1px solid var(--soft);border-radius:.6rem;padding:.7rem .8rem;font-size:.85rem;
 box-shadow:0 8px 24px rgb(0 0 0/.25)}
+#card span{white-space:nowrap}
 #card p{display:flex;justify-content:space-between;gap:.8rem;margin:.15rem 0}#card b{text-align:right}
 .odds{display:block;width:100%;height:.6rem}.odds .w{fill:var(--blue)}.odds .t{fill:var(--line)}
 .odds .l{fill:var(--lose)}.chances .odds{min-width:6rem}
@@ -140,14 +141,15 @@ if (matrix) {
   document.body.append(card);
   const line = (name, value) => {
     const row = document.createElement("p");
-    row.append(name, Object.assign(document.createElement("b"), { textContent: value }));
+    const part = (tag, textContent) => Object.assign(document.createElement(tag), { textContent });
+    row.append(part("span", name), part("b", value));
     return row;
   };
   const hide = () => { card.hidden = true; };
   const show = (cell) => {
     const head = (at) => matrix.tBodies[0].rows[at].cells[0].title;
     const [won, tied, lost, low, high, expected] = cell.dataset.r.split(" ");
-    card.replaceChildren(line(head(cell.parentNode.rowIndex - 1), ""), line("against", head(cell.cellIndex - 1)),
+    card.replaceChildren(line("", head(cell.parentNode.rowIndex - 1)), line("against", head(cell.cellIndex - 1)),
       line("Won · tied · lost", `${won} · ${tied} · ${lost}`));
     const rate = `${cell.textContent} %`;
     card.append(line("Rate", low === "-" ? rate : `${rate} (${low}–${high})`));

@@ -11,6 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
+from podium.pairwise.bradley_terry import BradleyTerry
+from podium.pairwise.rabf import RABF
 from podium.ranking.uncertainty import quantile
 from podium.text import counted, one_line
 
@@ -19,7 +21,8 @@ __all__ = ["MAX_RECORDS", "MAX_SINGLE_ITEMS", "head_to_head", "score_interval"]
 Floats = NDArray[np.float64]
 
 MAX_SINGLE_ITEMS = 30  # items with a row and a column each; more are folded into groups of neighbours
-MAX_GROUPS = 20
+MAX_GROUPS = 16  # which a page of common width shows without scrolling
+MAX_EXPECTED_ITEMS = 500  # every two of whom are predicted
 MAX_RECORDS = 1000  # of the table of pairs, those with most votes
 
 
@@ -33,18 +36,23 @@ class Sides:
 
 
 def head_to_head(
-    comparisons: Comparisons, order: Sequence[Hashable], level: float | None, residuals: Any = None
+    comparisons: Comparisons,
+    order: Sequence[Hashable],
+    level: float | None,
+    model: Any = None,
+    residuals: Any = None,
 ) -> list[str]:
     """HTML of who beat whom among `order`, best first: the matrix, and the record of each pair.
 
-    `residuals` is the frame of a diagnosis, which says what the scores expect of each pair.
+    What is expected of a pair is what the model says; where that depends on covariates of the votes, what `residuals`
+    say, the frame of a diagnosis. Models whose scores move expected something else at each vote, so nothing is told.
     """
     if len(order) < 2:
         return []
     won, tied = _counts(comparisons, order)
     whole = bool((won == np.round(won)).all() and (tied == np.round(tied)).all())
     level = level if whole else None  # weights are no counts, so they give no interval
-    expected = _expected(order, residuals)
+    expected = _expected(order, model, residuals)
     if len(order) <= MAX_SINGLE_ITEMS:
         names = [one_line(item) for item in order]
         sides = Sides([str(k + 1) for k in range(len(order))], names, names)
@@ -88,17 +96,27 @@ def _folded(counts: Floats, starts: NDArray[Any]) -> Floats:
     return sums
 
 
-def _expected(order: Sequence[Hashable], residuals: Any) -> Floats | None:
-    """The share that the scores expect of the row against the column; NaN where nothing is known."""
-    if residuals is None:
+def _expected(order: Sequence[Hashable], model: Any, residuals: Any) -> Floats | None:
+    """The share expected of the row against the column, a tie counting half; NaN where nothing is known."""
+    if not isinstance(model, BradleyTerry | RABF) or len(order) > MAX_EXPECTED_ITEMS:
         return None
-    place = {item: k for k, item in enumerate(order)}
-    share = np.full((len(order), len(order)), np.nan)
-    for row in residuals.select("item", "against", "votes", "expected").to_dicts():
-        one, other = place.get(row["item"]), place.get(row["against"])
-        if one is not None and other is not None and row["votes"] > 0:
-            share[one, other] = row["expected"] / row["votes"]
-            share[other, one] = 1 - share[one, other]
+    n = len(order)
+    share = np.full((n, n), np.nan)
+    if model.covariate_names_:
+        place = {item: k for k, item in enumerate(order)}
+        for row in [] if residuals is None else residuals.select("item", "against", "votes", "expected").to_dicts():
+            i, j = place.get(row["item"]), place.get(row["against"])
+            if i is not None and j is not None and row["votes"] > 0:
+                share[i, j] = row["expected"] / row["votes"]
+                share[j, i] = 1 - share[i, j]
+        return share
+    left, right = np.triu_indices(n, 1)
+    ways = []  # each item once on either side, for models that know of sides
+    for one, other in ((left, right), (right, left)):
+        win, tie, _ = model.predict_proba(Comparisons.from_arrays(one, other, items=list(order))).T
+        ways.append(win + tie / 2)
+    share[left, right] = (ways[0] + 1 - ways[1]) / 2
+    share[right, left] = 1 - share[left, right]
     return share
 
 

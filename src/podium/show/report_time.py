@@ -103,10 +103,17 @@ def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
     more = len(chances) - MAX_FIXTURES
     return [
         "<h2>Games to come</h2>",
-        '<p class="soft">The chance of each outcome by this model, as strengths are at the date of the game.</p>',
+        f'<p class="soft">The chance of each outcome by this model{_as_of(model, times)}.</p>',
         f'<table class="sortable chances"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>',
         *([f'<p class="soft">… and {counted(more, "more fixture")}.</p>'] if more > 0 else []),
     ]
+
+
+def _as_of(model: Ranker, times: list[Any] | None) -> str:
+    """Of which date the strengths are, where they move."""
+    if not isinstance(model, DynamicBradleyTerry):
+        return ""
+    return ", as strengths may be at the date of the game" if times else ", as strengths were at the last date"
 
 
 def odds(win: float, tie: float, loss: float) -> str:
