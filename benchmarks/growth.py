@@ -28,9 +28,9 @@ from podium import BradleyTerry, Comparisons, read_comparisons
 from podium.engine import connect
 
 HERE = Path(__file__).resolve().parent
-VOTES = (250_000, 1_000_000, 4_000_000)
-ITEMS = (1_000, 3_000, 5_000, 10_000, 30_000, 100_000)
-WORKERS = (1, 2, 4)
+VOTES = (125_000, 500_000, 2_000_000)
+ITEMS = (1_000, 2_000, 5_000, 10_000, 30_000)
+WORKERS = (1, 2, 3)
 VOTES_PER_ITEM = 10
 FILES = 8
 
