@@ -104,6 +104,12 @@ def test_a_range_label_is_held_when_the_set_meets_it():
     assert meets.mean() == pytest.approx(0.9, abs=0.02)
 
 
+def test_without_a_level_nine_in_ten_are_held():
+    X, y = drawn(3000, 5, 4, noise=1.5)
+    sets = ConformalGrades(CumulativeLogit().fit(X[:1000], y[:1000])).calibrate(X[1000:2000], y[1000:2000])
+    assert np.array_equal(sets.predict_interval(X[2000:]), sets.predict_interval(X[2000:], level=0.9))
+
+
 def test_a_grade_that_is_right_more_often_than_asked_is_the_set():
     X, y = drawn(3000, 3, 3, noise=0.1)
     model = PassiveAggressiveOrdinal(random_state=0).fit(X[:1000], y[:1000])
