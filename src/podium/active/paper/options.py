@@ -34,7 +34,7 @@ class PaperOptions:
     learner : "linear" (SVM3), "kernel" (SVM3 with a Gaussian kernel) or "trees" (boosted trees on SVM3's loss).
     radius : the c of SVM3: no weight vector is longer. Features are scaled to length 1 at most.
     margin_sample : pairs drawn in big blocks, times ε⁻⁶ (1 + 2c)² d log(c/ε) (Theorem 4.2); "trees", for which there is
-        no theorem, draw what Lemma 2.6 says.
+    no theorem, draw what Lemma 2.6 says.
     """
 
     epsilon: float = 0.5
