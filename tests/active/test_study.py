@@ -1,16 +1,21 @@
-"""The small version of the paper study: every claim of the documentation holds on it."""
+"""The paper's study: its claims hold on the small version, and the page shows the published results."""
 
-import importlib.util
-from pathlib import Path
+import json
 
-PATH = Path(__file__).parents[2] / "papers" / "active.py"
+from papers import active, active_page
 
 
 def test_the_claims_hold_on_the_small_study():
-    spec = importlib.util.spec_from_file_location("papers_active", PATH)
-    study = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(study)
-    results = {name: run() for name, run in study.studies(small=True).items()}
-    assert all(study.claims(results).values()), study.claims(results)
+    results = {name: run() for name, run in active.studies(small=True).items()}
+    assert all(active.claims(results).values()), active.claims(results)
     shares = {row["n"]: row for row in results["sizes_asked_for"]}
     assert 0.3 < shares[10_000]["ensemble_share"] < 0.4  # a third of all pairs at ten thousand items
+
+
+def test_the_page_has_the_tables_of_the_published_results():
+    results = json.loads((active.OUT / "results.json").read_text())
+    page = active_page.PAGE.read_text()
+    assert active_page.written(page, active_page.tables(results)) == page
+    claims = results.pop("claims")
+    assert active.claims(results) == claims
+    assert all(claims.values())

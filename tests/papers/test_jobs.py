@@ -45,6 +45,8 @@ STUDIES = {  # a study, and the repetitions it has
         lambda engine: active.decomposition({40: 1, 60: 2}, active.NOISE[1:3], engine=engine),
         2 * (1 + 2),
     ),
+    "active, bound": (lambda engine: active.bound(((30, 0.02, 2, active.BOTH),), engine=engine), 2 * 2),
+    "active, learners": (lambda engine: active.learners(20, 1, engine=engine), 2 * 2),
     "multilabel, experts": (
         lambda engine: multilabel.expert_regret("prec@2", [8, 16], runs=3, engine=engine),
         2 * 3,

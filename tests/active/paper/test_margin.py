@@ -311,3 +311,23 @@ X2, ANSWERS = np.array([[0.5], [0.0]]), np.array([[0, 1], [0, 0]])
 def test_what_is_wrong_is_said_in_a_sentence(call, message):
     with pytest.raises(InputError, match=message):
         call()
+
+
+def test_the_printed_tail_bound_fails_for_a_single_draw_and_hoeffdings_does_not():
+    # (4.6) with M = 1, c = 1 and two blocks of one pair each, whose slacks are 0 and 3: |F3 - F2| is 3 for sure.
+    features, weights = np.array([[1.0], [-1.0], [1.0], [-1.0]]), np.array([1.0])
+    answers = [(0, 1), (3, 2)]  # the first as the score says, the second against it
+    slack = [max(0.0, 1 - float((features[u] - features[v]) @ weights)) for u, v in answers]
+    assert slack == [0.0, 3.0]
+    sampled = [2 / 1 * each for each in slack]  # Σ (nᵢ choose 2) / M times the one that is drawn
+    off = [abs(each - sum(slack)) for each in sampled]
+    assert off == [3.0, 3.0]
+    exponent = 3.0**2 * 1 / (2 * (1 + 2 * 1)) ** 2
+    assert np.exp(-exponent) < 1.0 <= 2 * np.exp(-2 * exponent)
+
+
+def test_a_pair_of_opposite_items_moves_twice_as_far_as_printed():
+    # (4.7): two items in one block, weights η apart; the bound printed is η times one pair.
+    features, wins, eta = np.array([[1.0], [-1.0]]), np.array([[0, 1], [0, 0]]), 0.01
+    moved = abs(f1(np.array([0.0]), features, wins) - f1(np.array([eta]), features, wins))
+    assert moved == pytest.approx(2 * eta)

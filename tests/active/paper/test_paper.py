@@ -11,6 +11,7 @@ from scipy import stats
 
 from podium.active import rank_with
 from podium.active.oracles import MatrixOracle, Simulated
+from podium.active.order import iterated_search, mfast_cost
 from podium.active.paper.decompose import goodness, sample_and_decompose, sample_and_rank, small_size
 from podium.active.paper.erm import order_blocks
 from podium.active.paper.improve import approx_local_improve, draw_ensemble, estimated_gains, refresh
@@ -268,3 +269,74 @@ def test_the_sampled_loss_agrees_with_the_loss_over_all_answers():
 def test_svm3_wants_every_item_in_a_block():
     with pytest.raises(InputError, match="item 2 is in no block"):
         svm3(np.zeros((3, 1)), [np.array([0, 1])], [], [])
+
+
+def moves_of(monkeypatch, flow, oracle, state):
+    """Run Algorithm 3 and note its moves: the order before each, the item and where it goes."""
+    moves = []
+
+    def noted(ensemble, order, item, to, rng):
+        moves.append((order.copy(), item, to))
+        return refresh(ensemble, order, item, to, rng)
+
+    monkeypatch.setattr("podium.active.paper.improve.refresh", noted)
+    order, _ = driven(flow, oracle, state)
+    return order, moves
+
+
+@pytest.mark.parametrize("level", [0.0, 0.1])
+def test_with_ample_samples_algorithm_3_halts_by_itself_because_every_move_lowers_the_cost(monkeypatch, level):
+    # Samples so large that they are good approximations (definition 3.7) with all but certainty.
+    n, rng = 40, np.random.default_rng(1)
+    judge = Simulated(n, "flips", level, seed=1)
+    wins, order = judge.matrix(), rng.permutation(n)
+    options = PaperOptions(epsilon=0.9, guard=0.0, ensemble=40.0)
+    local = wins[np.ix_(order, order)]  # codes of the block: places of the first order
+    state = State(n, rng, order=order)
+    flow = approx_local_improve(state, order, n, options)
+    better, moves = moves_of(monkeypatch, flow, judge, state)
+    bar = 0.9 / np.log(n)
+    costs = [mfast_cost(local.astype(float), before) for before, _, _ in moves]
+    for before, item, to in moves:
+        far = abs(to - int(np.flatnonzero(before == item)[0]))
+        assert gain_of_move(local, before, item, to) >= 0.5 * bar * far  # a move gains half of what it must claim
+        assert far > 0.5 * 0.9 * n / np.log(n)  # no scale below B
+    assert costs == sorted(costs, reverse=True)
+    assert 0 < len(moves) <= 2 * costs[0] / (bar * 0.5 * 0.9 * n / np.log(n))  # section 3.5: else the cost would be < 0
+    assert judge.cost(better) < 0.5 * judge.cost(order)
+
+
+@pytest.mark.parametrize("model", ["cyclic", "flips"])
+def test_with_samples_far_too_small_algorithm_3_still_halts(monkeypatch, model):
+    # Three draws a scale tell nothing about coin flips: items go to and fro, and claim more than there is to gain.
+    n = 40
+    judge = Simulated(n, model, 0.5 if model == "flips" else 0.0, seed=2)
+    state = State(n, np.random.default_rng(2))
+    options = PaperOptions(epsilon=0.9, guard=0.0, ensemble=0.15)
+    counts = []
+    for cost in (400.0, 4000.0):
+        flow = approx_local_improve(state, state.order, n, options, cost=cost)
+        order, moves = moves_of(monkeypatch, flow, judge, state)
+        assert sorted(order.tolist()) == list(range(n))
+        least = (0.9 / np.log(n)) * 0.5 * 0.9 * n / np.log(n)  # what the smallest move claims
+        assert len(moves) <= 2 * cost / least + 1
+        counts.append(len(moves))
+    if model == "flips":
+        assert counts[1] > counts[0]  # it was the rule that ended it: claims of 800 where 780 pairs are all there is
+
+
+def test_a_size_below_the_guard_keeps_the_paper_from_its_bound_and_without_it_the_bound_is_met():
+    epsilon, costs = 0.5, {1.0: [], 0.0: []}
+    for seed in range(3):
+        judge = Simulated(100, "flips", 0.02, seed=seed)
+        wins = judge.matrix().astype(float)
+        best = mfast_cost(wins, iterated_search(wins, judge.order, restarts=2))
+        for guard in costs:
+            options = PaperOptions(epsilon=epsilon, guard=guard, ensemble=0.3, threshold=3.0)
+            interview = Interview(100, lambda state, options=options: sample_and_rank(state, options), seed=seed)
+            while not interview.done:
+                pairs = interview.ask()
+                interview.tell(pairs, judge.answer(pairs))
+            costs[guard].append(judge.cost(interview.order) / best)
+    assert max(costs[0.0]) <= 1 + 2 * epsilon
+    assert np.mean(costs[0.0]) < 0.8 * np.mean(costs[1.0])

@@ -146,8 +146,8 @@ def approx_local_improve(
 
     The paper's loop ends because every move lowers the cost, which holds while the samples are good approximations:
     then a move truly gains half of what its sample claims at least (definition 3.7), and all claims together are at
-    most twice the cost at the start. Samples that are too small claim more, and may move items to and fro for ever; so
-    the loop also ends when the claims have come to twice `cost`, a bound on the cost at the start (all pairs if None).
+    most twice the cost at the start. Samples that are too small claim more, and move items to and fro; so the loop also
+    ends when the claims have come to twice `cost`, a bound on the cost at the start (all pairs if None).
     """
     size, log = len(items), np.log(n)
     eps = options.epsilon
