@@ -114,8 +114,9 @@ def test_without_growing_nothing_new_is_taken_in():
     [
         ({"a": 1.0, "z": "text"}, 2, "'z' of the example is 'text'"),
         ({"a": 1.0, "z": np.nan}, 2, "'z' of the example is nan"),
-        ({"a": np.nan, "z": 1.0}, 2, "NaN or inf"),
-        ({"a": "text"}, 9, "NaN or inf"),
+        ({"a": np.nan, "z": 1.0}, 2, "'a' of the example is nan"),
+        ({"a": "text"}, 9, "'a' of the example is 'text'"),
+        ({"z": None}, 9, "'z' of the example is None"),
         ({"a": 1.0, "z": 1.0}, (9, 1), "lower end above"),
         ({"a": 1.0, "z": 1.0}, "good", "'good' is not one of the grades"),
         ({"a": 1.0, "z": 1.0}, 1.5, "1.5 is not one of the grades"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -226,16 +226,12 @@ class OnlineClassifier(OrdinalClassifier):
         if isinstance(x, Mapping) and getattr(self, "feature_names_in_", None) is not None:
             known = self._columns()
             names = [name for name in x if name not in known]
-            for name in names:
-                if not isinstance(name, Hashable) or not _is_number(x[name]):
-                    raise InputError(f"the feature {name!r} of the example is {x[name]!r}; it must be a finite number")
         ends = _ends_of(y, self._codes)
         under, over = self._new_grades([end for end in ends if end is not None and end not in self._codes])
         if names or under or over:
             grades = [*under, *self._named, *over]
             code_of(y if len(ends) == 1 else tuple(ends), {grade: code for code, grade in enumerate(grades)})
-            row = self._example({name: value for name, value in x.items() if name not in names} if names else x)
-            if not np.isfinite(row).all():
+            if not np.isfinite(self._example(x)).all():
                 finite(NOT_FINITE)
         if under or over:
             self._add_grades(under, over)
@@ -291,13 +287,12 @@ class OnlineClassifier(OrdinalClassifier):
     def _sparse_example(self, x: Mapping[Any, Any]) -> Array:
         """A mapping that names what is not 0; a name that the model does not know has no weight."""
         columns = self._columns()
-        at = [columns[name] for name in x if name in columns]
         row = np.zeros(self._shape)
-        if at:
-            given = np.asarray([x[name] for name in x if name in columns])
-            if given.dtype.kind not in "biuf":
-                given = np.array([value if _is_number(value) else np.nan for value in given.tolist()])
-            row[at] = given
+        for name, value in x.items():
+            if not _is_number(value):
+                raise InputError(f"the feature {name!r} of the example is {value!r}; it must be a finite number")
+            if name in columns:
+                row[columns[name]] = value
         return row
 
     def _numbers_of(self, x: Any) -> Array:
