@@ -312,3 +312,16 @@ def test_the_bundled_model_judges_the_bundled_essays(tmp_path):
     assert ended.returncode == 0, ended.stderr
     assert "60 calls" in ended.stderr
     assert ended.stdout.count("\n") == len(pl.read_csv(examples / "street-essays.csv")) + 1
+
+
+def test_progress_tells_no_more_than_is_left():
+    """Until stable where that is within the pairs allowed, else the time of all that are left."""
+    from podium.cli.judge_words import _words
+    from podium.judge.settings import Progress
+
+    now = Progress(pairs=50, limit=100, calls=100, here=100, seconds=50.0, until_stable=20)
+    assert _words(now).endswith("about 20 more until stable, 20 s")
+    now.until_stable = 400
+    assert _words(now).endswith("at most 50 s more")
+    now.pairs = 100
+    assert _words(now) == "100 of at most 100 pairs; 100 calls (2.0/s, 0 out)"

@@ -237,3 +237,18 @@ def test_the_command_judges_by_a_link_of_the_environment(serve, tmp_path, capfd,
     assert len(there.votes()) == 8
     for secret in (KEY, there.token):
         assert secret.encode() not in (tmp_path / "essays-0.podium.db").read_bytes()
+
+
+def test_a_server_that_takes_votes_slowly_ends_no_run_early(serve, tmp_path):
+    """Pairs that are judged and not yet delivered are still in hand there: nothing new comes until they are."""
+    there = serve(target=20)
+
+    class Slow(Judge):
+        def vote(self, *args, **more):
+            time.sleep(0.05)
+            return super().vote(*args, **more)
+
+    better = FunctionJudge(lambda question: float(SCORES[question.left] > SCORES[question.right]))
+    with Slow(there.url, there.token) as desk:
+        done = judge_remote(desk, better, Settings(concurrency=20), db=str(tmp_path / "calls.db"))
+    assert (done.why, done.tally.pairs, len(there.votes())) == ("budget", 20, 20)

@@ -28,6 +28,7 @@ __all__ = ["FAILED", "dry_run", "progress", "tell", "write"]
 FAILED = ("gone", "unheard", "noise", "unread", "rejected", "refused")  # reasons that leave exit code 1
 LINE_EVERY = 30.0  # seconds between lines of progress where nobody watches
 LETTERS = 4  # of a token
+UNBOUNDED = 10**8  # pairs: no bound was set
 
 
 def dry_run(read: Read | None, source: Source, who: Model, amount: Amount, asker: Any) -> None:
@@ -109,9 +110,12 @@ def _words(now: Progress) -> str:
         parts.append(f"{100 * now.same / now.both:.0f} % the same in both orders")
     if now.skips:
         parts.append(f"{now.skips:,} skipped")
-    if now.until_stable:
-        left = 2 * now.until_stable / max(rate, 1e-9)
-        parts.append(f"about {now.until_stable:,} more until stable, {_duration(left)}")
+    rest = max(0, now.limit - now.pairs - now.skips)
+    each = 2 * now.seconds / max(1, now.here)  # seconds a pair, in both orders
+    if now.until_stable and now.until_stable <= rest:
+        parts.append(f"about {now.until_stable:,} more until stable, {_duration(each * now.until_stable)}")
+    elif now.here and rest and not now.calibrating and rest < UNBOUNDED:
+        parts.append(f"at most {_duration(each * rest)} more")
     return "; ".join(parts)
 
 

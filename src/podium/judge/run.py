@@ -85,6 +85,7 @@ class Run:
         self._ended: list[_Ended] = []
         self._problems: deque[bool] = deque(maxlen=WINDOW)
         self._came = 0  # votes since the last plan
+        self._unwritten = 0  # votes that are not yet on disk, and where they go from there
         self._changed = asyncio.Event()
         self._begun = self._heard = time.monotonic()
         self._workers: list[asyncio.Task[None]] = []
@@ -195,6 +196,7 @@ class Run:
                 if not each.written.done():
                     each.written.set_result(None)
             refused += await self._delivered(ballots)
+            self._unwritten -= len(ballots)
             self._came += len(ballots)
             if refused:
                 self.words = refused[0]
@@ -258,7 +260,7 @@ class Run:
 
     async def _calibration_ends(self) -> str:
         """Nothing else is asked until it is over: it may end the run."""
-        if self._pairs:
+        if self._is_busy():
             await self._change()
             return "drawn"
         if self.ledger.draws_more() and self._left() > 0 and self._rooms() > 1:
@@ -286,6 +288,7 @@ class Run:
                 self._stop(self._used() if self._left() <= 0 else self._spent())
             return
         count = min(room, max(1, self.settings.concurrency // orders))
+        busy = self._is_busy()  # before pairs are asked for: what ends meanwhile may free some
         if self.settings.one_order:
             given = await asyncio.to_thread(self.ledger.draw, min(room, AHEAD), orders)  # no answer changes these
         else:
@@ -297,10 +300,14 @@ class Run:
             given = await self._planned(count)
         self._put(given, orders)
         if not given[0] and self.why is None:
-            if not self._pairs:
+            if not busy:
                 self._stop("finished")
-            else:
+            elif self._is_busy():
                 await self._change()
+
+    def _is_busy(self) -> bool:
+        """Whether pairs are in hand, or votes on their way."""
+        return bool(self._pairs) or self._unwritten > 0
 
     async def _planned(self, count: int) -> Given:
         given: Given = ([], [])
@@ -402,6 +409,7 @@ class Run:
         if len(pair.said) < pair.needed:
             return []
         del self._pairs[call.question]
+        self._unwritten += 1
         return [self._ballot(pair, call)]
 
     def _ballot(self, pair: _Pair, call: Call) -> Ballot:

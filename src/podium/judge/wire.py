@@ -11,7 +11,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from podium.errors import InputError
@@ -75,6 +75,7 @@ class Wire:
         self.clock, self.sleep = clock, sleep
         self._secrets = Hidden({})
         self._sent: Hidden | None = None  # the headers of every request
+        self._url: Any = None
         self._tls: object = None  # made once: it reads all certificates
         self._free: list[httpx.AsyncClient] = []
         self._opened: list[httpx.AsyncClient] = []
@@ -124,11 +125,11 @@ class Wire:
                 raise
 
     async def _send(self, client: httpx.AsyncClient, body: bytes) -> tuple[int, bytes, str | None]:
-        url = f"{self.base_url}/chat/completions"
+        url: Any = self._url  # parsed once
         for _ in range(MAX_MOVES):
             async with client.stream("POST", url, content=body) as response:
                 if response.status_code in MOVED:
-                    url = self._redirected(url, response.headers.get("location"), response.status_code)
+                    url = self._redirected(str(url), response.headers.get("location"), response.status_code)
                     continue
                 parts, size = [], 0
                 async for part in response.aiter_bytes():
@@ -157,6 +158,7 @@ class Wire:
             raise InputError("a model needs httpx; pip install 'podium[judge]'") from problem
         if self._sent is None:
             self._sent = self._with_key()
+            self._url = httpx.URL(f"{self.base_url}/chat/completions")
         if self._tls is None:
             self._tls = httpx.create_ssl_context() if self.base_url.startswith("https:") else False
         limits = httpx.Limits(max_connections=1, max_keepalive_connections=1)
