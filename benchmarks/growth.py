@@ -108,6 +108,8 @@ def draw(saved: dict[str, Any], path: Path) -> None:
             axes.loglog(x, [row[name] for row in lines.values()], marker=marker, label=title)
         first = next(iter(lines.values()))[next(iter(wanted))]
         axes.loglog(x, [first * each / x[0] for each in x], color="0.7", linestyle=":", label="in proportion")
+        axes.set_xticks(x, [f"{each:,}" for each in x], rotation=20, fontsize=8)
+        axes.set_xticks([], minor=True)
         axes.legend(frameon=False, fontsize=8)
     by_votes.set(xlabel="votes of 2,000 items", ylabel="CPU seconds", title="More votes")
     by_items.set(xlabel=f"items, {VOTES_PER_ITEM} votes each", title="More items")

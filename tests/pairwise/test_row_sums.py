@@ -163,7 +163,7 @@ class Killing:
 
 def test_few_rows_are_solved_here_and_that_is_said():
     data = league(covariate=False)
-    with pytest.warns(PodiumWarning, match=r"^66 rows are solved here: on 1 worker a fit of this kind never pays$"):
+    with pytest.warns(PodiumWarning, match=r"^66 rows solved here: on 1 worker a fit of this kind never pays$"):
         model = BradleyTerry(l2=0.01).fit(data, engine=Serial())
     assert model.solver_ != "sums"
     with Processes(8) as engine, pytest.warns(PodiumWarning, match=r"on 8 workers a fit pays from [\d,]+ rows on$"):

@@ -68,7 +68,7 @@ class StrengthModel:
                 return
         on = f"on {counted(workers, 'worker')} a fit "
         when = f"{on}pays from {pays:,.0f} rows on" if math.isfinite(pays) else f"{on}of this kind never pays"
-        warnings.warn(PodiumWarning(f"{counted(len(rows.left), 'row')} are solved here: {when}"), stacklevel=3)
+        warnings.warn(PodiumWarning(f"{counted(len(rows.left), 'row')} solved here: {when}"), stacklevel=3)
 
     def optimum(
         self, l2: float, tol: float, max_iter: int, start: Prior | None = None, *, unbiased: bool = False
