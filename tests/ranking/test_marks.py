@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import linregress, norm
 from scipy.stats import t as student
 
+from benchmarks.coverage_marks import simulate
 from podium import BradleyTerry, Comparisons, Ranking, WinRate
 from podium.errors import InputError, PodiumWarning
 from podium.ranking import award_marks
@@ -126,28 +127,10 @@ def test_intervals_hold_the_true_marks_and_chances_what_they_say(anchors):
 
     The error of a line through few known marks is taken to be cautious: 95 % intervals hold 96 to 98 %.
     """
-    rng = np.random.default_rng(10 + anchors)
-    held, said, came = [], [], []
-    for _ in range(40):
-        truth, ranking = simulated(rng)
-        if anchors:
-            chosen = np.argsort(truth)[[3, -4]] if anchors == 2 else rng.choice(20, anchors, replace=False)
-            known = {int(k): 50 + 12 * truth[k] for k in chosen}
-            marks, true = award_marks(ranking, known=known, boundaries={"A": 60, "B": 45}), 50 + 12 * truth
-            rest = np.setdiff1d(np.arange(20), chosen)
-            inside = (marks.lower <= true) & (true <= marks.upper)
-        else:
-            marks, rest = award_marks(ranking, (0, 100), boundaries={"A": 60, "B": 45}), np.arange(20)
-            true = marks.intercept + marks.slope * truth
-            inside = (marks.lower <= np.clip(true, 0, 100)) & (np.clip(true, 0, 100) <= marks.upper)
-        held.append(inside[rest].mean())
-        said.append(marks.chances[rest, 0])
-        came.append(true[rest] >= 60)
-    assert 0.93 <= np.mean(held) <= (0.99 if anchors else 0.97)
-    said, came = np.concatenate(said), np.concatenate(came)
-    for low, high in ((0.0, 0.2), (0.8, 1.0)):
-        chosen = (said >= low) & (said <= high)
-        assert abs(said[chosen].mean() - came[chosen].mean()) < (0.08 if anchors else 0.05)
+    found = simulate(20, 8, anchors, sets=40, seed=10 + anchors)
+    assert 0.93 <= found.held <= (0.99 if anchors else 0.97)
+    for said, came in (found.unlikely, found.likely):
+        assert abs(said - came) < (0.08 if anchors else 0.05)
 
 
 def test_where_the_best_mark_is_the_lowest_all_is_turned_over():
