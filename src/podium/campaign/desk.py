@@ -100,7 +100,7 @@ def vote(writer: Writer, judge: int, ballots: Sequence[Ballot], now: int, count:
             receipts.append(_taken(writer, who, ballot, options, now))
         except RefusedError as problem:
             receipts.append(Receipt(ballot.id, "refused", None, problem.code, str(problem)))
-    return receipts, _hand(writer, who, now, min(max(count, 0), MOST_IN_HAND))
+    return receipts, _hand(writer, who, now, min(max(count, 0), MOST_IN_HAND), options)
 
 
 def undo(writer: Writer, judge: int, id: str, of: str, now: int, count: int = 3) -> tuple[Receipt, Hand]:
@@ -282,9 +282,9 @@ def _take_back(writer: Writer, judge: Judge, target: Vote, now: int) -> None:
 # Pairs in hand
 
 
-def _hand(writer: Writer, judge: Judge, now: int, count: int) -> Hand:
+def _hand(writer: Writer, judge: Judge, now: int, count: int, read: Options | None = None) -> Hand:
     campaign = writer.locked
-    options = Options.of(campaign.options)
+    options = read or Options.of(campaign.options)
     if judge.seen is None or now - judge.seen > SEEN_EVERY:
         writer.change_judge(judge.id, seen=now)
     target = judge.target or options.target

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import json
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Self
 
@@ -130,9 +132,20 @@ def _comprehension(given: Any) -> None:
 
 
 def _marks(given: Any) -> None:
-    """A wish for marks is tried on two items, so that what is wrong is said now and in the same words."""
+    """A wish for marks is tried once; the options are read with every vote."""
     if given is None:
         return
+    try:
+        text = json.dumps(given)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise InputError("marks: give numbers and words, as {'scale': [0, 100]}") from problem
+    _try_marks(text)
+
+
+@functools.lru_cache(maxsize=256)
+def _try_marks(text: str) -> None:
+    """A wish for marks is tried on two items, so that what is wrong is said now and in the same words."""
+    given = json.loads(text)
     from podium.ranking.marks import award_marks
     from podium.ranking.ranking import Ranking
 

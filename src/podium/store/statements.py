@@ -30,6 +30,7 @@ __all__ = [
     "LAPSE",
     "LOCK",
     "NOT_UNDONE",
+    "ONE_ITEM",
     "ONE_JUDGE",
     "ONE_QUESTION",
     "QUESTION",
@@ -74,6 +75,7 @@ C: Any = bindparam("c")
 J: Any = bindparam("j")
 Q: Any = bindparam("q")
 BUT: Any = bindparam("but", type_=Integer)
+ONE_ITEM = ITEM.where(item.c.campaign == C, item.c.code == bindparam("i"))
 ONE_JUDGE = JUDGE.where(judge.c.campaign == C, judge.c.id == J)
 ONE_QUESTION = QUESTION.where(question.c.campaign == C, question.c.id == Q)
 HELD = (
