@@ -1,6 +1,7 @@
 """podium grade: learning on, text columns, missing values, bins, weights, files without header, curved boundaries."""
 
 import io
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -346,3 +347,15 @@ def test_many_landmarks_take_a_piece_some_rows_at_a_time(tmp_path, monkeypatch):
     assert tables[0] == tables[1]
     many = podium("fit", tmp_path / "t.csv", "--label", "g", "--rbf", 5001, "--save", tmp_path / "m")
     assert "at most 5,000 rows" in worded(many.exception)
+
+
+@pytest.mark.parametrize("path", sorted(Path("tests/golden").glob("grader*.podium")), ids=lambda path: path.stem)
+def test_models_of_earlier_releases_learn_on(path, tmp_path):
+    grader = load(path)
+    header = ",".join([*grader._table.columns, "y"])
+    cells = [grader._table.levels.get(name, ("1", "2")) for name in grader._table.columns]
+    lines = "".join(",".join([*(each[k % 2] for each in cells), str(k % 3)]) + "\n" for k in range(8))
+    (tmp_path / "more.csv").write_text(f"{header}\n{lines}")
+    before = grader.classifier.n_seen_
+    assert grader.partial_fit(tmp_path / "more.csv", label="y").classifier.n_seen_ == before + 8
+    assert 0 <= grader.error <= len(grader.grades)

@@ -209,7 +209,8 @@ class Grader:
 
         The features' scale follows the new rows, while what the model says of a row stays as it was until it learns
         from them. A number below or above all grades becomes a new grade at that end; for words name them all by
-        `classes`, with the known ones among them in their order.
+        `classes`, with the known ones among them in their order. A row that is refused ends the learning; what was
+        learned from the pieces before it stays.
         """
         whole_option("passes", passes, least=1)
         where = GradeColumns.named(label, low, high, id, weight, self.bins)
