@@ -245,7 +245,7 @@ def falls(rows: list[dict[str, float]], key: str, per: str | None = None, to: fl
 
 
 def study(quick: bool = False, engine: Engine = SERIAL) -> dict[str, Any]:
-    rounds = [64, 1024] if quick else [256, 1024, 4096, 16384]
+    rounds = [64, 512] if quick else [64, 256, 1024, 4096]
     online = [250, 1000, 4000] if quick else [250, 1000, 4000, 16000]
     sizes = [50, 200, 800] if quick else [50, 200, 800, 3200, 12800]
     names = ["sum@2", "prec@2", "auc", "ndcg@2"]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import label_ranking_average_precision_score
-from sklearn.tree import ExtraTreeRegressor
+from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
 from podium import load, save
 from podium.errors import InputError
@@ -161,13 +161,17 @@ def test_the_mean_of_both_is_the_mean_of_their_targets():
 # ---- trees ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("greedy", [False, True])
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
-def test_a_forest_is_the_mean_of_scikit_learns_trees(form):
+def test_a_forest_is_the_mean_of_scikit_learns_trees(form, greedy):
     X, Y = linear_truth(90)
     goal, weight = Y * np.linspace(0.2, 1, 5), np.linspace(0.5, 2, 90)
-    forest = grow(form(X), sparse.csr_array(goal), weight, trees=7)
+    forest = grow(form(X), sparse.csr_array(goal), weight, trees=7, greedy=greedy)
+    kind, leaf = (DecisionTreeRegressor, 5) if greedy else (ExtraTreeRegressor, 1)
     theirs = [
-        ExtraTreeRegressor(max_features=2, random_state=seed).fit(X.astype(np.float32), goal, sample_weight=weight)
+        kind(max_features=2, min_samples_leaf=leaf, random_state=seed).fit(
+            X.astype(np.float32), goal, sample_weight=weight
+        )
         for seed in range(7)
     ]
     new = np.random.default_rng(5).normal(size=(50, 6))

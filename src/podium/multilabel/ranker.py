@@ -54,9 +54,9 @@ class LabelRanker(BaseEstimator):
     loss : str
         Name of the ranking loss, such as "sum@3", "prec@5", "ndcg@10", "auc" (see `podium.metrics.ranking_report`).
     scorer : "linear", "trees", "auto" or estimator
-        "linear": penalised logistic regression, all labels solved together. "trees": a forest of 200 extremely
-        randomised trees. "auto": linear, trees or the mean of both, whichever is best on rows held out. Or any
-        scikit-learn style regressor or classifier, cloned for each label; a classifier is given soft targets as
+        "linear": penalised logistic regression, all labels solved together. "trees": a forest of 200 trees, split at
+        random or at the best places. "auto": linear, trees or the mean of both, whichever is best on rows held out. Or
+        any scikit-learn style regressor or classifier, cloned for each label; a classifier is given soft targets as
         weighted copies of the row.
     surrogate : "auto", "univariate", "softmax", "softmax-normalised" or "pairwise"
         Of the linear scorer. All but "univariate" couple labels; they are not consistent, and sometimes better on small
@@ -329,7 +329,7 @@ class LabelRanker(BaseEstimator):
         )  # fmt: skip
         self.scorer_, self.chosen_ = setting.scorer, describe(setting)
         if setting.scorer != "linear":
-            self.forest_ = grow(X, targets.values, targets.weight)
+            self.forest_ = grow(X, targets.values, targets.weight, greedy=setting.greedy)
             self.middle_ = 0.5
         if setting.scorer == "trees":
             return

@@ -30,6 +30,7 @@ SMALL = 500  # rows up to which five parts are made, not three
 WORK = 60_000_000  # numbers (entries of X times labels) that all fits of one penalty may touch
 COUPLED_WORK = 20_000_000
 TREES = 80  # in a forest on trial
+GREEDY_CELLS = 2_000_000  # of a table of features up to which the best places of splits are looked for
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +40,7 @@ class Setting:
     scorer: str = "linear"
     surrogate: str = "univariate"
     C: float = 1.0
+    greedy: bool = False  # of trees: splits at the best place
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,17 +97,16 @@ def choose(
     engine: Engine | None = None,
 ) -> tuple[Setting, dict[str, float]]:
     """The setting to fit with, and the mean held-out loss of each that was tried, by its description."""
-    if scorer == "trees":
-        return Setting("trees"), {}
-    fixed = Setting("linear", surrogate if surrogate != "auto" else "univariate", 1.0 if C == "auto" else C)
+    surely = "univariate" if surrogate == "auto" else surrogate
+    fixed = Setting("trees") if scorer == "trees" else Setting("linear", surely, 1.0 if C == "auto" else C)
     if scorer == "linear" and surrogate != "auto" and C != "auto":
         return fixed, {}
     parts = _parts(scaled, relevance, weight)
     if not parts:
         return fixed, {}
     trial = _Trial(X, scaled, relevance, targets, weight, loss, parts, max(tol, 1e-3), max_iter, engine)
-    tried = _linear(trial, surrogate, C)
-    if scorer == "auto":
+    tried = _linear(trial, surrogate, C) if scorer != "trees" else {}
+    if scorer != "linear":
         tried |= _with_trees(trial, tried)
     means = {each: float(np.average(lost, weights=trial.held_weight)) for each, lost in tried.items()}
     return _best(tried, means, trial.held_weight), {describe(each): mean for each, mean in means.items()}
@@ -132,10 +133,9 @@ def _within_chance(gain: np.ndarray, weight: np.ndarray) -> bool:
 
 def describe(setting: Setting) -> str:
     """A setting in words."""
-    if setting.scorer == "trees":
-        return "trees"
-    if setting.scorer == "both":
-        return "mean of linear and trees"
+    trees = "trees, best splits" if setting.greedy else "trees, random splits"
+    if setting.scorer != "linear":
+        return trees if setting.scorer == "trees" else f"mean of linear and {trees}"
     if setting.C == 0:
         return "label frequencies"
     return f"linear, {setting.surrogate}, C={setting.C:.3g}"
@@ -194,20 +194,35 @@ def _frequency_scores(trial: _Trial, part: _Part) -> np.ndarray:
 
 
 def _with_trees(trial: _Trial, tried: dict[Setting, np.ndarray]) -> dict[Setting, np.ndarray]:
-    """Losses of trees, and of the mean of trees and the best univariate linear scorer: both predict the target."""
+    """Losses of both kinds of trees, and of the mean of the better and the best univariate linear scorer, if any."""
     weight = trial.held_weight
-    linear = min((each for each in tried if each.surrogate == "univariate"), key=lambda each: weight @ tried[each])
-    trees, both = [], []
+    kinds = (False, True) if trial.X.shape[0] * trial.X.shape[1] <= GREEDY_CELLS else (False,)
+    scores = {Setting("trees", greedy=greedy): _forest_scores(trial, greedy) for greedy in kinds}
+    lost = {each: trial.losses(held) for each, held in scores.items()}
+    linear = [each for each in tried if each.surrogate == "univariate"]
+    if linear:
+        line, trees = (min(few, key=lambda each: weight @ (tried | lost)[each]) for few in (linear, list(lost)))
+        margins = [_linear_scores(trial, part, line) for part in trial.parts]
+        both = [averaged(*pair) for pair in zip(margins, scores[trees], strict=True)]
+        lost[replace(line, scorer="both", greedy=trees.greedy)] = trial.losses(both)
+    return lost
+
+
+def _forest_scores(trial: _Trial, greedy: bool) -> list[np.ndarray]:
+    """Scores of the rows held out of each part, by a small forest."""
+    out = []
     for part in trial.parts:
-        targets, row_weight = trial.targets.values[part.train], trial.targets.weight[part.train]
-        scores = grow(trial.X[part.train], targets, row_weight, trees=TREES).scores(trial.X[part.held])
-        if linear.C == 0:
-            margins = _frequency_scores(trial, part)
-        else:
-            margins = _held_scores(trial, part, _fit(trial, part, design(trial.scaled[part.train]), None, linear))
-        trees.append(scores)
-        both.append(averaged(margins, scores))
-    return {Setting("trees"): trial.losses(trees), replace(linear, scorer="both"): trial.losses(both)}
+        targets, weight = trial.targets.values[part.train], trial.targets.weight[part.train]
+        forest = grow(trial.X[part.train], targets, weight, greedy=greedy, trees=TREES)
+        out.append(forest.scores(trial.X[part.held]))
+    return out
+
+
+def _linear_scores(trial: _Trial, part: _Part, setting: Setting) -> np.ndarray:
+    """Log-odds of the rows held out of a part."""
+    if setting.C == 0:
+        return _frequency_scores(trial, part)
+    return _held_scores(trial, part, _fit(trial, part, design(trial.scaled[part.train]), None, setting))
 
 
 def averaged(margins: np.ndarray, targets: np.ndarray) -> np.ndarray:

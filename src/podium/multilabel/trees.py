@@ -1,7 +1,9 @@
-"""A forest of extremely randomised trees, one for all labels, kept as arrays: saved and loaded without running code.
+"""A forest, one for all labels, kept as arrays: saved and loaded without running code.
 
-Trees are grown by scikit-learn (ExtraTreeRegressor), one after the other, on the targets of all labels at once: a leaf
-holds the mean target of each label, which is sparse where labels are many. Scores are the mean over the trees.
+Trees are grown by scikit-learn, one after the other, on the targets of all labels at once: a leaf holds the mean target
+of each label, which is sparse where labels are many. Scores are the mean over the trees. Splits are at random places
+(ExtraTreeRegressor), or at the best place of a feature (DecisionTreeRegressor): better where labels hang on a few
+features that tell nothing one by one.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ __all__ = ["Forest", "grow"]
 TREES = 200
 MAX_FEATURES = 100
 MAX_LEAVES = 5000
+GREEDY_LEAF = 5
 DENSE = 50_000_000  # cells of a table of features that may be written out
 BLOCK = 2_000_000  # cells of a table, or steps down the trees, at a time
 LARGEST = 1e30  # feature that scikit-learn's trees, which hold them in single precision, can work with
@@ -96,22 +99,23 @@ def _within(codes: np.ndarray, low: int, high: int) -> bool:
     return codes.dtype.kind == "i" and (not codes.size or bool(low <= codes.min() and codes.max() < high))
 
 
-def grow(X: Any, targets: Any, weight: np.ndarray, *, trees: int | None = None) -> Forest:
+def grow(X: Any, targets: Any, weight: np.ndarray, *, greedy: bool = False, trees: int | None = None) -> Forest:
     """Grow trees on sparse `targets`, always the same ones from the same data.
 
-    A split looks at a third of the features, at most 100. Leaves hold one row, or more where there are so many rows
-    that the trees would fill the memory.
+    A split looks at a third of the features, at most 100. Leaves hold one row, five with `greedy` splits (at the best
+    place), or more where there are so many rows that the trees would fill the memory.
     """
-    from sklearn.tree import ExtraTreeRegressor
+    from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
     features = max(1, min(X.shape[1] // 3, MAX_FEATURES))
-    leaf = -(-X.shape[0] // MAX_LEAVES)
+    kind = DecisionTreeRegressor if greedy else ExtraTreeRegressor
+    leaf = max(-(-X.shape[0] // MAX_LEAVES), GREEDY_LEAF if greedy else 1)
     x = _single(X) if X.shape[0] * X.shape[1] <= DENSE else X.tocsc().astype(np.float32)
     goal = targets.toarray()
     even = weight if (weight != weight[0]).any() else None
     grown = []
     for seed in range(TREES if trees is None else trees):
-        tree = ExtraTreeRegressor(max_features=features, min_samples_leaf=leaf, random_state=seed)
+        tree = kind(max_features=features, min_samples_leaf=leaf, random_state=seed)
         grown.append(_nodes(tree.fit(x, goal, sample_weight=even).tree_))
     return _join(grown, targets.shape[1], X.shape[1])
 
