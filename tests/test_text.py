@@ -93,6 +93,7 @@ SAFE = {
     "len(items.items)",
     "EXACT_LIMIT",
     "LARGEST",
+    "MAX_LANDMARKS",
 }
 PLURALS = re.compile(r" (more |other )?(judges|items|features|votes|rankings|rows|labels|grades|answers|questions|"
                      r"pairs|folds|examples|queries|campaigns|rounds|redraws|changes|columns)\b")  # fmt: skip

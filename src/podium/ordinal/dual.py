@@ -15,6 +15,7 @@ import numpy as np
 
 from podium.errors import InputError
 from podium.ordinal.labels import Array
+from podium.text import counted
 
 __all__ = ["Kernel", "SupportSet", "kernel_of"]
 
@@ -39,8 +40,8 @@ def kernel_of(kernel: Any, gamma: float | None, n_features: int) -> Kernel:
             ) from problem
         if values.shape != (len(A), len(B)):
             raise InputError(
-                f"the kernel gives shape {values.shape} for tables of {len(A)} and {len(B)} rows; it must give one "
-                "number for each pair of rows"
+                f"the kernel gives shape {values.shape} for tables of {len(A)} and {counted(len(B), 'row')}; it must "
+                "give one number for each pair of rows"
             )
         if not np.isfinite(values).all():
             raise InputError("the kernel gives NaN or infinity; scale the features, or take another kernel")
