@@ -221,6 +221,7 @@ def test_the_command_judges_by_a_link_of_the_environment(serve, tmp_path, capfd,
         assert code == 0, err
         assert "kept in essays-0.podium.db" in err
         assert "of this judge's votes alone" in err
+        assert "until stable" not in err  # that depends on the votes of all
         assert out.startswith("place,item")
         for wrong, words in (
             (["items.csv"], "--server has the items; leave items.csv out"),

@@ -30,7 +30,7 @@ def judge_at(items: str | None, source: Source, who: Model, amount: Amount, repo
     with _desk(str(source.server)) as desk, progress() as told:
         db = source.db or file_of(desk)
         ended = judge_remote(desk, asker, settings, db=db, name=who.name, told=told)
-    tell(None, ended)
+    tell(None, ended, alone=False)
     say("the ranking is of this judge's votes alone; the organiser's page has that of all")
     return "judge", ended
 

@@ -129,13 +129,15 @@ def _duration(seconds: float) -> str:
     )
 
 
-def tell(title: str | None, ended: Judged) -> None:
+def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
+    """The judge in numbers, and what stopped it; not `alone`: what is stable depends on votes that are elsewhere."""
     if title is not None:
         say(f"{title}:")
     for line in ended.tally.words():
         say(line)
     say(one_line(f"{ended.judge}: {ended.words}"))
-    if ended.why in ("budget", "max-calls", "max-cost") and ended.standing.until_stable and ended.ranking is None:
+    spent = ended.why in ("budget", "max-calls", "max-cost")
+    if alone and spent and ended.standing.until_stable and ended.ranking is None:
         say(f"about {counted(ended.standing.until_stable, 'more vote')} until stable")
     if ended.why == "noise":
         say("fewer than 55 % of the pairs have the same verdict in both orders; another model or question, or --anyway")

@@ -39,7 +39,7 @@ MANY = 10**6
 MOST_AGAINST = 100  # pairs of another judge that are asked too
 REASONS = {  # with the words of a server or a campaign in the middle
     "stable": "stable: more votes would change little",
-    "budget": "the pairs allowed are asked; a larger --budget or --preset asks more",
+    "budget": "the pairs allowed are asked; a larger --budget asks more",
     "max-calls": "the calls allowed are used",
     "max-cost": "the cost allowed is used",
     "finished": "no useful pair is left to ask",
