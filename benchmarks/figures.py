@@ -24,6 +24,7 @@ BLOCK = re.compile(r"(<!-- figures:([\w-]+) -->\n)(.*?)(<!-- /figures -->)", re.
 FAMILIES = {
     "pairwise": "Votes", "rankings": "Rankings", "rabf": "Votes with features, judges, covariates", "active": "Asking",
     "metrics": "Ranking metrics", "ordinal": "Grades", "multilabel": "Label rankers", "store": "Campaigns",
+    "app": "The app",
 }  # fmt: skip
 
 # README's tables: scenario, what it is, the ways to name beside ours and what to call them.
@@ -209,6 +210,14 @@ def rewritten(text: str) -> str:
     return BLOCK.sub(lambda found: f"{found[1]}{block(found[2])}{found[4]}", text)
 
 
+def with_every_family(text: str) -> str:
+    """The page of benchmarks with a section for each family that has results."""
+    for family, title in FAMILIES.items():
+        if kept(family) and f"<!-- figures:{family} -->" not in text:
+            text += f"\n## {title}\n\n<!-- figures:{family} -->\n<!-- /figures -->\n"
+    return text
+
+
 # ---- the picture ----------------------------------------------------------------------------------------------------
 
 
@@ -243,7 +252,7 @@ def main() -> None:
     for name in PAGES:
         path = ROOT / name
         text = path.read_text(encoding="utf-8")
-        new = rewritten(text)
+        new = rewritten(with_every_family(text) if name == "docs/benchmarks.md" else text)
         if new != text:
             stale.append(name)
             if "--check" not in sys.argv:
