@@ -217,6 +217,7 @@ def data():
         of("Rankings", Rankings, items=["a", "b"], item=np.array([0, 1]), start=np.array([0, 2])),
         *methods(lists(), ("take", {"rows": np.arange(2)}), ("record", {}), ("check_connected", {"l2": 0.5}), ("to_lists", {}),
                  ("to_frame", {}), ("pair_columns", {}), ("columns", {})),
+        of("with_items", lists().with_items, items=["a", "b", "c", "d", "e", "f"]),
         Call("Rankings properties", functools.partial(look, lists()), {}),
         of("read_rankings", read_rankings, source=Fresh(lambda: io.BytesIO(b"who,item,rank\nx,a,1\nx,b,2\ny,b,1\n")), unranked="below",
            item="item", rank="rank", judge="who", format="csv", delimiter=",", jobs=1),

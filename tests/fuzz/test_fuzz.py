@@ -66,6 +66,7 @@ NOT_ENTERED = {
     "podium.Elo.upgraded": "reads model files of older releases",
     "podium.Ranking.upgraded": "reads model files of older releases",
     "podium.OnlineRABF.upgraded": "reads model files of older releases",
+    "podium.PlackettLuce.upgraded": "reads model files of older releases",
     "podium.RABF.upgraded": "reads model files of older releases",
     "podium.multilabel.LabelRanker.upgraded": "reads model files of older releases",
     "podium.ordinal.Grader.upgraded": "reads model files of older releases",
