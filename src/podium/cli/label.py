@@ -109,7 +109,9 @@ def fit(
     for line in _choice(ranker):
         say(line)
     say(f"trained for {loss}, saved {save}")
-    if not ranker.exact_:
+    if not ranker.exact_ and surrogate == "auto" and getattr(ranker, "surrogate_", "univariate") != "univariate":
+        say("pairs did better on rows held out; with far more rows, compare --surrogate univariate")
+    elif not ranker.exact_:
         say(f"no target makes the ranking best for {loss} with this surrogate; take it as a good guess")
 
 

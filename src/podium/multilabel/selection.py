@@ -245,7 +245,7 @@ def _parts(X: Any, relevance: Any, weight: np.ndarray) -> list[_Part]:
     place = np.round(place / (np.abs(place).max() or 1.0), 9)
     different, number = np.unique(place, return_inverse=True)
     rows, size = len(different), _size(X) * relevance.shape[1]
-    if rows < FEW:
+    if rows < FEW or relevance.shape[1] == 1:  # one label has one ranking
         return []
     # A fixed shuffle of the places: neighbours along the direction are as likely apart as others.
     number = np.random.default_rng(1).permutation(rows)[number]
