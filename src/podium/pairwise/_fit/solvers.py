@@ -33,7 +33,7 @@ DENSE = 400  # items up to which a dense factorisation is cheapest
 BAND_FLOPS = 4e8  # work allowed to one banded factorisation
 SINGLE = 100_000  # items beyond which strengths are cached in single precision (the final check is in double)
 CHEAP = 200_000  # meetings up to which a sweep or two more cost nothing worth saving
-PATIENCE = 25  # sweeps that Newton is worth
+PATIENCE = 80  # sweeps that Newton is worth
 UNSEEN = 2e-3  # penalty, as a share of the curvature of an item's own votes, that no one would think of
 SEPARATES = 12.0  # effect of a covariate or side, in log-odds on a typical row, that has no finite optimum
 MOST_ROUNDING = 1e-3  # longest Newton step, in log-odds, that may be left to rounding once steps stop shrinking
@@ -62,14 +62,16 @@ class Solution:
 def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int, *, scores: Floats | None = None) -> Solution:
     """Bradley-Terry by cyclic coordinate Newton with cached exponentials; `converged` is False where it stalls.
 
-    Starts at `scores`, else at 1.2·log((wins + 1)/(losses + 1)). The loss does not feel a common shift of a component
-    and the penalty wants its mean at 0, so components are centred after each sweep.
+    Starts at `scores`, else at 1.2·log((wins + 1)/(losses + 1)), or where the penalty holds an item that only won or
+    lost. The loss does not feel a common shift of a component and the penalty wants its mean at 0, so components are
+    centred after each sweep.
     """
     ridge = 2.0 * l2
     points, votes = a.sums
     yardstick = _yardstick(votes)
     if scores is None:
         scores = 1.2 * np.log((points + 1.0) / (votes - points + 1.0))
+        _place_open_ended(scores, points, votes, ridge)
     scores = _centred(scores, a)
     narrow = np.float32 if len(a) > SINGLE else np.float64
     strength = np.exp(scores).astype(narrow)
@@ -95,6 +97,24 @@ def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int, *, sco
         if sweep >= 4 and _sweeps_left(shrink, longest, tol) > PATIENCE:
             break
     return Solution(scores, np.empty(0), sweep, "coordinate", gap, False)
+
+
+def _place_open_ended(scores: Floats, points: Floats, votes: Floats, ridge: float) -> None:
+    """Start items that only won or only lost where the penalty holds them against average ones, in place.
+
+    A sweep moves them by one unit of log-odds at most, and how far they have to go depends on the penalty alone:
+    votes·(1 − σ(u)) = ridge·u.
+    """
+    alone = np.flatnonzero(((points <= 0.0) | (points >= votes)) & (votes > 0.0))
+    if ridge <= 0.0 or not len(alone):
+        return
+    weight = votes[alone]
+    low, high = np.zeros(len(alone)), 1.0 + np.log1p(weight / ridge)
+    for _ in range(30):
+        middle = 0.5 * (low + high)
+        inside = weight * np.exp(-np.logaddexp(0.0, middle)) > ridge * middle
+        low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+    scores[alone] = np.where(points[alone] > 0.0, low, -low)
 
 
 def _may_creep(a: Adjacency, ridge: float, seen: float) -> bool:
