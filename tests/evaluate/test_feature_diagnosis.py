@@ -102,7 +102,7 @@ def test_what_cannot_be_diagnosed_is_refused():
         learning_curve(data, features, sizes=(0.9,))
     with pytest.raises(NotFittedError):
         residual_norm(RABF())
-    with pytest.raises(InputError, match="a fitted RABF is expected"):
+    with pytest.raises(InputError, match="a fitted RABF or PlackettLuce is expected"):
         residual_outliers(data)
 
 

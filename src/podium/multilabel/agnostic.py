@@ -81,7 +81,7 @@ class AgnosticLabelRanker(BaseEstimator):
         loss = self._check_options()
         X = read_features(self, X, reset=True)
         relevance, self.labels_ = read_relevance(y, X.shape[0])
-        p, ordered = family_of(loss, relevance.shape[1])
+        p, ordered = family_of(loss, relevance.shape[1], clip=True)
         rng = np.random.default_rng(self.random_state)
         unlabelled, held = _split(self, X, unlabelled, rng)
         truth = relevance[held]

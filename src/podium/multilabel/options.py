@@ -20,8 +20,11 @@ def loss_named(value: Any) -> Metric:
         raise InputError(Option("loss", value), ": ", *problem.args) from None
 
 
-def family_of(loss: Metric, n_labels: int) -> tuple[int, bool]:
-    """p, and whether the order within the top p matters: L(sum@p) or L(prec@p). Losses of neither are refused."""
+def family_of(loss: Metric, n_labels: int, *, clip: bool = False) -> tuple[int, bool]:
+    """p, and whether the order within the top p matters: L(sum@p) or L(prec@p). Losses of neither are refused.
+
+    So is a p beyond the last label, unless `clip` takes it for all labels, as metrics do.
+    """
     family = loss_family(str(loss))
     if family is None:
         raise InputError(
@@ -30,6 +33,7 @@ def family_of(loss: Metric, n_labels: int) -> tuple[int, bool]:
         )
     kind, _, p = family.partition("@")
     cut = n_labels - 1 if p == "K" else int(p)  # the first K - 1 labels fix the last
-    if cut > n_labels:
+    if cut > n_labels and not clip:
         raise InputError(Option("loss", str(loss)), f": the examples have only {counted(n_labels, 'label')}")
-    return max(1, min(cut, n_labels - 1) if kind == "sum" else cut), kind == "sum"
+    most = n_labels - 1 if kind == "sum" else n_labels  # places beyond the last label are all alike
+    return max(1, min(cut, most)), kind == "sum"

@@ -205,11 +205,13 @@ class LabelRanker(BaseEstimator):
 
     def _keep(self, beta: np.ndarray) -> None:
         """Coefficients that belong to X as given, from those on scaled features (the last row the intercept)."""
-        coef = np.ascontiguousarray((beta[:-1] / np.reshape(getattr(self, "size_", 1.0), (-1, 1))).T)
-        intercept = beta[-1] - coef @ np.broadcast_to(getattr(self, "centre_", 0.0), coef.shape[1])
+        with np.errstate(over="ignore", invalid="ignore"):  # told below
+            coef = np.ascontiguousarray((beta[:-1] / np.reshape(getattr(self, "size_", 1.0), (-1, 1))).T)
+            intercept = beta[-1] - coef @ np.broadcast_to(getattr(self, "centre_", 0.0), coef.shape[1])
         if not (np.isfinite(coef).all() and np.isfinite(intercept).all()):
             raise InputError(
-                "the features are so large that scores overflow; scale them, or set ", Option("standardize", True)
+                "the features are so large or so small that numbers overflow; scale them, or set ",
+                Option("standardize", True),
             )
         self.coef_, self.intercept_ = coef, intercept
 
