@@ -371,3 +371,8 @@ def test_residuals_and_tests_are_those_of_the_likelihood_whatever_the_penalty():
     assert mine.residuals.equals(theirs.residuals)
     assert mine.dispersion == theirs.dispersion
     assert mine.against is None
+
+
+def test_a_history_has_no_more_points_than_votes():
+    votes = Comparisons.from_pairs([("a", "b"), ("b", "a"), ("a", "b"), ("b", "c"), ("c", "a")])
+    assert score_history(votes, points=10**17).votes.tolist() == [1, 2, 3, 4, 5]

@@ -185,3 +185,10 @@ def test_the_rate_is_that_of_the_theorem(horizon):
     ranker = ExpertLabelRanker(3, lambda i, j: Halving(table[:, :, i] <= j), horizon=horizon, loss="prec@1", seed=3)
     assert ranker.experts_ > 2
     assert ranker.tree.rate == pytest.approx(math.sqrt(2 * math.log(ranker.experts_) / horizon))
+
+
+@pytest.mark.parametrize("value", [2, [], 0.5, "yes"])
+def test_a_right_answer_is_0_or_1(value):
+    learner = ExpertThresholdLearner(Follower(), 3, label=2, cut=1, horizon=2, beta=0.9, seed=1)
+    with pytest.raises(InputError, match="the right answer is 0 or 1"):
+        learner.update(0, value)

@@ -180,7 +180,8 @@ class Rankings:
                 except TypeError as problem:
                     raise InputError(f"{name} is {values!r}; give a label for each ranking") from problem
                 if len(given) != len(sizes):
-                    raise InputError(f"{name} has {len(given)} rows, the rankings {len(sizes)}; they must match")
+                    rows = counted(len(given), "row")
+                    raise InputError(f"{name} has {rows}, the rankings {len(sizes)}; they must match")
                 columns[name], columns[f"{name}s"] = encode(given, name)
         return cls._of(**columns)
 
@@ -542,7 +543,7 @@ def _flat_offers(offered: Any, rows: int) -> tuple[list[Hashable], list[int]]:
         return [], []
     labels, sizes, _ = _flat(offered)
     if len(sizes) != rows:
-        raise InputError(f"offered has {len(sizes)} rows, the rankings {rows}; they must match")
+        raise InputError(f"offered has {counted(len(sizes), 'row')}, the rankings {rows}; they must match")
     return labels, sizes
 
 

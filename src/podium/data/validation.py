@@ -221,9 +221,11 @@ def covariate_table(values: ArrayLike | Mapping[str, ArrayLike], rows: int) -> t
         names = tuple(f"x{k + 1}" for k in range(table.shape[-1] if table.ndim else 0))
     if table.ndim != 2 or len(table) != rows or not names:
         raise InputError(f"covariates have shape {table.shape}, the votes have {counted(rows, 'row')}; they must match")
-    if not np.isfinite(table).all():
-        row, k = (int(v[0]) for v in np.nonzero(~np.isfinite(table)))
-        raise InputError(f"row {row + 1}: covariate {names[k]!r} is {table[row, k]:g}; it must be finite")
+    bad = ~(np.abs(table) <= MAX_MARGIN)  # NaN is neither
+    if bad.any():
+        row, k = (int(v[0]) for v in np.nonzero(bad))
+        wanted = f"it must lie between ±{MAX_MARGIN:g}" if np.isfinite(table[row, k]) else "it must be finite"
+        raise InputError(f"row {row + 1}: covariate {names[k]!r} is {table[row, k]:g}; {wanted}")
     return np.ascontiguousarray(table), names
 
 

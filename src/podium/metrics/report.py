@@ -203,6 +203,7 @@ def check_options(**options: Any) -> None:
     """Refuse words that no option knows, and a relevance that is none."""
     threshold = options.pop("relevant_from", None)
     is_number = isinstance(threshold, NUMBERS)
+    threshold = threshold.item() if isinstance(threshold, np.generic) else threshold  # narrow types cannot be compared
     for name, word in options.items():
         if word not in WORDS[name]:
             raise InputError(Option(name, word), f" is unknown; choose one of {', '.join(map(repr, WORDS[name]))}")

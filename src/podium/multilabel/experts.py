@@ -293,6 +293,8 @@ class ExpertThresholdLearner:
 
     def update(self, x: Any, value: int) -> None:
         """See the right answer."""
+        if not isinstance(value, int | np.integer) or value not in (0, 1):
+            raise InputError(f"value is {value!r}; the right answer is 0 or 1")
         losses = (self._answers(x) != value).astype(float)
         self.expected_.append(float(self.tree.chances() @ losses))
 

@@ -29,6 +29,8 @@ __all__ = [
     "unchanged_on_error",
 ]
 
+MAX_RELEVANCE = 1e100  # sums of larger ones may overflow
+
 LARGEST = 1e150  # feature whose square is still a number
 
 
@@ -138,6 +140,10 @@ def read_relevance(Y: Any, n_rows: int) -> tuple[Any, np.ndarray]:
             f"row {row}, label {names[label] if names is not None else label!r}: relevance {y.data[bad[0]]:g} is not a "
             "finite number from 0 up (NaN and inf are refused)"
         )
+    if y.nnz and y.data.max() > MAX_RELEVANCE:
+        place = int(y.data.argmax())
+        row = int(np.searchsorted(y.indptr, place, side="right"))
+        raise InputError(f"row {row}: relevance {y.data[place]:g} is too large to be summed; divide all by one number")
     labels = np.arange(y.shape[1]) if names is None else np.array([str(name) for name in names])
     return y, labels
 

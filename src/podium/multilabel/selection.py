@@ -108,6 +108,8 @@ def choose(
     tried = _linear(trial, surrogate, C) if scorer != "trees" else {}
     if scorer != "linear":
         tried |= _with_trees(trial, tried)
+    if not tried:  # no fit came to an end; the one fit that is left says so
+        return fixed, {}
     means = {each: float(np.average(lost, weights=trial.held_weight)) for each, lost in tried.items()}
     return _best(tried, means, trial.held_weight), {describe(each): mean for each, mean in means.items()}
 

@@ -309,7 +309,7 @@ def _label_column(frame: pl.DataFrame, name: str) -> pl.Series:
     import polars as pl
 
     cells = column(frame, name)
-    if cells.dtype.is_decimal():
+    if cells.dtype.is_decimal() or cells.dtype in (pl.Int128, getattr(pl, "UInt128", pl.Int128)):
         return cells.cast(pl.Float64)
     if isinstance(cells.dtype, pl.Categorical | pl.Enum):
         return cells.cast(pl.String)

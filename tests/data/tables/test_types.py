@@ -13,6 +13,7 @@ import pytest
 from podium import Comparisons, read_comparisons
 from podium.data.files import read_comparisons_by
 from podium.errors import DataWarning, InputError
+from podium.multilabel import LabelRanker
 
 DAY, HOUR = dt.date(2026, 1, 2), dt.datetime(2026, 1, 2, 3)
 
@@ -234,3 +235,10 @@ def test_addresses_of_objects_are_no_labels_even_where_they_spell_text():
     with pytest.raises(InputError, match="column 'judge'"):
         Comparisons.from_frame(table)
     assert len(Comparisons.from_frame(table, judge=False)) == 2
+
+
+def test_covariates_and_relevance_beyond_all_sums_are_named():
+    with pytest.raises(InputError, match=r"row 2: covariate 'x' is 1e\+200; it must lie between"):
+        Comparisons.from_arrays(["a", "b"], ["b", "a"], covariates={"x": [0.0, 1e200]})
+    with pytest.raises(InputError, match=r"row 1: relevance 1e\+308 is too large to be summed"):
+        LabelRanker().fit([[0.0], [1.0]], [[1e308, 0], [0, 1]])

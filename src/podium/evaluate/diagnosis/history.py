@@ -57,7 +57,7 @@ def score_history(
     rows = len(c.left)
     if not c.ordered or c.count is not None:
         raise InputError("the votes are counted, so their order is not known; give them one by one")
-    points = int(number_option("points", points, least=1, whole=True))
+    points = min(int(number_option("points", points, least=1, whole=True)), rows)  # no more than there are votes
     model = quietly(BradleyTerry(), c) if model is None else fitted_to(model, c)
     ranking = model.ranking_
     refit = refitting(model, ranking.items, features, id)

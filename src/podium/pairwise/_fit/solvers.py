@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.pairs import Adjacency
+from podium.errors import ConvergenceError, Option
 from podium.kernels.pairwise.bradley_terry import (
     coordinate_sweep,
     item_slopes,
@@ -204,8 +205,9 @@ def evaluate(rows: Rows, loss: RowLoss, l2: float, scores: Floats, extras: Float
     p = design.shape[1]
     weighted = curvature[:, None] * design
     corner = np.zeros((p + loss.own, p + loss.own))
-    corner[:p, :p] = design.T @ weighted
-    corner[:p, p:] = design.T @ mixed
+    with np.errstate(over="ignore", invalid="ignore"):  # of covariates beyond all scale: no step is taken there
+        corner[:p, :p] = design.T @ weighted
+        corner[:p, p:] = design.T @ mixed
     corner[p:, :p] = corner[:p, p:].T
     corner[p:, p:] = own_corner
     border = np.zeros((p + loss.own, rows.n))
@@ -403,7 +405,13 @@ class LinearSolver:
         matrix = np.diag(diagonal)
         np.subtract.at(matrix, (self.rows.left, self.rows.right), curvature)
         np.subtract.at(matrix, (self.rows.right, self.rows.left), curvature)
-        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        try:
+            factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            raise ConvergenceError(
+                "the weights of the votes differ too much for a solution; divide the largest, or raise ",
+                Option("l2"),
+            ) from None
         self.log_determinant = 2.0 * float(np.log(np.diag(factor[0])).sum())
         return lambda b: np.asarray(cho_solve(factor, b, check_finite=False))
 

@@ -166,7 +166,10 @@ def _newton(
         hessian = laplacian(n, left, right, total * chance * (1 - chance))
         hessian[np.diag_indices(n)] += ridge + 1e-9 * (hessian.diagonal().mean() + ridge)
         hessian += hessian.diagonal().mean() / n
-        step = np.linalg.solve(hessian, gradient)
+        try:
+            step = np.linalg.solve(hessian, gradient)
+        except np.linalg.LinAlgError:  # weights so uneven that rounding leaves a direction open: the shortest step
+            step = np.linalg.lstsq(hessian, gradient, rcond=None)[0]
         longest = np.abs(step).max()
         scores -= step / max(1.0, longest / 2)  # at most two log-odds at a time
         if longest <= close:
