@@ -414,11 +414,9 @@ def test_marks_asked_for_on_the_set_up_page_are_on_the_live_page(served, width, 
     save.click()
     page.get_by_text("the boundary of grade 'B' is 'x'").first.wait_for()
     page.get_by_label("Grades", exact=True).fill("A=70, B=40")
-    save.click()
-    for _ in range(200):
-        if served.room.organiser.get(served.room.at).json()["options"]["marks"] is not None:
-            break
-        page.wait_for_timeout(50)
+    with page.expect_navigation():  # what was saved is shown anew
+        save.click()
+    assert served.room.organiser.get(served.room.at).json()["options"]["marks"] is not None
     page.goto(f"{served.url}/o/live")
     ranking = served.room.organiser.get(f"{served.room.at}/ranking").json()
     rows = page.locator(".order tbody tr:has(td.mark)")
