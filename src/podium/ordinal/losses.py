@@ -59,7 +59,9 @@ def _average(values: Array, sample_weight: Any) -> float:
     if sample_weight is None:
         return float(values.mean())
     weight = floats_of("sample_weight", sample_weight, (len(values),))
-    if not (weight >= 0).all() or not 0 < weight.sum() < np.inf:
+    with np.errstate(over="ignore"):  # a sum beyond all numbers is refused here
+        total = weight.sum()
+    if not (weight >= 0).all() or not 0 < total < np.inf:
         raise InputError("sample_weight must be finite, 0 or more, and not 0 everywhere")
     return float(np.average(values, weights=weight))
 
