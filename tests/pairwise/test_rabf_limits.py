@@ -4,7 +4,7 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy.optimize import linprog, minimize
@@ -177,6 +177,7 @@ def hinge_rows(n, rows, features):
     return sign[:, None] * design(n, split, features), weight
 
 
+@example((3, [(0, 1, 1.0, 1.0), (0, 1, 0.5, 1.0), (2, 0, 1.0, 1.0)]), 0.02, 0.3, 0)  # no factor near the optimum
 @settings(max_examples=15, deadline=None)
 @given(votes(), st.sampled_from([0.02, 0.3, 5.0]), st.sampled_from([0.02, 0.3, 5.0]), st.integers(0, 99))
 def test_the_hinge_loss_reaches_the_dual_of_a_quadratic_programme(data, feature_penalty, residual_penalty, seed):
@@ -215,6 +216,9 @@ def test_the_hinge_loss_is_exact_where_most_votes_are_exactly_at_1():
     assert feasible.status == 0
 
 
+@example((3, [(0, 1, 0.0, 1.0), (0, 2, 1.0, 1.0), (1, 0, 1.0, 1.0)]), 0.02, 0)
+@example((2, [(0, 1, 1.0, 1.0), (0, 1, 0.0, 1.0), (1, 0, 1.0, 1.0)]), 0.02, 0)  # the side alone explains the votes
+@example((6, [(1, 0, 0.0, 1.0), (2, 4, 1.0, 1.0), (2, 4, 0.0, 1.0), (3, 2, 0.0, 1.0), (3, 5, 0.0, 1.0)]), 0.02, 60)
 @settings(max_examples=15, deadline=None)
 @given(votes(), st.sampled_from([0.02, 0.3, 5.0]), st.integers(0, 99))
 def test_the_hinge_loss_with_a_side_effect_has_a_dual_that_proves_it(data, penalty, seed):

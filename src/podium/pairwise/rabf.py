@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from numbers import Real
@@ -15,7 +14,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, Matrix, read_features, read_row_weights, warn_of_columns
 from podium.data.validation import choice_option, flag_option, number_option
-from podium.errors import ConvergenceError, InputError, InPython, Option, SeparationWarning
+from podium.errors import ConvergenceError, InputError, InPython, Option
 from podium.pairwise._fit.feature_model import FeatureModel, VoteModel
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
 from podium.pairwise._fit.featured import FeatureScores
@@ -23,7 +22,7 @@ from podium.pairwise._fit.hinge import solve_hinge
 from podium.pairwise._fit.likelihoods import LogisticRows, SquaredRows
 from podium.pairwise._fit.norms import within_norms
 from podium.pairwise._fit.penalties import Node, Penalties, Start, choose_penalties, possible_penalties
-from podium.pairwise._fit.solvers import SEPARATES
+from podium.pairwise._fit.solvers import warn_of_separation
 from podium.pairwise.base import Ranker, Uses, davidson, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
@@ -379,18 +378,8 @@ class RABF(FeatureScores, Ranker):
     def _warn_of_separation(self, model: FeatureModel) -> None:
         """Say so when the side or a covariate alone decides the votes: its effect has no finite optimum."""
         design = model.problem.rows.design
-        if design is None or self.loss == "squared":
-            return
-        size = np.sqrt(np.mean(design**2, axis=0))
-        for name, scale, effect in zip(self._columns, size, self._extras, strict=False):
-            if name != "tie" and abs(effect) * scale > SEPARATES:
-                what = "the side" if name == "side" else f"covariate {name.removeprefix('covariate:')!r}"
-                warnings.warn(
-                    f"{what} separates the votes (almost) perfectly: its effect {effect:.3g} has no finite optimum; "
-                    "leave it out, or look for a leak",
-                    SeparationWarning,
-                    stacklevel=4,
-                )
+        if design is not None and self.loss != "squared":
+            warn_of_separation(self._columns, design, self._extras, stacklevel=4)
 
     def unfitted(self, **params: Any) -> Self:
         """As for every ranker; limits are kept, and not the multipliers they led to."""

@@ -28,6 +28,7 @@ MAX_DENSE_ITEMS = 3_000  # a factor, where curvatures differ by many powers of t
 ENOUGH, CONVERGED = 1e-11, 1e-9  # duality gap over the loss of equal scores: where steps end, and what is good enough
 MAX_EDGE_CELLS = 50_000_000  # votes exactly at 1, times parameters, up to which these are solved for
 MAX_ROUNDS, MAX_FLOPS = 300, 1e11  # of that, each with one vote more or less, and for all of them together
+SHARPER = 0.01  # share of that for a gap closed already: where the loss is flat, scores are known only to its root
 RELEASED_TOGETHER = 4  # rounds in which all votes that contradict their bound become free
 FLAT = 1e-9  # share of a slope that a solve leaves only in directions without curvature
 PATIENCE = 3  # steps without progress, which rounding no longer allows
@@ -148,14 +149,14 @@ class _Steps:
         edge = ~wrong & (at.room < at.dual / self.cost)
         dual = np.where(wrong, self.cost, np.where(edge, np.clip(at.dual, 0.0, self.cost), 0.0))
         finish = _Finish(self, dual, at.place.extras.copy())
-        for place, dual in finish.optima(edge):
+        for place, dual in finish.optima(edge, MAX_FLOPS * (SHARPER if least <= ENOUGH else 1.0)):
             ahead = self.along(place)
             slack = np.maximum(1.0 - ahead, 0.0)
             there = _State(place, slack, slack + ahead - 1.0, dual, self.cost - dual)
             off = self.off(there)
             if off < least:
                 at, least = there, off
-            if least <= ENOUGH:
+            if off <= ENOUGH:
                 break
         return at, least
 
@@ -214,20 +215,22 @@ class _Finish:
         self.scale = 2.0 * np.repeat(steps.penalties, [self.size, problem.rows.n])
         self.pair = np.concatenate([steps.up, steps.down])
 
-    def optima(self, edge: NDArray[np.bool_]) -> Iterator[tuple[Place, Floats]]:
+    def optima(self, edge: NDArray[np.bool_], most: float) -> Iterator[tuple[Place, Floats]]:
         """Places on the way, each the optimum of its free votes, with their duals; the last fits all votes."""
         free, spent = edge.copy(), 0.0
         for turn in range(MAX_ROUNDS):
             count, parameters = int(np.count_nonzero(free)), len(self.scale)
-            if count * parameters > MAX_EDGE_CELLS or spent > MAX_FLOPS:
+            if count * parameters > MAX_EDGE_CELLS or spent > most:
                 return
-            spent += 10.0 * count * min(count, parameters) ** 2
+            spent += 10.0 * count * min(count, parameters) ** 2 + 100.0 * len(free)
             blocked = self._go(free)
             if blocked is not None:
                 free[blocked] = False
                 continue
             place = self.place()
             yield place, self.dual.copy()
+            if len(self.extras):
+                yield self._with_best_effects(place), self.dual.copy()
             short = 1.0 - self.steps.along(place)
             against = self.steps.cost * np.where(self.dual <= 0.0, short, -short)
             against[free] = 0.0
@@ -242,6 +245,24 @@ class _Finish:
         origin = Place(np.zeros(self.size), np.zeros(rows.n), np.zeros(len(self.extras)))
         theta = self.steps.force(self.dual, origin)[: len(self.scale)] / self.scale
         return Place(theta[: self.size], theta[self.size :], self.extras.copy())
+
+    def _with_best_effects(self, place: Place) -> Place:
+        """Each effect in turn where the loss of these scores is least: duals at their bounds do not say where."""
+        problem, extras = self.steps.problem, place.extras.copy()
+        design = problem.rows.design
+        assert design is not None
+        for column in range(len(extras)):
+            extras[column] = 0.0
+            slope = self.steps.sign * design[self.pair, column]
+            moving = slope != 0.0
+            slope, short = slope[moving], 1.0 - self.steps.along(Place(place.weights, place.residuals, extras))[moving]
+            turn, weight = short / slope, self.steps.cost[moving] * np.abs(slope)
+            order = np.argsort(turn)
+            # Far to the left every vote of positive slope pulls; each turn passed takes its weight from the pull.
+            pull = np.cumsum(weight[order]) - weight[slope > 0.0].sum()
+            if len(order):
+                extras[column] = turn[order[min(int(np.searchsorted(pull, 0.0)), len(order) - 1)]]
+        return Place(place.weights, place.residuals, extras)
 
     def _go(self, free: NDArray[np.bool_]) -> int | None:
         """Move the free duals to their optimum, or as far as one stays within its bounds, which is returned."""

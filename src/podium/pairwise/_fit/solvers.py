@@ -7,7 +7,8 @@ everyone; it stalls on long thin graphs, where Newton with a banded or a conjuga
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.pairs import Adjacency
-from podium.errors import ConvergenceError, Option
+from podium.errors import ConvergenceError, Option, SeparationWarning
 from podium.kernels.pairwise.bradley_terry import (
     coordinate_sweep,
     item_slopes,
@@ -274,6 +275,20 @@ def _runs_away(rows: Rows, extras: Floats) -> bool:
     return bool(np.any(np.abs(extras[: len(size)]) * size > SEPARATES))
 
 
+def warn_of_separation(columns: Sequence[str], design: Floats, extras: Floats, stacklevel: int) -> None:
+    """Say so when a covariate or the side alone decides the votes: its effect has no finite optimum."""
+    size = np.sqrt(np.mean(design**2, axis=0))
+    for name, scale, effect in zip(columns, size, extras, strict=False):
+        if name != "tie" and abs(effect) * scale > SEPARATES:
+            what = "the side" if name == "side" else f"covariate {name.removeprefix('covariate:')!r}"
+            warnings.warn(
+                f"{what} separates the votes (almost) perfectly: its effect {effect:.3g} has no finite optimum; "
+                "leave it out, or look for a leak",
+                SeparationWarning,
+                stacklevel=stacklevel + 1,
+            )
+
+
 def _longest(rows: Rows, du: Floats, de: Floats) -> float:
     """The largest change a step makes to a score, to the effect of side and covariates on a row, or to log ν."""
     p = 0 if rows.design is None else rows.design.shape[1]
@@ -340,6 +355,10 @@ def _search(rows: Rows, loss: RowLoss, l2: float, here: Point, du: Floats, de: F
     return None
 
 
+class TooUnevenError(ConvergenceError, np.linalg.LinAlgError):
+    """Rounding leaves no factor. For users the votes' weights are the cause; a caller may know better and go on."""
+
+
 class LinearSolver:
     """Solves (Laplacian(curvature) + ridge·I) x = b on a fixed set of rows, in the way that suits its graph."""
 
@@ -376,6 +395,15 @@ class LinearSolver:
         if self.how == "pcg":
             ridge = max(self.ridge, 1e-12 * mean)
             return self._conjugate(curvature, diagonal + ridge, ridge, accuracy)
+        try:
+            return self._factored(curvature, diagonal, mean)
+        except np.linalg.LinAlgError:
+            raise TooUnevenError(
+                "the weights of the votes differ too much for a solution; divide the largest, or raise ",
+                Option("l2"),
+            ) from None
+
+    def _factored(self, curvature: Floats, diagonal: Floats, mean: float) -> Callable[[Floats], Floats]:
         solver = self._dense if self.how == "dense" else self._banded
         if self.ridge > 0:
             return solver(curvature, diagonal + max(self.ridge, 1e-16 * mean))
@@ -405,13 +433,7 @@ class LinearSolver:
         matrix = np.diag(diagonal)
         np.subtract.at(matrix, (self.rows.left, self.rows.right), curvature)
         np.subtract.at(matrix, (self.rows.right, self.rows.left), curvature)
-        try:
-            factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
-        except np.linalg.LinAlgError:
-            raise ConvergenceError(
-                "the weights of the votes differ too much for a solution; divide the largest, or raise ",
-                Option("l2"),
-            ) from None
+        factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
         self.log_determinant = 2.0 * float(np.log(np.diag(factor[0])).sum())
         return lambda b: np.asarray(cho_solve(factor, b, check_finite=False))
 

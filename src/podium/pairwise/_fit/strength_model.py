@@ -14,13 +14,21 @@ from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
 from podium.engine import running
-from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, PodiumWarning, SeparationWarning
+from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, PodiumWarning
 from podium.pairwise._fit.bias import reduce_bias
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.prior import Prior, adjacency_rows, choose_prior
 from podium.pairwise._fit.row_sums import RowSums, keep_rows, newton_by_sums, rows_that_pay, workers_of
 from podium.pairwise._fit.rows import pull_rows
-from podium.pairwise._fit.solvers import SEPARATES, Rows, Solution, coordinate_newton, evaluate, newton, penalty_share
+from podium.pairwise._fit.solvers import (
+    Rows,
+    Solution,
+    coordinate_newton,
+    evaluate,
+    newton,
+    penalty_share,
+    warn_of_separation,
+)
 from podium.ranking.uncertainty import Information, is_determined
 from podium.text import counted
 
@@ -306,15 +314,5 @@ class StrengthModel:
     def warn_of_separation(self, found: Solution) -> None:
         """Say so when a covariate or the side alone decides the votes: its effect has no finite optimum."""
         design = self._design(len(self.comparisons.left) if self.comparisons.covariates is not None else 1)
-        if design is None:
-            return
-        size = np.sqrt(np.mean(design**2, axis=0))
-        for name, scale, effect in zip(self.columns, size, found.extras, strict=False):
-            if name != "tie" and abs(effect) * scale > SEPARATES:
-                what = "the side" if name == "side" else f"covariate {name.removeprefix('covariate:')!r}"
-                warnings.warn(
-                    f"{what} separates the votes (almost) perfectly: its effect {effect:.3g} has no finite optimum; "
-                    "leave it out, or look for a leak",
-                    SeparationWarning,
-                    stacklevel=3,
-                )
+        if design is not None:
+            warn_of_separation(self.columns, design, found.extras, stacklevel=3)
