@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 KERNELS := $(shell find src/podium/kernels -name '*.py' -o -name '*.pxd')
 WORKERS ?= 2
 
-.PHONY: demo demo-judge app test test-checked lint bench bench-full figures pictures mutate docs clean
+.PHONY: demo demo-judge app test test-checked long lint bench bench-full figures pictures mutate docs clean
 
 demo: $(VENV)/.kernels  ## rank the bundled example, print the leaderboard and write report.html
 	$(BIN)/podium rank examples/chess-1948.csv --report report.html --title "World championship 1948"
@@ -48,6 +48,11 @@ test-checked: $(VENV)/.kernels $(VENV)/.test  ## property tests and strange inpu
 	PODIUM_CHECKED=$(CHECKED) $(BIN)/python setup.py --quiet build --build-lib $(CHECKED_ROOT) --build-temp $(CHECKED_ROOT)-temp --parallel 2
 	$(CHECKED_ENV) PYTHONPATH=$(CURDIR)/$(CHECKED_ROOT) PODIUM_CHECKED=$(CHECKED) $(BIN)/python -m pytest -n $(WORKERS) -q \
 		-W error::pytest.PytestUnraisableExceptionWarning -m 'hypothesis or fuzz or checked' tests
+
+TURNS ?= 10
+long: $(VENV)/.kernels $(VENV)/.test  ## the long form: fresh inputs for every property, TURNS=10 times over, and 20,000 strange inputs
+	for turn in $$(seq $(TURNS)); do $(BIN)/python -m pytest -n $(WORKERS) -q --ignore=tests/fuzz -m hypothesis --hypothesis-profile=long || exit 1; done
+	PODIUM_FUZZ=20000 PODIUM_FUZZ_FIRST=$$(date +%s) $(MAKE) test-checked
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
