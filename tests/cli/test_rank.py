@@ -481,3 +481,14 @@ def test_weights_are_told_beside_the_number_of_votes(tmp_path, capfd):
     file = tmp_path / "votes.csv"
     file.write_text("winner,loser,weight\na,b,1000000\nb,c,1000000\nc,a,500000\n")
     assert "3 votes of total weight 2.5e+06 on 3 items" in ok(capfd, file)[1]
+
+
+def test_scores_outside_their_intervals_are_told(tmp_path, votes, capfd):
+    """The penalty pulls scores and not intervals: with one vote that outweighs all others the two part."""
+    file = tmp_path / "uneven.csv"
+    file.write_text("winner,loser,weight\na,b,1\nb,c,1000000\nc,a,2\n")
+    out, err = ok(capfd, file, "--format", "json")
+    outside = [row for row in json.loads(out) if not row["lower"] <= row["score"] <= row["upper"]]
+    assert f"{len(outside)} items have their scores outside the interval" in err
+    assert "outside the interval" not in ok(capfd, file, "--ci", "none")[1]
+    assert "outside the interval" not in ok(capfd, votes)[1]

@@ -174,5 +174,20 @@ def _remark(
     say("; ".join(words))
     if ranking.posterior is not None and ranking.posterior.ridge > 0:
         say(prior_words(ranking.posterior.ridge**-0.5, "that of all parts together" if pool else "the mean"))
+        _say_if_outside(ranking, intervals)
     if ranking.note:
         say(ranking.note)
+
+
+def _say_if_outside(ranking: Ranking, intervals: Intervals) -> None:
+    """Scores are pulled by the penalty and intervals are not: where the two part, a reader must be told."""
+    if ranking.information is None or intervals.shown_level is None:
+        return
+    lower, upper = ranking.intervals(intervals.shown_level)
+    outside = int(((ranking.scores < lower) | (ranking.scores > upper)).sum())
+    if outside:
+        have = "item has its score" if outside == 1 else "items have their scores"
+        say(
+            f"{outside:,} {have} outside the interval: the penalty pulls scores, and intervals are of the votes alone; "
+            "--l2 0.001 all but drops it"
+        )

@@ -21,6 +21,8 @@ SHOWN = ("text", "body")
 
 @dataclass(frozen=True, slots=True)
 class Read:
+    """What a file gives to judge: items, more columns by item, and pairs whose answer is known."""
+
     items: Items
     extra: dict[str, dict[int, str]]
     gold: tuple[tuple[str, str, int], ...]
@@ -98,6 +100,7 @@ def _gold(path: Path | None, labels: set[str]) -> tuple[tuple[str, str, int], ..
 
 
 def criteria_of(given: tuple[str, ...]) -> list[tuple[str, str]]:
+    """Names and questions of `--criterion NAME=TEXT`, each name once."""
     found: dict[str, str] = {}
     for each in given:
         name, mark, words = each.partition("=")

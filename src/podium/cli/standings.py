@@ -44,6 +44,7 @@ class Piped(BytesIO):
 
 
 def source_of(path: str) -> str | Piped:
+    """The path, or what it gives only once: standard input, a pipe of the shell."""
     if path == "-":
         return Piped(sys.stdin.buffer.read(), "standard input")
     place = Path(path)
