@@ -30,7 +30,7 @@ def test_a_story_runs_to_what_it_shows_and_says_every_command(tmp_path, story):
     folder = tmp_path / f"demo-{story}"
     assert (folder / STORIES[story].shows).stat().st_size > 100
     for command in STORIES[story].commands:
-        assert f"$ podium {command.partition('PYTHON')[0]}" in result.output
+        assert f"$ podium {command.partition('URL')[0]}" in result.output
     if STORIES[story].shows == "page.html" and story != "judge":
         page = (folder / "page.html").read_text()
         assert re.search(r"<pre>podium rank \w+", page), "the page says the command that makes it, not the story's"

@@ -10,7 +10,7 @@ from __future__ import annotations
 import datetime
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -31,16 +31,10 @@ if TYPE_CHECKING:
     from podium.store.base import Store
     from podium.store.rows import Writer
 
-__all__ = ["Imported", "import_votes", "journal_lines", "quoted", "ranking_frame", "votes_frame"]
+__all__ = ["Imported", "import_votes", "journal_lines", "ranking_frame", "votes_frame"]
 
 AT_ONCE = 2000  # votes of a commit
-RISKY = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet takes for a formula
 JOURNAL_FORMAT = 2  # of the journal whose rows these are
-
-
-def quoted(cell: str | None) -> str | None:
-    """Text that a spreadsheet cannot take for a formula."""
-    return f"'{cell}" if cell is not None and cell.startswith(RISKY) else cell
 
 
 def moment(at: int | None) -> str | None:
@@ -50,8 +44,8 @@ def moment(at: int | None) -> str | None:
     return datetime.datetime.fromtimestamp(at / 1000, datetime.UTC).isoformat(timespec="milliseconds")
 
 
-def votes_frame(content: Content, votes: Iterable[Vote], *, safe: bool = False) -> pl.DataFrame:
-    """The whole log; `counts` says whether a vote is in the results, `safe` quotes text for spreadsheets."""
+def votes_frame(content: Content, votes: Iterable[Vote]) -> pl.DataFrame:
+    """The whole log; `counts` says whether a vote is in the results."""
     import polars as pl
 
     labels = [item.label for item in content.items]
@@ -59,18 +53,17 @@ def votes_frame(content: Content, votes: Iterable[Vote], *, safe: bool = False) 
     out = {judge.id for judge in content.judges if judge.state == "excluded"}
     gone = {item.code for item in content.items if item.withdrawn is not None}
     stands = content.votes.counted()
-    text: Callable[[str | None], str | None] = quoted if safe else lambda cell: cell
     rows = [
         {
             "seq": vote.seq,
             "time": moment(vote.received),
-            "judge": text(names[vote.judge]),
-            "left": text(labels[vote.left]),
-            "right": text(labels[vote.right]),
+            "judge": names[vote.judge],
+            "left": labels[vote.left],
+            "right": labels[vote.right],
             "outcome": vote.outcome,
             "kind": vote.kind,
             "undoes": vote.undoes,
-            "reason": text(vote.reason),
+            "reason": vote.reason,
             "ms": vote.ms,
             "version": vote.version,
             "counts": bool(stands[vote.seq - 1]) and vote.judge not in out and not gone & {vote.left, vote.right},
@@ -97,12 +90,9 @@ def _sound(content: Content, votes: Iterable[Vote]) -> Iterator[Vote]:
         yield vote
 
 
-def ranking_frame(standing: Standing, *, marked: Marked | None = None, safe: bool = False) -> pl.DataFrame:
-    """Where a campaign stands, a row for each item; with `safe`, no label can be taken for a formula."""
-    import polars as pl
-
-    frame = with_marks(standing.to_frame(), marked)
-    return frame.with_columns(pl.Series("item", [quoted(each) for each in frame["item"]])) if safe else frame
+def ranking_frame(standing: Standing, *, marked: Marked | None = None) -> pl.DataFrame:
+    """Where a campaign stands, a row for each item."""
+    return with_marks(standing.to_frame(), marked)
 
 
 def journal_lines(content: Content, votes: Iterable[Vote]) -> Iterator[str]:

@@ -239,9 +239,9 @@ def _export(store: Store, it: Campaign, what: str, out: Output) -> None:
 
     content, rows = store.read(lambda reader: (reader.content(it.id), list(reader.votes(it.id))))
     if what == "votes":
-        out.write(votes_frame(content, rows, safe=out.form == "csv"))
+        out.write(votes_frame(content, rows))
     elif what == "ranking":
-        out.write(ranking_frame(standing(content), marked=campaign_marks(content), safe=out.form == "csv"))
+        out.write(ranking_frame(standing(content), marked=campaign_marks(content)))
     else:
         out.write_text("".join(journal_lines(content, rows)).rstrip("\n"))
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import shlex
-import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from podium.cli.options import seed_option
 from podium.cli.output import say
 from podium.errors import InputError
+
+if TYPE_CHECKING:
+    from podium.cli.stories import Story
 
 __all__ = ["demo"]
 
@@ -55,8 +59,8 @@ def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> 
     group: Any = context.find_root().command
     typed = sys.argv
     try:
-        with contextlib.chdir(place):
-            for command in (each.replace("PYTHON", _python()) for each in told.commands):
+        with contextlib.chdir(place), _model(told) as url:
+            for command in (each.replace("URL", url) for each in told.commands):
                 say(f"\n$ podium {command}")
                 sys.argv = ["podium", *shlex.split(command)]  # pages say the command that makes them again
                 group.main(args=sys.argv[1:], prog_name="podium", standalone_mode=False)
@@ -65,6 +69,14 @@ def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> 
     say(f"\nnow open {place / told.shows}")
 
 
-def _python() -> str:
-    """A name of Python that can be typed here."""
-    return next((name for name in ("python", "python3") if shutil.which(name)), shlex.quote(sys.executable))
+@contextmanager
+def _model(told: Story) -> Iterator[str]:
+    """The address of the story's simulated model, while its commands run; nothing where it has none."""
+    if told.likes is None:
+        yield ""
+        return
+    from podium.judge.simulated import simulated_model
+
+    with simulated_model(told.likes) as url:
+        say(f"a simulated model answers at {url} until the story ends: no network, no key")
+        yield url

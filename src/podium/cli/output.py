@@ -153,7 +153,7 @@ class Output:
         """Write frames as they come where the form allows it (csv, jsonl), else when all are there."""
         import polars as pl
 
-        from podium.data.writing import write_table
+        from podium.data.writing import as_csv, write_table
 
         if self.form == "table":
             self.write(pl.concat(list(pieces)))
@@ -163,7 +163,7 @@ class Output:
             for number, frame in enumerate([pl.concat(list(pieces))] if whole else pieces):
                 data = BytesIO()  # whole first: polars has its own idea of what a closed pipe is
                 if self.form == "csv":
-                    frame.write_csv(data, include_header=number == 0)
+                    data.write(as_csv(frame, header=number == 0).encode())
                 else:
                     write_table(frame, data, self.form)
                 file.write(data.getvalue())

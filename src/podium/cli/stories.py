@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.data.writing import write_table
+
 if TYPE_CHECKING:
     import polars as pl
 
@@ -21,13 +23,14 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class Story:
     """What it tells, how its files are made, the commands that read them, and what to open at the end.
 
-    PYTHON in a command stands for the Python of this machine.
+    URL in a command stands for the address of a simulated model that runs beside the commands and looks for `likes`.
     """
 
     about: str
     write: Callable[[Path, np.random.Generator], None]
     commands: tuple[str, ...]
     shows: str
+    likes: Callable[[str], float] | None = None
 
 
 def _chance(gap: Array) -> Array:
@@ -80,9 +83,10 @@ def _essays(folder: Path, rng: np.random.Generator) -> None:
     won = rng.random(count) < _chance(steady * (worth[left] - worth[right]))
     names = np.array([f"essay {k + 1:02}" for k in range(n)])
     readers = np.array([f"reader {k + 1}" for k in range(12)])
-    _frame(
+    votes = _frame(
         winner=names[np.where(won, left, right)], loser=names[np.where(won, right, left)], judge=readers[reader]
-    ).write_csv(folder / "votes.csv")
+    )
+    write_table(votes, folder / "votes.csv")
 
 
 TEAMS = ("Arden", "Brook", "Castle", "Dunmore", "Elm Park", "Foxhill", "Grange", "Harbour", "Ivybridge", "Jarrow")
@@ -109,8 +113,8 @@ def _league(folder: Path, rng: np.random.Generator) -> None:
         else:
             left.append(row)
     names = ("date", "home", "away", "home_goals", "away_goals")
-    _rows(played, names).write_csv(folder / "season.csv")
-    _rows(left, names[:3]).write_csv(folder / "fixtures.csv")
+    write_table(_rows(played, names), folder / "season.csv")
+    write_table(_rows(left, names[:3]), folder / "fixtures.csv")
 
 
 DISHES = (
@@ -126,10 +130,8 @@ def _survey(folder: Path, rng: np.random.Generator) -> None:
     first = np.argsort(-(worth + rng.gumbel(size=(people, n))), axis=1)[:, :3]
     names = np.array(DISHES)
     shift = np.array(["day", "night"])[rng.integers(0, 2, people)]
-    _frame(
-        respondent=[f"r{k + 1}" for k in range(people)], shift=shift,
-        **{f"Rank {k + 1}": names[first[:, k]] for k in range(3)},
-    ).write_csv(folder / "survey.csv")  # fmt: skip
+    lists = {f"Rank {k + 1}": names[first[:, k]] for k in range(3)}
+    write_table(_frame(respondent=[f"r{k + 1}" for k in range(people)], shift=shift, **lists), folder / "survey.csv")
 
 
 def _grades(folder: Path, rng: np.random.Generator) -> None:
@@ -145,7 +147,7 @@ def _grades(folder: Path, rng: np.random.Generator) -> None:
         )
         if name == "graded.csv":
             table = table.with_columns(**_columns(low=low, high=high))
-        table.write_csv(folder / name)
+        write_table(table, folder / name)
 
 
 TAGS = ("sport", "politics", "money", "science", "culture", "weather")
@@ -161,7 +163,7 @@ def _labels(folder: Path, rng: np.random.Generator) -> None:
         table = _frame(title=[f"article {k + 1}" for k in range(n)], **{f"word_{k}": counts[:, k] for k in range(12)})
         if name == "articles.csv":
             table = table.with_columns(**_columns(**{f"tag_{tag}": fits[:, k] for k, tag in enumerate(TAGS)}))
-        table.write_csv(folder / name)
+        write_table(table, folder / name)
 
 
 OPINIONS = (
@@ -174,44 +176,21 @@ REASONS = (
     "The air improves, because the queue at the lights is gone.", "It can be undone, because nothing is built.",
 )  # fmt: skip
 FILLING = ("One could say much more about this.", "That is how it has always been.", "Everyone knows this square.")
-SIMULATED_MODEL = '''"""A simulated model that judges essays: a JSON object a line in, one out; no network, no key.
-
-It likes reasons, changes its mind now and then, and leans a little to the essay that it is shown first.
-"""
-
-import hashlib
-import json
-import math
-import sys
-
-LEAN = 0.6  # to the first place, in log-odds
-
-
-def noise(*words):
-    """The same question gets the same answer."""
-    digest = hashlib.sha256("\\x1f".join(words).encode()).digest()
-    chance = (int.from_bytes(digest[:8], "big") + 0.5) / 2**64
-    return math.log(chance / (1 - chance))
-
-
-for line in sys.stdin:
-    asked = json.loads(line)
-    left, right = asked["left"], asked["right"]
-    margin = 1.2 * (left.count("because") - right.count("because")) + LEAN + noise(left, right)
-    answer = {"id": asked["id"], "outcome": 1 if margin > 0 else 0, "reason": "It gives more reasons."}
-    print(json.dumps(answer), flush=True)
-'''
 
 
 def _judge(folder: Path, rng: np.random.Generator) -> None:
-    """Essays with more and fewer reasons, and a program that stands for a model and judges them."""
+    """Essays with more and fewer reasons."""
     texts = []
     for _ in range(24):
         reasons = rng.permutation(len(REASONS))[: rng.integers(0, len(REASONS) + 1)]
         sentences = [REASONS[k] for k in reasons] + [FILLING[rng.integers(0, 3)] for _ in range(rng.integers(1, 4))]
         texts.append(" ".join([OPINIONS[rng.integers(0, 4)], *(sentences[k] for k in rng.permutation(len(sentences)))]))
-    _frame(id=[f"essay {k + 1:02}" for k in range(24)], text=texts).write_csv(folder / "essays.csv")
-    (folder / "model.py").write_text(SIMULATED_MODEL, encoding="utf-8")
+    write_table(_frame(id=[f"essay {k + 1:02}" for k in range(24)], text=texts), folder / "essays.csv")
+
+
+def reasons_given(text: str) -> float:
+    """What the simulated model of the story looks for."""
+    return 1.2 * text.count("because")
 
 
 def _rows(rows: list[Any], names: tuple[str, ...]) -> pl.DataFrame:
@@ -278,11 +257,12 @@ STORIES = {
         "a simulated model judges essays, two at a time and in both orders",
         _judge,
         (
-            "judge essays.csv --question 'Which essay argues better?' --command 'PYTHON model.py' --as simulated "
-            "--repeat 0.05 --seed 1 --db essays.db --report page.html -o order.csv",
+            "judge essays.csv --question 'Which essay argues better?' --base-url URL --model simulated "
+            "--preset quick --repeat 0.05 --seed 1 --db essays.db --report page.html -o order.csv",
             "campaign export calls --db essays.db -o calls.jsonl",
         ),
         "page.html",
+        reasons_given,
     ),
     "grades": Story(
         "grades given as ranges, and a grade with its set for new essays",

@@ -11,13 +11,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from podium.data.spreadsheets import guarded
 from podium.errors import InputError
 from podium.text import one_line
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["is_stream", "replacing", "write_table"]
+__all__ = ["as_csv", "is_stream", "replacing", "write_table"]
 
 FORMATS = ("csv", "json", "jsonl", "parquet")
 
@@ -25,7 +26,9 @@ FORMATS = ("csv", "json", "jsonl", "parquet")
 def write_table(frame: pl.DataFrame, target: Any = "-", format: str | None = None) -> None:
     """Write a table to a path (whole or not at all), an open file, or "-" for standard output.
 
-    The format is csv, json, jsonl or parquet: as given, else by the end of the name, else csv.
+    The format is csv, json, jsonl or parquet: as given, else by the end of the name, else csv. In csv, text that a
+    spreadsheet would take for a formula (it begins with = + - @) has an apostrophe before it; `read_table` and all that
+    reads files here takes it away again.
     """
     if format is None:
         suffix = Path(target).suffix.lower() if isinstance(target, (str, os.PathLike)) else ""
@@ -43,6 +46,11 @@ def write_table(frame: pl.DataFrame, target: Any = "-", format: str | None = Non
             _write(frame, file, format)
 
 
+def as_csv(frame: pl.DataFrame, *, header: bool = True) -> str:
+    """The one way from a table to CSV: no label can be taken for a formula, and all are read back as they were."""
+    return guarded(frame).write_csv(include_header=header)
+
+
 def _write(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
     for name, kind in frame.schema.items():
         if not _holds(format, kind):
@@ -50,7 +58,7 @@ def _write(frame: pl.DataFrame, file: IO[bytes], format: str) -> None:
             way = f"write {others[0]}" if others else "turn it into text or numbers"
             raise InputError(f"column {one_line(name)!r} is {kind}, which {format} cannot hold; {way}, or leave it out")
     if format == "csv":
-        frame.write_csv(file)
+        file.write(as_csv(frame).encode())
     elif format == "parquet":
         frame.write_parquet(file)
     elif format == "jsonl":

@@ -1,7 +1,7 @@
 """A simulated model behind a server on this machine, for trying out `podium judge`: no network, no key.
 
-It sees a hidden quality of each item, with noise, and leans a little to the one that is shown first. The same question
-gets the same answer.
+It sees a hidden quality of each item, or what it is told to look for, with noise, and leans a little to the one that is
+shown first. The same question gets the same answer.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ import json
 import math
 import re
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -27,15 +28,17 @@ BLOCK = re.compile(r"\[(A|B) (\w+)\]\n(.*?)\n\[/\1 \2\]", re.DOTALL)
 
 
 @contextmanager
-def simulated_model() -> Iterator[str]:
+def simulated_model(likes: Callable[[str], float] | None = None) -> Iterator[str]:
     """Serve the model on a free port while the block runs; gives the address for --base-url.
+
+    `likes` says how good a text is, beside noise of about 1; without it, each text has a quality that is drawn from it.
 
     >>> from podium.judge import HttpJudge, judge_pairs
     >>> with simulated_model() as url:
     ...     len(judge_pairs(["tea", "milk", "juice"], HttpJudge(url, "simulated"), question="Better?", seed=1).order)
     3
     """
-    server = ThreadingHTTPServer(("127.0.0.1", 0), _Chat)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Chat, hidden_quality if likes is None else likes))
     server.daemon_threads = True
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
     thread.start()
@@ -47,17 +50,22 @@ def simulated_model() -> Iterator[str]:
         server.server_close()
 
 
-def chance_of_first(first: str, second: str) -> float:
+def hidden_quality(text: str) -> float:
+    """How good the model finds a text that it is not told how to judge."""
+    return SPREAD * _draw("quality", text)
+
+
+def chance_of_first(first: str, second: str, likes: Callable[[str], float] = hidden_quality) -> float:
     """The chance that the first of two items is chosen, its noise drawn already: far above or below one half."""
-    margin = SPREAD * (_draw("quality", first) - _draw("quality", second)) + LEAN + _draw("noise", first, second)
+    margin = likes(first) - likes(second) + LEAN + _draw("noise", first, second)
     return 1.0 / (1.0 + math.exp(-max(-50.0, min(50.0, margin))))
 
 
-def completion(body: dict[str, Any]) -> dict[str, Any]:
+def completion(body: dict[str, Any], likes: Callable[[str], float] = hidden_quality) -> dict[str, Any]:
     """The answer to a request for a chat completion, in the form that it asks for."""
     text, pictures = _shown(body["messages"][1]["content"])
     items = {name: item + pictures.get(name, "") for name, _, item in BLOCK.findall(text)}
-    chance = chance_of_first(items.get("A", ""), items.get("B", ""))
+    chance = chance_of_first(items.get("A", ""), items.get("B", ""), likes)
     winner = "A" if chance > 0.5 else "B"
     choice: dict[str, Any] = {"finish_reason": "stop"}
     said = winner
@@ -95,10 +103,14 @@ class _Chat(BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
+    def __init__(self, likes: Callable[[str], float], *request: Any) -> None:
+        self.likes = likes
+        super().__init__(*request)  # which answers at once
+
     def do_POST(self) -> None:
         """Answer one request."""
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        data = json.dumps(completion(body)).encode()
+        data = json.dumps(completion(body, self.likes)).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(data)))

@@ -20,7 +20,7 @@ import numpy as np
 from podium._version import __version__
 from podium.data.comparisons import Comparisons
 from podium.data.validation import flag_option, instance_of, number_option
-from podium.data.writing import replacing
+from podium.data.writing import as_csv, replacing
 from podium.errors import InputError, Option
 from podium.evaluate.diagnosis import Diagnosis, History
 from podium.pairwise.base import Ranker
@@ -161,7 +161,7 @@ class Report:
             self.ranking, title=self.title, level=self.level, simultaneous=self.simultaneous, top=self.top,
             min_votes=self.min_votes,
         )  # fmt: skip
-        table = frame.head(MAX_ROWS if self.top is None else self.top).write_csv()
+        table = as_csv(frame.head(MAX_ROWS if self.top is None else self.top))
         links = [
             f'<a download="leaderboard.{end}" href="data:{kind};base64,{b64encode(text.encode()).decode()}">{name}</a>'
             for end, kind, text, name in (

@@ -336,7 +336,7 @@ def _write_export(state: State, campaign: int, what: str, form: str, path: Path)
         return "application/zip"
     if what == "ranking":
         marked = state.marks.get(campaign)
-        write_table(ranking_frame(state.standings.get(campaign), marked=marked, safe=form == "csv"), str(path))
+        write_table(ranking_frame(state.standings.get(campaign), marked=marked), str(path))
         return TABLE_TYPES[form]
     if what == "report":
         from podium.campaign.report import write_report
@@ -347,7 +347,7 @@ def _write_export(state: State, campaign: int, what: str, form: str, path: Path)
     if what == "journal":
         path.write_text("".join(journal_lines(content, rows)), encoding="utf-8")
         return TABLE_TYPES["jsonl"]
-    write_table(votes_frame(content, rows, safe=form == "csv"), str(path))
+    write_table(votes_frame(content, rows), str(path))
     return TABLE_TYPES[form]
 
 

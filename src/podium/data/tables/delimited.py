@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.data.spreadsheets import plain, plain_name
 from podium.errors import InputError, Option
 from podium.kernels.text import lines as kernel
 
@@ -96,6 +97,7 @@ def _header(data: bytes, delimiter: str, where: str, final: bool, numbered: bool
         raise InputError(f"{where} is empty; expected a header and rows")
     if numbered:
         return [str(k + 1) for k in range(len(names))], start
+    names = [plain_name(name) for name in names]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
         raise InputError(
@@ -196,4 +198,5 @@ def _parse(
     if (frame.height, frame.width) != (count, len(positions)):
         raise untold
     frame.columns = [header[place] for place in positions]
-    return frame.select(chosen)
+    frame = plain(frame) if b"'" in block else frame
+    return pl.DataFrame([frame.get_column(name) for name in chosen])  # select would take a name such as * for a pattern

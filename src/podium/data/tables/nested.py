@@ -53,14 +53,15 @@ def picked(names: Iterable[str], schema: Mapping[str, Any]) -> list[pl.Expr]:
     {'meta.a': [1, 2], 'meta.b': [None, None]}
     """
     import polars as pl
+    from polars.selectors import by_name  # pl.col("*") would be all columns, and pl.col("^a$") a pattern
 
-    chosen = []
+    chosen: list[pl.Expr] = []
     for name in names:
         if name in schema:
-            chosen.append(pl.col(name))
+            chosen.append(by_name(name))
             continue
         root, rest = _root(name, schema)
-        value, kind = pl.col(root) if root in schema else pl.lit(None), schema.get(root)
+        value, kind = by_name(root) if root in schema else pl.lit(None), schema.get(root)
         while rest:
             fields = {field.name: field.dtype for field in getattr(kind, "fields", ())}
             own = next((path for path in _heads(rest) if path in fields), None)

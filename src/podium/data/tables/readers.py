@@ -41,6 +41,9 @@ class Table:
         self._steps = _steps(source, delimiter)
         self.columns: list[str] | None = next(self._steps, None)
         self.nested: list[str] = getattr(self.columns, "nested", [])
+        for name in self.columns or ():
+            if name.startswith("^") and name.endswith("$"):
+                raise InputError(f"{source.name}: column {name!r} has a name that is read as a pattern; rename it")
 
     def batches(self, chosen: list[str]) -> Iterator[Batch]:
         """The rows of the chosen columns, once. The first batch may be empty: it is of a file that has no rows."""
@@ -75,7 +78,11 @@ def _steps(source: Source, delimiter: str | None) -> Steps:
         while frame is not None:
             added = [pl.lit(folders[name]).alias(name) for name in chosen if name in folders]
             before, read = read, file.position()
-            yield Batch(frame.with_columns(added).select(chosen) if added else frame, file.format, read - before)
+            yield Batch(
+                frame.with_columns(added).select(picked(chosen, dict.fromkeys(chosen))) if added else frame,
+                file.format,
+                read - before,
+            )
             frame = next(steps, None)
 
 
