@@ -1,6 +1,5 @@
 """Marks of a campaign are the same on its page, in its API and exports, and by `podium rank --marks`."""
 
-import csv
 import io
 import re
 from html import unescape
@@ -17,6 +16,7 @@ from podium.campaign.options import Options
 from podium.campaign.report import report_page
 from podium.campaign.standing import standing
 from podium.cli import main
+from podium.data.files import read_table
 from podium.errors import InputError
 from podium.store import open_store
 from podium.store.values import Item, Vote
@@ -46,7 +46,7 @@ def made(path, votes=80, marks=WISH):
 def ranked(*arguments):
     done = CliRunner().invoke(main, ["rank", *map(str, arguments), "--format", "csv"])
     assert done.exit_code == 0, done.output
-    return {row["item"]: row for row in csv.DictReader(io.StringIO(done.stdout))}, done.stderr
+    return {row["item"]: row for row in read_table(io.StringIO(done.stdout)).to_dicts()}, done.stderr
 
 
 def test_rank_with_marks_the_standing_the_export_and_the_report_agree(tmp_path):

@@ -28,6 +28,7 @@ votes = st.lists(
     max_size=20,
 ).filter(lambda cast: len(each := {t for v in cast for t in v[:2]}) == len({t.strip() for t in each}))
 SMALL = settings(max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+MARKED = tuple("=+-@\t＝＋－＠")
 VOTES = [("tea", "milk", "left"), ("milk", "mate", "right"), ("tea", "mate", "tie"), ("tea", "milk", "left")]
 
 
@@ -49,8 +50,10 @@ def table(cast):
 
 
 def csv_text(cast, delimiter=","):
+    """Votes as a spreadsheet keeps them: text that begins as a marked formula does has one apostrophe more."""
     lines = io.StringIO(newline="")
-    csv.writer(lines, delimiter=delimiter).writerows([("left", "right", "outcome"), *cast])
+    rows = [[f"'{cell}" if cell.lstrip("'")[:1] in MARKED and cell[0] == "'" else cell for cell in row] for row in cast]
+    csv.writer(lines, delimiter=delimiter).writerows([("left", "right", "outcome"), *rows])
     return lines.getvalue()
 
 

@@ -24,7 +24,7 @@ labels = st.builds("{}{}".format, st.text("'=+-@ ", max_size=3), st.text(letters
 
 
 def is_number(cell):
-    return re.fullmatch(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", cell, re.ASCII) is not None
+    return re.fullmatch(r"-?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", cell, re.ASCII) is not None
 
 
 def cells_of(text):

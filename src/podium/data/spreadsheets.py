@@ -1,8 +1,9 @@
 """Cells of delimited text that a spreadsheet would take for a formula: marked when written, as they were when read.
 
 A label such as `=cmd|…` is data here and a command there. Text that begins with = + - @, a tab or a line end gets one
-apostrophe before it in every CSV that is written; numbers stay as they are. Reading takes the apostrophe away again, so
-labels come back exactly: text that begins with apostrophes and then such a character gets one more, and loses one.
+apostrophe before it in every CSV that is written; negative numbers stay as they are. Reading takes the apostrophe away
+again, so labels come back exactly: text that begins with apostrophes and then such a character gets one more, and loses
+one.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["guarded", "plain", "plain_name"]
 
 STARTS = "[=+\\-@\t\r\n＝＋－＠]"  # the wide forms count too: some spreadsheets read them as the others
-NUMBER = r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
+NUMBER = r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?"
 RISKY = f"^'*{STARTS}"
 MARKED = f"^'+{STARTS}"
 
