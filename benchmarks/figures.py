@@ -4,7 +4,7 @@ python -m benchmarks.figures           rewrite; nothing is measured
 python -m benchmarks.figures --check   only say which blocks are stale
 
 A block stands between `<!-- figures:NAME -->` and `<!-- /figures -->`. Its numbers come from benchmarks/results/*.json,
-which `python -m benchmarks.run` writes; a test holds every block to them.
+which `python -m benchmarks.run` and `python -m benchmarks.multilabel` write; a test holds every block to them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 RESULTS = HERE / "results"
-PAGES = ("README.md", "docs/benchmarks.md")
+PAGES = ("README.md", "docs/benchmarks.md", "docs/multilabel.md")
 PICTURE = ROOT / "docs" / "benchmarks-ratios.png"
 BLOCK = re.compile(r"(<!-- figures:([\w-]+) -->\n)(.*?)(<!-- /figures -->)", re.DOTALL)
 FAMILIES = {
@@ -101,6 +101,13 @@ def speed() -> str:
         memory = f", {ours['megabytes']:.0f} MB" if name == "million-items" else ""
         lines.append(f"| {title} | {time_of(ours['seconds'])}{memory} | {told} |")
     return "\n".join([*lines, "", f"Measured {when(used)} (a + marks a tree with changes).", ""])
+
+
+def label_defaults() -> str:
+    """The table of docs/multilabel.md: defaults beside those of others."""
+    from benchmarks.label_defaults import table
+
+    return table(json.loads((RESULTS / "label-defaults.json").read_text(encoding="utf-8")))
 
 
 def _time_or_problem(row: dict[str, Any] | None) -> str:
@@ -197,7 +204,7 @@ def _wanted(reach: float) -> str:
 
 def block(name: str) -> str:
     """The text of a block by its name."""
-    known = {"speed": speed, "asking": asking, "summary": summary}
+    known = {"speed": speed, "asking": asking, "summary": summary, "label-defaults": label_defaults}
     if name in known:
         return known[name]()
     if name in FAMILIES:

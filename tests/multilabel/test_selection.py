@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
+from sklearn.ensemble import RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
@@ -12,9 +13,10 @@ from podium import load, save
 from podium.errors import InputError
 from podium.metrics import ranking_loss
 from podium.multilabel import LabelRanker
+from podium.multilabel.rows import different_rows
 from podium.multilabel.scaling import measure
 from podium.multilabel.selection import _parts, _plan, _within_chance
-from podium.multilabel.trees import MAX_LEAVES, grow
+from podium.multilabel.trees import MAX_LEAVES, _draws, grow
 
 from suites.multilabel import labelled
 
@@ -167,16 +169,74 @@ def test_a_forest_is_the_mean_of_scikit_learns_trees(form, greedy):
     X, Y = linear_truth(90)
     goal, weight = Y * np.linspace(0.2, 1, 5), np.linspace(0.5, 2, 90)
     forest = grow(form(X), sparse.csr_array(goal), weight, trees=7, greedy=greedy)
-    kind, leaf = (DecisionTreeRegressor, 5) if greedy else (ExtraTreeRegressor, 1)
+    kind, leaf = (DecisionTreeRegressor, 2) if greedy else (ExtraTreeRegressor, 1)
+    number = different_rows(X / np.exp2(np.ceil(np.log2(np.abs(X).max(axis=0)))), weight)
     theirs = [
         kind(max_features=2, min_samples_leaf=leaf, random_state=seed).fit(
-            X.astype(np.float32), goal, sample_weight=weight
+            X.astype(np.float32), goal, sample_weight=weight * (_draws(number, seed) if greedy else 1)
         )
         for seed in range(7)
     ]
     new = np.random.default_rng(5).normal(size=(50, 6))
     mean = np.mean([each.predict(new.astype(np.float32)) for each in theirs], axis=0)
     assert_allclose(forest.scores(form(new)), mean, atol=1e-6)
+
+
+def test_a_bootstrap_sample_is_as_large_as_the_different_rows_and_leaves_out_its_share():
+    """A row is missed with chance (1 - 1/n)^n, in a third of the samples and a little more."""
+    rng = np.random.default_rng(2)
+    number = np.concatenate([np.arange(400), rng.integers(400, size=200), np.full(50, -1)])
+    drawn = np.array([_draws(number, seed) for seed in range(60)])
+    assert_array_equal(drawn[:, :400].sum(axis=1), np.full(60, 400))
+    assert_array_equal(drawn[:, 400:600], drawn[:, number[400:600]])
+    assert not drawn[:, 600:].any()
+    missed = (drawn[:, :400] == 0).mean()
+    assert missed == pytest.approx((1 - 1 / 400) ** 400, abs=4 * np.sqrt(0.37 * 0.63 / (60 * 400)))
+    assert drawn[:, :400].var() == pytest.approx(1 - 1 / 400, abs=0.05)
+
+
+def test_different_rows_are_told_apart_by_any_feature_and_equal_ones_are_not():
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 3, size=(200, 4)) * 1.0
+    weight = rng.integers(0, 3, 200) * 1.0
+    number = different_rows(X, weight)
+    _, truth = np.unique(X[weight > 0], axis=0, return_inverse=True)
+    assert_array_equal(number < 0, weight == 0)
+    same = number[weight > 0]
+    assert_array_equal(same[:, None] == same, truth[:, None] == truth)
+    assert_array_equal(np.unique(same), np.arange(len(np.unique(truth))))
+
+
+@pytest.mark.parametrize("change", ["order", "sparse", "rows of no weight", "tiny and large units"])
+def test_trees_with_best_splits_do_not_depend_on(change):
+    rng = np.random.default_rng(4)
+    X, Y = crossed(150)
+    new, weight = rng.normal(size=(60, 4)), np.ones(150)
+    first = grow(X, sparse.csr_array(Y * 1.0), weight, greedy=True, trees=20).scores(new)
+    if change == "order":
+        mixed = rng.permutation(150)
+        X, Y = X[mixed], Y[mixed]
+    if change == "sparse":
+        X = sparse.csr_array(X)
+    if change == "rows of no weight":
+        X, Y = np.vstack([X, rng.normal(size=(30, 4))]), np.vstack([Y, 1 - Y[:30]])
+        weight = np.concatenate([weight, np.zeros(30)])
+    if change == "tiny and large units":
+        X, new = X * 2.0 ** np.array([0, -60, 60, 10]), new * 2.0 ** np.array([0, -60, 60, 10])
+    again = grow(X, sparse.csr_array(Y * 1.0), weight, greedy=True, trees=20).scores(new)
+    assert_allclose(again, first, atol=1e-6)
+
+
+def test_trees_with_best_splits_are_as_good_as_a_random_forest_of_scikit_learn():
+    """Labels that hang on products of signs, among features that say nothing."""
+    X, Y = crossed(900, seed=7)
+    noise = np.random.default_rng(8)
+    Y = Y ^ (noise.random(Y.shape) < 0.15)
+    X = np.column_stack([X, noise.normal(size=(900, 8))])
+    ours = grow(X[:400], sparse.csr_array(Y[:400] * 1.0), np.ones(400), greedy=True, trees=60).scores(X[400:])
+    forest = RandomForestRegressor(60, min_samples_leaf=2, max_features=4, random_state=0).fit(X[:400], Y[:400])
+    assert lrap(Y[400:], ours) > lrap(Y[400:], forest.predict(X[400:])) - 0.02
+    assert lrap(Y[400:], ours) > lrap(Y[400:], np.tile(Y[:400].mean(axis=0), (500, 1))) + 0.1
 
 
 def test_one_label_and_many_rows_have_trees_too():

@@ -16,6 +16,7 @@ from podium.errors import ConvergenceError
 from podium.metrics import ranking_report
 from podium.metrics.names import Metric
 from podium.multilabel.linear import Design, design, fit_frequencies, fit_logistic
+from podium.multilabel.rows import different_rows
 from podium.multilabel.surrogates import fit_coupled
 from podium.multilabel.targets import Targets
 from podium.multilabel.trees import grow
@@ -241,12 +242,10 @@ def _size(X: Any) -> int:
 
 def _parts(X: Any, relevance: Any, weight: np.ndarray) -> list[_Part]:
     """Parts of the rows, dealt out along a fixed direction through the features; none if there are too few rows."""
-    direction = np.random.default_rng(0).normal(size=X.shape[1])
-    used = np.flatnonzero(weight > 0)
-    place = np.asarray(X @ direction).reshape(-1)[used]
-    place = np.round(place / (np.abs(place).max() or 1.0), 9)
-    different, number = np.unique(place, return_inverse=True)
-    rows, size = len(different), _size(X) * relevance.shape[1]
+    number = different_rows(X, weight)
+    used = np.flatnonzero(number >= 0)
+    number = number[used]
+    rows, size = int(number.max(initial=-1)) + 1, _size(X) * relevance.shape[1]
     if rows < FEW or relevance.shape[1] == 1:  # one label has one ranking
         return []
     # A fixed shuffle of the places: neighbours along the direction are as likely apart as others.

@@ -3,7 +3,8 @@
 Trees are grown by scikit-learn, one after the other, on the targets of all labels at once: a leaf holds the mean target
 of each label, which is sparse where labels are many. Scores are the mean over the trees. Splits are at random places
 (ExtraTreeRegressor), or at the best place of a feature (DecisionTreeRegressor): better where labels hang on a few
-features that tell nothing one by one.
+features that tell nothing one by one. Best places are much the same for every tree that sees the same rows, so each
+tree sees a bootstrap sample of its own.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ from typing import Any
 import numpy as np
 
 from podium.errors import InputError
+from podium.multilabel.rows import different_rows
 
 __all__ = ["Forest", "grow"]
 
 TREES = 200
 MAX_FEATURES = 100
 MAX_LEAVES = 5000
-GREEDY_LEAF = 5
+GREEDY_LEAF = 2
 DENSE = 50_000_000  # cells of a table of features that may be written out
 BLOCK = 2_000_000  # cells of a table, or steps down the trees, at a time
 LARGEST = 1e30  # feature that scikit-learn's trees, which hold them in single precision, can work with
+TINY = 1e-37  # and the smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +105,45 @@ def _within(codes: np.ndarray, low: int, high: int) -> bool:
 def grow(X: Any, targets: Any, weight: np.ndarray, *, greedy: bool = False, trees: int | None = None) -> Forest:
     """Grow trees on sparse `targets`, always the same ones from the same data.
 
-    A split looks at a third of the features, at most 100. Leaves hold one row, five with `greedy` splits (at the best
-    place), or more where there are so many rows that the trees would fill the memory.
+    A split looks at a third of the features, at most 100. Leaves hold one row, two with `greedy` splits (at the best
+    place), or more where there are so many rows that the trees would fill the memory. With `greedy` splits the
+    different rows are drawn anew for each tree, as many as there are; equal rows are drawn together.
     """
     from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 
     features = max(1, min(X.shape[1] // 3, MAX_FEATURES))
     kind = DecisionTreeRegressor if greedy else ExtraTreeRegressor
     leaf = max(-(-X.shape[0] // MAX_LEAVES), GREEDY_LEAF if greedy else 1)
-    x = _single(X) if X.shape[0] * X.shape[1] <= DENSE else X.tocsc().astype(np.float32)
+    units = _units(X)  # scikit-learn takes a feature that varies by less than 1e-7 for a constant
+    x = _over(_single(X) if X.shape[0] * X.shape[1] <= DENSE else X.astype(np.float32), units)
+    x = x.tocsc() if hasattr(x, "tocsr") else x
     goal = targets.toarray()
     even = weight if (weight != weight[0]).any() else None
+    number = different_rows(_over(X, units), weight) if greedy and weight.any() else None
     grown = []
     for seed in range(TREES if trees is None else trees):
         tree = kind(max_features=features, min_samples_leaf=leaf, random_state=seed)
-        grown.append(_nodes(tree.fit(x, goal, sample_weight=even).tree_))
+        share = even if number is None else weight * _draws(number, seed)
+        grown.append(_nodes(tree.fit(x, goal, sample_weight=share).tree_, units))
     return _join(grown, targets.shape[1], X.shape[1])
+
+
+def _draws(number: np.ndarray, seed: int) -> np.ndarray:
+    """How often a bootstrap sample of the different rows draws each row, by the number of the row it equals."""
+    rows = int(number.max()) + 1
+    drawn = np.random.default_rng(seed).multinomial(rows, np.full(rows, 1 / rows))
+    return np.where(number < 0, 0, drawn[number])
+
+
+def _units(X: Any) -> np.ndarray:
+    """A power of two about as large as each feature gets: dividing by it rounds nothing."""
+    largest = np.asarray(abs(X).max(axis=0).toarray()).reshape(-1) if hasattr(X, "tocsr") else np.abs(X).max(axis=0)
+    bounded = np.where(largest > TINY, np.minimum(largest, LARGEST), 1.0)
+    return np.exp2(np.ceil(np.log2(bounded))).astype(np.float32)
+
+
+def _over(X: Any, units: np.ndarray) -> Any:
+    return X.multiply(1 / units).tocsr() if hasattr(X, "tocsr") else X / units
 
 
 def _single(X: Any) -> np.ndarray:
@@ -131,16 +157,16 @@ def _single(X: Any) -> np.ndarray:
     return np.ascontiguousarray(x, dtype=np.float32)
 
 
-def _nodes(tree: Any) -> tuple[Any, ...]:
-    """Nodes of one tree, and the mean targets of its leaves as a sparse table."""
+def _nodes(tree: Any, units: np.ndarray) -> tuple[Any, ...]:
+    """Nodes of one tree, split at values of the features as given; mean targets of its leaves as a sparse table."""
     from scipy import sparse
 
     value = tree.value[:, :, 0]
     leaves = tree.children_left < 0
     means = sparse.csr_array(np.where(leaves[:, None], value, 0.0).astype(np.float32))
     return (
-        tree.feature.astype(np.int32), tree.threshold.copy(), tree.children_left.astype(np.int32),
-        tree.children_right.astype(np.int32), means,
+        tree.feature.astype(np.int32), tree.threshold * units[np.maximum(tree.feature, 0)],
+        tree.children_left.astype(np.int32), tree.children_right.astype(np.int32), means,
     )  # fmt: skip
 
 
