@@ -101,6 +101,24 @@ def test_lemma_e2_holds_in_the_family_and_fails_for_reciprocal_rank(name, holds)
     assert broken == (0 if holds else 240)
 
 
+@pytest.mark.parametrize(("kind", "p"), [("sum", 1), ("sum", 2), ("sum", 3), ("sum", 4), ("prec", 2), ("prec", 3)])
+def test_lemmas_e3_and_e4_a_loss_sees_every_label_on_the_wrong_side_of_a_cut(kind, p):
+    """loss(pi, BinRel(other, j)) >= 1 if any label is among the first j of one only: j <= p for sum@p, j = p for prec@p;
+    at K = 4. Beyond that it fails: prec@p is blind to j < p."""
+    orders = list(permutations(range(1, K + 1)))
+
+    def broken(j):
+        return sum(
+            loss_of(kind, p, pi, binrel(other, j)) < (binrel(pi, j) != binrel(other, j)) - 1e-12
+            for pi in orders
+            for other in orders
+        )
+
+    assert [broken(j) for j in range(1 if kind == "sum" else p, p + 1)] == [0] * (p if kind == "sum" else 1)
+    if kind == "prec":
+        assert broken(1) > 0
+
+
 def test_bad_sizes_are_refused():
     with pytest.raises(InputError, match="2 to 5 labels"):
         check_family("ap", 6)

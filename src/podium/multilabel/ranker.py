@@ -55,9 +55,9 @@ class LabelRanker(BaseEstimator):
         Name of the ranking loss, such as "sum@3", "prec@5", "ndcg@10", "auc" (see `podium.metrics.ranking_report`).
     scorer : "linear", "trees", "auto" or estimator
         "linear": penalised logistic regression, all labels solved together. "trees": a forest of 200 trees, split at
-        random or at the best places. "auto": linear, trees or the mean of both, whichever is best on rows held out. Or
-        any scikit-learn style regressor or classifier, cloned for each label; a classifier is given soft targets as
-        weighted copies of the row.
+        random, or at the best places of bootstrap samples. "auto": linear, trees or the mean of both, whichever is best
+        on rows held out. Or any scikit-learn style regressor or classifier, cloned for each label; a classifier is
+        given soft targets as weighted copies of the row.
     surrogate : "auto", "univariate", "softmax", "softmax-normalised" or "pairwise"
         Of the linear scorer. All but "univariate" couple labels; they are not consistent, and sometimes better on small
         data. "auto" compares "univariate" and, where the data are small enough, "pairwise".
