@@ -103,7 +103,7 @@ def test_lemma_e2_holds_in_the_family_and_fails_for_reciprocal_rank(name, holds)
 
 @pytest.mark.parametrize(("kind", "p"), [("sum", 1), ("sum", 2), ("sum", 3), ("sum", 4), ("prec", 2), ("prec", 3)])
 def test_lemmas_e3_and_e4_a_loss_sees_every_label_on_the_wrong_side_of_a_cut(kind, p):
-    """loss(pi, BinRel(other, j)) >= 1 if any label is among the first j of one only: j <= p for sum@p, j = p for prec@p;
+    """loss(pi, BinRel(other, j)) >= 1 if a label is among the first j of one only: j <= p for sum@p, j = p for prec@p,
     at K = 4. Beyond that it fails: prec@p is blind to j < p."""
     orders = list(permutations(range(1, K + 1)))
 
