@@ -35,6 +35,14 @@ def tables(results: dict[str, list]) -> dict[str, str]:
                 for radius in sorted({row["radius"] for row in results["svm3"]})
             ),
         ),
+        "solver": _table(
+            "Features d | Radius c | Ours above the least | Gap it proves | Points tried | 400 subgradient steps above",
+            (
+                f"{row['dimension']} | {row['radius']:g} | {100 * row['above']:.4f} % | {100 * row['gap']:.4f} % | "
+                f"{row['points']:.0f} | {100 * max(row['subgradient_above'], 0.0):.2g} %"
+                for row in results["solver"]
+            ),
+        ),
         "learners": _table(
             "Order | Learner | Constants | Questions an item | Cost ÷ hidden order's | with every answer | "
             "Tau on new items | with every answer",

@@ -185,8 +185,24 @@ def corollary_one(sequences: int, seed: int) -> dict[str, Any]:
     return {"sequences": sequences, "largest double sum / bound": nearest_to, "double sum > 1.5 × any single": larger}
 
 
+def last_step_of_theorem_four() -> dict[str, Any]:
+    """Theorem 4's proof: the largest root of L² - 4 K1 D U L - D |v|² is printed with D for the root of D before |v|.
+
+    The printed one is larger, so the theorem stands. With U = 0 the true one is Corollary 1: L² <= D |v|².
+    """
+    D, K1, length = 9.0, 2.0, 1.0
+    shown: dict[str, Any] = {}
+    for U in (0.0, 0.1):
+        shown[f"largest root, U = {U:g}"] = float(np.roots([1.0, -4 * K1 * D * U, -D * length**2]).max())
+        shown[f"as printed, U = {U:g}"] = float(2 * K1 * D * U + D * np.sqrt(4 * K1**2 * U**2 + length**2))
+    return shown
+
+
 def theorem_five() -> dict[str, Any]:
-    """Theorem 5: sum l <= sum l* + sqrt(D T) |v|. One trial of zeros, ten grades, label 1, v with thresholds at 1."""
+    """Theorem 5: sum l <= sum l* + sqrt(D T) |v|. One trial of zeros, ten grades, label 1, v with thresholds at 1.
+
+    There l* is 0, so that it contradicts Corollary 2 as well.
+    """
     K, x = 10, np.zeros(1)
     loss = float(slacks([0.0], np.zeros(K - 1), [0], [0]).sum())
     v = np.ones(K - 1)
@@ -199,7 +215,8 @@ MISPRINTS = {
     "signs in lambda_i = 1 - w·x - theta_i - a|x|²": wrong_signs,
     "Theorem 4: l_i = 0 off the support": loss_off_the_support,
     "Corollary 1: the sum over thresholds is missing": lambda: corollary_one(200, 0),
-    "Theorem 5 bounds the loss of PA-I": theorem_five,
+    "Theorem 4: the root in the last step": last_step_of_theorem_four,
+    "Theorem 5 and Corollary 2 bound the loss of PA-I": theorem_five,
 }
 
 

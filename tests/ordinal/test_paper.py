@@ -66,7 +66,11 @@ def test_every_misprint_is_shown_by_numbers(capsys):
     shown = printed.main([])
     told = capsys.readouterr().out
     assert all(title in told for title in shown)
-    half, signs, off, one, five = shown.values()
+    half, signs, off, one, four, five = shown.values()
+    for U in ("0", "0.1"):  # put into the polynomial, the root gives 0 and the printed number more
+        left = {name: L**2 - 72 * float(U) * L - 9 for name, L in four.items() if name.endswith(f"U = {U}")}
+        assert left[f"largest root, U = {U}"] == pytest.approx(0, abs=1e-9)
+        assert left[f"as printed, U = {U}"] > 1
     x = np.array([3.0, -4.0])
     update, as_printed, corrected = half.values()
     assert update == pytest.approx(-1 / 26)  # by hand: a = 1 / (1 + |x|²)
