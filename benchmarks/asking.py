@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -53,13 +54,22 @@ MOST_ITEMS = {"ASAP": 24, "Crowd-BT": 250}  # beyond that they take too long
 FIRST = 12_000  # seeds from here on were looked at once
 SAVED = Path(__file__).parent / "results" / "asking.json"
 Cells = dict[str, dict[str, dict[str, float]]]  # "model level n q" -> "way yardstick" -> seed -> value
+Found = dict[int, dict[str, float]]  # questions an item -> "way yardstick" -> value
 
 
 class Panel(Simulated):
     """Five judges who answer in turn, where they differ; every way of asking has the same ones."""
 
     def answer(self, pairs: np.ndarray, judge: object = None) -> np.ndarray:
+        if self.table is not None:
+            self.answered += len(pairs)
+            return self.table[pairs[:, 0], pairs[:, 1]]
         return super().answer(pairs, self.turn(len(pairs)))
+
+    @cached_property
+    def table(self) -> np.ndarray | None:
+        """All answers, where they depend on the pair alone: many ways ask one pair at a time."""
+        return None if not self.persistent or self.model in NO_COST else self.matrix().astype(np.float64)
 
     def turn(self, count: int) -> np.ndarray:
         """Who answers the next questions."""
@@ -86,33 +96,43 @@ def best_order(judge: Simulated) -> np.ndarray:
     return min(orders, key=lambda order: mfast_cost(wins, order))
 
 
-def run(model: str, level: float, n: int, questions: list[int], seed: int, fresh: bool) -> dict[int, dict[str, float]]:
-    """Both yardsticks of every way, and what ours says of itself, at each number of questions an item."""
-
-    def judge() -> Panel:
-        return Panel(n, model, level, seed=seed, persistent=not fresh)
-
-    budgets = [q * n for q in questions]
-    best = None if fresh or model in NO_COST else best_order(judge())
-    found: dict[int, dict[str, float]] = {q: {} for q in questions}
-
-    def measure(name: str, q: int, by_answers: np.ndarray, by_truth: np.ndarray) -> None:
-        if best is not None:
-            cost, least = judge().cost(by_answers), judge().cost(best)
-            found[q][f"{name} cost"] = cost / least if least else 1.0 + cost
-        found[q][f"{name} excess"] = judge().excess(by_truth)
-
-    for q, planner in zip(questions, planned(judge(), budgets, seed), strict=True):
-        measure("ours", q, planner.order("answers"), planner.order())
-        place = judge().place if model != "blocks" else None if best is None else np.argsort(best)
+def run_ours(model: str, level: float, n: int, questions: list[int], seed: int, fresh: bool) -> Found:
+    """Both yardsticks of ours, and what it says of itself, at each number of questions an item."""
+    judge = Panel(n, model, level, seed=seed, persistent=not fresh)
+    best = None if fresh or model in NO_COST else best_order(judge)
+    found: Found = {q: {} for q in questions}
+    asked = Panel(n, model, level, seed=seed, persistent=not fresh)
+    for q, planner in zip(questions, planned(asked, [q * n for q in questions], seed), strict=True):
+        found[q] |= _measured("ours", judge, best, planner.order("answers"), planner.order())
+        place = judge.place if model != "blocks" else None if best is None else np.argsort(best)
         if place is not None:
             found[q] |= _bands(planner, place)
+    return found
+
+
+def run_rivals(model: str, level: float, n: int, questions: list[int], seed: int, fresh: bool) -> Found:
+    """Both yardsticks of every rival at each number of questions an item."""
+    judge = Panel(n, model, level, seed=seed, persistent=not fresh)
+    best = None if fresh or model in NO_COST else best_order(judge)
+    found: Found = {q: {} for q in questions}
     for name, ranks in RIVALS.items():
         if n <= MOST_ITEMS.get(name, n):
-            for q, order in zip(questions, ranks(judge(), budgets, seed), strict=True):
+            asked = Panel(n, model, level, seed=seed, persistent=not fresh)
+            for q, order in zip(questions, ranks(asked, [q * n for q in questions], seed), strict=True):
                 if order is not None:
-                    measure(name, q, order, order)
+                    found[q] |= _measured(name, judge, best, order, order)
     return found
+
+
+def _measured(
+    name: str, judge: Simulated, best: np.ndarray | None, by_answers: np.ndarray, by_truth: np.ndarray
+) -> dict[str, float]:
+    """The yardsticks that are defined."""
+    excess = {f"{name} excess": judge.excess(by_truth)}
+    if best is None:
+        return excess
+    cost, least = judge.cost(by_answers), judge.cost(best)
+    return {f"{name} cost": cost / least if least else 1.0 + cost} | excess
 
 
 def _bands(planner: Planner, place: np.ndarray) -> dict[str, float]:
@@ -124,19 +144,28 @@ def _bands(planner: Planner, place: np.ndarray) -> dict[str, float]:
     return {"ours inside": inside, "ours width": width, "ours stable": stable, "ours wrong": stable and inside < 0.9}
 
 
-def grid(sizes=(12, 24, 60, 250), questions=(3, 5, 8, 15, 26), seeds: int = 20, picture: str | None = None) -> None:
-    """Run what has not been run, print the whole grid as one table, then the means over the models; draw it."""
+def grid(
+    sizes=(12, 24, 60, 250), questions=(3, 5, 8, 15, 26), seeds: int = 20, picture: str | None = None,
+    again: bool = False,
+) -> None:  # fmt: skip
+    """Run what has not been run, print the whole grid as one table, then the means over the models; draw it.
+
+    With `again`, what ours reached before is forgotten: the planner has changed, the rivals have not."""
     cells: Cells = json.loads(SAVED.read_text()) if SAVED.exists() else {}
+    if again:
+        cells = {key: {way: of for way, of in ways.items() if way.split()[0] != "ours"} for key, ways in cells.items()}
     for seed in range(FIRST, FIRST + seeds):
         for n in sizes:
             for model, level in MODELS:
                 for fresh in (False, True):
                     some = [q for q in questions if (q > (n - 1) / 2) == fresh and q <= 3 * (n - 1)]
-                    if some and not all(str(seed) in _cell(cells, model, level, n, q, "ours excess") for q in some):
-                        for q, values in run(model, level, n, some, seed, fresh).items():
+                    for mark, work in (("ours excess", run_ours), ("uniform+BT excess", run_rivals)):
+                        if all(str(seed) in _cell(cells, model, level, n, q, mark) for q in some):
+                            continue
+                        for q, values in work(model, level, n, some, seed, fresh).items():
                             for way, value in values.items():
                                 _cell(cells, model, level, n, q, way)[str(seed)] = round(float(value), 4)
-                _save(cells)
+            _save(cells)
     show([row for row in rows_of(cells) if row.n in sizes and row.q in questions], picture)
 
 

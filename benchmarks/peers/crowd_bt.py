@@ -6,6 +6,8 @@ Every item has a normal score (mean, variance), the rater a Beta reliability eta
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 LEAST = 1e-4  # factor by which a variance shrinks at most
@@ -74,14 +76,18 @@ def _kl(mean, var, old_mean, old_var):
 
 
 def _update(mean, var, rater, u, v):
-    p = float(_chance(mean[u], mean[v]))
-    spread = 0.5 * (var[u] + var[v]) * p * (1 - p) * (1 - 2 * p)  # of the chance, over both scores
-    right = float(np.clip(p + spread, 1e-6, 1 - 1e-6))
-    good, bad = rater
+    (mean_u, mean_v, var_u, var_v), (good, bad) = (float(x) for x in (mean[u], mean[v], var[u], var[v])), rater.tolist()
+    p = 1 / (1 + math.exp(min(max(mean_v - mean_u, -30.0), 30.0)))
+    spread = 0.5 * (var_u + var_v) * p * (1 - p) * (1 - 2 * p)  # of the chance, over both scores
+    right = min(max(p + spread, 1e-6), 1 - 1e-6)
     share = good * right / (good * right + bad * (1 - right))  # that this answer was a reliable one
     first, second = share * (good + 1) + (1 - share) * good, good + bad + 1
     square = (share * (good + 1) * (good + 2) + (1 - share) * good * (good + 1)) / (second * (second + 1))
     eta = first / second
     strength = (eta - square) / max(square - eta**2, 1e-12)
-    mean[u], mean[v], var[u], var[v] = _moments(mean, var, rater, u, v)
+    told = good * p + bad * (1 - p)  # from here on as in _moments, in plain numbers
+    step = good * p / told - p
+    curve = good * p * bad * (1 - p) / told**2 - p * (1 - p)
+    mean[u], mean[v] = mean_u + var_u * step, mean_v - var_v * step
+    var[u], var[v] = var_u * max(1 + var_u * curve, LEAST), var_v * max(1 + var_v * curve, LEAST)
     rater[:] = eta * strength, (1 - eta) * strength

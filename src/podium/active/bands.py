@@ -1,8 +1,11 @@
 """How far each item may be from its rank, and when to stop asking.
 
-A band holds the true rank of an item with a chance of about 90 %: the rank in the hidden order, where answers are noise
-around one. It joins what both models say. Ranks of model A come from draws of the scores; model B has its own
-deviation. The widths were set by simulation; `docs/active.md` shows how often they hold.
+A band holds the true rank of an item with a chance of about 90 %, each item by itself: the rank in the hidden order,
+where answers are noise around one. It joins what both models say. Ranks of model A come from draws of the scores; model
+B has its own deviation, which takes the others for known and every neighbourhood for alike, and is too small where that
+is far from true. Votes that the fits had not seen say so: check votes, which were less often predicted than they should
+have been, and votes among neighbours. Where far pairs contradict the order as on a circle there is no true rank, and
+the band is the whole list. The widths were set by simulation; `docs/active.md` shows how often they hold.
 """
 
 from __future__ import annotations
@@ -17,9 +20,9 @@ __all__ = ["TYPICAL", "half_widths", "rank_spread", "ranks_between"]
 
 DRAWS = 200
 LEVEL = 0.9
-STRETCH = 1.6  # of the ranks in the draws of model A, which knows nothing of plain mistakes
+STRETCH = 1.8  # of the ranks in the draws of model A, which knows nothing of plain mistakes
 BAND_STDS = 2.2  # of model B, in posterior standard deviations; one rank more for the search
-BLIND = 1.1  # wider by this before any check pair
+BLIND = 1.5  # wider by this before any check pair
 SEEING = 15.0  # check votes that take away most of it
 TYPICAL = 0.15  # stable: a typical band covers no more of the list
 
@@ -54,13 +57,15 @@ def half_widths(tally: Tally, models: Models) -> np.ndarray:
     """Ranks by which each item may be off, either way, at 90 %.
 
     Questions among neighbours cannot tell close calls from plain mistakes at any distance: bands are wider as long as
-    neither check pairs nor most of all pairs have spoken.
+    neither check pairs nor most of all pairs have spoken. On a circle any rank may be an item's own.
     """
     n = tally.n
+    if models.turning:
+        return np.full(n, n - 1.0)
     by_score = STRETCH * 1.645 * rank_spread(models.scores)
     by_place = BAND_STDS * models.posterior.std / np.sqrt(1.0 - 2.0 * models.posterior.floor) + 1.0
-    share = models.share
-    off: np.ndarray = np.maximum(by_score, by_place) if share < 1.0 else by_place
+    believed = 1.0 if models.share < 1.0 else models.vague
+    off: np.ndarray = np.maximum(believed * by_score, by_place)
     checks = int(np.count_nonzero(tally.kind == CHECK))
     unasked = 1.0 - len(tally.keys) / (n * (n - 1) / 2)
     blind = 1.0 + BLIND * unasked * np.exp(-checks / SEEING)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.active.model_scores import Scores, chance
+from podium.active.model_scores import Scores, chance, inverse
 from podium.active.tally import is_among, pair_keys
 from podium.kernels.active.swiss import pair_off
 
 __all__ = ["least_certain", "most_telling", "swiss_round"]
 
+HEAD = 8  # times the items: so many pairs are sorted by what they tell, the rest only if these are not enough
 AGAIN = 0.7  # of a new pair's worth: what a pair is worth that has been answered already
 
 
@@ -62,7 +63,7 @@ def most_telling(
     chosen = 0
     round_size = max(1, n // 4)
     while chosen < count and allowed.any():
-        covariance = np.linalg.inv(precision)
+        covariance = inverse(precision)
         own = np.diag(covariance)
         variance = np.maximum(own[first] + own[second] - 2.0 * covariance[first, second], 1e-9)
         p = chance(scores.mean[first] - scores.mean[second], variance)
@@ -102,8 +103,19 @@ def _inform(precision: np.ndarray, scores: Scores, pairs: np.ndarray) -> None:
 
 
 def _matching(first: np.ndarray, second: np.ndarray, value: np.ndarray, count: int, n: int) -> list[int]:
-    """Rows of most value, no item twice: greedy, from the top."""
-    head = np.argsort(-value, kind="stable")
+    """Rows of most value, no item twice: greedy, from the top, of which the head alone is sorted if it is enough."""
+    size = HEAD * n
+    if len(value) > 4 * size:
+        head = np.flatnonzero(value >= np.partition(value, -size)[-size])
+        rows = _greedy(first, second, value, head[np.argsort(-value[head], kind="stable")], count, n)
+        if len(rows) == count:
+            return rows
+    return _greedy(first, second, value, np.argsort(-value, kind="stable"), count, n)
+
+
+def _greedy(
+    first: np.ndarray, second: np.ndarray, value: np.ndarray, head: np.ndarray, count: int, n: int
+) -> list[int]:
     free = np.ones(n, dtype=bool)
     rows: list[int] = []
     for start in range(0, len(head), 4 * n):

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import lapack
 
 from podium.active.order import SparseWins
 from podium.active.tally import Tally
 from podium.kernels.pairwise.bradley_terry import coordinate_sweep
 
-__all__ = ["DENSE", "Scores", "fit_scores", "judge_weights"]
+__all__ = ["DENSE", "Scores", "fit_scores", "inverse", "judge_weights"]
 
 DENSE = 400  # up to so many items the full covariance of the scores is kept
 RIDGE = 0.1  # pull of every score towards its prior mean; marginal likelihood shrinks far too much at 3 to 8 votes
@@ -88,13 +89,21 @@ def _dense(tally: Tally, points: np.ndarray, total: np.ndarray, expected: np.nda
         precision = np.zeros((n, n))
         precision[low, high] = precision[high, low] = -curve
         precision[diagonal, diagonal] = np.bincount(low, curve, n) + np.bincount(high, curve, n) + ridge
-        step = np.linalg.solve(precision, slope)
+        factor = lapack.dpotrf(precision.T, lower=1, clean=0)[0]
+        step = lapack.dpotrs(factor, slope, lower=1)[0]
         longest = float(np.abs(step).max(initial=0.0))
         mean = mean + step * min(1.0, 3.0 / max(longest, 1e-12))
         if longest < 1e-6:
             break
-    covariance = np.linalg.inv(precision)
+    covariance = inverse(precision)
     return Scores(mean, covariance, np.diag(covariance).copy(), precision)
+
+
+def inverse(precision: np.ndarray) -> np.ndarray:
+    """The inverse of a symmetric positive definite array, by its Cholesky factor."""
+    half = lapack.dpotri(lapack.dpotrf(precision.T, lower=1, clean=1)[0], lower=1, overwrite_c=1)[0]
+    whole: np.ndarray = half + np.tril(half, -1).T
+    return whole
 
 
 def _sparse(

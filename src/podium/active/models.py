@@ -23,7 +23,10 @@ FOLDS = 5
 NATS = 2.0  # log-likelihood that model B must gain for its two constants
 SWEEPS = 3
 MIXTURES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
-DOUBTS = np.array([1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0])
+DOUBTS = np.array([1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0])
+TRUST = 0.5  # deviation of the log of a doubt that is expected beforehand of the check votes, which are few
+NEAR = 0.05  # of all ranks: neighbours, of which a fit knows the order least
+VAGUE = (10.0, 20.0)  # log-likelihood that doubt gains among neighbours, from which on and beyond which they are vague
 TURNING = 0.08  # more mistakes among far pairs than elsewhere: there may be a cycle
 FAR = 1 / 3  # of all ranks
 ONE_SIDED = 1.282  # 90 %: so sure must be that far pairs do not contradict the order before it is called stable
@@ -39,7 +42,9 @@ HELD_CHECKS = 0.5  # share of the check votes held out besides: they alone say h
 class Models:
     """Both models fitted to all votes; `share` is how far model B is believed, `held_out` what both said of the votes
     `tested` before they saw them (columns: model A, model B), `weight` how far each judge is believed. `doubt` is how
-    much too sure of themselves they were there: their logits would have to be divided by it."""
+    much too sure of themselves they were there, on all of them or on check votes: their logits would have to be
+    divided by it. `vague` (0 to 1) says that they were too sure among neighbours: the order may be settled at large and
+    arbitrary inside ties or blocks, which model B knows nothing of."""
 
     scores: Scores
     posterior: Posterior
@@ -51,6 +56,7 @@ class Models:
     turning: bool
     straight: bool
     doubt: float
+    vague: float
 
     def held_out_chances(self) -> np.ndarray:
         """The chance of the lower item in each vote that was tested, from fits that had not seen the pair."""
@@ -124,8 +130,14 @@ def _models(
     """Both fits with what the held-out votes say of them; `part` of these stands for all votes."""
     turning, straight = _turning(tally, posterior)
     share = _share(seen[part], tally.value[part])
-    doubt = _doubt((1.0 - share) * seen[part, 0] + share * seen[part, 1], tally.value[part])
-    return Models(scores, posterior, table, share, weight, seen, tested, turning, straight, doubt)
+    mixed = (1.0 - share) * seen[:, 0] + share * seen[:, 1]
+    rank = np.argsort(posterior.order)
+    near = part & (np.abs(rank[tally.low] - rank[tally.high]) < NEAR * tally.n)
+    checks = tested & (tally.kind == CHECK)
+    doubt = max(_doubt(mixed[part], tally.value[part])[0], _doubt(mixed[checks], tally.value[checks], TRUST)[0])
+    first, full = VAGUE
+    vague = float(np.clip((_doubt(mixed[near], tally.value[near])[1] - first) / (full - first), 0.0, 1.0))
+    return Models(scores, posterior, table, share, weight, seen, tested, turning, straight, doubt, vague)
 
 
 def _turning(tally: Tally, posterior: Posterior) -> tuple[bool, bool]:
@@ -144,14 +156,15 @@ def _turning(tally: Tally, posterior: Posterior) -> tuple[bool, bool]:
     return bool(more > max(TURNING, 2.5 * error)), bool(more + ONE_SIDED * error <= TURNING)
 
 
-def _doubt(chances: np.ndarray, value: np.ndarray) -> float:
-    """The divisor, 1 to 3, of the logits of held-out chances that fits the votes best."""
+def _doubt(chances: np.ndarray, value: np.ndarray, trust: float = np.inf) -> tuple[float, float]:
+    """The divisor, 1 to 4, of the logits of held-out chances that fits the votes best, and the log-likelihood that it
+    gains. `trust` is how far from 1 it is expected to be beforehand, in logs."""
     if not len(value):
-        return 1.0
+        return 1.0, 0.0
     logit = np.log(np.clip(chances, 1e-4, 1.0 - 1e-4) / np.clip(1.0 - chances, 1e-4, 1.0 - 1e-4))
-    scaled = logit[:, None] / DOUBTS
-    fit = (value[:, None] * scaled - np.logaddexp(0.0, scaled)).sum(axis=0)
-    return float(DOUBTS[np.argmax(fit)])
+    fit = np.array([float((value * (logit / each) - np.logaddexp(0.0, logit / each)).sum()) for each in DOUBTS])
+    best = int(np.argmax(fit - 0.5 * (np.log(DOUBTS) / trust) ** 2))
+    return float(DOUBTS[best]), float(fit[best] - fit[0])
 
 
 def _lot(tally: Tally) -> np.ndarray:
