@@ -9,7 +9,8 @@ Each cell draws true scores and votes, fits the default model, and notes how oft
 intervals; rank intervals of an average item, the truly best and the truly last, and of all items at once; tiers (a set
 is wrong if a leader is not better than some item of the tiers below); the claimed chance that the leader is best; the
 position bias or the covariate's effect where there is one. Sets are drawn in blocks with a seed of their own, each
-written down when it is done: a second run goes on where the first stopped, and `--jobs` changes no number.
+written down when it is done: a second run goes on where the first stopped, and `--jobs` changes no number. At the end
+the blocks of a cell become one line.
 
 A cell fails a promise when it lies outside the promised band beyond chance at 5 %, by Holm over the whole grid.
 """
@@ -17,6 +18,7 @@ A cell fails a promise when it lies outside the promised band beyond chance at 5
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import math
 import warnings
@@ -43,6 +45,7 @@ BLOCK = 10  # sets that are drawn and written down together
 LEVEL, SPREAD = 0.95, 0.8
 EFFECT = 0.5  # of the left side, and of a covariate with standard deviation 1
 TIE = 1.0  # Davidson's ν
+CLAIMS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)  # ends of the ranges in which claimed chances are compared with truth
 JUDGES, TASTE = 40, 0.5
 
 Truth = np.ndarray
@@ -202,6 +205,8 @@ def measure(ranking: Ranking, truth: Truth) -> dict[str, float]:
     claimed = ranking.probability_best()
     leader = int(np.argmax(claimed))
     finite = np.isfinite(upper - lower)
+    is_best = float(leader == np.argmax(truth))
+    within = _claim_range(float(claimed[leader]))
     return {
         "score": float(((lower <= placed) & (placed <= upper)).mean()),
         "rank": float(held.mean()),
@@ -209,10 +214,19 @@ def measure(ranking: Ranking, truth: Truth) -> dict[str, float]:
         "rank of the last": float(held[np.argmin(truth)]),
         "all ranks": float(((first <= high) & (low <= last)).all()),
         "tier wrong": float(_tier_wrong(ranking, truth)),
-        "P(best) less truth": float(claimed[leader] - (leader == np.argmax(truth))),
+        "P(best) less truth": float(claimed[leader] - is_best),
+        f"claimed, {within}": float(claimed[leader]),
+        f"best, {within}": is_best,
         "score width": float((upper - lower)[finite].mean()) if finite.any() else math.nan,
         "rank width": float((worst - best + 1).mean() / len(truth)),
     }
+
+
+def _claim_range(claim: float) -> str:
+    if math.isnan(claim):
+        return "none"
+    k = min(max(int(np.searchsorted(CLAIMS, claim, side="right")) - 1, 0), len(CLAIMS) - 2)
+    return f"{CLAIMS[k]:.1f}–{CLAIMS[k + 1]:.1f}"
 
 
 def _tier_wrong(ranking: Ranking, truth: Truth) -> bool:
@@ -338,24 +352,51 @@ class Cell:
 
 def cells(lines: Iterable[str]) -> list[Cell]:
     """The cells of a file of blocks."""
-    total: dict[tuple[str, int, int], dict[str, list[float]]] = {}
-    for line in lines:
-        row = json.loads(line)
-        here = total.setdefault((row["design"], row["items"], row["votes"]), {})
-        for name, values in row["sums"].items():
-            known = here.setdefault(name, [0, 0.0, 0.0])
-            here[name] = [a + b for a, b in zip(known, values, strict=True)]
-    return [Cell(*key, found) for key, found in sorted(total.items())]
+    groups: dict[tuple[str, int, int], list[dict[str, list[float]]]] = {}
+    for row in map(json.loads, lines):
+        groups.setdefault((row["design"], row["items"], row["votes"]), []).append(row["sums"])
+    return [Cell(*key, _added(found)) for key, found in sorted(groups.items())]
+
+
+def _blocks(row: dict[str, Any]) -> range:
+    """The blocks of a line: one, or all up to the one named where they were put together."""
+    return range(row["blocks"]) if "blocks" in row else range(row["block"], row["block"] + 1)
+
+
+def compact(lines: list[str]) -> list[str]:
+    """One line a cell where its blocks are all there from the first on; other lines as they are."""
+    groups: dict[tuple[str, int, int], list[dict[str, Any]]] = {}
+    for row in map(json.loads, lines):
+        groups.setdefault((row["design"], row["items"], row["votes"]), []).append(row)
+    kept = []
+    for rows in groups.values():
+        blocks = sorted(k for row in rows for k in _blocks(row))
+        if blocks != list(range(len(blocks))):
+            kept += rows
+            continue
+        total = {
+            name: [int(values[0]), *(float(f"{v:.10g}") for v in values[1:])]
+            for name, values in _added(row["sums"] for row in rows).items()
+        }
+        same = {name: rows[0][name] for name in ("design", "items", "votes")}
+        kept.append(same | {"blocks": len(blocks), "refused": sum(row["refused"] for row in rows), "sums": total})
+    return [json.dumps(row) for row in kept]
 
 
 def pooled(found: list[Cell]) -> list[Cell]:
     """Cells of one design and number of items taken together, over all votes an item (shown as 0)."""
-    total: dict[tuple[str, int], dict[str, list[float]]] = {}
+    groups: dict[tuple[str, int], list[dict[str, list[float]]]] = {}
     for cell in found:
-        here = total.setdefault((cell.design, cell.items), {})
-        for name, values in cell.sums.items():
-            here[name] = [a + b for a, b in zip(here.get(name, [0, 0.0, 0.0]), values, strict=True)]
-    return [Cell(design, n, 0, known) for (design, n), known in total.items()]
+        groups.setdefault((cell.design, cell.items), []).append(cell.sums)
+    return [Cell(design, n, 0, _added(known)) for (design, n), known in groups.items()]
+
+
+def _added(sums_of: Iterable[dict[str, list[float]]]) -> dict[str, list[float]]:
+    total: dict[str, list[float]] = {}
+    for each in sums_of:
+        for name, values in each.items():
+            total[name] = [a + b for a, b in zip(total.get(name, [0, 0.0, 0.0]), values, strict=True)]
+    return total
 
 
 def broken(found: list[Cell], level: float = 0.05) -> list[tuple[Cell, str]]:
@@ -384,6 +425,28 @@ def table(found: list[Cell]) -> str:
         rows.append(cells_of)
     widths = [max(len(row[k]) for row in [heads, *rows]) for k in range(len(heads))]
     return "\n".join("  ".join(text.ljust(w) for text, w in zip(row, widths, strict=True)) for row in [heads, *rows])
+
+
+def reliability(found: list[Cell]) -> str:
+    """Claims of the leader against how often it was the best, by design and by range of the claim."""
+    names = [f"{low:.1f}–{high:.1f}" for low, high in itertools.pairwise(CLAIMS)]
+    groups: dict[str, list[Cell]] = {}
+    for cell in found:
+        groups.setdefault(cell.design, []).append(cell)
+    if {"plain", "close scores"} <= set(groups):
+        groups["plain and close"] = groups["plain"] + groups["close scores"]
+    rows = ["design                claimed    sets   mean claim  was best"]
+    for design, own in groups.items():
+        together = Cell(design, 0, 0, _added(cell.sums for cell in own))
+        for name in names:
+            if f"best, {name}" in together.sums:
+                claim, best = together.mean(f"claimed, {name}"), together.mean(f"best, {name}")
+                error = 1.96 * together.error(f"best, {name}")
+                count = int(together.sums[f"best, {name}"][0])
+                rows.append(
+                    f"{design:20}  {name}  {count:6}   {100 * claim:8.1f}  {100 * best:8.1f} ± {100 * error:.1f}"
+                )
+    return "\n".join(rows)
 
 
 def figure(found: list[Cell], path: Path) -> None:
@@ -460,7 +523,7 @@ def main() -> None:
     given.output.mkdir(parents=True, exist_ok=True)
     path = given.output / ("rivals.jsonl" if given.rivals else "grid.jsonl")
     lines = path.read_text().splitlines() if path.exists() else []
-    done = {(r["design"], r["items"], r["votes"], r["block"]) for r in map(json.loads, lines)}
+    done = {(r["design"], r["items"], r["votes"], block) for r in map(json.loads, lines) for block in _blocks(r)}
     tasks = _tasks(given, done)
     if tasks:
         engine = engine_for(given.jobs, len(tasks))
@@ -469,6 +532,7 @@ def main() -> None:
                 file.write(json.dumps(row) + "\n")
                 file.flush()
         engine.close()
+        path.write_text("".join(f"{line}\n" for line in compact(path.read_text().splitlines())))
     found = cells(path.read_text().splitlines() if path.exists() else [])
     if given.rivals:
         for cell in found:
@@ -477,6 +541,7 @@ def main() -> None:
         return
     print(table(found))
     print("\nover all votes an item\n" + table(pooled(found)))
+    print("\nclaimed chances of the leader, in %, against how often it was the best\n" + reliability(found))
     figure(found, given.output / "grid.png")
 
 

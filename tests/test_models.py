@@ -36,6 +36,7 @@ def test_every_estimator_is_in_the_suite():
         "FeatureSpec",
         "Forest",
         "ListInformation",
+        "WeightedInformation",
         "Ranking",
         "RunningScale",
         "ScoreCovariance",

@@ -70,6 +70,7 @@ KNOWN: dict[str, str] = {
     "SparseBasis": "podium.pairwise._fit.feature_model",
     "SupportSet": "podium.ordinal.dual",
     "Stream": "podium.multilabel.streaming",
+    "WeightedInformation": "podium.ranking.uncertainty",
     "WinRate": "podium.pairwise.counting",
 }
 
@@ -447,4 +448,5 @@ SIZES: dict[str, Callable[[Any], bool]] = {
     "PassiveAggressiveOrdinal": _thresholds_fit,
     "Ranking": _ranking_fits,
     "Stream": _stream_fits,
+    "WeightedInformation": lambda information: _information_fits(information) and information.fits,
 }

@@ -80,15 +80,38 @@ def test_blocks_are_resumed_and_the_same_in_any_order(tmp_path, monkeypatch, cap
     command = ["grid", "--items", "8", "--votes", "3", "--designs", "plain", "-o", str(tmp_path), "--sets"]
     monkeypatch.setattr("sys.argv", [*command, "2"])
     grid.main()
-    first = (tmp_path / "grid.jsonl").read_text()
     monkeypatch.setattr("sys.argv", [*command, "4"])
     grid.main()
-    both = (tmp_path / "grid.jsonl").read_text()
-    assert both.startswith(first)
-    assert [json.loads(line)["block"] for line in both.splitlines()] == [0, 1]
-    assert json.loads(both.splitlines()[1]) == grid.block(("plain", 8, 3, 1, 20))
+    (both,) = map(json.loads, (tmp_path / "grid.jsonl").read_text().splitlines())  # one line a cell
+    assert both["blocks"] == 2
+    blocks = [grid.block(("plain", 8, 3, number, 20))["sums"] for number in (1, 0)]
+    for name, sums in both["sums"].items():
+        assert sums == pytest.approx(np.sum([each[name] for each in blocks if name in each], axis=0), rel=1e-9)
     assert (tmp_path / "grid.png").exists()
     assert "plain" in capsys.readouterr().out
+
+
+def test_blocks_with_a_gap_between_them_stay_as_they_are():
+    lines = [
+        json.dumps(
+            {"design": "plain", "items": 8, "votes": 3, "block": k, "refused": 0, "sums": {"score": [1, 1.0, 1.0]}}
+        )
+        for k in (0, 2)
+    ]
+    assert grid.compact(lines) == lines
+    middle = lines[0].replace('"block": 0', '"block": 1')
+    (whole,) = map(json.loads, grid.compact([*lines, middle]))
+    assert (whole["blocks"], whole["sums"]["score"][0]) == (3, 3)
+
+
+def test_claims_are_compared_with_truth_by_ranges_of_the_claim():
+    cells = [
+        grid.Cell("plain", 8, 3, grid.sums([{"claimed, 0.3–0.5": 0.4, "best, 0.3–0.5": won} for won in (1, 0, 0, 1)])),
+        grid.Cell("close scores", 8, 3, grid.sums([{"claimed, 0.3–0.5": 0.4, "best, 0.3–0.5": 0.0}] * 4)),
+    ]
+    lines = [line.split() for line in grid.reliability(cells).splitlines()]
+    assert lines[1][:5] == ["plain", "0.3–0.5", "4", "40.0", "50.0"]
+    assert lines[-1][:7] == ["plain", "and", "close", "0.3–0.5", "8", "40.0", "25.0"]
 
 
 @pytest.mark.parametrize("design", grid.DESIGNS)

@@ -194,6 +194,7 @@ class BradleyTerry(Ranker):
             if auto
             else partial(model.information, found, self.l2_),
             posterior=partial(model.posterior, found, self.l2_) if auto else None,
+            spreads=None if prior is None else partial(model.spreads, found, prior, self.max_iter),
             unit=unit,
             record=given.record,
             uncertainty=clusters[0],

@@ -109,6 +109,7 @@ def error_source(asked: Source, used: Source) -> str:
         by = ", as weights are not counts"
     return {
         "hessian": f"from the likelihood's curvature{by}",
+        "weighted": "from the likelihood's curvature, as weights are not counts",
         "sandwich": f"sandwich{by}",
         "cluster": f"clustered{by}",
         "bootstrap": f"bootstrap{by}",

@@ -19,7 +19,7 @@ from podium.errors import DataWarning, InputError, InPython, Option
 from podium.ranking import leaderboard
 from podium.ranking.differences import difference_frame
 from podium.ranking.ranks import ranks
-from podium.ranking.uncertainty import Information, ScoreCovariance
+from podium.ranking.uncertainty import Alternative, Information, ScoreCovariance
 from podium.text import aligned, counted, html_table, number
 
 if TYPE_CHECKING:
@@ -50,6 +50,8 @@ class Ranking:
     posterior : Information, a function that returns one, or None
         For scores under a prior from the data: the curvature of loss and prior. `information` is then that of the
         likelihood, with its own optimum; score intervals come from it, ranks and probabilities from the posterior.
+    spreads : tuple of Alternative, a function that returns one, or None
+        The spreads of the true scores that the votes leave possible, and what the posterior is under each.
     unit : float
         Units of `scores` per log-odds: 400 / ln 10 on the Elo scale.
     record : (wins, losses, ties), a function that returns them, or None
@@ -84,6 +86,7 @@ class Ranking:
         *,
         information: Information | Callable[[], Information] | None = None,
         posterior: Information | Callable[[], Information] | None = None,
+        spreads: tuple[Alternative, ...] | Callable[[], tuple[Alternative, ...]] | None = None,
         unit: float = 1.0,
         record: Record | Callable[[], Record] | None = None,
         uncertainty: str = "auto",
@@ -110,6 +113,7 @@ class Ranking:
         self.note = note
         self._information = information
         self._posterior = posterior
+        self._spreads = spreads
         self._posterior_covariance: ScoreCovariance | None = None
         self._posterior_variances: ScoreCovariance | None = None
         self._record = record
@@ -158,6 +162,16 @@ class Ranking:
         if callable(self._posterior):
             self._posterior = self._posterior()
         return self._posterior
+
+    @property
+    def spreads(self) -> tuple[Alternative, ...]:
+        """Spreads of the true scores that the votes leave possible, with their probabilities; empty where one is taken.
+
+        That is so with very many items, with a spread that was given, and without a penalty from the votes.
+        """
+        if callable(self._spreads):
+            self._spreads = self._spreads()
+        return self._spreads or ()
 
     @property
     def record(self) -> Record | None:
@@ -273,15 +287,28 @@ class Ranking:
     def probability_best(self) -> np.ndarray:
         """Return the probability that each item is truly first, by simulation; the values sum to one.
 
-        With a penalty from the votes (`l2="auto"`) it is that of the posterior, right on average over data sets whose
-        true scores are about normal; an item that was never compared with the rest is taken for an average one. Without
-        such a penalty it is a confidence by the likelihood, which claims too much when votes are few; items that only
-        won or only lost then have NaN, and the others' values are about being first among themselves.
+        With a penalty from the votes (`l2="auto"`) it is that of the posterior, over all spreads of the true scores
+        that the votes leave possible: right on average over close and wide fields of scores that are about normal. An
+        item that was never compared with the rest is taken for an average one. With errors that were named (as
+        "cluster"), the likelihood's scores with these errors are drawn together by the same penalty. Without a penalty
+        from the votes it is a confidence by the likelihood, which claims too much when votes are few. In both cases
+        items that only won or only lost have NaN, and the others' values are about being first among themselves.
         """
         scores, covariance = self._view()
         if self._rank_method() == "pairwise":
             assert self.posterior is not None, "there is a posterior"
-            covariance = inference.posterior_covariance(dataclasses.replace(self.posterior, groups=None))
+            together = dataclasses.replace(self.posterior, groups=None)
+            if self.spreads:
+                each = dataclasses.replace(together, alternatives=self.spreads).under_each_penalty()
+                return inference.probability_best_over(
+                    [
+                        (one.share, scores + one.shift[: len(self)], inference.posterior_covariance(there))
+                        for one, there in each
+                    ]
+                )
+            covariance = inference.posterior_covariance(together)
+        elif self.posterior is not None and self.posterior.ridge > 0:
+            return inference.probability_best_under(1.0 / self.posterior.ridge, scores, covariance)
         return inference.probability_best(scores, covariance)
 
     def top_set(self, k: int, level: float = 0.95) -> tuple[Hashable, ...]:
@@ -356,6 +383,7 @@ class Ranking:
             self.scores,
             information=known,
             posterior=self._posterior,
+            spreads=self._spreads,
             unit=self.unit,
             record=self._record,
             uncertainty=kind,
@@ -499,6 +527,9 @@ class Ranking:
 
     def __getstate__(self) -> dict[str, Any]:
         """Values only: what was to be computed on first use is computed now; what can be computed again is left out."""
+        posterior = self.posterior
+        if posterior is not None and self.spreads:
+            posterior = dataclasses.replace(posterior, alternatives=self.spreads)
         return {
             "items": self.items,
             "scores": self.scores,
@@ -509,7 +540,7 @@ class Ranking:
             "reference": self.reference,
             "rank_method": self.rank_method,
             "_information": self.information,
-            "_posterior": self.posterior,
+            "_posterior": posterior,
             "_record": self.record,
             "_covariance": self._covariance if self._came_with_errors or self.uncertainty == "bootstrap" else None,
         }
@@ -518,11 +549,16 @@ class Ranking:
         vars(self).update(
             {"_posterior": None, "reference": None, "rank_method": None} | state,
             _index=None,
+            _spreads=(),
             _posterior_covariance=None,
             _posterior_variances=None,
             _variances=None,
             _came_with_errors=state["_covariance"] is not None and state["uncertainty"] != "bootstrap",
         )
+        posterior = self._posterior
+        if posterior is not None and not callable(posterior) and posterior.alternatives:
+            self._spreads = posterior.alternatives
+            self._posterior = dataclasses.replace(posterior, alternatives=())
         self.scores.setflags(write=False)
 
     def _best_first(self) -> np.ndarray:

@@ -69,23 +69,24 @@ def largest_one_sided_gaps(
 
 def largest_flips(
     draws: cython.const[cython.double][:, ::1],
-    ratio: cython.const[cython.double][:, ::1],
+    above: cython.const[cython.int][::1],
+    below: cython.const[cython.int][::1],
+    ratio: cython.const[cython.double][::1],
     largest: cython.double[::1],
 ) -> None:
-    """Set largest[d] = max of ratio[i, j] over the pairs i < j with draws[d, i] < draws[d, j], 0 without any."""
+    """Set largest[d] = the first ratio[k] with draws[d, above[k]] < draws[d, below[k]], 0 without any.
+
+    With ratios in falling order that is the largest.
+    """
     d: cython.Py_ssize_t
-    i: cython.Py_ssize_t
-    j: cython.Py_ssize_t
-    n: cython.Py_ssize_t = draws.shape[1]
+    k: cython.Py_ssize_t
     with cython.nogil:
         for d in range(draws.shape[0]):
-            top: cython.double = 0.0
-            for i in range(n):
-                here: cython.double = draws[d, i]
-                for j in range(i + 1, n):
-                    flip: cython.double = ratio[i, j] if here < draws[d, j] else 0.0
-                    top = flip if flip > top else top
-            largest[d] = top
+            largest[d] = 0.0
+            for k in range(ratio.shape[0]):
+                if draws[d, above[k]] < draws[d, below[k]]:
+                    largest[d] = ratio[k]
+                    break
 
 
 def fill(

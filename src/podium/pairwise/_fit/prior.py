@@ -38,7 +38,16 @@ from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.many_items import SparseInverse
 from podium.pairwise._fit.solvers import Rows, evaluate
 
-__all__ = ["MAX_DENSE_ITEMS", "Prior", "adjacency_rows", "choose_prior", "contract_davidson", "log_evidence"]
+__all__ = [
+    "MAX_DENSE_ITEMS",
+    "Prior",
+    "Spread",
+    "adjacency_rows",
+    "choose_prior",
+    "contract_davidson",
+    "log_evidence",
+    "possible_spreads",
+]
 
 Floats = NDArray[np.float64]
 RowLosses: TypeAlias = LogisticRows | DavidsonRows
@@ -55,6 +64,10 @@ X_TOL, FIT_TOL = 2e-6, 1e-7
 ROUGH_X_TOL, ROUGH_FIT_TOL = 0.1, 1e-3
 STEP = 1e-4  # of log s, for a derivative of δ where scores are exact
 NEGLIGIBLE = 1e-3  # δ an item, below which it moves log s by less than a hundredth of what is known of it
+# The other spreads that the votes leave possible: steps of log s, the ends of what is looked at, and how much less
+# probable than the best of them (as a log) may be left out. Here the prior is log s ~ N(0, 2²): no single s has to be
+# kept from 0, and close fields are not to be ruled out.
+SPREAD_STEP, SMALLEST_SPREAD, LARGEST_SPREAD, LEFT_OUT, VAGUE = 0.4, math.log(0.03), math.log(8.0), 6.0, 2.0
 APART = 0.02  # least distance of log s for one where they are not
 
 
@@ -127,13 +140,52 @@ def choose_prior(rows: Rows, loss: RowLosses, fit: Fit, *, points: Floats, votes
     return Prior(math.exp(x), *climb.found, len(climb.visited))
 
 
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """One spread s of the true scores that the votes leave possible: how probable it is, and the optimum there."""
+
+    share: float
+    sd: float
+    scores: Floats
+    extras: Floats
+
+
+def possible_spreads(rows: Rows, loss: RowLosses, fit: Fit, prior: Prior) -> list[Spread]:
+    """Spreads around the chosen one, with their posterior probabilities; few items only.
+
+    Evenly spaced in log s, up and down from the chosen one until they are improbable.
+    """
+    nodes = [_spread_at(rows, loss, fit, math.log(prior.sd), prior.scores, prior.extras)]
+    for step in (-SPREAD_STEP, SPREAD_STEP):
+        value, node = nodes[0]
+        while SMALLEST_SPREAD <= (x := math.log(node.sd) + step) <= LARGEST_SPREAD:
+            value, node = _spread_at(rows, loss, fit, x, node.scores, node.extras)
+            nodes.append((value, node))
+            if value < max(each for each, _ in nodes) - LEFT_OUT:
+                break
+    shares = np.exp(np.array([value for value, _ in nodes]) - max(value for value, _ in nodes))
+    shares /= shares.sum()
+    return [Spread(share, n.sd, n.scores, n.extras) for share, (_, n) in zip(shares.tolist(), nodes, strict=True)]
+
+
+def _spread_at(rows: Rows, loss: RowLosses, fit: Fit, x: float, scores: Floats, extras: Floats) -> tuple[float, Spread]:
+    """The optimum at log s = x, looked for from one near it, and the log of its posterior up to a constant."""
+    scores, extras = fit(0.5 * math.exp(-2.0 * x), FIT_TOL, scores, extras)
+    value = _evidence_at(rows, loss, x, scores, extras) - 0.5 * (x / VAGUE) ** 2
+    return value, Spread(1.0, math.exp(x), scores, extras)
+
+
 def log_evidence(rows: Rows, loss: RowLosses, fit: Fit, sd: float) -> float:
     """F at one s: the log of the marginal likelihood times the prior of log s, up to a constant (few items only)."""
-    x, l2 = math.log(sd), 0.5 / sd**2
-    scores, extras = fit(l2, FIT_TOL, None, None)
+    x = math.log(sd)
+    return _evidence_at(rows, loss, x, *fit(0.5 / sd**2, FIT_TOL, None, None)) - 0.5 * x * x
+
+
+def _evidence_at(rows: Rows, loss: RowLosses, x: float, scores: Floats, extras: Floats) -> float:
+    """The log of the marginal likelihood at log s = x, whose optimum is given, up to a constant."""
     place = _Place(rows, loss, x, scores, extras, dense=True)
-    penalised = evaluate(rows, loss, l2, scores, extras).objective
-    return float(-penalised - 0.5 * place.log_determinant - rows.n * x - 0.5 * x * x + place.second_order)
+    penalised = evaluate(rows, loss, 0.5 * math.exp(-2.0 * x), scores, extras).objective
+    return float(-penalised - 0.5 * place.log_determinant - rows.n * x + place.second_order)
 
 
 def _start(points: Floats, votes: Floats) -> float:

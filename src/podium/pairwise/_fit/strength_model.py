@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from copy import copy
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,15 @@ from podium.engine import running
 from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, PodiumWarning
 from podium.pairwise._fit.bias import reduce_bias
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
-from podium.pairwise._fit.prior import Prior, adjacency_rows, choose_prior
+from podium.pairwise._fit.prior import (
+    MAX_DENSE_ITEMS,
+    Fit,
+    Prior,
+    RowLosses,
+    adjacency_rows,
+    choose_prior,
+    possible_spreads,
+)
 from podium.pairwise._fit.row_sums import RowSums, keep_rows, newton_by_sums, rows_that_pay, workers_of
 from podium.pairwise._fit.rows import pull_rows
 from podium.pairwise._fit.solvers import (
@@ -29,7 +37,7 @@ from podium.pairwise._fit.solvers import (
     penalty_share,
     warn_of_separation,
 )
-from podium.ranking.uncertainty import Information, is_determined
+from podium.ranking.uncertainty import Alternative, Information, WeightedInformation, is_determined
 from podium.text import counted
 
 __all__ = ["StrengthModel"]
@@ -157,6 +165,24 @@ class StrengthModel:
 
     def prior(self, max_iter: int) -> Prior:
         """The spread of the true scores that the votes speak for."""
+        worth, (points, votes) = self.votes_per_weight, self.comparisons.adjacency.sums
+        return choose_prior(*self._evidence(max_iter), points=worth * points, votes=worth * votes)
+
+    def spreads(self, found: Solution, prior: Prior, max_iter: int) -> tuple[Alternative, ...]:
+        """What is different under other spreads of the true scores that the votes leave possible."""
+        if len(self.comparisons.items) > MAX_DENSE_ITEMS:  # so many tell it well
+            return ()
+        near = replace(prior, scores=found.scores, extras=found.extras)
+        made = []
+        for node in possible_spreads(*self._evidence(max_iter), near):
+            l2 = 0.5 / node.sd**2 / self.votes_per_weight
+            there = self.posterior(replace(found, scores=node.scores, extras=node.extras), l2)
+            shift = np.concatenate([node.scores - found.scores, node.extras - found.extras])
+            made.append(Alternative(node.share, there.curvature, there.ridge, there.border, there.corner, shift))
+        return tuple(made)
+
+    def _evidence(self, max_iter: int) -> tuple[Rows, RowLosses, Fit]:
+        """Rows and losses in votes, and how to fit them at a penalty."""
         worth, c = self.votes_per_weight, self.comparisons
         if self.columns or self.centre is not None:
             rows, loss = self._rows(c.covariates is not None, worth)
@@ -167,8 +193,7 @@ class StrengthModel:
             found = self.solve(l2 / worth, tol, max_iter, scores, extras)
             return found.scores, found.extras
 
-        points, votes = c.adjacency.sums
-        return choose_prior(rows, loss, fit, points=worth * points, votes=worth * votes)
+        return rows, loss, fit
 
     def likelihood(self, near: Solution, own: float, tol: float, max_iter: int) -> Information:
         """Information of the likelihood alone: what keeps scores finite where the votes do not is next to nothing.
@@ -208,19 +233,23 @@ class StrengthModel:
             groups=groups if groups.any() else None,
         )
 
-    def _rows(self, by_vote: bool, worth: float = 1.0) -> tuple[Rows, LogisticRows | DavidsonRows]:
+    def _rows(
+        self, by_vote: bool, worth: float = 1.0, *, squared: bool = False
+    ) -> tuple[Rows, LogisticRows | DavidsonRows]:
         """The rows of the loss: pairs, or single votes where covariates differ between them.
 
-        A weight of 1 is `worth` so many votes.
+        A weight of 1 is `worth` so many votes. `squared`: every vote counts by the square of its weight.
         """
         c, n = self.comparisons, len(self.comparisons.items)
         if by_vote:
             left, right, outcome, weight = c.vote_rows()
+            weight = c.weight_squares() if squared else weight
             wins, losses, ties = (weight * (outcome == value) for value in (1.0, 0.0, 0.5))
         else:
             p = c.pairs_by_side if "side" in self.columns else c.pairs
             left, right = p.left, p.right
-            wins, losses, ties = (np.asarray(v, dtype=np.float64) for v in (p.left_wins, p.right_wins, p.ties))
+            known = (p.left_wins_sq, p.right_wins_sq, p.ties_sq) if squared else (p.left_wins, p.right_wins, p.ties)
+            wins, losses, ties = (np.asarray(values, dtype=np.float64) for values in known)
         rows = Rows(n, left, right, self._design(len(left)), self._offset(left, right))
         if worth != 1.0:
             wins, losses, ties = worth * wins, worth * losses, worth * ties
@@ -253,7 +282,7 @@ class StrengthModel:
         slope, own = loss.vote_slopes(pulls.margin(found.scores, found.extras), outcome, found.extras)
         design = np.empty((len(left), 0)) if pulls.design is None else pulls.design
         above, below = c.adjacency.open_ended
-        return Information(
+        information = Information(
             n,
             rows.left,
             rows.right,
@@ -273,6 +302,15 @@ class StrengthModel:
             open_above=above,
             open_below=below,
             tie_strength=math.exp(found.extras[-1]) if self.davidson else 0.0,
+        )
+        if information.counted:
+            return information
+        point = evaluate(*self._rows(c.covariates is not None, squared=True), 0.0, found.scores, found.extras)
+        return WeightedInformation(
+            **{each.name: getattr(information, each.name) for each in fields(information)},
+            squared_curvature=point.curvature,
+            squared_border=np.ascontiguousarray(point.border) if extra else None,
+            squared_corner=point.corner if extra else None,
         )
 
     def check_design(self) -> None:

@@ -5,7 +5,12 @@ mean-centred scores, and `rank_intervals`, `tiers`, `probability_above`, `probab
 All in log-odds.
 """
 
-from podium.ranking.uncertainty.chances import probability_above, probability_best
+from podium.ranking.uncertainty.chances import (
+    probability_above,
+    probability_best,
+    probability_best_over,
+    probability_best_under,
+)
 from podium.ranking.uncertainty.dense import covariance, full_covariance, is_determined
 from podium.ranking.uncertainty.estimate import (
     MIN_CLUSTERS,
@@ -15,7 +20,7 @@ from podium.ranking.uncertainty.estimate import (
     has_quick_variances,
     score_covariance,
 )
-from podium.ranking.uncertainty.information import KINDS, Alternative, Information
+from podium.ranking.uncertainty.information import KINDS, Alternative, Information, WeightedInformation
 from podium.ranking.uncertainty.lists import ListInformation
 from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_covariance
 from podium.ranking.uncertainty.quasi import quasi_variances
@@ -31,6 +36,7 @@ __all__ = [
     "Information",
     "ListInformation",
     "ScoreCovariance",
+    "WeightedInformation",
     "bootstrap",
     "covariance",
     "extra_covariance",
@@ -43,6 +49,8 @@ __all__ = [
     "posterior_covariance",
     "probability_above",
     "probability_best",
+    "probability_best_over",
+    "probability_best_under",
     "quantile",
     "quasi_variances",
     "rank_intervals",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from podium.ranking.uncertainty.critical import DRAWS, noise_blocks
 from podium.ranking.uncertainty.score_covariance import ScoreCovariance
 
-__all__ = ["probability_above", "probability_best"]
+__all__ = ["probability_above", "probability_best", "probability_best_over", "probability_best_under"]
 
 
 def probability_above(scores: np.ndarray, covariance: ScoreCovariance, one: int, other: int) -> float:
@@ -41,11 +42,53 @@ def probability_best(scores: np.ndarray, covariance: ScoreCovariance, draws: int
         if len(kept):
             shares[kept] = probability_best(scores[kept], covariance.among(kept), draws)
         return shares
+    share: np.ndarray = _firsts(scores, covariance, draws) / draws
+    return share
+
+
+def probability_best_over(
+    possible: Sequence[tuple[float, np.ndarray, ScoreCovariance]], draws: int = DRAWS
+) -> np.ndarray:
+    """Return each item's share of firsts among draws from several posteriors, of each as many as its share says."""
+    ends = np.rint(draws * np.cumsum([share for share, _, _ in possible])).astype(int)
+    firsts = np.zeros(len(possible[0][1]))
+    for k, (own, (_, scores, covariance)) in enumerate(zip(np.diff(ends, prepend=0).tolist(), possible, strict=True)):
+        if own > 0:
+            firsts += _firsts(scores, covariance, own, stream=k)
+    share: np.ndarray = firsts / firsts.sum()
+    return share
+
+
+def probability_best_under(
+    prior_variance: float, scores: np.ndarray, covariance: ScoreCovariance, draws: int = DRAWS
+) -> np.ndarray:
+    """As `probability_best`, for scores seen with this covariance whose true values have a normal prior around a mean.
+
+    The posterior has mean s²(Σ + s²I)⁻¹u and covariance s²(Σ + s²I)⁻¹Σ.
+    """
+    shares, ends = np.full(len(scores), np.nan), covariance.open_ended
+    kept = np.arange(len(scores)) if ends is None else np.flatnonzero(~ends)
+    if not len(kept):
+        return shares
+    seen, known = scores[kept] - scores[kept].mean(), covariance.among(kept)
+    if known.matrix is None:
+        pull = prior_variance / (known.variance + prior_variance)
+        drawn = ScoreCovariance(variances=pull * known.variance)
+        shares[kept] = probability_best(pull * seen, drawn, draws)
+        return shares
+    sum_of_both = known.matrix + prior_variance * np.eye(len(kept))
+    both = prior_variance * np.linalg.solve(sum_of_both, np.column_stack([seen, known.matrix]))
+    shares[kept] = probability_best(both[:, 0], ScoreCovariance(0.5 * (both[:, 1:] + both[:, 1:].T)), draws)
+    return shares
+
+
+def _firsts(scores: np.ndarray, covariance: ScoreCovariance, draws: int, stream: int = 0) -> np.ndarray:
+    """How often each item comes first."""
     first = int(scores.argmax())
     near = np.flatnonzero(scores[first] - scores <= 6 * np.sqrt(covariance.differences(first)))
     best = np.zeros(len(near))
-    for noise in noise_blocks(covariance.among(near), len(near), draws):
+    for noise in noise_blocks(covariance.among(near), len(near), draws, stream):
         best += np.bincount((scores[near] + noise).argmax(axis=1), minlength=len(near))
-    share = np.zeros(len(scores))
-    share[near] = best / draws
-    return share
+    firsts = np.zeros(len(scores))
+    firsts[near] = best
+    return firsts

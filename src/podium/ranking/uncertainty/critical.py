@@ -7,6 +7,7 @@ same votes always give the same answer. With very many items the bound of Bonfer
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,6 +27,8 @@ MAX_OPERATIONS = 2e9  # of one simulation over all pairs: some 450 items
 CAUTION = 5  # share of the error allowed that a posterior may spend is one over this
 MAX_STEPPED_OPERATIONS = 4e8  # of one step of several: some 200 items
 SEED = 20_170  # fixed, so that the same data always give the same intervals
+
+_JOINT_VALUES: WeakKeyDictionary[ScoreCovariance, dict[tuple[float, bytes], float]] = WeakKeyDictionary()
 
 
 def all_pairs_value(scores: np.ndarray, covariance: ScoreCovariance, level: float) -> float:
@@ -115,14 +118,28 @@ def joint_value(scores: np.ndarray, covariance: ScoreCovariance, level: float) -
     cautious = 1 - (1 - level) / CAUTION
     if covariance.open_ended is not None or covariance.matrix is None or n * n * DRAWS > MAX_OPERATIONS:
         return all_pairs_value(scores, covariance, level)
-    order = _best_first(scores, covariance)
+    known, asked = _JOINT_VALUES.setdefault(covariance, {}), (cautious, scores.tobytes())
+    if asked not in known:  # tiers, top sets and simultaneous ranks all ask the same
+        known[asked] = _joint_value(scores, covariance, cautious)
+    return known[asked]
+
+
+def _joint_value(scores: np.ndarray, covariance: ScoreCovariance, level: float) -> float:
+    """The quantile of the most certain statement that a draw has the other way round, at least that of one pair."""
+    order, least = _best_first(scores, covariance), quantile(level)
     ordered, best_first = covariance.among(order), scores[order]
-    ratio = np.ascontiguousarray((best_first[:, None] - best_first) * _precisions(ordered))
+    ratio = (best_first[:, None] - best_first) * _precisions(ordered)
+    above, below = np.nonzero(ratio > least)  # what is less certain moves no value that is returned
+    if not len(above):
+        return least
+    ratio = ratio[above, below]
+    falling = np.argsort(-ratio, kind="stable")
+    pairs = above[falling].astype(np.int32), below[falling].astype(np.int32)
 
     def flips(noise: np.ndarray, ratio: np.ndarray, largest: np.ndarray) -> None:
-        largest_flips(noise + best_first, ratio, largest)
+        largest_flips(noise + best_first, *pairs, ratio, largest)
 
-    return max(_simulated(ordered, ratio, flips, cautious), quantile(cautious))
+    return max(_simulated(ordered, ratio[falling], flips, level), least)
 
 
 def _best_first(scores: np.ndarray, covariance: ScoreCovariance) -> np.ndarray:
@@ -138,7 +155,7 @@ def _simulated(
 ) -> float:
     """The quantile over draws of what `measure` finds in each."""
     largest, done = np.empty(DRAWS), 0
-    for noise in noise_blocks(covariance, len(table), DRAWS):
+    for noise in noise_blocks(covariance, len(covariance.variance), DRAWS):
         measure(np.ascontiguousarray(noise), table, largest[done : done + len(noise)])
         done += len(noise)
     return float(np.quantile(largest, level, method="higher"))
@@ -154,9 +171,12 @@ def _precisions(covariance: ScoreCovariance) -> np.ndarray:
     return precision
 
 
-def noise_blocks(covariance: ScoreCovariance, n: int, draws: int) -> Iterator[np.ndarray]:
-    """Draws from N(0, covariance) in blocks; with a covariance only differences between columns are meaningful."""
-    rng = np.random.default_rng(SEED)
+def noise_blocks(covariance: ScoreCovariance, n: int, draws: int, stream: int = 0) -> Iterator[np.ndarray]:
+    """Draws from N(0, covariance) in blocks; with a covariance only differences between columns are meaningful.
+
+    Every `stream` has draws of its own.
+    """
+    rng = np.random.default_rng(SEED + stream)
     if covariance.matrix is None:
         root, scale = None, np.sqrt(covariance.variance)
     else:

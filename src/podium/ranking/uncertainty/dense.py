@@ -5,7 +5,10 @@ asks about and its intervals cover 100 %. Everything here is therefore about sco
 and the extra parameters profiled out (the score block of the full inverse, that is the inverse Schur complement),
 
     hessian    P H⁻¹ P                         right when the model is
-    sandwich   P H⁻¹ (Σ w² g gᵀ) H⁻¹ P         right also when weights are not counts (White 1980; Huber 1967)
+    weighted   P H⁻¹ (Σ w² E[g gᵀ]) H⁻¹ P      right also when weights are not counts: H with squared weights in the
+                                               middle, which is H itself when they are
+    sandwich   P H⁻¹ (Σ w² g gᵀ) H⁻¹ P         right also when votes vary less or more than the model says (White 1980;
+                                               Huber 1967), but too small where votes are few
     cluster    P H⁻¹ (G/(G−1) Σ_c s_c s_cᵀ) H⁻¹ P,  s_c = Σ_{votes of c} w g   right when votes of one judge, group
                                                or ranking go together (Liang & Zeger 1986)
 
@@ -17,7 +20,7 @@ from __future__ import annotations
 import numpy as np
 
 from podium.errors import InputError
-from podium.ranking.uncertainty.information import Information
+from podium.ranking.uncertainty.information import WEIGHTED, Information, WeightedInformation
 from podium.ranking.uncertainty.lists import ListInformation
 
 __all__ = ["DENSE_LIMIT", "Undetermined", "covariance", "full_covariance", "is_determined"]
@@ -61,7 +64,10 @@ def full_covariance(information: Information, kind: str, cluster: str | None) ->
     bread = inverse_hessian(information)
     if kind == "hessian":
         return bread
-    meat = _row_meat(information) if kind == "sandwich" else _cluster_meat(information, str(cluster))
+    if kind == WEIGHTED:
+        meat = _model_meat(information)
+    else:
+        meat = _row_meat(information) if kind == "sandwich" else _cluster_meat(information, str(cluster))
     full = bread @ meat @ bread
     even: np.ndarray = (full + full.T) / 2
     return even
@@ -130,6 +136,16 @@ def laplacian(n: int, left: np.ndarray, right: np.ndarray, weight: np.ndarray) -
     across += across.T.copy()
     matrix: np.ndarray = np.diag(across.sum(axis=1)) - across
     return matrix
+
+
+def _model_meat(information: Information) -> np.ndarray:
+    """Σ w² E[g gᵀ] over single votes: the Hessian of the likelihood with squared weights in place of weights."""
+    e = information
+    assert isinstance(e, WeightedInformation), "checked by `choose`"
+    scores = laplacian(e.n, e.left, e.right, e.squared_curvature)
+    if e.squared_border is None or e.squared_corner is None:
+        return scores
+    return np.block([[scores, e.squared_border], [e.squared_border.T, e.squared_corner]])
 
 
 def _row_meat(information: Information, rows: np.ndarray | slice = slice(None)) -> np.ndarray:

@@ -19,7 +19,7 @@ import dataclasses
 
 import numpy as np
 
-from podium.ranking.uncertainty.information import Information
+from podium.ranking.uncertainty.information import Information, WeightedInformation
 from podium.ranking.uncertainty.lists import ListInformation
 
 __all__ = ["bounded_items", "bounded_part", "end_rows", "reach"]
@@ -55,6 +55,10 @@ def bounded_part(information: Information, kept: np.ndarray) -> Information:
     )
     if isinstance(e, ListInformation):
         return dataclasses.replace(part, **e.among(kept))
+    if isinstance(e, WeightedInformation):
+        assert isinstance(part, WeightedInformation), "a part is of the same kind"
+        border = None if e.squared_border is None else np.ascontiguousarray(e.squared_border[kept])
+        part = dataclasses.replace(part, squared_curvature=e.squared_curvature[among], squared_border=border)
     if e.vote_gradient is None:
         return part
     vote_left, vote_right = place[e.vote_gradients()[0]], place[e.vote_gradients()[1]]

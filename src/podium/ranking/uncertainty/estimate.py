@@ -114,7 +114,8 @@ def _without_bounds(information: Information) -> Information:
     curvature.
     """
     e = information
-    if not e.extras or e.alternatives or e.ridge >= LEAST_CURVATURE:
+    least = LEAST_CURVATURE / e.votes_per_weight
+    if not e.extras or e.alternatives or e.ridge >= least:
         return e
     none = np.zeros(e.n, dtype=bool)
     above, below = (none.copy() if mask is None else mask.copy() for mask in (e.open_above, e.open_below))
@@ -123,7 +124,7 @@ def _without_bounds(information: Information) -> Information:
         among = kept[e.left] & kept[e.right]
         curvature = np.bincount(e.left[among], e.curvature[among], e.n)
         curvature += np.bincount(e.right[among], e.curvature[among], e.n)
-        loose = kept & (curvature < LEAST_CURVATURE)
+        loose = kept & (curvature < least)
         if not loose.any():
             return dataclasses.replace(e, open_above=above, open_below=below) if (above | below).any() else e
         above |= loose

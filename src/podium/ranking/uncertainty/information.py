@@ -11,11 +11,12 @@ import numpy as np
 
 from podium.errors import InputError
 
-__all__ = ["KINDS", "Alternative", "Information"]
+__all__ = ["KINDS", "WEIGHTED", "Alternative", "Information", "WeightedInformation"]
 
 # How the covariance of the scores may be estimated; `Information.require` says what each needs, `Information.choose`
 # what "auto" stands for.
 KINDS = ("auto", "hessian", "sandwich", "cluster", "bootstrap")
+WEIGHTED = "weighted"  # what "auto" stands for where weights are not counts and the model says how votes vary
 MAX_WEIGHT_EXCESS = 0.01  # share by which Σ w² may differ from Σ w before weights are no longer taken for counts
 
 
@@ -159,6 +160,14 @@ class Information:
         off = float(np.abs(self.vote_weight_sq - self.vote_weight).sum())
         return off <= MAX_WEIGHT_EXCESS * float(self.vote_weight.sum())
 
+    @property
+    def votes_per_weight(self) -> float:
+        """Σw/Σw²: how many votes a weight of 1 is worth; 1 where weights are counts, or not known."""
+        if self.counted or self.vote_weight is None or self.vote_weight_sq is None:
+            return 1.0
+        squares = float(self.vote_weight_sq.sum())
+        return float(self.vote_weight.sum()) / squares if squares > 0 else 1.0
+
     def choose(self, kind: str) -> str:
         """What "auto" stands for: "hessian" when weights are counts, else "sandwich"; other kinds as they are."""
         if kind != "auto":
@@ -168,11 +177,13 @@ class Information:
 
     def require(self, kind: str, cluster: str | None = None) -> str | None:
         """Check that `kind` can be had from this information; return the name of the cluster it will use."""
-        if kind not in KINDS:
+        if kind not in (*KINDS, WEIGHTED):
             raise InputError(f"uncertainty {kind!r} is not known; choose one of {', '.join(KINDS)}")
         if cluster is not None and kind not in ("cluster", "bootstrap"):
             raise InputError(f"uncertainty {kind!r} takes no cluster; use 'cluster' or 'bootstrap'")
         kind = self.choose(kind)
+        if kind == WEIGHTED:
+            return None
         if kind != "hessian" and not self.has_gradients:
             raise InputError(
                 f"uncertainty {kind!r} needs every vote's gradient, which this ranker does not give; use 'hessian'"
@@ -212,3 +223,32 @@ class Information:
         total = np.bincount(self.left, self.curvature, n) + np.bincount(self.right, self.curvature, n)
         diagonal: np.ndarray = total + self.ridge
         return diagonal
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class WeightedInformation(Information):
+    """Information from votes whose weights are not counts, and how their gradients vary under the model.
+
+    Attributes
+    ----------
+    squared_curvature, squared_border, squared_corner : as curvature, border and corner
+        The same with squared weights in place of weights.
+    """
+
+    state_version: ClassVar[int] = 1
+
+    squared_curvature: np.ndarray = field(default_factory=lambda: np.empty(0))
+    squared_border: np.ndarray | None = None
+    squared_corner: np.ndarray | None = None
+
+    @property
+    def fits(self) -> bool:
+        """Whether the arrays fit one another."""
+        squared = (self.squared_curvature, self.squared_border, self.squared_corner)
+        plain = (self.curvature, self.border, self.corner)
+        shapes = [[None if each is None else each.shape for each in parts] for parts in (squared, plain)]
+        return shapes[0] == shapes[1]
+
+    def choose(self, kind: str) -> str:
+        """What "auto" stands for: "weighted" when weights are not counts; other kinds as they are."""
+        return WEIGHTED if kind == "auto" and not self.counted else Information.choose(self, kind)

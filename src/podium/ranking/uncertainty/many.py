@@ -17,6 +17,7 @@ every cluster where there are few, and for random mixes of votes or clusters whe
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ import numpy as np
 from podium.errors import DataWarning
 from podium.ranking.uncertainty.dense import cluster_sums, count_clusters
 from podium.ranking.uncertainty.graph import MAX_EASY_STEPS, Graph, between
-from podium.ranking.uncertainty.information import Information
+from podium.ranking.uncertainty.information import WEIGHTED, Information, WeightedInformation
 from podium.ranking.uncertainty.messages import item_precisions
 
 __all__ = ["extra_covariance_of_many", "quick_variances", "variances"]
@@ -42,7 +43,7 @@ SEED = 1990
 def variances(information: Information, kind: str = "hessian", cluster: str | None = None) -> np.ndarray:
     """Return the variance of each mean-centred score, by `hessian`, `sandwich` or `cluster`."""
     cluster = information.require(kind, cluster)
-    kind = information.choose(kind)
+    kind, information = _with_gradients(information.choose(kind), information)
     graph = Graph(information)
     variance: np.ndarray | None
     if kind == "hessian":
@@ -59,6 +60,26 @@ def variances(information: Information, kind: str = "hessian", cluster: str | No
             variance = _robust_columns(graph, information, gradients)
     kept: np.ndarray = np.maximum(variance, 0)
     return kept
+
+
+def _with_gradients(kind: str, information: Information) -> tuple[str, Information]:
+    """For "weighted": a sandwich of gradients that vary as the model says; of those seen, with extra parameters."""
+    if kind != WEIGHTED:
+        return kind, information
+    assert isinstance(information, WeightedInformation), "checked by `choose`"
+    if information.extras:
+        return "sandwich", information
+    changed = replace(
+        information,
+        vote_left=information.left,
+        vote_right=information.right,
+        vote_gradient=np.ones(len(information.left)),
+        vote_weight=information.squared_curvature,
+        vote_weight_sq=information.squared_curvature,
+        target=None,
+        clusters={},
+    )
+    return "sandwich", changed
 
 
 def quick_variances(information: Information) -> np.ndarray | None:
@@ -81,6 +102,7 @@ def quick_variances(information: Information) -> np.ndarray | None:
 
 def extra_covariance_of_many(information: Information, kind: str, cluster: str | None) -> np.ndarray:
     """Covariance of the extra parameters, with the scores profiled out."""
+    kind, information = _with_gradients(kind, information)
     graph = Graph(information)
     moved, core = _through_extras(graph, information)
     bread = np.linalg.inv(core)

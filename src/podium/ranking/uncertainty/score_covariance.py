@@ -14,7 +14,7 @@ from podium.ranking.uncertainty.ends import reach
 __all__ = ["ScoreCovariance", "quantile"]
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
 class ScoreCovariance:
     """How the mean-centred scores vary, in log-odds: a covariance, or with many items the variances alone.
 
