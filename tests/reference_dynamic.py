@@ -21,22 +21,27 @@ def prior_precision(nodes, sd, drift):
     return precision
 
 
-def fit(left, right, outcome, time, *, sd, drift, side=False, davidson=False):
-    """Nodes, optimum, Hessian and log evidence; the parameters are the nodes', then the side effect, then log ν.
+def fit(left, right, outcome, time, *, sd, drift, side=False, davidson=False, features=None, penalty=1.0):
+    """Nodes, optimum, Hessian and log evidence; the parameters are the nodes', weights, the side effect, log ν.
 
-    `outcome` is 1, −1 or 0; a tie is half a win for both unless `davidson`.
+    `outcome` is 1, −1 or 0; a tie is half a win for both unless `davidson`. Where items have `features` (a row each),
+    nodes are of what these do not explain, and `penalty`·‖weights‖² is that of the weights.
     """
     nodes = nodes_of(left, right, time)
     place, n = {node: k for k, node in enumerate(nodes)}, len(nodes)
-    size = n + side + davidson
+    d = 0 if features is None else features.shape[1]
+    size = n + d + side + davidson
     precision = np.zeros((size, size))
     precision[:n, :n] = prior_precision(nodes, sd, drift)
+    precision[n : n + d, n : n + d] = 2 * penalty * np.eye(d)
     rows = []
     for i, j, t in zip(left, right, time, strict=True):
         row = np.zeros(size)
         row[place[int(i), float(t)]], row[place[int(j), float(t)]] = 1.0, -1.0
+        if d:
+            row[n : n + d] = features[i] - features[j]
         if side:
-            row[n] = 1.0
+            row[n + d] = 1.0
         rows.append(row)
 
     def at(x):
@@ -65,7 +70,8 @@ def fit(left, right, outcome, time, *, sd, drift, side=False, davidson=False):
         _, gradient, hessian = at(x)
         x = x - np.linalg.solve(hessian, gradient)
     loss, _, hessian = at(x)
-    evidence = -loss + 0.5 * np.linalg.slogdet(precision[:n, :n])[1] - 0.5 * np.linalg.slogdet(hessian[:n, :n])[1]
+    prior, posterior = precision[: n + d, : n + d], hessian[: n + d, : n + d]
+    evidence = -loss + 0.5 * np.linalg.slogdet(prior)[1] - 0.5 * np.linalg.slogdet(posterior)[1]
     return nodes, x, hessian, evidence
 
 

@@ -44,4 +44,4 @@ def test_what_a_class_stores_is_what_its_version_says(name, tmp_path):
 
 
 def test_golden_files_are_small():
-    assert sum(Path(path).stat().st_size for path in FOLDER.iterdir()) < 240_000
+    assert sum(Path(path).stat().st_size for path in FOLDER.iterdir()) < 250_000

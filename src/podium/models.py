@@ -366,7 +366,12 @@ def _dynamic_fits(model: Any) -> bool:
     fits = all(_within(history[name], n) for name in ("left", "right")) and bool(
         (history["left"] != history["right"]).all()
     )
-    return fits and model._scores.shape == ((n,) if model.drift_ == 0 else (nodes + idle,))
+    fits = fits and model._scores.shape == ((n,) if model.drift_ == 0 else (nodes + idle,))
+    d = len(model._spec.names)
+    weights = d if model._basis is None or not d else model._basis.shape[1] + 1
+    effects = weights + bool(model.side_effect) + (model.ties == "davidson" and bool(history["ties"].any()))
+    known = all(part.shape == (d,) for part in (model.coef_, model._mean, model._scale, model._ignored))
+    return fits and known and model._table.shape == (n, d) and model._extras.shape == (effects,)
 
 
 def _stream_fits(stream: Any) -> bool:

@@ -176,7 +176,9 @@ def test_features_place_items_that_no_ranking_knows(run, folder):
     assert next(row["item"] for row in csv.DictReader(io.StringIO(told))) == "great"
     with pytest.raises(InputError, match="its penalty on what features do not explain is l2="):
         run("rank", "wide.csv", "--unranked", "below", "--features", "about.csv", "--residual-penalty", "1")
-    with pytest.raises(InputError, match="features= does not apply to method='dynamic'"):
+    with pytest.raises(InputError, match="features= does not apply to method='borda'"):
+        run("rank", "wide.csv", "--unranked", "below", "--features", "about.csv", "--method", "borda")
+    with pytest.raises(InputError, match="scores that move need votes with times"):
         run("rank", "wide.csv", "--unranked", "below", "--features", "about.csv", "--method", "dynamic")
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import types
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -92,6 +93,13 @@ def reading(rng, folder):
     write_table(table, folder / f"again.{pick(rng, ('csv', 'json', 'jsonl', 'parquet', 'x'))}")
 
 
+def in_time(rng, data):
+    """The same votes at times."""
+    rows = len(data.left)
+    when = pick(rng, (np.arange(rows), rng.integers(0, 5, rows), rng.normal(size=rows) * 1e3, np.zeros(rows)))
+    return replace(data, time=when.astype(float))
+
+
 def features(rng, items):
     match int(rng.integers(5)):
         case 4:
@@ -123,7 +131,9 @@ def rankers(rng, folder):
     method = pick(rng, list(METHODS))
     made = ranker(method)(**options(rng, ranker(method)))
     data = votes(rng)
-    more = [features(rng, data.items)] if "rabf" in method and rng.random() < 0.6 else []
+    if ranker(method).uses.time and rng.random() < 0.8:  # which few of the ways above give
+        data = in_time(rng, data)
+    more = [features(rng, data.items)] if ranker(method).uses.features and rng.random() < 0.6 else []
     fitted = made.fit(data, *more)
     look_at(rng, fitted.ranking_)
     for name in ("win_probability", "tie_probability"):

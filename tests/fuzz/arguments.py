@@ -120,6 +120,7 @@ FEATURES = {label: [float(k), float(k * k % 3)] for k, label in enumerate("abcde
 def rankers():
     import podium
     from podium import pairwise
+    from podium.pairwise._fit.featured import FeatureScores
 
     data, made = votes(), []
     for method in pairwise.METHODS:
@@ -142,7 +143,7 @@ def rankers():
         known = {
             "win_probability": {"a": "a", "b": "b"}, "tie_probability": {"a": "a", "b": "b"}, "partial_fit": {"comparisons": data} | more,
             "update": {"winner": "a", "loser": "b", "tie": False, "weight": 1.0}, "judge_frame": {}, "add": {"features": {"new": [1.0, 2.0]}},
-            "predict": {"features": {"new": [1.0, 2.0]}, "return_std": True} if cls in (podium.RABF, podium.PlackettLuce) else {"features": [[1.0, 2.0]]},
+            "predict": {"features": {"new": [1.0, 2.0]}, "return_std": True} if issubclass(cls, FeatureScores) else {"features": [[1.0, 2.0]]},
             "ranking_at": {"at": 5}, "curves": {"items": ["a", "b"], "points": 4, "level": 0.9},
         }  # fmt: skip
         made += methods(fitted, *((name, given) for name, given in known.items() if hasattr(fitted, name)))
@@ -619,6 +620,7 @@ def checks():
         of("diagnose", evaluate.diagnose, comparisons=data, model=model, features=None, id=None, shown=["a", "b"], influence=True, **few),
         of("diagnose", evaluate.diagnose, comparisons=data, model=rabf, features=features, influence=False, **few),
         of("forecasts", evaluate.forecasts, model=podium.Elo(), comparisons=data, start=0.5, refit=False),
+        of("forecasts", evaluate.forecasts, model=podium.DynamicBradleyTerry(drift=0.1, sd=1.0), comparisons=data, start=0.5, features=features, id=None),
         of("final_table", evaluate.final_table, model=model, fixtures=data, played=data, points=(3, 1, 0), top=2, draws=3, seed=0),
         of("score_history", evaluate.score_history, comparisons=data, model=model, features=None, id=None, points=2),
         of("score_history", evaluate.score_history, comparisons=data, model=rabf, features=features, points=2),

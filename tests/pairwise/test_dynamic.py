@@ -322,3 +322,50 @@ def test_elo_with_a_side_and_margins_is_its_rule_written_out():
     assert chance == pytest.approx(1 / (1 + 10 ** (-gap / 400)))
     with pytest.raises(InputError, match="margins=True needs votes with a margin or goals"):
         Elo(margins=True).fit(games())
+
+
+@pytest.mark.parametrize("drift", [1e-6, 1e-7, 1e-9, 1e-30, 1e-300])
+def test_next_to_no_drift_is_none(drift):
+    """Scores and errors alike: the inverse of a tiny step is large, and must not push the votes out of the numbers."""
+    c = games()
+    none, hardly = (DynamicBradleyTerry(drift=each, sd=1.3, side_effect=True).fit(c) for each in (0.0, drift))
+    assert_allclose(hardly.ranking_.scores, none.ranking_.scores, atol=1e-6)
+    assert_allclose(hardly.ranking_.std_errors, none.ranking_.std_errors, rtol=1e-4)
+    assert_allclose(hardly.effect_std_errors_, none.effect_std_errors_, rtol=1e-4)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e-3, 86_400.0, 1e12])
+def test_the_unit_of_time_does_not_matter(unit):
+    c = league(2, n=6, days=20, a_day=6, sd=0.8, drift=0.3)[0]
+    other = replace(c, time=c.time * unit)
+    options = {"drift": 0.3, "sd": 1.0}
+    one, two = DynamicBradleyTerry(**options).fit(c), DynamicBradleyTerry(drift=0.3 / unit**0.5, sd=1.0).fit(other)
+    assert_allclose(two.ranking_.scores, one.ranking_.scores, atol=1e-5)
+    assert_allclose(two.ranking_.std_errors, one.ranking_.std_errors, rtol=1e-5)
+    found, again = DynamicBradleyTerry().fit(c), DynamicBradleyTerry().fit(other)
+    assert again.drift_ * unit**0.5 == pytest.approx(found.drift_, rel=1e-6)
+    assert again.sd_ == pytest.approx(found.sd_, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    "options", [{"sd": 1e-9}, {"sd": 1e300}, {"drift": 1e6}, {"drift": 1e300}, {"sd": 0}, {"drift": -1.0}]
+)
+def test_spreads_beyond_all_measure_are_refused(options):
+    with pytest.raises(InputError, match=next(iter(options))):
+        DynamicBradleyTerry(**options).fit(games())
+
+
+@pytest.mark.parametrize(
+    "shape", [(20, 18, 10, 0.8, 0.03), (16, 18, 8, 1.0, 0.0), (20, 18, 10, 0.8, 0.15), (12, 40, 2, 0.8, 0.1)]
+)
+def test_no_drift_and_spread_of_a_grid_make_the_votes_more_likely_than_those_found(shape):
+    """The search must not end beside the summit, whatever the league; with the weak prior of the spread."""
+    n, days, a_day, sd, drift = shape
+    for seed in range(2):
+        c, _ = league(7000 + seed, n=n, days=days, a_day=a_day, sd=sd, drift=drift)
+        found = DynamicBradleyTerry().fit(c)
+        best = found.log_evidence_ - 0.5 * np.log(found.sd_) ** 2
+        for spread in (0.2, 0.5, 1.0, 2.0):
+            for walk in (0.0, 0.02, 0.1, 0.3, 1.0):
+                there = DynamicBradleyTerry(drift=walk, sd=spread).fit(c).log_evidence_ - 0.5 * np.log(spread) ** 2
+                assert there < best + 0.05

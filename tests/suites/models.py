@@ -111,6 +111,19 @@ def dynamic():
     return DynamicBradleyTerry(drift=0.4, sd=1.0, ties="davidson", side_effect=True).fit(data)
 
 
+def dynamic_with_features():
+    data = replace(as_comparisons(3, ROWS), time=np.arange(len(ROWS)) * 1.5)
+    features = {k: {"size": size, "kind": kind} for k, size, kind in ((0, 3.0, "x"), (1, 1.0, "y"), (2, 2.0, "x"))}
+    features[3] = {"size": 1.5, "kind": "y"}
+    return DynamicBradleyTerry(drift=0.4, sd=1.0, feature_penalty=0.5, one_hot=True).fit(data, features)
+
+
+def answers_of_dynamic_features(model):
+    later = model.ranking_at(11)
+    learned = [model.coef_, model.coef_std_errors_, model.residuals_, [model.explained_]]
+    return [model.ranking_.scores, *model.ranking_.intervals(), later.std_errors, *learned]
+
+
 def answers_of_dynamic(model):
     later = model.ranking_at(11)
     return [model.ranking_.scores, *model.ranking_.intervals(), later.std_errors, model.curves()["lower"].to_numpy()]
@@ -159,6 +172,7 @@ MODELS = {
     "OnlineRABF": (online, lambda model: scores(model.update("a", "b"))),
     "Elo": (lambda: Elo().fit(as_comparisons(3, ROWS)), lambda model: scores(model.update(0, 2))),
     "DynamicBradleyTerry": (dynamic, answers_of_dynamic),
+    "DynamicBradleyTerry, features": (dynamic_with_features, answers_of_dynamic_features),
     "LeastSquares": (lambda: LeastSquares().fit(as_comparisons(3, ROWS)), lambda m: [*m.ranking_.intervals()]),
     "RankCentrality": (lambda: RankCentrality().fit(as_comparisons(3, ROWS)), scores),
     "BradleyTerry": (bradley_terry, answers_of_bradley_terry),

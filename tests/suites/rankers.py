@@ -60,11 +60,12 @@ class Judged(ranker("crowd")):
 class Timed(ranker("dynamic")):
     """A ranker that needs times, with times made up from the labels: the same whatever the order of votes."""
 
-    def fit(self, c):
+    def fit(self, c, features=None, *, id=None):
         if not isinstance(c, Comparisons) or c.time is not None:
-            return super().fit(c)
+            return super().fit(c, features, id=id)
         last = np.array([int(str(item)[-1]) for item in c.items])
-        return super().fit(replace(c, time=((last[c.left] + last[c.right]) % 3).astype(float)))
+        timed = replace(c, time=((last[c.left] + last[c.right]) % 3).astype(float))
+        return super().fit(timed, features, id=id)
 
 
 def of(method, **options):

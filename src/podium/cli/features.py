@@ -91,7 +91,7 @@ knowledge_options = gathered(
         "Data",
         "--features",
         metavar="FILE",
-        help="Read item features from this table, for rabf, online-rabf and plackett-luce.",
+        help="Read item features from this table, for rabf, online-rabf, plackett-luce and dynamic.",
     ),
     id_option("the column of --features that holds every compared item"),
     option(
@@ -288,7 +288,7 @@ ranker_options = gathered(
         "Model",
         "--feature-penalty",
         type=float,
-        help="Penalty on the features' weights in rabf and plackett-luce.  [default: chosen from the votes]",
+        help="Penalty on the features' weights in rabf, plackett-luce and dynamic.  [default: chosen from the votes]",
     ),
     option(
         "Model",
@@ -321,6 +321,8 @@ def maker(method: str, options: dict[str, Any]) -> Callable[[], Any]:
             way: tuple[Any, ...] = ("; drop it",)
             if name == "residual_penalty" and "l2" in known:
                 way = ("; its penalty on what features do not explain is ", Option("l2"))
+            if name == "residual_penalty" and "drift" in known:
+                way = ("; what features do not explain has a spread there, ", Option("sd"))
             raise InputError(Option(name), " does not apply to ", Option("method", method), *way)
     return partial(cls, **options)
 
@@ -353,7 +355,8 @@ def refuse_unused(method: str, known: Knowledge) -> None:
     cls = ranker(method)
     idle = Option("method", method)
     if known.features is not None and not cls.uses.features:
-        raise InputError(Option("features"), " does not apply to ", idle, "; use rabf, or plackett-luce for rankings")
+        others = "; use rabf, plackett-luce for rankings, or dynamic for votes with times"
+        raise InputError(Option("features"), " does not apply to ", idle, others)
     if known.uses_covariates and not cls.uses.covariates:
         raise InputError(
             Option("covariates" if known.covariates else "style"),
@@ -425,12 +428,14 @@ def _about_drift(model: DynamicBradleyTerry, level: float | None) -> list[str]:
     """How fast scores move, and effects."""
     unit, (first, last) = model.ranking_.unit, model.times_
     word, span = unit_word(unit), (last - first) ** 0.5
-    lines = [f"newcomers' scores have a standard deviation of {unit * model.sd_:.3g} {word}"]
+    around = " around what their features say" if model.feature_names_ else ""
+    lines = [f"newcomers' scores have a standard deviation of {unit * model.sd_:.3g} {word}{around}"]
     if model.drift_:
         moved = f"scores move by about {unit * model.drift_:.3g} {word} in one unit of time (a day, for dates)"
         lines.append(f"{moved}, {unit * model.drift_ * span:.3g} from first to last")
     else:
         lines.append("the votes do not show that scores moved: drift 0")
+    lines = _explained(model, level, unit) + lines + _unseen(model, "votes")
     if model.side_effect:
         half = _half(unit * float(model.effect_std_errors_[0]), level, ".2g")
         lines.append(f"position bias, in favour of the left side: {unit * model.side_effect_:+.3g}{half} {word}")
@@ -491,16 +496,12 @@ def _about_features(model: Any, level: float | None, sds: np.ndarray | None, vot
     sure = model.ranking_.information is not None  # with the hinge loss there are no errors
     level = level if sure else None
     if model.feature_names_:
-        lines.append(f"features explain {100 * model.explained_:.0f} % of the scores' variance; score per unit:")
-        errors = model.coef_std_errors_ if sure else 0.0 * model.coef_
-        lines += _effects(model.feature_names_, model.coef_, errors, level)
+        lines += _explained(model, level, 1.0)
         outliers = residual_outliers(model, level=level or 0.95).rows(named=True) if sure else []
         for row in outliers[:SHOWN]:
             side = "better" if row["residual"] > 0 else "worse"
             lines.append(f"  {one_line(row['item'])} is {side} than its features say, by {abs(row['residual']):.2f}")
-    if model.unseen_:
-        some = ", ".join(one_line(item) for item in model.unseen_[:4]) + (", …" if len(model.unseen_) > 4 else "")
-        lines.append(f"ranked by features alone, without {votes}: {len(model.unseen_)} ({some})")
+    lines += _unseen(model, votes)
     if getattr(model, "max_norm", None) is not None:
         words = " and ".join(f"the {name} limit" for name in model.binding_)
         bind = "bind" if len(model.binding_) > 1 else "binds"
@@ -518,6 +519,25 @@ def _about_features(model: Any, level: float | None, sds: np.ndarray | None, vot
         return lines
     unit = "of margin" if model.in_margins else "log-odds"
     return lines + _side_and_ties(model, 1.0, unit, level)
+
+
+def _explained(model: Any, level: float | None, unit: float) -> list[str]:
+    """What features explain, and what each of them is worth."""
+    if not model.feature_names_:
+        return []
+    errors = model.coef_std_errors_ if model.ranking_.information is not None else 0.0 * model.coef_
+    lines = [f"features explain {100 * model.explained_:.0f} % of the scores' variance; score per unit:"]
+    return lines + _effects(model.feature_names_, unit * model.coef_, unit * errors, level)
+
+
+def _unseen(model: Any, votes: str) -> list[str]:
+    """The items that only features know."""
+    ranked = set(model.ranking_.items)  # at an earlier time these are left out
+    unseen = [item for item in model.unseen_ if item in ranked]
+    if not (unseen and model.feature_names_):
+        return []
+    some = ", ".join(one_line(item) for item in unseen[:4]) + (", …" if len(unseen) > 4 else "")
+    return [f"ranked by features alone, without {votes}: {len(unseen)} ({some})"]
 
 
 def _side_and_ties(model: Any, unit: float, word: str, level: float | None) -> list[str]:

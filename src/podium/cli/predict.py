@@ -61,14 +61,11 @@ def predict(fixtures: str, model: Path, id: str | None, level: float, out: Outpu
     """
     from podium.models import load
     from podium.pairwise.base import Ranker
-    from podium.pairwise.online import OnlineRABF
-    from podium.pairwise.plackett_luce import PlackettLuce
-    from podium.pairwise.rabf import RABF
 
     fitted = load(model)
     if not isinstance(fitted, Ranker):
         raise InputError(f"{model} holds a {type(fitted).__name__}, not a model of `podium rank … --save`")
-    featured = isinstance(fitted, RABF | OnlineRABF | PlackettLuce) and bool(fitted.feature_names_)
+    featured = fitted.uses.features and bool(fitted.feature_names_)
     if featured and (id is not None or not _has_sides(fixtures, chosen)):
         for name in ABOUT_PAIRS:
             if is_typed(name):
@@ -182,8 +179,7 @@ def _label_column(model: Any, table: pl.DataFrame, chosen: str | None) -> str | 
 def _scored(model: Any, table: pl.DataFrame, labels: str | None, level: float) -> pl.DataFrame:
     import polars as pl
 
-    from podium.pairwise.plackett_luce import PlackettLuce
-    from podium.pairwise.rabf import RABF
+    from podium.pairwise.online import OnlineRABF
     from podium.ranking.uncertainty import quantile
 
     if labels is not None and table[labels].null_count():
@@ -191,7 +187,7 @@ def _scored(model: Any, table: pl.DataFrame, labels: str | None, level: float) -
         raise InputError(f"row {row}: column {labels!r} is empty; name every item, or remove the row")
     scores: Any
     errors: Any
-    if isinstance(model, RABF | PlackettLuce) and model.ranking_.information is not None:
+    if not isinstance(model, OnlineRABF) and model.ranking_.information is not None:
         scores, errors = model.predict(table, return_std=True)
     else:  # neither online models nor the hinge loss know errors
         scores, errors = model.predict(table), [None] * len(table)

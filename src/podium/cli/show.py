@@ -283,7 +283,8 @@ class Show:
             figure = plots.wins(_as_pairs(comparisons), ranking, top=top, min_votes=least, title=title)
         elif self.pictures.picture == "curves":
             shown = self._shown(ranking)
-            items = [item for item in ranking.order if shown is None or item in shown]
+            idle = set(model.unseen_)  # ranked by features alone: there is no past to draw
+            items = [item for item in ranking.order if item not in idle and (shown is None or item in shown)]
             level = self.intervals.shown_level
             named = items[: MAX_CURVES if top is None else top]
             figure = curves(model.curves(named, level=level or 0.95), bands=level is not None, unit=unit, title=title)

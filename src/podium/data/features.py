@@ -79,6 +79,23 @@ class FeatureSpec:
             table = dict(zip(self.columns, table.values(), strict=True))
         return self._matrix({name: table[name] for name in self.columns}, labels, ())
 
+    def read_of(self, source: Any, items: Sequence[Hashable], id: str | None) -> tuple[tuple[Hashable, ...], Matrix]:
+        """The rows of `items`, and of any others a later table holds, read as the first table was."""
+        if is_sparse(source):
+            _check_rows(source.shape[0] if source.ndim == 2 else 0, items)
+            return tuple(items), self.read(source)
+        ids, table = _table(source, id, items)
+        if ids is None:
+            _check_rows(len(next(iter(table.values()), ())), items)
+            return tuple(items), self.read(source)
+        lacking = [name for name in self.columns if name not in table]
+        if lacking:
+            raise InputError(f"features: no column {few(lacking)}; the model was fitted with {few(self.columns)}")
+        labels, place = _lined_up(ids, items, "error" if self.means is None else "mean")
+        matrix = self._matrix({name: table[name] for name in self.columns}, ids, ())
+        absent = np.zeros(len(self.names)) if self.means is None else self.means
+        return labels, np.where((place >= 0)[:, None], matrix[place], absent)
+
     def _matrix(
         self,
         table: Mapping[str, Any],

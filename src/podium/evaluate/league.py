@@ -24,13 +24,21 @@ DRAWS_AT_ONCE = 1000
 MAX_FIXTURES = 5000  # whose errors are drawn together
 
 
-def forecasts(model: Any, comparisons: Comparisons, *, start: float = 0.3, refit: bool = False) -> Floats:
+def forecasts(
+    model: Any,
+    comparisons: Comparisons,
+    *,
+    start: float = 0.3,
+    refit: bool = False,
+    features: Any = None,
+    id: str | None = None,
+) -> Floats:
     """Chances of each vote from those before it: predict, then learn; (rows, 3), in the order of time.
 
     The votes of the first `start` share of rows are learned from at once and not predicted (their rows are NaN). After
     that the votes of each time are predicted together and then learned: by `partial_fit`, or with `refit` by a fit to
     all votes so far (which rankers without `partial_fit` need). The model given is left as it is. Where votes have no
-    times, each is a time of its own.
+    times, each is a time of its own. `features` (and `id`) of the items go to the fit, as in `RABF.fit`.
 
     >>> from podium import Elo
     >>> votes = Comparisons.from_pairs([("a", "b")] * 4)
@@ -41,6 +49,9 @@ def forecasts(model: Any, comparisons: Comparisons, *, start: float = 0.3, refit
     c = as_comparisons(comparisons, "forecasts").by_time()
     number_option("start", start, above=0, below=1)
     flag_option("refit", refit)
+    if features is not None and not model.uses.features:
+        raise InputError(Option("features"), f" do not apply to {type(model).__name__}; leave them out")
+    about = {} if features is None else {"features": features, "id": id}
     if c.count is not None:
         raise InputError("the votes are counted, and forecasts need them one by one; keep each vote a row")
     goes_on = getattr(model, "partial_fit", None) is not None and not refit
@@ -54,12 +65,12 @@ def forecasts(model: Any, comparisons: Comparisons, *, start: float = 0.3, refit
     if first == 0:
         raise InputError(f"all of the first {start:g} of the votes are of one time; there is none to learn from before")
     chances = np.full((rows, 3), np.nan)
-    learner = model.unfitted().fit(c.take(slice(0, first)))
+    learner = model.unfitted().fit(c.take(slice(0, first)), **about)
     while first < rows:
         end = int(np.searchsorted(time, time[first], side="right"))
         block = c.take(slice(first, end))
         chances[first:end] = learner.predict_proba(block)
-        learner = learner.partial_fit(block) if goes_on else model.unfitted().fit(c.take(slice(0, end)))
+        learner = learner.partial_fit(block) if goes_on else model.unfitted().fit(c.take(slice(0, end)), **about)
         first = end
     return chances
 

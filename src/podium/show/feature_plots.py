@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from podium.data.validation import instance_of
+from podium.errors import InputError
 from podium.evaluate.feature_diagnosis import LearningCurve, residual_outliers
+from podium.pairwise.dynamic import DynamicBradleyTerry
+from podium.pairwise.plackett_luce import PlackettLuce
 from podium.pairwise.rabf import RABF
 from podium.ranking.uncertainty import quantile
 from podium.show.canvas import BLUE, SOFT, VERMILLION, panel, short
@@ -25,15 +28,19 @@ MAX_COEFFICIENTS = 40  # drawn, the most significant first; the rest are only co
 MAX_NAMED_OUTLIERS = 12  # named beside their points
 
 
-def coefficients(model: RABF, *, level: float = 0.95, standard: bool = True) -> Figure:
+def coefficients(
+    model: RABF | PlackettLuce | DynamicBradleyTerry, *, level: float = 0.95, standard: bool = True
+) -> Figure:
     """Draw each feature's coefficient with its confidence interval, the most significant first.
 
     With `standard` the effect of one standard deviation of the feature over all ranked items is drawn, so that features
-    in different units compare; else the effect of one unit.
+    in different units compare; else the effect of one unit. Scores are those of the ranking.
     """
-    instance_of(RABF, model, "model")
+    if not isinstance(model, RABF | PlackettLuce | DynamicBradleyTerry):
+        kind = type(model).__name__
+        raise InputError(f"model must be a RABF, PlackettLuce or DynamicBradleyTerry with features, not {kind}")
     names, effects, errors = model.feature_names_, model.coef_, model.coef_std_errors_
-    unit = model.feature_std_ if standard else np.ones(len(names))
+    unit = model.ranking_.unit * (model.feature_std_ if standard else np.ones(len(names)))
     effects, errors = effects * unit, errors * unit
     order = np.argsort(-np.abs(effects) / np.maximum(errors, 1e-300), kind="stable")[:MAX_COEFFICIENTS]
     figure, axes = panel(6.4, 1.3 + 0.27 * len(order))

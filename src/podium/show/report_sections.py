@@ -12,6 +12,8 @@ from podium.data.comparisons import Comparisons
 from podium.evaluate.feature_diagnosis import residual_outliers
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.crowd import CrowdBradleyTerry
+from podium.pairwise.dynamic import DynamicBradleyTerry
+from podium.pairwise.plackett_luce import PlackettLuce
 from podium.pairwise.rabf import RABF
 from podium.ranking.leaderboard import unit_word
 from podium.ranking.uncertainty import quantile
@@ -21,6 +23,7 @@ from podium.text import one_line
 __all__ = ["sections"]
 
 MAX_ROWS = 200  # of a table
+Featured = RABF | PlackettLuce | DynamicBradleyTerry
 
 
 def sections(model: Any, level: float | None = 0.95, comparisons: Comparisons | None = None) -> list[str]:
@@ -40,6 +43,12 @@ def sections(model: Any, level: float | None = 0.95, comparisons: Comparisons | 
         side = (model.side_effect_, side_error) if model.side_effect else None
         ends = _side_and_ties(side, model.tie_strength_, "of margin" if model.in_margins else "log-odds", level)
         return _features(model, level) + _effects(list(effects), "", level, sds) + ends
+    if isinstance(model, PlackettLuce):
+        return _features(model, level, "rankings")
+    if isinstance(model, DynamicBradleyTerry):
+        unit = model.ranking_.unit
+        side = (unit * model.side_effect_, unit * float(model.effect_std_errors_[0])) if model.side_effect else None
+        return _features(model, level) + _side_and_ties(side, model.tie_strength_, unit_word(unit), level)
     if isinstance(model, BradleyTerry):
         unit = model.ranking_.unit
         each = unit if sds is None else unit * sds
@@ -60,7 +69,7 @@ def _half_width(error: float, level: float | None, form: str) -> tuple[str, ...]
     return () if level is None else (half,)
 
 
-def _features(model: RABF, level: float | None) -> list[str]:
+def _features(model: Featured, level: float | None, votes: str = "votes") -> list[str]:
     if not model.feature_names_:
         return []
     caption = f"Features explain {100 * model.explained_:.0f} % of the variance of the scores."
@@ -69,12 +78,14 @@ def _features(model: RABF, level: float | None) -> list[str]:
         picture = plots.svg(feature_plots.coefficients(model, level=level), "coefficients")
         picture = picture.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
         parts.append(f'<div class="figure" tabindex="0" role="region" aria-label="Features">{picture}</div>')
-    sure = model.ranking_.information is not None
+    sure, unit = model.ranking_.information is not None, model.ranking_.unit
     errors = model.coef_std_errors_ if sure else 0.0 * model.coef_
-    rows = zip(model.feature_names_, model.coef_, errors, strict=True)
+    rows = zip(model.feature_names_, unit * model.coef_, unit * errors, strict=True)
     listed = [(name, f"{weight:+.4g}", *_half_width(error, level, ".2g")) for name, weight, error in rows]
     parts.append(_table(["Feature", "Score per unit", *_pm(level)], listed))
-    outliers = residual_outliers(model, level=level or 0.95).to_dicts() if sure else []
+    outliers: list[dict[str, Any]] = []
+    if sure and not isinstance(model, DynamicBradleyTerry):  # there, residuals differ from time to time
+        outliers = residual_outliers(model, level=level or 0.95).to_dicts()
     if outliers:
         parts.append("<p>Items significantly better (+) or worse (−) than their features predict:</p>")
         listed = [
@@ -83,7 +94,8 @@ def _features(model: RABF, level: float | None) -> list[str]:
         parts.append(_table(["Item", "Residual", *_pm(level)], listed))
     if model.unseen_:
         some = ", ".join(one_line(item) for item in model.unseen_[:8]) + (", …" if len(model.unseen_) > 8 else "")
-        parts.append(f"<p>Ranked by features alone, without votes: {escape(some)} ({len(model.unseen_):,} in all).</p>")
+        told = f"Ranked by features alone, without {votes}: {escape(some)} ({len(model.unseen_):,} in all)."
+        parts.append(f"<p>{told}</p>")
     return parts
 
 

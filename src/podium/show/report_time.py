@@ -26,7 +26,10 @@ def over_time(model: Any, order: Sequence[Hashable], level: float | None, unit: 
     """Curves with bands, and ranks at a few dates; nothing for a model whose scores stand still."""
     if not isinstance(model, DynamicBradleyTerry) or model.times_[0] == model.times_[1]:
         return []
-    named = [item for item in model.ranking_.order if item in set(order)]
+    idle = set(model.unseen_)  # by features alone: there is no past
+    named = [item for item in model.ranking_.order if item in set(order) - idle]
+    if not named:
+        return []
     drawn = model.curves(named[:MAX_CURVES], level=level or 0.95)
     figure = curves(drawn, bands=level is not None, unit=unit, title=" ")
     told = "The score of each item over time" + ("" if level is None else f", with {100 * level:g} % bands") + "."
@@ -52,6 +55,7 @@ def _table(model: DynamicBradleyTerry, order: list[Hashable]) -> list[str]:
         for item, score in zip(part["item"].to_list(), scores.tolist(), strict=True):
             if item in ranks:
                 ranks[item][time] = int((scores > score).sum()) + 1, score
+    left_out = " Items without votes are left out of these ranks." if model.unseen_ else ""
     digits = 2 if model.ranking_.unit < 10 else 0
     heads = "".join(f'<th class="n">{escape(_day(time))}</th>' for time in times)
     rows = []
@@ -64,7 +68,7 @@ def _table(model: DynamicBradleyTerry, order: list[Hashable]) -> list[str]:
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return [
         "<h2>The table over time</h2>",
-        '<p class="soft">Ranks by score at each date; small: the score. Empty: not compared yet.</p>',
+        f'<p class="soft">Ranks by score at each date; small: the score. Empty: not compared yet.{left_out}</p>',
         '<div class="scroll" tabindex="0" role="region" aria-label="The table over time">',
         f'<table class="ranks sortable"><thead><tr><th>Item</th>{heads}</tr></thead>',
         f"<tbody>{''.join(rows)}</tbody></table></div>",

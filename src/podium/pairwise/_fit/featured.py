@@ -110,5 +110,9 @@ class FeatureScores:
             scores = self._origin + moved @ weights
         if not return_std:
             return scores
-        deviations: Floats = np.sqrt(self._weight_variance(moved) + self._information().prior_variance)
+        deviations: Floats = np.sqrt(self._weight_variance(moved) + self._residual_variance())
         return scores, deviations
+
+    def _residual_variance(self) -> float:
+        """Variance of what features do not explain of an item without votes."""
+        return float(self._information().prior_variance)

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons
+from podium.data.features import Matrix, is_sparse
 from podium.data.validation import union_of_labels
+from podium.errors import InputError
+from podium.pairwise._fit.feature_model import ScaledFeatures
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.solvers import Rows
-from podium.pairwise._fit.walks import Walks
+from podium.pairwise._fit.walks import Precision, Walks
 
-__all__ = ["WalkModel", "by_day", "history_of", "joined_history"]
+__all__ = ["WalkFeatures", "WalkModel", "by_day", "history_of", "joined_history", "with_items", "written_out"]
 
 Floats = NDArray[np.float64]
 
 COLUMNS = ("left", "right", "time", "wins", "losses", "ties")
+MAX_DESIGN = 50_000_000  # values of a table of features, and of their differences in all rows
 
 
 def by_day(time: Floats, kind: str) -> Floats:
@@ -55,13 +60,51 @@ def joined_history(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]
     return {"items": items} | {name: np.concatenate([one[name], moved[name]]) for name in COLUMNS}
 
 
+def with_items(history: dict[str, Any], items: tuple[Any, ...]) -> dict[str, Any]:
+    """The history with items beyond those that it has: they have no votes."""
+    assert tuple(items[: len(history["items"])]) == tuple(history["items"]), "codes must go on to be right"
+    return history | {"items": tuple(items)}
+
+
+class WalkFeatures(ScaledFeatures):
+    """Features of the items of a history, centred and scaled by those that have votes."""
+
+    def __init__(self, history: dict[str, Any], table: Floats, standardize: bool) -> None:
+        self.seen = np.zeros(len(table), dtype=bool)
+        self.seen[history["left"]] = self.seen[history["right"]] = True
+        self._scale_features(table, standardize, None)
+        rows, d = len(history["left"]), self.matrix.shape[1]
+        if rows * d > MAX_DESIGN:
+            raise InputError(
+                f"{rows:,} pairs at their times and {d:,} features are too many: together they have over "
+                f"{MAX_DESIGN:,} values; keep fewer features"
+            )
+
+    @property
+    def prior_centre(self) -> float:
+        """The log of the weights' standard deviation with which the features' part in the scores has one of 1."""
+        part: float = max(float(self.matrix[self.seen].var(axis=0).sum()), 1e-300)
+        return -0.5 * math.log(part)
+
+
+def written_out(matrix: Matrix) -> Floats:
+    """A table of features as an array."""
+    if matrix.shape[0] * matrix.shape[1] > MAX_DESIGN:
+        rows, columns = matrix.shape
+        raise InputError(f"features: {rows:,} items and {columns:,} features are too many; keep fewer features")
+    return np.asarray(matrix.toarray() if is_sparse(matrix) else matrix, dtype=np.float64)
+
+
 class WalkModel:
     """The likelihood of a history: its nodes, its rows and its way of counting ties.
 
-    With `still` nothing moves: every item has one node, at the time of its first vote.
+    With `still` nothing moves: every item has one node, at the time of its first vote. Where items have features, the
+    nodes are of what these do not explain; effects are the weights, then that of the side, then log ν.
     """
 
-    def __init__(self, history: dict[str, Any], ties: str, side_effect: bool, still: bool) -> None:
+    def __init__(
+        self, history: dict[str, Any], ties: str, side_effect: bool, still: bool, features: WalkFeatures | None
+    ) -> None:
         self.n, self.still, self.side_effect = len(history["items"]), still, side_effect
         left, right, time = history["left"], history["right"], history["time"]
         self.since: Floats = np.full(self.n, time.max())  # when each item was first compared
@@ -75,7 +118,21 @@ class WalkModel:
             key, place = np.unique(one.astype(np.int64) * size + other, return_inverse=True)
             one, other = (key // size).astype(np.int32), (key % size).astype(np.int32)
             wins, losses, tied = (np.bincount(place, part, len(key)) for part in (wins, losses, tied))
-        self.rows = Rows(len(self.walks), one, other, np.ones((len(one), 1)) if side_effect else None)
+        self.features = features
+        self.matrix: Floats = np.empty((self.n, 0)) if features is None else features.matrix
+        self.weights = self.matrix.shape[1]
+        self.prior_centre = 0.0 if features is None else features.prior_centre
+        columns = [self.matrix[self.walks.item[one]] - self.matrix[self.walks.item[other]]] if self.weights else []
+        columns += [np.ones((len(one), 1))] if side_effect else []
+        design = np.ascontiguousarray(np.hstack(columns)) if columns else None
+        self.rows = Rows(len(self.walks), one, other, design)
         self.loss: LogisticRows | DavidsonRows = LogisticRows(wins + 0.5 * tied, wins + losses + tied)
         if ties == "davidson" and tied.any():
             self.loss = DavidsonRows(wins, losses, tied)
+        self.effects = self.weights + bool(side_effect) + self.loss.own
+
+    def precision(self, drift: float, sd: float, weight_sd: float) -> Precision:
+        """Of the prior: weights of features are N(0, weight_sd²), other effects free."""
+        effects = np.zeros(self.effects)
+        effects[: self.weights] = weight_sd**-2.0
+        return Precision.of(self.walks, sd, drift, effects)

@@ -44,6 +44,7 @@ class WalkPosterior:
 
     def __init__(self, model: WalkModel, found: WalkSolution, drift: float, sd: float) -> None:
         self.model, self.drift, self.sd, self.found, self.point = model, drift, sd, found, found.point
+        self.explained: Floats = model.matrix @ found.point.extras[: model.weights]  # of each item's score
         self.system = System(model.rows, found.point.curvature, found.precision, model.n)
 
     def log_evidence(self) -> float:
@@ -59,10 +60,21 @@ class WalkPosterior:
         return Points(item, before, after, weight, free, known)
 
     def scores(self, points: Points) -> Floats:
-        """The scores there; newcomers are at the mean of the prior, 0."""
+        """The scores there; newcomers are at the mean of the prior: what their features say, else 0."""
+        return self.walked(points) + np.where(points.item >= 0, self.explained[points.item], 0.0)
+
+    def walked(self, points: Points) -> Floats:
+        """What features do not explain of the scores there."""
         scores, weight = self.point.scores, points.weight
         read = (1.0 - weight) * scores[points.before] + weight * scores[points.after]
         return np.where(points.known, read, 0.0)
+
+    def loadings(self, points: Points) -> Floats:
+        """(points, effects): what each point takes of the effects, which is its item's features."""
+        loads = np.zeros((len(points), self.model.effects))
+        known = points.item >= 0
+        loads[known, : self.model.weights] = self.model.matrix[points.item[known]]
+        return loads
 
     def contrasts(self, points: Points) -> Any:
         """(points, nodes), sparse: what each point is made of."""
@@ -83,69 +95,72 @@ class WalkPosterior:
         """Covariance of the side effect and of log ν, where they were estimated."""
         return np.asarray(np.linalg.inv(self._effects[1])) if len(self.point.extras) else np.empty((0, 0))
 
-    def covariance(self, one: Any, other: Floats) -> Floats:
-        """one · H⁻¹ · otherᵀ with the effects integrated out; both are (…, nodes)."""
-        parts = []
-        for begin in range(0, len(other), COLUMNS_AT_ONCE):
-            part = np.ascontiguousarray(other[begin : begin + COLUMNS_AT_ONCE].T)
-            solved = self.system.solve_all(part)
-            if len(self.point.extras):
-                across, schur = self._effects
-                solved = solved + across @ np.linalg.solve(schur, across.T @ part)
-            parts.append(one @ solved)
-        return np.asarray(np.hstack(parts), dtype=np.float64)
+    def covariance(self, contrasts: Any, loads: Floats) -> Floats:
+        """Of combinations of nodes, (…, nodes), and effects, (…, effects), with one another."""
+        dense, parts = np.asarray(contrasts.todense() if hasattr(contrasts, "todense") else contrasts), []
+        for begin in range(0, len(dense), COLUMNS_AT_ONCE):
+            part = np.ascontiguousarray(dense[begin : begin + COLUMNS_AT_ONCE].T)
+            parts.append(contrasts @ self.system.solve_all(part))
+        inner = np.asarray(np.hstack(parts), dtype=np.float64)
+        if not len(self.point.extras):
+            return inner
+        across, schur = self._effects
+        rest = loads - contrasts @ across
+        return np.asarray(inner + rest @ np.linalg.solve(schur, rest.T), dtype=np.float64)
 
     def centred_variances(self, points: Points, rows: Places) -> Floats:
         """Variances of some points less the mean of all of them."""
-        contrasts, n = self.contrasts(points), len(points)
+        contrasts, loads, n = self.contrasts(points), self.loadings(points), len(points)
         mean = np.asarray(contrasts.mean(axis=0)).reshape(1, -1)
         away = np.asarray(contrasts[rows].todense()) - mean
         own = points.free[rows] * (1.0 - 2.0 / n) + points.free.sum() / n**2
-        kept: Floats = np.maximum(self.covariance(away, away).diagonal() + own, 0.0)
+        variances = self._row_variances(away, loads[rows] - loads.mean(axis=0)) if len(rows) else np.empty(0)
+        kept: Floats = np.maximum(variances + own, 0.0)
         return kept
+
+    def _margin_loads(self, one: Points, other: Points, sided: bool) -> Floats:
+        """What differences of points take of the effects."""
+        loads = self.loadings(one) - self.loadings(other)
+        if sided and self.model.side_effect:
+            loads[:, self.model.weights] = 1.0
+        return loads
 
     def margin_variances(self, one: Points, other: Points, sided: bool) -> Floats:
         """Variances of differences of points, with that of the side effect where rows have sides."""
-        contrasts = self.contrasts(one) - self.contrasts(other)
+        contrasts, loads = self.contrasts(one) - self.contrasts(other), self._margin_loads(one, other, sided)
         _, first, back = np.unique(_keys(one, other), return_index=True, return_inverse=True)
         variance = np.empty(len(first))
         for begin in range(0, len(first), COLUMNS_AT_ONCE):
-            some = slice(begin, begin + COLUMNS_AT_ONCE)
-            variance[some] = self._row_variances(np.asarray(contrasts[first[some]].todense()), sided)
+            some = first[begin : begin + COLUMNS_AT_ONCE]
+            variance[begin : begin + len(some)] = self._row_variances(
+                np.asarray(contrasts[some].todense()), loads[some]
+            )
         kept: Floats = np.maximum(variance[back] + one.free + other.free, 0.0)
         return kept
 
     def margin_covariance(self, one: Points, other: Points, sided: bool) -> Floats:
         """Covariance of differences of points; what an item walks after its last node is shared by its rows."""
         contrasts = np.asarray((self.contrasts(one) - self.contrasts(other)).todense())
-        inner = self.covariance(contrasts, contrasts)
-        if self.model.side_effect and sided:
-            across, schur = self._effects
-            effects = np.zeros((len(contrasts), len(self.point.extras)))
-            effects[:, 0] = 1.0
-            cross = effects @ np.linalg.solve(schur, (contrasts @ across).T)
-            inner = inner + effects @ np.linalg.solve(schur, effects.T) - cross - cross.T
+        inner = self.covariance(contrasts, self._margin_loads(one, other, sided))
         for mine, his, sign in ((one, one, 1.0), (other, other, 1.0), (one, other, -1.0), (other, one, -1.0)):
             same = (mine.item[:, None] == his.item) & (mine.item >= 0)[:, None]
             inner = inner + sign * same * np.minimum(mine.free[:, None], his.free)
         strangers = (one.item < 0) * one.free + (other.item < 0) * other.free
         return np.asarray(inner + np.diag(strangers), dtype=np.float64)
 
-    def _row_variances(self, contrasts: Floats, sided: bool) -> Floats:
+    def _row_variances(self, contrasts: Floats, loads: Floats) -> Floats:
         solved = self.system.solve_all(np.ascontiguousarray(contrasts.T))
         variance: Floats = np.einsum("ij,ji->i", contrasts, solved)
         if len(self.point.extras):
             across, schur = self._effects
-            effects = np.zeros((len(contrasts), len(self.point.extras)))
-            effects[:, 0] = 1.0 if sided and self.model.side_effect else 0.0
-            rest = effects - contrasts @ across
+            rest = loads - contrasts @ across
             variance = variance + np.einsum("ij,ji->i", rest, np.linalg.solve(schur, rest.T))
         return variance
 
     def information(self, points: Points) -> Information:
         """The scores there as pairs with curvatures, of which their covariance is the inverse, the mean held fixed."""
         contrasts, n = self.contrasts(points), len(points)
-        covariance = self.covariance(contrasts, np.asarray(contrasts.todense())) + np.diag(points.free)
+        covariance = self.covariance(contrasts, self.loadings(points)) + np.diag(points.free)
         centred = np.eye(n) - 1.0 / n
         precision = np.linalg.inv(centred @ covariance @ centred + 1.0 / n) - 1.0 / n
         left, right = (part.astype(np.int32) for part in np.triu_indices(n, 1))
@@ -160,5 +175,6 @@ def _keys(one: Points, other: Points) -> NDArray[Any]:
         for side in (one, other)
         for part in (side.before.astype(np.float64), side.after.astype(np.float64), side.weight)
     ]
+    columns += [side.item.astype(np.float64) for side in (one, other)]  # of newcomers, whose features differ
     table = np.ascontiguousarray(np.column_stack(columns))
     return table.view([("", table.dtype)] * table.shape[1]).ravel()

@@ -1,24 +1,35 @@
-"""How fast scores move, from the votes: the drift and the spread of newcomers with the largest marginal likelihood."""
+"""How fast scores move, from the votes: the drift and the spreads with the largest marginal likelihood."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.pairwise._fit.walk_model import WalkModel
-from podium.pairwise._fit.walks import Precision, WalkSolution, log_evidence, solve_walks
+from podium.pairwise._fit.walks import WalkSolution, log_evidence, solve_walks
 
-__all__ = ["Search"]
+__all__ = ["Search", "Spreads"]
 
 Floats = NDArray[np.float64]
 
 LEAST_WALK = 1e-3  # log-odds walked over the whole time, below which nothing moves
 MOST_STEP = 10.0  # log-odds walked from one time to the next
 LEAST_SD, MOST_SD = 1e-3, 30.0
-MAX_TRIES = 60
+MAX_TRIES = {2: 60, 3: 120}  # by how many numbers are looked for
+
+
+class Spreads(NamedTuple):
+    """What rules the prior: how fast scores move, how far apart newcomers are, and how large the features' weights.
+
+    Weights are of features as they were scaled. In a question None is what to look for.
+    """
+
+    drift: float | None
+    sd: float | None
+    weight_sd: float | None
 
 
 class Search:
@@ -29,9 +40,9 @@ class Search:
         self.scores: Floats | None = None
         self.extras: Floats | None = None
 
-    def fit(self, drift: float, sd: float) -> WalkSolution:
+    def fit(self, at: Spreads) -> WalkSolution:
         """The optimum there, from the last one."""
-        precision = Precision.of(self.model.walks, sd, drift)
+        precision = self.model.precision(at.drift or 0.0, at.sd or 0.0, at.weight_sd or 1.0)
         found = solve_walks(
             self.model.rows, self.model.loss, precision, items=self.model.n, tol=self.tol, max_iter=self.max_iter,
             scores=self.scores, extras=self.extras,
@@ -39,46 +50,60 @@ class Search:
         self.scores, self.extras = found.scores, found.point.extras
         return found
 
-    def evidence(self, drift: float, sd: float) -> float:
+    def evidence(self, at: Spreads) -> float:
         """Log marginal likelihood there."""
-        return log_evidence(self.model.rows, self.fit(drift, sd), self.model.n)
+        return log_evidence(self.model.rows, self.fit(at), self.model.n)
 
-    def best(self, drift: float | None, sd: float | None) -> tuple[float, float, float]:
-        """The best drift and spread, those given (not None) as they are, and the evidence there with that prior's.
+    @property
+    def _centres(self) -> dict[str, float]:
+        """Logarithms at which the weak prior of the spreads is centred."""
+        return {"sd": 0.0, "weight_sd": self.model.prior_centre}
 
-        A spread that is looked for has the weak prior that Bradley-Terry's has: a handful of votes, which say nothing
-        of it, must not make all items equal for certain.
+    def prior_and_evidence(self, at: Spreads, asked: Spreads) -> float:
+        """The evidence there, and the weak prior log s ~ N(centre, 1) of those spreads that are looked for."""
+        logs = {name: math.log(getattr(at, name)) for name in self._centres if getattr(asked, name) is None}
+        if not self.model.weights:
+            logs.pop("weight_sd", None)
+        return self.evidence(at) - 0.5 * sum((x - self._centres[name]) ** 2 for name, x in logs.items())
+
+    def best(self, asked: Spreads) -> tuple[Spreads, float]:
+        """The best drift and spreads, those given (not None) as they are, and the evidence there with their prior's.
+
+        Spreads that are looked for have the weak prior that those of Bradley-Terry and RABF have: a handful of votes,
+        which say nothing of them, must not make all items equal for certain.
         """
         from scipy.optimize import minimize, minimize_scalar
 
-        free = [name for name, value in (("drift", drift), ("sd", sd)) if value is None]
+        if not self.model.weights:
+            asked = asked._replace(weight_sd=1.0)  # of no weights
+        free = [name for name, value in zip(asked._fields, asked, strict=True) if value is None]
         bounds = self._bounds()
 
-        def values(at: Any) -> tuple[float, float]:
-            tried = {"drift": drift, "sd": sd}
-            for name, value in zip(free, np.atleast_1d(at).tolist(), strict=True):
-                tried[name] = math.exp(min(max(value, bounds[name][0]), bounds[name][1]))
-            return float(tried["drift"] or 0.0), float(tried["sd"] or 0.0)
+        def values(at: Any) -> Spreads:
+            logs = zip(free, np.atleast_1d(at).tolist(), strict=True)
+            return asked._replace(**{name: math.exp(min(max(x, bounds[name][0]), bounds[name][1])) for name, x in logs})
 
         def loss(at: Any) -> float:
-            tried, spread = values(at)
-            weak = 0.5 * math.log(spread) ** 2 if sd is None else 0.0  # of the prior log sd ~ N(0, 1), as in `prior`
-            return weak - self.evidence(tried, spread)
+            return -self.prior_and_evidence(values(at), asked)
 
         if not free:
-            return *values([]), -loss([])
+            return asked, -loss([])
         if len(free) == 1:
             found: Any = minimize_scalar(loss, bounds=bounds[free[0]], method="bounded", options={"xatol": 1e-2})
         else:
-            first = np.array([math.log(0.5 / math.sqrt(self.span)), 0.0])
-            simplex = first + np.array([[0.0, 0.0], [1.0, 0.0], [0.0, -0.7]])
-            options: Any = {"initial_simplex": simplex, "xatol": 5e-2, "fatol": 5e-2, "maxfev": MAX_TRIES}
+            begin = self._centres | {"drift": math.log(0.5 / math.sqrt(self.span)) if self.span else 0.0}
+            steps = {"drift": 1.0, "sd": -0.7, "weight_sd": -0.7}
+            first = np.array([begin[name] for name in free])
+            simplex = np.vstack([first, first + np.diag([steps[name] for name in free])])
+            limit = MAX_TRIES[len(free)]
+            options: Any = {"initial_simplex": simplex, "xatol": 5e-2, "fatol": 5e-2, "maxfev": limit}
             found = minimize(loss, first, method="Nelder-Mead", options=options)
-        return *values(found.x), -float(found.fun)
+        return values(found.x), -float(found.fun)
 
     def _bounds(self) -> dict[str, tuple[float, float]]:
         """Logarithms between which to look."""
-        bounds = {"sd": (math.log(LEAST_SD), math.log(MOST_SD))}
+        sd, centre = (math.log(LEAST_SD), math.log(MOST_SD)), self.model.prior_centre
+        bounds = {"sd": sd, "weight_sd": (centre + sd[0], centre + sd[1])}
         if self.span > 0:
             steps = self.model.walks.gap[self.model.walks.gap > 0]
             shortest = float(steps.min()) if len(steps) else self.span

@@ -9,7 +9,6 @@ step costs O(votes), and the optimum is the joint one (Coulom 2008 goes item by 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -32,6 +31,8 @@ MAX_CG_STEPS = 2000
 PROBES, LANCZOS_STEPS = 12, 20  # of the stochastic log-determinant
 PROBED_NODES = 100_000  # with more nodes fewer probes do, down to 3: the error of a mean over nodes falls as they grow
 MAX_STEP = 10.0  # log-odds that one Newton step may move a score by
+LEAST_STEP = 1e-10  # variance of a step: with less, rounding of its inverse takes the place of the votes' curvature
+MAX_CG_EFFECTS = 4  # effects above which a factorisation, where it is cheap, serves all their columns at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,24 +105,29 @@ class Walks:
 
 @dataclass(frozen=True, eq=False)
 class Precision:
-    """Of the walks alone: `own` on first nodes, `link` between each node and the one before it."""
+    """Of the walks alone: `own` on first nodes, `link` between each node and the one before it.
+
+    `effects` is that of every effect: 0 for those that no prior holds, as the side's, and not for weights of features.
+    """
 
     own: Floats
     link: Floats
+    effects: Floats
 
     @classmethod
-    def of(cls, walks: Walks, sd: float, drift: float) -> Self:
+    def of(cls, walks: Walks, sd: float, drift: float, effects: Floats) -> Self:
         """First nodes are N(0, sd²), steps N(0, drift² · gap)."""
         own = np.zeros(len(walks))
         own[walks.first] = 1.0 / sd**2
         later = walks.gap > 0
-        link = np.divide(1.0, drift**2 * walks.gap, out=np.zeros(len(walks)), where=later)
-        return cls(own, link)
+        step = np.maximum(drift**2 * walks.gap, LEAST_STEP)
+        link = np.divide(1.0, step, out=np.zeros(len(walks)), where=later)
+        return cls(own, link, effects)
 
     @property
     def log_determinant(self) -> float:
         """The sum of the logs: a path is triangular in its steps."""
-        return float(np.log(self.own[self.own > 0]).sum() + np.log(self.link[self.link > 0]).sum())
+        return sum(float(np.log(part[part > 0]).sum()) for part in (self.own, self.link, self.effects))
 
     def times(self, vector: Floats) -> Floats:
         """The precision matrix times a vector."""
@@ -261,7 +267,7 @@ def solve_walks(
     accuracy, step, converged = 0.05 if scores is None else 1e-3, 0, False
     while step < max_iter and not converged:
         system = System(rows, here.curvature, precision, items)
-        du, de = _direction(here, lambda force, s=system, a=accuracy: s.solve(force, a))  # type: ignore[misc]
+        du, de = _direction(here, system, accuracy)
         longest = max(float(np.abs(du).max()), float(np.abs(de).max(initial=0.0)))
         there = _search(rows, loss, precision, here, du, de, longest)
         if there is None:  # no descent in floating point: as good as it gets
@@ -269,7 +275,7 @@ def solve_walks(
             break
         here, step = there, step + 1
         # Newton's step bounds what is left once it is solved well; an effect that the votes put no end to is let go.
-        converged = (longest <= tol and accuracy <= 1e-3) or bool(np.any(np.abs(here.extras) > SEPARATES))
+        converged = (longest <= tol and accuracy <= 1e-3) or _separates(here, precision)
         accuracy = min(accuracy, max(1e-2 * longest, 1e-9)) if longest > tol else 1e-6
     return WalkSolution(here, precision, step, converged)
 
@@ -280,20 +286,31 @@ def solution_at(rows: Rows, loss: RowLoss, precision: Precision, scores: Floats,
 
 
 def _evaluated(rows: Rows, loss: RowLoss, precision: Precision, scores: Floats, extras: Floats) -> Point:
-    """The votes' loss and the walks' together."""
+    """The votes' loss and that of the prior together."""
     point = evaluate(rows, loss, 0.0, scores, extras)
-    pull = precision.times(scores)
-    point.objective += 0.5 * float(scores @ pull)
+    pull, held = precision.times(scores), precision.effects * extras
+    point.objective += 0.5 * float(scores @ pull) + 0.5 * float(extras @ held)
     point.slopes += pull
+    point.extra_slopes += held
+    point.corner[np.diag_indices_from(point.corner)] += precision.effects
     return point
 
 
-def _direction(point: Point, solve: Callable[[Floats], Floats]) -> tuple[Floats, Floats]:
+def _separates(point: Point, precision: Precision) -> bool:
+    """Whether an effect that no prior holds has gone beyond all measure."""
+    return bool(np.any(np.abs(point.extras[precision.effects == 0.0]) > SEPARATES))
+
+
+def _direction(point: Point, system: System, accuracy: float) -> tuple[Floats, Floats]:
     """The Newton step, effects eliminated by their Schur complement."""
-    through = solve(point.slopes)
+    through = system.solve(point.slopes, accuracy)
     if not len(point.extra_slopes):
         return -through, np.empty(0)
-    across = np.column_stack([solve(np.ascontiguousarray(column)) for column in point.border.T])
+    if system.exact and len(point.extra_slopes) > MAX_CG_EFFECTS:
+        across = system.solve_all(np.ascontiguousarray(point.border))
+    else:
+        columns = [system.solve(np.ascontiguousarray(column), accuracy) for column in point.border.T]
+        across = np.column_stack(columns)
     schur = point.corner - point.border.T @ across
     schur[np.diag_indices_from(schur)] += 1e-9 * np.abs(np.diag(point.corner)) + 1e-9
     de: Floats = np.linalg.solve(schur, point.border.T @ through - point.extra_slopes).astype(np.float64)
@@ -314,6 +331,12 @@ def _search(
 
 
 def log_evidence(rows: Rows, found: WalkSolution, items: int) -> float:
-    """Log marginal likelihood of the votes by Laplace's approximation, the effects at their best."""
-    system = System(rows, found.point.curvature, found.precision, items)
-    return -found.point.objective + 0.5 * (found.precision.log_determinant - system.log_determinant())
+    """Log marginal likelihood of the votes by Laplace's approximation, effects without a prior at their best."""
+    point, system = found.point, System(rows, found.point.curvature, found.precision, items)
+    determinant, held = system.log_determinant(), found.precision.effects > 0
+    if held.any():
+        border = np.ascontiguousarray(point.border[:, held])
+        determinant += float(
+            np.linalg.slogdet(point.corner[np.ix_(held, held)] - border.T @ system.solve_all(border))[1]
+        )
+    return -point.objective + 0.5 * (found.precision.log_determinant - determinant)
