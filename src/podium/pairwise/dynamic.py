@@ -324,9 +324,9 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         walking, evidence = search.best(Spreads(None, sd, weight_sd))
         none = self._search_in(True)
         standing, then = none.best(Spreads(0.0, sd, weight_sd))
-        beside = walking._replace(drift=0.0)  # two searches may end a little apart; where it stands still counts too
-        also = none.prior_and_evidence(beside, Spreads(0.0, sd, weight_sd))
-        standing, then = (beside, also) if also > then else (standing, then)
+        # Two searches may end a little apart: what counts is whether the same spreads explain as much without a walk.
+        again = self._search_in(True)
+        then = max(then, again.prior_and_evidence(walking._replace(drift=0.0), Spreads(0.0, sd, weight_sd)))
         if then >= evidence - 1e-6 * abs(evidence):  # a walk that explains no more is none
             return none, standing
         return search, walking
