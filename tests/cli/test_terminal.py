@@ -1,5 +1,6 @@
 """What people see in a terminal: no line is broken by it, and nothing is shortened in a pipe or a file."""
 
+import math
 import os
 import re
 import sys
@@ -8,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium.cli.output import LEFT_OUT, MIN_ITEM, leaderboard, wrapped
+from podium.cli.output import LEFT_OUT, MIN_ITEM, _bars, leaderboard, wrapped
 from podium.text import width
 
 NAMES = [f"{maker}-{size}b-instruct-2024-{k:02d}-v1" for k, (maker, size) in enumerate(
@@ -119,3 +120,12 @@ def test_words_are_kept_whole_and_lines_below_are_indented():
     assert " ".join(" ".join(lines).split()) == " ".join(text.split())
     assert lines[1].startswith("  ")
     assert "" in lines
+
+
+def test_an_arrow_marks_an_open_end_wherever_the_score_lies():
+    """The score of an item that only won may be the largest number of the table; its arrow is not drawn over."""
+    frame = pl.DataFrame({"score": [3.0, 0.0, -3.0], "lower": [-1.0, -1.0, -math.inf], "upper": [math.inf, 1.0, 1.0]})
+    first, middle, last = _bars(frame, 20)
+    assert first.endswith("●▸")
+    assert middle.count("●") == 1
+    assert last.startswith("◂●")

@@ -45,18 +45,31 @@ def test_two_items_have_the_closed_form():
     assert upper[0] - lower[0] == pytest.approx(2 * 1.959964 * math.sqrt(variance), rel=1e-5)
 
 
+def times(votes, factor):
+    return Comparisons(
+        votes.items, votes.left, votes.right, outcome=votes.outcome, weight=factor * votes.weight,
+        covariates=votes.covariates, covariate_names=votes.covariate_names, sided=True,
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("factor", [1e-3, 0.5, 7.0])
 @pytest.mark.parametrize("model", [{}, {"ties": "davidson"}, {"side_effect": True}])
 def test_a_factor_on_all_weights_changes_no_interval(model, factor):
     votes = weighted_votes()
-    scaled = Comparisons(
-        votes.items, votes.left, votes.right, outcome=votes.outcome, weight=factor * votes.weight,
-        covariates=votes.covariates, covariate_names=votes.covariate_names, sided=True,
-    )  # fmt: skip
-    one, other = (BradleyTerry(**model, tol=1e-9).fit(each) for each in (votes, scaled))
+    one, other = (BradleyTerry(**model, tol=1e-9).fit(each) for each in (votes, times(votes, factor)))
     for a, b in zip(one.ranking_.intervals(), other.ranking_.intervals(), strict=True):
         assert_allclose(a, b, atol=1e-4)
     assert_allclose(one.coef_std_errors_, other.coef_std_errors_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("model", [{}, {"ties": "davidson"}, {"side_effect": True}])
+def test_weights_whose_squares_are_nothing_make_no_interval_a_point(model):
+    """Taken for equal, and one vote for every pair: finite, and wider than with weights that can be squared."""
+    votes = weighted_votes()
+    one, other = (BradleyTerry(**model).fit(each).ranking_ for each in (votes, times(votes, 1e-300)))
+    width, tiny = (np.subtract(*each.intervals()[::-1]) for each in (one, other))
+    assert np.isfinite(tiny).all()
+    assert (tiny > width).all()
 
 
 def test_equal_weights_are_no_weights():

@@ -325,6 +325,8 @@ def _bars(frame: pl.DataFrame, size: int) -> list[str]:
         cells[place(a) : place(b) + 1] = "─" * (place(b) - place(a) + 1)
         cells[place(a)] = "├" if math.isfinite(a) else "◂"
         cells[place(b)] = "┤" if math.isfinite(b) else "▸"
-        cells[place(score)] = "●"
+        # The arrow of an end that is open stays to be seen.
+        inside = (0 if math.isfinite(a) else 1), size - (1 if math.isfinite(b) else 2)
+        cells[min(max(place(score), inside[0]), inside[1])] = "●"
         rows.append("".join(cells).rstrip())
     return rows

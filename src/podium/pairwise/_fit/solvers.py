@@ -85,7 +85,7 @@ def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int, *, sco
         decrement, longest = coordinate_sweep(a.start, a.partner, a.total, points, ridge, scores, strength)
         scores = _centred(scores, a)
         strength = np.exp(scores).astype(narrow)
-        last, shrink = shrink, min(np.sqrt(decrement / before), 1.0) if before < np.inf else 1.0
+        last, shrink = shrink, min(np.sqrt(decrement / before), 1.0) if 0.0 < before < np.inf else 1.0
         before = decrement
         slower = min(max(shrink, last), 1.0)
         # Sweeps shrink the error like a geometric series; this bounds what is left of it, once the slow part rules.

@@ -44,6 +44,7 @@ __all__ = ["StrengthModel"]
 
 Floats = NDArray[np.float64]
 
+LEAST_SQUARES = 1e-290  # sum of squared weights below which rounding has made them nothing
 RULES = 0.1  # share by which scores grow per e-fold less of the penalty, from which it is remarked on
 PLAIN_L2, LEAST_L2 = 1e-3, 1e-6  # what stands in for no penalty where the votes bound no score, for a hard fit and any
 
@@ -161,7 +162,7 @@ class StrengthModel:
             return 1.0
         p = self.comparisons.pairs
         total, squares = float(p.total.sum()), float((p.left_wins_sq + p.right_wins_sq + p.ties_sq).sum())
-        return total / squares if squares > 1e-290 else len(p) / total  # squares of tiny weights are nothing
+        return total / squares if squares > LEAST_SQUARES else len(p) / total  # squares of tiny weights are nothing
 
     def prior(self, max_iter: int) -> Prior:
         """The spread of the true scores that the votes speak for."""
@@ -305,6 +306,8 @@ class StrengthModel:
         )
         if information.counted:
             return information
+        if float(squares.sum()) <= LEAST_SQUARES:
+            return _as_counts(information, self.votes_per_weight)
         point = evaluate(*self._rows(c.covariates is not None, squared=True), 0.0, found.scores, found.extras)
         return WeightedInformation(
             **{each.name: getattr(information, each.name) for each in fields(information)},
@@ -354,3 +357,17 @@ class StrengthModel:
         design = self._design(len(self.comparisons.left) if self.comparisons.covariates is not None else 1)
         if design is not None:
             warn_of_separation(self.columns, design, found.extras, stacklevel=3)
+
+
+def _as_counts(information: Information, worth: float) -> Information:
+    """With weights so tiny that their squares are nothing taken for equal: `worth` votes for a weight of 1."""
+    e = information
+    return replace(
+        e,
+        curvature=worth * e.curvature,
+        ridge=worth * e.ridge,
+        border=None if e.border is None else worth * e.border,
+        corner=None if e.corner is None else worth * e.corner,
+        vote_weight=None if e.vote_weight is None else worth * e.vote_weight,
+        vote_weight_sq=None if e.vote_weight is None else worth * e.vote_weight,
+    )
