@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from podium import PlackettLuce, read_rankings
+from podium import PlackettLuce, Rankings, read_rankings
 from podium.cli import main
 from podium.errors import InputError
 
@@ -180,6 +180,41 @@ def test_features_place_items_that_no_ranking_knows(run, folder):
         run("rank", "wide.csv", "--unranked", "below", "--features", "about.csv", "--method", "borda")
     with pytest.raises(InputError, match="scores that move need votes with times"):
         run("rank", "wide.csv", "--unranked", "below", "--features", "about.csv", "--method", "dynamic")
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.SeparationWarning")
+def test_what_nobody_of_a_part_lists_was_on_offer_to_it_all_the_same(run, folder):
+    """Passed over by all of the south, "rare" is last there and not forgotten; where it is unknown, nothing is said."""
+    rows = [("a", "b"), ("b", "a"), ("a", "rare"), ("c", "a"), ("rare", "c")]
+    south = [("a", "b"), ("b", "a"), ("a", "c"), ("c", "b"), ("b", "c")]
+    with (folder / "regions.csv").open("w") as file:
+        table = csv.writer(file)
+        table.writerow(["Rank 1", "Rank 2", "region"])
+        table.writerows([*row, "north"] for row in rows)
+        table.writerows([*row, "south"] for row in south)
+    told = run("rank", "regions.csv", "--unranked", "below", "--by", "region", "--format", "csv", "--l2", "0.1").stdout
+    found = {row["item"]: float(row["score"]) for row in csv.DictReader(io.StringIO(told)) if row["region"] == "south"}
+    lists = Rankings.from_lists([list(row) for row in south], items=["a", "b", "c", "rare"], unranked="below")
+    alone = PlackettLuce(l2=0.1).fit(lists).ranking_
+    assert found == pytest.approx({item: alone.score(item) for item in alone.items}, abs=1e-6)
+    assert min(found, key=found.get) == "rare"
+    told = run(
+        "rank", "regions.csv", "--unranked", "unknown", "--by", "region", "--format", "csv", "--l2", "0.1"
+    ).stdout
+    assert {row["item"] for row in csv.DictReader(io.StringIO(told)) if row["region"] == "south"} == {"a", "b", "c"}
+
+
+def test_a_page_of_rankings_with_features_tells_what_these_are_worth(run, folder):
+    with (folder / "sweet.csv").open("w") as file:
+        rows = csv.writer(file)
+        rows.writerow(["item", "sweetness"])
+        rows.writerows([name, score] for name, score in zip(NAMES, TRUTH, strict=True))
+        rows.writerows([["great", 4]])
+    run("rank", "wide.csv", "--unranked", "below", "--features", "sweet.csv", "--report", "sweet.html")
+    page = (folder / "sweet.html").read_text()
+    assert "<h2>Features</h2>" in page
+    assert "sweetness" in page
+    assert "without rankings: great (1 in all)" in page
 
 
 def test_a_page_of_parts_stands_on_the_ranking_of_all_together(run, folder):

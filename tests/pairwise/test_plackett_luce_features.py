@@ -245,8 +245,42 @@ def test_what_needs_features_or_none_says_so():
     lists = Rankings.from_lists(LISTS, unranked="below")
     with pytest.raises(InputError, match="without features; give them to fit"):
         residual_outliers(PlackettLuce().fit(lists))
-    with pytest.raises(InputError, match="goodness_of_fit is for rankings without features"):
-        PlackettLuce().fit(lists, FEATURES).goodness_of_fit()
+
+
+def test_goodness_of_fit_knows_rankings_of_the_model_from_camps():
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(8, 1))
+    scores, new = table[:6, 0] - table[:6, 0].mean(), {item: table[item].tolist() for item in range(8)}
+    camps = ballots(2 * scores, 150, 6, rng) + ballots(-scores, 150, 6, rng)
+    for lists, fits in ((ballots(scores, 300, 6, rng), True), (camps, False)):
+        model = PlackettLuce(l2=1.0, feature_penalty=0.5).fit(Rankings.from_lists(lists), new)
+        found = model.goodness_of_fit(replicates=39)
+        assert (found.p_value > 0.05) == fits
+        assert found.pairs == 15
+
+
+def test_features_that_explain_nothing_do_not_change_the_goodness_of_fit():
+    """At the largest penalty of the weights the model is the one without features, and so is the simulation."""
+    rng = np.random.default_rng(4)
+    lists = Rankings.from_lists(ballots(np.linspace(1, -1, 5), 80, 3, rng), items=range(5), unranked="below")
+    plain = PlackettLuce(l2=0.5).fit(lists).goodness_of_fit(replicates=39)
+    held = PlackettLuce(l2=0.5, feature_penalty=1e12).fit(lists, rng.normal(size=(5, 1))).goodness_of_fit(replicates=39)
+    assert held.statistic == pytest.approx(plain.statistic, abs=1e-4)
+    assert held.p_value == plain.p_value
+
+
+def test_p_values_of_rankings_that_follow_features_are_spread_evenly():
+    """Weights and residuals are drawn from the prior that the penalties stand for."""
+    rng, found = np.random.default_rng(17), []
+    for k in range(40):
+        table = rng.normal(size=(5, 1))
+        table = (table - table.mean()) / table.std()
+        scores = table[:, 0] * rng.normal() + rng.normal(0.0, 0.5, 5)
+        lists = Rankings.from_lists(ballots(scores, 60, 3, rng), items=range(5), unranked="below")
+        model = PlackettLuce(l2=2.0, feature_penalty=0.5).fit(lists, table)
+        found.append(model.goodness_of_fit(replicates=39, seed=k).p_value)
+    assert 0.3 < np.mean(found) < 0.7
+    assert np.mean(np.array(found) <= 0.1) < 0.3
 
 
 def test_a_column_that_is_the_same_everywhere_is_named_and_ignored():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry, WinRate
+from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry, DynamicBradleyTerry, WinRate
 from podium.show.report import Report
 from podium.show.report_sections import sections
 
@@ -26,6 +26,27 @@ def test_features_outliers_and_unseen_items_are_on_the_page_and_escaped():
     assert f"{model.coef_[0]:+.4g}" in page
     assert "without votes: &lt;new&gt;" in page
     assert "<new>" not in page
+    assert "<size>" not in page
+
+
+def test_scores_that_move_have_their_features_effects_and_newcomers_on_the_page():
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 6, 200)
+    right = (left + rng.integers(1, 6, 200)) % 6
+    data = Comparisons(
+        tuple(range(6)), left, right, outcome=rng.choice([-1, 0, 1], 200).astype(np.int8), sided=True,
+        time=np.arange(200) // 20 * 1.0,
+    )  # fmt: skip
+    features = {k: {"<size>": float(k * k % 5)} for k in range(7)}
+    model = DynamicBradleyTerry(
+        drift=0.1, sd=1.0, feature_penalty=0.5, side_effect=True, ties="davidson", scale="elo"
+    ).fit(data, features)
+    page = str(Report(model.ranking_, data, model=model))
+    assert "<h2>Features</h2>" in page
+    assert f"{400 / np.log(10) * model.coef_[0]:+.4g}" in page
+    assert "without votes: 6 (1 in all)" in page
+    assert "<h2>Position bias and ties</h2>" in page
+    assert "Items without votes are left out of these ranks" in page
     assert "<size>" not in page
 
 

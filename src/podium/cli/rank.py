@@ -129,7 +129,7 @@ def rank(
         sets = {None: campaign_votes(campaign, columns.arguments() | refused)}
         say_if_chosen(campaign)
     if any(isinstance(data, Rankings) for data in sets.values()):
-        method, sets = _of_rankings(method, fitting, known, pictures, sets)
+        method, sets = _of_rankings(method, fitting, known, pictures, _on_offer_to_all(sets))
         make = maker(method, options)
         show.method = fitting.described(method, intervals.ci and f"ci={intervals.ci}")
     make = make or maker(method, options)
@@ -185,8 +185,21 @@ def _of_rankings(
     return method, sets
 
 
+def _on_offer_to_all(parts: dict[Any, Any]) -> dict[Any, Any]:
+    """Parts of a file of rankings, each among the items of all: what nobody of one part listed was on offer to it too.
+
+    Where items not listed are unknown, or each respondent had a choice of their own, a part says nothing of the others.
+    """
+    from podium.data.rankings import Rankings
+
+    if len(parts) < 2 or not all(isinstance(part, Rankings) and part.everyone for part in parts.values()):
+        return parts
+    items = tuple(dict.fromkeys(item for part in parts.values() for item in part.items))
+    return {value: part.with_items(items) for value, part in parts.items()}
+
+
 def _together(parts: list[Any]) -> Any:
-    """All votes of all parts; what nobody of one part listed was on offer to all, as in the file."""
+    """All votes of all parts."""
     from podium.data.rankings import Rankings
 
     if any(isinstance(part, Rankings) for part in parts):

@@ -19,7 +19,7 @@ from podium.data.validation import choice_option, flag_option, number_option, se
 from podium.errors import ConvergenceError, InputError, InPython, Option
 from podium.pairwise._fit.choices import ListFit, ListLoss, choose_sd, maximise
 from podium.pairwise._fit.featured import FeatureScores
-from podium.pairwise._fit.list_features import ListFeatureModel
+from podium.pairwise._fit.list_features import ListFeatureModel, ListProblem, solve_lists
 from podium.pairwise._fit.list_information import list_information, list_posterior
 from podium.pairwise.base import Ranker, Uses, logistic
 from podium.ranking.ranking import Ranking
@@ -242,8 +242,13 @@ class PlackettLuce(FeatureScores, Ranker):
             record=partial(_padded, data.record, len(labels)),
         )
         self._fitted_to(rankings)  # type: ignore[arg-type]  # kept until they are asked for again
+        self._training_features = model.problem.features, place
         self._log_likelihood = -plain.value(model.problem.scores(place), place.extras)[0]
         return self
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Neither the rankings nor the features that were fitted to are stored."""
+        return {name: value for name, value in super().__getstate__().items() if name != "_training_features"}
 
     def _keep(self, data: _Data, loss: ListLoss, counted: ListLoss, found: ListFit) -> None:
         adjacency = data.lists._linkage
@@ -445,30 +450,36 @@ class PlackettLuce(FeatureScores, Ranker):
         Under the model the first of two items to be chosen is i with chance 1 / (1 + exp(s_j − s_i)), whichever place
         it takes. The statistic is Pearson's over all pairs, the p-value the share of rankings simulated from the model,
         and fitted again, in which it is as large. Small values say that one score for each item does not explain the
-        rankings, as when respondents fall into camps. For rankings without ties.
+        rankings, as when respondents fall into camps. With features these are fitted again too, at the penalties found.
+        For rankings without ties.
         """
         self._check_fitted()
         seed_option("seed", seed)
         whole_option("replicates", replicates, least=1)
         r = self._kept_rankings("goodness_of_fit")
-        if self.feature_names_:
-            raise InputError("goodness_of_fit is for rankings without features; fit without them")
         if r.tied is not None:
             raise InputError("goodness_of_fit is for rankings without ties; podium cannot simulate ties")
         if float(len(r)) * len(r.items) > MAX_DRAWN:
             raise InputError(f"{len(r):,} rankings of {len(r.items):,} items are too many to simulate; take some only")
-        scores, rng = self.ranking_.scores, np.random.default_rng(seed)
+        scores, rng = self.ranking_.scores[: len(r.items)], np.random.default_rng(seed)
         observed = _pearson(r, scores)
         as_large = 0
         for _ in range(replicates):
             drawn = _simulated(r, scores, rng)
-            again = maximise(
-                ListLoss(drawn), 2.0 * max(self.l2_, LEAST_L2), tol=1e-3, max_iter=self.max_iter,
-                scores=scores.copy(), extras=np.empty(0),
-            )  # fmt: skip
-            as_large += _pearson(drawn, again.scores) >= observed
+            as_large += _pearson(drawn, self._fitted_again(drawn, scores)) >= observed
         pairs = len(r.pairs)
         return GoodnessOfFit(observed, pairs, (1 + as_large) / (1 + replicates), replicates)
+
+    def _fitted_again(self, drawn: Rankings, scores: Floats) -> Floats:
+        """Scores of simulated rankings, fitted as the model was and at its penalties."""
+        if self.feature_penalty_ is None:
+            begin: dict[str, Any] = {"scores": scores.copy(), "extras": np.empty(0)}
+            ridge = 2.0 * max(self.l2_, LEAST_L2)
+            return maximise(ListLoss(drawn), ridge, tol=1e-3, max_iter=self.max_iter, **begin).scores
+        features, place = self._training_features
+        problem = ListProblem(ListLoss(drawn), features)
+        penalties = self.feature_penalty_, self.l2_
+        return problem.scores(solve_lists(problem, penalties, 1e-3, self.max_iter, place).place)
 
 
 @dataclass(frozen=True, slots=True)
