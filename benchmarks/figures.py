@@ -18,7 +18,7 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 RESULTS = HERE / "results"
-PAGES = ("README.md", "docs/benchmarks.md")
+PAGES = ("README.md", "docs/benchmarks.md", "docs/multilabel.md")
 PICTURE = ROOT / "docs" / "benchmarks-ratios.png"
 BLOCK = re.compile(r"(<!-- figures:([\w-]+) -->\n)(.*?)(<!-- /figures -->)", re.DOTALL)
 FAMILIES = {

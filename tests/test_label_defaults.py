@@ -56,10 +56,17 @@ def test_a_fit_beyond_its_cpu_seconds_is_stopped_and_said(monkeypatch):
 
 @pytest.mark.parametrize("name", label_defaults.GENERATED)
 def test_a_generated_set_is_the_same_every_time_and_has_labels_of_both_kinds(name):
-    first, again = (next(iter(label_defaults.GENERATED[name](""))) for _ in range(2))
+    first, again = (next(iter(label_defaults.GENERATED[name]("", None))) for _ in range(2))
     np.testing.assert_array_equal(first.Y, again.Y)
     assert first.X.shape[0] == len(first.Y)
     assert len(first.truth) == len(first.which)
     share = first.Y.mean(axis=0)
     assert (share > 0).any()
     assert (share < 1).all()
+
+
+def test_more_samples_begin_with_the_usual_ones():
+    usual, more = (list(label_defaults.GENERATED["rules"]("", some)) for some in (None, 3))
+    assert (len(usual), len(more)) == (2, 3)
+    np.testing.assert_array_equal(usual[1].Y, more[1].Y)
+    assert len(set(np.concatenate([each.which for each in more]))) == sum(len(each.which) for each in more)

@@ -216,3 +216,19 @@ def test_relevance_of_any_other_shape_is_refused(shape):
     for learner in (LabelRanker(), OnlineLabelRanker()):
         with pytest.raises(InputError, match=r"y has shape \(.*one column for each label"):
             learner.partial_fit([[0.0], [1.0]], np.ones(shape))
+
+
+@pytest.mark.parametrize(
+    ("X", "where"),
+    [
+        ([["1", "2"], ["3", "red"]], "row 2, feature 2: 'red'"),
+        (np.array([["1.5", "2"], ["blue", "4"]]), "row 2, feature 1: 'blue'"),
+        (pd.DataFrame({"size": [1.0, 2.0], "colour": ["red", "blue"]}), "row 1, feature 'colour': 'red'"),
+        (pd.DataFrame({"size": [1.0, 2.0], "kind": pd.Categorical(["a", "b"])}), "row 1, feature 'kind': 'a'"),
+    ],
+)
+def test_a_word_among_the_features_is_named_with_its_row(X, where):
+    with pytest.raises(
+        InputError, match=f"^{where} is no number; give words as columns of 0 and 1, or leave them out$"
+    ):
+        LabelRanker("sum@1").fit(X, [[1, 0], [0, 1]])

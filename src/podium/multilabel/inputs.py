@@ -58,11 +58,36 @@ def read_features(learner: BaseEstimator, X: Any, *, reset: bool = False) -> Any
     try:
         X = validate_data(learner, X, accept_sparse="csr", reset=reset, dtype=np.float64, ensure_all_finite=False)
     except (ValueError, OverflowError) as problem:
-        raise InputError(" ".join(str(problem).split())) from problem  # one line
+        raise InputError(_word_in(X) or " ".join(str(problem).split())) from problem  # one line
     values = X.data if hasattr(X, "indptr") else X
     if values.size and not max(-values.min(), values.max()) <= LARGEST:  # NaN compares with nothing
         _refuse_value(learner, X)
     return X
+
+
+def _word_in(X: Any) -> str:
+    """Where a table of features holds a word, as a sentence; nothing if it does not, or is no table."""
+    try:
+        cells = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X, dtype=object)
+    except ValueError:
+        return ""
+    names = getattr(X, "columns", None)
+    for (row, column), value in np.ndenumerate(cells) if cells.ndim == 2 else ():
+        if isinstance(value, str) and not _is_number(value):
+            feature = f"feature {column + 1}" if names is None else f"feature {str(names[column])!r}"
+            return (
+                f"row {row + 1}, {feature}: {value[:40]!r} is no number; "
+                "give words as columns of 0 and 1, or leave them out"
+            )
+    return ""
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _refuse_value(learner: BaseEstimator, X: Any) -> None:
