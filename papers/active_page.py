@@ -11,7 +11,8 @@ def tables(results: dict[str, list]) -> dict[str, str]:
     """The tables of docs/active-theory.md, by study, as Markdown."""
     return {
         "sizes_asked_for": _table(
-            "n | improvement step runs | ensemble, share of all pairs | ERM sample | VC bound for a place | `standard`",
+            "n | improvement step runs | ensemble, share of all pairs | ERM sample | VC bound for a place | "
+            "`standard`, at most",
             (
                 f"{row['n']:,} | {'yes' if row['improvement_on'] else 'no'} | "
                 f"{_percent(row['ensemble_share']) if row['improvement_on'] else '–'} | {_percent(row['erm_share'])} | "
@@ -52,8 +53,21 @@ def tables(results: dict[str, list]) -> dict[str, str]:
                 for row in results["learners"]
             ),
         ),
+        "questions_and_cost": _cost_table(results["questions_and_cost"]),
         "decomposition": _decomposition_table(results["decomposition"]),
     }
+
+
+def _cost_table(rows):
+    """Questions an item and cost of every way, a line for each size and noise."""
+    ways = list(dict.fromkeys(row["way"] for row in rows))
+    found = {(row["n"], row["flips"], row["way"]): f"{row['questions']:.1f}: {row['ratio']:.2f}" for row in rows}
+    lines = [
+        " | ".join([f"{n:,}", f"{100 * flips:g} %", *(found[n, flips, way] for way in ways)])
+        for n, flips in dict.fromkeys((row["n"], row["flips"]) for row in rows)
+    ]
+    heads = [f"`{way}`" if way in ("quick", "standard", "thorough", "paper") else way for way in ways]
+    return _table(" | ".join(["n", "Flips", *heads]), lines)
 
 
 def _samples(results):
