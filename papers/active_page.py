@@ -53,21 +53,8 @@ def tables(results: dict[str, list]) -> dict[str, str]:
                 for row in results["learners"]
             ),
         ),
-        "questions_and_cost": _cost_table(results["questions_and_cost"]),
         "decomposition": _decomposition_table(results["decomposition"]),
     }
-
-
-def _cost_table(rows):
-    """Questions an item and cost of every way, a line for each size and noise."""
-    ways = list(dict.fromkeys(row["way"] for row in rows))
-    found = {(row["n"], row["flips"], row["way"]): f"{row['questions']:.1f}: {row['ratio']:.2f}" for row in rows}
-    lines = [
-        " | ".join([f"{n:,}", f"{100 * flips:g} %", *(found[n, flips, way] for way in ways)])
-        for n, flips in dict.fromkeys((row["n"], row["flips"]) for row in rows)
-    ]
-    heads = [f"`{way}`" if way in ("quick", "standard", "thorough", "paper") else way for way in ways]
-    return _table(" | ".join(["n", "Flips", *heads]), lines)
 
 
 def _samples(results):
