@@ -74,6 +74,17 @@ def test_the_optimum_is_that_of_one_place(options, covariate, always):
     same_optimum(options, league(covariate=covariate), Serial())
 
 
+@pytest.mark.parametrize("covariate", [True, False])
+def test_a_penalty_from_the_votes_of_many_items_is_the_same(covariate, always, monkeypatch):
+    monkeypatch.setattr(row_sums, "ROWS_A_PART", 2000)
+    data = league(5000, 600, covariate, seed=4)  # so many that the evidence is estimated, from rough fits
+    here = BradleyTerry(tol=1e-10).fit(data)
+    there = BradleyTerry(tol=1e-10).fit(data, engine=Serial())
+    assert there.solver_ == "sums"
+    assert there.sd_ == pytest.approx(here.sd_, rel=1e-8)
+    assert_allclose(everything(there), everything(here), atol=1e-8)
+
+
 @pytest.mark.parametrize("name", ["processes", "cluster"])
 def test_so_it_is_with_workers(name, request, always):
     same_optimum(KINDS[2], league(), request.getfixturevalue(name))

@@ -20,6 +20,7 @@ from podium.data.splits import deal
 from podium.data.validation import choice_option, entries_of, seed_option, whole_option
 from podium.engine import running
 from podium.errors import InputError, PodiumError, PodiumWarning
+from podium.numeric import student_quantile
 from podium.pairwise import METHODS, ranker
 from podium.pairwise.base import MIN_CHANCE, Ranker
 from podium.ranking.uncertainty import quantile
@@ -241,7 +242,5 @@ def _measures(chance: Floats, outcome: Floats, weight: Floats) -> tuple[float, f
 
 
 def _half_width(values: Floats) -> float:
-    from scipy.special import stdtrit  # scipy.stats takes a second to load
-
     k = len(values)
-    return float(stdtrit(k - 1, 0.975) * values.std(ddof=1) / math.sqrt(k))
+    return student_quantile(k - 1, 0.975) * float(values.std(ddof=1)) / math.sqrt(k)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from numbers import Real
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, Matrix, read_features, read_row_weights, warn_of_columns
 from podium.data.validation import choice_option, flag_option, number_option
-from podium.errors import ConvergenceError, InputError, InPython, Option
+from podium.errors import ConvergenceError, InputError, InPython, Option, PodiumWarning
 from podium.pairwise._fit.feature_model import FeatureModel, VoteModel
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
 from podium.pairwise._fit.featured import FeatureScores
@@ -176,13 +177,16 @@ class RABF(FeatureScores, Ranker):
         self.max_iter = max_iter
         self.tol = tol
 
-    def fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None) -> Self:
+    def fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None, engine: Any = None) -> Self:
         """Find weights and residuals.
 
         `features` is an array, or a sparse table of SciPy, with a row for each of `comparisons.items`; or a frame with
         a column of labels (`id`; by default the one that holds every compared item) or a mapping from label to
         features, either of which may hold more items. Without features this is Bradley-Terry, or least squares, with a
         penalty from the data.
+
+        Errors and intervals are means over the penalties that the votes leave possible, each with a fit of its own:
+        done when they are asked for or, with an `engine` (a `distributed.Client`), now, by its workers side by side.
         """
         self._check(comparisons)
         labels, matrix, self._spec = self._read(comparisons, features, id)
@@ -207,8 +211,22 @@ class RABF(FeatureScores, Ranker):
             self._refuse_two_optima(model.problem, found, start((found.feature, found.residual)))
         self.n_iter_, self.solver_, self.converged_ = found.solution.n_iter, found.solution.solver, True
         self.feature_penalty_, self.residual_penalty_, self.boundary_ = found.feature, found.residual, found.boundary
-        self._learn(model, found, partial(possible_penalties, model.problem, found, self.max_iter, start), labels)
+        others = partial(possible_penalties, model.problem, found, self.max_iter, start)
+        if engine is not None:
+            others = self._shared_out(others, found, engine)
+        self._learn(model, found, others, labels)
         return self._fitted_to(comparisons)
+
+    def _shared_out(self, others: partial[list[Node]], found: Penalties, engine: Any) -> partial[list[Node]]:
+        """The fits at other penalties, done by workers: nobody may be at work there later."""
+        if found.free:
+            return partial(list, others(engine=engine))
+        chosen = Option("max_norm") if self.max_norm is not None else Option("feature_penalty")
+        warnings.warn(
+            PodiumWarning("with ", chosen, " given there are no penalties to average over, and nothing for workers"),
+            stacklevel=3,
+        )
+        return others
 
     def _optimum(self, model: FeatureModel, start: Start | None) -> Penalties:
         """The optimum at the penalties given or chosen, or within the limits."""

@@ -4,6 +4,32 @@ import cython
 from cython.cimports.libc.math import exp
 
 
+def look_up(
+    draws: cython.double[:, ::1],
+    place: cython.const[cython.longlong][::1],
+    start: cython.const[cython.longlong][::1],
+    below: cython.const[cython.double][::1],
+    guide: cython.const[cython.int][:, ::1],
+) -> None:
+    """Turn uniform draws in [0, 1) into whole numbers, in place: column k by the distribution place[k].
+
+    `below[start[d] + j]` is the chance of j or less under distribution d, the last of them more than 1; guide[d, g] is
+    a number that no draw of at least g / width lies below.
+    """
+    b: cython.Py_ssize_t
+    k: cython.Py_ssize_t
+    width: cython.double = guide.shape[1]
+    with cython.nogil:
+        for b in range(draws.shape[0]):
+            for k in range(place.shape[0]):
+                chance: cython.double = draws[b, k]
+                of: cython.Py_ssize_t = place[k]
+                value: cython.Py_ssize_t = guide[of, cython.cast(cython.Py_ssize_t, chance * width)]
+                while below[start[of] + value] <= chance:
+                    value += 1
+                draws[b, k] = value
+
+
 def sum_by_pair(
     draws: cython.const[cython.double][:, ::1],
     size: cython.const[cython.double][::1],

@@ -164,3 +164,20 @@ def scatter_sum(
         for k in range(left.shape[0]):
             out[left[k]] += value[k]
             out[right[k]] += value[k]
+
+
+def solve_lower(lower: cython.const[cython.double][:, ::1], values: cython.double[::1]) -> None:
+    """Solve L Lᵀ x = values in place, L being a lower triangle."""
+    i: cython.Py_ssize_t
+    j: cython.Py_ssize_t
+    n: cython.Py_ssize_t = values.shape[0]
+    with cython.nogil:
+        for i in range(n):
+            total: cython.double = values[i]
+            for j in range(i):
+                total -= lower[i, j] * values[j]
+            values[i] = total / lower[i, i]
+        for i in range(n - 1, -1, -1):
+            values[i] /= lower[i, i]
+            for j in range(i):
+                values[j] -= lower[i, j] * values[i]

@@ -131,3 +131,24 @@ def strong_components(
                 if depth >= 0 and low[i] < low[path[depth]]:
                     low[path[depth]] = low[i]
     return found
+
+
+def unite(left: cython.const[cython.int][::1], right: cython.const[cython.int][::1], first: cython.int[::1]) -> None:
+    """Let first[i] be the first item of those that rows join to i; it begins as 0, 1, 2, …"""
+    k: cython.Py_ssize_t
+    with cython.nogil:
+        for k in range(left.shape[0]):
+            a: cython.int = left[k]
+            b: cython.int = right[k]
+            while first[a] != a:
+                first[a] = first[first[a]]
+                a = first[a]
+            while first[b] != b:
+                first[b] = first[first[b]]
+                b = first[b]
+            if a < b:
+                first[b] = a
+            else:
+                first[a] = b
+        for k in range(first.shape[0]):
+            first[k] = first[first[k]]  # of those before it, it is settled

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy, deepcopy
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.engine import running
 from podium.pairwise._fit.feature_evidence import DenseEvidence, Evidence, prior_centre
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
 from podium.pairwise._fit.likelihoods import LapseRows
@@ -103,11 +106,13 @@ def possible_penalties(
     max_iter: int,
     start: Start | None = None,
     kind: type[Climb] | None = None,
+    engine: Any = None,
 ) -> list[Node]:
     """Penalties around the chosen ones with their share of the posterior; none where the votes leave no doubt.
 
     On a grid of five nodes a penalty, around the mode, in standard deviations of the evidence. With many items it
-    is taken for normal, and looked at where a rule of the third degree does.
+    is taken for normal, and looked at where a rule of the third degree does. The optima at the nodes do not depend on
+    each other, so an engine may share them out.
     """
     climb = (kind or Climb)(problem, chosen.free, max_iter, start)
     climb.best = chosen.solution.place
@@ -123,7 +128,8 @@ def possible_penalties(
     grid, shares = _grid(len(vague)) if climb.few else _rule(len(vague))
     at = np.repeat(x[None], len(grid), axis=0)
     at[:, [free[k] for k in vague]] += grid @ root.T
-    places = [climb.optimum(there) for there in at]
+    with running(1, engine=engine) as runner:
+        places = list(runner.map(_optimum_there, at, climb))
     if climb.few and isinstance(climb.evidence, DenseEvidence):
         values = [climb.evidence.at(there, place, slopes=False).value for there, place in zip(at, places, strict=True)]
         shares = np.exp(np.array(values) - max(values))
@@ -131,6 +137,13 @@ def possible_penalties(
     kept = np.flatnonzero(shares >= LEAST_SHARE)
     shares = shares / shares[kept].sum()
     return [Node(float(shares[k]), _penalties(at[k]), places[k]) for k in kept]
+
+
+def _optimum_there(x: Floats, climb: Climb) -> Place:
+    """The optimum at one node; what the solver learns on the way is not passed on: the order does not matter."""
+    own = copy(climb)
+    own.problem, own.start = copy(climb.problem), deepcopy(climb.start)
+    return own.optimum(x)
 
 
 def _grid(size: int) -> tuple[Floats, Floats]:

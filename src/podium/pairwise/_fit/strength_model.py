@@ -190,8 +190,13 @@ class StrengthModel:
         else:
             rows, loss = adjacency_rows(c.adjacency, worth)
 
+        solver = self
+        if not self.columns and self.centre is None:  # sweeps over items are cheaper than any sum, and end elsewhere
+            solver = copy(self)
+            solver.sums = None
+
         def fit(l2: float, tol: float, scores: Floats | None, extras: Floats | None) -> tuple[Floats, Floats]:
-            found = self.solve(l2 / worth, tol, max_iter, scores, extras)
+            found = solver.solve(l2 / worth, tol, max_iter, scores, extras)
             return found.scores, found.extras
 
         return rows, loss, fit

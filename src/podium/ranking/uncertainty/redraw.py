@@ -29,6 +29,9 @@ __all__ = ["bootstrap"]
 MAX_HELD_DRAWS = 4_000_000  # numbers of one table of draws held at once
 REFITTED = 128  # replicates refitted side by side: the same however many processes share them, and so are the bits
 MAX_CHORD_STEPS = 40  # chord steps before a replicate gets plain Newton
+MAX_TABLES, MIN_TABLED = 1000, 20  # different means that have tables, and draws of each that are worth them
+POISSON_VALUES = 100  # in a table: with a mean of 30 one of 100 or more comes once in 10²¹ draws
+GUIDES = 128  # where to begin looking, for each range of chances
 NORMAL_FROM = 30.0  # mean from which a Poisson draw is made by its normal limit: eight times faster, 5σ from zero
 
 
@@ -113,11 +116,30 @@ def _poisson(mean: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarr
     large = mean >= NORMAL_FROM
     draws = np.empty((count, len(mean)))
     if large.any():
-        draws[:] = rng.standard_normal(draws.shape)
-        draws *= np.sqrt(mean)
-        draws += mean
+        normal = rng.standard_normal((count, int(np.count_nonzero(large))))
+        normal *= np.sqrt(mean[large])
+        normal += mean[large]
+        draws[:, large] = normal
     if not large.all():
-        draws[:, ~large] = rng.poisson(mean[~large], size=(count, int(np.count_nonzero(~large))))
+        draws[:, ~large] = _small_poisson(mean[~large], count, rng)
+    return draws
+
+
+def _small_poisson(mean: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    """Poisson draws with means below `NORMAL_FROM`; where few differ, as counts do, by tables of their chances."""
+    different, place = np.unique(mean, return_inverse=True)
+    if len(different) > MAX_TABLES or count < MIN_TABLED:
+        drawn: np.ndarray = rng.poisson(mean, size=(count, len(mean))).astype(np.float64)
+        return drawn
+    chances = np.exp(-different[:, None]) * np.ones(POISSON_VALUES)
+    for value in range(1, POISSON_VALUES):
+        chances[:, value] = chances[:, value - 1] * different / value
+    below = np.cumsum(chances, axis=1)
+    below[:, -1] = np.inf
+    starts = np.arange(GUIDES) / GUIDES
+    guide = np.stack([np.searchsorted(row, starts, side="right") for row in below]).astype(np.int32)
+    draws = rng.random((count, len(mean)))
+    kernel.look_up(draws, place.astype(np.int64), POISSON_VALUES * np.arange(len(different)), below.ravel(), guide)
     return draws
 
 
