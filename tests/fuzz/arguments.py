@@ -199,11 +199,21 @@ def lists():
     return Rankings.from_lists(entries, unranked="below", weight=[1.0, 2.0, 1.0, 0.5], judge=["x", "y", "x", "y"])
 
 
+@functools.cache
+def kept_votes(table):
+    """A file that workers may open."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="podium-fuzz-calls-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    (folder / "votes.csv").write_bytes(table)
+    return str(folder / "votes.csv")
+
+
 def data():
     import polars as pl
 
-    from podium import Comparisons, Rankings, read_comparisons, read_rankings
-    from podium.data import read_comparisons_by, read_fixtures, read_table, write_table
+    from podium import BradleyTerry, Comparisons, Rankings, read_comparisons, read_rankings
+    from podium.data import keep_comparisons, read_comparisons_by, read_fixtures, read_table, write_table
+    from podium.engine import Serial
 
     codes = np.array([0, 1, 2, 0]), np.array([1, 2, 0, 2])
     table = b"winner,loser,judge\na,b,x\nb,c,y\nc,a,x\na,c,y\n"
@@ -236,6 +246,10 @@ def data():
         of("read_comparisons", read_comparisons, source=file, winner="winner", loser="loser", keep="rows", fold_sides=True, **more),
         of("read_comparisons", read_comparisons, source=Fresh(lambda: io.BytesIO(sides)), **names, covariates=["x"]),
         of("read_comparisons_by", read_comparisons_by, source=file, by="judge", keep="rows", **more),
+        of("keep_comparisons", keep_comparisons, source=kept_votes(sides), engine=Serial(), covariates=["x"],
+           format="csv", delimiter=",", **{name: name for name in ("left", "right", "outcome", "weight", "count")}),
+        of("BradleyTerry.fit", BradleyTerry(l2=0.5).fit,
+           comparisons=Fresh(lambda: keep_comparisons(kept_votes(table), engine=Serial()))),
         of("read_fixtures", read_fixtures, source=Fresh(lambda: io.BytesIO(sides)), left="left", right="right", time=None, covariates=["x"]),
         of("read_table", read_table, source=file, columns=["winner"], format="csv", delimiter=","),
         of("write_table", write_table, frame=pl.read_csv(table), target=Fresh(io.BytesIO), format="csv"),

@@ -8,9 +8,12 @@ from podium._lazy import lazy
 
 if TYPE_CHECKING:
     from podium.data.files import read_comparisons_by, read_fixtures, read_table
+    from podium.data.kept import KeptComparisons, keep_comparisons
     from podium.data.writing import write_table
 
 _LAZY = {
+    "KeptComparisons": "podium.data.kept",
+    "keep_comparisons": "podium.data.kept",
     "read_comparisons_by": "podium.data.files",
     "read_fixtures": "podium.data.files",
     "read_table": "podium.data.files",
@@ -18,6 +21,8 @@ _LAZY = {
 }
 
 __all__ = [
+    "KeptComparisons",
+    "keep_comparisons",
     "read_comparisons_by",
     "read_fixtures",
     "read_table",

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
+    "count_file",
     "feature_columns",
+    "files_for",
     "is_number",
     "read_comparisons",
     "read_comparisons_by",
@@ -263,27 +265,49 @@ def _collect(
     source: Any, format: str | None, jobs: int | None, engine: Any, progress: Progress | None, **options: Any
 ) -> Collector:
     """Everything the files hold."""
-    sources = [
-        replace(one, hint=(", or name its format by ", Option("format"))) for one in find_sources(source, format)
-    ]
-    refuse_twice(sources)
+    sources = _found(source, format)
     portable = all(one.stream is None for one in sources)  # what is open here cannot be read elsewhere
     if engine is not None and not portable:
-        raise InputError(f"{sources[0].name} is open here, and a cluster reads elsewhere; give the path of a file")
+        raise _open_here(sources)
     if engine is None and jobs is None and sum(one.size for one in sources) < MIN_BYTES_FOR_PROCESSES:
         jobs = 1
     with running(jobs, len(sources) if portable else 1, engine) as runner:
         options["dense_bytes"] = DENSE_BYTES // _tables_at_once(runner)
-        if isinstance(runner, DaskEngine):
-            sources = [replace(one, path=one.path and one.path.absolute()) for one in sources]
+        sources = _for_workers(sources, runner)
         add_up = _adding_up(sources, progress) if progress is not None else None
         extend = _count_further if len(sources) > 1 and _sums_exactly(sources[0], options) else None
         collector: Collector = runner.sum(
-            _count_file, sources, options, add=Collector.unite, extend=extend, progress=add_up
+            count_file, sources, options, add=Collector.unite, extend=extend, progress=add_up
         )
     if not collector.votes:
         raise InputError(f"{sources[-1].name} has a header and no rows; there is nothing to rank")
     return collector
+
+
+def _found(source: Any, format: str | None) -> list[Source]:
+    hint = (", or name its format by ", Option("format"))
+    sources = [replace(one, hint=hint) for one in find_sources(source, format)]
+    refuse_twice(sources)
+    return sources
+
+
+def _open_here(sources: list[Source]) -> InputError:
+    return InputError(f"{sources[0].name} is open here, and a cluster reads elsewhere; give the path of a file")
+
+
+def _for_workers(sources: list[Source], engine: Engine) -> list[Source]:
+    """Workers may be in another folder."""
+    if not isinstance(engine, DaskEngine):
+        return sources
+    return [replace(one, path=one.path and one.path.absolute()) for one in sources]
+
+
+def files_for(source: Any, format: str | None, engine: Engine) -> list[Source]:
+    """The files that a source stands for, as the workers of an engine are told of them."""
+    sources = _found(source, format)
+    if any(one.stream is not None for one in sources):
+        raise _open_here(sources)
+    return _for_workers(sources, engine)
 
 
 def _tables_at_once(engine: Engine) -> int:
@@ -327,7 +351,7 @@ def _count_further(collector: Collector, source: Source, options: dict[str, Any]
     return _count_into(collector, source, options["delimiter"])
 
 
-def _count_file(source: Source, options: dict[str, Any]) -> Collector:
+def count_file(source: Source, options: dict[str, Any]) -> Collector:
     """The votes of one file."""
     chosen = dict(options)
     delimiter = chosen.pop("delimiter")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Self
 
-__all__ = ["FAN_IN", "Adder", "Engine", "Kept", "Serial", "extended", "report", "reporting_to"]
+__all__ = ["FAN_IN", "Adder", "Engine", "Kept", "Serial", "Through", "extended", "report", "reporting_to"]
 
 FAN_IN = 8  # results added one after the other before their sum counts as one
 
@@ -28,6 +28,10 @@ class Kept(ABC):
     @abstractmethod
     def sum(self, function: Function, *shared: Any, add: Add = operator.add) -> Any:
         """Sum of function(part, *shared) over the parts, as `Engine.sum` adds."""
+
+    @abstractmethod
+    def then(self, function: Function, *shared: Any) -> Kept:
+        """Parts made of these, function(part, *shared), each where its own is; that one may be let go."""
 
 
 class Engine(ABC):
@@ -122,8 +126,29 @@ class _Parts(Kept):
     def __init__(self, parts: list[Any]) -> None:
         self.parts = parts
 
+    def then(self, function: Function, *shared: Any) -> Kept:
+        return _Parts([function(part, *shared) for part in self.parts])
+
     def sum(self, function: Function, *shared: Any, add: Add = operator.add) -> Any:
         return Serial().sum(function, self.parts, *shared, add=add)
+
+
+class Through:
+    """Functions of chunks, one after the other, each with what it is given beside."""
+
+    def __init__(self, *steps: tuple[Function, tuple[Any, ...]]) -> None:
+        self.steps = steps
+
+    def __call__(self, chunk: Any, *shared: Any) -> Any:
+        value = chunk
+        for function, given in self.steps[:-1]:
+            value = function(value, *given)
+        function, given = self.steps[-1]
+        return function(value, *given, *shared)
+
+    def then(self, function: Function, *given: Any) -> Through:
+        """One more step."""
+        return Through(*self.steps, (function, given))
 
 
 class Adder:

@@ -20,9 +20,9 @@ from itertools import islice
 from queue import Empty, SimpleQueue
 from typing import Any
 
-from podium.engine.base import FAN_IN, Add, Engine, Function, Kept, Progress
+from podium.engine.base import FAN_IN, Add, Engine, Function, Kept, Progress, Through
 from podium.engine.processes import AHEAD, shares
-from podium.engine.remote import Done, add_up, deadly, made, of_part, run, seal, sealed, task_of, unsealed
+from podium.engine.remote import Done, add_up, deadly, made, made_of, of_part, run, seal, sealed, task_of, unsealed
 from podium.engine.worker import Task
 from podium.errors import EngineError
 
@@ -166,7 +166,8 @@ class DaskEngine(Engine):
     def keep(self, function: Function, chunks: Sequence[Any]) -> Kept:
         chunks = list(chunks)
         code = seal(function)
-        return _KeptThere(self, chunks, [self._submit(made, seal(chunk), code) for chunk in chunks])
+        parts = [self._submit(made, seal(chunk), code) for chunk in chunks]
+        return _KeptThere(self, chunks, parts, Through((function, ())))
 
     # What is the same for all: sending, waiting, and what went wrong.
 
@@ -290,12 +291,17 @@ class DaskEngine(Engine):
 class _KeptThere(Kept):
     """Parts in the memory of workers; Dask makes those again that are lost."""
 
-    def __init__(self, engine: DaskEngine, chunks: list[Any], parts: list[Any]) -> None:
-        self.engine, self.chunks, self.parts = engine, chunks, parts
+    def __init__(self, engine: DaskEngine, chunks: list[Any], parts: list[Any], made: Through) -> None:
+        self.engine, self.chunks, self.parts, self.made = engine, chunks, parts, made
+
+    def then(self, function: Function, *shared: Any) -> Kept:
+        task = self.engine._shared(Task(function, shared))
+        parts = [self.engine._submit(made_of, part, task) for part in self.parts]
+        return _KeptThere(self.engine, self.chunks, parts, self.made.then(function, *shared))
 
     def sum(self, function: Function, *shared: Any, add: Add = operator.add) -> Any:
-        plain = Task(function, shared, add)
-        task = self.engine._shared(plain)
+        plain = Task(self.made.then(function), shared, add)  # of the chunk; tried where one ends workers
+        task = self.engine._shared(Task(function, shared, add))
         jobs = [
             ([chunk], self.engine._submit(of_part, part, task))
             for chunk, part in zip(self.chunks, self.parts, strict=True)

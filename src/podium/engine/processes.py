@@ -19,7 +19,7 @@ from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from podium.engine.base import FAN_IN, Add, Adder, Engine, Function, Kept, Progress, extended, reporting_to
+from podium.engine.base import FAN_IN, Add, Adder, Engine, Function, Kept, Progress, Through, extended, reporting_to
 from podium.engine.worker import Task, receive, work
 from podium.errors import EngineError, InputError, Option
 
@@ -294,6 +294,10 @@ class _KeptThere(Kept):
         size = -(-len(chunks) // engine.n)
         self.shares = [chunks[k : k + size] for k in range(0, len(chunks), size)]
         self.key = (id(self), os.urandom(8))
+
+    def then(self, function: Function, *shared: Any) -> Kept:
+        made = self.function if isinstance(self.function, Through) else Through((self.function, ()))
+        return _KeptThere(self.engine, made.then(function, *shared), list(chain.from_iterable(self.shares)))
 
     def sum(self, function: Function, *shared: Any, add: Add = operator.add) -> Any:
         total = Adder(add)

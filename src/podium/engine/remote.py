@@ -20,6 +20,7 @@ __all__ = [
     "add_up",
     "deadly",
     "made",
+    "made_of",
     "of_part",
     "run",
     "seal",
@@ -80,6 +81,11 @@ def run(chunks: bytes, task: Any, number: int, topic: str | None = None, last: b
 def made(chunk: bytes, function: bytes) -> Any:
     """A part that is kept here."""
     return _guarded(lambda: _opened(function)(_opened(chunk)))
+
+
+def made_of(part: Any, task: Any) -> Any:
+    """A part that is kept here, of another one."""
+    return _guarded(lambda: _task(task).go_on(None, part, first=True))
 
 
 def of_part(part: Any, task: Any) -> Done:

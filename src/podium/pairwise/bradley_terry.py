@@ -13,10 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.kept import KeptComparisons
+from podium.data.pairs import Adjacency
 from podium.data.tables.times import duration
 from podium.data.validation import flag_option, number_option
 from podium.errors import InputError, InPython, Option
 from podium.pairwise._fit.bias import MAX_ITEMS
+from podium.pairwise._fit.kept_model import KeptModel
 from podium.pairwise._fit.strength_model import StrengthModel
 from podium.pairwise.base import Ranker, Uses, davidson, logistic
 from podium.ranking.ranking import Ranking
@@ -135,7 +138,7 @@ class BradleyTerry(Ranker):
 
     def fit(
         self,
-        comparisons: Comparisons,
+        comparisons: Comparisons | KeptComparisons,
         *,
         sd: float | None = None,
         centre: Mapping[Hashable, float] | None = None,
@@ -148,8 +151,10 @@ class BradleyTerry(Ranker):
 
         `engine`, a `distributed.Client`, keeps the rows of the likelihood in parts on its workers, which sum gradients
         for Newton's method here. That pays for very many rows only (`docs/large.md`); fewer are solved here, with a
-        warning that says from how many it would.
+        warning that says from how many it would. Votes that `keep_comparisons` left with the workers stay there.
         """
+        if isinstance(comparisons, KeptComparisons):
+            return self._fit_kept(comparisons, sd, centre, engine)
         self._check(comparisons)
         auto, given = self.l2 == "auto", comparisons
         if self.half_life is not None:
@@ -173,19 +178,9 @@ class BradleyTerry(Ranker):
         self._columns = model.columns
         self._n_parameters, self.n_votes_, self._counted = model.size
         self.votes_per_parameter_ = model.votes_per_parameter
-        unit, origin = SCALES[self.scale]
-        scores = settled(model.placed(found).scores, self.tol)
-        open_ended = np.logical_or(*comparisons.adjacency.open_ended)
-        # An open-ended score is held by the penalty alone, and must not move the others by moving the mean.
-        scores = origin + unit * (scores - (scores if open_ended.all() else scores[~open_ended]).mean())
-        note = None
-        if self.anchor is not None:
-            item, score = _anchor(self.anchor, comparisons.items)
-            place = comparisons.items.index(item)
-            scores += score - scores[place]
-            note = f"{item!r} is set to {score:g}, and all scores are shifted alike"
-            if open_ended[place] and not open_ended.all():
-                note += f"; the votes do not bound {item!r}, so that l2 decides how far: anchor another item"
+        scores, note = self._placed(
+            settled(model.placed(found).scores, self.tol), comparisons.items, comparisons.adjacency
+        )
         clusters = ("cluster", "ranking") if comparisons.group_is == "ranking" else ("auto", None)
         self.ranking_ = Ranking(
             comparisons.items,
@@ -195,7 +190,7 @@ class BradleyTerry(Ranker):
             else partial(model.information, found, self.l2_),
             posterior=partial(model.posterior, found, self.l2_) if auto else None,
             spreads=None if prior is None else partial(model.spreads, found, prior, self.max_iter),
-            unit=unit,
+            unit=SCALES[self.scale][0],
             record=given.record,
             uncertainty=clusters[0],
             cluster=clusters[1],
@@ -203,10 +198,73 @@ class BradleyTerry(Ranker):
         )
         model.warn_of_separation(found)
         if not auto and not self.bias_reduction:
-            model.warn_of_penalty(found, self.l2_, ~open_ended)
+            bounded = ~np.logical_or(*comparisons.adjacency.open_ended)
+            model.warn_of_penalty(found, self.l2_, bounded)
         return self._fitted_to(given)
 
-    def _check_prior(self, c: Comparisons, auto: bool, sd: Any, centre: Any) -> Floats | None:
+    def _fit_kept(self, votes: KeptComparisons, sd: float | None, centre: Any, engine: Any) -> Self:
+        """As `fit`, for votes that are not here: their sums are asked for."""
+        self._check_kept(votes, sd, centre, engine)
+        votes.reach.check_connected(None if sd is not None else float(self.l2))
+        model = KeptModel(votes, self.ties, self.side_effect)
+        self._n_parameters, self.n_votes_ = model.size
+        self.sd_ = sd
+        self.l2_ = float(self.l2) if sd is None else 0.5 / sd**2 * votes.weight_sq / votes.weight
+        found = model.optimum(self.l2_, self.tol, self.max_iter)
+        at = model.sums.point(found.scores, found.extras)
+        self.n_iter_, self.solver_, self.converged_ = found.n_iter, found.solver, True
+        self._extras, self._columns, self._counted = found.extras, model.columns, model.counted
+        self.votes_per_parameter_ = self.n_votes_ / max(self._n_parameters, 1)
+        scores, note = self._placed(settled(found.scores, self.tol), votes.items, votes.reach.adjacency)
+        self.ranking_ = Ranking(
+            votes.items,
+            scores,
+            information=model.information(found, self.l2_, at),
+            unit=SCALES[self.scale][0],
+            record=(votes.wins, votes.losses, votes.ties),
+            note=note,
+        )
+        vars(self).pop("_training", None)
+        self._moved()
+        self._log_likelihood = -at.value
+        model.warn_of_separation(found)
+        return self
+
+    def _check_kept(self, votes: KeptComparisons, sd: float | None, centre: Any, engine: Any) -> None:
+        self._check(votes)
+        kept = ", and these votes are kept by workers; read them by read_comparisons"
+        if engine is not None:
+            raise InputError("these votes are kept by workers already; leave out engine=")
+        if self.half_life is not None:
+            raise InputError(Option("half_life"), f" needs the time of every vote{kept}")
+        if self.bias_reduction:
+            raise InputError(Option("bias_reduction", True), f" is for few items{kept}")
+        if centre is not None:
+            raise InputError(f"centre is about votes that are here{kept}")
+        if self.l2 == "auto" and sd is None:
+            raise InputError(
+                Option("l2", "auto"), " looks at all pairs together, and these votes are kept by workers; set ",
+                Option("l2"), " to a number, or give sd=",
+            )  # fmt: skip
+        self._check_prior(votes, self.l2 == "auto", sd, None)
+
+    def _placed(self, scores: Floats, items: Any, adjacency: Adjacency) -> tuple[Floats, str | None]:
+        """Scores as they are shown, and what is to be said of their origin."""
+        unit, origin = SCALES[self.scale]
+        open_ended = np.logical_or(*adjacency.open_ended)
+        # An open-ended score is held by the penalty alone, and must not move the others by moving the mean.
+        scores = origin + unit * (scores - (scores if open_ended.all() else scores[~open_ended]).mean())
+        if self.anchor is None:
+            return scores, None
+        item, score = _anchor(self.anchor, items)
+        place = items.index(item)
+        scores += score - scores[place]
+        note = f"{item!r} is set to {score:g}, and all scores are shifted alike"
+        if open_ended[place] and not open_ended.all():
+            note += f"; the votes do not bound {item!r}, so that l2 decides how far: anchor another item"
+        return scores, note
+
+    def _check_prior(self, c: Comparisons | KeptComparisons, auto: bool, sd: Any, centre: Any) -> Floats | None:
         """The prior mean of every item, if one is given."""
         if not auto and (sd is not None or centre is not None):
             raise InputError(InPython("sd and centre describe a prior: they need "), Option("l2", "auto"))
@@ -219,8 +277,9 @@ class BradleyTerry(Ranker):
             raise InputError(f"centre: {unknown[0]!r} has no score there; give one for every item")
         return np.array([float(centre[item]) for item in c.items])
 
-    def _check(self, comparisons: Comparisons) -> None:
-        as_comparisons(comparisons)
+    def _check(self, comparisons: Comparisons | KeptComparisons) -> None:
+        if not isinstance(comparisons, KeptComparisons):
+            as_comparisons(comparisons)
         if not (isinstance(self.l2, str) and self.l2 == "auto"):
             number_option("l2", self.l2, least=0, more=", or 'auto'")
         number_option("tol", self.tol, above=0)
@@ -231,7 +290,7 @@ class BradleyTerry(Ranker):
             raise InputError(Option("scale", self.scale), f" is not known; use {' or '.join(map(repr, SCALES))}")
         if self.anchor is not None:
             _anchor(self.anchor, comparisons.items)
-        if self.half_life is not None:
+        if self.half_life is not None and isinstance(comparisons, Comparisons):
             duration("half_life", self.half_life, comparisons.time_is)
         if flag_option("bias_reduction", self.bias_reduction):
             self._check_bias_reduction(len(comparisons.items))

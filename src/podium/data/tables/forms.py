@@ -163,6 +163,10 @@ class Collector(Seen):
             return self._rankings()
         return self._arguments(self._merged(), self.items.labels)
 
+    def arguments(self, columns: Piece) -> dict[str, Any]:
+        """Keyword arguments of `Comparisons` for columns that the merger gave."""
+        return self._arguments(columns, self.items.labels)
+
     def result_by(self) -> dict[Any, dict[str, Any]]:
         """The same for each value of the column `by`, each with the items it names, in order of appearance."""
         if self.holds_rankings:
@@ -198,10 +202,11 @@ class Collector(Seen):
                 what = "no row counts: all are skipped, undone, of excluded judges or of withdrawn items"
             with located(self.place if self.place != "the frame before" else ""):
                 raise InputError(what)
-        self._warn_of_labels()
+        self.warn_of_labels()
         return merged
 
-    def _warn_of_labels(self) -> None:
+    def warn_of_labels(self) -> None:
+        """Say so where two labels are more likely one."""
         for what, numbering in (("items", self.items), ("judges", self.judges), ("groups", self.groups)):
             _warn_of_blanks(what, numbering.labels)
 
@@ -227,7 +232,7 @@ class Collector(Seen):
             raise InputError(twice, ", or tell several rankings of one apart by ", Option("group", column=True))
 
         columns = self.lists.columns(fail)
-        self._warn_of_labels()
+        self.warn_of_labels()
         self.together.refuse(self.items.labels)
         self.together.warn(stacklevel=5)
         if not columns["tied"].any():

@@ -40,7 +40,7 @@ from podium.pairwise._fit.solvers import (
 from podium.ranking.uncertainty import Alternative, Information, WeightedInformation, is_determined
 from podium.text import counted
 
-__all__ = ["StrengthModel"]
+__all__ = ["StrengthModel", "refuse_idle", "refuse_repeated"]
 
 Floats = NDArray[np.float64]
 
@@ -324,19 +324,14 @@ class StrengthModel:
     def check_design(self) -> None:
         """Refuse covariates that say nothing, or the same as others: their effects are not identified."""
         c = self.comparisons
-        names = [name for name in self.columns if name != "tie"]
         if c.covariates is None:
             return
         design = self._design(len(c.left))
         assert design is not None
         size = np.sqrt(np.mean(design**2, axis=0))
-        for name, zero in zip(c.covariate_names, size == 0, strict=False):
-            if zero:
-                raise InputError(f"covariate {name!r} is 0 in every vote, so it has no effect to find; leave it out")
+        refuse_idle(self.columns, size)
         scaled = design / size
-        if np.linalg.eigvalsh(scaled.T @ scaled / len(scaled))[0] < 1e-10:
-            told = ", ".join(name.removeprefix("covariate:") for name in names)
-            raise InputError(f"{told}: one follows from the others, so their effects are not identified; leave one out")
+        refuse_repeated(self.columns, scaled.T @ scaled / len(scaled))
 
     def warn_of_penalty(self, found: Solution, l2: float, bounded: NDArray[np.bool_]) -> None:
         """Say so when a penalty that is nothing to each item flattens the whole: long ways, with few votes on each."""
@@ -376,3 +371,18 @@ def _as_counts(information: Information, worth: float) -> Information:
         vote_weight=None if e.vote_weight is None else worth * e.vote_weight,
         vote_weight_sq=None if e.vote_weight is None else worth * e.vote_weight,
     )
+
+
+def refuse_idle(columns: tuple[str, ...], size: Floats) -> None:
+    """Refuse a covariate that says nothing; `size` is the root of the mean square of each."""
+    for name, zero in zip(columns, size == 0, strict=False):
+        if zero and name.startswith("covariate:"):
+            name = name.removeprefix("covariate:")
+            raise InputError(f"covariate {name!r} is 0 in every vote, so it has no effect to find; leave it out")
+
+
+def refuse_repeated(columns: tuple[str, ...], correlation: Floats) -> None:
+    """Refuse covariates that say the same as others, by the mean products of columns of size 1."""
+    if np.linalg.eigvalsh(correlation)[0] < 1e-10:
+        told = ", ".join(name.removeprefix("covariate:") for name in columns if name != "tie")
+        raise InputError(f"{told}: one follows from the others, so their effects are not identified; leave one out")
