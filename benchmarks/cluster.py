@@ -3,6 +3,7 @@
     python -m benchmarks.cluster             writes results/cluster.json and the table of docs/large.md (minutes)
     python -m benchmarks.cluster --votes 4   millions of votes instead of 20
     python -m benchmarks.cluster --fit       a fit whose rows are kept on two workers, beside the fit here
+    python -m benchmarks.cluster --kept      the same with 20 million votes that the workers read from files and keep
 
 Files are read by one process, by two (`jobs=2`), by two Dask workers that run already, and by two of which one is
 killed in mid-work; what is read must be the same to the bit. CPU is that of this process and of the workers, by /proc.
@@ -24,6 +25,7 @@ import numpy as np
 
 from benchmarks.counting import ROOT, write_files
 from podium import BradleyTerry, Comparisons, read_comparisons
+from podium.data import keep_comparisons
 from podium.engine import connect
 from podium.pairwise._fit import row_sums, strength_model
 
@@ -130,6 +132,43 @@ def fits(millions: float) -> dict[str, Any]:
     return rows
 
 
+def kept(millions: float) -> dict[str, Any]:
+    """Votes with a covariate in files, read and kept by two workers, beside reading and fitting them here."""
+    rows: dict[str, Any] = {"rows": int(1e6 * millions)}
+    with tempfile.TemporaryDirectory() as folder:
+        votes = single_votes(rows["rows"], 2000, True)
+        for k, run in enumerate(np.array_split(np.arange(rows["rows"]), FILES)):
+            votes.take(slice(int(run[0]), int(run[-1]) + 1)).to_frame().write_parquet(f"{folder}/{k:02}.parquet")
+        del votes
+        model, options = BradleyTerry(l2=0.01, tol=1e-9), {"covariates": ["length"]}
+        with connect("local:2") as engine:
+            pids = list(engine.client.run(os.getpid).values())
+            before = resident()
+            there, rows["kept"] = measured(lambda: keep_comparisons(folder, engine=engine, **options), pids)
+            scores, rows["fit there"] = measured(lambda: model.fit(there).ranking_.scores, pids)
+            rows["megabytes more here"] = resident() - before
+            rows["steps"] = model.n_iter_
+        here, rows["read here"] = measured(lambda: read_comparisons(folder, **options, jobs=1), [])
+        alone, rows["fit here"] = measured(lambda: model.fit(here).ranking_.scores, [])
+        rows["apart"] = float(np.max(np.abs(alone - scores)))
+        assert model.ranking_.items == there.items
+    return rows
+
+
+def resident() -> float:
+    """Megabytes that this process holds now."""
+    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+def kept_table(saved: dict[str, Any]) -> str:
+    lines = [f"| {saved['rows']:,} votes with a covariate | Here, CPU | On two workers, CPU of all |", "|---|--:|--:|"]
+    for name, one, other in (("reading", "read here", "kept"), ("fit", "fit here", "fit there")):
+        lines.append(f"| {name} | {saved[one]['cpu']:.1f} s | {saved[other]['cpu']:.1f} s |")
+    more = f"{saved['megabytes more here']:.0f} MB more held here; scores apart by {saved['apart']:.0e}."
+    return "\n".join([*lines, "", more])
+
+
 def single_votes(m: int, n: int, covariate: bool) -> Comparisons:
     """Votes of normal scores, perhaps with a covariate, which keeps each a row of its own."""
     rng = np.random.default_rng(0)
@@ -166,12 +205,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--votes", type=float, help="millions: 20, or 2 for a fit")
     parser.add_argument("--fit", action="store_true", help="fits with rows kept on workers")
+    parser.add_argument("--kept", action="store_true", help="votes that workers read and keep")
     given = parser.parse_args()
     path = HERE / "results" / "cluster.json"
     saved = json.loads(path.read_text()) if path.exists() else {}
     if given.fit:
         saved["fits"] = fits(given.votes or 2.0)
         mark, text = "fits", fit_table(saved["fits"])
+    elif given.kept:
+        saved["kept"] = kept(given.votes or 20.0)
+        mark, text = "kept", kept_table(saved["kept"])
     else:
         saved |= run(given.votes or 20.0)
         mark, text = "cluster", table(saved)

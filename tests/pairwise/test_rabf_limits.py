@@ -1,6 +1,7 @@
 """RABF within hard limits, with the hinge loss and with row weights: SLSQP, a dual programme, the literal design."""
 
 import warnings
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
@@ -251,7 +252,8 @@ def test_the_hinge_loss_is_a_support_vector_machine_on_the_whole_design(how, mon
         monkeypatch.setattr("podium.pairwise._fit.solvers.DENSE", 0)
         monkeypatch.setattr("podium.pairwise._fit.solvers.BAND_FLOPS", 0)
     model = RABF(loss="hinge", feature_penalty=0.2, residual_penalty=0.7, standardize=False)
-    model.fit(as_comparisons(60, rows), features)
+    with nullcontext() if how == "dense" else pytest.warns(PodiumWarning, match="may take many minutes"):
+        model.fit(as_comparisons(60, rows), features)
     assert model.solver_ == how
     signed, _ = hinge_rows(60, rows, features)
     scale = np.sqrt(2 * np.array([0.2] * 4 + [0.7] * 60))
@@ -371,3 +373,11 @@ def test_what_does_not_go_together_is_said(options, message):
     rows, features, _ = planted(4, 80, 8)
     with pytest.raises(InputError, match=message):
         RABF(**options).fit(as_comparisons(4, rows), features)
+
+
+def test_the_hinge_loss_on_very_many_items_says_that_it_takes_long(monkeypatch):
+    votes = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a"), ("a", "c")])
+    monkeypatch.setattr("podium.pairwise._fit.hinge.MAX_DENSE_ITEMS", 2)
+    for limits in ({"feature_penalty": 1.0, "residual_penalty": 1.0}, {"max_norm": (1.0, 1.0)}):
+        with pytest.warns(PodiumWarning, match=r"loss='hinge' on 3 items may take many minutes.* up to 2; loss='log"):
+            RABF(loss="hinge", **limits).fit(votes)

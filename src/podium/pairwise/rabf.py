@@ -16,10 +16,10 @@ from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.features import FeatureSpec, Matrix, read_features, read_row_weights, warn_of_columns
 from podium.data.validation import choice_option, flag_option, number_option
 from podium.errors import ConvergenceError, InputError, InPython, Option, PodiumWarning
+from podium.pairwise._fit import hinge
 from podium.pairwise._fit.feature_model import FeatureModel, VoteModel
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
 from podium.pairwise._fit.featured import FeatureScores
-from podium.pairwise._fit.hinge import solve_hinge
 from podium.pairwise._fit.likelihoods import LogisticRows, SquaredRows
 from podium.pairwise._fit.norms import within_norms
 from podium.pairwise._fit.penalties import Node, Penalties, Start, choose_penalties, possible_penalties
@@ -234,10 +234,19 @@ class RABF(FeatureScores, Ranker):
         self.binding_: tuple[str, ...] = ()
         if self.max_norm is None and self.loss != "hinge":
             return choose_penalties(model.problem, *given, self.tol, self.max_iter, start)
+        if self.loss == "hinge" and model.problem.rows.n > hinge.MAX_DENSE_ITEMS:
+            warnings.warn(
+                PodiumWarning(
+                    Option("loss", "hinge"), f" on {model.problem.rows.n:,} items may take many minutes: its exact "
+                    f"method is made for up to {hinge.MAX_DENSE_ITEMS:,}; ",
+                    Option("loss", "logistic"), " takes seconds",
+                ),
+                stacklevel=4,
+            )  # fmt: skip
 
         def solve(penalties: tuple[float, float], near: Place | None) -> FeatureSolution:
             if self.loss == "hinge":
-                return solve_hinge(model.problem, penalties, self.max_iter)
+                return hinge.solve_hinge(model.problem, penalties, self.max_iter)
             return solve_features(model.problem, penalties, min(self.tol, 1e-9), self.max_iter, near)
 
         if self.max_norm is None:
