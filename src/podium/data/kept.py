@@ -22,7 +22,7 @@ from podium.data.tables.labels import Numbering
 from podium.data.tables.merging import Merger
 from podium.data.tables.names import Given
 from podium.data.tables.sources import Source
-from podium.engine import Kept
+from podium.engine import Kept, Serial
 from podium.engine.choosing import as_engine
 from podium.errors import InputError
 
@@ -97,7 +97,7 @@ class KeptComparisons:
 def keep_comparisons(
     source: Any,
     *,
-    engine: Any,
+    engine: Any = None,
     winner: Given = None,
     loser: Given = None,
     left: Given = None,
@@ -121,19 +121,19 @@ def keep_comparisons(
     ----------
     source : path, glob, folder, address (URL), or list of these
     engine : distributed.Client
+        None reads and keeps them in this process, to try it.
     others : as in `read_comparisons`
 
     Examples
     --------
-    >>> from podium.engine import Serial
     >>> import tempfile, pathlib
     >>> folder = pathlib.Path(tempfile.mkdtemp())
     >>> _ = (folder / "monday.csv").write_text("winner,loser\\ntea,milk\\nmilk,cola\\n")
     >>> _ = (folder / "tuesday.csv").write_text("winner,loser\\ncola,tea\\ntea,milk\\n")
-    >>> keep_comparisons(folder, engine=Serial())
+    >>> keep_comparisons(folder)
     <4 votes on 3 items, kept by workers>
     """
-    runner = as_engine(engine)
+    runner = Serial() if engine is None else as_engine(engine)
     columns: dict[str, Any] = {"winner": winner, "loser": loser, "left": left, "right": right, "outcome": outcome}
     columns |= {"left_wins": left_wins, "right_wins": right_wins, "ties": ties, "weight": weight, "count": count}
     columns |= dict.fromkeys(("judge", "group", "margin", "ranking"), False)
