@@ -18,7 +18,10 @@ from typing import Any
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 RESULTS = HERE / "results"
-PAGES = ("README.md", "docs/benchmarks.md", "docs/multilabel.md")
+PAGES = (
+    "README.md", "docs/benchmarks.md", "docs/large.md", "docs/metrics.md", "docs/multilabel.md",
+    "docs/ordinal-models.md",
+)  # fmt: skip
 PICTURE = ROOT / "docs" / "benchmarks-ratios.png"
 BLOCK = re.compile(r"(<!-- figures:([\w-]+) -->\n)(.*?)(<!-- /figures -->)", re.DOTALL)
 FAMILIES = {
@@ -202,9 +205,122 @@ def _wanted(reach: float) -> str:
     return f"{reach:g}×" if reach >= 1 else f"1/{1 / reach:g}×"
 
 
+# ---- blocks of the other pages ---------------------------------------------------------------------------------------
+
+
+def penalty() -> str:
+    """What the default costs beside a fixed penalty."""
+    entries = [kept("pairwise")[name] for name in ("penalty", "penalty-many")]
+    few, many = (entry["results"][1]["ratio"] for entry in entries)
+    return (
+        f"The default takes the penalty from the votes: {few:.2g} times as long from votes to scores at 130 × 1.7M, "
+        f"{many:.2g} times at 10k × 1M\n"
+        f"(measured {when(entries)}; `python -m benchmarks.run --only penalty penalty-many`).\n"
+    )
+
+
+def side_by_side(family: str, names: dict[str, str], ways: dict[str, str]) -> str:
+    """Scenarios as columns, ways as rows: the time of each, and how many times ours."""
+    entries = {name: kept(family)[name] for name in names}
+    lines = ["| |" + "".join(f" {title} |" for title in names.values()), "|---|" + "---|" * len(names)]
+    for way, title in ways.items():
+        cells = []
+        for entry in entries.values():
+            row = next(each for each in entry["results"] if each["way"] == way)
+            ours = row is entry["results"][0]
+            cells.append(_time_or_problem(row) + ("" if ours or row["ratio"] is None else f" ({times(row['ratio'])})"))
+        lines.append(f"| {title} |" + "".join(f" {cell} |" for cell in cells))
+    return "\n".join([*lines, "", f"Measured {when(list(entries.values()))}.", ""])
+
+
+def queries() -> str:
+    """Metrics of many queries, beside other packages."""
+    ways = ("pytrec_eval", "ir_measures", "ranx, compiled")
+    return side_by_side(
+        "metrics", {"queries": "CPU"}, {"podium": "`ranking_report`"} | {way: way.partition(",")[0] for way in ways}
+    )
+
+
+def run_tests() -> str:
+    """Tests between runs, beside ranx."""
+    names = {"tests-student": "paired t test", "tests-permutation": "randomisation test, 1,000 patterns"}
+    return side_by_side("metrics", names, {"podium": "`compare_runs`", "ranx, compiled": "ranx, compiled"})
+
+
+def streaming() -> str:
+    """Label rankings learned one at a time, beside river."""
+    entry = kept("multilabel")["streaming"]
+    ours, river = entry["results"]
+    return (
+        f"On 1,000 examples of 20 features and 10 labels it takes {time_of(ours['seconds'])} of CPU, river's chain "
+        f"{time_of(river['seconds'])} ({times(river['ratio'])};\n"
+        f"measured {when([entry])} by `python -m benchmarks.run --only streaming`).\n"
+    )
+
+
+def grades() -> str:
+    """Error and time of models of grades on public data."""
+    names = {"graded-abalone": "Abalone", "graded-california": "California", "graded-parkinsons": "Parkinsons"}
+    ways = {
+        "podium, CumulativeLogit": "`CumulativeLogit` (median)", "mord LogisticAT": "mord LogisticAT",
+        "skordinal LogisticAT": "skordinal LogisticAT", "statsmodels OrderedModel": "statsmodels OrderedModel",
+        "mord OrdinalRidge": "mord OrdinalRidge", "podium, PassiveAggressiveOrdinal": "`PassiveAggressiveOrdinal`",
+    }  # fmt: skip
+    entries = {name: kept("ordinal")[name] for name in names}
+    lines = ["| |" + "".join(f" {title} |" for title in names.values()), "|---|" + "---|" * len(names)]
+    for way, title in ways.items():
+        rows = [next(row for row in entry["results"] if row["way"] == way) for entry in entries.values()]
+        cells = "".join(f" {row['quality'].removeprefix('MAE ')}, {time_of(row['seconds'])} |" for row in rows)
+        lines.append(f"| {title} |{cells}")
+    return "\n".join([*lines, "", f"Measured {when(list(entries.values()))}.", ""])
+
+
+def online() -> str:
+    """The online learner beside the least that its work could cost, and beside other packages, with the aims."""
+    found = kept("ordinal")
+    passes = {"pass-wide": "136 features, 5 grades", "pass": "8 features, 5 grades",
+              "pass-many-grades": "8 features, 100 grades"}  # fmt: skip
+    lines = [
+        "| pass over the rows, PA-I averaged | times the floor | aim | times the floor in four sums |",
+        "|---|--:|--:|--:|",
+    ]
+    for name, title in passes.items():
+        plain, unrolled = found[name]["results"][-2:]
+        aim = f"{1 / plain['reach']:.3g}" if plain["reach"] else "–"
+        lines.append(f"| {title} | {1 / plain['ratio']:.2g} | {aim} | {1 / unrolled['ratio']:.2g} |")
+    lines += ["", "| | times as long as ours | aim |", "|---|--:|--:|"]
+    others = {"partial-fit": "`partial_fit`, 8 features", "partial-fit-wide": "`partial_fit`, 136 features",
+              "learn-one": "`learn_one`"}  # fmt: skip
+    for name, title in others.items():
+        for row in found[name]["results"][1:]:
+            aim = f"{row['reach']:g}" if row["reach"] else "–"
+            lines.append(f"| {title}: {row['way']} | {row['ratio']:.2g} | {aim} |")
+    return "\n".join([*lines, "", f"Measured {when([found[name] for name in (*passes, *others)])}.", ""])
+
+
+def counting() -> str:
+    """Counting votes, beside polars and DuckDB."""
+    path = RESULTS / "counting.json"
+    ways = json.loads(path.read_text(encoding="utf-8"))["side by side"]["plain"]["ways"]
+    titles = {
+        "podium": "`read_comparisons(…)`", "podium, sides folded": "the same, `fold_sides=True`",
+        "podium, jobs=2": "the same, `jobs=2` (both processes together)",
+        "polars": "polars, streaming `group_by(…).len()`", "duckdb": "DuckDB, `GROUP BY`",
+    }  # fmt: skip
+    lines = ["| Way | CPU | Times polars | Memory |", "|---|--:|--:|--:|"]
+    for way, title in titles.items():
+        row, ratio = ways[way], ways[way]["cpu"] / ways["polars"]["cpu"]
+        lines.append(f"| {title} | {row['cpu']:.1f} s | {ratio:.2g} | {row['megabytes']:,.0f} MB |")
+    return "\n".join([*lines, ""])
+
+
 def block(name: str) -> str:
     """The text of a block by its name."""
-    known = {"speed": speed, "asking": asking, "summary": summary, "label-defaults": label_defaults}
+    known = {
+        "speed": speed, "asking": asking, "summary": summary, "penalty": penalty, "queries": queries,
+        "run-tests": run_tests, "streaming": streaming, "grades": grades, "online": online, "counting": counting,
+        "label-defaults": label_defaults,
+    }  # fmt: skip
     if name in known:
         return known[name]()
     if name in FAMILIES:

@@ -71,6 +71,14 @@ def ours_arrays(data: Data):
     return lambda: BradleyTerry(l2=l2).fit(Comparisons.from_arrays(winner, loser, items=items)).ranking_.scores
 
 
+def ours_auto(data: Data):
+    """The same with the penalty from the votes, as by default."""
+    from podium import BradleyTerry, Comparisons
+
+    winner, loser, items = data["winner"], data["loser"], range(data["n"])
+    return lambda: BradleyTerry().fit(Comparisons.from_arrays(winner, loser, items=items)).ranking_.scores
+
+
 def ours_counted(data: Data):
     """From votes already counted, as choix takes them."""
     from podium import BradleyTerry, Comparisons
@@ -180,6 +188,18 @@ SCENARIOS = (
             Way("scikit-learn, one row a vote", sklearn.rows("lbfgs", 1e-6), repeats=1, seconds=60),
         ),
         objective=loss_per_vote,
+    ),
+    Scenario(
+        "penalty",
+        "130 items × 1.7M votes, integer arrays to scores: what choosing the penalty costs",
+        votes(*ARENA),
+        (Way("podium", ours_arrays, repeats=10), Way("podium, penalty chosen too", ours_auto, repeats=10)),
+    ),
+    Scenario(
+        "penalty-many",
+        "10k items × 1M votes, integer arrays to scores: what choosing the penalty costs",
+        votes(10_000, 1_000_000),
+        (Way("podium", ours_arrays, repeats=5), Way("podium, penalty chosen too", ours_auto, repeats=3)),
     ),
     Scenario(
         "counted",

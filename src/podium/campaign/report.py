@@ -7,6 +7,7 @@ Judges are counted, not named: a report is handed on.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -33,22 +34,25 @@ CHOSEN = (
 )
 
 
-def write_report(content: Content, path: str | os.PathLike[str]) -> None:
-    """Write the page; if that fails, an older file stays as it was."""
+def write_report(
+    content: Content, path: str | os.PathLike[str], *, title: str | None = None, judge: Sequence[str] = ()
+) -> None:
+    """Write the page; if that fails, an older file stays as it was. `judge` are sentences about a model as judge."""
     target = check_path(path)
-    text = report_page(content).encode()
+    text = report_page(content, title=title, judge=judge).encode()
     with replacing(target) as file:
         file.write(text)
 
 
-def report_page(content: Content) -> str:
+def report_page(content: Content, *, title: str | None = None, judge: Sequence[str] = ()) -> str:
     """The page as HTML; a campaign without votes that count has none."""
     votes = live_comparisons(content)
     now, campaign = standing(content), content.campaign
     first = now.places[0]
     head, *agreement, status = now.words().splitlines()
+    name = safe(campaign.title if title is None else title)
     parts = [
-        f"<h1>{safe(campaign.title)}</h1>",
+        f"<h1>{name}</h1>",
         f"<p>{safe(campaign.question)}</p>",
         f"<p>{safe(first.item)} leads; its true place is likely {_band(first)}.</p>",
         f'<p class="soft">{safe(head)}</p>',
@@ -60,6 +64,8 @@ def report_page(content: Content) -> str:
         *_marks(content, now),
         *_scores(content),
         *_reliability(content, votes),
+        *(["<h2>The judge</h2>"] if judge else []),
+        *(f'<p class="soft">{safe(_sentence(line))}</p>' for line in judge),
         "<h2>The data</h2>",
         listed(vote_summary(votes)),
         "<h2>Method</h2>",
@@ -68,7 +74,7 @@ def report_page(content: Content) -> str:
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
     body = "\n".join(parts)
     return (
-        f'<!doctype html>\n<html lang="en"><head>{meta}<title>{safe(campaign.title)}</title>'
+        f'<!doctype html>\n<html lang="en"><head>{meta}<title>{name}</title>'
         f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
     )
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.help import GroupedCommand, option
-from podium.cli.judge_items import Read, criteria_of, read_source
+from podium.cli.judge_items import UNNAMED, Read, criteria_of, read_source
 from podium.cli.judge_options import FILE, Amount, Model, Source, amount_options, model_options, source_options
 from podium.cli.judge_words import FAILED, dry_run, progress, tell, write
 from podium.cli.options import new_file, output_options
@@ -102,7 +102,7 @@ def _judge_here(
                 break
             asker = who.asker(amount.seed)  # the last one was closed
         if report is not None and ended[-1][1].standing.places:
-            _write_report(store, ended[-1][1], report)
+            _write_report(store, items, *ended[-1], report)
     return ended
 
 
@@ -147,10 +147,14 @@ def _campaign(
     )  # fmt: skip
 
 
-def _write_report(store: Store, ended: Judged, path: Path) -> None:
+def _write_report(store: Store, items: str, title: str, ended: Judged, path: Path) -> None:
+    """The standing, under the name of what was judged, and the judge in numbers."""
     from podium.campaign.report import write_report
     from podium.campaign.setup import campaign_named
 
     it = store.read(lambda reader: campaign_named(reader, ended.campaign))
-    write_report(store.read(lambda reader: reader.content(it.id)), str(path))
+    named = (
+        f"{Path(items).stem}: {title}" if title != UNNAMED else it.title if it.title != UNNAMED else Path(items).stem
+    )
+    write_report(store.read(lambda reader: reader.content(it.id)), str(path), title=named, judge=ended.tally.words())
     say(f"wrote {path}")

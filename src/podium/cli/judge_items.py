@@ -17,6 +17,7 @@ __all__ = ["Read", "criteria_of", "read_source"]
 
 CONTEXTS = ("context", "prompt")
 SHOWN = ("text", "body")
+UNNAMED = "judge"  # the campaign of a run without criteria
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,4 +112,4 @@ def criteria_of(given: tuple[str, ...]) -> list[tuple[str, str]]:
         if name.strip() in found:
             raise InputError(f"--criterion {name.strip()!r} appears twice; names must differ")
         found[name.strip()] = words.strip()
-    return list(found.items()) or [("judge", "")]
+    return list(found.items()) or [(UNNAMED, "")]

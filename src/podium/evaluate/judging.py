@@ -62,7 +62,8 @@ class Judging:
             lines.append(self.why or "no scale separation reliability")
         else:
             below = "" if self.reliable else f", below {ENOUGH:g}: more votes are needed before marks are given"
-            lines.append(f"scale separation reliability {number(self.separation, 2)} ({self.separation_from}){below}")
+            value = number(self.separation, 2) if self.separation >= 0 else "below 0"  # errors larger than the spread
+            lines.append(f"scale separation reliability {value} ({self.separation_from}){below}")
         if self.split_half is not None and self.split_half.full is not None:
             half = self.split_half
             spread = f"halves correlate by {number(half.low, 2)} to {number(half.high, 2)}"

@@ -32,11 +32,16 @@ td.bar svg{display:block;width:100%;height:1.6rem;overflow:visible}
 .warn{background:var(--warn-paper);color:var(--warn);border-left:4px solid currentColor;padding:.5rem .8rem;
 margin:.5rem 0;overflow-wrap:anywhere}
 .figure,.scroll{overflow-x:auto;max-width:100%}.figure svg{max-width:100%;height:auto;min-width:32rem}
+.figure{background:linear-gradient(to right,var(--paper) 1rem,transparent) 0 0/3rem 100% no-repeat local,
+linear-gradient(to left,var(--paper) 1rem,transparent) 100% 0/3rem 100% no-repeat local,
+linear-gradient(to right,var(--line),transparent) 0 0/.8rem 100% no-repeat,
+linear-gradient(to left,var(--line),transparent) 100% 0/.8rem 100% no-repeat}.narrow{display:none}
 :is(.figure,.scroll):focus-visible{outline:2px solid var(--blue)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0}
 pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;white-space:pre-wrap;
 overflow-wrap:anywhere}
 @media (max-width:40rem){body{padding:1rem .7rem 2rem;font-size:15px}table{font-size:14px}.wide{display:none}
+.narrow{display:block;color:var(--soft)}
 td,th{padding:.2rem .22rem}td.item{min-width:5rem}td.bar{width:26%;min-width:4rem}
 dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .4rem}}
 @media print{:root{--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--band:#f0f0f0;--blue:#0072b2;--warn:#000;

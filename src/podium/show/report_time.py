@@ -100,7 +100,8 @@ def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
         win, tie, loss = chances[k].tolist()
         names = [one_line(fixtures.items[int(side[k])]) for side in (fixtures.left, fixtures.right)]
         cells = f'<td class="wide">{escape(_day(times[k]))}</td>' if times else ""
-        cells += "".join(f'<td class="item">{escape(name)}</td>' for name in names)
+        day = f'<small class="narrow">{escape(_day(times[k]))}</small>' if times else ""  # on a phone, under the name
+        cells += f'<td class="item">{escape(names[0])}{day}</td><td class="item">{escape(names[1])}</td>'
         shown = (win, tie, loss) if with_ties else (win, loss)
         cells += "".join(f'<td class="n" data-v="{share:.6f}">{100 * share:.0f} %</td>' for share in shown)
         rows.append(f'<tr>{cells}<td class="wide">{odds(win, tie, loss)}</td></tr>')
