@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import ast
 import importlib
+import itertools
 import json
 import os
 import random
@@ -66,7 +67,7 @@ class Change:
 
 
 def changes(path: Path) -> list[Change]:
-    """Every change of a file that is still Python."""
+    """Every change of a file; `is_python` says whether the file can still be read."""
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines(keepends=True)
     found = []
@@ -80,13 +81,19 @@ def changes(path: Path) -> list[Change]:
         tail = lines[last - 1].encode()[node.end_col_offset or 0 :].decode()
         text = f"{head}{new}{tail}"
         before = "".join(lines[first - 1 : last])
-        try:
-            ast.parse("".join(lines[: first - 1]) + text + "".join(lines[last:]))
-        except SyntaxError:
-            continue
         if text != before:
             found.append(Change(path, first, last, text, before, kind, start))
     return found
+
+
+def is_python(change: Change) -> bool:
+    """Whether the file is still Python with the change; asked of those that are tried only, as parsing takes long."""
+    lines = change.path.read_text(encoding="utf-8").splitlines(keepends=True)
+    try:
+        ast.parse("".join([*lines[: change.first - 1], change.text, *lines[change.last :]]))
+    except SyntaxError:
+        return False
+    return True
 
 
 def _nodes(tree: ast.AST) -> Iterator[tuple[ast.expr, str, str]]:
@@ -305,7 +312,8 @@ def _try_room(room: str, copy: Path, options: argparse.Namespace) -> None:
     tests, spent = ({}, {}) if options.by_file else reach(copy, room)
     rng = random.Random(options.seed)
     possible = [change for path in sorted((copy / "src" / "podium" / room).rglob("*.py")) for change in changes(path)]
-    chosen = rng.sample(possible, min(options.count, len(possible)))
+    rng.shuffle(possible)
+    chosen = list(itertools.islice(filter(is_python, possible), options.count))
     print(f"{room}: {len(chosen)} of {len(possible)} changes, {len(spent) or 'the nearest files of'} tests", flush=True)
     began, killed, tried, unreached = sum(os.times()[:4]), 0, 0, 0
     for change in chosen:

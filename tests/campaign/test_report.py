@@ -71,6 +71,15 @@ def test_nothing_from_outside_is_taken_for_html_and_no_judge_is_named(store):
     assert "example.org" not in page
 
 
+def test_a_model_as_judge_has_its_numbers_on_the_page_and_a_title_of_its_own(store):
+    page = report_page(made(store, 30), title="<i>answers</i>", judge=["length: the longer won 60 %", "<b>"])
+    assert "<h1>&lt;i&gt;answers&lt;/i&gt;</h1>" in page
+    assert "<title>&lt;i&gt;answers&lt;/i&gt;</title>" in page
+    assert "Length: the longer won 60 %." in page.partition("<h2>The judge</h2>")[2]
+    assert "&lt;b&gt;." in page
+    assert "<h2>The judge</h2>" not in report_page(made(store, 30))
+
+
 def test_with_enough_check_votes_scores_have_intervals(store):
     content = made(store, 300, kind="check")
     page = report_page(content)

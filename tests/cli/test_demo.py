@@ -74,3 +74,6 @@ def test_the_simulated_model_finds_the_essays_with_more_reasons(tmp_path):
     assert sum(a > b for a, b in pairs) > 0.85 * len(pairs)
     calls = [json.loads(line) for line in (folder / "calls.jsonl").read_text().splitlines()]
     assert len(calls) > 2 * 24, "each pair in both orders"
+    page = (folder / "page.html").read_text()
+    assert "<h1>essays</h1>" in page, "the page is called as the file"
+    assert "Position: first place chosen" in page.partition("<h2>The judge</h2>")[2]

@@ -255,3 +255,11 @@ class TestVotesByNumber:
         votes = Comparisons.from_frame({"winner": list("ab"), "loser": list("ba"), "count": [7, 3]})
         sizes = [(len(_safe_indexing(votes, a)), len(_safe_indexing(votes, b))) for a, b in KFold(5).split(votes)]
         assert sizes == [(8, 2)] * 5
+
+
+def test_rankings_put_together_are_clusters_of_their_own_one_each():
+    one = Comparisons.from_rankings([["a", "b", "c"], ["b", "a"]], unranked="unknown")
+    other = Comparisons.from_rankings([["c", "a"], ["a", "b"], ["b", "c"]], unranked="unknown")
+    both = one + other
+    assert both.groups == (1, 2, 3, 4, 5)
+    assert both.group.tolist() == [*one.group.tolist(), *(other.group + 2).tolist()]

@@ -1,6 +1,7 @@
 """Reliability and fit as comparative judgement defines them: by hand, and on judges whose care is known."""
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -59,6 +60,12 @@ def test_random_answers_are_not_reliable():
     assert quality.separation < 0.5
     assert not quality.reliable
     assert "below 0.8: more votes are needed" in quality.words()[0]
+
+
+def test_a_reliability_below_nothing_is_not_told_as_a_number():
+    """Where errors are larger than the spread the formula goes below 0, as far as one likes: that is no degree."""
+    quality = judging_quality(judged(np.random.default_rng(5), [0.0] * 6)[1])
+    assert replace(quality, separation=-3.69).words()[0].startswith("scale separation reliability below 0 (")
 
 
 def test_split_half_by_judges_is_high_where_judges_agree_and_low_where_they_do_not():

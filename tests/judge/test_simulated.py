@@ -34,6 +34,14 @@ def test_the_verdicts_are_those_of_the_hidden_qualities():
     assert math.isfinite(tally.position.p_value)
 
 
+def test_a_model_that_is_told_what_to_like_orders_by_it():
+    """Letters count ten each, so neither noise nor lean can turn a pair round."""
+    texts = {str(k): "x" * k for k in range(1, 8)}
+    with simulated_model(likes=lambda text: 10.0 * len(text)) as url:
+        done = judge_pairs(texts, HttpJudge(url, "simulated"), **ALL)
+    assert list(done.order) == [str(k) for k in range(7, 0, -1)]
+
+
 def test_pictures_are_judged_too(tmp_path):
     from podium.cli import run
 
