@@ -2,6 +2,7 @@
 
     python -m benchmarks.leagues            held out by date: predict, then learn; log score in nats a game
     python -m benchmarks.leagues --speed    100,000 games of 1,000 players
+    python -m benchmarks.leagues --drift    the drift found in the first 30 % of slow leagues, and how likely it is
 
 Strengths are simulated random walks with a known drift. Every way is tuned on the first 30 % of the games by date, over
 a grid, and scored on the rest; ours takes its drift from the same 30 % by marginal likelihood. `worse` is the mean
@@ -122,10 +123,55 @@ def speed():
     print(f"whole-history-rating, 10 sweeps without reading: {theirs:.1f} s CPU; ours is {mine / theirs:.4f} of it")
 
 
+def drifts(leagues=50):
+    """How far the drift found from 180 games is from the true one, and whether Laplace's approximation is to blame."""
+    from podium import DynamicBradleyTerry
+
+    def first(seed):
+        days = league(*LEAGUES["slow"], np.random.default_rng(seed))
+        return comparisons(days[: int(FIRST * len(days))])
+
+    found = np.array([DynamicBradleyTerry().fit(first(seed)).drift_ for seed in range(100, 100 + leagues)])
+    shares = f"none in {np.mean(found == 0):.0%}, at least .3 in {np.mean(found >= 0.3):.0%}"
+    print(f"{leagues} slow leagues, drift .03: drift found from 180 games: {shares}")
+    games = first(2)
+    print("the league of seed 2: log evidence by Laplace's approximation, and by importance sampling")
+    for drift in (0.0001, 0.03, 0.1, 0.2, 0.34, 0.6):
+        model = DynamicBradleyTerry(drift=drift, sd=0.57).fit(games)
+        estimate, error = sampled_evidence(model._posterior, np.random.default_rng(0))
+        print(f"  drift {drift:<7g} {model.log_evidence_:9.3f} {estimate:9.3f} ± {error:.3f}", flush=True)
+
+
+def sampled_evidence(posterior, rng, draws=20_000):
+    """Log marginal likelihood by draws from the normal at the optimum, and the standard error of it."""
+    model, point, n = posterior.model, posterior.point, len(posterior.model.walks)
+    hessian, prior = (
+        np.column_stack([each.times(unit) for unit in np.eye(n)])
+        for each in (posterior.system, posterior.found.precision)
+    )
+    factor, logs = np.linalg.cholesky(hessian), []
+    for _ in range(draws // 1000):
+        normal = rng.normal(size=(1000, n))
+        scores = point.scores + np.linalg.solve(factor.T, normal.T).T
+        likely = [-model.loss(model.rows.margin(each, point.extras), point.extras)[0] for each in scores]
+        walks = -0.5 * np.einsum("ij,ij->i", scores @ prior, scores)
+        logs.append(likely + walks + 0.5 * (normal**2).sum(axis=1))
+    logs = np.concatenate(logs)
+    weights = np.exp(logs - logs.max())
+    constant = 0.5 * posterior.found.precision.log_determinant - np.log(factor.diagonal()).sum()
+    return logs.max() + np.log(weights.mean()) + constant, weights.std() / weights.mean() / np.sqrt(len(weights))
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--speed", action="store_true")
+    parser.add_argument("--drift", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", nargs="*", default=())
     options = parser.parse_args()
-    speed() if options.speed else held_out(options.seed, options.only)
+    if options.speed:
+        speed()
+    elif options.drift:
+        drifts()
+    else:
+        held_out(options.seed, options.only)

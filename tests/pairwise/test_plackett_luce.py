@@ -410,6 +410,18 @@ def test_residuals_of_pairs_are_those_of_a_plain_count():
     assert row["residual"] == pytest.approx((3 - 4 * chance) / math.sqrt(4 * chance * (1 - chance)))
 
 
+def test_rankings_in_which_all_are_tied_have_no_strength_of_ties():
+    lists = [[["a", "b"]], [["a", "b", "c"]], [["c", "b"]]]
+    with pytest.raises(InputError, match="in every ranking all items are tied"):
+        PlackettLuce(ties="davidson").fit(Rankings.from_lists(lists, unranked="unknown"))
+    with thin_data():  # below the tied ones lies what was passed over
+        assert (
+            PlackettLuce(ties="davidson")
+            .fit(Rankings.from_lists(lists[:1] * 9 + [["c"]], unranked="below"))
+            .tie_strengths_
+        )
+
+
 def test_goodness_of_fit_says_what_it_cannot_do():
     tied = PlackettLuce(l2=0.1).fit(Rankings.from_lists([["a", ["b", "c"]], ["c", "b", "a"]]))
     with pytest.raises(InputError, match="for rankings without ties"):

@@ -184,6 +184,15 @@ class RankerSuite:
     def case(self, request):
         return RANKERS[request.param]
 
+    def test_where_every_vote_is_a_tie_ties_are_no_outcome_to_model(self, case):
+        """The chance of a tie has no finite strength then; counted as half a win for both, all items are equal."""
+        names = [f"item {k}" for k in range(3)]
+        alike = Comparisons.from_arrays([0, 1, 2, 0], [1, 2, 0, 1], tie=[True] * 4, items=names)
+        assert np.ptp(case.make().fit(alike).ranking_.scores) < 1e-6 or case.sequential
+        if options := case.turned_on.get("ties"):
+            with pytest.raises(InputError, match="tie"):
+                case.make().set_params(**options).fit(alike)
+
     def test_relabelling_moves_nothing(self, case):
         c = data()
         renamed = scores(case.make, rebuilt(c, items=[f"new {item}" for item in c.items]))

@@ -186,6 +186,11 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         """
         self._check(comparisons)
         history = history_of(comparisons)
+        if self.ties == "davidson" and not (history["wins"].any() or history["losses"].any()):
+            raise InputError(
+                "every vote is a tie: ", Option("ties", "davidson"), " cannot tell the items apart; use ",
+                Option("ties", "half"),
+            )  # fmt: skip
         labels, table, spec = tuple(comparisons.items), np.empty((len(comparisons.items), 0)), FeatureSpec((), ())
         if features is not None:
             treatment: dict[str, Any] = {"missing": self.missing, "one_hot": self.one_hot}

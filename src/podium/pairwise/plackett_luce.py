@@ -169,6 +169,11 @@ class PlackettLuce(FeatureScores, Ranker):
         votes = None if lists is not None else as_comparisons(rankings)
         self._check(len((lists or votes).items), features is not None)  # type: ignore[union-attr]  # one is there
         data = _Data(lists, None) if votes is None else _Data(None, votes, half=self.ties == "efron")
+        if self.ties == "davidson" and _ties_only(data.lists):
+            raise InputError(
+                "in every ranking all items are tied: ", Option("ties", "davidson"), " cannot tell them apart; use ",
+                Option("ties", "efron"),
+            )  # fmt: skip
         if features is not None:
             return self._fit_features(rankings, data, features, id)
         auto = self.l2 == "auto"
@@ -496,6 +501,14 @@ def _padded(record: Callable[[], tuple[Floats, Floats, Floats]], size: int) -> t
     """Wins, losses and ties; none for items beyond the rankings."""
     won, lost, tied = (np.concatenate([each, np.zeros(size - len(each))]) for each in record())
     return won, lost, tied
+
+
+def _ties_only(r: Rankings) -> bool:
+    """Whether no ranking puts an item before another."""
+    if r.tied is None or r.rest_sizes.any():
+        return False
+    places = r.sizes - np.add.reduceat(r.tied.astype(np.int64), r.start[:-1])
+    return bool((places < 2).all())
 
 
 def _whole(loss: ListLoss, found: ListFit, **known: Any) -> ListInformation:
