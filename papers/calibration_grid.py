@@ -449,6 +449,32 @@ def reliability(found: list[Cell]) -> str:
     return "\n".join(rows)
 
 
+def page(found: list[Cell]) -> str:
+    """The two tables of the page on intervals: promises with all votes an item together, and claims against truth."""
+    shown = ("score", "rank of the best", "rank of the last", "all ranks", "tier wrong", "P(best) less truth")
+    heads = (
+        "Scores held | Rank of the best held | of the last | All ranks at once | Tier wrong | P(best) claimed less true"
+    )
+    lines = [f"| Design | Items | Sets | {heads} |", "|---" * (3 + len(shown)) + "|"]
+    for cell in sorted(pooled(found), key=lambda each: (list(DESIGNS).index(each.design), each.items)):
+        values = [f"{100 * cell.mean(name):.0f} ± {196 * cell.error(name):.0f} %" for name in shown]
+        lines.append(" | ".join([f"| {cell.design}", str(cell.items), str(int(cell.sums["score"][0])), *values]) + " |")
+    lines += ["", "| Claimed | Sets, spread | Was best | Sets, close | Was best | Both | Was best |", "|---" * 7 + "|"]
+    groups = [("plain",), ("close scores",), ("plain", "close scores")]
+    added = [Cell("", 0, 0, _added(cell.sums for cell in found if cell.design in group)) for group in groups]
+    for low, high in itertools.pairwise(CLAIMS):
+        name = f"best, {low:.1f}–{high:.1f}"
+        texts = []
+        for cell in added:
+            known = name in cell.sums
+            texts.append(str(int(cell.sums[name][0])) if known else "0")
+            texts.append(f"{100 * cell.mean(name):.0f} ± {196 * cell.error(name):.0f} %" if known else "")
+        claim = name.replace("best", "claimed")
+        mean = f", mean {100 * added[-1].mean(claim):.0f} %" if claim in added[-1].sums else ""
+        lines.append(" | ".join([f"| {100 * low:.0f}–{100 * high:.0f} %{mean}", *texts]) + " |")
+    return "\n".join(lines)
+
+
 def figure(found: list[Cell], path: Path) -> None:
     """One panel a promise: designs and items down, votes an item across; broken cells are marked."""
     import matplotlib
@@ -516,7 +542,8 @@ def main() -> None:
     parser.add_argument("--votes", type=_numbers, default=PER_ITEM, help="votes an item")
     parser.add_argument("--designs", nargs="*", choices=list(DESIGNS))
     parser.add_argument("--rivals", action="store_true", help="intervals of evalica and choix instead (plain design)")
-    parser.add_argument("--seed", type=int, default=20)
+    parser.add_argument("--markdown", action="store_true", help="print the tables of docs/intervals.md instead")
+    parser.add_argument("--seed", type=int, default=31)
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the blocks")
     parser.add_argument("-o", "--output", type=Path, default=HERE, help="folder for blocks and picture")
     given = parser.parse_args()
@@ -538,6 +565,9 @@ def main() -> None:
         for cell in found:
             words = ", ".join(f"{name} {cell.mean(name):.3f} ± {1.96 * cell.error(name):.3f}" for name in cell.sums)
             print(f"{cell.items} items, {cell.votes} votes an item: {words}")
+        return
+    if given.markdown:
+        print(page(found))
         return
     print(table(found))
     print("\nover all votes an item\n" + table(pooled(found)))

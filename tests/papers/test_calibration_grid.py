@@ -84,7 +84,7 @@ def test_blocks_are_resumed_and_the_same_in_any_order(tmp_path, monkeypatch, cap
     grid.main()
     (both,) = map(json.loads, (tmp_path / "grid.jsonl").read_text().splitlines())  # one line a cell
     assert both["blocks"] == 2
-    blocks = [grid.block(("plain", 8, 3, number, 20))["sums"] for number in (1, 0)]
+    blocks = [grid.block(("plain", 8, 3, number, 31))["sums"] for number in (1, 0)]
     for name, sums in both["sums"].items():
         assert sums == pytest.approx(np.sum([each[name] for each in blocks if name in each], axis=0), rel=1e-9)
     assert (tmp_path / "grid.png").exists()
@@ -102,6 +102,12 @@ def test_blocks_with_a_gap_between_them_stay_as_they_are():
     middle = lines[0].replace('"block": 0', '"block": 1')
     (whole,) = map(json.loads, grid.compact([*lines, middle]))
     assert (whole["blocks"], whole["sums"]["score"][0]) == (3, 3)
+
+
+def test_the_docs_have_the_tables_of_the_sets_that_were_run():
+    found = grid.cells((grid.HERE / "grid.jsonl").read_text().splitlines())
+    text = (grid.HERE.parent.parent / "docs" / "intervals.md").read_text()
+    assert grid.page(found) in text, "python -m papers.calibration_grid --sets 0 --markdown"
 
 
 def test_claims_are_compared_with_truth_by_ranges_of_the_claim():

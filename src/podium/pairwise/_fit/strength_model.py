@@ -44,6 +44,7 @@ __all__ = ["StrengthModel", "refuse_idle", "refuse_repeated"]
 
 Floats = NDArray[np.float64]
 
+SURE_TOL = 1e-5  # of sweeps, at which groups that creep are seen
 LEAST_SQUARES = 1e-290  # sum of squared weights below which rounding has made them nothing
 RULES = 0.1  # share by which scores grow per e-fold less of the penalty, from which it is remarked on
 PLAIN_L2, LEAST_L2 = 1e-3, 1e-6  # what stands in for no penalty where the votes bound no score, for a hard fit and any
@@ -111,6 +112,9 @@ class StrengthModel:
         a = c.adjacency
         if not self.columns and self.centre is None and self.sums is None:
             found = coordinate_newton(a, l2, tol, max_iter, scores=scores)
+            if not found.converged and found.gap <= tol and tol > SURE_TOL:
+                # Settled, but so roughly that a group may still be on its way: going on costs less than Newton's steps.
+                found = coordinate_newton(a, l2, SURE_TOL, max_iter, scores=found.scores)
             if found.converged:
                 return found
             rows, loss, start, extras = *self._rows(c.covariates is not None), found.scores, None
