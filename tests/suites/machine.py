@@ -13,6 +13,7 @@ from podium.campaign.items import Items
 from podium.campaign.live import live_votes
 from podium.errors import RefusedError
 from podium.store import open_store
+from podium.store.commits import Job
 from podium.store.values import Item, pair_of
 
 from suites.campaigns import MINUTE, Bench
@@ -121,6 +122,41 @@ class CampaignMachine(RuleBasedStateMachine):
         self.store.close()
         self.store = self.bench.store = self.opened()
 
+    @rule(judge=JUDGES, outcome=OUTCOMES)
+    def another_program_votes(self, judge, outcome):
+        """Beside the server, on the same database: a hand is taken and its first pair answered."""
+        with self.opened() as other:
+            hand = other.write(self.bench.id, lambda writer: desk.next_pairs(writer, judge, self.bench.now, 2))
+            mine = self.given.setdefault(judge, {})
+            mine |= {question.id: (question.left, question.right) for question in hand.questions}
+            if not hand.questions:
+                return
+            question, id = hand.questions[0], f"o{len(self.rows)}-{self.bench.votes}"
+            ballot = desk.Ballot(id, question.id, outcome)
+            receipts, _ = other.write(
+                self.bench.id, lambda writer: desk.vote(writer, judge, [ballot], self.bench.now, 1)
+            )
+        assert receipts[0].status == "stored"
+        self.rows.append([judge, question.left, question.right, outcome, question.id, id, False])
+
+    @rule(judge=JUDGES)
+    def refused_late(self, judge):
+        """A job that takes pairs, counts and then fails leaves nothing behind, in the tables or in mind."""
+
+        def work(writer):
+            desk.next_pairs(writer, judge, self.bench.now, 4)
+            writer.change(version=99)
+            raise RefusedError("late", "too late")
+
+        for repeatable in (True, False):
+            job = Job(self.bench.id, work, repeatable=repeatable)
+            self.store.send([job])
+            try:
+                job.result.result(timeout=60)
+            except RefusedError as problem:
+                assert problem.code == "late"  # noqa: PT017
+        assert self.bench.read(lambda reader: reader.campaign(self.bench.id)).version != 99
+
     @rule(judge=JUDGES)
     def strange_question(self, judge):
         receipt, _ = self.bench.vote(judge, 10_000, 1.0)
@@ -144,9 +180,44 @@ class CampaignMachine(RuleBasedStateMachine):
         assert [vote.client_id for vote in reversed(history)] == [r[5] for r in self.rows if r[0] == 0 and not r[6]]
 
     @invariant()
+    def what_is_remembered_is_what_the_tables_say(self):
+        if hasattr(self, "bench"):
+            known = self.store._committer.warm.of(self.bench.id)
+            self.bench.do(lambda writer: None)  # a transaction: what another program changed is forgotten
+            self.bench.read(lambda reader: check_memory(reader, self.bench.id, known))
+
+    @invariant()
+    def whoever_holds_a_pair_has_no_vote_on_it(self):
+        if hasattr(self, "bench"):
+            out = self.bench.read(lambda reader: reader.questions(self.bench.id, "out"))
+            held = {(question.judge, question.id) for question in out}
+            assert not held & {(row[0], row[4]) for row in self.rows if not row[6]}
+
+    @invariant()
     def no_pair_is_in_two_hands(self):
         if not hasattr(self, "bench"):
             return
         waiting = self.bench.read(lambda reader: reader.questions(self.bench.id, "open", "out"))
         pairs = [pair_of(q.left, q.right) for q in waiting]
         assert len(pairs) == len(set(pairs))
+
+
+def check_memory(reader, campaign, known):
+    """What the writing thread remembers against what the tables say, part by part, as far as it remembers."""
+    assert known.campaign in (None, reader.campaign(campaign))
+    assert known.judges == {id: reader.judge(campaign, id) for id in known.judges}
+    assert {judge: known.hand_of(judge) for judge in known.hands} == {
+        judge: reader.held(campaign, judge) for judge in known.hands
+    }
+    for judge, hand in known.hands.items():
+        assert {id: since for id, (_, since) in hand.items()} == {id: reader.shown(campaign, id, judge) for id in hand}
+    assert known.seen == {judge: reader.seen_pairs(campaign, judge) for judge in known.seen}
+    assert known.counts == {judge: reader.count_votes(campaign, judge) for judge in known.counts}
+    if known.soonest is not None:
+        ends = [each.until for each in reader.questions(campaign, "out") if each.until is not None]
+        assert known.soonest <= min(ends, default=known.soonest)
+    if known.queue is not None:
+        waiting = [each for each in reader.questions(campaign, "open") if each.plan == known.plan]
+        waiting = sorted((each for each in waiting if each.kind != "gold"), key=lambda each: (each.place, each.id))
+        remembered = [each for _, _, each in known.queue]
+        assert remembered == waiting[: None if known.whole else len(remembered)]

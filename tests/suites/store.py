@@ -189,7 +189,7 @@ class StoreSuite:
         with pytest.raises(RefusedError):
             store.write(campaign, lambda writer: writer.add_questions([Question(1, 0)]))
         done = store.read(lambda reader: reader.questions(campaign, "open"))[0]
-        store.write(campaign, lambda writer: writer.change_question(done.id, state="done"))
+        store.write(campaign, lambda writer: writer.change_question(done, state="done"))
         store.write(campaign, lambda writer: writer.add_questions([Question(1, 0)]))
 
     def test_campaigns_keep_apart(self, store):

@@ -210,11 +210,11 @@ def test_votes_without_a_network_arrive_once_after_the_page_was_closed(served):
 def test_votes_are_kept_while_the_disk_is_full_and_arrive_when_it_is_not(served, monkeypatch):
     page = served.judge()
 
-    def full(campaign, job):
+    def full(jobs):
         raise UnavailableError("campaign.db: the disk is full; free some space, then everything goes on")
 
     with monkeypatch.context() as change:
-        change.setattr(served.room.store, "submit", full)
+        change.setattr(served.room.store, "send", full)
         press(page, "ArrowLeft", 2)
         page.locator("#saved.kept").wait_for()
         assert "not sent yet" in page.locator("#saved").inner_text()

@@ -107,11 +107,11 @@ def test_the_database_away_is_a_503_with_when_to_try_again_and_a_banner(room, mo
     judge.get("/api/v1/next")
     organiser.get(room.at)
 
-    def away(campaign, job):
+    def away(jobs):
         raise UnavailableError("campaign.db: the disk is full; free some space, then everything goes on")
 
     with monkeypatch.context() as change:
-        change.setattr(room.store, "submit", away)
+        change.setattr(room.store, "send", away)
         answer = judge.post("/api/v1/votes", json={"votes": [{"id": "x", "question": 1, "outcome": 1.0}]})
         assert (answer.status_code, answer.json()["code"]) == (503, "unavailable")
         assert int(answer.headers["retry-after"]) > 0

@@ -2,6 +2,7 @@
 
 import csv
 import io
+import json
 from html.parser import HTMLParser
 
 import pytest
@@ -136,5 +137,5 @@ def test_what_is_on_the_screen_is_not_forgotten_when_more_is_remembered():
     shelf.put(1, {code: Item(code, str(code)) for code in range(3)})
     assert shelf.missing(1, {0, 9}) == {9}
     shelf.put(1, {9: Item(9, "nine")})
-    assert [shelf.get(1, code)["html"] for code in (0, 9)] == ["<p>0</p>", "<p>nine</p>"]
+    assert [json.loads(shelf.get(1, code))["html"] for code in (0, 9)] == ["<p>0</p>", "<p>nine</p>"]
     assert shelf.missing(1, {1}) == {1}, "the oldest went"

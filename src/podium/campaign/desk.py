@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -42,6 +42,7 @@ LAST = 1_000_000_000  # place in the queue of pairs that were drawn because it w
 MANY = 400  # items from which on they are not all read to draw a pair
 MOST_DRAWS = 100  # tries for each pair
 GOLD_FIRST, GOLD_EVERY = 3, 10  # votes of a judge before the first gold pair, and between two
+MOST_READ = 1000  # campaigns whose settings are remembered
 ATTEMPTS = 2  # at the question about the instructions
 REPORTS = ("broken", "missing", "unreadable", "offensive", "other")
 
@@ -93,7 +94,7 @@ def vote(writer: Writer, judge: int, ballots: Sequence[Ballot], now: int, count:
     who = _judge(writer, judge)
     if len(ballots) > MOST_BALLOTS:
         raise RefusedError("too-many", f"{len(ballots)} votes at once; send at most {MOST_BALLOTS}")
-    options = Options.of(writer.locked.options)
+    options = _options(writer.locked)
     receipts = []
     for ballot in ballots:
         try:
@@ -182,6 +183,20 @@ def _judge(writer: Writer, judge: int) -> Judge:
     return who
 
 
+def _options(campaign: Campaign) -> Options:
+    """The settings of a campaign, read once for as long as its row is the same."""
+    given, options = _READ.get(campaign.id, (None, None))
+    if options is None or given is not campaign.options:
+        options = Options.of(campaign.options)
+        if len(_READ) >= MOST_READ:
+            _READ.clear()
+        _READ[campaign.id] = (campaign.options, options)
+    return options
+
+
+_READ: dict[int, tuple[dict[str, Any], Options]] = {}
+
+
 def _open_or_refuse(writer: Writer) -> None:
     if writer.locked.state in ("closed", "draft"):
         words = {
@@ -210,18 +225,14 @@ def _taken(writer: Writer, judge: Judge, ballot: Ballot, options: Options, now: 
     _checked(ballot, options)
     campaign = writer.locked
     outcome = None if ballot.outcome is None else float(ballot.outcome)
-    known = writer.vote_of_client(campaign.id, judge.id, ballot.id)
-    if known is not None:
-        if (known.question, known.outcome, known.undoes) == (ballot.question, outcome, None):
-            return Receipt(ballot.id, "repeated", known.seq)
-        raise RefusedError("conflict", f"the id {ballot.id!r} was used for another vote; make a new one")
-    _open_or_refuse(writer)
-    question = writer.question(campaign.id, ballot.question)
-    shown = None if question is None else writer.shown(campaign.id, question.id, judge.id)
-    if question is None or shown is None:
-        raise RefusedError("not-given", f"pair {ballot.question} was not given to you; vote on the pair that is shown")
-    if writer.standing_vote(campaign.id, question.id, judge.id) is not None:
-        raise RefusedError("answered", f"you have answered pair {ballot.question}; undo that first")
+    held = writer.in_hand(judge.id, ballot.question) if campaign.state in ("open", "paused") else None
+    if held is None:  # given long ago, answered or sent before, or the campaign is closed
+        again = _again(writer, judge, ballot, outcome)
+        if again is not None:
+            return again
+        _open_or_refuse(writer)
+        held = _late(writer, judge, ballot)
+    question, shown = held
     row = Vote(
         judge.id,
         ballot.id,
@@ -237,7 +248,11 @@ def _taken(writer: Writer, judge: Judge, ballot: Ballot, options: Options, now: 
         shown=shown,
         received=now,
     )
-    stored = writer.append_votes([row])[0]
+    stored = writer.append_new(row)
+    if stored is None:
+        again = _again(writer, judge, ballot, outcome)
+        assert again is not None, "a row with this id is there"
+        return again
     if outcome is None:
         _skipped(writer, judge, question, options)
     else:
@@ -245,14 +260,39 @@ def _taken(writer: Writer, judge: Judge, ballot: Ballot, options: Options, now: 
     return Receipt(ballot.id, "stored", stored.seq)
 
 
+def _again(writer: Writer, judge: Judge, ballot: Ballot, outcome: float | None) -> Receipt | None:
+    """What to say of a ballot whose id was sent before; None where it was not."""
+    known = writer.vote_of_client(writer.locked.id, judge.id, ballot.id)
+    if known is None:
+        return None
+    if (known.question, known.outcome, known.undoes) == (ballot.question, outcome, None):
+        return Receipt(ballot.id, "repeated", known.seq)
+    raise RefusedError("conflict", f"the id {ballot.id!r} was used for another vote; make a new one")
+
+
+def _late(writer: Writer, judge: Judge, ballot: Ballot) -> tuple[Question, int]:
+    """A pair that the judge was given, has no more, and has not answered; and when it was given.
+
+    What is in a judge's hands needs no such look: whoever answers a pair lets go of it, and gets it back by undoing.
+    """
+    campaign = writer.locked.id
+    question = writer.question(campaign, ballot.question)
+    shown = None if question is None else writer.shown(campaign, question.id, judge.id)
+    if question is None or shown is None:
+        raise RefusedError("not-given", f"pair {ballot.question} was not given to you; vote on the pair that is shown")
+    if writer.standing_vote(campaign, question.id, judge.id) is not None:
+        raise RefusedError("answered", f"you have answered pair {ballot.question}; undo that first")
+    return question, shown
+
+
 def _answered(writer: Writer, judge: Judge, question: Question) -> None:
     """One vote less is wanted. Who holds the pair in the meantime keeps it, and counts too."""
     wanted = max(question.wanted - 1, 0)
     if question.state == "out" and question.judge != judge.id:
-        writer.change_question(question.id, wanted=wanted)
+        writer.change_question(question, wanted=wanted)
     elif question.state in ("open", "out"):
         state = "open" if wanted else "done"
-        writer.change_question(question.id, wanted=wanted, state=state, judge=None, until=None)
+        writer.change_question(question, wanted=wanted, state=state, judge=None, until=None)
 
 
 def _skipped(writer: Writer, judge: Judge, question: Question, options: Options) -> None:
@@ -261,7 +301,7 @@ def _skipped(writer: Writer, judge: Judge, question: Question, options: Options)
         return
     if question.state in ("open", "out"):
         tired = writer.count_skips(writer.locked.id, question.id) >= options.tired_after
-        writer.change_question(question.id, state="tired" if tired else "open", judge=None, until=None)
+        writer.change_question(question, state="tired" if tired else "open", judge=None, until=None)
 
 
 def _take_back(writer: Writer, judge: Judge, target: Vote, now: int) -> None:
@@ -271,12 +311,12 @@ def _take_back(writer: Writer, judge: Judge, target: Vote, now: int) -> None:
         return
     wanted = question.wanted + (target.outcome is not None)
     if question.state == "out" and question.judge != judge.id:
-        writer.change_question(question.id, wanted=wanted)
+        writer.change_question(question, wanted=wanted)
         return
     if question.state in ("done", "tired") and writer.is_active(writer.locked.id, pair_of(target.left, target.right)):
         return
-    writer.change_question(question.id, wanted=max(wanted, 1))
-    writer.give(question, judge.id, now, now + Options.of(writer.locked.options).lease)
+    question = writer.change_question(question, wanted=max(wanted, 1))
+    writer.give(question, judge.id, now, now + _options(writer.locked).lease)
 
 
 # Pairs in hand
@@ -284,7 +324,7 @@ def _take_back(writer: Writer, judge: Judge, target: Vote, now: int) -> None:
 
 def _hand(writer: Writer, judge: Judge, now: int, count: int, read: Options | None = None) -> Hand:
     campaign = writer.locked
-    options = read or Options.of(campaign.options)
+    options = read or _options(campaign)
     if judge.seen is None or now - judge.seen > SEEN_EVERY:
         writer.change_judge(judge.id, seen=now)
     target = judge.target or options.target
@@ -298,7 +338,7 @@ def _hand(writer: Writer, judge: Judge, now: int, count: int, read: Options | No
     until = now + options.lease
     if held and min(question.until or 0 for question in held) < until - SEEN_EVERY:
         writer.extend(judge.id, until)
-        held = [replace(question, until=until) for question in held]
+        held = writer.held(campaign.id, judge.id)
     missing = count - len(held)
     if missing > 0:
         new = _gold_due(writer, judge, answered) if options.gold else []

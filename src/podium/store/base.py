@@ -10,15 +10,15 @@ from __future__ import annotations
 import abc
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
-from sqlalchemy import Engine, inspect, select
+from sqlalchemy import Connection, Engine, inspect, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from podium._version import __version__
 from podium.errors import InputError, PodiumError
 from podium.store import formats, tables
-from podium.store.commits import Committer
+from podium.store.commits import Committer, Job
 from podium.store.rows import Reader, Writer
 from podium.store.values import FORMAT
 
@@ -53,11 +53,15 @@ class Store(abc.ABC):
     def __init__(self, name: str, reading: Engine, writing: Engine) -> None:
         self.name = name  # what errors call it: never with a password
         self._reading, self._writing = reading, writing
-        self._committer = Committer(writing, self.words)
+        self._committer = Committer(writing, self.words, self._version)
 
     @abc.abstractmethod
     def words(self, problem: Exception) -> PodiumError:
         """An error of the database, said for people: what it means and what now."""
+
+    def _version(self, connection: Connection) -> Any:
+        """Equal for two transactions of this process if nobody else wrote in between; None where that is not known."""
+        return None
 
     @abc.abstractmethod
     def now(self) -> int:
@@ -85,6 +89,10 @@ class Store(abc.ABC):
         Give 0 where the campaign is yet to be made.
         """
         return self._committer.submit(campaign, job)
+
+    def send(self, jobs: list[Job]) -> None:
+        """Queue jobs that came together, each with the future that waits for it."""
+        self._committer.send(jobs)
 
     def write(self, campaign: int, job: Callable[[Writer], T]) -> T:
         """Run `job` in a transaction, and return once that is on disk."""

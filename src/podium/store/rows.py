@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, fields
+from operator import attrgetter
 from typing import Any, TypeAlias
 
 from sqlalchemy import Connection, and_, case, delete, exists, func, or_, select, text, update
@@ -16,6 +17,7 @@ from podium.store.content import Content, load, load_votes
 from podium.store.statements import (
     ADD_CALL,
     ADD_LEASE,
+    ADD_NEW_VOTE,
     ADD_VOTE,
     ANSWERED,
     BEGUN,
@@ -25,17 +27,20 @@ from podium.store.statements import (
     COUNT_TAKEN_BACK,
     END_CALL,
     EVENT,
+    EXTEND,
+    HEAD,
     HELD,
     ITEM,
     JUDGE,
     LAPSE,
     LOCK,
     NOT_UNDONE,
-    ONE_ITEM,
     ONE_JUDGE,
     ONE_QUESTION,
     QUESTION,
     SHOWN,
+    SOME_ITEMS,
+    SOONEST,
     STANDING_VOTE,
     VOTE,
     VOTE_OF_CLIENT,
@@ -56,17 +61,21 @@ from podium.store.values import (
     Question,
     Vote,
     campaign_of,
+    changed,
     from_json,
     pair_of,
     value_of,
 )
+from podium.store.warm import FAR, LOW, MOST_QUEUE, Memory, Warm
 
 __all__ = ["Counts", "Reader", "Writer"]
 
 FEATURES = [each.name for each in fields(Item)].index("features")  # JSON, which the driver gives as text
-MAX_SINGLY = 8  # items looked up one by one
+MAX_SINGLY = 8  # items looked up two at a time
 MOST_ROWS = 10_000  # rows of an export in memory at a time
 MOST_COUNTS = 50_000  # judges whose number of votes is remembered
+PLAIN = {"last_vote", "last_event", "plans", "planned_at", "state"}  # columns of a campaign without JSON
+VOTE_CELLS = attrgetter(*Vote.__slots__)
 LAST = 2**62  # beyond the end of every log
 Counts: TypeAlias = dict[tuple[int, int], tuple[int, int]]  # of a campaign's judge: up to which row, and how many votes
 
@@ -85,40 +94,45 @@ class Reader:
     """One state of the database."""
 
     def __init__(self, connection: Connection) -> None:
-        self.connection = connection
+        self._connection = connection
+        self._driver: Any = None  # its cursor, for statements that go straight to it
+
+    @property
+    def connection(self) -> Connection:
+        """The connection itself, for whatever is asked in no other way here."""
+        return self._connection
 
     def _all(self, statement: Any) -> Sequence[Any]:
-        return self.connection.execute(statement).all()
+        return self._connection.execute(statement).all()
 
     def _first(self, statement: Any) -> Any:
-        return self.connection.execute(statement).first()
+        return self._connection.execute(statement).first()
 
-    def _cursor(self, statement: Any, rows: Sequence[dict[str, Any]]) -> Any:
+    def _cursor(self, statement: Any, *rows: dict[str, Any]) -> Any:
         """Run a statement that was built once, for each of these values, straight at the driver; its cursor.
 
-        A vote is a dozen such statements, and the usual way costs several times what the database does. Plain columns
-        only; an error is what it would have been the usual way.
+        The usual way costs several times what the database does. Plain columns only; an error is what it would have
+        been the usual way.
         """
-        dialect = self.connection.dialect
-        sql, order, own = as_driver_sql(statement, dialect)
-        given: list[Any] = [own | row for row in rows]
-        if order is not None:
-            given = [tuple(row[name] for name in order) for row in given]
-        cursor = self.connection.connection.cursor()
-        error = dialect.loaded_dbapi.Error
+        dialect = self._connection.dialect
+        sql, picked, own = as_driver_sql(statement, dialect)
+        given: Sequence[Any] = [own | row for row in rows] if own else rows
+        if picked is not None:
+            given = [picked(row) for row in given]
+        if self._driver is None:
+            self._driver = self._connection.connection.cursor()
         try:
             if len(given) == 1:
-                cursor.execute(sql, given[0])
+                self._driver.execute(sql, given[0])
             else:
-                cursor.executemany(sql, given)
-        except error as problem:
-            raise DBAPIError.instance(sql, given, problem, error, dialect=dialect) from problem
-        return cursor
+                self._driver.executemany(sql, given)
+        except dialect.loaded_dbapi.Error as problem:
+            error = dialect.loaded_dbapi.Error
+            raise DBAPIError.instance(sql, list(given), problem, error, dialect=dialect) from problem
+        return self._driver
 
     def _rows(self, statement: Any, **values: Any) -> list[Any]:
-        cursor = self._cursor(statement, [values])
-        rows: list[Any] = cursor.fetchall()
-        cursor.close()
+        rows: list[Any] = self._cursor(statement, values).fetchall()
         return rows
 
     def _row(self, statement: Any, **values: Any) -> Any:
@@ -143,10 +157,12 @@ class Reader:
         return [value_of(Item, row) for row in self._all(ITEM.where(item.c.campaign == campaign).order_by(item.c.code))]
 
     def items_of(self, campaign: int, codes: Collection[int]) -> dict[int, Item]:
-        """Some items by code; a few are looked up one by one, which costs a fraction of building a statement."""
+        """Some items by code; a few are looked up two at a time, which costs a fraction of building a statement."""
         if len(codes) <= MAX_SINGLY:
-            found = [self._row(ONE_ITEM, c=campaign, i=code) for code in codes]
-            rows = [[*row[:FEATURES], _parsed(row[FEATURES]), *row[FEATURES + 1 :]] for row in found if row is not None]
+            some = [*codes]
+            pairs = zip(some[::2], [*some[1::2], *some[-1:]], strict=False)
+            found = [row for one, two in pairs for row in self._rows(SOME_ITEMS, c=campaign, i=one, k=two)]
+            rows = [[*row[:FEATURES], _parsed(row[FEATURES]), *row[FEATURES + 1 :]] for row in found]
         else:
             rows = [[*row] for row in self._all(ITEM.where(item.c.campaign == campaign, item.c.code.in_(list(codes))))]
         return {row[0]: value_of(Item, row) for row in rows}
@@ -198,7 +214,7 @@ class Reader:
 
     def held(self, campaign: int, judge: int) -> list[Question]:
         """The questions a judge has in hand, first given first."""
-        return [Question(*row) for row in self._rows(HELD, c=campaign, j=judge)]
+        return [Question(*row[:-1]) for row in self._rows(HELD, c=campaign, j=judge)]
 
     def begun(self, campaign: int) -> list[Question]:
         """Questions that have some of the votes they want and wait for more."""
@@ -208,7 +224,7 @@ class Reader:
     def count_open(self, campaign: int) -> int:
         """How many questions wait in the queue."""
         waiting = (question.c.campaign == campaign, question.c.state == "open")
-        return int(self.connection.execute(select(func.count()).select_from(question).where(*waiting)).scalar_one())
+        return int(self._connection.execute(select(func.count()).select_from(question).where(*waiting)).scalar_one())
 
     def active_pairs(self, campaign: int) -> set[int]:
         """Pairs that wait or are in somebody's hands."""
@@ -241,7 +257,7 @@ class Reader:
         """How many questions of a kind a judge was given."""
         mine = (lease.c.campaign == campaign, lease.c.judge == judge, question.c.kind == kind)
         rows = select(func.count()).select_from(lease.join(question, question.c.id == lease.c.question)).where(*mine)
-        return int(self.connection.execute(rows).scalar_one())
+        return int(self._connection.execute(rows).scalar_one())
 
     def shown(self, campaign: int, id: int, judge: int) -> int | None:
         """When a question was given to a judge; None where it never was."""
@@ -292,13 +308,13 @@ class Reader:
     def count_came(self, campaign: int, since: int) -> int:
         """How many votes of all judges (undone ones too, skips not) came since a moment."""
         came = (vote.c.campaign == campaign, vote.c.outcome.is_not(None), vote.c.received >= since)
-        return int(self.connection.execute(select(func.count()).select_from(vote).where(*came)).scalar_one())
+        return int(self._connection.execute(select(func.count()).select_from(vote).where(*came)).scalar_one())
 
     def count_skips(self, campaign: int, id: int) -> int:
         """How many judges skipped a question."""
         these = (vote.c.campaign == campaign, vote.c.question == id, vote.c.outcome.is_(None), vote.c.undoes.is_(None))
         return int(
-            self.connection.execute(select(func.count()).select_from(vote).where(*these, NOT_UNDONE)).scalar_one()
+            self._connection.execute(select(func.count()).select_from(vote).where(*these, NOT_UNDONE)).scalar_one()
         )
 
     def votes(self, campaign: int, after: int = 0) -> Iterator[Vote]:
@@ -344,7 +360,7 @@ class Reader:
 
     def run(self, sql: str, values: dict[str, Any]) -> Sequence[Any]:
         """Rows of plain SQL, as `content` asks for them: tuples of the driver, nothing between."""
-        result = self.connection.execute(text(sql), values)
+        result = self._connection.execute(text(sql), values)
         return result.cursor.fetchall()
 
     def snapshot_ends(self, campaign: int) -> list[int]:
@@ -371,15 +387,21 @@ class Reader:
     def whole_log(self, campaign: int) -> tuple[codec.VoteArrays, bool]:
         """The log, from snapshots as far as they fit; and whether they all did."""
         count = select(func.count()).select_from(item).where(item.c.campaign == campaign)
-        items = int(self.connection.execute(count).scalar_one())
+        items = int(self._connection.execute(count).scalar_one())
         return load_votes(self.run, campaign, self.campaign(campaign).last_vote, items)
 
 
 class Writer(Reader):
-    """A transaction that writes. The campaign's row is locked first, so its numbers are nobody else's to change."""
+    """A transaction that writes. The campaign's row is locked first, so its numbers are nobody else's to change.
 
-    def __init__(self, connection: Connection, counts: Counts | None = None) -> None:
+    `warm` is what is remembered of the tables, by whoever opens the transaction.
+    """
+
+    def __init__(self, connection: Connection, counts: Counts | None = None, warm: Warm | None = None) -> None:
         super().__init__(connection)
+        self.warm = Warm() if warm is None else warm
+        self._memory = Memory()  # of the campaign that is locked
+        self.written = 0  # how often anything was written, or might have been
         # The campaign as it is now, and the columns of it that the database is still to be told.
         self.state: tuple[Campaign | None, frozenset[str]] = (None, frozenset())
         # What earlier transactions counted: the log only grows, so they need not count that again.
@@ -387,29 +409,62 @@ class Writer(Reader):
         # The last row of a campaign's log when it was locked first: on disk, whatever becomes of this transaction.
         self._stored: dict[int, int] = {}
 
-    def _do(self, statement: Any, *rows: dict[str, Any]) -> None:
-        self._cursor(statement, rows).close()
+    @property
+    def connection(self) -> Connection:
+        """The connection itself. Whoever takes it may write anything: what was remembered is forgotten."""
+        self.warm.clear()
+        return self.aside
+
+    @property
+    def aside(self) -> Connection:
+        """The connection, to write to tables of which nothing is remembered."""
+        self.written += 1
+        return self._connection
+
+    def _do(self, statement: Any, *rows: dict[str, Any]) -> int:
+        """Write; how many rows that was, where it was one statement."""
+        self.written += 1
+        return int(self._cursor(statement, *rows).rowcount)
 
     def raw(self, statement: str) -> None:
         """A statement straight to the driver."""
-        cursor = self.connection.connection.cursor()
-        cursor.execute(statement)
-        cursor.close()
+        if self._driver is None:
+            self._driver = self._connection.connection.cursor()
+        self._driver.execute(statement)
+
+    def _memory_of(self, campaign: int) -> Memory:
+        """What is remembered of the campaign that is locked; of another, nothing."""
+        return self._memory if self.state[0] is not None and self.state[0].id == campaign else Memory()
 
     def lock(self, campaign: int) -> Campaign:
         """Wait for the campaign, and have it for the rest of the transaction."""
         if self.state[0] is not None and self.state[0].id == campaign:
             return self.state[0]
         self.flush()
-        row = self.connection.execute(LOCK, {"id": campaign}).first()
-        if row is None:
-            raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")
-        self.state = (campaign_of(row), frozenset())
+        memory = self._memory = self.warm.of(campaign)
+        if memory.campaign is None:
+            row = self._connection.execute(LOCK, {"id": campaign}).first()
+            if row is None:
+                raise RefusedError("unknown-campaign", f"there is no campaign {campaign}; check its number")
+            memory.campaign = campaign_of(row)
+        self.state = (memory.campaign, frozenset())
         self._stored.setdefault(campaign, self.locked.last_vote)
         return self.locked
 
+    def back_to(self, state: tuple[Campaign | None, frozenset[str]]) -> None:
+        """The campaign is as it was: what a job did was taken back."""
+        self.state = state
+        self._memory = Memory() if state[0] is None else self.warm.of(state[0].id)
+
     def count_votes(self, campaign: int, judge: int) -> int:
         """How many votes of a judge stand: neither undone nor skips."""
+        memory = self._memory_of(campaign)
+        found = memory.counts.get(judge)
+        if found is None:
+            found = memory.counts[judge] = self._count_votes(campaign, judge)
+        return found
+
+    def _count_votes(self, campaign: int, judge: int) -> int:
         stored = self._stored.get(campaign, 0)
         upto, known = self.counts.get((campaign, judge), (0, 0))
         if upto < stored:
@@ -429,6 +484,14 @@ class Writer(Reader):
         """One campaign by its number, with what this transaction has changed."""
         return self.locked if self.state[0] is not None and self.locked.id == campaign else super().campaign(campaign)
 
+    def judge(self, campaign: int, id: int) -> Judge:
+        """One judge."""
+        judges = self._memory_of(campaign).judges
+        found = judges.get(id)
+        if found is None:
+            found = judges[id] = super().judge(campaign, id)
+        return found
+
     def campaigns(self) -> list[Campaign]:
         """All campaigns, oldest first."""
         self.flush()
@@ -436,7 +499,7 @@ class Writer(Reader):
 
     def change(self, **values: Any) -> Campaign:
         """Change columns of the campaign; they are written once, at the end of the transaction."""
-        self.state = (replace(self.locked, **values), self.state[1] | set(values))
+        self.state = (changed(self.locked, **values), self.state[1] | set(values))
         return self.locked
 
     def flush(self) -> None:
@@ -444,9 +507,13 @@ class Writer(Reader):
         campaign, names = self.state
         if campaign is not None and names:
             ordered = tuple(sorted(names))
-            values = {f"new_{name}": getattr(campaign, name) for name in ordered}
-            self.connection.execute(change_campaign(ordered), {"c": campaign.id} | values)
+            values = {"c": campaign.id} | {f"new_{name}": getattr(campaign, name) for name in ordered}
+            if names <= PLAIN:
+                self._do(change_campaign(ordered), values)
+            else:
+                self.aside.execute(change_campaign(ordered), values)
             self.state = (campaign, frozenset())
+            self._memory.campaign = campaign
 
     def add_campaign(self, new: Campaign) -> Campaign:
         """Add a campaign; it is the one of this transaction from here on."""
@@ -455,14 +522,15 @@ class Writer(Reader):
         del values["id"]
         key = self.connection.execute(campaigns.insert().values(**values)).inserted_primary_key
         assert key is not None
-        self.state = (replace(new, id=int(key[0])), frozenset())
+        self.state = (changed(new, id=int(key[0])), frozenset())
+        self._memory = self.warm.of(self.locked.id)
         return self.locked
 
     def add_items(self, new: Sequence[Item]) -> None:
         """Add items; their codes follow those there are."""
         rows = [asdict(each) | {"campaign": self.locked.id} for each in new]
         if rows:
-            self.connection.execute(item.insert(), rows)
+            self.aside.execute(item.insert(), rows)
 
     def change_item(self, code: int, **values: Any) -> None:
         """Change columns of an item."""
@@ -477,37 +545,54 @@ class Writer(Reader):
             self._first(select(media.c.size).where(media.c.campaign == self.locked.id, media.c.sha256 == new.sha256))
             is None
         ):
-            self.connection.execute(media.insert().values(**row, bytes=new.bytes))
+            self.aside.execute(media.insert().values(**row, bytes=new.bytes))
 
     def add_judge(self, new: Judge) -> Judge:
         """Add a judge under the next id."""
         highest = select(func.max(judge.c.id)).where(judge.c.campaign == self.locked.id)
         last = self.connection.execute(highest).scalar_one()
-        added = replace(new, id=0 if last is None else last + 1)
+        added = changed(new, id=0 if last is None else last + 1)
         values = asdict(added) | {"campaign": self.locked.id, "conflicts": list(added.conflicts)}
         self.connection.execute(judge.insert().values(**values))
         return added
 
     def change_judge(self, id: int, **values: Any) -> None:
         """Change columns of a judge."""
-        self.connection.execute(
-            update(judge).where(judge.c.campaign == self.locked.id, judge.c.id == id).values(**values)
-        )
+        self._memory.judges.pop(id, None)
+        self.aside.execute(update(judge).where(judge.c.campaign == self.locked.id, judge.c.id == id).values(**values))
 
     def append_votes(self, new: Sequence[Vote]) -> list[Vote]:
         """Append to the log; returns the rows with their numbers."""
         first = self.locked.last_vote + 1
-        numbered = [replace(each, seq=first + k) for k, each in enumerate(new)]
+        numbered = [changed(each, seq=first + k) for k, each in enumerate(new)]
         if numbered:
             self.change(last_vote=numbered[-1].seq)
+            self._counted(numbered)
             self._do(ADD_VOTE, *(_vote_row(each, self.locked.id) for each in numbered))
         return numbered
 
+    def append_new(self, new: Vote) -> Vote | None:
+        """Append one vote, unless its judge has sent a row under this id before; as it was stored."""
+        numbered = changed(new, seq=self.locked.last_vote + 1)
+        if not self._do(ADD_NEW_VOTE, _vote_row(numbered, self.locked.id)):
+            return None
+        self.change(last_vote=numbered.seq)
+        self._counted([numbered])
+        return numbered
+
+    def _counted(self, new: Sequence[Vote]) -> None:
+        counts = self._memory.counts
+        for each in new:
+            if each.undoes is not None:
+                counts.pop(each.judge, None)  # what is taken back may have been a skip
+            elif each.outcome is not None and each.judge in counts:
+                counts[each.judge] += 1
+
     def append_event(self, new: Event) -> Event:
         """Append to the log of everything else."""
-        numbered = replace(new, seq=self.locked.last_event + 1)
+        numbered = changed(new, seq=self.locked.last_event + 1)
         self.change(last_event=numbered.seq)
-        self.connection.execute(events.insert().values(**asdict(numbered), campaign=self.locked.id))
+        self.aside.execute(events.insert().values(**asdict(numbered), campaign=self.locked.id))
         return numbered
 
     def empty_reasons(self, id: int) -> None:
@@ -525,22 +610,55 @@ class Writer(Reader):
             del values["id"]
             rows.append(values)
         if rows:
-            self.connection.execute(question.insert(), rows)
+            self._memory.queue = None
+            self.aside.execute(question.insert(), rows)
 
-    def change_question(self, id: int, **values: Any) -> None:
-        """Change columns of a question."""
+    def change_question(self, given: Question, **values: Any) -> Question:
+        """Change columns of a question, given as it is now; as it is then."""
+        after = changed(given, **values)
+        self._change_question(given, values)
+        self._memory.moved(given, after)
+        return after
+
+    def _change_question(self, given: Question, values: dict[str, Any]) -> None:
         new = {f"new_{name}": value for name, value in values.items()}
-        self._do(change_question(tuple(values)), {"c": self.locked.id, "q": id} | new)
+        self._do(change_question(tuple(values)), {"c": self.locked.id, "q": given.id} | new)
 
     def lapse(self, now: int, but: int | None = None) -> None:
         """Questions whose time is over are open again; a judge who asks keeps what nobody else has taken."""
-        self._do(LAPSE, {"c": self.locked.id, "now": now, "but": -1 if but is None else but})
+        memory = self._memory
+        if memory.soonest is not None and now < memory.soonest:
+            return
+        if self._do(LAPSE, {"c": self.locked.id, "now": now, "but": -1 if but is None else but}):
+            memory.hands.clear()
+            memory.queue = None
+        if self.warm.lasting:
+            soonest = self._row(SOONEST, c=self.locked.id)[0]
+            memory.soonest = FAR if soonest is None else soonest
+
+    def held(self, campaign: int, judge: int) -> list[Question]:
+        """The questions a judge has in hand, first given first."""
+        memory = self._memory_of(campaign)
+        if judge not in memory.hands:
+            rows = self._rows(HELD, c=campaign, j=judge)
+            memory.put_hand(judge, ((Question(*row[:-1]), row[-1]) for row in rows))
+        return memory.hand_of(judge) or []
+
+    def in_hand(self, judge: int, id: int) -> tuple[Question, int] | None:
+        """A question that a judge holds, and since when; None where the judge does not hold it."""
+        if judge not in self._memory.hands:
+            self.held(self.locked.id, judge)
+        return self._memory.hands[judge].get(id)
 
     def next_questions(self, judge: Judge, count: int, *, gold: bool = False) -> list[Question]:
         """Questions of the queue that are new to this judge, best first; marked repeats where there are too few.
 
         Gold pairs come only when asked for.
         """
+        if not gold and self.warm.lasting:
+            first = self._head_for(judge, count)
+            if len(first) == count:
+                return first
         values = {"c": self.locked.id, "j": judge.id, "n": count}
         latest = values | {"p": self.locked.plans}
         ask = self._rows if not judge.conflicts else self._slow  # a list of items is no plain value
@@ -552,20 +670,36 @@ class Writer(Reader):
             found = [*found, *ask(open_questions(gold, True, judge.conflicts), **again)]
         return [Question(*row) for row in found]
 
+    def _head_for(self, judge: Judge, count: int) -> list[Question]:
+        """The same from what is remembered of the last plan; too few where the tables must be asked."""
+        memory, plan = self._memory, self.locked.plans
+        if memory.queue is None or memory.plan != plan or (len(memory.queue) < LOW and not memory.whole):
+            rows = self._rows(HEAD, c=self.locked.id, p=plan, n=MOST_QUEUE)
+            memory.put_queue(plan, [Question(*row) for row in rows])
+        if judge.id not in memory.seen:
+            memory.put_seen(judge.id, self.seen_pairs(self.locked.id, judge.id))
+        return memory.first_for(judge, count)
+
     def _slow(self, statement: Any, **values: Any) -> Sequence[Any]:
-        return self.connection.execute(statement, values).all()
+        return self._connection.execute(statement, values).all()
 
     def give(self, given: Question, judge: int, now: int, until: int) -> Question:
         """Put a question into a judge's hands until a moment."""
-        self.change_question(given.id, state="out", judge=judge, until=until)
+        out = {"state": "out", "judge": judge, "until": until}
+        self._change_question(given, out)
         row = {"campaign": self.locked.id, "question": given.id, "judge": judge, "shown": now}
-        self._do(ADD_LEASE, row | {"pair": pair_of(given.left, given.right)})
-        return replace(given, state="out", judge=judge, until=until)
+        first = self._do(ADD_LEASE, row | {"pair": pair_of(given.left, given.right)}) == 1
+        held = changed(given, **out)
+        self._memory.moved(given, held, now if first else None)
+        return held
 
     def extend(self, judge: int, until: int) -> None:
         """A judge who is there keeps what is in hand."""
-        mine = (question.c.campaign == self.locked.id, question.c.judge == judge, question.c.state == "out")
-        self.connection.execute(update(question).where(*mine).values(until=until))
+        self._do(EXTEND, {"c": self.locked.id, "j": judge, "new_until": until})
+        memory = self._memory
+        memory.hands.pop(judge, None)
+        if memory.soonest is not None:
+            memory.soonest = min(memory.soonest, until)
 
     def release_hand(self, judge: int) -> None:
         """Take everything out of a judge's hands, back into the queue."""
@@ -610,37 +744,39 @@ class Writer(Reader):
             self._many(END_CALL, rows)
 
     def _many(self, statement: Any, rows: list[dict[str, Any]]) -> None:
-        sql, order, _ = as_driver_sql(statement, self.connection.dialect)
-        values: list[Any] = rows if order is None else [tuple(row[name] for name in order) for row in rows]
-        self.connection.exec_driver_sql(sql, values[0] if len(values) == 1 else values)
+        sql, picked, _ = as_driver_sql(statement, self._connection.dialect)
+        values: list[Any] = rows if picked is None else [picked(row) for row in rows]
+        self.aside.exec_driver_sql(sql, values[0] if len(values) == 1 else values)
 
     def add_item_texts(self, name: str, texts: dict[int, str]) -> None:
         """Keep texts that go with items, by code."""
         rows = [{"campaign": self.locked.id, "item": code, "name": name, "body": body} for code, body in texts.items()]
         if rows:
-            self.connection.execute(item_text.insert(), rows)
+            self.aside.execute(item_text.insert(), rows)
 
     # Snapshots
 
     def put_snapshot(self, last: int, data: bytes) -> None:
         """Keep the piece of the log that ends with row `last` as bytes."""
         row = {"campaign": self.locked.id, "seq": last, "format": codec.SNAPSHOT_FORMAT, "bytes": data}
-        self.connection.execute(delete(snapshot).where(snapshot.c.campaign == self.locked.id, snapshot.c.seq == last))
-        self.connection.execute(snapshot.insert().values(**row, checksum=codec.checksum(data, self.locked.id, last)))
+        self.aside.execute(delete(snapshot).where(snapshot.c.campaign == self.locked.id, snapshot.c.seq == last))
+        self.aside.execute(snapshot.insert().values(**row, checksum=codec.checksum(data, self.locked.id, last)))
 
     def put_derived(self, name: str, data: bytes, position: tuple[int, int]) -> None:
         """Keep what was computed from the logs up to `position`, in the place of what there was."""
         campaign = self.locked.id
-        self.connection.execute(delete(derived).where(derived.c.campaign == campaign, derived.c.name == name))
+        self.aside.execute(delete(derived).where(derived.c.campaign == campaign, derived.c.name == name))
         row = {"campaign": campaign, "name": name, "last_vote": position[0], "last_event": position[1]}
         row |= {"version": __version__, "bytes": data, "checksum": codec.seal(data, campaign, name)}
-        self.connection.execute(derived.insert().values(**row))
+        self.aside.execute(derived.insert().values(**row))
 
     def drop_snapshots(self) -> None:
         """Throw them away, and what was derived from them."""
-        self.connection.execute(delete(derived).where(derived.c.campaign == self.locked.id))
-        self.connection.execute(delete(snapshot).where(snapshot.c.campaign == self.locked.id))
+        self.aside.execute(delete(derived).where(derived.c.campaign == self.locked.id))
+        self.aside.execute(delete(snapshot).where(snapshot.c.campaign == self.locked.id))
 
 
 def _vote_row(each: Vote, campaign: int) -> dict[str, Any]:
-    return {name: getattr(each, name) for name in Vote.__slots__} | {"campaign": campaign}
+    row: dict[str, Any] = dict(zip(Vote.__slots__, VOTE_CELLS(each), strict=True))
+    row["campaign"] = campaign
+    return row

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import URL, create_engine, delete, event, select, update
+from sqlalchemy import URL, Connection, create_engine, delete, event, select, update
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from podium.errors import InputError, PodiumError, RefusedError, UnavailableError
@@ -122,6 +122,12 @@ class SQLiteStore(Store):
             return InputError(f"{self.name} is damaged ({said}); restore a copy")
         return UnavailableError(f"{self.name} cannot be used now: {said}; try again")
 
+    def _version(self, connection: Connection) -> Any:
+        """SQLite's number that a commit of another connection changes, and the connection that it holds for."""
+        own = connection.connection.dbapi_connection
+        assert own is not None
+        return own, own.execute("PRAGMA data_version").fetchone()[0]
+
     def now(self) -> int:
         """The host's clock, which is the file's."""
         return time.time_ns() // 1_000_000
@@ -132,11 +138,11 @@ class SQLiteStore(Store):
         mine = {"name": name, "pid": os.getpid(), "host": socket.gethostname(), "token": token, "beat": now}
 
         def take(writer: Writer) -> bool:
-            row = writer.connection.execute(select(holds).where(holds.c.name == name)).first()
+            row = writer.aside.execute(select(holds).where(holds.c.name == name)).first()
             if row is not None and not _is_free(row, now):
                 return False
-            writer.connection.execute(delete(holds).where(holds.c.name == name))
-            writer.connection.execute(holds.insert().values(**mine))
+            writer.aside.execute(delete(holds).where(holds.c.name == name))
+            writer.aside.execute(holds.insert().values(**mine))
             return True
 
         return _Row(self, name, token) if self.write(0, take) else None
@@ -170,11 +176,11 @@ class _Row(Hold):
     def keep(self) -> bool:
         beat = self.store.now()
         return self.store.write(
-            0, lambda writer: writer.connection.execute(update(holds).where(*self.mine).values(beat=beat)).rowcount == 1
+            0, lambda writer: writer.aside.execute(update(holds).where(*self.mine).values(beat=beat)).rowcount == 1
         )
 
     def release(self) -> None:
-        self.store.write(0, lambda writer: writer.connection.execute(delete(holds).where(*self.mine)).rowcount)
+        self.store.write(0, lambda writer: writer.aside.execute(delete(holds).where(*self.mine)).rowcount)
 
 
 def _is_free(row: Any, now: int) -> bool:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from dataclasses import fields
+from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Integer, and_, bindparam, case, exists, func, or_, select, text, update
@@ -15,6 +17,7 @@ from podium.store.values import Call, Campaign, Event, Item, Judge, Question, Vo
 __all__ = [
     "ADD_CALL",
     "ADD_LEASE",
+    "ADD_NEW_VOTE",
     "ADD_VOTE",
     "ANSWERED",
     "BEGUN",
@@ -24,17 +27,20 @@ __all__ = [
     "COUNT_TAKEN_BACK",
     "END_CALL",
     "EVENT",
+    "EXTEND",
+    "HEAD",
     "HELD",
     "ITEM",
     "JUDGE",
     "LAPSE",
     "LOCK",
     "NOT_UNDONE",
-    "ONE_ITEM",
     "ONE_JUDGE",
     "ONE_QUESTION",
     "QUESTION",
     "SHOWN",
+    "SOME_ITEMS",
+    "SOONEST",
     "STANDING_VOTE",
     "VOTE",
     "VOTE_OF_CLIENT",
@@ -61,6 +67,12 @@ ADD_CALL = call.insert().values(
 )
 LOCK = CAMPAIGN.where(campaigns.c.id == bindparam("id")).with_for_update()
 ADD_VOTE = vote.insert()
+VOTE_COLUMNS = [column.name for column in vote.columns]
+QUOTED = [f'"{name}"' for name in VOTE_COLUMNS]
+ADD_NEW_VOTE: Any = text(
+    f"INSERT INTO vote ({', '.join(QUOTED)}) "
+    f"VALUES ({', '.join(f':{name}' for name in VOTE_COLUMNS)}) ON CONFLICT (campaign, judge, client_id) DO NOTHING"
+)
 UNDO = vote.alias("undo")
 NOT_UNDONE = ~exists().where(UNDO.c.campaign == vote.c.campaign, UNDO.c.undoes == vote.c.seq)
 BEGUN = and_(
@@ -75,11 +87,12 @@ C: Any = bindparam("c")
 J: Any = bindparam("j")
 Q: Any = bindparam("q")
 BUT: Any = bindparam("but", type_=Integer)
-ONE_ITEM = ITEM.where(item.c.campaign == C, item.c.code == bindparam("i"))
+SOME_ITEMS = ITEM.where(item.c.campaign == C, item.c.code.in_([bindparam("i"), bindparam("k")]))
 ONE_JUDGE = JUDGE.where(judge.c.campaign == C, judge.c.id == J)
 ONE_QUESTION = QUESTION.where(question.c.campaign == C, question.c.id == Q)
 HELD = (
-    QUESTION.join(lease, and_(lease.c.campaign == C, lease.c.question == question.c.id, lease.c.judge == J))
+    QUESTION.add_columns(lease.c.shown)
+    .join(lease, and_(lease.c.campaign == C, lease.c.question == question.c.id, lease.c.judge == J))
     .where(question.c.campaign == C, question.c.judge == J, question.c.state == "out")
     .order_by(lease.c.shown, question.c.plan.desc(), question.c.place, question.c.id)
 )
@@ -87,6 +100,22 @@ SHOWN = select(lease.c.shown).where(lease.c.campaign == C, lease.c.question == Q
 VOTE_OF_CLIENT = VOTE.where(vote.c.campaign == C, vote.c.judge == J, vote.c.client_id == bindparam("i"))
 STANDING_VOTE = VOTE.where(
     vote.c.campaign == C, vote.c.question == Q, vote.c.judge == J, vote.c.undoes.is_(None), NOT_UNDONE
+)
+SOONEST = select(func.min(question.c.until)).where(question.c.campaign == C, question.c.state == "out")
+EXTEND = (
+    update(question)
+    .where(question.c.campaign == C, question.c.judge == J, question.c.state == "out")
+    .values(until=bindparam("new_until"))
+)
+HEAD = (
+    QUESTION.where(
+        question.c.campaign == C,
+        question.c.state == "open",
+        question.c.plan == bindparam("p"),
+        question.c.kind != "gold",
+    )
+    .order_by(question.c.place, question.c.id)
+    .limit(bindparam("n"))
 )
 # A judge's votes in a piece of the log, and those of the votes, wherever they are, that are taken back in it.
 PIECE: Any = (vote.c.campaign == C, vote.c.judge == J, vote.c.seq > bindparam("after"), vote.c.seq <= bindparam("upto"))
@@ -129,13 +158,18 @@ def change_campaign(names: tuple[str, ...]) -> Any:
 
 
 @functools.lru_cache(maxsize=512)
-def as_driver_sql(statement: Any, dialect: Any) -> tuple[str, tuple[str, ...] | None, dict[str, Any]]:
-    """The text that a driver takes, the order of its values where they have no names, and those it holds itself.
+def as_driver_sql(statement: Any, dialect: Any) -> tuple[str, Callable[[dict[str, Any]], Any] | None, dict[str, Any]]:
+    """The text that a driver takes, what puts values in order where they have no names, and values that are its own.
 
     Only for columns whose values the driver takes as they are: no JSON.
     """
     compiled = statement.compile(dialect=dialect)
-    return str(compiled), None if compiled.positiontup is None else tuple(compiled.positiontup), dict(compiled.params)
+    order = compiled.positiontup
+    own = {name: value for name, value in compiled.params.items() if not compiled.binds[name].required}
+    if order is None:
+        return str(compiled), None, own
+    picked: Callable[[dict[str, Any]], Any] = itemgetter(*order)
+    return str(compiled), picked if len(order) > 1 else lambda row: (row[order[0]],), own
 
 
 @functools.cache

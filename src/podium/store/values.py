@@ -28,6 +28,7 @@ __all__ = [
     "State",
     "Vote",
     "campaign_of",
+    "changed",
     "from_json",
     "pair_of",
     "value_of",
@@ -207,13 +208,26 @@ class Event:
     seq: int = 0
 
 
+def changed(value: T, **new: Any) -> T:
+    """`dataclasses.replace` for the values here, which check nothing when they are made, at a third of its cost.
+
+    >>> changed(Question(0, 1), state="out").state
+    'out'
+    """
+    kind = type(value)
+    made = object.__new__(kind)
+    for name in kind.__slots__:  # type: ignore[attr-defined]
+        object.__setattr__(made, name, new[name] if name in new else getattr(value, name))
+    return made
+
+
 def pair_of(left: int, right: int) -> int:
     """One number for a pair of codes, whichever side each item stands on.
 
     >>> pair_of(3, 1) == pair_of(1, 3)
     True
     """
-    return (min(left, right) << 31) + max(left, right)
+    return (left << 31) + right if left < right else (right << 31) + left
 
 
 def value_of(kind: type[T], row: Sequence[Any]) -> T:
@@ -224,13 +238,31 @@ def value_of(kind: type[T], row: Sequence[Any]) -> T:
         ...
     podium.errors.InputError: item: withdrawn is 'soon', the database is damaged; restore a copy
     """
+    types_seen = tuple(map(type, row))
+    numbers = _FITTING.get((kind, types_seen))
+    if numbers is None or not all(0 <= row[index] < LATEST for index in numbers):
+        _check(kind, row)
+        numbers = [
+            index for index, each in enumerate(_types_of(cast(Any, kind)))
+            if types_seen[index] is int and each[0] not in SIGNED
+        ]  # fmt: skip
+        if not any(words for _, _, words in _types_of(cast(Any, kind))):
+            _FITTING[kind, types_seen] = numbers
+    return kind(*row)
+
+
+def _check(kind: type, row: Sequence[Any]) -> None:
+    """Look at every cell."""
     for (name, allowed, words), cell in zip(_types_of(cast(Any, kind)), row, strict=True):
         fits = isinstance(cell, allowed) and (bool in allowed or not isinstance(cell, bool))
         if fits and type(cell) is int and name not in SIGNED:
             fits = 0 <= cell < LATEST
         if not fits or (words and cell not in words):
             raise InputError(f"{kind.__name__.lower()}: {name} is {cell!r:.50}{DAMAGED}; restore a copy")
-    return kind(*row)
+
+
+# Kinds without fixed words: types of a whole row that fitted, and which of its cells are numbers to be looked at.
+_FITTING: dict[tuple[type, tuple[type, ...]], list[int]] = {}
 
 
 def campaign_of(row: Sequence[Any]) -> Campaign:

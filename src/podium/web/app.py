@@ -20,6 +20,7 @@ from podium.errors import ConvergenceError, InputError, PodiumError, RefusedErro
 from podium.web import forms, judging, organising, pages
 from podium.web.guard import Guard
 from podium.web.limits import TooManyError
+from podium.web.quick import Quick
 from podium.web.state import State, state_of
 
 if TYPE_CHECKING:
@@ -73,6 +74,7 @@ def make_app(
     app.include_router(organising.router)
     app.include_router(pages.router)
     app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"), name="static")
+    app.add_middleware(Quick, answer=_answer)
     app.add_middleware(Guard)
     for kind in (PodiumError, RequestValidationError, HTTPException, TooManyError, Exception):
         app.add_exception_handler(kind, _answer)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections import OrderedDict
 from functools import cache
@@ -88,11 +89,11 @@ def media_headers(media: Media) -> dict[str, str]:
 
 
 class Shelf:
-    """The shown forms of items, remembered: an item's text never changes."""
+    """The shown forms of items as JSON, remembered: an item's text never changes."""
 
     def __init__(self, most: int = MOST_KEPT) -> None:
         self.most = most
-        self._known: OrderedDict[tuple[int, int], dict[str, Any]] = OrderedDict()
+        self._known: OrderedDict[tuple[int, int], str] = OrderedDict()
 
     def missing(self, campaign: int, codes: set[int]) -> set[int]:
         """Codes whose shown form is not remembered; the others are not forgotten before these are put."""
@@ -107,10 +108,10 @@ class Shelf:
     def put(self, campaign: int, items: dict[int, Item]) -> None:
         """Make and remember the shown forms of these items."""
         for code, item in items.items():
-            self._known[campaign, code] = item_view(item)
+            self._known[campaign, code] = json.dumps(item_view(item), ensure_ascii=False, separators=(",", ":"))
         while len(self._known) > self.most:
             self._known.popitem(last=False)
 
-    def get(self, campaign: int, code: int) -> dict[str, Any]:
-        """The shown form of an item that was put."""
+    def get(self, campaign: int, code: int) -> str:
+        """The shown form of an item that was put, as JSON."""
         return self._known[campaign, code]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -17,9 +18,9 @@ from podium.web import forms, session
 from podium.web.content import markdown, preview
 from podium.web.limits import TooManyError
 from podium.web.session import JudgeHere
-from podium.web.state import State, state_of
+from podium.web.state import State, Who, state_of
 
-__all__ = ["EXAMPLE", "card", "past_votes", "router"]
+__all__ = ["EXAMPLE", "card", "hand_of", "past_votes", "router", "voted"]
 
 router = APIRouter(prefix="/api/v1", tags=["judge"])
 IN_HAND = 3
@@ -58,10 +59,14 @@ async def close_session(request: Request, response: Response) -> dict[str, bool]
     return {"left": True}
 
 
-@router.get("/next")
-async def next_pairs(request: Request, who: JudgeHere, k: PageSize = IN_HAND) -> dict[str, Any]:
+@router.get("/next", response_model=dict[str, Any])
+async def next_pairs(request: Request, who: JudgeHere, k: PageSize = IN_HAND) -> Response:
     """The pairs in hand, the one to show first; the same ones after a reload."""
-    state = state_of(request)
+    return _json(await hand_of(state_of(request), who, k))
+
+
+async def hand_of(state: State, who: Who, k: int = IN_HAND) -> bytes:
+    """What `next` answers."""
     now = await state.now()
 
     def job(writer: Writer) -> tuple[Given, str]:
@@ -72,9 +77,9 @@ async def next_pairs(request: Request, who: JudgeHere, k: PageSize = IN_HAND) ->
             return _given(state, writer, Hand((), why, 0, None)), name
         return _given(state, writer, desk.next_pairs(writer, who.judge, now, k)), name
 
-    given, name = await state.write(who.campaign, job)
+    given, name = await state.write(who.campaign, job, repeatable=True)
     about = {"campaign": card(given.campaign), "judge": name, "who": f"{given.campaign.slug}-{who.judge}"}
-    return await _shown(state, given) | about
+    return await _shown(state, given, about)
 
 
 @router.post("/comprehension")
@@ -88,10 +93,14 @@ async def comprehension(request: Request, who: JudgeHere, body: forms.AnswerIn) 
     return {"right": right, "left": left}
 
 
-@router.post("/votes")
-async def vote(request: Request, who: JudgeHere, body: forms.VotesIn) -> dict[str, Any]:
+@router.post("/votes", response_model=dict[str, Any])
+async def vote(request: Request, who: JudgeHere, body: forms.VotesIn) -> Response:
     """Take votes, in the order they were made; each is stored, known already, or refused. The next pairs come back."""
-    state = state_of(request)
+    return _json(await voted(state_of(request), who, body))
+
+
+async def voted(state: State, who: Who, body: forms.VotesIn) -> bytes:
+    """What `votes` answers."""
     now = await state.now()
     if not state.today.take((who.campaign, who.judge), len(body.votes), now):
         raise TooManyError(3600, "that is more than 10,000 votes today; go on tomorrow")
@@ -101,15 +110,15 @@ async def vote(request: Request, who: JudgeHere, body: forms.VotesIn) -> dict[st
         receipts, hand = desk.vote(writer, who.judge, ballots, now, IN_HAND)
         return receipts, _given(state, writer, hand)
 
-    receipts, given = await state.write(who.campaign, job)
+    receipts, given = await state.write(who.campaign, job, repeatable=True)
     if len(receipts) == 1 and receipts[0].code == "conflict":
         raise RefusedError("conflict", receipts[0].message or "")
     rows = [{"id": each.id, "status": each.status, "code": each.code, "message": each.message} for each in receipts]
-    return await _shown(state, given) | {"receipts": rows}
+    return await _shown(state, given, {"receipts": rows})
 
 
-@router.post("/undo")
-async def undo(request: Request, who: JudgeHere, body: forms.UndoIn) -> dict[str, Any]:
+@router.post("/undo", response_model=dict[str, Any])
+async def undo(request: Request, who: JudgeHere, body: forms.UndoIn) -> Response:
     """Take back a vote; its pair is in hand again, first."""
     state = state_of(request)
     now = await state.now()
@@ -118,8 +127,8 @@ async def undo(request: Request, who: JudgeHere, body: forms.UndoIn) -> dict[str
         receipt, hand = desk.undo(writer, who.judge, body.id, body.of, now, IN_HAND)
         return receipt, _given(state, writer, hand)
 
-    receipt, given = await state.write(who.campaign, job)
-    return await _shown(state, given) | {"receipt": {"id": receipt.id, "status": receipt.status}}
+    receipt, given = await state.write(who.campaign, job, repeatable=True)
+    return _json(await _shown(state, given, {"receipt": {"id": receipt.id, "status": receipt.status}}))
 
 
 @router.get("/history")
@@ -177,16 +186,28 @@ def _given(state: State, writer: Writer, hand: Hand) -> Given:
     return Given(writer.locked, hand, state.unread(writer, writer.locked.id, hand.questions))
 
 
-async def _shown(state: State, given: Given) -> dict[str, Any]:
+async def _shown(state: State, given: Given, more: dict[str, Any]) -> bytes:
+    """The pairs in hand and how far the judge is, with whatever else is said, as JSON.
+
+    The pairs are JSON already: to write their texts anew with every vote would be most of the work.
+    """
     campaign, hand = given.campaign, given.hand
     enough = hand.why == "done" or (hand.target is not None and hand.answered >= hand.target)
-    return {
-        "questions": await state.shown(campaign.id, hand.questions, given.unread),
+    about = {
         "why": hand.why,
         "answered": hand.answered,
         "target": hand.target,
         "completion": campaign.options.get("texts", {}).get("completion") if enough else None,
     }
+    pairs = await state.shown(campaign.id, hand.questions, given.unread)
+    return f'{{"questions":{pairs},{_ENCODE(about | more)[1:]}'.encode()
+
+
+_ENCODE = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+def _json(body: bytes) -> Response:
+    return Response(body, media_type="application/json")
 
 
 def card(campaign: Campaign) -> dict[str, Any]:

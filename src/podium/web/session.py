@@ -26,6 +26,7 @@ __all__ = [
     "bearer",
     "enter",
     "find",
+    "judge_here",
     "leave",
     "may_try",
     "organiser_of",
@@ -86,12 +87,14 @@ def may_try(request: Request) -> None:
 
 
 async def who_is(request: Request, token: str) -> Who:
-    """Whose secret this is, or a refusal that counts against the address.
+    """Whose secret this is, or a refusal that counts against the address."""
+    return await _whose(request, token, hash_of(token))
 
-    Remembered for a moment: whether a judge may still vote is asked in each transaction anyway.
-    """
+
+async def _whose(request: Request, token: str, key: str) -> Who:
+    """The same, with the secret's hash. Remembered for a moment: each transaction asks anyway who may still vote."""
     state = state_of(request)
-    key, now = hash_of(token), state.clock()
+    now = state.clock()
     who, until = state.known.get(key, (None, 0.0))
     if who is not None and now < until:
         return who
@@ -115,11 +118,11 @@ async def _here(request: Request, role: str) -> Who:
     token = token_of(request, role) or bearer(request)
     if token is None:
         raise RefusedError("no-session", "nobody is known here; open your link again")
-    who = await who_is(request, token)
+    key = hash_of(token)
+    who = await _whose(request, token, key)
     if who.role != role:
         raise RefusedError("no-session", f"this needs the link of a {role}; open that one")
-    state = state_of(request)
-    wait = state.requests.wait(hash_of(token))
+    wait = state_of(request).requests.wait(key)
     if wait:
         raise TooManyError(wait, "too many requests; wait a second")
     return who
@@ -134,7 +137,8 @@ def bearer(request: Request) -> str | None:
 Number = Annotated[int, Path(ge=0, le=2**31 - 1)]  # of a campaign, an item or a judge in an address
 
 
-async def _judge(request: Request) -> Who:
+async def judge_here(request: Request) -> Who:
+    """The judge whose request this is."""
     return await _here(request, "judge")
 
 
@@ -153,6 +157,6 @@ async def organiser_of(campaign: Number, who: Annotated[Who, Depends(_organiser)
     return campaign
 
 
-JudgeHere = Annotated[Who, Depends(_judge)]
+JudgeHere = Annotated[Who, Depends(judge_here)]
 OrganiserHere = Annotated[Who, Depends(_organiser)]
 OperatorHere = Annotated[Who, Depends(_operator)]

@@ -6,13 +6,15 @@ import asyncio
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from starlette.concurrency import run_in_threadpool
 
 from podium.campaign.marks import AllMarks
 from podium.campaign.planning import Planning
 from podium.campaign.standing import Standings
+from podium.errors import PodiumError
+from podium.store.commits import Job
 from podium.store.values import Item, Question
 from podium.web.content import Shelf
 from podium.web.limits import PerDay, Rate
@@ -67,6 +69,7 @@ class State:
     wrong: Rate = field(init=False)
     today: PerDay = field(default_factory=lambda: PerDay(VOTES_A_DAY))
     known: dict[str, tuple[Who, float]] = field(default_factory=dict)  # hash of a secret: whose, and until when
+    _waiting: dict[asyncio.AbstractEventLoop, list[Job]] = field(default_factory=dict)  # to be written, of this turn
     trouble: str | None = None  # the last thing the database could not do, for the organiser
 
     def __post_init__(self) -> None:
@@ -81,11 +84,30 @@ class State:
         """Whether visitors come by TLS."""
         return self.url.startswith("https:")
 
-    async def write(self, campaign: int, job: Callable[[Writer], T]) -> T:
-        """Run `job` in a transaction; back once it is on disk. What was in trouble is over then."""
-        value = await asyncio.wrap_future(self.store.submit(campaign, job))
+    async def write(self, campaign: int, job: Callable[[Writer], T], *, repeatable: bool = False) -> T:
+        """Run `job` in a transaction; back once it is on disk. What was in trouble is over then.
+
+        It is `repeatable` where it does nothing but read and write the tables.
+        """
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[T] = loop.create_future()
+        if loop not in self._waiting:
+            self._waiting[loop] = []
+            loop.call_soon(self._send, loop)
+        self._waiting[loop].append(Job(campaign, job, answer, repeatable))
+        value = await answer
         self.trouble = None
         return value
+
+    def _send(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Everything that came in this turn of the event loop goes to the writing thread together."""
+        jobs = self._waiting.pop(loop)
+        try:
+            self.store.send(jobs)
+        except PodiumError as problem:  # the store was closed
+            for job in jobs:
+                if not job.result.done():
+                    job.result.set_exception(problem)
 
     async def read(self, job: Callable[[Reader], T]) -> T:
         """Run `job` on one state of the database, beside other requests."""
@@ -100,23 +122,20 @@ class State:
         missing = self.shelf.missing(campaign, _codes(questions))
         return reader.items_of(campaign, missing) if missing else {}
 
-    async def shown(
-        self, campaign: int, questions: tuple[Question, ...], unread: dict[int, Item]
-    ) -> list[dict[str, Any]]:
-        """Pairs as the page shows them: names hidden, sides as drawn."""
-        self.shelf.put(campaign, unread)
-        missing = self.shelf.missing(campaign, _codes(questions))
+    async def shown(self, campaign: int, questions: tuple[Question, ...], unread: dict[int, Item]) -> str:
+        """Pairs as the page shows them, in JSON: names hidden, sides as drawn."""
+        shelf = self.shelf
+        if unread:
+            shelf.put(campaign, unread)
+        missing = shelf.missing(campaign, _codes(questions))
         if missing:  # forgotten since: others came in between
-            self.shelf.put(campaign, await self.read(lambda reader: reader.items_of(campaign, missing)))
-        return [
-            {
-                "id": each.id,
-                "left": self.shelf.get(campaign, each.left),
-                "right": self.shelf.get(campaign, each.right),
-                "repeat": each.kind == "repeat",
-            }
+            shelf.put(campaign, await self.read(lambda reader: reader.items_of(campaign, missing)))
+        pairs = [
+            f'{{"id":{each.id},"left":{shelf.get(campaign, each.left)},"right":{shelf.get(campaign, each.right)},'
+            f'"repeat":{"true" if each.kind == "repeat" else "false"}}}'
             for each in questions
         ]
+        return f"[{','.join(pairs)}]"
 
 
 def _codes(questions: tuple[Question, ...]) -> set[int]:
