@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -171,6 +172,18 @@ sys.stdin.read()
     other.communicate()
     taken = store.hold("plan")
     assert taken is not None
+    taken.release()
+
+
+def test_a_lock_of_one_who_had_our_number_before_is_free(store):
+    """In a container every server is process 1: after a crash the next one finds a lock that looks like its own."""
+    store.hold("serve").release()
+    row = {"pid": os.getpid(), "host": socket.gethostname(), "beat": store.now()}
+    left = "INSERT INTO hold (name, pid, host, token, beat) VALUES ('serve', :pid, :host, 'of a crashed one', :beat)"
+    store.write(0, lambda w: w.connection.execute(text(left), row))
+    taken = store.hold("serve")
+    assert taken is not None
+    assert store.hold("serve") is None, "a lock that is really ours is taken once"
     taken.release()
 
 

@@ -145,7 +145,11 @@ class SQLiteStore(Store):
             writer.aside.execute(holds.insert().values(**mine))
             return True
 
-        return _Row(self, name, token) if self.write(0, take) else None
+        _OURS.add(token)
+        if self.write(0, take):
+            return _Row(self, name, token)
+        _OURS.discard(token)
+        return None
 
     def holder(self, name: str) -> str | None:
         """The process and its host."""
@@ -166,11 +170,15 @@ class SQLiteStore(Store):
 ENGINES = (("ON", "BEGIN"), ("OFF", "BEGIN IMMEDIATE"))
 
 
+_OURS: set[str] = set()  # tokens of the locks that this process holds
+
+
 class _Row(Hold):
     """A lock that is a row, kept alive by its holder."""
 
     def __init__(self, store: SQLiteStore, name: str, token: str) -> None:
         self.store = store
+        self.token = token
         self.mine = (holds.c.name == name, holds.c.token == token)
 
     def keep(self) -> bool:
@@ -181,6 +189,7 @@ class _Row(Hold):
 
     def release(self) -> None:
         self.store.write(0, lambda writer: writer.aside.execute(delete(holds).where(*self.mine)).rowcount)
+        _OURS.discard(self.token)
 
 
 def _is_free(row: Any, now: int) -> bool:
@@ -188,6 +197,8 @@ def _is_free(row: Any, now: int) -> bool:
         return True
     if row.host != socket.gethostname():
         return False
+    if row.pid == os.getpid():  # ours, or of one who had our number before: in a container everybody is process 1
+        return row.token not in _OURS
     try:
         os.kill(row.pid, 0)
     except ProcessLookupError:
