@@ -499,7 +499,7 @@ class Writer(Reader):
 
     def change(self, **values: Any) -> Campaign:
         """Change columns of the campaign; they are written once, at the end of the transaction."""
-        self.state = (changed(self.locked, **values), self.state[1] | set(values))
+        self.state = (changed(self.locked, **values), self.state[1].union(values))
         return self.locked
 
     def flush(self) -> None:
@@ -508,12 +508,12 @@ class Writer(Reader):
         if campaign is not None and names:
             ordered = tuple(sorted(names))
             values = {"c": campaign.id} | {f"new_{name}": getattr(campaign, name) for name in ordered}
+            self._memory.campaign = campaign if names <= PLAIN else None  # JSON is as the database tells it
             if names <= PLAIN:
                 self._do(change_campaign(ordered), values)
             else:
                 self.aside.execute(change_campaign(ordered), values)
             self.state = (campaign, frozenset())
-            self._memory.campaign = campaign
 
     def add_campaign(self, new: Campaign) -> Campaign:
         """Add a campaign; it is the one of this transaction from here on."""

@@ -21,6 +21,7 @@ from podium.store.values import from_json
 __all__ = ["SQLiteStore"]
 
 WAIT = 5.0  # seconds for another process that writes to the same file
+CACHE = 32_768  # kilobytes of pages that a connection keeps at most
 STALE = 30_000  # milliseconds without a sign of life after which a lock of another host is free
 # For each index: the rows of its table, and how many of them agree in its first column, its first two, and so on.
 SIZES = (
@@ -69,6 +70,7 @@ class SQLiteStore(Store):
             if mode != "wal":
                 raise InputError(f"{self.path} is on a disk without shared memory (a network folder?); use a local one")
             cursor.execute("PRAGMA synchronous = FULL")
+            cursor.execute(f"PRAGMA cache_size = -{CACHE}")
             cursor.execute(pragma)
             cursor.close()
 

@@ -88,6 +88,9 @@ def media_headers(media: Media) -> dict[str, str]:
     return headers
 
 
+_ENCODE = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 class Shelf:
     """The shown forms of items as JSON, remembered: an item's text never changes."""
 
@@ -108,7 +111,7 @@ class Shelf:
     def put(self, campaign: int, items: dict[int, Item]) -> None:
         """Make and remember the shown forms of these items."""
         for code, item in items.items():
-            self._known[campaign, code] = json.dumps(item_view(item), ensure_ascii=False, separators=(",", ":"))
+            self._known[campaign, code] = _ENCODE(item_view(item))
         while len(self._known) > self.most:
             self._known.popitem(last=False)
 
