@@ -1,4 +1,4 @@
-"""What the writing thread remembers from commit to commit is what the tables say; the queue is long enough to matter."""
+"""What the writing thread remembers from commit to commit is what the tables say, also of a long queue."""
 
 import numpy as np
 import pytest
