@@ -145,3 +145,14 @@ def test_cookies_are_out_of_reach_of_scripts_and_bound_to_the_host_with_tls(stor
     assert tls.startswith("__Host-podium-judge=")
     assert "Secure" in tls
     assert "Path=/" in tls
+
+
+def test_a_body_that_is_no_json_is_told_so(room):
+    for path in ("/api/v1/votes", "/api/v1/undo"):
+        answer = room.judge.post(path, content=b'{"votes": oops', headers={"Content-Type": "application/json"})
+        assert answer.status_code == 422
+        assert answer.json() == {
+            "code": "bad-request",
+            "message": "the request is no JSON from character 10 on; send JSON",
+            "field": None,
+        }

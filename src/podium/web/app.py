@@ -104,6 +104,8 @@ def _worded(request: Request, problem: Exception) -> tuple[int, str, str, float]
         return 422, "bad-input", str(problem), 0
     if isinstance(problem, RequestValidationError):
         first = problem.errors()[0]
+        if first["type"] == "json_invalid":
+            return 422, "bad-request", f"the request is no JSON from character {first['loc'][-1]} on; send JSON", 0
         return 422, "bad-request", f"{'.'.join(map(str, first['loc'][1:]))}: {first['msg']}", 0
     if isinstance(problem, HTTPException):
         words = {404: "there is no such page", 405: "this address takes no such request"}
@@ -114,6 +116,6 @@ def _worded(request: Request, problem: Exception) -> tuple[int, str, str, float]
 
 
 def _field(problem: Exception) -> str | None:
-    if isinstance(problem, RequestValidationError):
+    if isinstance(problem, RequestValidationError) and problem.errors()[0]["type"] != "json_invalid":
         return ".".join(str(part) for part in problem.errors()[0]["loc"][1:]) or None
     return None
