@@ -63,6 +63,7 @@ NOT_ENTERED = {
     "podium.pairwise.Ranker.fit": "each ranker has its own",
     "podium.active.ActiveRanker.check_scores": "wants 250 votes on check pairs; refused in with_oracle",
     "podium.BradleyTerry.upgraded": "reads model files of older releases",
+    "podium.DynamicBradleyTerry.upgraded": "reads model files of older releases",
     "podium.Elo.upgraded": "reads model files of older releases",
     "podium.Ranking.upgraded": "reads model files of older releases",
     "podium.OnlineRABF.upgraded": "reads model files of older releases",
