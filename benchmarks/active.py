@@ -7,6 +7,7 @@
                                                             Crowd-BT-driven questions, ASAP
     python -m benchmarks.active crowd                       12 and 50 judges with slow answers beside one
     python -m benchmarks.active stops                       how often "stable" is said and wrong, and what bands hold
+    python -m benchmarks.active bands                       what bands hold after so many questions, 250 items
     python -m benchmarks.active clean                       no mistakes: questions beside merge sort's
     python -m benchmarks.active load                        a million votes: load, plan, order
     python -m benchmarks.active large                       100,000 items: CPU, rounds, cost, memory
@@ -31,7 +32,7 @@ from benchmarks.asking import grid
 from benchmarks.crowds import crowds
 from benchmarks.harness import Data, Scenario, Way
 from benchmarks.peers import asap, corankco, crowd_bt, linear_ordering, sorts, trueskill_driven, uniform_bradley_terry
-from benchmarks.stopping import stops
+from benchmarks.stopping import bands, stops
 from podium.active import kemeny, rank_with
 from podium.active.oracles import Simulated
 from podium.active.order import iterated_search, mfast_cost
@@ -271,18 +272,26 @@ def load(n: int = 10_000, votes: int = 1_000_000) -> None:
 def main() -> None:
     """Read the command and its options."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    commands = ["grid", "figures", "rivals", "features", "kemeny", "large", "crowd", "stops", "clean", "load"]
+    commands = ["grid", "figures", "rivals", "features", "kemeny", "large", "crowd", "stops", "bands", "clean", "load"]
     parser.add_argument("command", choices=commands, nargs="?")
-    parser.add_argument("--n", type=int, nargs="+", help="numbers of items, for grid and rivals")
-    parser.add_argument("--q", type=int, nargs="+", help="questions an item, for grid")
+    parser.add_argument("--n", type=int, nargs="+", help="numbers of items, for grid, rivals, stops and bands")
+    parser.add_argument("--q", type=int, nargs="+", help="questions an item, for grid and bands")
     parser.add_argument("--picture", help="where the picture of grid goes")
+    parser.add_argument("--again", action="store_true", help="grid: forget what ours reached, as the planner changed")
+    parser.add_argument("--model", nargs="+", help="noise and its level for stops and bands, such as 'flips 0.02'")
+    parser.add_argument("--first", type=int, help="first seed, for stops and bands")
     parser.add_argument("--seeds", type=int, help="held-out seeds, for grid, figures, rivals and features")
     options = parser.parse_args()
     seeds = {} if options.seeds is None else {"seeds": options.seeds}
+    studied = {} if options.n is None else {"sizes": tuple(options.n)}
+    if options.model is not None:
+        studied["models"] = tuple((name, float(level)) for name, level in (each.split() for each in options.model))
+    if options.first is not None:
+        studied["first"] = options.first
     if options.command == "grid":
         sizes = {} if options.n is None else {"sizes": tuple(options.n)}
         questions = {} if options.q is None else {"questions": tuple(options.q)}
-        grid(**sizes, **questions, **seeds, picture=options.picture)
+        grid(**sizes, **questions, **seeds, picture=options.picture, again=options.again)
     elif options.command == "rivals":
         rivals(sizes=tuple(options.n or [100]), **seeds)
     elif options.command == "features":
@@ -294,7 +303,9 @@ def main() -> None:
     elif options.command == "crowd":
         crowds(**({} if options.n is None else {"n": options.n[0]}), **seeds)
     elif options.command == "stops":
-        stops(**({} if options.n is None else {"sizes": tuple(options.n)}), **seeds)
+        stops(**studied, **seeds)
+    elif options.command == "bands":
+        bands(**studied, **({} if options.q is None else {"questions": tuple(options.q)}), **seeds)
     elif options.command == "clean":
         clean(tuple(options.n or (100, 1000, 5000, 20_000)))
     elif options.command == "load":

@@ -6,7 +6,9 @@ A cell is the mean over paired seeds. `cost` is the paper's: answers contradicte
 contradicts (one more than their number where that is none), ours with aim="answers". `excess` is the expected cost
 above the true order's in per cent of all pairs, ours with aim="truth". Every way is asked on to the largest number of
 questions and looked at on the way there. `worse` marks cells in which ours is significantly worse than the rival that
-was best there on the other seeds (paired t over the seeds, Holm over all cells, 5 %). Cells with more questions than
+was best there on the other seeds (paired t over the seeds, Holm over all cells, 5 %). `ahead` is how much less ours has
+than the best rival, `error` one standard error of that over the paired seeds; in the picture a dot marks cells in which
+the two are nearer than two such errors. Cells with more questions than
 pairs exist for fresh judges only. Sorts stand where one of them has ended within the questions; they are repeated and
 averaged as long as these last.
 
@@ -204,6 +206,13 @@ class Row:
         """The rival with the lowest mean here."""
         return min(self.rivals, key=lambda name: self.rivals[name].mean())
 
+    def apart(self, rival: str | None = None) -> tuple[float, float]:
+        """How much less ours has than a rival (the best one here), and the Monte Carlo error of that: one standard
+        error of the mean over the seeds that both have."""
+        apart = self.values[rival or self.best_rival] - self.values["ours"]
+        error = float(apart.std(ddof=1) / np.sqrt(len(apart))) if len(apart) > 1 else float("nan")
+        return float(apart.mean()), error
+
     def chance(self) -> float:
         """P-value of ours being no worse than the rival that is best on the other seeds."""
         ours, table = self.values["ours"], np.array(list(self.rivals.values()))
@@ -225,18 +234,24 @@ def rows_of(cells: Cells) -> list[Row]:
 def show(rows: list[Row], picture: str | None) -> None:
     """Print the table and the means; draw where ours wins and loses."""
     worse = _worse(rows)
-    print("model,n,questions_per_item,yardstick,seeds,ours," + ",".join(RIVALS) + ",best_rival,worse")
+    print("model,n,questions_per_item,yardstick,seeds,ours," + ",".join(RIVALS) + ",best_rival,ahead,error,worse")
     for row, bad in zip(rows, worse, strict=True):
         means = ",".join(f"{row.values[name].mean():.3f}" if name in row.values else "" for name in ("ours", *RIVALS))
         count = len(row.values["ours"])
-        print(f"{row.model},{row.n},{row.q},{row.what},{count},{means},{row.best_rival},{'*' if bad else ''}")
+        ahead, error = row.apart()
+        line = f"{row.model},{row.n},{row.q},{row.what},{count},{means},{row.best_rival},{ahead:.3f},{error:.3f}"
+        print(f"{line},{'*' if bad else ''}")
     for n, q, what in dict.fromkeys((row.n, row.q, row.what) for row in rows):
         some = [row for row in rows if (row.n, row.q, row.what) == (n, q, what)]
         names = [name for name in ("ours", *RIVALS) if all(name in row.values for row in some)]
         means = {name: float(np.mean([row.values[name].mean() for row in some])) for name in names}
         best = min((name for name in names if name != "ours"), key=means.__getitem__)
         shown = ",".join(f"{means[name]:.3f}" if name in means else "" for name in ("ours", *RIVALS))
-        print(f"mean of {len(some)},{n},{q},{what},,{shown},{best},{'*' if means['ours'] > means[best] else ''}")
+        parts = np.array([row.apart(best) for row in some])
+        ahead, error = parts[:, 0].mean(), float(np.sqrt(np.sum(parts[:, 1] ** 2))) / len(parts)
+        seeds = min(len(row.values["ours"]) for row in some)
+        line = f"mean of {len(some)},{n},{q},{what},{seeds},{shown},{best},{ahead:.3f},{error:.3f}"
+        print(f"{line},{'*' if means['ours'] > means[best] else ''}")
     print(f"significantly worse than the best rival in {sum(worse)} of {len(rows)} cells")
     if picture:
         _draw(rows, worse, picture)
@@ -268,14 +283,18 @@ def _draw(rows: list[Row], worse: list[bool], path: str) -> None:
             ours, rival = (row.values[name].mean() - floor for name in ("ours", row.best_rival))
             at = down.index(row.model), across.index((row.n, row.q))
             shown[at] = np.log2((max(ours, 0.0) + 0.02) / (max(rival, 0.0) + 0.02))
-            if bad:
-                ax.text(at[1], at[0], "×", ha="center", va="center")
+            ahead, error = row.apart()
+            unsure = not abs(ahead) > 2.0 * error  # also where one seed has no error
+            if bad or unsure:
+                ink = "white" if abs(shown[at]) > 1.0 else "black"
+                ax.text(at[1], at[0], "×" if bad else "·", ha="center", va="center", color=ink)
         image = ax.imshow(shown, cmap="RdBu_r", vmin=-1.5, vmax=1.5, aspect="auto")
         ax.set_xticks(range(len(across)), [f"{n} × {q}" for n, q in across], rotation=90, fontsize=8)
         ax.set_yticks(range(len(down)), down, fontsize=8)
         above = "cost above the best order's" if what == "cost" else "excess over the true order"
         ax.set_title(f"{above}, against the best rival of each cell: blue is less, red is more", fontsize=9, loc="left")
         figure.colorbar(image, ax=ax, ticks=[-1, 0, 1]).ax.set_yticklabels(["half", "equal", "twice"])
-    figure.supxlabel("items × questions an item; × where ours is significantly worse", fontsize=9)
+    marks = "× where ours is significantly worse, · where the seeds do not tell (two standard errors)"
+    figure.supxlabel(f"items × questions an item; {marks}", fontsize=9)
     figure.savefig(path, dpi=110)
     print(f"wrote {path}")

@@ -83,6 +83,20 @@ def test_a_planner_loaded_with_the_votes_is_the_one_told_vote_by_vote_in_any_ord
     assert loaded.summary() == told.summary()
 
 
+@pytest.mark.parametrize("n", [6, 450])
+def test_what_is_kept_of_a_contradiction_is_what_the_votes_say(n):
+    """Votes that contradict each other do so for ever; taken back, they do so no more."""
+    planner = Planner(n, seed=0)
+    planner.tell([0, 1], [1, 2], [1, 1])
+    assert planner.partial is not None
+    planner.tell([2], [0], [1])
+    assert planner.partial is None
+    planner.tell([3], [4], [1])
+    assert planner.partial is None
+    planner.load([0, 1, 3], [1, 2, 4], [1, 1, 1])
+    assert planner.partial is not None
+
+
 def test_copies_and_pickles_plan_the_same():
     planner = driven(Simulated(20, "flips", 0.1, seed=1), 80)
     twins = [copy.copy(planner), copy.deepcopy(planner), pickle.loads(pickle.dumps(planner))]

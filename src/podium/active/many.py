@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from podium.active.models import Models
+from podium.active.models import Draft
 from podium.active.order import SparseWins
 from podium.active.tally import Tally
 from podium.kernels.active import bisect as kernel
@@ -19,12 +19,14 @@ BEYOND = 0.02  # interest in an item that is hardly among the first: it may be m
 
 
 def chosen_among_many(
-    tally: Tally, models: Models, closed: np.ndarray, out: np.ndarray, count: int, top: int | None,
+    tally: Tally, draft: Draft, closed: np.ndarray, out: np.ndarray, count: int, top: int | None,
     rng: np.random.Generator,
 ) -> np.ndarray:  # fmt: skip
-    """Up to `count` pairs, none whose key is in `closed` or among the pairs `out`."""
-    n, table = tally.n, models.table
-    posterior = models.posterior.copy()
+    """Up to `count` pairs, none whose key is in `closed` or among the pairs `out`.
+
+    The sweep that finds the quantiles also takes in the votes that the draft was made without."""
+    n, table = tally.n, draft.table
+    posterior = draft.posterior.copy()
     most = int(np.ceil(count / n)) + 1
     strata = rng.permuted(np.tile(np.arange(most), (n, 1)), axis=1)
     target = posterior.sweep(table, 1, (strata + rng.random(strata.shape)) / most)

@@ -17,7 +17,7 @@ from podium.active.order import SparseWins
 from podium.active.posterior import Posterior
 from podium.active.tally import CHECK, Tally
 
-__all__ = ["HASTY", "Models", "fit_models", "fold_of", "rank_posterior", "weights_of"]
+__all__ = ["HASTY", "Draft", "Models", "draft_model", "fit_models", "fold_of", "rank_posterior", "weights_of"]
 
 FOLDS = 5
 NATS = 2.0  # log-likelihood that model B must gain for its two constants
@@ -64,10 +64,25 @@ class Models:
         return chances
 
 
-def fit_models(tally: Tally, prior: tuple[np.ndarray, float] | None = None) -> Models:
-    """Fit both models, the noise of model B and the share of each."""
-    fit = _fit_part if tally.n > DENSE or len(tally) > MANY else _fit_folds
-    return fit(tally, prior, weights_of(tally, prior))
+@dataclass(frozen=True)
+class Draft:
+    """Model B of many items as far as planning needs it: fitted without the votes `out`, of which `part` stands for all
+    votes; `seen` is what both models said of these. `table` has all votes, for the next sweep to take in."""
+
+    posterior: Posterior
+    table: SparseWins
+    start: np.ndarray
+    weight: np.ndarray | None
+    seen: np.ndarray
+    out: np.ndarray
+    part: np.ndarray
+
+
+def fit_models(tally: Tally, prior: tuple[np.ndarray, float] | None = None, draft: Draft | None = None) -> Models:
+    """Fit both models, the noise of model B and the share of each; of many items from their draft, if there is one."""
+    if tally.n <= DENSE and len(tally) <= MANY:
+        return _fit_folds(tally, prior, weights_of(tally, prior))
+    return _finished(tally, prior, draft_model(tally, prior) if draft is None else draft)
 
 
 def _fit_folds(tally: Tally, prior: tuple[np.ndarray, float] | None, weight: np.ndarray | None) -> Models:
@@ -99,8 +114,9 @@ def _fit_folds(tally: Tally, prior: tuple[np.ndarray, float] | None, weight: np.
     return _models(tally, scores, posterior, table, weight, seen, everything, everything)
 
 
-def _fit_part(tally: Tally, prior: tuple[np.ndarray, float] | None, weight: np.ndarray | None) -> Models:
-    """One fit without a part of the pairs, which tell it its noise; with them in, it goes on from there."""
+def draft_model(tally: Tally, prior: tuple[np.ndarray, float] | None = None) -> Draft:
+    """One fit without a part of the pairs, which tell it its noise."""
+    weight = weights_of(tally, prior)
     lot = _lot(tally)
     part = lot < min(HELD / max(len(tally), 1), 1.0 / FOLDS)
     out = part | ((tally.kind == CHECK) & (lot < HELD_CHECKS))
@@ -117,10 +133,15 @@ def _fit_part(tally: Tally, prior: tuple[np.ndarray, float] | None, weight: np.n
     seen = np.full((len(tally), 2), 0.5)
     seen[out, 0] = scores.chances(pairs[:, 0], pairs[:, 1])[0]
     seen[out, 1] = posterior.chances(pairs, table)
-    scores = fit_scores(tally, weight, prior, start=scores.mean)
-    table = vote_table(tally, weight)
-    posterior.sweep(table, 1)
-    return _models(tally, scores, posterior, table, weight, seen, out, part)
+    return Draft(posterior, vote_table(tally, weight), scores.mean, weight, seen, out, part)
+
+
+def _finished(tally: Tally, prior: tuple[np.ndarray, float] | None, draft: Draft) -> Models:
+    """With the votes in that it was drafted without, a fit goes on from there."""
+    scores = fit_scores(tally, draft.weight, prior, start=draft.start)
+    posterior = draft.posterior.copy()
+    posterior.sweep(draft.table, SWEEPS)
+    return _models(tally, scores, posterior, draft.table, draft.weight, draft.seen, draft.out, draft.part)
 
 
 def _models(

@@ -15,7 +15,7 @@ from podium.active.clean import Partial, clean_pairs, partial_order
 from podium.active.features import Features
 from podium.active.many import chosen_among_many, head_chance
 from podium.active.model_scores import DENSE, Scores, fit_scores
-from podium.active.models import HASTY, Models, fit_models, weights_of
+from podium.active.models import HASTY, Draft, Models, draft_model, fit_models, weights_of
 from podium.active.summary import TELLING, Summary, summarise
 from podium.active.tally import (
     CHECK,
@@ -139,7 +139,8 @@ class Planner:
     def tell(self, left: Any, right: Any, value: Any, judge: Any = 0, kind: Any = None) -> None:
         """Take more votes."""
         self._ballots.add(*self._rows(left, right, value, judge, kind))
-        self._kept = {}
+        # What contradicts itself goes on to do so, whatever comes: all else is to be derived anew.
+        self._kept = {"partial": None} if self._kept.get("partial", self) is None else {}
 
     def _rows(self, left: Any, right: Any, value: Any, judge: Any, kind: Any) -> tuple[np.ndarray, ...]:
         left, right = codes_of("left", left, self.n), codes_of("right", right, self.n)
@@ -225,7 +226,7 @@ class Planner:
         if len(tally) + len(out) < SWISS * n:
             return self._swiss(asked, out, count, rng)
         if n > DENSE:
-            return chosen_among_many(tally, self.models, asked, out, count, self.top, rng)
+            return chosen_among_many(tally, self._draft, asked, out, count, self.top, rng)
         scores = self.scores
         interest = None
         if self.top is not None:
@@ -355,9 +356,17 @@ class Planner:
         return found
 
     @property
+    def _draft(self) -> Draft:
+        """What planning among many items needs of the models."""
+        found: Draft = self._keep("draft", lambda: draft_model(self.tally, self.prior))
+        return found
+
+    @property
     def models(self) -> Models:
         """Both models of all votes."""
-        found: Models = self._keep("models", lambda: fit_models(self.tally, self.prior))
+        found: Models = self._keep(
+            "models", lambda: fit_models(self.tally, self.prior, self._draft if self.n > DENSE else None)
+        )
         return found
 
     @property
