@@ -251,7 +251,7 @@ def compared(name: str, folder: str, limit: float, splits: int | None = None) ->
             except OutOfTimeError:
                 problems[way] = f"not finished in {limit:g} s of CPU"
             except ValueError as problem:  # a chain does not take a label that never occurs
-                problems[way] = f"failed: {str(problem).splitlines()[0]}"
+                problems[way] = f"failed: {str(problem).splitlines()[0].split(', but')[0]}"
             else:
                 entry = found.setdefault(way, {"rows": [], "seconds": []})
                 entry["rows"].append(by_row(split.truth, scores))
