@@ -234,6 +234,20 @@ class TestWhatGoesWrong:
                 told.append(str(caught.value))
             assert told[0] == told[1]
 
+    def test_a_side_that_decides_all_votes_is_told_as_here(self, tmp_path):
+        (tmp_path / "a.csv").write_text("left,right,outcome\n" + "a,b,1\nb,a,1\n" * 30)
+        for votes in (read_comparisons(tmp_path), keep_comparisons(tmp_path)):
+            with pytest.warns(SeparationWarning, match="the side separates the votes"):
+                model = BradleyTerry(l2=0.1, side_effect=True).fit(votes)
+            assert_allclose(model.ranking_.scores, 0.0, atol=1e-6)
+
+    def test_rankings_are_refused_and_margins_say_who_won(self, tmp_path):
+        (tmp_path / "a.csv").write_text("ranking\na > b > c\n")
+        with pytest.raises(InputError, match=r"a\.csv holds rankings, and workers keep votes on pairs"):
+            keep_comparisons(tmp_path)
+        (tmp_path / "a.csv").write_text("left,right,margin\na,b,3\nb,a,1\na,b,2\n")
+        same_fit(tmp_path, None, {}, {"l2": 0.1})
+
     def test_items_that_the_votes_cannot_place_are_told_as_here(self, tmp_path):
         (tmp_path / "a.csv").write_text("winner,loser\na,b\nb,a\nb,c\n")
         (tmp_path / "b.csv").write_text("winner,loser\nx,y\ny,x\n")

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from podium import BradleyTerry, Comparisons
 from podium.engine import Processes, Serial, connect
-from podium.errors import InputError, PodiumWarning
+from podium.errors import InputError, PodiumWarning, SeparationWarning
 from podium.pairwise._fit import row_sums
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.row_sums import LocalSums, keep_rows, rows_that_pay
@@ -193,3 +193,12 @@ def test_bad_engines_are_refused():
         BradleyTerry().fit(league(), engine="here")
     with pytest.raises(InputError, match="bias_reduction=True is for few items, solved here; leave out engine="):
         BradleyTerry(l2=0, bias_reduction=True).fit(league(), engine=Serial())
+
+
+def test_a_side_that_decides_all_votes_ends_as_here(always):
+    data = league(200, 6, covariate=False)
+    won = Comparisons(data.items, data.left, data.right, outcome=np.ones(200, np.int8), sided=True)
+    for engine in (None, Serial()):
+        with pytest.warns(SeparationWarning, match="the side separates the votes"):
+            model = BradleyTerry(l2=0.1, side_effect=True).fit(won, engine=engine)
+        assert_allclose(model.ranking_.scores, 0.0, atol=1e-5)

@@ -136,7 +136,7 @@ def keep_comparisons(
     runner = Serial() if engine is None else as_engine(engine)
     columns: dict[str, Any] = {"winner": winner, "loser": loser, "left": left, "right": right, "outcome": outcome}
     columns |= {"left_wins": left_wins, "right_wins": right_wins, "ties": ties, "weight": weight, "count": count}
-    columns |= dict.fromkeys(("judge", "group", "margin", "ranking"), False)
+    columns |= dict.fromkeys(("judge", "group"), False)
     options = {"keep": "counts", "delimiter": delimiter, "covariates": covariates, **columns}
     files = [VoteFile(one, options) for one in files_for(source, format, runner)]
     read = runner.keep(_read, files)

@@ -50,7 +50,7 @@ class KeptModel:
         self.tied, self.davidson = tied, davidson
         self.rows = votes.parts.then(_rows_of, _Kind(davidson, side, len(votes.covariate_names)))
         self.sums = KeptSums(self.rows)
-        self.column_size = np.empty(0)
+        self.column_size = np.ones(int(side))
         if votes.covariate_names:
             self._check_design()
 
@@ -63,8 +63,7 @@ class KeptModel:
 
     def warn_of_separation(self, found: Solution) -> None:
         """Say so when a covariate or the side alone decides the votes."""
-        size = self.column_size if len(self.column_size) else np.ones(int("side" in self.columns))
-        warn_of_separation(self.columns, size[None], found.extras, stacklevel=4)
+        warn_of_separation(self.columns, self.column_size[None], found.extras, stacklevel=4)
 
     @property
     def counted(self) -> bool:
@@ -87,7 +86,8 @@ class KeptModel:
         extras = np.zeros(len(self.columns))
         if self.davidson:
             extras[-1] = math.log(2.0 * self.tied / (v.weight - self.tied))
-        found = newton_by_sums(self.sums, l2, tol, max_iter, votes=votes, scores=start - start.mean(), extras=extras)
+        begin, size = start - start.mean(), self.column_size
+        found = newton_by_sums(self.sums, l2, tol, max_iter, votes=votes, scores=begin, extras=extras, size=size)
         if not found.converged:
             raise ConvergenceError(
                 f"no optimum in {max_iter} steps: expected and observed wins still differ by {found.gap:.1e} of an "

@@ -18,7 +18,7 @@ from podium.engine import Engine, Kept
 from podium.kernels.pairwise.bradley_terry import scatter_sum
 from podium.kernels.pairwise.evidence import laplacian_columns
 from podium.numeric import conjugate_gradients
-from podium.pairwise._fit.solvers import MOST_ROUNDING, RowLoss, Rows, Solution, evaluate
+from podium.pairwise._fit.solvers import MOST_ROUNDING, SEPARATES, RowLoss, Rows, Solution, evaluate
 
 __all__ = ["KeptSums", "LocalSums", "RowSums", "keep_rows", "newton_by_sums", "rows_that_pay"]
 
@@ -171,9 +171,20 @@ def _some(value: Any, run: slice, names: tuple[str, ...]) -> Any:
 
 
 def newton_by_sums(
-    sums: RowSums, l2: float, tol: float, max_iter: int, *, votes: Floats, scores: Floats, extras: Floats
+    sums: RowSums,
+    l2: float,
+    tol: float,
+    max_iter: int,
+    *,
+    votes: Floats,
+    scores: Floats,
+    extras: Floats,
+    size: Floats | None = None,
 ) -> Solution:
-    """The optimum of the penalised loss, as `solvers.newton` finds it; `votes` is the weight of each item's votes."""
+    """The optimum of the penalised loss, as `solvers.newton` finds it; `votes` is the weight of each item's votes.
+
+    `size` is the root of the mean square of each column of the design, by which effects without an optimum are known.
+    """
     here, step, left, gap = sums.point(scores, extras), 0, np.inf, np.inf
     yardstick = np.where(votes > 0.0, votes, 1.0)
     while step < max_iter:
@@ -190,6 +201,10 @@ def newton_by_sums(
         here, scores, extras = found
         step += 1
         if left <= tol or 0.5 * before < left <= MOST_ROUNDING:
+            break
+        runs_away = size is not None and np.any(np.abs(extras[: len(size)]) * size > SEPARATES)
+        if gap <= 1e-3 * tol and runs_away:  # for ever: every step finds the votes likelier
+            left = 0.0
             break
     centred = scores - scores.mean() if l2 == 0 else scores
     return Solution(centred, extras, step, "sums", gap, left <= max(tol, MOST_ROUNDING))

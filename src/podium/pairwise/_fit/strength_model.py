@@ -130,7 +130,10 @@ class StrengthModel:
                 tied = float(c.pairs.ties.sum())
                 extras[-1] = math.log(2.0 * tied / (float(c.pairs.total.sum()) - tied))
             if self.sums is not None:
-                return newton_by_sums(self.sums, l2, tol, max_iter, votes=a.sums[1], scores=start, extras=extras)
+                design = self._design(len(c.left) if c.covariates is not None else 1)
+                size = None if design is None else np.sqrt(np.mean(design**2, axis=0))
+                begin = {"scores": start, "extras": extras}
+                return newton_by_sums(self.sums, l2, tol, max_iter, votes=a.sums[1], **begin, size=size)
             rows, loss = self._rows(c.covariates is not None)
         return newton(rows, loss, l2, tol, max_iter, votes=a.sums[1], scores=start, extras=extras)
 
