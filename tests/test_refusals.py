@@ -114,7 +114,10 @@ CALLS = {
     "labels of another size": (lambda: grade_plots.scores_by_grade([1.0], [0, 1], [], "ab"), "one label for each"),
     "no curves": (lambda: active_plots.cost_by_questions({}), "there is no curve to draw"),
     "points": (lambda: active_plots.cost_by_questions({"a": [1, 2]}), "give .questions, cost. pairs"),
-    "coefficients of nothing": (lambda: feature_plots.coefficients(5), "model must be a RABF, not int"),
+    "coefficients of nothing": (
+        lambda: feature_plots.coefficients(5),
+        "model must be a RABF, PlackettLuce or DynamicBradleyTerry with features, not int",
+    ),
     "no learning": (lambda: feature_plots.learning_curves(5), "curve must be a LearningCurve, not int"),
     "a page of nothing": (lambda: Report("x", VOTES), "ranking must be a Ranking, not str"),
     "a page without votes": (lambda: Report(RANKING, "x"), "comparisons must be a Comparisons, not str"),
