@@ -1,7 +1,6 @@
 """Model files of every version so far answer as they did, and no class changes what it stores in silence."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,4 +43,5 @@ def test_what_a_class_stores_is_what_its_version_says(name, tmp_path):
 
 
 def test_golden_files_are_small():
-    assert sum(Path(path).stat().st_size for path in FOLDER.iterdir()) < 250_000
+    files = [path for path in FOLDER.iterdir() if path.suffix in (".podium", ".json")]  # no folder of compiled Python
+    assert sum(path.stat().st_size for path in files) < 250_000
