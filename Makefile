@@ -85,12 +85,13 @@ $(VENV)/.installed: pyproject.toml setup.py
 	$(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
 	$(BIN)/python -m pip install --quiet --group build
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable .
-	touch $@
+	touch $@ $(VENV)/.compiled
 
-# An edited kernel stays stale until rebuilt, so every target that runs code depends on this.
+# An edited kernel stays stale until rebuilt, so every target that runs code depends on this. The install has compiled
+# them already: what is no newer is not compiled twice.
 $(VENV)/.kernels: $(VENV)/.installed $(KERNELS)
-	$(BIN)/python setup.py --quiet build_ext --inplace --parallel 2
-	touch $@
+	@test -z "$$(find setup.py $(KERNELS) -newer $(VENV)/.compiled 2>&1)" || $(BIN)/python setup.py --quiet build_ext --inplace --parallel 2
+	touch $@ $(VENV)/.compiled
 
 $(VENV)/.app: $(VENV)/.installed
 	$(BIN)/python -m pip install --quiet --no-build-isolation --editable '.[serve]'

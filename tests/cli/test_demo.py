@@ -39,6 +39,15 @@ def test_a_story_runs_to_what_it_shows_and_says_every_command(tmp_path, story):
     assert "not empty" in str(again.exception)
 
 
+def test_a_story_that_needs_more_than_is_installed_says_so_before_it_writes(tmp_path, monkeypatch):
+    import importlib.util
+
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    result = told(tmp_path, "judge")
+    assert "pip install 'podium[judge]'" in str(result.exception)
+    assert not (tmp_path / "demo-judge").exists()
+
+
 def test_the_reader_who_guesses_is_found(tmp_path):
     result = told(tmp_path, "essays", "--folder", "here", "--seed", "3")
     judges = [line.split() for line in result.output.splitlines() if line.startswith("  reader ")]

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium.cli import COMMANDS, run
+from podium.cli import ABOUT, COMMANDS, run
 from podium.cli.help import GroupedCommand
 
 from suites.ordinal import graded
@@ -108,6 +108,17 @@ def is_a_sentence(err):
 
 def test_the_table_has_every_command():
     assert set(CALLS) == {name for name, _ in leaves()}
+
+
+def test_the_first_help_has_a_whole_sentence_for_every_command(capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    code, out, err = call(capfd, "--help")
+    assert (code, err) == (0, "")
+    assert list(ABOUT) == list(COMMANDS)
+    rows = [line.split(maxsplit=1) for line in out.partition("Commands:\n")[2].splitlines() if line]
+    assert rows == [[name, about] for name, about in ABOUT.items()], "each on one line, none cut off"
+    assert all(len(line) <= 80 for line in out.splitlines())
+    assert all(re.match(r"[A-Z].*[.?]$", about) for about in ABOUT.values())
 
 
 @pytest.mark.parametrize("name", CALLS)

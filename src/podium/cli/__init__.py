@@ -37,6 +37,23 @@ COMMANDS = {
     "simulate": "podium.cli.simulate:simulate",
 }
 
+ABOUT = {  # a line each in `podium --help`, which then imports none of them
+    "ask": "Order the items of a table by asking you, two at a time.",
+    "campaign": "Let people compare items: make, change and export campaigns.",
+    "check": "Check whether a ranking of these votes can be trusted.",
+    "compare": "Compare methods by how well they predict held-out votes.",
+    "demo": "Write example data and run the commands of a story on it.",
+    "diff": "Compare two leaderboards: who moved, and was it chance?",
+    "grade": "Learn grades or ranges of grades from a table; grade others.",
+    "judge": "Let a model rank items, two at a time and in both orders.",
+    "label": "Rank labels: fit a model on examples, predict, evaluate.",
+    "metrics": "Measure retrieval runs against judgements; test them.",
+    "plan": "Say how many votes a wanted reliability takes.",
+    "predict": "Predict games to come, or rank items by their features.",
+    "rank": "Rank the items of votes: leaderboard, intervals, a page.",
+    "serve": "Let judges vote and organisers watch in the browser.",
+    "simulate": "Try out asking on a judge of known mistakes, beforehand.",
+}
 
 INTERRUPTED = 130  # what shells expect after Ctrl-C: 128 and the number of the signal
 
@@ -51,6 +68,10 @@ class _Commands(click.Group):
         module, _, function = COMMANDS[cmd_name].partition(":")
         command: click.Command = getattr(importlib.import_module(module), function)
         return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(ABOUT.items()))
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -53,6 +53,10 @@ def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> 
     place = Path(f"demo-{story}") if folder is None else folder
     if place.is_dir() and any(place.iterdir()):
         raise InputError(f"{place} is there already and not empty; remove it, or name another by --folder")
+    if told.likes is not None:
+        from podium.cli.judge import check_extra
+
+        check_extra()
     place.mkdir(parents=True, exist_ok=True)
     told.write(place, np.random.default_rng(seed))
     say(f"{story}: {told.about}; files are in {place}")

@@ -53,7 +53,7 @@ def judge(
     Every call and every vote is on disk at once; the same command goes on where the last one ended. Ctrl-C waits for
     the calls that are out. At the end the ranking goes to standard output, the judge in numbers to standard error.
     """
-    _check_extra()
+    check_extra()
     who.refuse_idle(context)
     if source.server is not None:
         from podium.cli.judge_server import judge_at
@@ -106,7 +106,8 @@ def _judge_here(
     return ended
 
 
-def _check_extra() -> None:
+def check_extra() -> None:
+    """Refuse to begin where what a model as judge needs is not installed."""
     import importlib.util
 
     missing = [name for name in ("httpx", "jinja2", "sqlalchemy") if importlib.util.find_spec(name) is None]
