@@ -54,7 +54,7 @@ def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> 
     if place.is_dir() and any(place.iterdir()):
         raise InputError(f"{place} is there already and not empty; remove it, or name another by --folder")
     if told.likes is not None:
-        from podium.cli.judge import check_extra
+        from podium.cli.judge_items import check_extra
 
         check_extra()
     place.mkdir(parents=True, exist_ok=True)

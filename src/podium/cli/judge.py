@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.help import GroupedCommand, option
-from podium.cli.judge_items import UNNAMED, Read, criteria_of, read_source
+from podium.cli.judge_items import UNNAMED, Read, check_extra, criteria_of, read_source
 from podium.cli.judge_options import FILE, Amount, Model, Source, amount_options, model_options, source_options
 from podium.cli.judge_words import FAILED, dry_run, progress, tell, write
 from podium.cli.options import new_file, output_options
@@ -104,15 +104,6 @@ def _judge_here(
         if report is not None and ended[-1][1].standing.places:
             _write_report(store, items, *ended[-1], report)
     return ended
-
-
-def check_extra() -> None:
-    """Refuse to begin where what a model as judge needs is not installed."""
-    import importlib.util
-
-    missing = [name for name in ("httpx", "jinja2", "sqlalchemy") if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InputError(f"a model as judge needs {', '.join(missing)}; pip install 'podium[judge]'")
 
 
 def _refuse_idle(source: Source, items: str) -> None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from podium.campaign.items import Items
     from podium.cli.judge_options import Source
 
-__all__ = ["Read", "criteria_of", "read_source"]
+__all__ = ["UNNAMED", "Read", "check_extra", "criteria_of", "read_source"]
 
 CONTEXTS = ("context", "prompt")
 SHOWN = ("text", "body")
@@ -113,3 +113,12 @@ def criteria_of(given: tuple[str, ...]) -> list[tuple[str, str]]:
             raise InputError(f"--criterion {name.strip()!r} appears twice; names must differ")
         found[name.strip()] = words.strip()
     return list(found.items()) or [(UNNAMED, "")]
+
+
+def check_extra() -> None:
+    """Refuse to begin where what a model as judge needs is not installed."""
+    import importlib.util
+
+    missing = [name for name in ("httpx", "jinja2", "sqlalchemy") if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InputError(f"a model as judge needs {', '.join(missing)}; pip install 'podium[judge]'")
