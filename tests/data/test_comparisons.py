@@ -263,3 +263,8 @@ def test_rankings_put_together_are_clusters_of_their_own_one_each():
     both = one + other
     assert both.groups == (1, 2, 3, 4, 5)
     assert both.group.tolist() == [*one.group.tolist(), *(other.group + 2).tolist()]
+
+
+def test_groups_of_items_are_numbered_from_the_first_item_on():
+    apart = Comparisons.from_arrays([0, 1], [2, 3], items=["a", "b", "c", "d"])
+    assert apart.adjacency.components.tolist() == [0, 1, 0, 1]

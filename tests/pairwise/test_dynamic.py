@@ -369,3 +369,9 @@ def test_no_drift_and_spread_of_a_grid_make_the_votes_more_likely_than_those_fou
             for walk in (0.0, 0.02, 0.1, 0.3, 1.0):
                 there = DynamicBradleyTerry(drift=walk, sd=spread).fit(c).log_evidence_ - 0.5 * np.log(spread) ** 2
                 assert there < best + 0.05
+
+
+def test_two_points_of_a_curve_are_its_ends():
+    model = DynamicBradleyTerry(drift=0.1, sd=1.0).fit(games())
+    frame = model.curves(points=2)
+    assert set(model.times_) <= set(frame["time"].to_list())
