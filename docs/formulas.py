@@ -14,7 +14,7 @@ EM = 16.0  # units of the drawing for one em of the page
 WORDS = (
     (r"\\text\{([^}]*)\}", lambda found: r"\mathrm{" + found[1].replace(" ", r"\ ").replace("-", "\u2010") + "}"),
     (r"\\tfrac(\d)(\d)", r"\\frac{\1}{\2}"),
-    (r"\\(?:bigl|bigr|Bigl|Bigr)", ""),
+    (r"\\[bB]ig[lr]?(?![a-z])", ""),
     (r"\\[lr]Vert", r"\\|"),
     (r"\\sqrt\s*(\d|[A-Za-z])", r"\\sqrt{\1}"),
     (r"\\mathcal (\w)", r"\\mathcal{\1}"),
