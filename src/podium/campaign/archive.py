@@ -20,7 +20,8 @@ from podium.store.values import Call, Campaign, Event, Item, Judge, Media, Vote
 
 if TYPE_CHECKING:
     from podium.store.base import Store
-    from podium.store.rows import Reader, Writer
+    from podium.store.reader import Reader
+    from podium.store.writer import Writer
 
 __all__ = ["is_archive", "read_archive", "write_archive"]
 

@@ -17,7 +17,8 @@ from podium.errors import RefusedError
 from podium.store.values import Campaign, Event, Judge, Question, Vote, pair_of
 
 if TYPE_CHECKING:
-    from podium.store.rows import Reader, Writer
+    from podium.store.reader import Reader
+    from podium.store.writer import Writer
 
 __all__ = [
     "REPORTS",

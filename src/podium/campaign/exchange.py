@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from podium.campaign.standing import Standing
     from podium.store.base import Store
-    from podium.store.rows import Writer
+    from podium.store.writer import Writer
 
 __all__ = ["Imported", "import_votes", "journal_lines", "ranking_frame", "votes_frame"]
 

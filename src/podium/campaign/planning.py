@@ -24,8 +24,9 @@ from podium.errors import PodiumError
 from podium.store import codec
 from podium.store.base import Store
 from podium.store.content import Content
-from podium.store.rows import Reader, Writer
+from podium.store.reader import Reader
 from podium.store.values import Campaign, Event, Question, pair_of
+from podium.store.writer import Writer
 
 __all__ = ["Planning", "is_due", "keep_snapshots", "plan_once"]
 

@@ -16,7 +16,8 @@ from podium.errors import InputError, RefusedError
 from podium.store.values import Campaign, Event, Item, Judge, State
 
 if TYPE_CHECKING:
-    from podium.store.rows import Reader, Writer
+    from podium.store.reader import Reader
+    from podium.store.writer import Writer
 
 __all__ = [
     "add_items",

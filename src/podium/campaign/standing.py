@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from podium.active.planner import Planner
     from podium.ranking.ranking import Ranking
     from podium.store.base import Store
-    from podium.store.rows import Writer
+    from podium.store.writer import Writer
 
 __all__ = [
     "ENOUGH",

@@ -19,8 +19,9 @@ from podium.campaign.options import Options
 from podium.errors import InputError, RefusedError
 from podium.judge.prompt import Asked
 from podium.store.base import Hold, Store
-from podium.store.rows import Reader, Writer
+from podium.store.reader import Reader
 from podium.store.values import Call, Campaign, Event, Item, Judge, Media, Question, pair_of
+from podium.store.writer import Writer
 
 __all__ = [
     "Given",

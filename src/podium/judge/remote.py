@@ -28,7 +28,8 @@ from podium.text import one_line
 
 if TYPE_CHECKING:
     from podium.store.base import Store
-    from podium.store.rows import Reader, Writer
+    from podium.store.reader import Reader
+    from podium.store.writer import Writer
 
 __all__ = ["Desk", "file_of", "judge_remote"]
 

@@ -14,7 +14,7 @@ from podium.campaign.live import live_votes
 from podium.judge.ledger import Ledger, Material, header_of
 from podium.judge.tally import Agreement, Tally, agreement, longer_won, position, proportion
 from podium.store.content import Content
-from podium.store.rows import Reader
+from podium.store.reader import Reader
 
 __all__ = ["against", "call_lines", "tally_of"]
 

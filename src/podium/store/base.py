@@ -19,8 +19,9 @@ from podium._version import __version__
 from podium.errors import InputError, PodiumError
 from podium.store import formats, tables
 from podium.store.commits import Committer, Job
-from podium.store.rows import Reader, Writer
+from podium.store.reader import Reader
 from podium.store.values import FORMAT
+from podium.store.writer import Writer
 
 __all__ = ["Hold", "Store"]
 

@@ -21,12 +21,13 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, IntegrityError, SQLAlchemyError
 
 from podium.errors import PodiumError, UnavailableError
-from podium.store.rows import Counts, Writer
+from podium.store.transaction import Counts
 from podium.store.warm import Warm
+from podium.store.writer import Writer
 
 __all__ = ["Committer", "Job"]
 
-MOST = 256  # jobs of one commit
+MAX_JOBS = 256  # jobs of one commit
 MAX_WAIT = 0.002  # seconds for those who were here at the last commit; a quarter of what that took, if that is less
 
 
@@ -109,7 +110,7 @@ class Committer:
         """
         batch = [*first]
         until = time.monotonic() + min(MAX_WAIT, self._took / 4)
-        while len(batch) < MOST:
+        while len(batch) < MAX_JOBS:
             left = until - time.monotonic() if len(batch) < self._here else 0.0
             try:
                 more = self._jobs.get(timeout=left) if left > 0 else self._jobs.get_nowait()

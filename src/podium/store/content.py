@@ -57,20 +57,20 @@ def campaigns_of(run: Run) -> list[Campaign]:
 def load(run: Run, campaign: int) -> Content:
     """Read a campaign, all from one state of the database."""
     wanted = {"campaign": campaign}
-    found = [each for each in campaigns_of(run) if each.id == campaign]
-    if not found:
+    matching = [each for each in campaigns_of(run) if each.id == campaign]
+    if not matching:
         raise InputError(f"there is no campaign {campaign}; check its number")
     rows = run(_select(Item, "item") + " WHERE campaign = :campaign ORDER BY code", wanted)
     items = [value_of(Item, _read(Item, row, "features")) for row in rows]
     rows = run(_select(Judge, "judge") + " WHERE campaign = :campaign ORDER BY id", wanted)
     judges = [value_of(Judge, _read(Judge, row, "conflicts")) for row in rows]
     judges = [replace(each, conflicts=tuple(each.conflicts)) for each in judges]
-    votes, intact = load_votes(run, campaign, found[0].last_vote, len(items))
+    votes, intact = load_votes(run, campaign, matching[0].last_vote, len(items))
     if [item.code for item in items] != list(range(len(items))):
         raise InputError(f"items of campaign {campaign} are missing{DAMAGED}; restore a copy")
     if not np.isin(votes.judge, [judge.id for judge in judges]).all():
         raise InputError(f"campaign {campaign} has votes of no judge{DAMAGED}; restore a copy")
-    return Content(found[0], items, judges, votes, intact, load_derived(run, found[0], "standing"))
+    return Content(matching[0], items, judges, votes, intact, load_derived(run, matching[0], "standing"))
 
 
 def load_derived(run: Run, campaign: Campaign, name: str) -> bytes | None:

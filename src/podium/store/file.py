@@ -65,10 +65,10 @@ def _opened(file: Path) -> Iterator[sqlite3.Connection]:
     except sqlite3.DatabaseError as problem:
         raise InputError(f"{file} cannot be read: {problem}; restore a copy") from problem
     except InputError as problem:
-        told = str(problem)
-        if DAMAGED not in told:
+        reason = str(problem)
+        if DAMAGED not in reason:
             raise
-        raise InputError(f"{file} is damaged: {told.replace(DAMAGED, '')}") from problem
+        raise InputError(f"{file} is damaged: {reason.replace(DAMAGED, '')}") from problem
     except (ValueError, TypeError, KeyError, OverflowError) as problem:  # a cell that no campaign of ours holds
         raise InputError(f"{file} is damaged: {_first_line(problem)}; restore a copy") from problem
     finally:

@@ -14,9 +14,9 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from podium.errors import InputError, PodiumError, RefusedError, UnavailableError
 from podium.store.base import Hold, Store
-from podium.store.rows import Writer
 from podium.store.tables import holds
 from podium.store.values import from_json
+from podium.store.writer import Writer
 
 __all__ = ["SQLiteStore"]
 
@@ -59,8 +59,8 @@ class SQLiteStore(Store):
 
     def _engine(self, pragma: str, begin: str) -> Any:
         url = URL.create("sqlite", database=str(self.path))
-        given = {"timeout": WAIT, "check_same_thread": False}
-        engine = create_engine(url, connect_args=given, json_deserializer=from_json)
+        connect = {"timeout": WAIT, "check_same_thread": False}
+        engine = create_engine(url, connect_args=connect, json_deserializer=from_json)
 
         @event.listens_for(engine, "connect")
         def connected(connection: Any, _: Any) -> None:

@@ -153,6 +153,7 @@ END_CALL = (
 
 @functools.cache
 def change_campaign(names: tuple[str, ...]) -> Any:
+    """Set these columns of a campaign, each to the value `new_` and its name."""
     new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
     return update(campaigns).where(campaigns.c.id == C).values(new)
 
@@ -174,6 +175,7 @@ def as_driver_sql(statement: Any, dialect: Any) -> tuple[str, Callable[[dict[str
 
 @functools.cache
 def change_question(names: tuple[str, ...]) -> Any:
+    """Set these columns of a question, each to the value `new_` and its name."""
     new: dict[str, Any] = {name: bindparam(f"new_{name}") for name in names}
     return update(question).where(question.c.campaign == C, question.c.id == Q).values(new)
 

@@ -215,10 +215,10 @@ def changed(value: T, **new: Any) -> T:
     'out'
     """
     kind = type(value)
-    made = object.__new__(kind)
+    copy = object.__new__(kind)
     for name in kind.__slots__:  # type: ignore[attr-defined]
-        object.__setattr__(made, name, new[name] if name in new else getattr(value, name))
-    return made
+        object.__setattr__(copy, name, new[name] if name in new else getattr(value, name))
+    return copy
 
 
 def pair_of(left: int, right: int) -> int:
@@ -267,10 +267,10 @@ _FITTING: dict[tuple[type, tuple[type, ...]], list[int]] = {}
 
 def campaign_of(row: Sequence[Any]) -> Campaign:
     """A row as a campaign. 0 is no campaign's number: it stands for the one yet to be made."""
-    found = value_of(Campaign, row)
-    if not found.id:
+    campaign = value_of(Campaign, row)
+    if not campaign.id:
         raise InputError(f"campaign: id is 0{DAMAGED}; restore a copy")
-    return found
+    return campaign
 
 
 def from_json(cell: str | bytes) -> Any:

@@ -13,12 +13,15 @@ from typing import Any, TypeAlias
 
 from podium.store.values import Campaign, Judge, Question, pair_of
 
-__all__ = ["FAR", "LOW", "MOST_QUEUE", "Memory", "Warm"]
+__all__ = ["LAST_MOMENT", "MIN_QUEUE", "MOST_QUEUE", "Memory", "Warm"]
 
-MOST_QUEUE, LOW = 256, 32  # questions of the queue's head that are remembered, and from how few on they are read again
+MOST_QUEUE, MIN_QUEUE = (
+    256,
+    32,
+)  # questions of the queue's head that are remembered, and from how few on they are read again
 MOST_SEEN = 500_000  # pairs that judges have seen, all together
 MOST_JUDGES = 20_000
-FAR = 2**62  # later than any moment
+LAST_MOMENT = 2**62  # later than any moment
 Place: TypeAlias = tuple[int, int, Question]  # place in the plan, id: the order of the queue
 Held: TypeAlias = tuple[Question, int]  # and since when
 
@@ -88,15 +91,15 @@ class Memory:
     def first_for(self, judge: Judge, count: int) -> list[Question]:
         """Questions of the queue's head that are new to a judge, the first `count` of them."""
         seen, conflicts = self.seen[judge.id], judge.conflicts
-        found: list[Question] = []
+        first: list[Question] = []
         for _, _, each in self.queue or ():
-            if len(found) == count:
+            if len(first) == count:
                 break
             if each.judge not in (None, judge.id) or pair_of(each.left, each.right) in seen:
                 continue
             if not conflicts or not (each.left in conflicts or each.right in conflicts):
-                found.append(each)
-        return found
+                first.append(each)
+        return first
 
     def moved(self, before: Question, after: Question, given: int | None = None) -> None:
         """A question's row has changed; `given`: it came into somebody's hands, for the first time, at that moment."""

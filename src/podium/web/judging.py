@@ -12,8 +12,9 @@ from podium.campaign import desk, setup
 from podium.campaign.desk import Ballot, Hand, Receipt
 from podium.campaign.options import Options
 from podium.errors import RefusedError
-from podium.store.rows import Reader, Writer
+from podium.store.reader import Reader
 from podium.store.values import Campaign, Item
+from podium.store.writer import Writer
 from podium.web import forms, session
 from podium.web.content import markdown, preview
 from podium.web.limits import TooManyError

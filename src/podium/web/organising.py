@@ -22,8 +22,9 @@ from podium.campaign.options import Options
 from podium.campaign.standing import LEVEL, Share, Standing, stable_at
 from podium.data.writing import write_table
 from podium.errors import InputError, RefusedError
-from podium.store.rows import Reader, Writer
+from podium.store.reader import Reader
 from podium.store.values import Campaign, Item, Judge
+from podium.store.writer import Writer
 from podium.web import forms
 from podium.web.content import item_view, preview
 from podium.web.judging import EXAMPLE, card

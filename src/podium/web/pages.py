@@ -21,7 +21,7 @@ from podium.campaign.options import Options
 from podium.campaign.standing import ENOUGH, LEVEL
 from podium.errors import RefusedError
 from podium.store.content import Content, load_times
-from podium.store.rows import Reader
+from podium.store.reader import Reader
 from podium.store.values import Campaign, Event
 from podium.web import figures
 from podium.web.content import item_view, media_headers, preview

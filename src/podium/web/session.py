@@ -12,7 +12,7 @@ from fastapi import Depends, Path, Request, Response
 
 from podium.campaign.tokens import hash_of, is_token
 from podium.errors import RefusedError
-from podium.store.rows import Reader
+from podium.store.reader import Reader
 from podium.web.limits import TooManyError
 from podium.web.state import State, Who, state_of
 

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from starlette.requests import Request
 
     from podium.store.base import Store
-    from podium.store.rows import Reader, Writer
+    from podium.store.reader import Reader
+    from podium.store.writer import Writer
 
 __all__ = ["State", "Who", "state_of"]
 
