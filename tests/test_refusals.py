@@ -33,7 +33,7 @@ from podium.ordinal import (
     read_labels,
     surrogate,
 )
-from podium.ordinal.stream import Grader
+from podium.ordinal.grading.grader import Grader
 from podium.ranking.uncertainty.critical import _root
 from podium.show import active_plots, canvas, feature_plots, grade_plots, plots
 from podium.show.report import Report, vote_summary

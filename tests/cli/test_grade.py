@@ -13,9 +13,9 @@ from podium.cli import main
 from podium.cli.messages import worded
 from podium.errors import InputError
 from podium.models import load
+from podium.ordinal.grading.grader import Grader
+from podium.ordinal.grading.running import RunningScale
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
-from podium.ordinal.running import RunningScale
-from podium.ordinal.stream import Grader
 
 from suites.ordinal import graded
 

@@ -15,9 +15,9 @@ from podium.cli.messages import worded
 from podium.errors import InputError
 from podium.models import load
 from podium.ordinal import PassiveAggressiveOrdinal
-from podium.ordinal.landmarks import LandmarkMap, RowSample
-from podium.ordinal.running import RunningScale
-from podium.ordinal.stream import Grader
+from podium.ordinal.grading.grader import Grader
+from podium.ordinal.grading.landmarks import LandmarkMap, RowSample
+from podium.ordinal.grading.running import RunningScale
 
 from suites.ordinal import graded
 
@@ -341,7 +341,7 @@ def test_many_landmarks_take_a_piece_some_rows_at_a_time(tmp_path, monkeypatch):
     rings(tmp_path / "t.csv", n=200)
     tables = []
     for most in (4_000_000, 900):
-        monkeypatch.setattr("podium.ordinal.stream.MAX_PRODUCTS", most)
+        monkeypatch.setattr("podium.ordinal.grading.grader.MAX_PRODUCTS", most)
         podium("fit", tmp_path / "t.csv", "--label", "g", "--rbf", 30, "--C", 0.1, "--save", tmp_path / "m")
         tables.append(podium("predict", tmp_path / "t.csv", "--model", tmp_path / "m").stdout)
     assert tables[0] == tables[1]

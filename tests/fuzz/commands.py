@@ -107,7 +107,7 @@ def model(rng, folder, name, command=""):
     """A model that fits the command, most often, and is whole, most often."""
     import podium
     from podium.ordinal import PassiveAggressiveOrdinal
-    from podium.ordinal.stream import Grader
+    from podium.ordinal.grading.grader import Grader
 
     from suites.models import MODELS
 

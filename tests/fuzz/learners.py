@@ -98,7 +98,7 @@ def grades(rng, folder):
 
 
 def grader(rng, folder):
-    from podium.ordinal.stream import Grader
+    from podium.ordinal.grading.grader import Grader
 
     columns = inputs.feature_columns(rng, int(rng.integers(0 if odd(rng, 0.3) else 8, 25)))
     path = inputs.table_file(rng, folder, columns)

@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 
 from podium.errors import InputError
 from podium.ordinal import PassiveAggressiveOrdinal
-from podium.ordinal.stream import Grader
+from podium.ordinal.grading.grader import Grader
 
 from suites.ordinal import graded
 

@@ -17,7 +17,7 @@ from podium.ordinal import (
     PassiveAggressiveOrdinal,
     PRank,
 )
-from podium.ordinal.stream import Grader
+from podium.ordinal.grading.grader import Grader
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.counting import Borda, Copeland, WinRate
 from podium.pairwise.crowd import CrowdBradleyTerry

@@ -27,8 +27,8 @@ from podium.errors import InputError, Option
 from podium.text import counted, percent
 
 if TYPE_CHECKING:
-    from podium.ordinal.evaluation import Evaluation
-    from podium.ordinal.stream import Grader
+    from podium.ordinal.grading.evaluation import Evaluation
+    from podium.ordinal.grading.grader import Grader
 
 __all__ = ["grade"]
 
@@ -174,7 +174,7 @@ def fit(
     import polars as pl
 
     from podium import models
-    from podium.ordinal.stream import Grader
+    from podium.ordinal.grading.grader import Grader
 
     place = save or model
     if place is None:
@@ -353,7 +353,7 @@ def _grades(text: str) -> Any:
 
 def _load(model: Path) -> Grader:
     from podium.models import load
-    from podium.ordinal.stream import Grader
+    from podium.ordinal.grading.grader import Grader
 
     loaded = load(model)
     if not isinstance(loaded, Grader):

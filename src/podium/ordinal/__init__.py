@@ -3,12 +3,12 @@
 from podium.ordinal.baselines import MedianBaseline, OrdinalPerceptron
 from podium.ordinal.conformal import ConformalGrades
 from podium.ordinal.cumulative import CumulativeLogit
-from podium.ordinal.evaluation import Evaluation
+from podium.ordinal.grading.evaluation import Evaluation
+from podium.ordinal.grading.grader import Grader
 from podium.ordinal.labels import read_labels
 from podium.ordinal.losses import accuracy, errors, mae, mistake_bound, neg_mae, surrogate
 from podium.ordinal.margin import MarginOrdinal
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal, PRank
-from podium.ordinal.stream import Grader
 
 __all__ = [
     "ConformalGrades",

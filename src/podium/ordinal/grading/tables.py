@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from podium.data.validation import floats_of
 from podium.errors import InputError, Option
 from podium.ordinal.forms import number_of
 from podium.ordinal.labels import Array, grades_of, read_labels
@@ -15,7 +16,7 @@ from podium.ordinal.labels import Array, grades_of, read_labels
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FeatureColumns", "GradeColumns", "column", "grades_of_bins", "pieces"]
+__all__ = ["FeatureColumns", "GradeColumns", "column", "grades_of_bins", "pieces", "upper_ends"]
 
 MAX_GRADES_FOUND = 100  # more different values are a quantity, not grades
 MAX_LEVELS = 100  # more different texts are names, not kinds
@@ -46,24 +47,7 @@ class GradeColumns:
         if not isinstance(id, str) and not (isinstance(id, Sequence) and all(isinstance(name, str) for name in id)):
             raise InputError(Option("id", id), ": name a column, or several in a list")
         ids = (id,) if isinstance(id, str) else tuple(dict.fromkeys(id))
-        if label is not None and low is None and high is None:
-            return cls((label,), ids, weight, bins)
-        exact, lower, upper = Option("label"), Option("low"), Option("high")
-        if label is None and low is not None and high is not None:
-            if low == high:
-                raise InputError(
-                    lower, " and ", upper, f" both name {low!r}; for exact grades use ", Option("label", low)
-                )
-            return cls((low, high), ids, weight, bins)
-        if label is not None:
-            ends = " are the ends of a range; give one or the other"
-            raise InputError(exact, " is an exact grade, ", lower, " and ", upper, ends)
-        if low is not None or high is not None:
-            one, other = (lower, upper) if high is None else (upper, lower)
-            raise InputError(
-                one, " is one end of a range; name the other by ", other, " (an empty cell is an open end)"
-            )
-        raise InputError("say where the grades are by ", exact, ", or by ", lower, " and ", upper, " for ranges")
+        return cls(_ends(label, low, high), ids, weight, bins)
 
     @property
     def others(self) -> set[str]:
@@ -163,17 +147,17 @@ class FeatureColumns:
         for frame in frames:
             for name in columns:
                 if not is_number(column(frame, name).dtype):
-                    found = levels.setdefault(name, set())
-                    found.update(_text(frame[name]).drop_nulls().unique().to_list())
-                    if len(found) > MAX_LEVELS:
+                    texts = levels.setdefault(name, set())
+                    texts.update(_text(frame[name]).drop_nulls().unique().to_list())
+                    if len(texts) > MAX_LEVELS:
                         raise InputError(
                             f"column {name!r} holds more than {MAX_LEVELS} different texts, too many for a feature; "
                             "leave it out by ", Option("id", name),
                         )  # fmt: skip
-        for name, found in levels.items():
-            if not found:
+        for name, texts in levels.items():
+            if not texts:
                 raise InputError(f"column {name!r} is empty; leave it out by ", Option("id", name))
-        return cls(tuple(columns), {name: tuple(sorted(found)) for name, found in levels.items()})
+        return cls(tuple(columns), {name: tuple(sorted(texts)) for name, texts in levels.items()})
 
     @property
     def names(self) -> list[str]:
@@ -279,6 +263,24 @@ def _text(cells: pl.Series) -> pl.Series:
     return text.set(text == "", None)
 
 
+def _ends(label: str | None, low: str | None, high: str | None) -> tuple[str, ...]:
+    """The column of the grade, or those of both ends of a range."""
+    if label is not None and low is None and high is None:
+        return (label,)
+    exact, lower, upper = Option("label"), Option("low"), Option("high")
+    if label is not None:
+        ends = " are the ends of a range; give one or the other"
+        raise InputError(exact, " is an exact grade, ", lower, " and ", upper, ends)
+    if low is None and high is None:
+        raise InputError("say where the grades are by ", exact, ", or by ", lower, " and ", upper, " for ranges")
+    if low is None or high is None:
+        one, other = (lower, upper) if high is None else (upper, lower)
+        raise InputError(one, " is one end of a range; name the other by ", other, " (an empty cell is an open end)")
+    if low == high:
+        raise InputError(lower, " and ", upper, f" both name {low!r}; for exact grades use ", Option("label", low))
+    return low, high
+
+
 def grades_of_bins(bins: Sequence[float]) -> Array:
     """What the grades are called whose upper ends these are.
 
@@ -323,3 +325,15 @@ def _distinct(cells: Array, *, alone: bool) -> Array:
     grades: Array = read_labels(cells)[2] if alone else grades_of(cells)
     numbers = [number_of(grade) for grade in grades.tolist()]
     return np.array(numbers) if grades.dtype.kind == "U" and None not in numbers else grades
+
+
+def upper_ends(bins: Any, classes: Any) -> tuple[float, ...]:
+    """The upper ends of all grades but the last, checked."""
+    if bins is None:
+        return ()
+    if classes is not None:
+        raise InputError(Option("bins"), " make grades, and ", Option("classes"), " name them; give one of them")
+    ends = floats_of("bins", bins, (None,))
+    if not len(ends) or not np.isfinite(ends).all() or (np.diff(ends) <= 0).any():
+        raise InputError(Option("bins", ends.tolist()), ": give increasing numbers, as 7,9,12")
+    return tuple(ends.tolist())

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain
-from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -22,35 +20,25 @@ from podium.data.validation import (
 )
 from podium.errors import InputError, Option
 from podium.ordinal.base import weights_of
-from podium.ordinal.conformal import Misses, check_level, grade_sets, miss, score_chances
-from podium.ordinal.cumulative import CumulativeLogit
-from podium.ordinal.evaluation import Evaluation
-from podium.ordinal.forms import declared_order
-from podium.ordinal.labels import Array, grades_of, read_labels
-from podium.ordinal.landmarks import LandmarkMap, RowSample
+from podium.ordinal.conformal import check_level, grade_sets, miss
+from podium.ordinal.grading.evaluation import Evaluation
+from podium.ordinal.grading.landmarks import LandmarkMap
+from podium.ordinal.grading.recent import RecentSets
+from podium.ordinal.grading.running import RunningScale
+from podium.ordinal.grading.survey import MAX_FEATURE, Progress, Reading, Survey, once_only, silently
+from podium.ordinal.grading.tables import FeatureColumns, GradeColumns, column, grades_of_bins, pieces, upper_ends
+from podium.ordinal.labels import Array, read_labels
 from podium.ordinal.passive_aggressive import PassiveAggressiveOrdinal
-from podium.ordinal.running import RunningScale
-from podium.ordinal.tables import FeatureColumns, GradeColumns, column, grades_of_bins, pieces
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = ["Evaluation", "Grader", "RunningScale"]
 
-# Called with what is being done; the block is handed a function that it calls with the rows done.
-Progress: TypeAlias = Callable[[str], AbstractContextManager[Callable[[int], object]]]
-
-
-@contextmanager
-def _silently(what: str) -> Iterator[Callable[[int], object]]:
-    yield lambda rows: None
-
-
-MAX_LANDMARKS, MAX_PRODUCTS = 5000, 4_000_000  # rows of `rbf`, and products of them with rows that are kept at once
+MAX_LANDMARKS = 5000  # rows of `rbf`
+MAX_PRODUCTS = 4_000_000  # of them with rows, that are kept at once
 MAX_GAP = 10_000  # grades further apart are no grades of one scale
-MAX_FEATURE = 1e150  # its square is a number still
-MAX_RECENT, MIN_RECENT = 4000, 200  # rows kept to set the level of sets: the newer half of all, within these bounds
-MIN_ROWS = 20  # of them, below which there are no sets
+MIN_RECENT, MAX_RECENT = 200, 4000  # rows kept to set the level of sets: the newer half of all, within these bounds
 
 
 @dataclass
@@ -118,7 +106,7 @@ class Grader:
         rbf: int | None = None,
         passes: int = 1,
         seed: int | None = 0,
-        progress: Progress = _silently,
+        progress: Progress = silently,
     ) -> Grader:
         """Learn from tables: files, or anything that `scan_table` reads; several files are one table.
 
@@ -153,21 +141,12 @@ class Grader:
             Called with what is being done; returns a context manager that hands out a function of rows done.
         """
         whole_option("passes", passes, least=1)
-        choice_option("missing", missing, ["error", "mean"])
-        for name, flag in (("one_hot", one_hot), ("no_header", no_header)):
-            flag_option(name, flag)
-        if rbf is not None:
-            whole_option("rbf", rbf, least=2)
-            if rbf > MAX_LANDMARKS:
-                raise InputError(Option("rbf", rbf), f": at most {MAX_LANDMARKS:,} rows can stand for all")
-        if weight is not None and variant == "pa":
-            fixed = ": its updates fit each row exactly, whatever its weight"
-            raise InputError(Option("weight"), " does not go with ", Option("variant", "pa"), fixed)
-        where = GradeColumns.named(label, low, high, id, weight, _bins(bins, classes))
+        _check_options(missing, one_hot, no_header, rbf, weight, variant)
+        where = GradeColumns.named(label, low, high, id, weight, upper_ends(bins, classes))
         known = grades_of_bins(where.bins) if where.bins else None if classes is None else array_of(classes, "classes")
         rng = np.random.default_rng(seed_option("seed", seed))
-        reading = _Reading(tables, where, bool(one_hot), missing, bool(no_header), rbf, rng)
-        survey = _Survey() if _once_only(tables) or (known is not None and not one_hot and not rbf) else None
+        reading = Reading(tables, where, bool(one_hot), missing, bool(no_header), rbf, rng)
+        survey = Survey() if once_only(tables) or (known is not None and not one_hot and not rbf) else None
         if known is None or survey is None:
             survey = reading.survey(progress, known)
         grades = where.order(survey.grades, survey.declared) if known is None else known
@@ -178,7 +157,7 @@ class Grader:
             with progress(f"pass {number} of {passes}") as advance:
                 for row, frame in pieces(tables, no_header=reading.no_header):
                     if grader is None:
-                        grader = reading.started(frame, survey, classifier)
+                        grader = cls._begun(reading, survey, classifier, frame)
                     for start, part in grader._parts(row, frame):
                         grader._learn_frame(part, where, start, fresh=number == 1)
                     advance(len(frame))
@@ -189,6 +168,18 @@ class Grader:
         assert grader is not None  # there is at least one pass
         if not classifier.n_updates_:
             raise InputError("every range is open at both ends, so there is nothing to learn from")
+        return grader
+
+    @classmethod
+    def _begun(
+        cls, reading: Reading, survey: Survey, classifier: PassiveAggressiveOrdinal, frame: pl.DataFrame
+    ) -> Grader:
+        """A grader for tables like this one, which has learned nothing yet."""
+        table, scale = reading.begin(survey, frame)
+        grader = cls(table.names, classifier, scale, table=table, missing=reading.missing, bins=reading.where.bins)
+        grader.settled = survey.scale is not None
+        if survey.sample is not None:
+            grader.landmarks = LandmarkMap.of(grader._mapped(survey.sample))
         return grader
 
     def partial_fit(
@@ -203,7 +194,7 @@ class Grader:
         classes: Any = None,
         no_header: bool = False,
         passes: int = 1,
-        progress: Progress = _silently,
+        progress: Progress = silently,
     ) -> Grader:
         """Learn on from more tables, with the same features; options as for `fit`.
 
@@ -227,7 +218,7 @@ class Grader:
                         names = [name for name in frame.columns if name not in where.others]
                         self._table.refuse_others(names, where)
                     if number == 1 and classes is None:
-                        self._add_found(where.grades_in(frame))
+                        self._add_beyond(where.grades_in(frame))
                     for start, part in self._parts(row, frame):
                         self._learn_frame(part, where, start, fresh=number == 1)
                     advance(len(frame))
@@ -261,9 +252,9 @@ class Grader:
         self.recent = np.concatenate([self.recent[:1], self.recent[1:] + len(below)])
         return self
 
-    def _add_found(self, found: Sequence[Array]) -> None:
+    def _add_beyond(self, grades: Sequence[Array]) -> None:
         """Numbers beyond all grades are new grades; anything else that is new is refused with its row, later."""
-        listed = [grade for each in found for grade in each.tolist() if grade not in self.classifier._codes]
+        listed = [grade for each in grades for grade in each.tolist() if grade not in self.classifier._codes]
         below, above = self.classifier._new_grades(listed)
         if below or above:
             self.add_grades(below=below, above=above)
@@ -296,7 +287,7 @@ class Grader:
         high: str | None = None,
         sample: int = 0,
         no_header: bool = False,
-        progress: Progress = _silently,
+        progress: Progress = silently,
     ) -> Evaluation:
         """Compare the model's grades with those of tables; the first `sample` rows keep their scores, for pictures."""
         whole_option("sample", sample, least=0)
@@ -325,7 +316,7 @@ class Grader:
         id: str | Sequence[str] = (),
         level: float | None = None,
         no_header: bool = False,
-        progress: Progress = _silently,
+        progress: Progress = silently,
     ) -> Iterator[pl.DataFrame]:
         """Yield the columns of `id`, grade and score of each piece; with `level` lower and upper of `interval`."""
         import polars as pl
@@ -423,7 +414,7 @@ class Grader:
         learns; then take `interval` as it is: not promised.
         """
         half = self.recent.shape[1] // 2
-        older = _Sets.of(self.recent[:, :half], len(self.grades))
+        older = RecentSets.of(self.recent[:, :half], len(self.grades))
         newer = self.recent[:, half:]
         misses = miss(older.chances.predict_proba(newer[0][:, None]), *newer[1:].astype(np.intp))
         return float(np.mean(misses <= older.misses.bound(check_level(level)))), newer.shape[1]
@@ -434,12 +425,12 @@ class Grader:
         return self._sets.misses.right
 
     @property
-    def _sets(self) -> _Sets:
+    def _sets(self) -> RecentSets:
         known = vars(self).get("_known_sets")
         if known is None or known[0] is not self.recent:
-            known = self.recent, _Sets.of(self.recent, len(self.grades))
+            known = self.recent, RecentSets.of(self.recent, len(self.grades))
             self._known_sets = known
-        sets: _Sets = known[1]
+        sets: RecentSets = known[1]
         return sets
 
     def _placed(self, scaled: Array) -> tuple[Array, Array]:
@@ -490,135 +481,18 @@ class Grader:
         return X
 
 
-@dataclass(frozen=True, slots=True)
-class _Sets:
-    """What sets of grades are made of: probabilities by score, and misses of rows that these were not fitted to."""
-
-    chances: CumulativeLogit
-    misses: Misses
-
-    @classmethod
-    def of(cls, recent: Array, K: int) -> _Sets:
-        """By every second of recent rows each."""
-        if recent.shape[1] < MIN_ROWS:
-            raise InputError(
-                f"of rows scored before they were learned the model keeps {recent.shape[1]}, too few for ",
-                Option("level"),
-                f" ({MIN_ROWS} at least): learn from more rows, or fit it again if an older podium has saved it",
-            )
-        scores, codes = recent[0], recent[1:].astype(np.intp)
-        chances = score_chances(scores[::2], codes[1, ::2], codes[2, ::2], K)
-        return cls(chances, Misses.of(chances.predict_proba(scores[1::2, None]), *codes[:, 1::2]))
-
-
-@dataclass
-class _Survey:
-    """What a pass before learning has found out: grades, features, their scale, and rows to be landmarks."""
-
-    grades: Array | None = None
-    declared: Array | None = None
-    table: FeatureColumns | None = None
-    scale: RunningScale | None = None
-    sample: Array | None = None
-
-
-@dataclass
-class _Reading:
-    """The tables of `fit` and how they are to be read."""
-
-    tables: Any
-    where: GradeColumns
-    one_hot: bool
-    missing: str
-    no_header: bool
-    rbf: int | None
-    rng: np.random.Generator
-
-    def survey(self, progress: Progress, known: Array | None) -> _Survey:
-        """One pass for what must be known before learning; another before it for the values of columns of text."""
-        found, sample = _Survey(), RowSample(self.rbf or 0, self.rng)
-        if self.one_hot:
-            with progress("looking for the values of text columns") as advance:
-                found.table = self._columns(pieces(self.tables, no_header=self.no_header), advance)
-        with progress("looking for grades" if known is None else "looking at the features") as advance:
-            for row, frame in pieces(self.tables, no_header=self.no_header):
-                if row == 0:
-                    found.table = found.table or FeatureColumns(tuple(self.where.features(frame)))
-                    found.scale = RunningScale.empty(len(found.table.names))
-                    if known is None:
-                        found.declared = declared_order(*(column(frame, end) for end in self.where.ends))
-                assert found.table is not None
-                assert found.scale is not None
-                X = self._sound(found.table.values(frame, row), frame, row)
-                found.scale.add(X)
-                sample.add(X)
-                if known is None:
-                    grades = self.where.grades_in(frame)
-                    found.grades = grades_of(*_there(found.grades), *grades) if grades else found.grades
-                advance(len(frame))
-        found.sample = sample.rows if self.rbf else None
-        return found
-
-    def _sound(self, X: Array, frame: pl.DataFrame, row: int) -> Array:
-        """The rows that will be learned from; a bad one is named when it is its turn."""
-        good = ~(np.abs(X) >= MAX_FEATURE).any(axis=1)
-        if self.missing == "error":
-            good &= ~np.isnan(X).any(axis=1)
-        weight = self.where.weights(frame, row)
-        return X[good if weight is None else good & (weight > 0)]
-
-    def _columns(self, frames: Iterator[tuple[int, pl.DataFrame]], advance: Callable[[int], object]) -> FeatureColumns:
-        first = next(frames, None)
-        if first is None:
-            raise InputError("the table has no rows, so there is nothing to learn from")
-
-        def each() -> Iterator[pl.DataFrame]:
-            for _, frame in chain([first], frames):
-                yield frame
-                advance(len(frame))
-
-        return FeatureColumns.of(each(), self.where.features(first[1], one_hot=True))
-
-    def started(self, frame: pl.DataFrame, survey: _Survey, classifier: PassiveAggressiveOrdinal) -> Grader:
-        """A grader for tables like this one; what no survey has found is taken from these rows alone."""
-        table = survey.table or self._columns(iter([(0, frame)]), lambda rows: None) if self.one_hot else survey.table
-        table = table or FeatureColumns(tuple(self.where.features(frame)))
-        scale = survey.scale or RunningScale.empty(len(table.names))
-        grader = Grader(table.names, classifier, scale, table=table, missing=self.missing, bins=self.where.bins)
-        grader.settled = survey.scale is not None
-        if self.rbf:
-            if survey.scale is None:
-                X = self._sound(table.values(frame), frame, 0)
-                scale.add(X)
-                sample = RowSample(self.rbf, self.rng)
-                sample.add(X)
-                survey.sample, grader.settled = sample.rows, True
-            if survey.sample is None or len(survey.sample) < 2:
-                raise InputError(Option("rbf", self.rbf), ": there are too few rows to learn from; give more")
-            grader.landmarks = LandmarkMap.of(grader._mapped(survey.sample))
-        return grader
-
-
-def _there(grades: Array | None) -> list[Array]:
-    return [] if grades is None else [grades]
-
-
-def _once_only(tables: Any) -> bool:
-    """Whether the tables can be read only once: an open file, or standard input."""
-    each = list(tables) if isinstance(tables, list | tuple) else [tables]
-    return any(hasattr(one, "read") or one == "-" for one in each)
-
-
-def _bins(bins: Any, classes: Any) -> tuple[float, ...]:
-    """The upper ends of all grades but the last, checked."""
-    if bins is None:
-        return ()
-    if classes is not None:
-        raise InputError(Option("bins"), " make grades, and ", Option("classes"), " name them; give one of them")
-    ends = floats_of("bins", bins, (None,))
-    if not len(ends) or not np.isfinite(ends).all() or (np.diff(ends) <= 0).any():
-        raise InputError(Option("bins", ends.tolist()), ": give increasing numbers, as 7,9,12")
-    return tuple(ends.tolist())
+def _check_options(missing: Any, one_hot: Any, no_header: Any, rbf: Any, weight: Any, variant: str) -> None:
+    """Options of `Grader.fit` that need nothing else to be checked."""
+    choice_option("missing", missing, ["error", "mean"])
+    for name, flag in (("one_hot", one_hot), ("no_header", no_header)):
+        flag_option(name, flag)
+    if rbf is not None:
+        whole_option("rbf", rbf, least=2)
+        if rbf > MAX_LANDMARKS:
+            raise InputError(Option("rbf", rbf), f": at most {MAX_LANDMARKS:,} rows can stand for all")
+    if weight is not None and variant == "pa":
+        fixed = ": its updates fit each row exactly, whatever its weight"
+        raise InputError(Option("weight"), " does not go with ", Option("variant", "pa"), fixed)
 
 
 def _writable(cells: pl.Series) -> pl.Series:

@@ -1,0 +1,1 @@
+"""Grades learned from tables of any length, read piece by piece: what `podium grade` runs."""
