@@ -2,6 +2,7 @@
 
 import contextlib
 import importlib
+import os
 import pkgutil
 import subprocess
 import sys
@@ -22,6 +23,18 @@ def test_import_is_light():
     code = f"import sys, podium; print([m for m in {HEAVY!r} if m in sys.modules])"
     seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert seen.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("given", "kept"), [({}, "4"), ({"OPENBLAS_THREAD_TIMEOUT": "20"}, "20")])
+def test_commands_let_idle_threads_of_linear_algebra_sleep_unless_told_otherwise(given, kept):
+    code = (
+        "import os, sys\nfrom podium.cli import run\n"
+        "assert 'numpy' not in sys.modules, 'it is read when NumPy is loaded'\n"
+        "try:\n    run(['--version'])\nexcept SystemExit:\n    print(os.environ['OPENBLAS_THREAD_TIMEOUT'])"
+    )
+    calm = {name: value for name, value in os.environ.items() if name != "OPENBLAS_THREAD_TIMEOUT"} | given
+    seen = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=calm)
+    assert seen.stdout.splitlines()[-1] == kept
 
 
 def test_every_exported_name_exists_and_every_lazy_name_is_exported():

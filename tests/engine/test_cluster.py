@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from podium import BradleyTerry, read_comparisons
+from podium import BradleyTerry, Comparisons, read_comparisons
 from podium.cli import main
 from podium.data import files
 from podium.data.files import read_comparisons_by
@@ -349,6 +349,17 @@ def test_the_bootstrap_and_the_folds_of_a_cluster_are_those_of_here(cluster, fol
     assert here.tobytes() == there.tobytes()
     here, there = (assess(votes, ["bradley-terry", "elo"], folds=3, engine=engine) for engine in (None, cluster))
     assert here.to_frame().equals(there.to_frame())
+
+
+def test_folds_of_hundreds_of_items_are_too_whose_linear_algebra_takes_several_threads(cluster):
+    rng = np.random.default_rng(4)
+    left = rng.integers(200, size=6000)
+    right = (left + 1 + rng.integers(199, size=6000)) % 200
+    votes = Comparisons.from_arrays(left, right, items=range(200))
+    here, there = (assess(votes, ["bradley-terry", "least-squares"], folds=2, engine=it) for it in (None, cluster))
+    for name in ("bradley-terry", "least-squares"):
+        assert here.log_loss[name].tobytes() == there.log_loss[name].tobytes()
+        assert all(a.tobytes() == b.tobytes() for a, b in zip(here.curves[name], there.curves[name], strict=True))
 
 
 class TestCommands:

@@ -136,8 +136,9 @@ def _start(count: int, things: ExitStack) -> tuple[Any, Callable[[], None]]:
     settings = {
         "temporary-directory": folder,
         "distributed.scheduler.allowed-failures": ALLOWED_DEATHS,
-        # Dask's own environment makes the allocator give back every page at once, which costs half of the time.
-        "distributed.nanny.pre-spawn-environ": dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1"),
+        # Dask's own environment makes the allocator give back every page at once, which costs half of the time, and
+        # allows linear algebra one thread: with as many as here its last bits are those of here, too.
+        "distributed.nanny.pre-spawn-environ": {"OPENBLAS_THREAD_TIMEOUT": "4"},
         "distributed.worker.profile.enabled": False,
         # Looks at itself fifty times a second in every process, which took a third of the CPU of a short run.
         "distributed.admin.tick.interval": "1s",
