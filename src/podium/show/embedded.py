@@ -21,11 +21,11 @@ MAX_ITEMS = 10  # drawn unless asked for more
 WIDTH, ROW, TOP = 640, 28, 64
 LEFT, RIGHT = 300, 500  # of the bars
 STYLE = """
-text{font:14px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;fill:#1a1a1a}
-.paper{fill:#fff;stroke:#dfe1e5}.soft{fill:#5f6368;font-size:12px}.head{font-size:17px;font-weight:600}
-.rule{stroke:#dfe1e5}.span{stroke:#0072b2;stroke-width:2}.dot{fill:#0072b2}.n{text-anchor:end}
-@media (prefers-color-scheme:dark){text{fill:#e8e8e8}.paper{fill:#16181c;stroke:#383c42}.soft{fill:#a0a6ad}
-.rule{stroke:#383c42}.span{stroke:#5aaaf5}.dot{fill:#5aaaf5}}
+text{font:14px system-ui,-apple-system,"Segoe UI",Roboto,Arial,sans-serif;fill:#1a1b1e}
+.paper{fill:#fff;stroke:#e7e6e1}.soft{fill:#65686f;font-size:12px}.head{font-size:17px;font-weight:600}
+.rule{stroke:#e7e6e1}.span{stroke:#c3c8f0;stroke-width:8}.dot{fill:#3a49c4;stroke:#fff;stroke-width:2}.n{text-anchor:end}
+@media (prefers-color-scheme:dark){text{fill:#ededef}.paper{fill:#17181b;stroke:#292b30}.soft{fill:#9b9fa8}
+.rule{stroke:#292b30}.span{stroke:#474e8c}.dot{fill:#9aa6ff;stroke:#17181b}}
 """
 
 

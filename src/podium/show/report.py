@@ -19,6 +19,7 @@ import numpy as np
 
 from podium._version import __version__
 from podium.data.comparisons import Comparisons
+from podium.data.tables.times import shown_times
 from podium.data.validation import flag_option, instance_of, number_option
 from podium.data.writing import as_csv, replacing
 from podium.errors import InputError, Option
@@ -28,12 +29,13 @@ from podium.ranking.ranking import Ranking
 from podium.show import plots
 from podium.show.canvas import check_options
 from podium.show.embedded import embed
+from podium.show.report_board import leaderboard
 from podium.show.report_look import MARKS, SCRIPT, STYLE
 from podium.show.report_pairs import head_to_head
-from podium.show.report_parts import Beside, anchor, anchors, matrix, tabs
+from podium.show.report_parts import Beside, matrix, tabs
 from podium.show.report_sections import sections
 from podium.show.report_time import fixtures_of, over_time
-from podium.text import counted, one_line
+from podium.text import counted, one_line, percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -118,14 +120,10 @@ class Report:
             frame = frame.filter(frame["comparisons"] >= self.min_votes)
         if not len(frame):
             raise InputError(Option("min_votes", self.min_votes), ": no item has so many votes; give less")
-        votes = counted(len(self.comparisons), "vote")
-        if self.comparisons.group_is == "ranking":
-            votes = f"{counted(len(self.comparisons.groups), 'ranking')}, {counted(len(self.comparisons), 'pair')}"
-        shown = frame["item"].head(MAX_ROWS if self.top is None else self.top).to_list()
-        digits, rows = 2 if self.ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top
+        rows = MAX_ROWS if self.top is None else self.top
+        shown = frame["item"].head(rows).to_list()
         overall = [
-            "<h2>Leaderboard</h2>",
-            _table(frame, digits, rows, self.beside),
+            *self._boards(frame, rows),
             *(f'<p class="soft">{safe(text)}</p>' for text in self._meaning()),
             *sections(self.model, self.level, self.comparisons),
         ]
@@ -134,26 +132,68 @@ class Report:
         panels = {
             "Overall": overall,
             f"By {self.beside.by}": [
-                *matrix(self.beside, frame.head(self.top or MAX_ROWS), self.level, self.simultaneous), *self._parts()
+                *matrix(self.beside, frame.head(rows), self.level, self.simultaneous), *self._parts(rows)
             ],
             "Over time": moving,
             "Head to head": self._pairs(frame),
             "How sure": self._trust(),
         }  # fmt: skip
         parts = [
+            '<header class="hero"><div>',
             f"<h1>{safe(self.title)}</h1>",
-            f"<p>{safe(_lead(self.ranking, frame, self.level))}</p>",
-            f'<p class="soft">{votes} on {counted(len(self.comparisons.items), "item")}</p>',
-            *(f'<p class="warn">{safe(text)}</p>' for text in self.warnings),
+            f'<p class="lead">{_lead(self.ranking, frame, self.level)}</p></div>',
             self._downloads(frame),
-            *tabs(panels),
+            "</header>",
+            f'<p class="facts">{"".join(f"<span>{fact}</span> " for fact in self._facts())}</p>',
+            *(f'<p class="warn">{safe(text)}</p>' for text in self.warnings),
+            *tabs(panels, self._switch()),
         ]
         head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
         body = "\n".join(parts)
         return (
             f'<!doctype html>\n<html lang="en"><head>{head}<title>{safe(self.title)}</title>'
-            f"<style>{STYLE}{MARKS}</style></head>\n<body>\n{body}\n<script>{SCRIPT}</script>\n</body></html>\n"
+            f"<style>{STYLE}{MARKS}</style></head>\n<body>\n<main>\n{body}\n</main>\n<script>{SCRIPT}</script>\n</body></html>\n"
         )
+
+    def _boards(self, frame: pl.DataFrame, rows: int) -> list[str]:
+        """The leaderboard and, where effects are taken out, that of the same votes with them left in."""
+        board = leaderboard(frame, _digits(self.ranking), rows, self.beside)
+        if self.beside.plain is None:
+            return [f'<div class="card">{board}</div>']
+        plain = self.beside.plain.to_frame(self.level, self.simultaneous)
+        plain = plain.filter(plain["comparisons"] >= self.min_votes) if self.min_votes else plain
+        other = leaderboard(plain, _digits(self.beside.plain), rows, name=f"{self._effects()} left in")
+        return [f'<div class="card with-effects">{board}</div>', f'<div class="card without-effects">{other}</div>']
+
+    def _effects(self) -> str:
+        """What the leaderboard takes out of the votes, in words."""
+        sided = self.model is not None and self.model.get_params().get("side_effect")
+        styled = self.comparisons.covariates is not None
+        return " and ".join(["style"] * styled + ["position bias"] * bool(sided)).capitalize()
+
+    def _switch(self) -> str:
+        """Lets the reader look at the leaderboard without the effects that it takes out."""
+        if self.beside.plain is None:
+            return ""
+        box = '<input type="checkbox" role="switch" id="effects" checked>'
+        return f'<label class="switch">{box}{self._effects()} taken out</label>'
+
+    def _facts(self) -> list[str]:
+        """What the leaderboard rests on, in a line: each a number and what it is of."""
+        c = self.comparisons
+        rankings = c.group_is == "ranking"
+        counts = [(len(c.groups), "ranking")] if rankings else []
+        counts += [(len(c), "pair" if rankings else "vote"), (len(c.items), "item")]
+        counts += [(len(c.judges), "judge")] if c.judges else []
+        facts = [_strong(counted(count, noun)) for count, noun in counts]
+        ties, total = float(c.pairs.ties.sum()), float(c.pairs.total.sum())
+        facts += [_strong(f"{percent(ties / total, 1)} ties")] if ties else []
+        if self.beside.parts:
+            facts.append(_strong(f"{counted(len(self.beside.parts), 'group')} by {safe(self.beside.by)}"))
+        if c.time is not None and c.time_is == "date":
+            first, last = shown_times(np.floor([c.time.min(), c.time.max()]), "date")
+            facts.append(f"{first} to {last}" if first != last else f"{first}")
+        return facts + ([f"{percent(self.level)} intervals"] if self.level and self.ranking.information else [])
 
     def _downloads(self, frame: pl.DataFrame) -> str:
         """The leaderboard to take along, within the page itself: as a picture for other pages, and as data."""
@@ -195,14 +235,14 @@ class Report:
             parts += ["<p>To make this page again:</p>", f"<pre>{safe(self.command)}</pre>"]
         return parts
 
-    def _parts(self) -> list[str]:
+    def _parts(self, rows: int) -> list[str]:
         """The leaderboard of each part, closed until it is wanted."""
         pages = []
         for name, (ranking, votes) in self.beside.parts.items():
             frame = ranking.to_frame(self.level, self.simultaneous)
-            board = _table(frame, 2 if ranking.unit < 10 else 0, MAX_ROWS if self.top is None else self.top)
+            board = leaderboard(frame, _digits(ranking), rows)
             title = f"{self.beside.by} = {name}, {counted(len(votes), 'vote')}"
-            pages.append(f"<details><summary>{safe(title)}</summary>{board}</details>")
+            pages.append(f'<details class="card"><summary>{safe(title)}</summary>{board}</details>')
         return pages
 
     def _method(self) -> dict[str, str]:
@@ -229,8 +269,8 @@ class Report:
             sentences += [
                 f"Bars are {share} % confidence intervals, relative to the {ranking.held_fixed}: if the votes were "
                 f"collected again and again, {share} of 100 such intervals would contain the true score. Ranks are "
-                f"{share} % intervals of the rank, {together}. Items of one tier (shaded in turn) are not "
-                "significantly below its leader."
+                f"{share} % intervals of the rank, {together}. A stronger line begins a "
+                "new tier: items of one tier are not significantly below its leader."
             ]
             errors = ranking.std_errors
             if errors is not None and not np.isfinite(errors).all():
@@ -238,7 +278,7 @@ class Report:
         if self.beside.before is not None:
             sentences.append(f"Moved: places gained or lost since {self.beside.before_name}.")
         if self.beside.plain is not None:
-            sentences.append("Without effects: the rank where style and sides are not taken out.")
+            sentences.append("Without effects: the rank where style and position bias are left in.")
         return [text for text in (*sentences, ranking.note) if text]
 
     def _history(self) -> list[str]:
@@ -299,100 +339,37 @@ def vote_summary(comparisons: Comparisons) -> dict[str, str]:
 
 
 def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
-    """The result in a sentence."""
-    first = str(frame["item"][0])
+    """The result in a sentence of HTML."""
+    first = f"<b>{safe(frame['item'][0])}</b>"
     if ranking.information is None:
         return f"{first} leads. This method gives scores without intervals."
     if level is None:
         return f"{first} leads. No confidence intervals were asked for."
     tier = frame.filter(frame["tier"] == frame["tier"][0])
-    share = f"{100 * level:g} %"
     if len(tier) == 1:
-        return f"{first} leads, significantly above every other item ({share} confidence)."
-    others = [str(item) for item in tier["item"].to_list()[1:]]
-    named = ", ".join(others[:4]) + (f" and {len(others) - 4:,} more" if len(others) > 4 else "")
-    verb = "is" if len(others) == 1 else "are"
-    return f"{first} leads, but at {share} confidence {named} {verb} not significantly below it."
+        return f"{first} leads, significantly above every other item ({percent(level)} confidence)."
+    others = [f"<b>{safe(item)}</b>" for item in tier["item"].to_list()[1:5]]
+    others += [f"{len(tier) - 5:,} more"] if len(tier) > 5 else []
+    named = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
+    verb = "is" if len(tier) == 2 else "are"
+    return f"{first} leads, but {named} {verb} not significantly below it ({percent(level)} confidence)."
 
 
-def _table(frame: pl.DataFrame, digits: int, max_rows: int, beside: Beside | None = None) -> str:
-    """The leaderboard; intervals are drawn in percent of their column, so that they fit any screen.
-
-    The page's own one (with `beside`) has links to its rows, and further columns.
-    """
-    rows = frame.head(max_rows).to_dicts()
-    with_intervals = rows[0]["lower"] is not None
-    with_votes = rows[0]["comparisons"] is not None
-    finite = [v for row in rows for v in (row["score"], row["lower"], row["upper"]) if v is not None and np.isfinite(v)]
-    low, high = min(finite), max(finite)
-    span = (high - low) or 1.0
-    names = anchors([row["item"] for row in rows]) if beside is not None else {}
-    more = beside.columns() if beside is not None else {}
-    moved = beside is not None and beside.before is not None
-    heads = ['<th class="n">Rank</th><th>Item</th><th class="n">Score</th><th class="still">Interval</th>']
-    heads.append('<th class="n wide still">From … to</th><th class="n">Ranks</th>' if with_intervals else "")
-    heads.append('<th class="n">Moved</th>' if moved else "")
-    heads += [f'<th class="n wide">{safe(name)}</th>' for name in more]
-    heads.append('<th class="n wide">Votes</th>' if with_votes else "")
-    parts = [f'<table class="sortable"><thead><tr>{"".join(heads)}</tr></thead><tbody>']
-    before = None
-    for row in rows:
-        item = str(row["item"])
-        marks = (["band"] if with_intervals and row["tier"] % 2 else []) + (
-            ["first"] if with_intervals and row["tier"] != before else []
-        )
-        before = row["tier"]
-        link = anchor(names[item], item) if names else ""
-        cells = [
-            f'<td class="n">{row["rank"]}</td><td class="item">{safe(item)}{link}</td>',
-            f'<td class="n" data-v="{row["score"]:.10g}">{_number(row["score"], digits)}</td>',
-            f'<td class="bar">{_bar(row, low, span, with_intervals)}</td>',
-        ]
-        if with_intervals:
-            ends = f"{_number(row['lower'], digits)} … {_number(row['upper'], digits)}"
-            places = f'<td class="n" data-v="{row["rank_lower"]}">{row["rank_lower"]}–{row["rank_upper"]}</td>'
-            cells.append(f'<td class="n wide">{ends}</td>{places}')
-        if beside is not None and moved:
-            cells.append(_valued(*beside.change(item, row["rank"])))
-        cells += [_valued(*column.get(item, ("", None)), kind="n wide") for column in more.values()]
-        if with_votes:
-            cells.append(f'<td class="n wide" data-v="{row["comparisons"]:.10g}">{row["comparisons"]:,.10g}</td>')
-        own = f' id="{escape(names[item])}"' if names else ""
-        parts.append(f'<tr{own} class="{" ".join(marks)}">{"".join(cells)}</tr>')
-    parts.append("</tbody></table>")
-    if len(frame) > len(rows):
-        parts.append(f'<p class="soft">… and {counted(len(frame) - len(rows), "more item")} below.</p>')
-    return "\n".join(parts)
+def _strong(fact: str) -> str:
+    """A fact with its number in bold."""
+    number, _, words = fact.partition(" ")
+    if words.startswith("%"):
+        number, words = f"{number} %", words[2:]
+    return f"<b>{number}</b> {words}"
 
 
-def _valued(shown: str, value: float | None, kind: str = "n") -> str:
-    return f'<td class="{kind}" data-v="{"" if value is None else f"{value:g}"}">{shown}</td>'
+def _digits(ranking: Ranking) -> int:
+    return 2 if ranking.unit < 10 else 0
 
 
 def safe(text: object) -> str:
     """Text from outside, escaped and on one line."""
     return escape(one_line(text))
-
-
-def _bar(row: dict[str, Any], low: float, span: float, with_intervals: bool) -> str:
-    def x(value: float) -> str:
-        return f"{3 + 94 * (min(max(value, low), low + span) - low) / span:.2f}%"
-
-    parts = []
-    if with_intervals:
-        parts.append(f'<line class="whisker" x1="{x(row["lower"])}" x2="{x(row["upper"])}" y1="50%" y2="50%"/>')
-        for end, sign in ((row["lower"], "◂"), (row["upper"], "▸")):
-            if not np.isfinite(end):
-                where = 'x="0%" text-anchor="start"' if sign == "◂" else 'x="100%" text-anchor="end"'
-                parts.append(f'<text class="tip" {where} y="50%" dy=".36em" font-size="14">{sign}</text>')
-    parts.append(f'<circle class="dot" cx="{x(row["score"])}" cy="50%" r="4"/>')
-    return f'<svg aria-hidden="true">{"".join(parts)}</svg>'
-
-
-def _number(value: float, digits: int) -> str:
-    if not np.isfinite(value):
-        return "∞" if value > 0 else "−∞"
-    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # no −0.00
 
 
 def _figure(figure: Any, name: str, caption: str) -> str:

@@ -5,84 +5,117 @@ from __future__ import annotations
 __all__ = ["MARKS", "SCRIPT", "STYLE"]
 
 STYLE = """
-:root{color-scheme:light dark;--paper:#fff;--ink:#1a1a1a;--soft:#5f6368;--line:#dfe1e5;--band:#f3f5f8;--blue:#0072b2;
---brown:#7f5539;--warn:#8a4b00;--warn-paper:#fff4e5;--lose:#b84f00;--green:#00734f;--pink:#a8477f;--gold:#8a5f00;
---sky:#1f6f9f}
-@media (prefers-color-scheme:dark){:root{--paper:#16181c;--ink:#e8e8e8;--soft:#a0a6ad;--line:#383c42;--band:#1f2329;
---blue:#5aaaf5;--brown:#c9a27e;--warn:#ffc680;--warn-paper:#33270f;--lose:#ff9d66;--green:#5fd3a6;--pink:#e6a1c6;
+:root{color-scheme:light dark;--ground:#fafaf8;--paper:#fff;--ink:#1a1b1e;--soft:#65686f;--line:#e7e6e1;--rule:#bfbeb7;
+--control:#8a8981;--band:#f3f3f0;--blue:#3a49c4;--span:#c3c8f0;--fill:#3a49c4;
+--brown:#7f5539;--warn:#8a5200;--warn-paper:#fcf3e1;--lose:#b4531f;--green:#0f7052;--pink:#a8477f;--gold:#8a5f00;
+--sky:#1f7aa8}
+@media (prefers-color-scheme:dark){:root{--ground:#0f1012;--paper:#17181b;--ink:#ededef;--soft:#9b9fa8;--line:#292b30;
+--rule:#565a63;--control:#70747d;--band:#1e2024;--blue:#9aa6ff;--span:#474e8c;--fill:#5b69e0;
+--brown:#c9a27e;--warn:#e6b15c;--warn-paper:#2e2513;--lose:#f0a27a;--green:#5cc9a0;--pink:#e6a1c6;
 --gold:#f0bd4b;--sky:#a5dcff}}
 *{box-sizing:border-box}
-body{margin:0 auto;padding:1.5rem 1rem 3rem;max-width:62rem;background:var(--paper);color:var(--ink);
-overflow-wrap:anywhere;font:16px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-h1{font-size:1.7rem;line-height:1.2;margin:0 0 .3rem;overflow-wrap:anywhere}
-h2{font-size:1.15rem;margin:2.2rem 0 .5rem}
-p{margin:.4rem 0;max-width:46rem}.soft{color:var(--soft);font-size:.9rem}
+body{margin:0 auto;padding:2rem 1.5rem 4rem;max-width:70rem;background:var(--ground);color:var(--ink);
+overflow-wrap:anywhere;-webkit-text-size-adjust:100%;
+font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
+h1{font-size:2rem;line-height:1.15;letter-spacing:-.022em;font-weight:640;margin:0 0 .5rem;text-wrap:balance}
+h2{font-size:1.125rem;letter-spacing:-.011em;font-weight:620;margin:2.2rem 0 .5rem}
+p{margin:.4rem 0;max-width:46rem}.soft{color:var(--soft);font-size:.875rem}
 a{color:var(--blue)}
-table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
-th{font-weight:600;overflow-wrap:normal;font-size:.8rem;color:var(--soft);text-align:left;
-border-bottom:1px solid var(--line);padding:.3rem .5rem}
-td{padding:.22rem .5rem;vertical-align:middle}
+table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums;font-size:.875rem}
+th{font-weight:500;overflow-wrap:normal;font-size:.8rem;color:var(--soft);text-align:left;
+border-bottom:1px solid var(--line);padding:.5rem .6rem}
+td{padding:.4rem .6rem;vertical-align:middle;border-bottom:1px solid var(--line)}
+tbody tr:last-child td{border-bottom:0}
 td.n,th.n{text-align:right}td.n{white-space:nowrap}
-td.item{overflow-wrap:anywhere;min-width:8.5rem}
-tr.band{background:var(--band)}
-tr.first td{border-top:1px solid var(--line)}
-td.bar{width:28%;min-width:6.5rem;padding:0}td.bar.judge{width:60%}
+td.item{overflow-wrap:anywhere;min-width:8.5rem;font-weight:600}
+tr.first td{border-top:2px solid var(--rule)}
+td.bar{width:28%;min-width:6.5rem;padding:0 .6rem}td.bar.judge{width:60%}
 td.bar svg{display:block;width:100%;height:1.6rem;overflow:visible}
-.whisker{stroke:var(--blue);stroke-width:2}.dot,.tip{fill:var(--blue)}.zero{stroke:var(--line);stroke-width:1}
+.rail{fill:var(--line)}.span{fill:var(--span)}.tip{fill:var(--blue)}.zero{stroke:var(--rule);stroke-width:1}
+.whisker{stroke:var(--blue);stroke-width:2}.dot{fill:var(--blue);stroke:var(--paper);stroke-width:2}
+.card{background:var(--paper);border:1px solid var(--line);border-radius:14px;
+box-shadow:0 1px 2px rgb(20 20 30/.05);margin:1rem 0;overflow:hidden}
+.card td:first-child,.card th:first-child{padding-left:1.2rem}
+.card td:last-child,.card th:last-child{padding-right:1.2rem}
+.card>p{padding:.3rem 1.2rem}
 .warn{background:var(--warn-paper);color:var(--warn);border-left:4px solid currentColor;padding:.5rem .8rem;
 margin:.5rem 0;overflow-wrap:anywhere}
 .figure,.scroll{overflow-x:auto;max-width:100%}.figure svg{max-width:100%;height:auto;min-width:32rem}
-.figure{background:linear-gradient(to right,var(--paper) 1rem,transparent) 0 0/3rem 100% no-repeat local,
-linear-gradient(to left,var(--paper) 1rem,transparent) 100% 0/3rem 100% no-repeat local,
+.figure{background:linear-gradient(to right,var(--ground) 1rem,transparent) 0 0/3rem 100% no-repeat local,
+linear-gradient(to left,var(--ground) 1rem,transparent) 100% 0/3rem 100% no-repeat local,
 linear-gradient(to right,var(--line),transparent) 0 0/.8rem 100% no-repeat,
 linear-gradient(to left,var(--line),transparent) 100% 0/.8rem 100% no-repeat}.narrow{display:none}
 :is(.figure,.scroll):focus-visible{outline:2px solid var(--blue)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0}
 pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;white-space:pre-wrap;
-overflow-wrap:anywhere}
-@media (max-width:40rem){body{padding:1rem .7rem 2rem;font-size:15px}table{font-size:14px}.wide{display:none}
+border-radius:10px;overflow-wrap:anywhere}
+@media (max-width:40rem){body{padding:1.2rem .9rem 2rem}h1{font-size:1.6rem}.wide{display:none}
 .narrow{display:block;color:var(--soft)}
-td,th{padding:.2rem .22rem}td.item{min-width:5rem}td.bar{width:26%;min-width:4rem}
+td,th{padding:.35rem .25rem}td.item{min-width:5rem}td.bar{width:26%;min-width:4rem;padding:0 .25rem}
+.card td:first-child,.card th:first-child{padding-left:.7rem}
+.card td:last-child,.card th:last-child{padding-right:.7rem}
 dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .4rem}}
-@media print{:root{--paper:#fff;--ink:#000;--soft:#444;--line:#bbb;--band:#f0f0f0;--blue:#0072b2;--warn:#000;
---warn-paper:#fff;--lose:#b84f00;--green:#00734f;--pink:#a8477f;--gold:#8a5f00;--sky:#1f6f9f;--brown:#7f5539}
-body{max-width:none;padding:0;font-size:10pt}tr,.figure,.warn{break-inside:avoid}
+@media print{:root{--ground:#fff;--paper:#fff;--ink:#000;--soft:#444;--line:#ccc;--rule:#777;--band:#f0f0f0;
+--blue:#3a49c4;--span:#c3c8f0;--warn:#000;
+--warn-paper:#fff;--lose:#b4531f;--green:#0f7052;--pink:#a8477f;--gold:#8a5f00;--sky:#1f7aa8;--brown:#7f5539}
+body{max-width:none;padding:0;font-size:10pt}tr,.figure,.warn{break-inside:avoid}.card{box-shadow:none;overflow:visible}
 thead{display:table-header-group}
 *{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 """
 
 # What only the leaderboard's page has: tabs, links to rows, the matrix of pairs and the card of one pair.
 MARKS = """
-th button{all:unset;cursor:pointer;font-weight:600}th button:focus-visible{outline:2px solid var(--blue)}
+.hero{display:flex;flex-wrap:wrap;align-items:end;justify-content:space-between;gap:.5rem 1.5rem}
+.hero>div{flex:1 1 24rem}.lead{color:var(--soft);font-size:1rem;margin:0}.lead b{color:var(--ink);font-weight:620}
+.facts{display:flex;flex-wrap:wrap;gap:.3rem 1.5rem;max-width:none;margin:1rem 0 0;padding-bottom:1.2rem;
+border-bottom:1px solid var(--line);color:var(--soft);font-size:.875rem}.facts b{color:var(--ink);font-weight:620}
+.tools{display:flex;flex-wrap:wrap;align-items:center;gap:.7rem 1.5rem;margin:1.2rem 0 0}
+caption{text-align:left;padding:.9rem 1.2rem .3rem;font-weight:620}
+.board td{padding-top:.55rem;padding-bottom:.55rem}.board td.bar{padding-top:0;padding-bottom:0}
+.board td.score{font-weight:620}.resorted tr.first td{border-top:0}
+th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid var(--blue)}
 th[aria-sort=ascending] button::after{content:" ↑"}th[aria-sort=descending] button::after{content:" ↓"}
-input[type=search]{font:inherit;padding:.3rem .6rem;margin:.2rem 0 .6rem;border:1px solid var(--soft);
-border-radius:.4rem;
-background:var(--paper);color:var(--ink);max-width:100%}
+input[type=search]{font:inherit;font-size:.875rem;min-height:2.25rem;padding:.3rem .8rem;
+border:1px solid var(--control);border-radius:10px;
+background:var(--paper);color:var(--ink);max-width:100%;margin-left:auto}
 a.anchor::before{content:"#"}
-a.anchor{color:var(--soft);text-decoration:none;opacity:0;padding-left:.3rem}
-tr:hover a.anchor,a.anchor:focus{opacity:1}tr:target{outline:2px solid var(--blue)}
+a.anchor{color:var(--soft);text-decoration:none;opacity:0;padding-left:.3rem;font-weight:400}
+tr:hover a.anchor,a.anchor:focus{opacity:1}tr:target{outline:2px solid var(--blue);outline-offset:-2px}
 .up{color:var(--green)}.down{color:var(--lose)}
 .ranks td:not(.item){text-align:center}.ranks th:not(:first-child){text-align:center}
 .ranks small{color:var(--soft);display:block;font-size:.75rem;line-height:1.1}
 .ranks .best{background:var(--blue);color:var(--paper);border-radius:.3rem;display:inline-block;min-width:1.7rem}
 .ranks .perhaps{box-shadow:inset 0 0 0 1px var(--blue);border-radius:.3rem;display:inline-block;min-width:1.7rem}
-details{margin:.5rem 0}summary{cursor:pointer;padding:.3rem 0}
-.take{display:flex;flex-wrap:wrap;gap:.5rem;margin:.7rem 0}
-.take a{border:1px solid var(--soft);border-radius:.4rem;padding:.3rem .8rem;color:var(--ink);text-decoration:none}
-.take a:hover{border-color:var(--blue)}.take a:focus-visible{outline:2px solid var(--blue)}
-fieldset.tabs{display:none;border:0;margin:1.2rem 0 0;padding:.2rem;background:var(--band);border-radius:.6rem;
+details{margin:.5rem 0}summary{cursor:pointer;padding:.3rem 0}.card>summary{padding:.7rem 1.2rem}
+.take{display:flex;flex-wrap:wrap;gap:.5rem;margin:0}
+.take a{display:inline-flex;align-items:center;min-height:2.25rem;border:1px solid var(--control);border-radius:10px;
+padding:0 .9rem;background:var(--paper);color:var(--ink);text-decoration:none;font-size:.875rem;font-weight:550}
+.take a:hover{background:var(--band)}.take a:focus-visible{outline:2px solid var(--blue)}
+fieldset.tabs{display:none;border:0;margin:0;padding:3px;background:var(--band);border-radius:10px;
 width:fit-content;max-width:100%;flex-wrap:wrap}
 .tabs legend{position:absolute;clip-path:inset(50%)}.tabs input{position:absolute;opacity:0}
-.tabs span{display:block;padding:.35rem .8rem;border-radius:.45rem;cursor:pointer;color:var(--soft)}
+.tabs span{display:block;padding:.35rem .8rem;border-radius:8px;cursor:pointer;color:var(--soft);font-size:.875rem;
+font-weight:550}
 .tabs :checked+span{background:var(--paper);color:var(--ink);box-shadow:0 0 0 1px var(--line)}
 .tabs :focus-visible+span{outline:2px solid var(--blue)}
-@media screen{@supports selector(:has(*)){fieldset.tabs{display:flex}
+.switch{display:none;align-items:center;gap:.7rem;cursor:pointer;font-size:.875rem;font-weight:550}
+.switch input{appearance:none;flex:none;width:36px;height:20px;margin:0;border-radius:99px;background:var(--control);
+position:relative;cursor:pointer}
+.switch input::after{content:"";position:absolute;left:2px;top:2px;width:16px;height:16px;border-radius:50%;
+background:#fff}
+.switch input:checked{background:var(--fill)}.switch input:checked::after{left:18px}
+.switch input:focus-visible{outline:2px solid var(--blue);outline-offset:2px}
+@media screen{@supports selector(:has(*)){fieldset.tabs,.switch{display:flex}
 body:has(#view-0:checked) .panel:not(.v0),body:has(#view-1:checked) .panel:not(.v1),
 body:has(#view-2:checked) .panel:not(.v2),body:has(#view-3:checked) .panel:not(.v3),
-body:has(#view-4:checked) .panel:not(.v4){display:none}.panel>h2:first-child{margin-top:1.2rem}}}
+body:has(#view-4:checked) .panel:not(.v4),body:not(:has(#view-0:checked)) .switch,
+body:has(#effects:checked) .without-effects,body:has(#effects:not(:checked)) .with-effects{display:none}
+.panel>h2:first-child{margin-top:1.2rem}}}
 table.pairs{width:auto;border-spacing:2px;border-collapse:separate}
 .pairs th{border:0;padding:.1rem .4rem;text-align:center}
-.pairs th[scope=row]{position:sticky;left:0;background:var(--paper);color:var(--ink);text-align:left;font-size:.85rem;
+.pairs td{border:0}
+.pairs th[scope=row]{position:sticky;left:0;background:var(--ground);color:var(--ink);text-align:left;
+font-size:.85rem;
 max-width:15rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .pairs th[scope=row] i{font-style:normal;color:var(--soft);display:inline-block;min-width:1.4rem}
 .pairs td{min-width:2.1rem;height:1.7rem;padding:0 .2rem;text-align:center;font-size:.8rem;border-radius:.25rem}
@@ -98,7 +131,9 @@ box-shadow:0 8px 24px rgb(0 0 0/.25)}
 #card p{display:flex;justify-content:space-between;gap:.8rem;margin:.15rem 0}#card b{text-align:right}
 .odds{display:block;width:100%;height:.6rem}.odds .w{fill:var(--blue)}.odds .t{fill:var(--line)}
 .odds .l{fill:var(--lose)}.chances .odds{min-width:6rem}
-@media (max-width:40rem){.pairs th[scope=row]{max-width:7rem;min-width:6rem;white-space:normal;line-height:1.15;
+@media (hover:none){a.anchor{display:none}}
+@media (max-width:40rem){input[type=search]{width:100%}.board .dot{r:3.5px;stroke-width:1}
+.pairs th[scope=row]{max-width:7rem;min-width:6rem;white-space:normal;line-height:1.15;
 font-size:.78rem}}
 """
 
@@ -116,6 +151,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       const up = head.getAttribute("aria-sort") !== "ascending";
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
+      table.classList.toggle("resorted", at > 0 || !up);
       const key = (row) => row.cells[at].dataset.v ?? row.cells[at].textContent;
       const number = (row) => key(row) === "" ? NaN : Number(key(row));
       const order = (one, other) => {
@@ -137,7 +173,7 @@ if (board && board.tBodies[0].rows.length > 8) {
     for (const row of document.querySelectorAll("table.sortable tbody tr"))
       row.hidden = ![...row.querySelectorAll(".item")].some((cell) => cell.textContent.toLowerCase().includes(wanted));
   };
-  (document.querySelector(".tabs") ?? board).before(search);
+  document.querySelector(".tools").append(search);
 }
 const matrix = document.querySelector("table.pairs");
 if (matrix) {

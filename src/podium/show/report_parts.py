@@ -106,14 +106,17 @@ def matrix(beside: Beside, frame: Any, level: float | None, simultaneous: bool) 
     return [
         f"<h2>Ranks by {what}</h2>",
         f'<p class="soft">{told}</p>',
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Ranks by {what}">',
+        f'<div class="scroll card" tabindex="0" role="region" aria-label="Ranks by {what}">',
         f'<table class="ranks sortable"><thead><tr>{"".join(heads)}</tr></thead>',
         f"<tbody>{''.join(rows)}</tbody></table></div>",
     ]
 
 
-def tabs(panels: dict[str, list[str]]) -> list[str]:
-    """Sections behind tabs: one at a time where the browser can, all below each other where not, and on paper."""
+def tabs(panels: dict[str, list[str]], switch: str = "") -> list[str]:
+    """Sections behind tabs: one at a time where the browser can, all below each other where not, and on paper.
+
+    `switch` stands beside the tabs.
+    """
     panels = {name: parts for name, parts in panels.items() if parts}
     radios = "".join(
         f'<label><input type="radio" name="view" id="view-{k}"{"" if k else " checked"}>'
@@ -124,7 +127,10 @@ def tabs(panels: dict[str, list[str]]) -> list[str]:
         f'<section class="panel v{k}" aria-label="{escape(one_line(name))}">\n{joined}\n</section>'
         for k, (name, joined) in enumerate((name, "\n".join(parts)) for name, parts in panels.items())
     ]
-    return [f'<fieldset class="tabs"><legend>View</legend>{radios}</fieldset>', *sections]
+    return [
+        f'<div class="tools"><fieldset class="tabs"><legend>View</legend>{radios}</fieldset>{switch}</div>',
+        *sections,
+    ]
 
 
 def _cell(row: dict[str, Any] | None) -> str:

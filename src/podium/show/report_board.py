@@ -1,0 +1,93 @@
+"""The leaderboard of a page: a row for each item, its interval drawn in percent of the column, to fit any screen."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from podium.show.report_parts import Beside, anchor, anchors
+from podium.text import counted, one_line
+
+if TYPE_CHECKING:
+    import polars as pl
+
+__all__ = ["leaderboard"]
+
+
+def leaderboard(frame: pl.DataFrame, digits: int, max_rows: int, beside: Beside | None = None, name: str = "") -> str:
+    """The table of a ranking's frame, best first; a stronger line begins each tier.
+
+    The page's own one (with `beside`) has links to its rows, and further columns; `name` tells it from others.
+    """
+    rows = frame.head(max_rows).to_dicts()
+    with_intervals = rows[0]["lower"] is not None
+    with_votes = rows[0]["comparisons"] is not None
+    finite = [v for row in rows for v in (row["score"], row["lower"], row["upper"]) if v is not None and np.isfinite(v)]
+    low, high = min(finite), max(finite)
+    span = (high - low) or 1.0
+    links = anchors([row["item"] for row in rows]) if beside is not None else {}
+    more = beside.columns() if beside is not None else {}
+    moved = beside is not None and beside.before is not None
+    heads = ['<th class="n">Rank</th><th>Item</th><th class="n">Score</th><th class="still">Interval</th>']
+    heads.append('<th class="n wide still">From … to</th><th class="n">Ranks</th>' if with_intervals else "")
+    heads.append('<th class="n">Moved</th>' if moved else "")
+    heads += [f'<th class="n wide">{escape(title)}</th>' for title in more]
+    heads.append('<th class="n wide">Votes</th>' if with_votes else "")
+    caption = f"<caption>{escape(name)}</caption>" if name else ""
+    parts = [f'<table class="board sortable">{caption}<thead><tr>{"".join(heads)}</tr></thead><tbody>']
+    before = rows[0]["tier"]
+    for row in rows:
+        item = str(row["item"])
+        new_tier = with_intervals and row["tier"] != before
+        before = row["tier"]
+        link = anchor(links[item], item) if links else ""
+        cells = [
+            f'<td class="n">{row["rank"]}</td><td class="item">{escape(one_line(item))}{link}</td>',
+            f'<td class="n score" data-v="{row["score"]:.10g}">{_number(row["score"], digits)}</td>',
+            f'<td class="bar">{_bar(row, low, span, with_intervals)}</td>',
+        ]
+        if with_intervals:
+            ends = f"{_number(row['lower'], digits)} … {_number(row['upper'], digits)}"
+            places = f'<td class="n" data-v="{row["rank_lower"]}">{row["rank_lower"]}–{row["rank_upper"]}</td>'
+            cells.append(f'<td class="n wide">{ends}</td>{places}')
+        if beside is not None and moved:
+            cells.append(_valued(*beside.change(item, row["rank"])))
+        cells += [_valued(*column.get(item, ("", None)), kind="n wide") for column in more.values()]
+        if with_votes:
+            cells.append(f'<td class="n wide" data-v="{row["comparisons"]:.10g}">{row["comparisons"]:,.10g}</td>')
+        mark = ' class="first"' if new_tier else ""
+        own = f' id="{escape(links[item])}"' if links else ""
+        parts.append(f"<tr{own}{mark}>{''.join(cells)}</tr>")
+    parts.append("</tbody></table>")
+    if len(frame) > len(rows):
+        parts.append(f'<p class="soft">… and {counted(len(frame) - len(rows), "more item")} below.</p>')
+    return "\n".join(parts)
+
+
+def _valued(shown: str, value: float | None, kind: str = "n") -> str:
+    return f'<td class="{kind}" data-v="{"" if value is None else f"{value:g}"}">{shown}</td>'
+
+
+def _bar(row: dict[str, Any], low: float, span: float, with_intervals: bool) -> str:
+    def at(value: float) -> float:
+        return 3 + 94 * (min(max(value, low), low + span) - low) / span
+
+    parts = ['<rect class="rail" x="0" width="100%" y="50%" height="1"/>']
+    if with_intervals:
+        start, end = at(row["lower"]), at(row["upper"])
+        place = f'x="{start:.2f}%" width="{end - start:.2f}%" y="50%" height="8" transform="translate(0 -4)"'
+        parts.append(f'<rect class="span" {place} rx="4"/>')
+        for limit, sign in ((row["lower"], "◂"), (row["upper"], "▸")):
+            if not np.isfinite(limit):
+                where = 'x="0%" text-anchor="start"' if sign == "◂" else 'x="100%" text-anchor="end"'
+                parts.append(f'<text class="tip" {where} y="50%" dy=".36em" font-size="14">{sign}</text>')
+    parts.append(f'<circle class="dot" cx="{at(row["score"]):.2f}%" cy="50%" r="5"/>')
+    return f'<svg aria-hidden="true">{"".join(parts)}</svg>'
+
+
+def _number(value: float, digits: int) -> str:
+    if not np.isfinite(value):
+        return "∞" if value > 0 else "−∞"
+    return f"{round(value, digits) + 0.0:.{digits}f}".replace("-", "−")  # no −0.00
