@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from podium.cli.columns import Columns
-from podium.cli.features import Knowledge, words_about, words_without
+from podium.cli.features import Knowledge, words_without
 from podium.cli.marking import Marking
+from podium.cli.model_words import words_about
 from podium.cli.output import Output, leaderboard, say, table, votes_on_items
 from podium.cli.show import Intervals, Selection
 from podium.errors import InputError, Option, PodiumError

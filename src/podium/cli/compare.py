@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.columns import Columns, column_options
-from podium.cli.features import Knowledge, knowledge_options, maker, refuse_unused, words_without
+from podium.cli.features import Knowledge, knowledge_options, refuse_unused, words_without
 from podium.cli.help import GroupedCommand, option
 from podium.cli.messages import worded
+from podium.cli.methods import maker
 from podium.cli.options import output_options, plot_option, seed_option, votes_argument
 from podium.cli.output import Output, reading, say
 from podium.errors import InputError, Option

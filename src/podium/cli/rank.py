@@ -12,17 +12,10 @@ from podium.cli.assisted import rank_assisted
 from podium.cli.boards import Boards
 from podium.cli.campaign_files import asks_for_a_fit, campaign_in, campaign_votes, say_if_chosen, show_standing
 from podium.cli.columns import Columns, column_options
-from podium.cli.features import (
-    Knowledge,
-    RankerOptions,
-    begun,
-    knowledge_options,
-    maker,
-    ranker_options,
-    refuse_unused,
-)
+from podium.cli.features import Knowledge, knowledge_options, refuse_unused
 from podium.cli.help import GroupedCommand, option
 from podium.cli.marking import Marking, marking_options
+from podium.cli.methods import RankerOptions, begun, maker, ranker_options
 from podium.cli.options import output_options, save_option, votes_argument
 from podium.cli.output import Output, reading, say
 from podium.cli.show import Intervals, Pictures, Selection, Show, interval_options, picture_options, selection_options

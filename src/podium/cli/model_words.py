@@ -1,0 +1,226 @@
+"""What a fitted ranker has learned, put into lines: effects, features, judges, drift and ties."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from podium.ranking.leaderboard import unit_word
+from podium.text import aligned, counted, one_line, p_value
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from podium.pairwise.crowd import CrowdBradleyTerry
+    from podium.pairwise.dynamic import DynamicBradleyTerry
+    from podium.pairwise.plackett_luce import PlackettLuce
+
+__all__ = ["words_about"]
+
+MAX_SHOWN = 12  # coefficients, outliers and judges put into words
+MIN_VOTES_PER_PARAMETER = 10.0  # below which effects at a fixed penalty are too large
+
+
+def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None = None) -> list[str]:
+    """Lines on coefficients, residual outliers, items without votes, and judges, where the model has them."""
+    import numpy as np
+
+    from podium.pairwise.bradley_terry import BradleyTerry
+    from podium.pairwise.crowd import CrowdBradleyTerry
+    from podium.pairwise.dynamic import DynamicBradleyTerry
+    from podium.pairwise.online import OnlineRABF
+    from podium.pairwise.plackett_luce import PlackettLuce
+    from podium.pairwise.rabf import RABF
+
+    if isinstance(model, PlackettLuce):
+        return _about_features(model, level, None, "rankings") + _about_ties(model)
+    if isinstance(model, OnlineRABF):
+        lines = [f"{counted(model.n_votes_, 'vote')} learned from in all"]
+        if model.feature_names_:
+            lines.append("score per unit of each feature:")
+            unknown = np.where(model.coef_ == 0.0, np.nan, 0.0)  # the same for every item
+            lines += _effects(model.feature_names_, model.coef_, unknown, None)
+        return lines
+    if isinstance(model, RABF):
+        return _about_features(model, level, sds)
+    if isinstance(model, CrowdBradleyTerry):
+        return _about_judges(model, level)
+    if isinstance(model, DynamicBradleyTerry):
+        return _about_drift(model, level)
+    if not isinstance(model, BradleyTerry):
+        return []
+    lines, unit = [], model.ranking_.unit
+    if model.covariate_names_:
+        lines.append(f"covariates, {unit_word(unit)} {_per(sds)}")
+        each = unit if sds is None else unit * sds
+        lines += _effects(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, level, sds)
+    if (error := model.side_effect_std_error_) is not None:
+        effect, half = unit * model.side_effect_, _half(unit * error, level, ".2g")
+        lines.append(f"position bias, in favour of the left side: {effect:+.3g}{half} {unit_word(unit)}")
+    if lines and model.votes_per_parameter_ < MIN_VOTES_PER_PARAMETER and not model.bias_reduction:
+        words = f"{model.votes_per_parameter_:.1f} votes for each score and effect estimated are few"
+        way = ", and effects may be too large; use --bias-reduction, or --l2 auto"
+        lines.append(words + (way if model.sd_ is None else "; effects are rough"))
+    if model.tie_strength_ is not None:
+        lines.append(_tie_words(model.tie_strength_))
+    return lines
+
+
+def _about_ties(model: PlackettLuce) -> list[str]:
+    """Strengths of ties, where they are modelled."""
+    strengths = [f"{counted(size, 'item')} {value:.3g}" for size, value in model.tie_strengths_.items()]
+    return [f"strength of ties, against one item's: {', '.join(strengths)}"] if strengths else []
+
+
+def _about_drift(model: DynamicBradleyTerry, level: float | None) -> list[str]:
+    """How fast scores move, and effects."""
+    unit, (first, last) = model.ranking_.unit, model.times_
+    word, span = unit_word(unit), (last - first) ** 0.5
+    around = " around what their features say" if model.feature_names_ else ""
+    lines = [f"newcomers' scores have a standard deviation of {unit * model.sd_:.3g} {word}{around}"]
+    if model.drift_:
+        moved = f"scores move by about {unit * model.drift_:.3g} {word} in one unit of time (a day, for dates)"
+        lines.append(f"{moved}, {unit * model.drift_ * span:.3g} from first to last")
+    else:
+        lines.append("the votes do not show that scores moved: drift 0")
+    lines = _explained(model, level, unit) + lines + _unseen(model, "votes")
+    if model.side_effect:
+        half = _half(unit * float(model.effect_std_errors_[0]), level, ".2g")
+        lines.append(f"position bias, in favour of the left side: {unit * model.side_effect_:+.3g}{half} {word}")
+    if model.tie_strength_ is not None:
+        lines.append(_tie_words(model.tie_strength_))
+    return lines
+
+
+def _tie_words(strength: float) -> str:
+    return f"equals tie with chance {100 * strength / (2.0 + strength):.1f} % (Davidson's ν = {strength:.3g})"
+
+
+def _about_judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
+    """The least reliable judges; where judges count alike, those that are flagged."""
+    alike, frame = model.reliability_sd_ == 0, model.judge_frame()
+    lines = ["reliability of judges, least first (1: average, 0: chance)"]
+    if alike:
+        lines = [f"reliability: {counted(len(frame), 'judge')} not shown to differ; all count alike"]
+        frame = frame.filter(frame["flag"].is_not_null())
+    rows = frame.head(MAX_SHOWN).rows(named=True)
+    columns = {"judge": [one_line(row["judge"]) for row in rows]}
+    if not alike:
+        columns["reliability"] = [f"{row['reliability']:.2f}{_half(row['std_error'], level, '.2f')}" for row in rows]
+    columns["votes"] = [f"{row['votes']:,.10g}" for row in rows]
+    if any(row["flag"] for row in rows):
+        columns["flag"] = [row["flag"] or "" for row in rows]
+        columns["p"] = [p_value(row["p_value"]) if row["flag"] else "" for row in rows]
+    lines += _indented(columns) if rows else []
+    lines += [f"  … and {len(frame) - MAX_SHOWN} more"] if len(frame) > MAX_SHOWN else []
+    if model.side_effect:
+        lean, sd = model.side_effect_, model.lean_sd_
+        lines.append(f"position bias, in favour of the left side: {lean:+.3g} log-odds; between judges ± {sd:.2g}")
+        leans = abs(model.lean_ - lean).tolist()
+        far = sorted(range(len(leans)), key=lambda k: -leans[k])[: MAX_SHOWN if sd else 0]
+        halves = [_half(float(model.lean_std_errors_[k]), level, ".2f") for k in far]
+        biases = [f"{model.lean_[k]:+.2f}{half}" for k, half in zip(far, halves, strict=True)]
+        names = [one_line(str(model.judges_[k])) for k in far]
+        lines += _indented({"judge": names, "bias": biases}) if far else []
+    return lines
+
+
+def _indented(columns: dict[str, list[str]]) -> list[str]:
+    """A small table, its first and its flag column to the left."""
+    to_left = ["judge", "flag"]
+    rows = aligned(list(columns), list(columns.values()), to_left=to_left)
+    return ["  " + line.rstrip() for line in rows.splitlines()]
+
+
+def _per(sds: np.ndarray | None) -> str:
+    """What an effect is told for: a standard deviation of the covariate over the votes, where it is known."""
+    return "per unit" if sds is None else "per standard deviation over the votes"
+
+
+def _about_features(model: Any, level: float | None, sds: np.ndarray | None, votes: str = "votes") -> list[str]:
+    from podium.evaluate.feature_diagnosis import residual_outliers
+
+    lines = []
+    sure = model.ranking_.information is not None  # with the hinge loss there are no errors
+    level = level if sure else None
+    if model.feature_names_:
+        lines += _explained(model, level, 1.0)
+        outliers = residual_outliers(model, level=level or 0.95).rows(named=True) if sure else []
+        for row in outliers[:MAX_SHOWN]:
+            side = "better" if row["residual"] > 0 else "worse"
+            lines.append(f"  {one_line(row['item'])} is {side} than its features say, by {abs(row['residual']):.2f}")
+    lines += _unseen(model, votes)
+    if getattr(model, "max_norm", None) is not None:
+        words = " and ".join(f"the {name} limit" for name in model.binding_)
+        bind = "bind" if len(model.binding_) > 1 else "binds"
+        lines.append(f"{words} of --max-norm {bind}" if words else "neither limit of --max-norm binds")
+    for name in model.boundary_:
+        lines.append(
+            f"the {name} penalty stopped at the end of its range: the {votes} hardly say how large it should be"
+        )
+    if model.covariate_names_:
+        lines.append(f"covariates, {_per(sds)}")
+        each = 1.0 if sds is None else sds
+        errors = each * model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
+        lines += _effects(model.covariate_names_, each * model.covariate_coef_, errors, level, sds)
+    if votes == "rankings":
+        return lines
+    unit = "of margin" if model.in_margins else "log-odds"
+    return lines + _side_and_ties(model, 1.0, unit, level)
+
+
+def _explained(model: Any, level: float | None, unit: float) -> list[str]:
+    """What features explain, and what each of them is worth."""
+    if not model.feature_names_:
+        return []
+    errors = model.coef_std_errors_ if model.ranking_.information is not None else 0.0 * model.coef_
+    lines = [f"features explain {100 * model.explained_:.0f} % of the scores' variance; score per unit:"]
+    return lines + _effects(model.feature_names_, unit * model.coef_, unit * errors, level)
+
+
+def _unseen(model: Any, votes: str) -> list[str]:
+    """The items that only features know."""
+    ranked = set(model.ranking_.items)  # at an earlier time these are left out
+    unseen = [item for item in model.unseen_ if item in ranked]
+    if not (unseen and model.feature_names_):
+        return []
+    some = ", ".join(one_line(item) for item in unseen[:4]) + (", …" if len(unseen) > 4 else "")
+    return [f"ranked by features alone, without {votes}: {len(unseen)} ({some})"]
+
+
+def _side_and_ties(model: Any, unit: float, word: str, level: float | None) -> list[str]:
+    lines = []
+    if model.side_effect:
+        half = "" if level is None else _half(unit * model.side_effect_std_error_, level, ".2g")
+        lines.append(f"position bias, in favour of the left side: {unit * model.side_effect_:+.3g}{half} {word}")
+    if model.tie_strength_ is not None:
+        lines.append(_tie_words(model.tie_strength_))
+    return lines
+
+
+def _half(error: float, level: float | None, form: str) -> str:
+    from podium.ranking.uncertainty import quantile
+
+    return "" if level is None else f" ± {format(quantile(level) * error, form)}"
+
+
+def _effects(
+    names: tuple[str, ...],
+    effects: np.ndarray,
+    errors: np.ndarray,
+    level: float | None,
+    sds: np.ndarray | None = None,
+) -> list[str]:
+    raw = sds is not None and (abs(sds - 1.0) > 1e-9).any()  # nothing to tell of those that were standardised
+    deviations = [f"  (sd {sd:.4g})" for sd in sds] if raw and sds is not None else [""] * len(names)
+    names = tuple(one_line(name) for name in names)
+    width = max(len(name) for name in names[:MAX_SHOWN])
+    lines = [
+        f"  {name.ljust(width)}  "
+        + (
+            f"{effect:+.4g}{_half(error, level, '.2g')}{deviation}"
+            if error == error
+            else "ignored: the same for every compared item"
+        )
+        for name, effect, error, deviation in list(zip(names, effects, errors, deviations, strict=True))[:MAX_SHOWN]
+    ]
+    return lines + ([f"  … and {len(names) - MAX_SHOWN} more"] if len(names) > MAX_SHOWN else [])
