@@ -44,7 +44,7 @@ def rows_of(page, heading):
     table = page.partition(f"<h2>{heading}</h2>")[2].partition("</table>")[0]
     return [
         [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
-        for row in re.findall(r"<tr class=.*?</tr>|<tr><td.*?</tr>", table)
+        for row in re.findall(r"<tr(?: class=[^>]*)?><td.*?</tr>", table)
     ]
 
 
@@ -57,7 +57,7 @@ def test_the_rows_are_those_of_the_standing(store):
     assert [row[1] for row in found[:2]] == [place.item for place in now.places[:2]]
     ends = [[int(end) for end in row[2].split("–")] for row in found]
     assert [(end[0], end[-1]) for end in ends] == [(place.lower, place.upper) for place in now.places]
-    assert [(int(row[3]), int(row[4])) for row in found] == [(place.tier, place.votes) for place in now.places]
+    assert [(int(row[4]), int(row[5])) for row in found] == [(place.tier, place.votes) for place in now.places]
     assert f"{now.votes} votes by 1 judge, 0 skipped" in page
     assert "no confidence intervals of scores" in page
 

@@ -19,14 +19,15 @@ from podium.data.comparisons import Comparisons
 from podium.data.writing import replacing
 from podium.evaluate.judging import judging_quality
 from podium.show.report import MAX_ROWS, STYLE, check_path, listed, safe, vote_summary
+from podium.show.report_board import bar
 from podium.store.content import Content
 from podium.text import counted, percent
 
 __all__ = ["report_page", "write_report"]
 
 BANDS = (
-    f"Likely places hold the true place of an item with a chance of about {percent(LEVEL)}. Items of one tier (shaded "
-    "in turn) have likely places that overlap with those of its first."
+    f"Likely places hold the true place of an item with a chance of about {percent(LEVEL)}. A stronger line begins "
+    "a new tier: items of one tier have likely places that overlap with those of its first."
 )
 CHOSEN = (
     "There are no confidence intervals of scores: pairs were chosen because they are close, which would make them far "
@@ -54,7 +55,7 @@ def report_page(content: Content, *, title: str | None = None, judge: Sequence[s
     parts = [
         f"<h1>{name}</h1>",
         f"<p>{safe(campaign.question)}</p>",
-        f"<p>{safe(first.item)} leads; its true place is likely {_band(first)}.</p>",
+        f"<p><b>{safe(first.item)}</b> leads; its true place is likely {_band(first)}.</p>",
         f'<p class="soft">{safe(head)}</p>',
         *(f'<p class="soft">{safe(_sentence(line))}</p>' for line in agreement),
         f'<p class="{"soft" if now.stable else "warn"}">{safe(_sentence(status))}</p>',
@@ -87,21 +88,28 @@ def _band(place: Place) -> str:
     return f"{place.lower}" if place.lower == place.upper else f"{place.lower}–{place.upper}"
 
 
+def _table(heads: str, rows: Sequence[str]) -> str:
+    body = "\n".join(rows)
+    return f'<div class="card"><table><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+
+
 def _places(now: Standing) -> str:
-    heads = '<th class="n">Place</th><th>Item</th><th class="n">Likely places</th><th class="n">Tier</th>'
+    heads = '<th class="n">Place</th><th>Item</th><th class="n">Likely places</th>'
+    heads += '<th class="wide"><span class="away">drawn</span></th><th class="n">Tier</th>'
     heads += '<th class="n wide">Votes</th><th class="n wide">Skips</th>'
-    rows, before = [], 0
+    rows, before = [], 1
     for place in now.places[:MAX_ROWS]:
-        marks = " ".join(["band"] * (place.tier % 2) + ["first"] * (place.tier != before))
+        mark = ' class="first"' if place.tier != before else ""
         before = place.tier
+        drawn = bar(place.place, place.lower, place.upper, 1, len(now.places))
         rows.append(
-            f'<tr class="{marks}"><td class="n">{place.place}</td><td class="item">{safe(place.item)}</td>'
-            f'<td class="n">{_band(place)}</td><td class="n">{place.tier}</td>'
+            f'<tr{mark}><td class="n">{place.place}</td><td class="item">{safe(place.item)}</td>'
+            f'<td class="n">{_band(place)}</td><td class="bar wide">{drawn}</td><td class="n">{place.tier}</td>'
             f'<td class="n wide">{place.votes:,}</td><td class="n wide">{place.skips:,}</td></tr>'
         )
     rest = len(now.places) - MAX_ROWS
     more = f'<p class="soft">… and {counted(rest, "more item")} below.</p>' if rest > 0 else ""
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + f"\n</tbody></table>{more}"
+    return _table(heads, rows) + more
 
 
 def _marks(content: Content, now: Standing) -> list[str]:
@@ -127,8 +135,7 @@ def _marks(content: Content, now: Standing) -> list[str]:
     told = f"{percent(MARKS_LEVEL)} intervals, from all votes that count."
     if live_votes(content).of_kind("chosen").any():
         told += " They are too narrow, as pairs were chosen by earlier answers."
-    table = f"<table><thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
-    return ["<h2>Marks</h2>", f'<p class="soft">{told}</p>', table]
+    return ["<h2>Marks</h2>", f'<p class="soft">{told}</p>', _table(heads, rows)]
 
 
 def _reliability(content: Content, votes: Comparisons) -> list[str]:
@@ -156,5 +163,4 @@ def _scores(content: Content) -> list[str]:
         for row in ranking.to_frame(LEVEL).head(MAX_ROWS).to_dicts()
     ]
     words = f"{ranking.note} {percent(LEVEL)} confidence intervals, relative to the {ranking.held_fixed}."
-    table = f"<table><thead><tr>{heads}</tr></thead><tbody>\n" + "\n".join(rows) + "\n</tbody></table>"
-    return ["<h2>Scores</h2>", f'<p class="soft">{safe(words)}</p>', table]
+    return ["<h2>Scores</h2>", f'<p class="soft">{safe(words)}</p>', _table(heads, rows)]

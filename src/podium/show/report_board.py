@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from podium.text import counted, one_line
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["leaderboard"]
+__all__ = ["bar", "leaderboard"]
 
 
 def leaderboard(frame: pl.DataFrame, digits: int, max_rows: int, beside: Beside | None = None, name: str = "") -> str:
@@ -26,7 +26,6 @@ def leaderboard(frame: pl.DataFrame, digits: int, max_rows: int, beside: Beside 
     with_votes = rows[0]["comparisons"] is not None
     finite = [v for row in rows for v in (row["score"], row["lower"], row["upper"]) if v is not None and np.isfinite(v)]
     low, high = min(finite), max(finite)
-    span = (high - low) or 1.0
     links = anchors([row["item"] for row in rows]) if beside is not None else {}
     more = beside.columns() if beside is not None else {}
     moved = beside is not None and beside.before is not None
@@ -46,7 +45,7 @@ def leaderboard(frame: pl.DataFrame, digits: int, max_rows: int, beside: Beside 
         cells = [
             f'<td class="n">{row["rank"]}</td><td class="item">{escape(one_line(item))}{link}</td>',
             f'<td class="n score" data-v="{row["score"]:.10g}">{_number(row["score"], digits)}</td>',
-            f'<td class="bar">{_bar(row, low, span, with_intervals)}</td>',
+            f'<td class="bar">{bar(row["score"], row["lower"], row["upper"], low, high)}</td>',
         ]
         if with_intervals:
             ends = f"{_number(row['lower'], digits)} … {_number(row['upper'], digits)}"
@@ -70,20 +69,22 @@ def _valued(shown: str, value: float | None, kind: str = "n") -> str:
     return f'<td class="{kind}" data-v="{"" if value is None else f"{value:g}"}">{shown}</td>'
 
 
-def _bar(row: dict[str, Any], low: float, span: float, with_intervals: bool) -> str:
-    def at(value: float) -> float:
-        return 3 + 94 * (min(max(value, low), low + span) - low) / span
+def bar(value: float, lower: float | None, upper: float | None, low: float, high: float) -> str:
+    """A value and its interval on a rail from `low` to `high`; an arrow marks an end that is not there."""
+
+    def at(where: float) -> float:
+        return 3 + 94 * (min(max(where, low), high) - low) / ((high - low) or 1.0)
 
     parts = ['<rect class="rail" x="0" width="100%" y="50%" height="1"/>']
-    if with_intervals:
-        start, end = at(row["lower"]), at(row["upper"])
+    if lower is not None and upper is not None:
+        start, end = at(lower), at(upper)
         place = f'x="{start:.2f}%" width="{end - start:.2f}%" y="50%" height="8" transform="translate(0 -4)"'
         parts.append(f'<rect class="span" {place} rx="4"/>')
-        for limit, sign in ((row["lower"], "◂"), (row["upper"], "▸")):
+        for limit, sign in ((lower, "◂"), (upper, "▸")):
             if not np.isfinite(limit):
                 where = 'x="0%" text-anchor="start"' if sign == "◂" else 'x="100%" text-anchor="end"'
                 parts.append(f'<text class="tip" {where} y="50%" dy=".36em" font-size="14">{sign}</text>')
-    parts.append(f'<circle class="dot" cx="{at(row["score"]):.2f}%" cy="50%" r="5"/>')
+    parts.append(f'<circle class="dot" cx="{at(value):.2f}%" cy="50%" r="5"/>')
     return f'<svg aria-hidden="true">{"".join(parts)}</svg>'
 
 

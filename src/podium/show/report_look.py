@@ -37,7 +37,7 @@ td.bar svg{display:block;width:100%;height:1.6rem;overflow:visible}
 box-shadow:0 1px 2px rgb(20 20 30/.05);margin:1rem 0;overflow:hidden}
 .card td:first-child,.card th:first-child{padding-left:1.2rem}
 .card td:last-child,.card th:last-child{padding-right:1.2rem}
-.card>p{padding:.3rem 1.2rem}
+.card>p{padding:.3rem 1.2rem}.away{position:absolute;clip-path:inset(50%)}
 .warn{background:var(--warn-paper);color:var(--warn);border-left:4px solid currentColor;padding:.5rem .8rem;
 margin:.5rem 0;overflow-wrap:anywhere}
 .figure,.scroll{overflow-x:auto;max-width:100%}.figure svg{max-width:100%;height:auto;min-width:32rem}
