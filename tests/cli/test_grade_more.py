@@ -104,7 +104,10 @@ def test_learning_on_is_learning_on_with_the_scale_of_all_rows(parts):
     new.partial_fit((values[250:] - values.mean(axis=0)) / values.std(axis=0), frame["g"].to_numpy()[250:])
     assert_allclose(after.classifier._parts()[0], new.coef_, atol=1e-9)
     assert_allclose(after.classifier._parts()[1], new.thresholds_, atol=1e-9)
-    assert after.error == pytest.approx(new.mae_)
+    # The first fifty new rows are graded by the old model.
+    off = np.abs(before.predict(values[250:300]) - frame["g"].to_numpy()[250:300]).sum()
+    assert after.curve[len(before.curve)] == pytest.approx((300, (250 * before.error + off) / 300))
+    assert after.error == pytest.approx((400 * after.curve[-1][1] - 250 * before.error) / 150)
 
 
 @pytest.mark.parametrize("C", [0.05, "auto"])
@@ -252,7 +255,7 @@ def test_text_is_refused_or_each_of_its_values_is_a_feature(tmp_path):
 def test_a_gap_between_whole_grades_is_said(tmp_path):
     (tmp_path / "t.csv").write_text("x,g\n" + "".join(f"{k},{[1, 2, 5][k % 3]}\n" for k in range(30)))
     said = podium("fit", tmp_path / "t.csv", "--label", "g", "--save", tmp_path / "m").stderr
-    assert "no row has the grade 3 and 4: the grades around them count as neighbours; --classes 1..5 keeps" in said
+    assert "no row has the grades 3 and 4: the grades around them count as neighbours; --classes 1..5 keeps" in said
     assert (
         "no row"
         not in podium("fit", tmp_path / "t.csv", "--label", "g", "--classes", "1..5", "--save", tmp_path / "m").stderr

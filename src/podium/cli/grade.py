@@ -228,10 +228,11 @@ def _say_about_grades(grader: Grader, before: list[Any] | None, named: bool) -> 
         say(f"grades are words, taken in the order of the alphabet: {order}; --classes gives another order")
     if grader.gaps:
         least, most = int(known[0]), int(known[-1])
-        around = "them" if len(grader.gaps) > 1 else "it"
+        several = len(grader.gaps) > 1
         say(
-            f"no row has the grade {_few(grader.gaps)}: the grades around {around} count as neighbours; "
-            f"--classes {least}..{most} keeps the place"
+            f"no row has the {'grades' if several else 'grade'} {_few(grader.gaps)}: the grades around "
+            f"{'them' if several else 'it'} count as neighbours; --classes {least}..{most} keeps the "
+            f"{'places' if several else 'place'}"
         )
 
 

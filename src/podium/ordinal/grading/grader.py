@@ -63,7 +63,7 @@ class Grader:
     classifier: PassiveAggressiveOrdinal
     scale: RunningScale
     settled: bool = False
-    curve: list[tuple[int, float]] = field(default_factory=list)  # rows seen, progressive error up to then
+    curve: list[tuple[int, float]] = field(default_factory=list)  # rows seen, mean error up to then (see `error`)
     rows: int = 0  # of one pass of `fit`
     # Of the last rows learned, as they were before: score, and codes of the grade predicted and of both ends.
     recent: Array = field(default_factory=lambda: np.empty((4, 0)))
@@ -209,7 +209,7 @@ class Grader:
             raise InputError(Option("weight"), ": the model was fitted by variant pa, whose updates have no weights")
         if classes is not None:
             self._add_listed(array_of(classes, "classes").tolist())
-        seen, errors = self.classifier.n_seen_, self.classifier._errors
+        seen, errors = self.classifier.n_seen_, self._errors
         self.settled = self.landmarks is not None
         for number in range(1, passes + 1):
             with progress(f"pass {number} of {passes}") as advance:
@@ -227,7 +227,7 @@ class Grader:
                 self.rows = self.classifier.n_seen_ - seen
                 if not self.rows:
                     raise InputError("the table has no rows, so there is nothing to learn from")
-                self.last_error = (self.classifier._errors - errors) / self.rows
+                self.last_error = (self._errors - errors) / self.rows
         return self
 
     def _pieces(self, tables: Any, no_header: bool) -> Iterator[tuple[int, pl.DataFrame]]:
@@ -346,7 +346,8 @@ class Grader:
     def error(self) -> float:
         """Mean absolute error while learning, each row graded before it was learned, and for the first time only.
 
-        After `partial_fit`, of its rows.
+        Rows are graded some at a time, at most a twentieth of those seen, by the model as `predict` had it then; the
+        first rows of all one by one, by the last update. After `partial_fit`, of its rows.
         """
         if self.last_error is not None:
             return self.last_error
@@ -380,12 +381,19 @@ class Grader:
         start = 0
         while start < len(rows):  # a point of the curve whenever another twentieth was seen
             end = start + max(50, (self.curve[-1][0] if self.curve else 0) // 20)
-            if fresh and self.curve:
-                self._remember(scaled[start:end], low[start:end], high[start:end])
+            errors = self._errors
+            if self.curve:
+                errors += self._score(scaled[start:end], low[start:end], high[start:end], keep=fresh)
             part = None if weights is None else weights[start:end]
             self.classifier.partial_fit(scaled[start:end], labels[start:end], sample_weight=part)
-            self.curve.append((self.classifier.n_seen_, self.classifier.mae_))
+            errors = errors if self.curve else self.classifier._errors
+            self.curve.append((self.classifier.n_seen_, errors / self.classifier.n_seen_))
             start = end
+
+    @property
+    def _errors(self) -> float:
+        """Grades off, summed over the rows seen."""
+        return self.curve[-1][0] * self.curve[-1][1] if self.curve else 0.0
 
     def scores(self, X: Array, *, row: int = 0) -> Array:
         """The score of each row on the axis that the thresholds cut."""
@@ -439,11 +447,16 @@ class Grader:
         length = float(np.linalg.norm(self.classifier.coef_))
         return scores / (length or 1.0), np.searchsorted(self.classifier.thresholds_, scores, side="right")
 
-    def _remember(self, scaled: Array, low: Array, high: Array) -> None:
-        """Keep the last rows as they were scored before they were learned; the first ones, by a poor model, go."""
-        new = np.stack([*self._placed(scaled), low, high])
-        most = min(MAX_RECENT, max((self.classifier.n_seen_ + len(scaled)) // 2, MIN_RECENT))
-        self.recent = np.concatenate([self.recent, new], axis=1)[:, -most:]
+    def _score(self, scaled: Array, low: Array, high: Array, *, keep: bool) -> int:
+        """How many grades the model is off on rows before it learns them.
+
+        With `keep`, the last rows are kept as they were scored; the first ones, by a poor model, go.
+        """
+        along, grades = self._placed(scaled)
+        if keep:
+            most = min(MAX_RECENT, max((self.classifier.n_seen_ + len(scaled)) // 2, MIN_RECENT))
+            self.recent = np.concatenate([self.recent, np.stack([along, grades, low, high])], axis=1)[:, -most:]
+        return int(np.abs(grades - np.clip(grades, low, high)).sum())
 
     @property
     def _table(self) -> FeatureColumns:

@@ -197,7 +197,8 @@ class FeatureColumns:
         new = (text.is_not_null() & ~text.is_in(list(known))).arg_true()
         if len(new):
             listed = ", ".join(map(repr, known[:8])) + (" …" if len(known) > 8 else "")
-            raise InputError(f"row {row + new[0] + 1}: {cells.name!r} is {text[new[0]]!r}; the model knows {listed}")
+            other = f"row {row + new[0] + 1}: {cells.name!r} is {text[new[0]]!r}; the model knows {listed}"
+            raise InputError(f"{other}: leave such rows out, or fit a new model to all rows")
         return [(text == value).cast(pl.Float64).alias(f"{cells.name}={value}") for value in known]
 
     def refuse_others(self, names: Sequence[str], where: GradeColumns) -> None:
@@ -335,5 +336,5 @@ def upper_ends(bins: Any, classes: Any) -> tuple[float, ...]:
         raise InputError(Option("bins"), " make grades, and ", Option("classes"), " name them; give one of them")
     ends = floats_of("bins", bins, (None,))
     if not len(ends) or not np.isfinite(ends).all() or (np.diff(ends) <= 0).any():
-        raise InputError(Option("bins", ends.tolist()), ": give increasing numbers, as 7,9,12")
+        raise InputError(Option("bins", ",".join(f"{end:g}" for end in ends)), ": give increasing numbers, as 7,9,12")
     return tuple(ends.tolist())
