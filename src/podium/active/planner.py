@@ -28,6 +28,7 @@ from podium.active.tally import (
     is_among,
     pair_keys,
 )
+from podium.active.threads import one_thread
 from podium.active.validation import codes_of, kinds_of, share_of, top_of, values_of, whole_number
 from podium.errors import InputError
 from podium.text import counted
@@ -192,6 +193,11 @@ class Planner:
         count = min(whole_number("count", count, 1), MOST_PLANNED)
         judge = None if judge is None else whole_number("judge", judge, 0)
         pending, worn = _pairs_of("out", out, self.n), _pairs_of("tired", tired, self.n)
+        with one_thread():
+            return self._planned(count, pending, worn, judge)
+
+    def _planned(self, count: int, pending: np.ndarray, worn: np.ndarray, judge: int | None) -> Questions:
+        """The pairs of `plan`, its arguments checked."""
         rng = np.random.default_rng([self.seed, self.plans, len(self.tally), len(pending)])
         self.plans += 1
         barred = distinct(pair_keys(pending, self.n), pair_keys(worn, self.n), self._skipped(judge))
@@ -326,7 +332,8 @@ class Planner:
 
     def _keep(self, name: str, make: Any) -> Any:
         if name not in self._kept:
-            self._kept[name] = make()
+            with one_thread():
+                self._kept[name] = make()
         return self._kept[name]
 
     @property
