@@ -113,6 +113,17 @@ def test_people_by_one_open_link(store):
         bench.do(lambda writer: setup.join(writer, "wrong", bench.now))
 
 
+def test_who_came_by_the_open_link_counts_under_any_name(store):
+    bench = Bench(store)
+    token = bench.do(lambda writer: setup.open_link(writer, bench.now, most=2))
+    first, _ = bench.do(lambda writer: setup.join(writer, token, bench.now))
+    second, _ = bench.do(lambda writer: setup.join(writer, token, bench.now))
+    bench.do(lambda writer: setup.rename(writer, first.id, "Ann", bench.now))
+    bench.do(lambda writer: setup.erase(writer, second.id, bench.now))
+    with pytest.raises(RefusedError, match="everybody who was wanted has come"):
+        bench.do(lambda writer: setup.join(writer, token, bench.now))
+
+
 def test_names_of_judges_differ(store):
     bench = Bench(store)
     with pytest.raises(InputError, match="a judge 'ann' already"):
@@ -378,6 +389,7 @@ def test_whatever_changes_a_standing_a_kept_one_is_not_shown_for_it(store, monke
         "rename": lambda w: setup.rename(w, 0, "anna", now),
         "set_conflicts": lambda w: setup.set_conflicts(w, 0, [1], now),
         "erase": lambda w: setup.erase(w, 0, now),
+        "set_words": lambda w: setup.set_words(w, now, title="Another title"),
     }
     writing = {name for name in setup.__all__ if next(iter(signature(getattr(setup, name)).parameters)) == "writer"}
     assert writing - set(changes) == {"join", "new_campaign"}, "join adds a judge as invite does"
@@ -397,6 +409,31 @@ def test_scores_need_enough_check_votes(store):
     assert check_scores(bench.content()).order == tuple(f"item {k}" for k in range(4))
 
 
+def on_both_sides(rows):
+    """Every second pair turned around, as sides are drawn."""
+    return [row if k % 2 else (row[1], row[0], 1.0 - row[2]) for k, row in enumerate(rows)]
+
+
+@pytest.mark.parametrize(
+    ("left", "count", "told_so"), [(13, 14, True), (12, 14, False), (2, 20, True), (50, 100, False)]
+)
+def test_a_judge_who_leans_to_one_side_is_told_by_an_exact_sign_test(store, left, count, told_so):
+    from scipy.stats import binomtest
+
+    assert (binomtest(left, count).pvalue * 2 < 0.01) == told_so, "two judges share 1 %"
+    bench = Bench(store, items=4, judges=("leaning", "other"))
+    rows = [(k % 2, 2 + k // 2 % 2, float(k < left)) for k in range(count)]
+    told(bench, rows, 0)
+    told(bench, [(a, b, 0.5) for a, b, _ in rows], 1)
+    content = bench.content()
+    times = bench.read(lambda reader: load_times(reader.run, bench.id, len(content.votes)))
+    leaning, other = judge_reports(content, times)
+    side = "left" if left > count / 2 else "right"
+    words = f"chose the {side} side {max(left, count - left)} of {count} times, more than chance explains"
+    assert (leaning.flag == words) == told_so, leaning.flag
+    assert other.flag is None
+
+
 def test_judges_in_numbers(store):
     bench = Bench(store, items=5, judges=("good", "left", "contrary", "second"))
     for judge in (0, 1, 2):
@@ -405,9 +442,9 @@ def test_judges_in_numbers(store):
             rows = [(a, b, 1.0) if k // 10 % 2 else (b, a, 1.0) for k, (a, b, _) in enumerate(rows)]
         if judge == 2:
             rows = [(a, b, 1.0 - v) for a, b, v in rows]
-        told(bench, rows, judge, kind="check", ms=1000 * (judge + 1))
-    told(bench, all_pairs(5) * 8, 0, kind="check", ms=1000)
-    told(bench, all_pairs(5) * 16, 3, kind="check")
+        told(bench, rows if judge == 1 else on_both_sides(rows), judge, kind="check", ms=1000 * (judge + 1))
+    told(bench, on_both_sides(all_pairs(5) * 8), 0, kind="check", ms=1000)
+    told(bench, on_both_sides(all_pairs(5) * 16), 3, kind="check")
     told(bench, [(0, 1, None)] * 2, 0)
     told(bench, [(0, 1, 1.0), (0, 1, 0.0)], 0, kind="gold", predicted=1.0, ms=1000)
     content = bench.content()

@@ -21,7 +21,8 @@ ITEMS = [
     Item(-1, "chinese", "text", "城市里的道路属于谁？" * 20),
     Item(-1, "table", "markdown", "| year | cars |\n|---|---|\n| 2017 | 120 |\n\n" + "word " * 50),
     Item(-1, "wide", "text", "x" * 4000),
-    *[Item(-1, f"item {k}", "text", f"This is item {k}.") for k in range(5)],
+    *[Item(-1, f"item {k}", "text", f"This is item {k}.") for k in range(4)],
+    Item(-1, "Unbroken" * 12 + " and a name that goes on and on", "text", "This has a long name."),
 ]
 
 
@@ -105,7 +106,7 @@ def press(page, key, count):
         before = shown(page)
         page.wait_for_timeout(350)
         page.keyboard.press(key)
-        page.locator("#judging, #message").first.wait_for()
+        page.locator("#judging:visible, #message:visible").first.wait_for()
         for _ in range(100):
             if page.locator("#message").is_visible() or shown(page) != before:
                 break
@@ -207,6 +208,40 @@ def test_votes_without_a_network_arrive_once_after_the_page_was_closed(served):
     assert len({vote.client_id for vote in served.votes()}) == 3
 
 
+def test_votes_and_undoing_without_a_network_all_go_out_when_it_is_back(served):
+    page = served.judge()
+    press(page, "ArrowLeft", 1)
+    served.wait_for_votes(1)
+    page.wait_for_timeout(300)
+    page.context.set_offline(True)
+    press(page, "ArrowRight", 1)
+    page.keyboard.press("u")
+    page.wait_for_timeout(400)
+    page.keyboard.press("ArrowLeft")
+    page.locator("#saved.kept, #message:visible").first.wait_for(state="attached")
+    page.wait_for_timeout(1500)  # it has tried again in vain
+    page.context.set_offline(False)
+    votes = served.wait_for_votes(4)
+    assert [(vote.outcome, vote.undoes) for vote in votes] == [(1.0, None), (0.0, None), (None, 2), (1.0, None)]
+    assert votes[3].question == votes[1].question
+
+
+def test_an_entry_that_is_never_taken_does_not_hold_up_the_others(served):
+    page = served.judge()
+    question = page.evaluate("fetch('/api/v1/next').then((answer) => answer.json())")
+    ids = [each["id"] for each in question["questions"]]
+    page.evaluate(
+        """([who, ids]) => localStorage.setItem(`podium-outbox-${who}`, JSON.stringify([
+          { vote: { id: "bad id", question: ids[0], outcome: 1 } }, { vote: { id: "good", question: ids[0], outcome: 0 } },
+          { vote: { id: "fine", question: ids[1], outcome: 1 } }]))""",
+        [question["who"], ids],
+    )
+    page.reload()
+    assert [(vote.client_id, vote.outcome) for vote in served.wait_for_votes(2)] == [("good", 0.0), ("fine", 1.0)]
+    kept = page.evaluate("(who) => localStorage.getItem(`podium-refused-${who}`)", question["who"])
+    assert '"bad id"' in kept
+
+
 def test_votes_are_kept_while_the_disk_is_full_and_arrive_when_it_is_not(served, monkeypatch):
     page = served.judge()
 
@@ -236,6 +271,70 @@ def test_an_earlier_vote_is_changed_in_the_history(served):
     assert [(vote.outcome, vote.undoes) for vote in votes] == [(1.0, None), (1.0, None), (None, 1), (0.0, None)]
 
 
+def test_a_change_in_the_history_without_a_network_waits_and_skips_have_no_number(served):
+    page = served.judge()
+    press(page, "ArrowLeft", 1)
+    page.wait_for_timeout(350)
+    page.keyboard.press("s")
+    page.get_by_role("button", name="Just skip").click()
+    served.wait_for_votes(2)
+    press(page, "ArrowLeft", 1)
+    served.wait_for_votes(3)
+    page.get_by_role("link", name="History").click()
+    rows = page.locator(".past > li")
+    rows.first.wait_for()
+    assert [each.inner_text() for each in page.locator(".past .when b").all()] == ["2", "–", "1"]
+    page.context.set_offline(True)
+    rows.first.get_by_text("Change", exact=True).click()
+    rows.first.get_by_role("button", name="Right is better").click()
+    page.get_by_text("Kept here: 2 not sent yet").wait_for()
+    assert len(served.votes()) == 3
+    page.context.set_offline(False)
+    assert [(vote.outcome, vote.undoes) for vote in served.wait_for_votes(5)[3:]] == [(None, 3), (0.0, None)]
+    page.locator(".past .one.won", has_text="Right").wait_for()
+
+
+def test_new_instructions_are_read_before_the_next_pair_and_votes_carry_what_was_read(served):
+    served.room.organiser.patch(served.room.at, json={"instructions": "Judge the **argument**."})
+    page = served.judge()
+    page.locator("#hint", has_text="Judge the argument.").wait_for()
+    served.room.organiser.patch(served.room.at, json={"instructions": "Judge the style.", "options": {"ties": False}})
+    assert page.locator("#tie").is_visible()
+    press(page, "ArrowLeft", 1)
+    page.get_by_text("The instructions have changed").wait_for()
+    page.keyboard.press("Enter")
+    page.locator("#hint", has_text="Judge the style.").wait_for()
+    assert not page.locator("#tie").is_visible(), "no ties are taken any more"
+    press(page, "ArrowLeft", 1)
+    assert [vote.version for vote in served.wait_for_votes(2)] == [2, 3]
+    page.reload()
+    page.locator("#judging").wait_for()
+
+
+def test_an_open_link_that_is_used_up_says_so(served):
+    token = served.room.organiser.post(f"{served.room.at}/open-link", json={"most": 1}).json()["link"].partition("#")[2]
+    served.open(f"/j#{token}").get_by_role("button", name="Start").wait_for()
+    late = served.open(f"/j#{token}")
+    late.get_by_role("heading", name="Everybody has come").wait_for()
+    late.get_by_text("As many judges as were wanted have come by this link").wait_for()
+    assert not late.locator("#judging").is_visible()
+
+
+def test_items_never_shown_to_a_judge_are_named_on_the_people_page(served):
+    page = served.organiser("people")
+    page.get_by_text("Change", exact=True).click()
+    page.get_by_role("button", name="Items never shown").click()
+    page.locator("#never").fill("long\nno such item")
+    page.locator("#conflicts").get_by_role("button", name="Save").click()
+    page.get_by_text("There is no item “no such item”").wait_for()
+    page.locator("#never").fill("long\nchinese")
+    with page.expect_navigation():
+        page.locator("#conflicts").get_by_role("button", name="Save").click()
+    page.get_by_text("2 items never shown").wait_for()
+    judge = served.room.store.read(lambda reader: reader.judge(served.room.campaign, served.room.judge_id))
+    assert [ITEMS[code].label for code in judge.conflicts] == ["long", "chinese"]
+
+
 def test_touch_on_a_phone_and_a_swipe_side_by_side(served):
     page = served.judge(width=360, height=740, has_touch=True, is_mobile=True)
     page.wait_for_timeout(350)
@@ -252,9 +351,21 @@ def test_touch_on_a_phone_and_a_swipe_side_by_side(served):
       pair.dispatchEvent(new TouchEvent("touchstart", { touches: [touch(from)], changedTouches: [touch(from)] }));
       pair.dispatchEvent(new TouchEvent("touchend", { touches: [], changedTouches: [touch(to)] }));
     }"""
+    table = """([from, to]) => {
+      const inside = document.querySelector("#left .text").appendChild(document.createElement("pre"));
+      inside.textContent = "wide ".repeat(200);
+      const touch = (x) => new Touch({ identifier: 1, target: inside, clientX: x, clientY: 300 });
+      for (const kind of ["touchstart", "touchend"]) {
+        const at = touch(kind === "touchstart" ? from : to);
+        inside.dispatchEvent(new TouchEvent(kind, { touches: kind === "touchstart" ? [at] : [], changedTouches: [at], bubbles: true }));
+      }
+    }"""
+    wide.evaluate(table, [300, 500])
     wide.evaluate(swipe, [300, 340])
     wide.evaluate(swipe, [300, 500])
-    assert [vote.outcome for vote in served.wait_for_votes(2)] == [1.0, 0.0], "a short move is no swipe"
+    assert [vote.outcome for vote in served.wait_for_votes(2)] == [1.0, 0.0], (
+        "a short move is no swipe, nor is one that moves a wide line"
+    )
 
 
 def test_the_end_a_closed_campaign_and_a_wrong_link_each_say_so(served):
@@ -264,8 +375,10 @@ def test_the_end_a_closed_campaign_and_a_wrong_link_each_say_so(served):
     page = served.judge()
     press(page, "ArrowLeft", 2)
     page.get_by_role("heading", name="Thank you").wait_for()
+    assert not page.locator("#judging").is_visible(), "words stand instead of a pair, not below it"
     page.get_by_role("button", name="A few more").click()
     assert page.locator("#judging").is_visible()
+    assert not page.locator("#message").is_visible()
     served.room.organiser.patch(served.room.at, json={"state": "closed"})
     page.reload()
     page.get_by_role("heading", name="The campaign is closed").wait_for()
@@ -289,6 +402,7 @@ def test_no_page_scrolls_sideways_and_every_control_has_a_name(served, width, sc
         assert page.evaluate("document.documentElement.scrollWidth") <= width, path
         assert page.evaluate(UNNAMED) == [], path
         assert page.evaluate(PALE) == [], path
+        assert page.evaluate(CUT) == [], path
 
 
 # Controls without a name, fields without a label, pictures without words.

@@ -46,9 +46,14 @@ def test_a_campaign_from_upload_to_results(room):
     at = f"/api/v1/campaigns/{made['campaign']}"
     assert organiser.get(at).json()["state"] == "draft"
     [ann, bob] = organiser.post(f"{at}/judges", json={"names": ["Ann", "Bob"]}).json()
+    renamed = organiser.patch(at, json={"title": "All drinks", "question": "Which do you prefer?"}).json()
+    assert (renamed["title"], renamed["question"]) == ("All drinks", "Which do you prefer?")
     early = room.visitor(ann["link"].partition("#")[2])
     assert early.get("/api/v1/next").json()["why"] == "draft"
     organiser.patch(at, json={"state": "open", "options": {"target": 3, "ties": False}})
+    refused = organiser.patch(at, json={"question": "Which is cheaper?", "title": "Not taken either"})
+    assert (refused.status_code, refused.json()["code"]) == (409, "bad-state"), refused.text
+    assert organiser.get(at).json()["title"] == "All drinks", "one change that is refused, and nothing is changed"
     for person in (ann, bob):
         judge = room.visitor(person["link"].partition("#")[2])
         for number in range(3):

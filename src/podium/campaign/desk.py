@@ -50,13 +50,17 @@ REPORTS = ("broken", "missing", "unreadable", "offensive", "other")
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """A vote as a judge sends it, under an id made before the first try. Outcome None is a skip."""
+    """A vote as a judge sends it, under an id made before the first try. Outcome None is a skip.
+
+    `version` is that of the instructions the judge has read; None for the newest.
+    """
 
     id: str
     question: int
     outcome: float | None
     reason: str | None = None
     ms: int | None = None
+    version: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +247,7 @@ def _taken(writer: Writer, judge: Judge, ballot: Ballot, options: Options, now: 
         question=question.id,
         reason=ballot.reason or None,
         kind=question.kind,
-        version=campaign.version,
+        version=campaign.version if ballot.version is None else min(ballot.version, campaign.version),
         predicted=question.predicted,
         ms=None if ballot.ms is None else min(max(int(ballot.ms), 0), 2**31),
         shown=shown,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass, replace
 from typing import Any
@@ -39,7 +40,7 @@ class JudgeReport:
     longest_run : int
         Votes for the same side in a row, at most.
     flag : str
-        What `CrowdBradleyTerry` makes of the judge.
+        What `CrowdBradleyTerry` makes of the judge, else whether one side was chosen more often than chance explains.
     """
 
     judge: Judge
@@ -88,7 +89,8 @@ def judge_reports(content: Content, ms: NDArray[np.int64]) -> list[JudgeReport]:
                 gold=_gold(everybody, mine),
                 left=share(decided),
                 longest_run=_longest_run(value),
-                flag=flags.get(judge.id),
+                flag=flags.get(judge.id)
+                or (None if judge.kind == "import" else _leaning(decided, len(content.judges))),
             )
         )
     return reports
@@ -163,6 +165,20 @@ def _longest_run(value: NDArray[np.float64]) -> int:
     ends = np.flatnonzero(np.diff(decided) != 0)
     edges = np.concatenate([[-1], ends, [len(decided) - 1]])
     return int(np.diff(edges).max())
+
+
+def _leaning(decided: NDArray[np.float64], judges: int) -> str | None:
+    """A flag for a judge who chose one side more often than chance explains: an exact sign test, as sides are drawn.
+
+    At 1 %, shared among all judges.
+    """
+    count, left = len(decided), int(decided.sum())
+    most = max(left, count - left)
+    ways = math.lgamma(count + 1) - count * math.log(2)
+    tail = sum(math.exp(ways - math.lgamma(k + 1) - math.lgamma(count - k + 1)) for k in range(most, count + 1))
+    if 2 * tail * judges >= 0.01:
+        return None
+    return f"chose the {'left' if left == most else 'right'} side {most} of {count} times, more than chance explains"
 
 
 def _flags(live: Live, content: Content) -> dict[int, str]:

@@ -37,6 +37,7 @@ __all__ = [
     "set_instructions",
     "set_options",
     "set_state",
+    "set_words",
     "slug_of",
     "withdraw",
 ]
@@ -146,6 +147,23 @@ def set_options(writer: Writer, changes: dict[str, Any], now: int) -> Options:
     return chosen
 
 
+def set_words(writer: Writer, now: int, *, title: str | None = None, question: str | None = None) -> None:
+    """Change the title, or the question of a draft: votes answer the question that was asked."""
+    now_so = writer.locked
+    changes = {}
+    if title is not None and title != now_so.title:
+        _words("title", title, MOST_NAME)
+        changes["title"] = title
+    if question is not None and question != now_so.question:
+        _words("question", question, 1000)
+        if now_so.state != "draft":
+            raise RefusedError("bad-state", "the question is fixed once the campaign is open; make another campaign")
+        changes["question"] = question
+    if changes:
+        writer.change(**changes)
+        writer.append_event(Event("options", changes, at=now))
+
+
 def set_instructions(writer: Writer, text: str, now: int) -> int:
     """Change the instructions; votes from here on carry the new version."""
     _words("instructions", text, MOST_TEXT, empty=True)
@@ -212,13 +230,20 @@ def join(writer: Writer, token: str, now: int, outside_id: str | None = None) ->
             fresh = new_token()
             writer.change_judge(known.id, token_hash=hash_of(fresh))
             return known, fresh
-    if sum(each.name.startswith("guest ") for each in writer.judges(writer.locked.id)) >= link["most"]:
+    if _guests(writer) >= link["most"]:
         raise RefusedError("full", "everybody who was wanted has come by this link; thank you")
     fresh = new_token()
     judge = Judge(0, f"guest {secrets.token_hex(4)}", "person", hash_of(fresh), outside_id, made=now)
     added = writer.add_judge(judge)
-    writer.append_event(Event("judge", {"judge": added.id, "to": "active"}, at=now))
+    writer.append_event(Event("judge", {"judge": added.id, "to": "active", "by": "open link"}, at=now))
     return added, fresh
+
+
+def _guests(writer: Writer) -> int:
+    """How many came by the open link, whatever they are called now; earlier releases told them by name only."""
+    came = {event.data["judge"] for event in writer.events(writer.locked.id) if event.data.get("by") == "open link"}
+    named = {each.id for each in writer.judges(writer.locked.id) if each.name.startswith("guest ") and each.token_hash}
+    return len(came | named)
 
 
 def new_link(writer: Writer, judge: int, now: int) -> str:

@@ -40,13 +40,17 @@ class Entry(Strict):
 
 
 class VoteIn(Strict):
-    """A vote under an id made before the first try; outcome 1: left, 0: right, 0.5: tie, null: skipped."""
+    """A vote under an id made before the first try; outcome 1: left, 0: right, 0.5: tie, null: skipped.
+
+    `version` is that of the instructions the judge has read; without it, the newest.
+    """
 
     id: Id
     question: Number
     outcome: Annotated[float, Field(ge=0, le=1)] | None
     reason: Annotated[str, Field(max_length=2000)] | None = None
     ms: Annotated[int, Field(ge=0, le=2**53)] | None = None
+    version: Count | None = None
 
 
 class VotesIn(Strict):
@@ -80,6 +84,8 @@ class CampaignChange(Strict):
     """What an organiser changes; what is not named stays."""
 
     state: Literal["open", "paused", "closed"] | None = None
+    title: Annotated[str, Field(min_length=1, max_length=200)] | None = None
+    question: Annotated[str, Field(min_length=1, max_length=1000)] | None = None
     instructions: Annotated[str, Field(max_length=100_000)] | None = None
     options: dict[str, Any] | None = None
 

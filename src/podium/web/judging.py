@@ -21,7 +21,7 @@ from podium.web.limits import TooManyError
 from podium.web.session import JudgeHere
 from podium.web.state import State, Who, state_of
 
-__all__ = ["EXAMPLE", "card", "hand_of", "past_votes", "router", "voted"]
+__all__ = ["EXAMPLE", "card", "hand_of", "key_of", "past_votes", "router", "voted"]
 
 router = APIRouter(prefix="/api/v1", tags=["judge"])
 IN_HAND = 3
@@ -79,7 +79,7 @@ async def hand_of(state: State, who: Who, k: int = IN_HAND) -> bytes:
         return _given(state, writer, desk.next_pairs(writer, who.judge, now, k)), name
 
     given, name = await state.write(who.campaign, job, repeatable=True)
-    about = {"campaign": card(given.campaign), "judge": name, "who": f"{given.campaign.slug}-{who.judge}"}
+    about = {"campaign": card(given.campaign), "judge": name, "who": key_of(given.campaign, who.judge)}
     return await _shown(state, given, about)
 
 
@@ -105,7 +105,7 @@ async def voted(state: State, who: Who, body: forms.VotesIn) -> bytes:
     now = await state.now()
     if not state.today.take((who.campaign, who.judge), len(body.votes), now):
         raise TooManyError(3600, "that is more than 10,000 votes today; go on tomorrow")
-    ballots = [Ballot(each.id, each.question, each.outcome, each.reason, each.ms) for each in body.votes]
+    ballots = [Ballot(each.id, each.question, each.outcome, each.reason, each.ms, each.version) for each in body.votes]
 
     def job(writer: Writer) -> tuple[list[Receipt], Given]:
         receipts, hand = desk.vote(writer, who.judge, ballots, now, IN_HAND)
@@ -150,11 +150,17 @@ def past_votes(reader: Reader, campaign: int, judge: int, limit: int) -> list[di
             "question": each.question,
             "left": preview(items[each.left]),
             "right": preview(items[each.right]),
+            "left_media": _media(items[each.left]),
+            "right_media": _media(items[each.right]),
             "outcome": each.outcome,
             "at": each.received,
         }
         for each in votes
     ]
+
+
+def _media(item: Item) -> dict[str, str] | None:
+    return None if item.media is None else {"kind": item.kind, "address": f"/media/{item.media}"}
 
 
 @router.post("/reports")
@@ -172,6 +178,11 @@ async def report(request: Request, who: JudgeHere, body: forms.ReportIn) -> dict
 
     await state.write(who.campaign, job)
     return {"reported": True}
+
+
+def key_of(campaign: Campaign, judge: int) -> str:
+    """Under which name a browser keeps a judge's votes that are on their way."""
+    return f"{campaign.slug}-{judge}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,6 +207,7 @@ async def _shown(state: State, given: Given, more: dict[str, Any]) -> bytes:
     enough = hand.why == "done" or (hand.target is not None and hand.answered >= hand.target)
     about = {
         "why": hand.why,
+        "version": campaign.version,
         "answered": hand.answered,
         "target": hand.target,
         "completion": campaign.options.get("texts", {}).get("completion") if enough else None,

@@ -88,11 +88,12 @@ async def campaign_card(request: Request, campaign: Mine) -> dict[str, Any]:
 
 @router.patch("/campaigns/{campaign}")
 async def change_campaign(request: Request, campaign: Mine, body: forms.CampaignChange) -> dict[str, Any]:
-    """Open, pause or close; change instructions (votes carry their version) or options."""
+    """Open, pause or close; change title, instructions (votes carry their version) or options; a draft's question."""
     state = state_of(request)
     now = await state.now()
 
     def job(writer: Writer) -> Campaign:
+        setup.set_words(writer, now, title=body.title, question=body.question)
         if body.instructions is not None and body.instructions != writer.locked.instructions:
             setup.set_instructions(writer, body.instructions, now)
         if body.options:

@@ -22,10 +22,10 @@ from podium.campaign.standing import ENOUGH, LEVEL
 from podium.errors import RefusedError
 from podium.store.content import Content, load_times
 from podium.store.reader import Reader
-from podium.store.values import Campaign, Event
+from podium.store.values import Campaign, Event, Item
 from podium.web import figures
 from podium.web.content import item_view, media_headers, preview
-from podium.web.judging import past_votes
+from podium.web.judging import key_of, past_votes
 from podium.web.organising import summary_of
 from podium.web.session import JudgeHere, Number, OperatorHere, OrganiserHere, bearer, token_of, who_is
 from podium.web.state import State, state_of
@@ -90,9 +90,20 @@ async def history_page(request: Request, who: JudgeHere) -> HTMLResponse:
 
     campaign, votes, count = await state.read(look)
     now = await state.now()
-    rows = [each | {"ago": _ago(now - each["at"])} for each in votes]
+    numbers = iter(range(count, 0, -1))  # skips have none
+    rows = [
+        each | {"ago": _ago(now - each["at"]), "number": None if each["outcome"] is None else next(numbers, None)}
+        for each in votes
+    ]
     return _page(
-        "history.html", w=JUDGE, campaign=campaign, options=Options.of(campaign.options), rows=rows, count=count
+        "history.html",
+        w=JUDGE,
+        words=json.dumps(JUDGE),
+        who=key_of(campaign, who.judge),
+        campaign=campaign,
+        options=Options.of(campaign.options),
+        rows=rows,
+        count=count,
     )
 
 
@@ -226,7 +237,12 @@ def _times(count: int) -> str:
 @router.get("/o/setup")
 async def setup_page(request: Request, who: OrganiserHere) -> HTMLResponse:
     state = state_of(request)
-    campaign, items = await state.read(lambda reader: (reader.campaign(who.campaign), reader.items(who.campaign)))
+
+    def look(reader: Reader) -> tuple[Campaign, list[Item], int]:
+        active = sum(each.state == "active" and each.kind == "person" for each in reader.judges(who.campaign))
+        return reader.campaign(who.campaign), reader.items(who.campaign), active
+
+    campaign, items, judges = await state.read(look)
     rows = [
         {
             "code": item.code,
@@ -237,7 +253,8 @@ async def setup_page(request: Request, who: OrganiserHere) -> HTMLResponse:
         }
         for item in items
     ]
-    return _page("setup.html", here="setup", campaign=campaign, options=Options.of(campaign.options), rows=rows)
+    options = Options.of(campaign.options)
+    return _page("setup.html", here="setup", campaign=campaign, options=options, rows=rows, judges=judges)
 
 
 @router.get("/o/try")

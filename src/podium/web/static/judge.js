@@ -1,6 +1,6 @@
 // Judging: one key decides, the next pair is there at once, nothing is lost.
 
-import { $, ask, element, enterByLink, filled, newId, Refused } from "./common.js";
+import { $, $$, ask, element, enterByLink, filled, newId, Refused } from "./common.js";
 import { Outbox } from "./outbox.js";
 
 const screen = $("#judging"), message = $("#message");
@@ -11,10 +11,12 @@ const cards = { left: $("#left"), right: $("#right") };
 const KEYS = { ArrowLeft: "left", Digit1: "left", Numpad1: "left", ArrowRight: "right", Digit2: "right", Numpad2: "right", ArrowDown: "tie", KeyT: "tie", KeyS: "skip", KeyU: "undo", KeyF: "report" };
 const OUTCOMES = { left: 1, right: 0, tie: 0.5, skip: null };
 const SWIPE = 90; // pixels
+const SHORT = 160; // characters of instructions that stay below the question
 const MOST_REFUSED = 200; // votes that were not taken, kept for the record
 
 let campaign, who, outbox, hand = [], past = [], answered = 0, target = null, why = null, completion = null;
 let shown = 0, current = null, since = 0, past_end = false, waiting = false;
+const fetched = new Set();
 
 const say = (text) => { $("#said").textContent = text; };
 
@@ -38,8 +40,10 @@ function fill(side, view) {
 }
 
 function preload() {
-  for (const question of hand.slice(1)) {
-    for (const view of [question.left, question.right]) if (view.media && view.kind === "image") new Image().src = view.media;
+  for (const { media: address } of hand.slice(1).flatMap(({ left, right }) => [left, right])) {
+    if (!address || fetched.has(address)) continue;
+    fetched.add(address);
+    fetch(address, { credentials: "same-origin" }).then((answer) => answer.blob()).catch(() => fetched.delete(address));
   }
 }
 
@@ -47,6 +51,14 @@ function progress() {
   $("#count").textContent = answered + (current ? 1 : 0);
   $("#target").textContent = target ? `${words.of_about} ${target}` : words.so_far;
   $("#filled").setAttribute("width", `${target ? Math.min(100, (100 * answered) / target) : 0}%`);
+}
+
+// Instructions that fit below the question stay there; longer ones were read before the first pair.
+function inShort(html) {
+  const read = element("template");
+  read.innerHTML = html; // made safe by the server
+  const text = read.content.textContent.trim().replace(/\s+/g, " ");
+  return text.length <= SHORT ? text : "";
 }
 
 function show() {
@@ -58,7 +70,7 @@ function show() {
   waiting = false;
   fill("left", current.left);
   fill("right", current.right);
-  $("#hint").textContent = current.repeat ? words.repeat : "";
+  $("#hint").textContent = current.repeat ? words.repeat : inShort(campaign.instructions);
   shown = performance.now();
   preload();
 }
@@ -95,12 +107,12 @@ function prose(html) {
   return made;
 }
 
-function begin() {
-  const parts = [];
+function begin(note) {
+  const parts = note ? [element("p", { kind: "warn", text: note })] : [];
   if (campaign.instructions) parts.push(prose(campaign.instructions));
-  parts.push(paragraph(target ? filled(words.start_about, { count: target, minutes: Math.max(1, Math.round(target / 4)) }) : words.start_open));
-  parts.push(paragraph(filled(words.start_keys, { tie: campaign.ties ? words.start_tie : "" })));
-  const start = button(words.start, () => { remember("started"); since = 0; show(); });
+  parts.push(paragraph(target ? filled(words.start_about, { count: target, minutes: minutes(target) }) : words.start_open));
+  parts.push(keys());
+  const start = button(words.start, () => { read(campaign.version); since = 0; show(); });
   if (campaign.consent) {
     const box = element("input", { type: "checkbox", id: "agree" });
     start.disabled = true;
@@ -109,6 +121,14 @@ function begin() {
   }
   tell(campaign.question, parts, [start]);
 }
+
+function keys() {
+  const rows = [["←", words.left_better], ["→", words.right_better], ["↓", words.too_close], ["S", words.skip_pair], ["U", words.undo_last], ["?", words.all_keys]];
+  const shown = rows.filter(([key]) => key !== "↓" || campaign.ties);
+  return element("dl", { kind: "keys" }, ...shown.flatMap(([key, text]) => [element("dt", {}, element("kbd", { text: key })), element("dd", { text })]));
+}
+
+const minutes = (count) => (count < 6 ? words.minute : filled(words.minutes, { count: Math.round(count / 4) }));
 
 // A question about the instructions, before the first pair.
 function understand(note) {
@@ -168,10 +188,10 @@ function choose(name, then) {
 }
 
 function vote(what, reason) {
-  if (outbox.full) { say(words.full); tell(words.full, [], [button(words.go_on, show)]); return; }
-  const sent = { id: newId(), question: current.id, outcome: OUTCOMES[what], ms: Math.round(performance.now() - shown) };
+  if (outbox.full) { say(words.outbox_full); tell(words.outbox_full, [], [button(words.go_on, show)]); return; }
+  const sent = { id: newId(), question: current.id, outcome: OUTCOMES[what], ms: Math.round(performance.now() - shown), version: campaign.version };
   if (reason) sent.reason = reason;
-  past.push({ id: sent.id, question: current });
+  past.push({ id: sent.id, question: current, counted: what !== "skip" });
   hand.shift();
   if (what !== "skip") { answered += 1; since += 1; }
   say(words[`said_${what}`]);
@@ -183,14 +203,14 @@ function vote(what, reason) {
 
 async function undo() {
   let last = past.pop();
-  if (trying) { if (last) { hand.unshift(last.question); answered = Math.max(0, answered - 1); show(); } return; }
+  if (trying) { if (last) { hand.unshift(last.question); answered -= last.counted; show(); } return; }
   if (!last) {
-    try { const [row] = await ask("GET", "history?limit=1"); last = row && { id: row.id, question: null, outcome: row.outcome }; } catch { last = null; }
+    try { const [row] = await ask("GET", "history?limit=1"); last = row && { id: row.id, question: null, counted: row.outcome !== null }; } catch { last = null; }
   }
   if (!last) { say(words.nothing_to_undo); return; }
   if (last.question) hand = [last.question, ...hand.filter((other) => other.id !== last.question.id)];
   outbox.add({ undo: { id: newId(), of: last.id } });
-  answered = Math.max(0, answered - 1);
+  answered = Math.max(0, answered - last.counted);
   say(words.said_undo);
   if (last.question) show();
 }
@@ -213,6 +233,21 @@ function heard(answer) {
   if (!outbox.entries.length) answered = answer.answered;
   progress();
   if (waiting) show();
+  if (answer.version > campaign.version) renew();
+}
+
+// The organiser has changed the instructions: they are read before the next pair.
+async function renew() {
+  try { lay((await ask("GET", screen.dataset.source)).campaign); } catch { return; } // the next vote's answer says it again
+  if (current) begin(words.changed);
+}
+
+function lay(card) {
+  campaign = card;
+  for (const each of $$("[data-title]")) each.textContent = campaign.title;
+  $("#question").textContent = campaign.question;
+  document.title = `${campaign.title} · Podium`;
+  for (const each of [$("#tie"), ...$$("#keys .tie")]) each.hidden = !campaign.ties;
 }
 
 function changed() {
@@ -228,8 +263,8 @@ function refused(entry, text) {
   try { localStorage.setItem(kept, JSON.stringify([...(JSON.parse(localStorage.getItem(kept)) ?? []), { ...entry, text }].slice(-MOST_REFUSED))); } catch { /* told above */ }
   $("#hint").textContent = filled(words.refused, { message: text });
 }
-const remember = (what) => { try { localStorage.setItem(`podium-${what}-${who}`, "1"); } catch { /* asked again next time */ } };
-const remembered = (what) => { try { return localStorage.getItem(`podium-${what}-${who}`) === "1"; } catch { return false; } };
+const read = (version) => { try { localStorage.setItem(`podium-read-${who}`, version); } catch { /* asked again next time */ } };
+const lastRead = () => { try { return Number(localStorage.getItem(`podium-read-${who}`)); } catch { return 0; } };
 
 // Hands
 
@@ -237,20 +272,34 @@ screen.addEventListener("click", (event) => {
   const pressed = event.target.closest("[data-act]");
   if (pressed) { act(pressed.dataset.act); pressed.blur(); }
 });
+$("#pair").addEventListener("click", (event) => {
+  if (event.target.tagName !== "IMG") return;
+  $("#zoom img").src = event.target.src;
+  $("#zoom").showModal();
+});
+$("#zoom").addEventListener("click", () => $("#zoom").close());
 document.addEventListener("keydown", (event) => {
   if (event.repeat || $("dialog[open]") || event.target.closest("input, textarea, select, audio, video")) return;
   if (event.ctrlKey && !event.altKey && event.code === "KeyZ") { event.preventDefault(); act("undo"); return; }
   if (event.ctrlKey || event.altKey || event.metaKey) return;
-  if (event.key === "?") { act("help"); return; }
+  if (event.key === "?" && campaign) { act("help"); return; }
+  if (event.code === "Enter" && !message.hidden && !event.target.closest("a, button")) { $(".button.main:not([disabled])", message)?.click(); return; }
   if (!current && event.code !== "KeyU") return;
   if (KEYS[event.code]) { event.preventDefault(); act(KEYS[event.code]); }
 });
+// A wide table or a line of code is moved by the same finger.
+function sideways(from) {
+  for (let each = from; each && each.id !== "pair"; each = each.parentElement) {
+    if (each.matches("audio, video") || (each.scrollWidth > each.clientWidth + 1 && /auto|scroll/.test(getComputedStyle(each).overflowX))) return true;
+  }
+  return false;
+}
 let touch = null;
 $("#pair").addEventListener("touchstart", (event) => { touch = event.touches.length === 1 ? event.touches[0] : null; }, { passive: true });
 $("#pair").addEventListener("touchend", (event) => {
   const from = touch, to = event.changedTouches[0];
   touch = null;
-  if (!from || innerWidth < 700) return;
+  if (!from || innerWidth < 700 || sideways(event.target)) return;
   const across = to.clientX - from.clientX, down = Math.abs(to.clientY - from.clientY);
   if (Math.abs(across) > SWIPE && down < SWIPE / 2) act(across < 0 ? "left" : "right");
 }, { passive: true });
@@ -260,22 +309,21 @@ async function start() {
   try {
     await enterByLink();
     const answer = await ask("GET", screen.dataset.source);
-    campaign = answer.campaign;
     who = answer.who;
     hand = answer.questions;
     ({ answered, target, why } = answer);
     completion = answer.completion ?? null;
     outbox = new Outbox(who, { heard, changed, refused, stopped });
     hand = hand.filter((question) => !outbox.questions.has(question.id));
-    $("#title").textContent = campaign.title;
-    $("#question").textContent = campaign.question;
-    document.title = `${campaign.title} · Podium`;
-    $("#tie").hidden = !campaign.ties;
+    lay(answer.campaign);
     changed();
     if (!trying) outbox.retry();
     past_end = Boolean(target && answered >= target);
     if (why === "comprehension") { understand(); return; }
-    if (hand.length && !remembered("started") && answered === 0) begin(); else show();
+    const known = lastRead();
+    if (hand.length && !known && answered === 0) begin();
+    else if (hand.length && known && known < campaign.version) begin(words.changed);
+    else show();
   } catch (problem) {
     if (problem instanceof Refused) { stopped(problem); return; }
     tell(words.loading, [paragraph(String(problem.message))], [button(words.go_on, start)]);

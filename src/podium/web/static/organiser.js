@@ -11,7 +11,7 @@ const say = (text) => { $("#said").textContent = text; };
 
 function trouble(text) {
   const note = $("#problems") ?? $("#banner");
-  note.replaceChildren(...text.split("; ").map((part) => element("p", { text: part })));
+  note.replaceChildren(...text.split(/; (?=row \d+: |nothing was taken)|: (?=row \d+: )/).map((part) => element("p", { text: part })));
   note.hidden = false;
   note.scrollIntoView({ block: "nearest" });
 }
@@ -36,9 +36,31 @@ function showLinks(rows) {
   return new Promise((resolve) => { dialog.addEventListener("close", resolve, { once: true }); });
 }
 
+// Items that a judge is never shown, by their names.
+async function neverShown({ conflicts: judge, name, codes }) {
+  const dialog = $("#conflicts"), field = $("#never"), wrong = $("#conflicts-wrong");
+  let labels;
+  try { labels = new Map((await ask("GET", `${here}/items`)).map(({ code, label }) => [code, label])); } catch (problem) { trouble(problem.message); return; }
+  const known = new Map([...labels].map(([code, label]) => [label.trim(), code]));
+  $("#conflicts-who").textContent = name;
+  field.value = codes.split(" ").filter(Boolean).map((code) => labels.get(Number(code))).join("\n");
+  wrong.hidden = true;
+  $("form", dialog).onsubmit = (event) => {
+    if (event.submitter?.value !== "save") return;
+    const lines = field.value.split("\n").map((line) => line.trim()).filter(Boolean);
+    const missing = lines.filter((line) => !known.has(line));
+    wrong.textContent = missing.length ? `There is no item “${missing[0]}” in this campaign.` : "";
+    wrong.hidden = !missing.length;
+    if (missing.length) { event.preventDefault(); return; }
+    change(() => ask("PATCH", `${here}/judges/${judge}`, { conflicts: lines.map((line) => known.get(line)) }));
+  };
+  dialog.showModal();
+}
+
 document.addEventListener("click", (event) => {
   const pressed = event.target.closest("button");
   if (!pressed) return;
+  if ("conflicts" in pressed.dataset) { neverShown(pressed.dataset); return; }
   const { ask: question, patch, patchItem, patchJudge, body, link, erase, rename, name } = pressed.dataset;
   const sends = patch ?? patchItem ?? patchJudge ?? link ?? erase ?? rename;
   if (sends === undefined || (question && !confirm(question))) return;
@@ -79,7 +101,9 @@ function optionsOf(form) {
   const given = Object.fromEntries(new FormData(form));
   const changes = {}, options = {}, texts = {};
   if ("instructions" in given) {
-    changes.instructions = given.instructions;
+    changes.instructions = given.instructions.replaceAll("\r\n", "\n");
+    changes.title = given.title;
+    changes.question = given.question;
     options.ties = "ties" in given;
     texts.consent = given.consent.trim() || null;
     const completion = { code: given.completion_code.trim(), url: given.completion_url.trim() };

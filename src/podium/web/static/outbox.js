@@ -14,6 +14,7 @@ export class Outbox {
     Object.assign(this, { heard, changed, refused, stopped });
     this.wait = FIRST_WAIT;
     this.sending = false;
+    this.single = false; // one by one, to find the entry that is refused
     this.timer = 0;
     addEventListener("online", () => this.retry());
     addEventListener("storage", (event) => { if (event.key === this.key && !this.sending) { this.entries = this.read(); this.changed(); } });
@@ -27,19 +28,20 @@ export class Outbox {
   }
   get full() { return this.entries.length >= MOST; }
   get questions() { return new Set(this.entries.filter((entry) => entry.vote).map((entry) => entry.vote.question)); }
-  add(entry) {
-    this.entries.push(entry);
+  add(...entries) {
+    this.entries.push(...entries);
     this.write();
     this.retry();
   }
   retry() {
     clearTimeout(this.timer);
+    this.timer = 0;
     this.wait = FIRST_WAIT;
     this.send();
   }
   // The first entries that can go together: votes up to the next undo, or one undo.
   first() {
-    if (this.entries[0].undo) return this.entries.slice(0, 1);
+    if (this.entries[0].undo || this.single) return this.entries.slice(0, 1);
     const end = this.entries.findIndex((entry) => entry.undo);
     return this.entries.slice(0, Math.min(end < 0 ? MOST : end, MOST));
   }
@@ -52,6 +54,7 @@ export class Outbox {
         ? await ask("POST", "undo", batch[0].undo)
         : await ask("POST", "votes", { votes: batch.map((entry) => entry.vote) });
       this.drop(batch.length);
+      this.single = false;
       (answer.receipts ?? []).forEach((receipt, k) => { if (receipt.status === "refused") this.refused(batch[k], receipt.message); });
       this.wait = FIRST_WAIT;
       this.heard(answer);
@@ -70,7 +73,7 @@ export class Outbox {
     const final = problem instanceof Refused && problem.status >= 400 && problem.status < 500 && problem.status !== 429;
     if (final && (problem.status === 401 || problem.status === 403)) { this.later(LONGEST_WAIT); this.stopped(problem); return; }
     if (final && batch.length === 1) { this.drop(1); this.refused(batch[0], problem.message); return; }
-    if (final) { this.entries = [batch[0], ...this.entries.slice(1)]; }
+    if (final) { this.single = true; return; }
     this.later(problem.wait ? problem.wait * 1000 : this.wait);
     this.wait = Math.min(2 * this.wait, LONGEST_WAIT);
     this.changed();
