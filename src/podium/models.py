@@ -47,7 +47,7 @@ KNOWN: dict[str, str] = {
     "Information": "podium.ranking.uncertainty",
     "FeatureColumns": "podium.ordinal.grading.tables",
     "FeatureScale": "podium.ordinal.scaling",
-    "FeatureSpec": "podium.data.features",
+    "FeatureSpec": "podium.data.features.reading",
     "Forest": "podium.multilabel.trees",
     "Grader": "podium.ordinal.grading.grader",
     "LabelRanker": "podium.multilabel.ranker",

@@ -592,7 +592,7 @@ def test_missing_features_are_named_or_filled_with_the_mean():
         ({"p": [1], "q": [2]}, r"none of the compared items \('a', 'b', 'c'\) is among its labels \('p', 'q'\)"),
         (pl.DataFrame({"x": [1, 2, 3]}), r"no column holds every compared item; name the column of labels"),
         (pl.DataFrame({"u": ["a", "b", "c"], "v": ["c", "b", "a"]}), r"columns 'u', 'v' all hold the compared items"),
-        (pl.DataFrame({"item": ["a", "b", "c", "a"], "x": [1, 2, 3, 4]}), r"'a' stands in rows 1 and 4"),
+        (pl.DataFrame({"item": ["a", "b", "c", "a"], "x": [1, 2, 3, 4]}), r"'a' appears in rows 1 and 4"),
     ],
 )
 def test_bad_features_are_named(features, message):

@@ -5,30 +5,27 @@ Reading is lazy and in pieces. Votes are merged as they arrive, so that memory f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from podium.data.collecting import Progress, collect
 from podium.data.comparisons import Comparisons
 from podium.data.rankings import Rankings, Unranked
 from podium.data.tables.columns import recognise_sides
 from podium.data.tables.forms import Collector, Keep, located, read_frame
-from podium.data.tables.merging import DENSE_BYTES
 from podium.data.tables.names import Given, listed
 from podium.data.tables.readers import Batch, Table
-from podium.data.tables.sources import Source, find_sources, refuse_twice
+from podium.data.tables.sources import find_sources
 from podium.data.tables.values import comma_numbers
 from podium.data.validation import names_option
-from podium.engine import DaskEngine, Engine, report, running
 from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
     import polars as pl
 
 __all__ = [
-    "count_file",
     "feature_columns",
-    "files_for",
     "is_number",
     "read_comparisons",
     "read_comparisons_by",
@@ -38,11 +35,6 @@ __all__ = [
     "read_votes",
     "scan_table",
 ]
-
-
-Progress = Callable[[int, int, int], None]  # votes and bytes so far, and the bytes there are
-
-MIN_BYTES_FOR_PROCESSES = 1 << 26  # below, starting processes takes longer than reading
 
 
 def read_comparisons(
@@ -145,7 +137,7 @@ def read_comparisons(
     beside |= {"covariates": covariates, "rank_columns": None if rank_columns is None else list(rank_columns)}
     columns = sides | result | beside
     options = {"keep": keep, "style": style, "fold_sides": fold_sides, "delimiter": delimiter, "unranked": unranked}
-    collector = _collect(source, format, jobs, engine, progress, **options, **columns)
+    collector = collect(source, format, jobs, engine, progress, **options, **columns)
     return _comparisons(collector.result(), collector)
 
 
@@ -208,7 +200,7 @@ def read_rankings(
     columns: dict[str, Any] = {"ranking": ranking, "item": item, "rank": rank, "judge": judge, "weight": weight}
     columns |= {"count": count, "group": group}
     columns["rank_columns"] = None if rank_columns is None else list(rank_columns)
-    collector = _collect(source, format, jobs, engine, progress, delimiter=delimiter, unranked=unranked, **columns)
+    collector = collect(source, format, jobs, engine, progress, delimiter=delimiter, unranked=unranked, **columns)
     found = _either(collector.result(), collector)
     if isinstance(found, Rankings):
         return found
@@ -221,11 +213,11 @@ def read_votes(source: Any, by: str | None = None, **options: Any) -> dict[Hasha
     extra = {name: options.pop(name, default) for name, default in defaults.items()}
     options.setdefault("delimiter", None)
     if by is None:
-        collector = _collect(source, *extra.values(), **options)
+        collector = collect(source, *extra.values(), **options)
         return {None: _either(collector.result(), collector)}
     if not by:
         raise InputError(Option("by", by), " is no column; name the one whose values divide the votes")
-    collector = _collect(source, *extra.values(), **options, by=by)
+    collector = collect(source, *extra.values(), **options, by=by)
     return {value: _either(part, collector) for value, part in collector.result_by().items()}
 
 
@@ -257,117 +249,8 @@ def read_comparisons_by(
     """
     if not isinstance(by, str) or not by:
         raise InputError(Option("by", by), " is no column; name the one whose values divide the votes")
-    collector = _collect(source, format, jobs, engine, progress, keep=keep, delimiter=delimiter, **columns, by=by)
+    collector = collect(source, format, jobs, engine, progress, keep=keep, delimiter=delimiter, **columns, by=by)
     return {value: _comparisons(part, collector) for value, part in collector.result_by().items()}
-
-
-def _collect(
-    source: Any, format: str | None, jobs: int | None, engine: Any, progress: Progress | None, **options: Any
-) -> Collector:
-    """Everything the files hold."""
-    sources = _found(source, format)
-    portable = all(one.stream is None for one in sources)  # what is open here cannot be read elsewhere
-    if engine is not None and not portable:
-        raise _open_here(sources)
-    if engine is None and jobs is None and sum(one.size for one in sources) < MIN_BYTES_FOR_PROCESSES:
-        jobs = 1
-    with running(jobs, len(sources) if portable else 1, engine) as runner:
-        options["dense_bytes"] = DENSE_BYTES // _tables_at_once(runner)
-        sources = _for_workers(sources, runner)
-        add_up = _adding_up(sources, progress) if progress is not None else None
-        extend = _count_further if len(sources) > 1 and _sums_exactly(sources[0], options) else None
-        collector: Collector = runner.sum(
-            count_file, sources, options, add=Collector.unite, extend=extend, progress=add_up
-        )
-    if not collector.votes:
-        raise InputError(f"{sources[-1].name} has a header and no rows; there is nothing to rank")
-    return collector
-
-
-def _found(source: Any, format: str | None) -> list[Source]:
-    hint = (", or name its format by ", Option("format"))
-    sources = [replace(one, hint=hint) for one in find_sources(source, format)]
-    refuse_twice(sources)
-    return sources
-
-
-def _open_here(sources: list[Source]) -> InputError:
-    return InputError(f"{sources[0].name} is open here, and a cluster reads elsewhere; give the path of a file")
-
-
-def _for_workers(sources: list[Source], engine: Engine) -> list[Source]:
-    """Workers may be in another folder."""
-    if not isinstance(engine, DaskEngine):
-        return sources
-    return [replace(one, path=one.path and one.path.absolute()) for one in sources]
-
-
-def files_for(source: Any, format: str | None, engine: Engine) -> list[Source]:
-    """The files that a source stands for, as the workers of an engine are told of them."""
-    sources = _found(source, format)
-    if any(one.stream is not None for one in sources):
-        raise _open_here(sources)
-    return _for_workers(sources, engine)
-
-
-def _tables_at_once(engine: Engine) -> int:
-    """How many processes share the memory of one machine."""
-    return engine.on_one_machine if isinstance(engine, DaskEngine) else getattr(engine, "n", 1)
-
-
-def _adding_up(sources: list[Source], progress: Progress) -> Callable[[tuple[int, int]], None]:
-    """What takes the votes and bytes of each piece and passes on their sums."""
-    votes = read = 0
-    total = sum(one.size for one in sources)
-
-    def add(more: tuple[int, int]) -> None:
-        nonlocal votes, read
-        votes, read = votes + more[0], read + more[1]
-        progress(votes, read, total)
-
-    return add
-
-
-def _sums_exactly(first: Source, options: dict[str, Any]) -> bool:
-    """Whether only whole numbers are added up, by the columns of the first file; what is wrong with it shows later."""
-    chosen = dict(options)
-    delimiter = chosen.pop("delimiter")
-
-    if first.path is None:
-        return False
-    collector = Collector(**chosen)
-    try:
-        table = Table(first, delimiter)
-        collector.choose([*(table.columns or []), *table.nested])
-    except InputError:
-        return False
-    return collector.layout is not None and not (
-        collector.layout.weight or collector.layout.margin or collector.layout.left_goals
-    )
-
-
-def _count_further(collector: Collector, source: Source, options: dict[str, Any]) -> Collector:
-    """The votes of one more file, added in place."""
-    return _count_into(collector, source, options["delimiter"])
-
-
-def count_file(source: Source, options: dict[str, Any]) -> Collector:
-    """The votes of one file."""
-    chosen = dict(options)
-    delimiter = chosen.pop("delimiter")
-    return _count_into(Collector(**chosen), source, delimiter)
-
-
-def _count_into(collector: Collector, source: Source, delimiter: str | None) -> Collector:
-    row = read = 0
-    table = Table(source, delimiter)
-    if table.columns is not None:
-        for frame, _, size in table.batches(collector.choose([*table.columns, *table.nested], source.name)):
-            collector.add_batch(frame, source.name, row)
-            row, read = row + frame.height, read + size
-            report((frame.height, size))
-    report((0, source.size - read))  # a columnar file is not read from its start to its end
-    return collector
 
 
 def read_fixtures(

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data.collecting import count_file, files_for
 from podium.data.comparisons import Comparisons
-from podium.data.files import count_file, files_for
 from podium.data.tables.forms import Collector
 from podium.data.tables.labels import Numbering
 from podium.data.tables.merging import Merger
