@@ -128,16 +128,24 @@ def test_help_says_in_whole_sentences_what_each_option_does(name, capfd, monkeyp
     code, out, err = call(capfd, *name.split(), "--help")
     assert (code, err) == (0, "")
     assert out.startswith(f"Usage: podium {name}")
-    if not isinstance(command, GroupedCommand):
-        return
+    assert isinstance(command, GroupedCommand), "options are listed in groups"
     for option in command.params:
         if isinstance(option, click.Option):
             words = re.sub(r"\s+\[.*?\]$", "", option.help or "")
             assert re.match(r"[A-Z].*[.]$", words, re.DOTALL), f"{option.opts}: {option.help}"
             assert len(words.split()) > 2, f"{option.opts}: {option.help}"
+            assert hasattr(option, "group") or option.name == "help", f"{option.opts} is in no group"
     assert all(len(line) <= 80 for line in out.splitlines()), out
-    assert f"$ podium {name}" in out or not command.examples
-    assert bool(command.examples) or name.startswith("campaign")
+    assert f"$ podium {name}" in out, "there is an example"
+
+
+@pytest.mark.parametrize("group", ["campaign", "grade", "label"])
+def test_the_help_of_a_group_has_each_command_on_one_line(group, capfd, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    out = call(capfd, group, "--help")[1]
+    rows = [line.split(maxsplit=1) for line in out.partition("Commands:\n")[2].splitlines() if line]
+    assert [name for name, _ in rows] == sorted(name.split()[1] for name in CALLS if name.startswith(f"{group} "))
+    assert all(re.match(r"[A-Z].*[^.]\.$", about) for _, about in rows), out
 
 
 @pytest.mark.parametrize("name", [name for name, (_, bad, _) in CALLS.items() if bad])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.help import GroupedCommand, option
 from podium.cli.options import SEED, NumberRange, id_option, output_options
 from podium.cli.output import Output
 from podium.cli.question import Question, plain
@@ -32,46 +33,76 @@ LOOK = 5  # answers between two looks at the stop signal
 LEASE = 600.0  # seconds for which a question is in somebody's hands
 
 
-@click.command()
+@click.command(
+    cls=GroupedCommand,
+    examples=(
+        ("podium ask drinks.csv --log votes.jsonl --judge ann", "go on, or begin"),
+        ("podium ask drinks.csv --log votes.jsonl --judge ann --top 5", "only the first five matter"),
+        ("podium rank votes.jsonl", "the votes of all judges, as any others"),
+    ),
+)
 @click.argument("items", type=click.Path(dir_okay=False))
-@click.option(
+@option(
+    "Data",
     "--log",
     required=True,
     type=click.Path(dir_okay=False),
     metavar="FILE",
-    help="Answers, one JSON object a line; resumed where there are some.",
+    help="Keep the votes here, one JSON object a line; go on where there are some.",
 )
-@click.option("--judge", help="Your name, kept with each answer; several may share a log, each name once at a time.")
+@option(
+    "Data",
+    "--judge",
+    metavar="NAME",
+    help="Keep your name with each vote; several judges may share a log, each name once at a time.",
+)
 @id_option("id, else the first")
-@click.option(
-    "--text", "text_column", metavar="COLUMN", help="Column shown for each item.  [default: text, else the label]"
+@option(
+    "Data",
+    "--text",
+    "text_column",
+    metavar="COLUMN",
+    help="Show this column of each item.  [default: text, else the label]",
 )
-@click.option(
-    "--preset",
-    type=click.Choice(PRESETS),
-    default="standard",
-    show_default=True,
-    help="How many questions, how chosen.",
-)
-@click.option(
+@option(
+    "Data",
     "--features",
     metavar="FILE",
     help="Read item features from this table. With --preset paper the order is that of a score learnt from them.",
 )
-@click.option(
-    "--missing", type=click.Choice(["error", "mean"]), help="Refuse missing features, or replace them by the mean."
+@option(
+    "Data",
+    "--missing",
+    type=click.Choice(["error", "mean"]),
+    help="Refuse missing features, or replace them by the mean.",
 )
-@click.option("--one-hot", is_flag=True, default=None, help="Give each value of a text feature its own column.")
-@click.option("--top", type=click.IntRange(1), help="Care for the first K ranks only.")
-@click.option("--budget", type=click.IntRange(1), help="Most questions to ask.")
-@click.option(
+@option("Data", "--one-hot", is_flag=True, default=None, help="Give each value of a text feature its own column.")
+@option(
+    "Model",
+    "--preset",
+    type=click.Choice(PRESETS),
+    metavar="PRESET",
+    default="standard",
+    show_default=True,
+    help=f"Ask this many questions, chosen in this way: {', '.join(PRESETS)}.",
+)
+@option("Model", "--top", type=click.IntRange(1), help="Care for the first ranks only, down to this one.")
+@option("Model", "--budget", type=click.IntRange(1), help="Ask at most this many questions.")
+@option(
+    "Model",
     "--random-share",
     type=NumberRange(0, 1, max_open=True),
+    metavar="SHARE",
     default=0.1,
     show_default=True,
-    help="Share of random check questions.",
+    help="Choose this share of the questions at random, as a check.",
 )
-@click.option("--seed", type=SEED, help="Of the choice of questions.  [default: drawn, and kept in the log]")
+@option(
+    "Model",
+    "--seed",
+    type=SEED,
+    help="Random seed for the choice of questions.  [default: drawn, and kept in the log]",
+)
 @output_options()
 def ask(
     items: str,

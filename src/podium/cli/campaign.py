@@ -28,6 +28,16 @@ NEW = (
     ("podium campaign new photos/ --title Photos --question 'Sharper?'", "a folder of files"),
 )
 TABLES = {".csv": "csv", ".json": "json", ".jsonl": "jsonl", ".parquet": "parquet"}
+ADD = (("podium campaign add-items more.csv", "items that came late"),)
+INVITE = (
+    ("podium campaign invite Ann Bob", "a link for each of two judges"),
+    ("podium campaign invite Ann --url https://judge.example.org", "links to your own server"),
+)
+VOTES = (("podium campaign votes -o votes.csv", "the log, as data"),)
+IMPORT = (
+    ("podium campaign import ann.jsonl", "votes given to `podium ask`"),
+    ("podium campaign import campaign.zip --db copy.db", "a whole campaign, into another file"),
+)
 EXPORT = (
     ("podium campaign export votes -o votes.csv", "every vote, as a table"),
     ("podium campaign export report -o standing.html", "the standing, as a page to show"),
@@ -68,12 +78,18 @@ def _links(rows: list[tuple[str, str]], out: Output) -> None:
     say("each link is a secret and is shown only now; keep the organiser's, hand on the others")
 
 
-@campaign.command(cls=GroupedCommand, examples=NEW)
+@campaign.command(cls=GroupedCommand, examples=NEW, short_help="Make a campaign of items, and print its links.")
 @click.argument("items", type=click.Path())
 @_database(new=True)
 @option("Data", "--id", "label", metavar="COLUMN", help="Name the column of the labels.  [default: id, else the first]")
 @option("Data", "--text", "text", metavar="COLUMN", help="Name the column shown to judges.  [default: text or body]")
-@option("Data", "--features", callback=split_names, metavar="COLUMNS", help="Name columns that may tell the place.")
+@option(
+    "Data",
+    "--features",
+    callback=split_names,
+    metavar="COLUMNS",
+    help="Name columns of numbers from which ranks may be predicted.",
+)
 @option("Data", "--title", required=True, help="Give the campaign a title.")
 @option("Data", "--question", required=True, help="Ask this of each pair.")
 @option(
@@ -82,19 +98,24 @@ def _links(rows: list[tuple[str, str]], out: Output) -> None:
 @option("Data", "--judges", type=click.IntRange(0, 10_000), default=0, help="Make links for this many judges.")
 @option("Data", "--judge", "named", multiple=True, metavar="NAME", help="Make a link for a judge; may be given again.")
 @option("Model", "--ties/--no-ties", default=True, show_default=True, help="Let judges say that neither is better.")
-@option("Model", "--top", type=click.IntRange(1), help="Care for the first K places only.")
+@option("Model", "--top", type=click.IntRange(1), help="Care for the first ranks only, down to this one.")
 @option(
-    "Model", "--votes-per-pair", type=click.IntRange(1), default=1, show_default=True, help="Ask each pair of K judges."
+    "Model",
+    "--votes-per-pair",
+    type=click.IntRange(1),
+    default=1,
+    show_default=True,
+    help="Ask this many judges about each pair.",
 )
 @option("Model", "--budget", type=click.IntRange(1), help="Pause after this many votes.")
-@option("Model", "--target", type=click.IntRange(1), help="Ask about this many comparisons of each judge.")
+@option("Model", "--target", type=click.IntRange(1), help="Ask each judge for this many votes.")
 @option(
     "Model",
     "--check-share",
     type=NumberRange(0, 0.99),
     default=0.1,
     show_default=True,
-    help="Share of random check pairs.",
+    help="Choose this share of the pairs at random, as a check.",
 )
 @option("Model", "--seed", type=SEED, help="Random seed for the choice of pairs.  [default: drawn, and kept]")
 @option("Output", "--marks", type=Scale(), help="Show marks on this scale: the lowest item LOW, the best HIGH.")
@@ -136,12 +157,18 @@ def new(
     say(f"campaign {made.slug!r} in {_safe(db)}: {counted(len(read.items), 'item')}, {counted(len(names), 'judge')}")
 
 
-@campaign.command(cls=GroupedCommand, name="add-items")
+@campaign.command(cls=GroupedCommand, examples=ADD, name="add-items", short_help="Add items while the campaign runs.")
 @click.argument("items", type=click.Path())
 @_database()
 @option("Data", "--id", "label", metavar="COLUMN", help="Name the column of the labels.  [default: id, else the first]")
 @option("Data", "--text", "text", metavar="COLUMN", help="Name the column shown to judges.  [default: text or body]")
-@option("Data", "--features", callback=split_names, metavar="COLUMNS", help="Name columns that may tell the place.")
+@option(
+    "Data",
+    "--features",
+    callback=split_names,
+    metavar="COLUMNS",
+    help="Name columns of numbers from which ranks may be predicted.",
+)
 def add_items(
     items: str, db: str, name: str | None, label: str | None, text: str | None, features: tuple[str, ...]
 ) -> None:
@@ -158,10 +185,10 @@ def add_items(
     say(f"{counted(len(read.items), 'item')} added, {len(known) + len(read.items):,} in all")
 
 
-@campaign.command(cls=GroupedCommand)
+@campaign.command(cls=GroupedCommand, examples=INVITE)
 @click.argument("names", nargs=-1, required=True)
 @_database()
-@option("Data", "--target", type=click.IntRange(1), help="Ask about this many comparisons of each.")
+@option("Data", "--target", type=click.IntRange(1), help="Ask each for this many votes.")
 @option("Output", "--url", default=URL, show_default=True, help="Begin links with this address of the server.")
 @output_options()
 def invite(names: tuple[str, ...], db: str, name: str | None, target: int | None, url: str, out: Output) -> None:
@@ -175,7 +202,11 @@ def invite(names: tuple[str, ...], db: str, name: str | None, target: int | None
 
 
 def _state_command(verb: str, state: Any, words: str) -> None:
-    @campaign.command(cls=GroupedCommand, name=verb, help=words)
+    example = ((f"podium campaign {verb} --db campaign.db", "the one campaign of this file"),)
+
+    @campaign.command(
+        cls=GroupedCommand, examples=example, name=verb, help=words, short_help=words.split(";")[0].rstrip(".") + "."
+    )
     @_database()
     def change(db: str, name: str | None) -> None:
         from podium.campaign import setup
@@ -187,18 +218,25 @@ def _state_command(verb: str, state: Any, words: str) -> None:
 
 
 _state_command("pause", "paused", "Give out no more pairs; votes on pairs that are out are still taken.")
-_state_command("open", "open", "Give out pairs, or give them out again.")
+_state_command("open", "open", "Give out pairs, for the first time or again.")
 _state_command("close", "closed", "Take no more votes; those already made are safe.")
 
 
-@campaign.command(cls=GroupedCommand, examples=EXPORT)
-@click.argument("what", type=click.Choice(["votes", "ranking", "journal", "report", "calls", "all"]))
+@campaign.command(cls=GroupedCommand, examples=EXPORT, short_help="Write votes, ranking, report or all to a file.")
+@click.argument("what", type=click.Choice(["votes", "ranking", "journal", "report", "calls", "all"]), metavar="WHAT")
 @_database()
 @option("Output", "-o", "--output", type=click.Path(dir_okay=False), metavar="FILE", required=True,
         help="Write to this file; its suffix says the form: .csv, .json, .jsonl, .parquet, .html, .zip.")  # fmt: skip
 def export(what: str, db: str, name: str | None, output: str) -> None:
-    """Write WHAT out: the votes or the ranking as a table, the votes as a journal (.jsonl), the standing as a report
-    (.html), the calls to models (.jsonl), or all as one .zip.
+    """Write WHAT to a file.
+
+    \b
+    votes    every vote, as a table
+    ranking  the ranking, as a table
+    journal  the votes as `podium ask` keeps them (.jsonl)
+    report   the standing, as a page (.html)
+    calls    the calls to models (.jsonl)
+    all      everything, for `podium campaign import` (.zip)
     """
     suffix = Path(output).suffix.lower()
     only = {"journal": ".jsonl", "calls": ".jsonl", "report": ".html", "all": ".zip"}.get(what)
@@ -223,7 +261,7 @@ def export(what: str, db: str, name: str | None, output: str) -> None:
     say(f"wrote {output}")
 
 
-@campaign.command(cls=GroupedCommand)
+@campaign.command(cls=GroupedCommand, examples=VOTES, short_help="List all votes, undone ones and skips too.")
 @_database()
 @output_options()
 def votes(db: str, name: str | None, out: Output) -> None:
@@ -246,7 +284,7 @@ def _export(store: Store, it: Campaign, what: str, out: Output) -> None:
         out.write_text("".join(journal_lines(content, rows)).rstrip("\n"))
 
 
-@campaign.command(cls=GroupedCommand, name="import")
+@campaign.command(cls=GroupedCommand, examples=IMPORT, name="import", short_help="Take in votes, or a campaign.")
 @click.argument("file", type=click.Path())
 @_database()
 @option("Data", "--add", is_flag=True, help="Add items that the campaign does not have.")

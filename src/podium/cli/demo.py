@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from podium.cli.help import GroupedCommand, option
 from podium.cli.options import seed_option
 from podium.cli.output import say
 from podium.errors import InputError
@@ -24,12 +25,22 @@ __all__ = ["demo"]
 NAMES = ("arena", "league", "survey", "essays", "judge", "grades", "labels")
 
 
-@click.command()
-@click.argument("story", type=click.Choice(NAMES))
-@click.option(
-    "--folder", type=click.Path(file_okay=False, path_type=Path), help="Put the files here.  [default: demo-STORY]"
+@click.command(
+    cls=GroupedCommand,
+    examples=(
+        ("podium demo arena", "a leaderboard of language models"),
+        ("podium demo league --folder season", "a season of games, in a folder of your choice"),
+    ),
 )
-@seed_option("the example data")
+@click.argument("story", type=click.Choice(NAMES), metavar="STORY")
+@option(
+    "Output",
+    "--folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="FOLDER",
+    help="Put the files here.  [default: demo-STORY]",
+)
+@seed_option("the example data", "Data")
 @click.pass_context
 def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> None:
     """Write example data for STORY, and run the commands that people with such data would.
@@ -49,38 +60,38 @@ def demo(context: click.Context, story: str, folder: Path | None, seed: int) -> 
 
     from podium.cli.stories import STORIES
 
-    told = STORIES[story]
+    chosen = STORIES[story]
     place = Path(f"demo-{story}") if folder is None else folder
     if place.is_dir() and any(place.iterdir()):
         raise InputError(f"{place} is there already and not empty; remove it, or name another by --folder")
-    if told.likes is not None:
+    if chosen.likes is not None:
         from podium.cli.judge_items import check_extra
 
         check_extra()
     place.mkdir(parents=True, exist_ok=True)
-    told.write(place, np.random.default_rng(seed))
-    say(f"{story}: {told.about}; files are in {place}")
+    chosen.write(place, np.random.default_rng(seed))
+    say(f"{story}: {chosen.about}; files are in {place}")
     group: Any = context.find_root().command
     typed = sys.argv
     try:
-        with contextlib.chdir(place), _model(told) as url:
-            for command in (each.replace("URL", url) for each in told.commands):
+        with contextlib.chdir(place), _model(chosen) as url:
+            for command in (each.replace("URL", url) for each in chosen.commands):
                 say(f"\n$ podium {command}")
                 sys.argv = ["podium", *shlex.split(command)]  # pages say the command that makes them again
                 group.main(args=sys.argv[1:], prog_name="podium", standalone_mode=False)
     finally:
         sys.argv = typed
-    say(f"\nnow open {place / told.shows}")
+    say(f"\nnow open {place / chosen.shows}")
 
 
 @contextmanager
-def _model(told: Story) -> Iterator[str]:
+def _model(story: Story) -> Iterator[str]:
     """The address of the story's simulated model, while its commands run; nothing where it has none."""
-    if told.likes is None:
+    if story.likes is None:
         yield ""
         return
     from podium.judge.simulated import simulated_model
 
-    with simulated_model(told.likes) as url:
+    with simulated_model(story.likes) as url:
         say(f"a simulated model answers at {url} until the story ends: no network, no key")
         yield url

@@ -51,7 +51,7 @@ def diff(first: str, second: str, out: Output, columns: Columns, level: float, r
     which is then ranked by bradley-terry (rankings by plackett-luce); its columns may be named by option. One may be -
     for standard input.
 
-    Scores are compared with the mean of the common items held fixed, or the mean weighted by votes, or an item. A
+    Scores are compared relative to the mean of the common items, to the mean weighted by votes, or to one item. A
     change marked * is significant for all items at once (Holm), if the two come from different votes. Leaderboards
     that were not fitted alike (method, ties, covariates, penalty, …) are compared by ranks alone.
     """

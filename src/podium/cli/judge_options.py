@@ -183,7 +183,13 @@ def source_options() -> Decorator:
             metavar="NAME=TEXT",
             help="Judge by this; given again, each is a campaign of its own, side by side.",
         ),
-        option("Data", "--gold", type=FILE, metavar="FILE", help="Ask these votes too, whose answers are known."),
+        option(
+            "Data",
+            "--gold",
+            type=FILE,
+            metavar="FILE",
+            help="Ask about the pairs of these votes too, whose outcome is known.",
+        ),
     )
 
 
@@ -260,7 +266,7 @@ def _pace() -> list[Decorator]:
             type=click.IntRange(1, 1000),
             default=16,
             show_default=True,
-            help="Keep this many calls out at a time.",
+            help="Have at most this many calls under way.",
         ),
         option("Model", "--rpm", type=NumberRange(0, min_open=True), help="Send at most this many requests a minute."),
         option("Model", "--tpm", type=NumberRange(0, min_open=True), help="Use at most this many tokens a minute."),
@@ -286,7 +292,7 @@ def amount_options() -> Decorator:
             default="order",
             show_default=True,
             metavar="order|top:K",
-            help="Care for the whole order, or for the first K places.",
+            help="Care for the whole order, or for the first K ranks.",
         ),
         option("Measures", "--budget", type=click.IntRange(1), help="Ask about at most this many pairs."),
         option("Measures", "--max-calls", type=click.IntRange(1), help="Make at most this many calls."),
@@ -297,7 +303,7 @@ def amount_options() -> Decorator:
             "Measures",
             "--one-order",
             is_flag=True,
-            help="Ask each pair once, of random pairs, and fit the advantage of the first place.",
+            help="Ask random pairs, each in one order, and estimate the position bias instead of cancelling it.",
         ),
         option(
             "Measures",

@@ -141,7 +141,7 @@ def _loss(loss: str | None, labels: int) -> str:
     return loss
 
 
-@label.command(cls=GroupedCommand, examples=PREDICT)
+@label.command(cls=GroupedCommand, examples=PREDICT, short_help="Rank the labels of each row; write the best.")
 @_examples
 @model_option("podium label fit")
 @option("Output", "--top", type=click.IntRange(1), default=3, show_default=True, help="Write this many labels a row.")
@@ -176,7 +176,9 @@ def predict(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: Pa
     say(f"{counted(n, 'example')}, {keep} of {counted(scores.shape[1], 'label')} each")
 
 
-@label.command(cls=GroupedCommand, examples=EVALUATE)
+@label.command(
+    cls=GroupedCommand, examples=EVALUATE, short_help="Rank labels of known relevance; print every loss and gain."
+)
 @_examples
 @model_option("podium label fit")
 @option(

@@ -167,7 +167,7 @@ ranker_options = gathered(
         "Model",
         "--sd",
         type=Penalty(),
-        help="Spread of newcomers' scores in dynamic, or auto.  [default: auto]",
+        help="Standard deviation of newcomers' scores in --method dynamic, or auto.  [default: auto]",
     ),
     option("Model", "--at", metavar="TIME", help="Rank by the scores at this time, for --method dynamic."),
     option("Model", "--k", type=float, help="Most points one game moves in --method elo.  [default: 16]"),
@@ -184,7 +184,7 @@ ranker_options = gathered(
         "Model",
         "--flip-loss",
         type=click.Choice(["lapse", "corrected"]),
-        help="Correct for such votes by likelihood (default for who won), or by the paper's unbiased loss.",
+        help="Correct for them by likelihood (lapse; the default for who won), or by the paper's unbiased loss.",
     ),
     option(
         "Model",

@@ -52,6 +52,10 @@ class Penalty(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
 
     name = "NUMBER|auto"
 
+    def get_metavar(self, *args: Any, **more: Any) -> str:
+        """As it is typed: click would write AUTO."""
+        return self.name
+
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Turn what was typed into a float, or leave "auto"."""
         if value == "auto" or isinstance(value, float):
@@ -87,7 +91,7 @@ def id_option(otherwise: str) -> Decorator:
 
 def ids_option(command: Handler) -> Handler:
     """Columns of labels in a table of examples."""
-    words = "Name a column of labels, which is no feature and is carried into predictions; may be given again."
+    words = "Name a column that tells rows apart: no feature, and copied into predictions; may be given again."
     return option("Data", "--id", "ids", multiple=True, metavar="COLUMN", help=words)(command)
 
 

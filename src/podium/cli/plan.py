@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from podium.cli.help import GroupedCommand, option
 from podium.cli.options import NumberRange, output_options, seed_option
 from podium.cli.output import Output, counting, table
 from podium.text import counted
@@ -13,26 +14,48 @@ __all__ = ["plan"]
 QUESTIONS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 26, 33)  # an item, at which the simulated asking is looked at
 
 
-@click.command()
-@click.option("--items", "n", type=click.IntRange(3, 2000), required=True, help="How many items.")
-@click.option("--judges", type=click.IntRange(1, 10_000), default=1, show_default=True, help="How many people answer.")
-@click.option(
+@click.command(
+    cls=GroupedCommand,
+    examples=(
+        ("podium plan --items 100", "100 items, one judge, reliability 0.8"),
+        ("podium plan --items 300 --judges 12 --reliability 0.9", "a campaign of twelve judges"),
+    ),
+)
+@option("Data", "--items", "n", type=click.IntRange(3, 2000), required=True, help="Plan for this many items.")
+@option(
+    "Data",
+    "--judges",
+    type=click.IntRange(1, 10_000),
+    default=1,
+    show_default=True,
+    help="Divide the votes among this many.",
+)
+@option(
+    "Data",
+    "--seconds",
+    type=NumberRange(0, 86_400, min_open=True),
+    default=30.0,
+    show_default=True,
+    help="Let one vote take a judge this long.",
+)
+@option(
+    "Model",
     "--reliability",
     type=NumberRange(0, 1, min_open=True, max_open=True),
     default=0.8,
     show_default=True,
-    help="Wanted: the squared correlation of the ranks with those of the hidden order.",
+    help="Reach this squared correlation of the ranks with those of the hidden order.",
 )
-@click.option(
+@option(
+    "Model",
     "--noise-level",
     type=NumberRange(0, 1),
+    metavar="LEVEL",
     default=0.5,
     show_default=True,
-    help="How unsure the judges are: items one standard deviation apart are confused with chance 1/(1 + exp(1/LEVEL)).",
+    help="Let judges be this unsure: items one standard deviation apart are confused with chance 1/(1 + exp(1/LEVEL)).",
 )
-@click.option("--seconds", type=NumberRange(0, 86_400, min_open=True), default=30.0, show_default=True,
-              help="One question takes a judge so long.")  # fmt: skip
-@click.option("--runs", type=click.IntRange(1), default=5, show_default=True, help="Simulated campaigns.")
+@option("Model", "--runs", type=click.IntRange(1), default=5, show_default=True, help="Simulate this many campaigns.")
 @seed_option("the simulated judges")
 @output_options()
 def plan(

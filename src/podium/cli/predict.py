@@ -39,13 +39,25 @@ ABOUT_TABLES = ("played", "points", "top", "draws", "seed")
 @option("Data", "--left", metavar="COLUMN", help="Name the column of the left (home) item.")
 @option("Data", "--right", metavar="COLUMN", help="Name the column of the right (away) item.")
 @option("Data", "--time", metavar="COLUMN", help="Name the column that says when; else the last time of the model.")
-@option("Output", "--table", is_flag=True, help="Play the fixtures many times and tell the chances of the final table.")
-@option("Output", "--played", metavar="FILE", help="Read the games so far, for the points that items have already.")
-@option("Output", "--points", default="3,1,0", show_default=True, help="Points of a win, a tie and a loss.")
+@option("Output", "--table", is_flag=True, help="Play the fixtures many times, for the chances of the final table.")
+@option("Data", "--played", metavar="FILE", help="Read the games so far, for the points that items have already.")
 @option(
-    "Output", "--top", type=click.IntRange(1), default=4, show_default=True, help="Chance to be among the first TOP."
+    "Data",
+    "--points",
+    metavar="W,T,L",
+    default="3,1,0",
+    show_default=True,
+    help="Give these points for a win, a tie, a loss.",
 )
-@option("Output", "--draws", type=click.IntRange(1), default=10_000, show_default=True, help="How often to play.")
+@option(
+    "Output",
+    "--top",
+    type=click.IntRange(1),
+    default=4,
+    show_default=True,
+    help="Write the chance to be among this many first.",
+)
+@option("Output", "--draws", type=click.IntRange(1), default=10_000, show_default=True, help="Play this often.")
 @seed_option("playing the fixtures", "Output")
 @level_option("the bounds")
 @output_options(default="csv")

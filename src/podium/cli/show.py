@@ -95,7 +95,7 @@ interval_options = gathered(
         "Intervals",
         "--ranks",
         type=click.Choice(["pairwise", "guaranteed"]),
-        help="Find rank intervals by the posterior, or wider ones by a theorem about the likelihood.  "
+        help="Compute rank intervals from the posterior, or wider ones that hold whatever the true scores are.  "
         "[default: pairwise with --l2 auto, else guaranteed]",
     ),
     option(

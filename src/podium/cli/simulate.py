@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from podium.cli.ask import PRESETS
+from podium.cli.help import GroupedCommand, option
 from podium.cli.options import NumberRange, output_options, plot_option, seed_option
 from podium.cli.output import Output, counting, say, table
 from podium.text import counted
@@ -28,38 +29,67 @@ SHARES = (0.9, 1.3, 1.8, 2.4, 3.2, 4.2)  # budgets of the curve, in log2(n) ques
 MEASURES = ("questions_per_item", "rounds", "cost_ratio", "excess", "ranks_off", "stated_within", "stable")
 
 
-@click.command()
-@click.option("-n", "n", type=click.IntRange(3, 20_000), default=200, show_default=True, help="Items.")
-@click.option("--noise", type=click.Choice(NOISES), default="flips", show_default=True, help="How the judge errs.")
-@click.option(
+@click.command(
+    cls=GroupedCommand,
+    examples=(
+        ("podium simulate -n 100", "what each preset reaches with 100 items"),
+        ("podium simulate -n 50 --noise normal --fresh --preset thorough", "a judge as people are"),
+        ("podium simulate -n 200 --plot cost.png", "cost against the number of questions"),
+    ),
+)
+@option("Data", "-n", "n", type=click.IntRange(3, 20_000), default=200, show_default=True, help="Rank this many items.")
+@option(
+    "Data",
+    "--noise",
+    type=click.Choice(NOISES),
+    metavar="NOISE",
+    default="flips",
+    show_default=True,
+    help=f"Let the judge err in this way: {', '.join(NOISES)}.",
+)
+@option(
+    "Data",
     "--noise-level",
     type=NumberRange(0, 1),
+    metavar="LEVEL",
     default=0.1,
     show_default=True,
     help="How much: the share of flips; for bradley-terry the zone of close calls, as a share of the items; for "
     "normal, heavy-tailed and near-ties the width of that zone in scores.",
 )
-@click.option("--fresh", is_flag=True, help="The judge draws anew when asked again, as people do.")
-@click.option(
+@option("Data", "--fresh", is_flag=True, help="Let the judge decide anew when asked again, as people do.")
+@option(
+    "Data",
+    "--features",
+    type=click.Choice(FEATURES),
+    help="Give each item four columns of features: its rank, a tenth of the items off, and three random ones, or four "
+    "random ones.",
+)
+@option(
+    "Model",
     "--preset",
     "presets",
     type=click.Choice(PRESETS),
+    metavar="PRESET",
     multiple=True,
-    help=f"May be given again.  [default: {', '.join(USUAL)}]",
+    help=f"Try this preset of {', '.join(PRESETS)}; may be given again.  [default: {', '.join(USUAL)}]",
 )
-@click.option(
-    "--features",
-    type=click.Choice(FEATURES),
-    help="Give each item four columns of features: its place, a tenth of the items off, and three random ones, or four "
-    "random ones.",
-)
-@click.option("--runs", type=click.IntRange(1), default=3, show_default=True, help="Simulated interviews of each kind.")
-@click.option(
+@option(
+    "Model",
     "--random-share",
     type=NumberRange(0, 1, max_open=True),
+    metavar="SHARE",
     default=0.1,
     show_default=True,
-    help="Share of random check questions.",
+    help="Choose this share of the questions at random, as a check.",
+)
+@option(
+    "Model",
+    "--runs",
+    type=click.IntRange(1),
+    default=3,
+    show_default=True,
+    help="Simulate this many interviews of each.",
 )
 @seed_option("judges and interviews")
 @plot_option("cost against questions")
@@ -79,9 +109,9 @@ def simulate(
 ) -> None:
     """Simulate interviews with a judge of known mistakes, before you ask people.
 
-    For each preset: questions per item, rounds, cost (answers that contradict the order) over that of the hidden order,
-    the expected cost above it in per cent of all pairs, the ranks by which nine in ten items are off, what the summary
-    said about that, and the share of stable runs.
+    For each preset: questions per item, rounds, cost (votes that contradict the order) over that of the hidden order,
+    the expected cost above it in per cent of all pairs, the ranks by which nine in ten items are off at most, what the
+    summary said about that, and the share of stable runs.
     """
     import polars as pl
 

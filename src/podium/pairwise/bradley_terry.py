@@ -244,7 +244,7 @@ class BradleyTerry(Ranker):
         if self.l2 == "auto" and sd is None:
             raise InputError(
                 Option("l2", "auto"), " looks at all pairs together, and these votes are kept by workers; set ",
-                Option("l2"), " to a number, or give sd=",
+                Option("l2"), " to a number, or give `fit` the standard deviation of the scores",
             )  # fmt: skip
         self._check_prior(votes, self.l2 == "auto", sd, None)
 
