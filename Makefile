@@ -4,6 +4,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 KERNELS := $(shell find src/podium/kernels -name '*.py' -o -name '*.pxd')
 WORKERS ?= 2
+# Tests share the cores by processes; threads of linear algebra beside them would only wait for each other.
+test test-checked long: export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: demo demo-judge app test test-checked long lint bench bench-full figures pictures mutate docs clean
 
