@@ -66,6 +66,22 @@ def test_a_cluster_of_our_own_listens_on_this_machine_only(cluster):
     assert open_to == {"127.0.0.1"}
 
 
+def environment():
+    import dask
+
+    names = ("OPENBLAS_NUM_THREADS", "OPENBLAS_THREAD_TIMEOUT", "MALLOC_TRIM_THRESHOLD_")
+    return [os.environ.get(name) for name in names], dask.config.get("distributed.worker.memory.monitor-interval")
+
+
+def test_a_worker_that_is_added_later_is_like_the_first():
+    require_dask()
+    with connect("local:1") as engine:
+        engine._mend.cluster.scale(2)
+        engine.client.wait_for_workers(2, timeout=60)
+        one, other = engine.client.run(environment).values()
+    assert one == other
+
+
 # Functions that workers run.
 
 

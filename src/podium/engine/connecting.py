@@ -12,6 +12,7 @@ import time
 import warnings
 from collections.abc import Callable
 from contextlib import ExitStack
+from copy import deepcopy
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -143,6 +144,7 @@ def _start(count: int, things: ExitStack) -> tuple[Any, Callable[[], None]]:
         # Looks at itself fifty times a second in every process, which took a third of the CPU of a short run.
         "distributed.admin.tick.interval": "1s",
         "distributed.admin.system-monitor.interval": "10s",
+        "distributed.worker.memory.monitor-interval": "1s",
         "distributed.scheduler.active-memory-manager.start": False,
     }
     with dask.config.set(settings):
@@ -157,11 +159,26 @@ def _start(count: int, things: ExitStack) -> tuple[Any, Callable[[], None]]:
                 scheduler_kwargs={"dashboard": False},
                 silence_logs=logging.CRITICAL,
                 local_directory=folder,
+                worker_class=_keeper(settings),
             )
         except (OSError, RuntimeError, TimeoutError) as problem:
             raise EngineError(f"a cluster of {count} workers cannot be started here: {problem}") from problem
     things.callback(_ignoring(cluster.close))
     return Client(cluster, set_as_default=False), _Mending(cluster, count)
+
+
+def _keeper(settings: dict[str, Any]) -> Any:
+    """Who starts a worker and starts it again: by these settings, also one that is added later."""
+    import dask
+    from distributed import Nanny
+
+    class Keeper(Nanny):
+        def __init__(self, *given: Any, **named: Any) -> None:
+            with dask.config.set(settings):
+                super().__init__(*given, **named)
+                self.config = deepcopy(self.config)  # what it would share with others ends with the block
+
+    return Keeper
 
 
 class _Mending:

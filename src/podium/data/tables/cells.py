@@ -20,7 +20,8 @@ NO_OUTCOME = np.empty(0, np.int8)
 class Cells:
     """How often left met right with each outcome (right won, tie, left won), or, without outcomes, how often left won.
 
-    Cells are 32 bits wide until one could pass 2³² - 1, then 64.
+    Cells are 32 bits wide until one could pass 2³² - 1, then 64. A table from another process is as narrow as its
+    counts allow until more is added: what only adds it to its own, or lists its rows, reads a quarter of the memory.
     """
 
     def __init__(self, outcomes: bool) -> None:
@@ -33,12 +34,7 @@ class Cells:
         """Without the room that is not in use, and in cells as narrow as they may be, on the way to another process."""
         used = self.cells[: self.n, : self.n]
         narrow = np.min_scalar_type(used.max(initial=0))
-        return vars(self) | {"cells": np.ascontiguousarray(used, narrow), "width": self.cells.dtype.str}
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        """As wide again as before."""
-        width = state.pop("width")
-        vars(self).update(state, cells=state["cells"].astype(width))
+        return vars(self) | {"cells": np.ascontiguousarray(used, narrow)}
 
     @staticmethod
     def size(n: int, outcomes: bool) -> int:
@@ -51,7 +47,7 @@ class Cells:
         if n <= before:
             return
         room = max(n, min(2 * before, limit))
-        cells = np.zeros((room, room, self.cells.shape[2]), self.cells.dtype)
+        cells = np.zeros((room, room, self.cells.shape[2]), np.result_type(self.cells, np.uint32))
         cells[:before, :before] = self.cells
         self.cells = cells
 
@@ -73,6 +69,8 @@ class Cells:
     def _widen(self, more: int) -> None:
         """Make sure that `more` can be added to any cell."""
         self.bound += more
+        if self.cells.dtype.itemsize < 4 or not self.cells.flags.writeable:  # from another process
+            self.cells = self.cells.astype(np.result_type(self.cells, np.uint32))
         if self.cells.dtype == np.uint64 or self.bound <= MAX_COUNT:
             return
         self.bound = int(self.cells.max(initial=0)) + more  # the votes are spread over many cells: look

@@ -8,7 +8,9 @@ AHEAD = cython.declare(cython.Py_ssize_t, 16)  # votes between asking memory for
 BLOCK = cython.declare(cython.Py_ssize_t, 64)  # rows whose places are asked for before the first is looked at
 
 tally = cython.fused_type(cython.uint, cython.ulonglong)
-sum_of = cython.fused_type(cython.uint, cython.ulonglong)
+found = cython.fused_type(
+    cython.uchar, cython.ushort, cython.uint, cython.ulonglong
+)  # by another process, it may be narrow
 
 
 def count_cells(
@@ -44,7 +46,7 @@ def count_cells(
 
 
 def add_cells(
-    other: cython.const[sum_of][:, :, ::1],
+    other: cython.const[found][:, :, ::1],
     code: cython.const[cython.int][::1],
     cells: tally[:, :, ::1],
 ) -> None:
@@ -78,7 +80,7 @@ def add_to_cells(
 
 
 def rows_of_cells(
-    cells: cython.const[tally][:, :, ::1],
+    cells: cython.const[found][:, :, ::1],
     n: cython.Py_ssize_t,
     left: cython.int[::1],
     right: cython.int[::1],
