@@ -484,11 +484,13 @@ def test_weights_are_told_beside_the_number_of_votes(tmp_path, capfd):
 
 
 def test_scores_outside_their_intervals_are_told(tmp_path, votes, capfd):
-    """The penalty pulls scores and not intervals: with one vote that outweighs all others the two part."""
-    file = tmp_path / "uneven.csv"
-    file.write_text("winner,loser,weight\na,b,1\nb,c,1000000\nc,a,2\n")
+    """The penalty pulls scores and not intervals: an item that wins among forty equals is pulled out of its own."""
+    equals = [f"i{a},i{b}" for a in range(40) for b in range(40) if a != b]
+    file = tmp_path / "equals.csv"
+    file.write_text("\n".join(["winner,loser", *equals, *(f"new,i{k}" for k in range(12)), "i0,new"]) + "\n")
     out, err = ok(capfd, file, "--format", "json")
-    outside = [row for row in json.loads(out) if not row["lower"] <= row["score"] <= row["upper"]]
-    assert f"{len(outside)} items have their scores outside the interval" in err
+    outside = [row["item"] for row in json.loads(out) if not row["lower"] <= row["score"] <= row["upper"]]
+    assert outside == ["new"]
+    assert "1 item has its score outside the interval" in err
     assert "outside the interval" not in ok(capfd, file, "--ci", "none")[1]
     assert "outside the interval" not in ok(capfd, votes)[1]

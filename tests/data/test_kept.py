@@ -202,7 +202,7 @@ class TestWhatGoesWrong:
         votes = keep_comparisons(folder, engine=Serial(), **VOTES["plain"])
         assert repr(votes) == "<750 votes on 16 items, kept by workers>"
         for options, fitting, why in (
-            ({}, {}, r"l2='auto' looks at all pairs together.* number, or give sd="),
+            ({}, {}, r"l2='auto' looks at all pairs together.* number, or give `fit` the standard"),
             ({"l2": 0.1, "half_life": 3}, {}, "half_life= needs the time of every vote"),
             ({"l2": 0, "bias_reduction": True}, {}, "is for few items"),
             ({"l2": 0.1}, {"engine": Serial()}, "kept by workers already"),
