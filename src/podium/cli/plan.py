@@ -11,8 +11,6 @@ from podium.text import counted
 
 __all__ = ["plan"]
 
-QUESTIONS = (2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 26, 33)  # an item, at which the simulated asking is looked at
-
 
 @click.command(
     cls=GroupedCommand,
@@ -76,17 +74,19 @@ def plan(
     """
     import polars as pl
 
+    from podium.active.rehearsal import QUESTIONS_PER_ITEM, reliability_by_votes
+
     looks: list[list[float]] = []
     with counting("asking", f"of {counted(runs, 'campaign')}") as advance:
         for run in range(runs):
-            looks.append(_campaign(n, judges, noise_level, reliability, seed + run))
+            looks.append(reliability_by_votes(n, judges, noise_level, reliability, seed + run))
             advance(1)
     longest = max(map(len, looks))
     rows = []
     for at in range(longest):
         reached = [look[min(at, len(look) - 1)] for look in looks]
         mean = sum(reached) / len(reached)
-        votes = QUESTIONS[at] * n
+        votes = QUESTIONS_PER_ITEM[at] * n
         hours = votes * seconds / 3600.0
         rows.append((votes, votes / judges, mean, min(reached), hours, hours / judges))
         if mean >= reliability:
@@ -101,28 +101,3 @@ def plan(
             "reach it",
             err=True,
         )
-
-
-def _campaign(n: int, judges: int, level: float, wanted: float, seed: int) -> list[float]:
-    """Squared rank correlation with the hidden order at each of QUESTIONS, until it is well beyond what is wanted."""
-    import numpy as np
-
-    from podium.active.oracles import Simulated
-    from podium.active.planner import Planner
-
-    judge = Simulated(n, "normal", level, seed=seed, persistent=False)
-    planner = Planner(n, seed=seed)
-    reliabilities: list[float] = []
-    batch = max(judges, n // 4)
-    for q in QUESTIONS:
-        while len(planner) < q * n:
-            asked = planner.plan(min(batch, q * n - len(planner)))
-            if not len(asked):
-                break
-            number = len(planner) + np.arange(len(asked))
-            planner.tell(asked.left, asked.right, judge.answer(asked.pairs), number % judges, asked.kind)
-        rank = np.argsort(planner.order())
-        reliabilities.append(float(np.corrcoef(rank, judge.place)[0, 1] ** 2))
-        if reliabilities[-1] >= wanted + 0.5 * (1.0 - wanted):
-            break
-    return reliabilities

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,7 +14,7 @@ from podium.cli.output import Output, counting, say, table
 from podium.text import counted
 
 if TYPE_CHECKING:
-    from podium.active.oracles import Simulated
+    from podium.active.rehearsal import Rehearsal
 
 __all__ = ["simulate"]
 
@@ -26,7 +25,6 @@ NOISES = (
 FEATURES = ("informative", "useless")
 USUAL = ("quick", "standard", "thorough", "few_rounds")  # presets for any number of items
 SHARES = (0.9, 1.3, 1.8, 2.4, 3.2, 4.2)  # budgets of the curve, in log2(n) questions per item
-MEASURES = ("questions_per_item", "rounds", "cost_ratio", "excess", "ranks_off", "stated_within", "stable")
 
 
 @click.command(
@@ -116,64 +114,30 @@ def simulate(
     import polars as pl
 
     from podium.active.oracles import Simulated
+    from podium.active.rehearsal import Rehearsal, mean_rehearsal, rehearse
 
     jobs: list[tuple[str, float | None]] = [(preset, None) for preset in presets or USUAL]
     if plot is not None:
         jobs += [("standard", share) for share in SHARES]
-    rows = []
+    rows: list[Rehearsal] = []
     with counting("asking", f"of {runs * len(jobs)} interviews") as advance:
         for preset, share in jobs:
-            judges = [Simulated(n, noise, noise_level, seed=seed + run, persistent=not fresh) for run in range(runs)]
-            rows.append(_average(judges, preset, share, features, random_share, seed, advance))
+            each = []
+            for at in range(seed, seed + runs):
+                judge = Simulated(n, noise, noise_level, seed=at, persistent=not fresh)
+                options = {"random_share": random_share, "seed": at}
+                each.append(rehearse(judge, preset, log2_share=share, features=features, **options))
+                advance(1)
+            rows.append(mean_rehearsal(each))
     shown = [(preset, *row) for row, (preset, share) in zip(rows, jobs, strict=True) if share is None]
-    frame = pl.DataFrame(shown, schema=["preset", *MEASURES], orient="row")
+    frame = pl.DataFrame(shown, schema=["preset", *Rehearsal._fields], orient="row")
     out.write(frame, table(frame, digits=2, room=out.room))
     if plot is not None:
         _draw(plot, f"{counted(n, 'item')}, {noise} {noise_level:g}", jobs, rows)
         say(f"wrote {plot}")
 
 
-def _average(
-    judges: list[Simulated],
-    preset: str,
-    share: float | None,
-    features: str | None,
-    random_share: float,
-    seed: int,
-    advance: Callable[[int], None],
-) -> list[float]:
-    """Mean over the judges of what the table shows; `advance` is told of each."""
-    import numpy as np
-
-    from podium.active import rank_with
-
-    results = []
-    for run, judge in enumerate(judges):
-        n = judge.n
-        budget = None if share is None else min(int(share * n * np.log2(n)), n * (n - 1) // 2)
-        table = None if features is None else judge.features(informative=features == "informative")
-        ranker = rank_with(
-            judge,
-            range(n),
-            preset=preset,
-            budget=budget,
-            features=table,
-            random_share=random_share,
-            seed=seed + run,
-        )
-        summary = ranker.summary()
-        order = np.array(ranker.order())
-        off = float(np.quantile(np.abs(np.argsort(order) - judge.place), 0.9))
-        ratio = max(judge.cost(np.array(ranker.order("answers"))), 1) / max(judge.cost(judge.order), 1)
-        excess = judge.excess(order)
-        results.append(
-            [summary.questions / n, ranker.rounds, ratio, excess, off, summary.within_ranks, float(summary.stable)]
-        )
-        advance(1)
-    return [float(value) for value in np.mean(results, axis=0)]
-
-
-def _draw(plot: Path, title: str, jobs: list[tuple[str, float | None]], rows: list[list[float]]) -> None:
+def _draw(plot: Path, title: str, jobs: list[tuple[str, float | None]], rows: list[Rehearsal]) -> None:
     from matplotlib.figure import Figure
 
     from podium.show.active_plots import cost_by_questions
@@ -181,7 +145,9 @@ def _draw(plot: Path, title: str, jobs: list[tuple[str, float | None]], rows: li
 
     curves: dict[str, list[tuple[float, float]]] = {}
     for (preset, share), row in zip(jobs, rows, strict=True):
-        curves.setdefault(preset if share is None else "standard, by budget", []).append((row[0], row[2]))
+        curves.setdefault(preset if share is None else "standard, by budget", []).append(
+            (row.questions_per_item, row.cost_ratio)
+        )
     figure = Figure(figsize=(6.4, 4.0), layout="constrained")
     cost_by_questions(curves, title=title, log=False, ax=figure.subplots()).set_ylabel(
         "cost ÷ cost of the hidden order"
