@@ -16,7 +16,7 @@ from podium.active.features import Features
 from podium.active.many import chosen_among_many, head_chance
 from podium.active.model_scores import DENSE, Scores, fit_scores
 from podium.active.models import HASTY, Draft, Models, draft_model, fit_models, weights_of
-from podium.active.summary import TELLING, Summary, summarise
+from podium.active.summary import TELLING, State, Summary, summarise
 from podium.active.tally import (
     CHECK,
     CHOSEN,
@@ -439,8 +439,14 @@ class Planner:
 
     def summary(self) -> Summary:
         """Where the asking stands: counts, noise, agreement on check pairs, bands, and the stop signal."""
-        found: Summary = self._keep("summary", lambda: summarise(self))
-        return found
+        summary: Summary = self._keep("summary", lambda: summarise(self._state()))
+        return summary
+
+    def _state(self) -> State:
+        needed = len(self.tally) and (not self.settled or (self.tally.kind == CHECK).any())
+        models = self.models if needed else None
+        order, widths = self.order(), self.half_widths()
+        return State(self.top, self.tally, models, order, widths, self.bands(), self.settled, self.finished)
 
 
 def _questions(pairs: np.ndarray, kind: np.ndarray, rng: np.random.Generator) -> Questions:

@@ -7,19 +7,16 @@ and each is predicted by fits that have not seen it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from podium.active.bands import TYPICAL
 from podium.active.many import head_chance
-from podium.active.tally import CHECK
+from podium.active.models import Models
+from podium.active.tally import CHECK, Tally
 from podium.text import counted, percent
 
-if TYPE_CHECKING:
-    from podium.active.planner import Planner
-
-__all__ = ["ENOUGH", "TELLING", "Summary", "summarise"]
+__all__ = ["ENOUGH", "TELLING", "State", "Summary", "summarise"]
 
 ENOUGH = 250  # check votes before scores may have intervals
 TELLING = 20  # answers before the share of mistakes is more than a guess made beforehand
@@ -107,21 +104,38 @@ class Summary:
         return f"not stable yet: about {counted(self.until_stable, 'more question')}"
 
 
-def summarise(planner: Planner) -> Summary:
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a planner knows after the votes so far: the order, and by how many ranks each item may be off.
+
+    `models` may be None where the order is settled, or nothing was answered, and there are no check votes.
+    """
+
+    top: int | None
+    tally: Tally
+    models: Models | None
+    order: np.ndarray
+    half_widths: np.ndarray
+    bands: tuple[np.ndarray, np.ndarray]
+    settled: bool
+    finished: bool
+
+
+def summarise(state: State) -> Summary:
     """Put the state of a planner in numbers."""
-    n, tally = planner.n, planner.tally
-    off = planner.half_widths()
-    lower, upper = planner.bands()
-    weight = np.ones(n) if planner.top is None else _head(planner, off)
+    n, tally, off = len(state.order), state.tally, state.half_widths
+    lower, upper = state.bands
+    fitted = None if state.settled or not len(tally) else state.models
+    weight = np.ones(n) if state.top is None else _head(state)
     width = float(np.average(upper - lower, weights=weight))
-    turning = bool(len(tally)) and not planner.settled and planner.models.turning
-    narrow = planner.settled or width <= TYPICAL * (n - 1)
-    straight = planner.settled or not len(tally) or planner.models.straight
+    turning = fitted is not None and fitted.turning
+    narrow = state.settled or width <= TYPICAL * (n - 1)
+    straight = fitted is None or fitted.straight
     stable = len(tally) >= TELLING and not turning and straight and narrow
-    share = _check_share(planner)
-    known = len(tally) >= TELLING and not planner.settled
-    floor = planner.models.posterior.floor if known else 0.0
-    contradicted = _contradicted(planner)
+    share = _check_share(state)
+    posterior = fitted.posterior if fitted is not None and len(tally) >= TELLING else None
+    floor = 0.0 if posterior is None else posterior.floor
+    contradicted = _contradicted(state)
     wrong = 1.0 - share[0] if share else floor
     rest = n * (n - 1) // 2 - len(tally.keys)
     return Summary(
@@ -134,45 +148,45 @@ def summarise(planner: Planner) -> Summary:
         check_votes=int(np.count_nonzero(tally.kind == CHECK)),
         agreement=share[0] if share else None,
         agreement_interval=share[1:] if share else None,
-        noise=floor if known else (0.0 if planner.settled and len(tally) >= TELLING else None),
-        close_calls=planner.models.posterior.scale if known else None,
+        noise=floor if posterior is not None or (state.settled and len(tally) >= TELLING) else None,
+        close_calls=None if posterior is None else posterior.scale,
         cost=contradicted + rest * wrong,
         cost_interval=(contradicted + rest * (1 - share[2]), contradicted + rest * (1 - share[1])) if share else None,
         within_ranks=float(np.quantile(off, 0.9)),
         width=width,
         stable=stable,
         turning=turning,
-        finished=planner.finished,
-        until_stable=0 if stable else _until_stable(planner, off, weight, floor),
+        finished=state.finished,
+        until_stable=0 if stable else _until_stable(off, weight, floor),
     )
 
 
-def _head(planner: Planner, off: np.ndarray) -> np.ndarray:
-    rank = np.argsort(planner.order())
-    assert planner.top is not None
-    return head_chance(rank, off / 2.0, planner.top) + 1e-9
+def _head(state: State) -> np.ndarray:
+    rank = np.argsort(state.order)
+    assert state.top is not None
+    return head_chance(rank, state.half_widths / 2.0, state.top) + 1e-9
 
 
-def _contradicted(planner: Planner) -> float:
+def _contradicted(state: State) -> float:
     """Pairs whose answer, the mean of several, contradicts the order."""
-    tally = planner.tally
+    tally = state.tally
     if not len(tally):
         return 0.0
-    rank = np.argsort(planner.order())
+    rank = np.argsort(state.order)
     points, total = tally.sums()
     ahead = rank[tally.pair_low] < rank[tally.pair_high]
     return float(np.where(ahead, 1.0 - points / total, points / total).sum())
 
 
-def _check_share(planner: Planner) -> tuple[float, float, float] | None:
+def _check_share(state: State) -> tuple[float, float, float] | None:
     """The share of check votes that fits to other pairs predicted, with its 90 % score interval."""
-    tally = planner.tally
-    if not (tally.kind == CHECK).any():
+    tally = state.tally
+    if state.models is None or not (tally.kind == CHECK).any():
         return None
-    checks = (tally.kind == CHECK) & planner.models.tested
+    checks = (tally.kind == CHECK) & state.models.tested
     if not checks.any():
         return None
-    predicted = planner.models.held_out_chances()[checks] > 0.5
+    predicted = state.models.held_out_chances()[checks] > 0.5
     hits = np.where(predicted, tally.value[checks], 1.0 - tally.value[checks])
     count, share, z2 = len(hits), float(hits.mean()), LEVEL_Z**2
     centre = (share + z2 / (2 * count)) / (1 + z2 / count)
@@ -180,9 +194,9 @@ def _check_share(planner: Planner) -> tuple[float, float, float] | None:
     return share, float(centre - half), float(centre + half)
 
 
-def _until_stable(planner: Planner, off: np.ndarray, weight: np.ndarray, floor: float) -> int:
+def _until_stable(off: np.ndarray, weight: np.ndarray, floor: float) -> int:
     """A question carries 1 - H(floor) bits and about half of them count; a bit halves the uncertainty of one item."""
-    n = planner.n
+    n = len(off)
     floor = min(max(floor, 0.003), 0.45)
     bits = 1.0 + floor * np.log2(floor) + (1 - floor) * np.log2(1 - floor)
     typical = 2.0 * float(np.average(off, weights=weight))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -31,10 +31,9 @@ __all__ = ["Boards"]
 
 @dataclass(slots=True)
 class Boards:
-    """Fits one part of the votes after the other, and keeps their tables."""
+    """The tables of one part of the votes after the other."""
 
     method: str
-    fit: Callable[[Any], Any]  # votes -> fitted model
     columns: Columns
     known: Knowledge
     intervals: Intervals
@@ -45,13 +44,20 @@ class Boards:
     frames: list[pl.DataFrame] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
 
-    def add(self, value: Any, votes: Comparisons | Rankings) -> tuple[Any, Ranking]:
-        """Fit the votes of a part (all of them, where there are no parts), and say what there is to say."""
-        part = f"{self.selection.by} = {value}" if self.selection.by else None
+    def about(self, value: Any) -> AbstractContextManager[None]:
+        """Name a part; what goes wrong while its model is fitted is told of this part."""
+        part = self._name(value)
         if part:
             say(one_line(part))
+        return _about(part)
+
+    def _name(self, value: Any) -> str | None:
+        return f"{self.selection.by} = {value}" if self.selection.by else None
+
+    def add(self, value: Any, votes: Comparisons | Rankings, model: Any) -> tuple[Any, Ranking]:
+        """Take the model of a part (of all votes, where there are no parts), and say what there is to say."""
+        part = self._name(value)
         with _about(part):
-            model = self.fit(votes)
             ranking = self.applied(model)
             frame = self._frame(model, ranking)
         if self.selection.by:

@@ -129,12 +129,12 @@ def rank(
     if fitting.balance:
         sets = {value: comparisons.balanced() for value, comparisons in sets.items()}
     prior = _shared_prior(sets, make(), selection)
-
-    def fit(votes: Any) -> Any:
-        return make().fit(votes, **features, **prior) if old is None else old.partial_fit(votes, **features)
-
-    boards = Boards(method, fit, columns, known, intervals, selection, marking, out, fitting.balance)
-    fitted = {value: boards.add(value, data) for value, data in sets.items()}
+    boards = Boards(method, columns, known, intervals, selection, marking, out, fitting.balance)
+    fitted = {}
+    for value, data in sets.items():
+        with boards.about(value):
+            model = make().fit(data, **features, **prior) if old is None else old.partial_fit(data, **features)
+        fitted[value] = boards.add(value, data, model)
     if selection.by and (pictures.report or pictures.embed):
         whole = _together(list(sets.values()))
         model = make().fit(whole, **features)
