@@ -74,6 +74,12 @@ def test_the_table_for_people_has_marks_with_intervals_and_grades_with_chances(v
     assert "6.00" in short
 
 
+def test_marks_without_errors_claim_no_intervals(votes, capfd):
+    out, err = ok(capfd, votes, "--marks", "0:100", "--method", "elo")
+    assert "marks on a scale from the lowest item to the best\n" in err
+    assert "interval" not in out
+
+
 def test_known_marks_come_from_a_file(votes, capfd):
     known = votes.parent / "known.csv"
     known.write_text("item,mark\ne0,80\ne4,55\ne7,35\n")

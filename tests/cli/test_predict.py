@@ -83,12 +83,40 @@ def test_the_final_table_counts_the_points_so_far(folder, run):
     assert [row["expected_points"] for row in other] != [row["expected_points"] for row in table.values()]
 
 
+def test_a_fixture_before_the_first_game_is_its_rows_problem(folder, run):
+    options = "--time Date --method dynamic --drift 0 --save m.podium"
+    assert run(["rank", "season.csv", *options.split()]).exit_code == 0
+    (folder / "old.csv").write_text("Date,home,away\n2022-10-14,Ajax,Brugge\n2023-10-14,Ajax,Brugge\n")
+    asked = ["predict", "old.csv", "--model", "m.podium", "--time", "Date"]
+    result = run(asked)
+    assert "row 1: it is before the model's first vote, 2023-08-12; its chances are left empty" in result.stderr
+    first, second = rows(result.stdout)
+    assert first["win"] == first["win_lower"] == ""
+    assert 0 < float(second["win"]) < 1
+    result = run([*asked, "--table", "--top", "1"])
+    assert result.exit_code == 2
+    assert "row 1: it is before the model's first vote" in result.stderr
+
+
+def test_fixtures_that_were_played_already_are_told(folder, run):
+    assert run(["rank", "season.csv", "--save", "m.podium"]).exit_code == 0
+    (folder / "all.csv").write_text("home,away\nAjax,Celtic\nCeltic,Ajax\nBrugge,Celtic\n")
+    asked = ["predict", "all.csv", "--model", "m.podium", "--table", "--top", "1", "--played"]
+    assert "3 fixtures of 3, as row 1, met on the same side in --played already" in run([*asked, "season.csv"]).stderr
+    (folder / "first.csv").write_text("home,away,result\nAjax,Brugge,H\nBrugge,Celtic,D\n")
+    assert "1 fixture of 3, as row 3, met" in run([*asked, "first.csv"]).stderr
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         (["fixtures.csv", "--model", "m.podium", "--top", "2"], "--top is about --table, which is not given"),
         (["fixtures.csv", "--model", "m.podium", "--id", "x"], "--id is about a table of features"),
         (["fixtures.csv", "--model", "m.podium", "--table"], "row 2: 'Dundee' is not in the model"),
+        (
+            ["names.csv", "--left", "team", "--right", "place", "--model", "m.podium", "--time", "Date"],
+            "no column 'Date' (given as --time); found 'team', 'place'",
+        ),
         (["fixtures.csv", "--model", "m.podium", "--time", "HomeTeam"], "--time but already tells who met"),
         (["dates.csv", "--model", "m.podium", "--time", "date"], "row 2: date is '2023-02-30', which is no date"),
         (["self.csv", "--model", "m.podium"], "row 1: 'Ajax' is compared with itself"),

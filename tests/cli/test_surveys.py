@@ -12,7 +12,7 @@ from click.testing import CliRunner
 
 from podium import PlackettLuce, Rankings, read_rankings
 from podium.cli import main
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 
 NAMES = [f"item {k:02d}" for k in range(30)]
 TRUTH = np.random.default_rng(18).normal(size=30)
@@ -93,6 +93,29 @@ def test_parts_have_a_ranking_each(run):
     assert done.stderr.count("200 rankings of 30 items") == 2
     with pytest.raises(InputError, match="pool= is about the parts of"):
         run("rank", "wide.csv", "--unranked", "below", "--by", "region", "--pool")
+
+
+@pytest.mark.parametrize("long", [False, True])
+@pytest.mark.filterwarnings("ignore::podium.errors.SeparationWarning")
+def test_rankings_without_a_part_are_left_out_with_a_remark(run, folder, long):
+    rows = "id,team,Rank 1,Rank 2\n1,x,tea,milk\n2,,milk,tea\n3,y,milk,tea\n4, ,tea,milk\n"
+    if long:
+        rows = "id,team,item,rank\n1,x,tea,1\n1,x,milk,2\n2,,milk,1\n2,,tea,2\n3,y,tea,2\n3,y,milk,1\n"
+        rows += "4,,tea,1\n4,,milk,2\n"
+    (folder / "parts.csv").write_text(rows)
+    options = ("--judge", "id", "--ci", "none", "--format", "csv")
+    with pytest.warns(DataWarning, match="2 rankings without a 'team', left out"):
+        table = pl.read_csv(io.StringIO(run("rank", "parts.csv", "--by", "team", *options).stdout))
+    assert table.filter(pl.col("rank") == 1).select("team", "item").rows() == [("x", "tea"), ("y", "milk")]
+    (folder / "parts.csv").write_text("team,Rank 1,Rank 2\n,tea,milk\n,milk,tea\n")
+    with pytest.raises(InputError, match="column 'team' is empty in every row"):
+        run("rank", "parts.csv", "--by", "team")
+
+
+def test_marks_of_a_survey_are_as_reliable_as_its_rankings(run):
+    done = run("rank", "long.csv", "--unranked", "below", "--marks", "0:100")
+    assert "(all rankings)" in done.stderr
+    assert "misfit" not in done.stderr  # as pairs, every respondent would have 135 votes
 
 
 def test_errors_by_respondent_bootstrap_and_none(run):

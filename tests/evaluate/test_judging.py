@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 from numpy.testing import assert_allclose
 
-from podium import BradleyTerry, Comparisons, Ranking
+from podium import BradleyTerry, Comparisons, Ranking, Rankings
 from podium.errors import InputError, PodiumWarning
 from podium.evaluate import judging_quality, scale_separation
 
@@ -99,7 +99,40 @@ def test_infit_by_hand_and_the_careless_judge_misfits():
         mine = (votes.left == k) | (votes.right == k)
         assert row["infit"] == pytest.approx(((1 - p) ** 2)[mine].sum() / (p * (1 - p))[mine].sum())
         assert row["votes"] == mine.sum()
-    assert any("misfit: judge 7, infit" in line for line in quality.words())
+    assert quality.judge_fit.filter("beyond_chance")["judge"].to_list() == ["7"]
+    assert any("misfit: judge 7, infit" in line and "beyond chance" in line for line in quality.words())
+
+
+def test_honest_judges_misfit_by_chance_and_are_seldom_beyond_it():
+    """Fifteen honest judges: mean + 2 sd is passed by one in many sets, what chance leads to in few."""
+    rng = np.random.default_rng(18)
+    fits = [judging_quality(judged(rng, [1.0] * 15, each=30)[1], splits=1).judge_fit for _ in range(40)]
+    assert np.mean([fit["misfit"].any() for fit in fits]) > 0.25
+    assert np.mean([fit["beyond_chance"].any() for fit in fits]) <= 0.1
+    within = next(fit for fit in fits if fit["misfit"].any() and not fit["beyond_chance"].any())
+    assert within.filter("misfit")["infit"].min() > 1
+
+
+def test_rankings_of_pure_chance_have_no_reliability():
+    rng = np.random.default_rng(18)
+    lists = [rng.permutation(20).tolist() for _ in range(40)]
+    rankings = Rankings.from_lists(lists)
+    quality = judging_quality(rankings, splits=4)
+    assert quality.separation < 0.35
+    assert quality.split_half.correlation < 0.35
+    assert quality.words()[0].startswith("scale separation reliability")
+    assert "(all rankings)" in quality.words()[0]
+    assert not any("misfit" in line for line in quality.words())
+
+
+def test_rankings_of_two_are_as_reliable_as_the_pairs_they_are():
+    votes = judged(np.random.default_rng(19), [1.0] * 6)[1]
+    pairs = [[votes.items[won], votes.items[lost]] for won, lost in zip(votes.left, votes.right, strict=True)]
+    rankings = Rankings.from_lists(pairs, items=votes.items, judge=votes.judge, unranked="unknown")
+    one, other = judging_quality(rankings, splits=3), judging_quality(votes, splits=3)
+    assert one.separation == pytest.approx(other.separation, abs=1e-4)
+    assert one.split_half.correlation == pytest.approx(other.split_half.correlation, abs=1e-3)
+    assert "no scale separation reliability" in judging_quality(rankings, chosen=True, splits=1).words()[0]
 
 
 def test_ties_weights_and_counts_enter_the_infit():

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import polars as pl
 
     from podium.data.comparisons import Comparisons
+    from podium.data.rankings import Rankings
     from podium.ranking.ranking import Ranking
     from podium.store.content import Content
 
@@ -180,7 +181,7 @@ class Marking:
         return fitted(list(columns), list(columns.values()), room, to_left=("item", "grade"))
 
     def words(self, level: float | None) -> str:
-        """What the marks are."""
+        """What the marks are; without a level they have no intervals."""
         fixed = "that the known marks fix" if self.known_marks else "from the lowest item to the best"
         intervals = "" if level is None else f", with {100 * level:.4g} % intervals"
         return f"marks on a scale {fixed}{intervals}"
@@ -189,6 +190,7 @@ class Marking:
         """Words on reliability and fit; the votes are read anew with their judges, and the kind of their pairs."""
         from podium.evaluate.judging import judging_quality
 
+        whole: Comparisons | Rankings
         if campaign is not None:
             whole, check, chosen = _of_campaign(campaign)
             return judging_quality(whole, check=check, chosen=chosen or self.chosen_pairs).words()
@@ -216,9 +218,12 @@ def _of_campaign(content: Content) -> tuple[Comparisons, Comparisons | None, boo
     return whole, whole.take(checks) if len(checks) else None, bool(live.of_kind("chosen").any())
 
 
-def _of_files(source: Any, columns: Columns) -> tuple[Comparisons, Comparisons | None, bool, dict[Any, float] | None]:
+def _of_files(
+    source: Any, columns: Columns
+) -> tuple[Comparisons | Rankings, Comparisons | None, bool, dict[Any, float] | None]:
     """All votes, those on check pairs, whether others were chosen, and the judges' median seconds."""
-    from podium.data.files import read_comparisons, read_comparisons_by, read_table
+    from podium.data.files import read_comparisons_by, read_table, read_votes
+    from podium.data.rankings import Rankings
     from podium.data.tables.columns import recognise
     from podium.data.tables.readers import Table
     from podium.data.tables.sources import find_sources
@@ -227,7 +232,9 @@ def _of_files(source: Any, columns: Columns) -> tuple[Comparisons, Comparisons |
     form, delimiter = named.pop("format", None), named.pop("delimiter", None)
     how = {"format": form, "delimiter": delimiter}
     names = Table(find_sources(source, form)[0], delimiter).columns or []
-    whole = read_comparisons(source, **named, **how, keep="counts")
+    whole = read_votes(source, **named, **how, keep="counts")[None]
+    if isinstance(whole, Rankings):
+        return whole, None, False, None
     check, chosen = None, False
     if "kind" in names:
         parts = read_comparisons_by(source, "kind", **named, **how)

@@ -14,7 +14,9 @@ from podium.errors import InputError, Option
 from podium.text import counted, one_line
 
 if TYPE_CHECKING:
+    import numpy as np
     import polars as pl
+    from numpy.typing import NDArray
 
     from podium.data.comparisons import Comparisons
     from podium.pairwise.base import Ranker
@@ -130,6 +132,12 @@ def _predict_pairs(model: Ranker, pairs: Comparisons, level: float, out: Output)
         say(f"row {row + 1}: {one_line(str(pairs.items[code]))!r} is not in the model; its chances are left empty")
     if len(more := np.flatnonzero(strange)[5:]):
         say(f"… and {counted(len(more), 'row')} more with items that are not in the model")
+    early = _before_the_votes(model, pairs) & ~strange
+    if early.any():
+        say(f"{_first_of(early, model)}; its chances are left empty")
+        if early.sum() > 1:
+            say(f"… and {counted(int(early.sum()) - 1, 'row')} more before it")
+        strange |= early
     chances = np.where(strange[:, None], np.nan, model.predict_proba(pairs))
     names = ("win", "tie", "loss")
     columns: dict[str, Any] = {f"{name}": chances[:, k] for k, name in enumerate(names)}
@@ -146,6 +154,38 @@ def _predict_pairs(model: Ranker, pairs: Comparisons, level: float, out: Output)
     say(f"{counted(int((~strange).sum()), 'pair')} predicted: left wins, ties, loses{told}")
 
 
+def _before_the_votes(model: Ranker, pairs: Comparisons) -> NDArray[np.bool_]:
+    """Which pairs are of a time before the first vote, when scores that move have none."""
+    import numpy as np
+
+    times = getattr(model, "times_", None)
+    if times is None or pairs.time is None:
+        return np.zeros(len(pairs.left), dtype=bool)
+    early: NDArray[np.bool_] = np.floor(pairs.time) < times[0] if pairs.time_is == "date" else pairs.time < times[0]
+    return early
+
+
+def _first_of(early: NDArray[np.bool_], model: Any) -> str:
+    import numpy as np
+
+    from podium.data.tables.times import shown_times
+
+    first = shown_times(np.array([model.times_[0]]), model._time_is)[0]
+    return f"row {int(np.argmax(early)) + 1}: it is before the model's first vote, {first}"
+
+
+def _say_if_played(pairs: Comparisons, played: Comparisons) -> None:
+    """A list of all games of a season holds those that were played, which would be played again."""
+    known = {
+        (played.items[i], played.items[j]) for i, j in zip(played.left.tolist(), played.right.tolist(), strict=True)
+    }
+    sides = zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
+    again = [row for row, (i, j) in enumerate(sides, start=1) if (pairs.items[i], pairs.items[j]) in known]
+    if again:
+        told = f"{counted(len(again), 'fixture')} of {len(pairs.left):,}"
+        say(f"{told}, as row {again[0]}, met on the same side in --played already; remove those that were played")
+
+
 def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], out: Output) -> None:
     from podium.data.files import read_comparisons
     from podium.evaluate.league import final_table
@@ -160,6 +200,10 @@ def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], ou
     if chosen["played"]:
         sides = {name: chosen[name] for name in ("left", "right") if chosen[name]}
         played = read_comparisons(chosen["played"], **sides, keep="counts", judge=False, group=False)
+    if (early := _before_the_votes(model, pairs)).any():
+        raise InputError(f"{_first_of(early, model)}; correct the date, or remove the row")
+    if played is not None and played.sided:
+        _say_if_played(pairs, played)
     numbers = {name: chosen[name] for name in ("top", "draws", "seed")}
     frame = final_table(model, pairs, played, points=points, **numbers)
     out.write(frame.rename({"top": f"top_{chosen['top']}"}))

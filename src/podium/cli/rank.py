@@ -148,7 +148,9 @@ def rank(
 
             models.save(model, save)
     if marking.wanted:
-        for line in [marking.words(intervals.shown_level), *marking.quality(votes, columns, campaign)]:
+        bounded = any(ranking.information is not None for _, ranking in fitted.values())
+        level = intervals.shown_level if bounded else None
+        for line in [marking.words(level), *marking.quality(votes, columns, campaign)]:
             say(line)
     boards.write()
 

@@ -14,7 +14,7 @@ from podium.data.comparisons import Comparisons
 from podium.data.rankings import Rankings, Unranked
 from podium.data.tables.columns import recognise_sides
 from podium.data.tables.forms import Collector, Keep, located, read_frame
-from podium.data.tables.names import Given, listed
+from podium.data.tables.names import Given, Names, listed
 from podium.data.tables.readers import Batch, Table
 from podium.data.tables.sources import find_sources
 from podium.data.tables.values import comma_numbers
@@ -283,6 +283,8 @@ def read_fixtures(
         words = str(problem).splitlines()[0]
         raise InputError(f"{source}: its rows do not go together in one table ({words}); make them alike") from problem
     left, right = recognise_sides(table.columns, left, right)
+    if time:
+        Names(table.columns, {}).require(time, "time")
     name = "outcome"
     while name in table.columns:
         name += "_"

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.comparisons import Comparisons
+from podium.data.rankings import Rankings
 from podium.data.validation import instance_of, whole_option
 from podium.errors import InputError, Option, PodiumError, PodiumWarning
 from podium.evaluate.diagnosis.steadiness import Reliability
 from podium.metrics.distances import kendall_tau
 from podium.pairwise.bradley_terry import BradleyTerry
+from podium.pairwise.plackett_luce import PlackettLuce
 from podium.ranking.ranking import Ranking
+from podium.ranking.uncertainty import quantile
 from podium.text import counted, number, one_line, storable
 
 if TYPE_CHECKING:
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["Judging", "judging_quality", "scale_separation"]
 
 ENOUGH = 0.8  # the reliability that comparative judgement asks for
+CHANCE = 0.05  # of sets in which chance alone puts the infit of some judge (or item) beyond it
 CHOSEN = (
     "no scale separation reliability: pairs were chosen by the answers before, which inflates it even on random ones; "
     "ask random check pairs"
@@ -39,15 +43,16 @@ class Judging:
     separation : scale separation reliability (SSR), or None with the reason in `why`
     separation_from : "all pairs" or "check pairs"; and of how many items, where some only won or only lost
     split_half : agreement of the scores from one half of the judges with those from the other; None with few judges
-    item_fit, judge_fit : frames of item or judge, votes, infit, and misfit: an infit above mean + 2 sd of them all; the
-        judges' also with seconds, the median time of a judgement, where it was given
+    item_fit, judge_fit : frames of item or judge, votes, infit, misfit: an infit above mean + 2 sd of them all, and
+        beyond_chance: more than the model leads to in one of twenty such sets; the judges' also with seconds, the
+        median time of a judgement, where it was given. Rankings have none: their pairs depend on each other.
     """
 
     separation: float | None
     separation_from: str
     why: str | None
     split_half: Reliability | None
-    item_fit: pl.DataFrame
+    item_fit: pl.DataFrame | None
     judge_fit: pl.DataFrame | None
 
     @property
@@ -73,7 +78,8 @@ class Judging:
                 continue
             misfits = frame.filter(frame["misfit"]).to_dicts()
             lines += [
-                f"misfit: {what} {one_line(row[what])}, infit {row['infit']:.2f} ({counted(row['votes'], 'vote')})"
+                f"misfit: {what} {one_line(row[what])}, infit {row['infit']:.2f} ({counted(row['votes'], 'vote')}; "
+                f"{'beyond' if row['beyond_chance'] else 'within'} chance)"
                 for row in misfits[:4]
             ]
             if len(misfits) > 4:
@@ -114,7 +120,7 @@ def scale_separation(ranking: Ranking) -> tuple[float | None, int]:
 
 
 def judging_quality(
-    comparisons: Comparisons,
+    comparisons: Comparisons | Rankings,
     *,
     check: Comparisons | None = None,
     chosen: bool = False,
@@ -125,25 +131,31 @@ def judging_quality(
     """Return the reliability of votes, and the fit of items and judges, by a Bradley-Terry fit.
 
     Infit is the information-weighted mean square of Rasch measurement, Σ(x − p)² / Σ p(1 − p) over the votes of an item
-    or a judge: 1 is expected, more says that votes are less predictable than the model has it.
+    or a judge: 1 is expected, more says that votes are less predictable than the model has it. Some are above mean +
+    2 sd by chance alone; the variance of that sum, Σ p(1 − p)(1 − 4p(1 − p)), says which.
+
+    Rankings are taken as they are, by a Plackett-Luce fit: they have a reliability of the scale and of halves of the
+    respondents, and no infit, as the pairs of one ranking depend on each other.
 
     Parameters
     ----------
-    comparisons : the votes, with judges if split-half reliability and the judges' fit are wanted
+    comparisons : the votes, with judges if split-half reliability and the judges' fit are wanted; or rankings
     check : those of them that are on pairs drawn at random, where the others were chosen
     chosen : whether pairs were chosen by the answers before: the scale separation reliability then comes from `check`,
         or there is none, as choosing inflates it even on random answers (Bramley 2015)
     seconds : the median time of a judgement, by judge
     splits : random halves of the judges
     """
-    instance_of(Comparisons, comparisons, "comparisons")
+    ranked = isinstance(comparisons, Rankings)
+    if not isinstance(comparisons, Rankings):
+        instance_of(Comparisons, comparisons, "comparisons")
     if check is not None:
         instance_of(Comparisons, check, "check")
     whole_option("splits", splits, least=1)
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise InputError(Option("seed", seed), ": a whole number from 0")
     ranking = _fit(comparisons)
-    separation, source, why = None, "all pairs", None
+    separation, source, why = None, "all rankings" if ranked else "all pairs", None
     if not chosen or check is not None:
         source = "check pairs" if chosen else source
         try:
@@ -156,15 +168,15 @@ def judging_quality(
             why = f"no scale separation reliability: {counted(items, 'item')} with scores that votes bound are too few"
     else:
         why = CHOSEN
-    item_fit, judge_fit = _fits(comparisons, ranking, seconds)
+    item_fit, judge_fit = (None, None) if isinstance(comparisons, Rankings) else _fits(comparisons, ranking, seconds)
     halves = _split_half(comparisons, ranking, splits, np.random.default_rng(seed))
     return Judging(separation, source, why, halves, item_fit, judge_fit)
 
 
-def _fit(votes: Comparisons) -> Ranking:
+def _fit(votes: Comparisons | Rankings) -> Ranking:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # the ranking itself tells them
-        return BradleyTerry().fit(votes).ranking_
+        return PlackettLuce().fit(votes).ranking_ if isinstance(votes, Rankings) else BradleyTerry().fit(votes).ranking_
 
 
 def _fits(
@@ -177,12 +189,15 @@ def _fits(
     outcome = np.ones(len(margin)) if votes.outcome is None else (votes.outcome + 1) / 2
     number_of = np.ones(len(margin)) if votes.count is None else votes.count.astype(float)
     weight = number_of if votes.weight is None else votes.weight
-    square, information = weight * (outcome - chance) ** 2, weight * chance * (1 - chance)
+    spread = chance * (1 - chance)
+    square, information = weight * (outcome - chance) ** 2, weight * spread
+    variance = weight**2 / np.maximum(number_of, 1) * spread * (1 - 4 * spread)  # of a square: E(x − p)⁴ − (p(1 − p))²
+    columns = np.stack([square, information, variance, number_of])
     both = np.concatenate([votes.left, votes.right])
-    items = _frame("item", votes.items, both, np.tile(square, 2), np.tile(information, 2), np.tile(number_of, 2))
+    items = _frame("item", votes.items, both, np.tile(columns, 2))
     if votes.judge is None:
         return items, None
-    judges = _frame("judge", votes.judges, votes.judge, square, information, number_of)
+    judges = _frame("judge", votes.judges, votes.judge, columns)
     if seconds is not None:
         import polars as pl
 
@@ -202,22 +217,26 @@ def _seconds(judge: Hashable, value: Any) -> float:
     return seconds
 
 
-def _frame(
-    name: str, labels: Any, code: np.ndarray, square: np.ndarray, information: np.ndarray, votes: np.ndarray
-) -> pl.DataFrame:
+def _frame(name: str, labels: Any, code: np.ndarray, columns: np.ndarray) -> pl.DataFrame:
+    """Infit from squares, information, variance and number of each row's votes."""
     import polars as pl
 
     count = len(labels)
-    sums = [np.bincount(code, values, count) for values in (square, information, votes)]
-    infit = np.divide(sums[0], sums[1], out=np.full(count, np.nan), where=sums[1] > 1e-12)
+    square, information, variance, votes = (np.bincount(code, values, count) for values in columns)
+    infit = np.divide(square, information, out=np.full(count, np.nan), where=information > 1e-12)
     known = infit[~np.isnan(infit)]
     limit = known.mean() + 2 * known.std(ddof=1) if len(known) > 2 else np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        sd = np.sqrt(variance) / information
+        normal = (np.cbrt(infit) - 1) * 3 / sd + sd / 3  # Wilson and Hilferty's, as Rasch measurement takes it
+    beyond = np.nan_to_num(normal, nan=0.0) > quantile(1 - 2 * CHANCE / max(len(known), 1))
     frame = pl.DataFrame(
         {
             name: [storable(label) for label in labels],
-            "votes": sums[2],
+            "votes": votes,
             "infit": infit,
             "misfit": np.nan_to_num(infit, nan=0.0) > limit,
+            "beyond_chance": beyond,
         }
     )
     return (
@@ -227,17 +246,22 @@ def _frame(
     )
 
 
-def _split_half(votes: Comparisons, ranking: Ranking, splits: int, rng: np.random.Generator) -> Reliability | None:
+def _split_half(
+    votes: Comparisons | Rankings, ranking: Ranking, splits: int, rng: np.random.Generator
+) -> Reliability | None:
     """Correlation of the scores from two halves of the judges, over random halves; None where halves are too thin."""
-    if votes.judge is None:
+    judge = votes.judge
+    if judge is None and isinstance(votes, Rankings):
+        judge = np.arange(len(votes), dtype=np.int32)  # each of a respondent of its own
+    if judge is None:
         return None
-    judges = np.unique(votes.judge)
+    judges = np.unique(judge)
     if len(judges) < 2:
         return None
     correlations, agreements = [], []
     for _ in range(splits):
         first = rng.permutation(judges)[: len(judges) // 2]
-        inside = np.isin(votes.judge, first)
+        inside = np.isin(judge, first)
         halves = [_scores_of(votes.take(np.flatnonzero(half)), ranking) for half in (inside, ~inside)]
         both = np.isfinite(halves[0]) & np.isfinite(halves[1])
         one, other = halves[0][both], halves[1][both]
@@ -250,7 +274,7 @@ def _split_half(votes: Comparisons, ranking: Ranking, splits: int, rng: np.rando
     return Reliability(float(np.clip(np.mean(correlations), low, high)), low, high, float(np.mean(agreements)))
 
 
-def _scores_of(votes: Comparisons, whole: Ranking) -> np.ndarray:
+def _scores_of(votes: Comparisons | Rankings, whole: Ranking) -> np.ndarray:
     """Scores from part of the votes, of the items that it names; NaN for the others."""
     scores = np.full(len(whole), np.nan)
     try:
@@ -258,7 +282,11 @@ def _scores_of(votes: Comparisons, whole: Ranking) -> np.ndarray:
     except PodiumError:
         return scores
     seen = np.zeros(len(votes.items), dtype=bool)
-    seen[votes.left] = seen[votes.right] = True
+    if isinstance(votes, Rankings):
+        seen[votes.item] = True
+        seen |= votes.everyone  # what was passed over was named too
+    else:
+        seen[votes.left] = seen[votes.right] = True
     place = {item: k for k, item in enumerate(whole.items)}
     for k in np.flatnonzero(seen).tolist():
         scores[place[votes.items[k]]] = ranking.scores[ranking.items.index(votes.items[k])]

@@ -164,7 +164,8 @@ def _line(
         best, worst = labels[int(x.argmax())], labels[int(x.argmin())]
         raise InputError(
             f"the known marks do not rise with the scores: {best!r} is ranked above {worst!r} by the votes; "
-            "correct the marks, or where the best mark is the lowest, say so by a scale such as (6, 1)"
+            "correct the marks, or where the best mark is the lowest, turn the scale over: from the worst mark to the "
+            "best, as 6 to 1"
         )
     intercept = float(marks.mean() - slope * x.mean())
     count = len(at)

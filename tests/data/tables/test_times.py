@@ -180,7 +180,7 @@ def test_in_a_league_a_is_away_and_elsewhere_the_first():
     ("rows", "message"),
     [
         ("home,away,home_goals,away_goals\nx,y,1,0\ny,x,-2,1\n", "row 2: home_goals is -2; what a side scored is 0"),
-        ("home,away,home_goals,away_goals\nx,y,,0\n", "row 1: home_goals is missing"),
+        ("home,away,home_goals,away_goals\nx,y,,0\n", "row 1: home_goals is empty; give what the side scored"),
         ("home,away,home_goals,away_goals\nx,y,3:1,0\n", "row 1: home_goals is 3:1"),
         ("home;away;margin\nx;y;2,5\n", "row 1: margin is 2,5; give 2.5, with a point"),
         ("home,away,FTHG,FTAG,FTR\nx,y,2,1,A\n", "row 1: FTR A, FTHG 2, FTAG 1 do not agree"),

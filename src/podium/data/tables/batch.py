@@ -18,7 +18,7 @@ from podium.data.tables.surveys import ListPiece, ListStore, from_places, from_r
 from podium.data.tables.times import Times
 from podium.data.tables.values import as_labels, as_numbers, is_decimal_comma, summed
 from podium.data.validation import MAX_MARGIN
-from podium.errors import InputError
+from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
     import polars as pl
@@ -140,7 +140,7 @@ class Batch:
             ("by", layout.by, seen.bys),
         ):
             if name:
-                found[role] = self.labels(name, numbering)
+                found[role] = self.labels(name, numbering, required=role != "by")
         if layout.weight:
             found["weight"] = self.number(layout.weight, least=0.0)
         return found
@@ -283,9 +283,18 @@ class Batch:
                 self.fail(int(bad[0]), f"column {name!r} is empty; give every row a label or remove the row")
 
     def number(
-        self, name: str, least: float = -np.inf, most: float = np.inf, *, structures: bool = False
+        self,
+        name: str,
+        least: float = -np.inf,
+        most: float = np.inf,
+        *,
+        structures: bool = False,
+        lacking: str | None = None,
     ) -> NDArray[np.float64]:
-        """A column of finite numbers, at least `least`, of size at most `most`; with `structures`, sums of counts."""
+        """A column of finite numbers, at least `least`, of size at most `most`; with `structures`, sums of counts.
+
+        `lacking` says what is wrong with an empty cell.
+        """
         column = self.frame[name]
         if structures and column.dtype.is_nested():
             column = summed(column, prefix(self.where))
@@ -295,6 +304,8 @@ class Batch:
         if len(bad):
             value = column[int(bad[0])]
             value = value.decode() if isinstance(value, bytes) else value
+            if lacking and is_missing(value):
+                self.fail(int(bad[0]), f"{name} {lacking}")
             what = "is missing" if is_missing(value) else f"is {value}"
             wanted = "a finite number" if least == -np.inf else f"a finite number, {least:g} or more"
             wanted += "" if most == np.inf else f" between -{most:g} and {most:g}"
@@ -334,7 +345,8 @@ class Batch:
     def goals(self) -> NDArray[np.float64]:
         """What left scored more than right."""
         names = (self.layout.left_goals, self.layout.right_goals)
-        one, other = (self.number(str(name), most=MAX_MARGIN) for name in names)
+        lacking = "is empty; give what the side scored, or remove games that were not played"
+        one, other = (self.number(str(name), most=MAX_MARGIN, lacking=lacking) for name in names)
         for name, goals in zip(names, (one, other), strict=True):
             bad = np.flatnonzero(goals < 0)
             if len(bad):
@@ -350,7 +362,11 @@ class Batch:
         row = int(bad[0])
         names = (layout.outcome, layout.left_goals, layout.right_goals)
         told = ", ".join(f"{name} {self.frame[str(name)][row]}" for name in names)
-        self.fail(row, f"{told} do not agree; correct the row, or leave the goals out with left_goals=False")
+        self.fail(
+            row,
+            f"{told} do not agree; correct the row, or say that there are no goals by ",
+            Option("left_goals", False, column=True),
+        )
 
     def outcome_rows(self, piece: Piece) -> Piece:
         """A row of counts becomes a row for each outcome that occurred, in the order left, right, tie."""
@@ -362,9 +378,9 @@ class Batch:
         rows["count"] = table[row, kind]
         return rows
 
-    def fail(self, index: int, message: str) -> NoReturn:
+    def fail(self, index: int, *message: Any) -> NoReturn:
         row = index if self.kept is None else int(self.kept[index])
-        raise InputError(f"{prefix(self.where)}row {self.row + row + 1}: {message}")
+        raise InputError(f"{prefix(self.where)}row {self.row + row + 1}: ", *message)
 
 
 def _is_tie(place: Any) -> bool:

@@ -39,11 +39,15 @@ ROLES = (
 )  # fmt: skip
 BESIDE = ("weight", "count", "judge", "group")
 EXPECTED = (
-    "expected winner and loser; or left and right (or model_a and model_b, a and b) with outcome, margin, "
-    "or left_wins and right_wins; or ranking, or Rank 1, Rank 2, …, or respondent, item and rank; or name them, as ",
+    "expected winner and loser; or left and right (or home and away, model_a and model_b, a and b) with outcome, "
+    "margin, goals, or left_wins and right_wins; or ranking, or Rank 1, Rank 2, …, or respondent, item and rank; or "
+    "name them, as ",
     Option("winner", "COLUMN"),
     " and ",
     Option("loser", "COLUMN"),
+    ", or as ",
+    Option("rank_columns"),
+    " where columns are items and hold their ranks",
 )
 
 

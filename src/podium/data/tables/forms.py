@@ -185,12 +185,7 @@ class Collector(Seen):
                 codes, kept = encode(both)
                 part["left"], part["right"] = np.ascontiguousarray(codes[0::2]), np.ascontiguousarray(codes[1::2])
                 parts[value] = self._arguments(part, tuple(labels[k] for k in kept))  # type: ignore[call-overload]
-        if lacking:
-            assert self.layout is not None
-            if not parts:
-                raise InputError(f"column {self.layout.by!r} is empty in every row; leave ", Option("by"), " out")
-            words = f"{counted(lacking, 'vote')} without a {self.layout.by!r}, left out"
-            warnings.warn(words, DataWarning, stacklevel=4)
+        self._warn_of_lacking(lacking, "vote", bool(parts))
         return parts
 
     def _merged(self) -> Piece:
@@ -254,9 +249,13 @@ class Collector(Seen):
         by, start, labels = columns.pop("by"), columns["start"], self.items.labels
         size = np.diff(start)
         parts: dict[Any, dict[str, Any]] = {}
+        lacking = 0
         for code, value in enumerate(self.bys.labels):
             chosen = by == code
             if not chosen.any():
+                continue
+            if is_missing(value):
+                lacking += int(chosen.sum())
                 continue
             places = np.repeat(chosen, size)
             part = {
@@ -268,7 +267,18 @@ class Collector(Seen):
             part["item"], kept = encode(part["item"]) if len(part["item"]) else (part["item"], ())
             items = tuple(labels[code] for code in kept)  # type: ignore[call-overload]
             parts[value] = {"items": items, "unranked": self.unranked, **part, **self._beside(part)}
+        self._warn_of_lacking(lacking, "ranking", bool(parts))
         return parts
+
+    def _warn_of_lacking(self, lacking: int, what: str, others: bool) -> None:
+        """Say how many have no value of the column that divides them; that all have none is a mistake."""
+        if not lacking:
+            return
+        assert self.layout is not None
+        if not others:
+            raise InputError(f"column {self.layout.by!r} is empty in every row; leave ", Option("by"), " out")
+        words = f"{counted(lacking, what)} without a {self.layout.by!r}, left out"
+        warnings.warn(words, DataWarning, stacklevel=5)
 
     def _arguments(self, columns: Piece, items: tuple[Any, ...]) -> dict[str, Any]:
         layout = self.layout
