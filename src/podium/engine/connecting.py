@@ -173,6 +173,8 @@ def _keeper(settings: dict[str, Any]) -> Any:
     from distributed import Nanny
 
     class Keeper(Nanny):
+        config: dict[str, Any]
+
         def __init__(self, *given: Any, **named: Any) -> None:
             with dask.config.set(settings):
                 super().__init__(*given, **named)
