@@ -3,25 +3,39 @@
     python -m benchmarks.cost                writes results/cost.json and the tables of docs/large.md (minutes)
     python -m benchmarks.cost --no-check     without the prediction that is checked at ten times the size
 
-Costs per vote are slopes between two sizes with the same distinct rows; the cost of a distinct row is what is left of
-votes that are nearly all distinct. One process, one thread, start-up and imports left out, the least of three runs.
+Costs with a table of all pairs are fitted, none below 0, to six files of few and many items and votes. Costs per vote
+of the other ways are slopes between two sizes with the same distinct rows; the cost of a distinct row by key, and of an
+item's label, is what is left where nearly all are distinct. One process, one thread, start-up and imports left out, the
+least of three runs. Costs of Dask are of all processes together, with two workers on this machine.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
+from benchmarks.cluster import measured, ticks
 from benchmarks.counting import PODIUM, ROOT, measure, write_files
+from podium.engine import connect
 
 HERE = Path(__file__).resolve().parent
 RUNS = 3
 CELLS = 3 * 2000**2  # of the table of 2,000 items
 BASE = 2_000_000  # votes of the largest file that the model is made from
+LABELS = 200_000  # items of a file with few votes each
+DENSE = (
+    "file, whatever is in it",
+    "vote, Parquet, table of all pairs",
+    "distinct row, table of all pairs",
+    "cell of the table, once",
+)
 ENGINE = """
 from podium.engine import Processes
 if __name__ == "__main__":
@@ -74,28 +88,53 @@ def model() -> dict[str, float]:
     """Seconds of CPU a unit of each kind of work."""
     costs: dict[str, float] = {}
     shapes = {
-        "vote, Parquet, table of all pairs": {},
         "vote, Parquet, rows by key (20 items, 50 judges)": {"judges": True},
         "vote, CSV, table of all pairs": {"format": "csv"},
         "vote, JSON Lines, table of all pairs": {"format": "jsonl"},
     }
+    costs |= dense_costs()
     for name, shape in shapes.items():
         large = BASE if shape.get("format") is None else BASE // 4
         items = 20 if shape.get("judges") else 300
         costs[name] = slope(read(large // 4, items, **shape), read(large, items, **shape))
         print(f"{name}: {1e9 * costs[name]:.0f} ns", flush=True)
-    per_vote = costs["vote, Parquet, table of all pairs"]
-    some, many = read(BASE // 2, 2000), read(BASE, 2000)
-    by_row = slope(some, many) - per_vote
-    costs["distinct row, table of all pairs"] = max(0.0, by_row * (many.votes - some.votes) / (many.cells - some.cells))
-    rest = many.cpu - per_vote * many.votes - costs["distinct row, table of all pairs"] * many.cells
-    costs["cell of the table, once"] = max(0.0, rest / CELLS)
     by_key = read(BASE // 4, 2000, judges=True)
     keyed = costs["vote, Parquet, rows by key (20 items, 50 judges)"]
     costs["distinct row, rows by key"] = max(0.0, by_key.cpu - keyed * by_key.votes) / by_key.cells
+    labels = read(BASE // 4, LABELS, judges=True)
+    rest = labels.cpu - keyed * labels.votes - costs["distinct row, rows by key"] * labels.cells
+    costs["item, its label"] = max(0.0, rest) / LABELS
     costs["worker process, to start"] = least(ENGINE.format(what=START)) / 2
     cells = 3 * 1000 * 1000 // 2
     costs["megabyte of a sum, between processes"] = least(ENGINE.format(what=SUM.format(cells=cells))) / 20 / 12
+    return costs | dask_costs()
+
+
+def dense_costs() -> dict[str, float]:
+    """Of a vote, a distinct row and a cell of the table: the costs that come nearest to six measurements, in ratios."""
+    from scipy.optimize import nnls
+
+    shapes = [(votes, items) for items in (300, 2000) for votes in (BASE // 8, BASE // 2, BASE)]
+    points = [(read(votes, items), 3 * items**2) for votes, items in shapes]
+    design = np.array([[1.0, point.votes, point.cells, cells] for point, cells in points])
+    cpu = np.array([point.cpu for point, _ in points])
+    found, _ = nnls(design / cpu[:, None], np.ones(len(cpu)))
+    for (votes, items), said, took in zip(shapes, design @ found, cpu, strict=True):
+        print(f"{votes:,} votes of {items} items: {took:.3f} s, by the costs {said:.3f} s", flush=True)
+    return dict(zip(DENSE, found.tolist(), strict=True))
+
+
+def dask_costs() -> dict[str, float]:
+    """Of a worker's start and of a sum, which is mostly Dask's own work."""
+    sums, megabytes = 50, 12
+    with connect("local:2") as engine:
+        pids = list(engine.client.run(os.getpid).values())
+        costs = {"Dask worker, to start": sum(map(ticks, pids)) / 2}
+        engine.sum(np.zeros, [10, 10])
+        _, small = measured(lambda: [engine.sum(np.zeros, [10, 10]) for _ in range(sums)], pids)
+        _, large = measured(lambda: [engine.sum(np.zeros, [megabytes << 17] * 2) for _ in range(sums)], pids)
+    costs["sum of two parts by Dask"] = small["cpu"] / sums
+    costs["megabyte of a sum, by Dask"] = max(0.0, large["cpu"] - small["cpu"]) / sums / megabytes
     return costs
 
 
@@ -106,8 +145,7 @@ def least(script: str) -> float:
 def check(costs: dict[str, float]) -> dict[str, float]:
     """Ten times the votes of the model: what it says, and what is."""
     found = read(10 * BASE, 2000)
-    said = costs["vote, Parquet, table of all pairs"] * found.votes
-    said += costs["distinct row, table of all pairs"] * found.cells + costs["cell of the table, once"] * CELLS
+    said = float(np.dot([costs[name] for name in DENSE], [1, found.votes, found.cells, CELLS]))
     return {"votes": found.votes, "cells": found.cells, "predicted": said, "cpu": found.cpu, "ratio": found.cpu / said}
 
 
@@ -120,15 +158,15 @@ def tables(saved: dict) -> str:
     lines += ["", "| What they predict | CPU | Memory |", "|---|--:|--:|"]
     vote, csv = costs["vote, Parquet, table of all pairs"], costs["vote, CSV, table of all pairs"]
     keyed = costs["vote, Parquet, rows by key (20 items, 50 judges)"]
-    new = costs["distinct row, rows by key"]
+    new, label = costs["distinct row, rows by key"], costs["item, its label"]
     full = CELLS * (costs["distinct row, table of all pairs"] + costs["cell of the table, once"])
     memory = CELLS * (4 + 17)
     plans = (
         ("10⁹ votes of 2,000 items, Parquet", 1e9 * vote + full, memory),
         ("10⁹ votes of 2,000 items, CSV", 1e9 * csv + full, memory),
         ("10¹¹ votes of 2,000 items, Parquet", 1e11 * vote + full, memory),
-        ("10⁹ votes of 10⁶ items, 10⁸ distinct rows", 1e9 * keyed + 1e8 * new, 1e8 * (24 + 16 + 17)),
-        ("10¹⁰ votes of 10⁸ items, 10⁹ distinct rows", 1e10 * keyed + 1e9 * new, 1e9 * (24 + 16 + 17)),
+        ("10⁹ votes of 10⁶ items, 10⁸ distinct rows", 1e9 * keyed + 1e8 * new + 1e6 * label, 1e8 * (24 + 16 + 17)),
+        ("10¹⁰ votes of 10⁸ items, 10⁹ distinct rows", 1e10 * keyed + 1e9 * new + 1e8 * label, 1e9 * (24 + 16 + 17)),
     )
     for name, seconds, memory in plans:
         took = f"{seconds:,.0f} s" if seconds < 600 else f"{seconds / 60:,.0f} min"

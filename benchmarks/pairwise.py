@@ -156,19 +156,23 @@ def reading(data: Data):
     return run
 
 
-def command_line(data: Data):
-    """`podium rank FILE.parquet`, from the start of the process to the printed table."""
-    import polars as pl
+def command_line(name: str, *options: str):
+    """`podium NAME FILE.parquet`, from the start of the process to its end."""
 
-    folder = Path(tempfile.mkdtemp())
-    columns = {"model_a": data["left_list"], "model_b": data["right_list"], "winner": data["outcome_list"]}
-    pl.DataFrame(columns).write_parquet(folder / "votes.parquet")
-    command = [sys.executable, "-m", "podium", "rank", str(folder / "votes.parquet")]
+    def prepare(data: Data):
+        import polars as pl
 
-    def run():
-        subprocess.run(command, check=True, capture_output=True)
+        folder = Path(tempfile.mkdtemp())
+        columns = {"model_a": data["left_list"], "model_b": data["right_list"], "winner": data["outcome_list"]}
+        pl.DataFrame(columns).write_parquet(folder / "votes.parquet")
+        command = [sys.executable, "-m", "podium", name, str(folder / "votes.parquet"), *options]
 
-    return run
+        def run():
+            subprocess.run(command, check=True, capture_output=True, cwd=folder)
+
+        return run
+
+    return prepare
 
 
 # ---- scenarios ------------------------------------------------------------------------------------------------------
@@ -299,6 +303,23 @@ SCENARIOS = (
         objective=loss_per_vote,
     ),
     Scenario(
+        "million-items-without-a-loss",
+        "1M items × 10M votes, l2 = 0.001, of whom thousands only won or only lost",
+        votes(1_000_000, 10_000_000),
+        (
+            Way("podium", ours_arrays, repeats=2),
+            Way(
+                "scikit-learn liblinear, one row a vote",
+                sklearn.rows("liblinear", 1e-4),
+                reach=6,
+                repeats=1,
+                seconds=120,
+            ),
+        ),
+        full=True,
+        objective=loss_per_vote,
+    ),
+    Scenario(
         "chain",
         "10k items in a chain (only |i − j| ≤ 5 met) × 1M votes",
         votes(10_000, 1_000_000, near=5),
@@ -338,8 +359,23 @@ SCENARIOS = (
         "command",
         "`podium rank` on a Parquet file of 1.7M votes, start to table",
         named(*ARENA, sided=True),
-        (Way("podium", command_line, repeats=5),),
+        (Way("podium", command_line("rank"), repeats=5),),
         limit=2.0,
+    ),
+    *(
+        Scenario(
+            f"command-{short}",
+            f"`podium {' '.join([name, *options])}` on a Parquet file of 1.7M votes, start to end",
+            named(*ARENA, sided=True),
+            (Way("podium", command_line(name, *options), repeats=3),),
+            limit=3.0,
+        )
+        for short, name, options in (
+            ("check", "check", ()),
+            ("compare", "compare", ()),
+            ("report", "rank", ("--report", "page.html")),
+            ("bootstrap", "rank", ("--ci", "bootstrap")),
+        )
     ),
     Scenario(
         "one-by-one",

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any, TypeAlias
 
+from podium.data.tables.columns import Layout
 from podium.data.tables.forms import Collector
 from podium.data.tables.merging import DENSE_BYTES
 from podium.data.tables.readers import Table
-from podium.data.tables.sources import Source, find_sources, refuse_twice
+from podium.data.tables.sources import Source, by_name, find_sources, refuse_twice
 from podium.engine import DaskEngine, Engine, report, running
 from podium.errors import InputError, Option
 
@@ -17,6 +19,7 @@ __all__ = ["Progress", "collect", "count_file", "files_for"]
 
 Progress: TypeAlias = Callable[[int, int, int], None]  # votes and bytes so far, and the bytes there are
 MIN_BYTES_FOR_PROCESSES = 1 << 26  # below, starting processes takes longer than reading
+SHARE_BYTES = 1 << 26  # of a Parquet file that one reader takes at a time
 
 
 def collect(
@@ -29,6 +32,8 @@ def collect(
         raise _open_here(sources)
     if engine is None and jobs is None and sum(one.size for one in sources) < MIN_BYTES_FOR_PROCESSES:
         jobs = 1
+    if portable and (engine is not None or jobs != 1):
+        sources = _in_shares(sources, options)
     with running(jobs, len(sources) if portable else 1, engine) as runner:
         options["dense_bytes"] = DENSE_BYTES // _tables_at_once(runner)
         sources = _for_workers(sources, runner)
@@ -47,6 +52,28 @@ def _sources(source: Any, format: str | None) -> list[Source]:
     sources = [replace(one, hint=hint) for one in find_sources(source, format)]
     refuse_twice(sources)
     return sources
+
+
+def _in_shares(sources: list[Source], options: dict[str, Any]) -> list[Source]:
+    """Large Parquet files as runs of their rows, for several readers, where sums do not depend on how they are cut."""
+    large = {one.name for one in sources if one.path is not None and one.size > 1.5 * SHARE_BYTES}
+    large -= {one.name for one in sources if (one.format or by_name(one)) != "parquet"}
+    layout = _layout(sources[0], options) if large else None
+    if layout is None or layout.form == "ranking" or not _sums_exactly(sources[0], options):
+        return sources
+    return [share for one in sources for share in (_shares(one) if one.name in large else [one])]
+
+
+def _shares(source: Source) -> list[Source]:
+    import polars as pl
+
+    try:
+        rows = int(pl.scan_parquet(source.path or "", hive_partitioning=False).select(pl.len()).collect().item())
+    except (pl.exceptions.PolarsError, OSError):
+        return [source]  # its reader says what is wrong
+    parts = max(1, min(round(source.size / SHARE_BYTES), rows))
+    cuts = [rows * k // parts for k in range(parts + 1)]
+    return [replace(source, share=(low, high - low, rows)) for low, high in pairwise(cuts)]
 
 
 def _open_here(sources: list[Source]) -> InputError:
@@ -87,21 +114,24 @@ def _adding_up(sources: list[Source], progress: Progress) -> Callable[[tuple[int
 
 
 def _sums_exactly(first: Source, options: dict[str, Any]) -> bool:
-    """Whether only whole numbers are added up, by the columns of the first file; what is wrong with it shows later."""
+    """Whether only whole numbers are added up, by the columns of the first file."""
+    layout = _layout(first, options)
+    return layout is not None and not (layout.weight or layout.margin or layout.left_goals)
+
+
+def _layout(first: Source, options: dict[str, Any]) -> Layout | None:
+    """What the columns of a file are; None where something is wrong with it, which shows later."""
     chosen = dict(options)
     delimiter = chosen.pop("delimiter")
-
     if first.path is None:
-        return False
+        return None
     collector = Collector(**chosen)
     try:
         table = Table(first, delimiter)
         collector.choose([*(table.columns or []), *table.nested])
     except InputError:
-        return False
-    return collector.layout is not None and not (
-        collector.layout.weight or collector.layout.margin or collector.layout.left_goals
-    )
+        return None
+    return collector.layout
 
 
 def _count_further(collector: Collector, source: Source, options: dict[str, Any]) -> Collector:
@@ -117,7 +147,7 @@ def count_file(source: Source, options: dict[str, Any]) -> Collector:
 
 
 def _count_into(collector: Collector, source: Source, delimiter: str | None) -> Collector:
-    row = read = 0
+    row, read = source.share[0] if source.share else 0, 0
     table = Table(source, delimiter)
     if table.columns is not None:
         for frame, _, size in table.batches(collector.choose([*table.columns, *table.nested], source.name)):

@@ -115,6 +115,8 @@ def _columnar(format: Format, stream: IO[bytes] | None, source: Source) -> Steps
         schema = frame.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as problem:
         raise _damaged(source, problem) from problem
+    if source.share is not None:
+        frame = frame.slice(*source.share[:2])
     scan = frame.select(picked((yield Names(schema)), schema))
     yield scan.head(0).collect()
     try:

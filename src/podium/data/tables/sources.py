@@ -51,14 +51,18 @@ class Source:
     folders: dict[str, str] = field(default_factory=dict)
     no_header: bool = False  # a delimited file whose columns are called 1, 2, …
     hint: tuple[str | Option, ...] = ()  # what to do, beside renaming it, where name and content disagree
+    share: tuple[int, int, int] | None = (
+        None  # of a Parquet file: the row it begins at, its rows, and those of the file
+    )
 
     @property
     def size(self) -> int:
-        """Bytes of the file; 0 where there is none, or no longer."""
+        """Bytes of the file, or of a share of it; 0 where there is none, or no longer."""
         try:
-            return 0 if self.path is None else self.path.stat().st_size
+            whole = 0 if self.path is None else self.path.stat().st_size
         except OSError:
             return 0
+        return whole if self.share is None else whole * self.share[1] // self.share[2]
 
 
 @dataclass(frozen=True)
