@@ -290,6 +290,54 @@ def test_two_people_share_a_log_and_nobody_gets_what_the_other_has_in_hand(table
     assert [(row["judge"], row["outcome"]) for _, row in standing.counting()] == [("reader-1", 1), ("reader-2", 0)]
 
 
+def standing_of(log):
+    standing = Standing()
+    for number, row in enumerate(rows_of(log)[1:], start=2):
+        standing.take(number, row)
+    return standing
+
+
+def test_who_takes_an_answer_back_has_that_pair_in_hand_again(table):
+    log = table.parent / "shared.jsonl"
+    first = start(table, log, "--judge", "ann")
+    answer(first, log, "1", 1)
+    first.stdin.write("u")
+    first.stdin.flush()
+    end = time.monotonic() + 60
+    while '"undo"' not in log.read_text() and time.monotonic() < end:
+        time.sleep(0.05)
+    vote = next(row for row in rows_of(log) if "outcome" in row)
+    held = [frozenset(pair) for pair in standing_of(log).out(time.time(), but="bob")]
+    assert frozenset((vote["left"], vote["right"])) in held
+    assert len(set(held)) == 2  # and the question that was on the screen
+    first.communicate("q", timeout=60)
+    assert standing_of(log).out(time.time(), but="bob") == []
+
+
+def test_who_quits_keeps_nothing_from_the_others(table):
+    _, log = asked(table, "1q", "--judge", "ann")
+    assert standing_of(log).out(time.time(), but="bob") == []
+    asked(table, "1" * 20, "--judge", "bob")
+    votes = [frozenset((row["left"], row["right"])) for row in rows_of(log) if "outcome" in row]
+    assert len(set(votes)) == 6  # every pair of four items
+
+
+def test_who_has_no_question_left_because_another_holds_a_pair_is_told_so(table):
+    """Ties for ever: a judge who only repeats earlier answers is asked nothing again, but a pair is still out."""
+    _, log = asked(table, "=q", "--judge", "ann", "--budget", "90")
+    lease = next(row for row in rows_of(log) if row.get("podium") == "lease" and row["until"] == 0)
+    with log.open("a") as file:
+        file.write(json.dumps(lease | {"until": time.time() + 600}) + "\n")
+    result, _ = asked(table, "=" * 90, "--judge", "bob")
+    assert "No question is left for you: 1 pair is in the hands of others." in " ".join(result.stderr.split())
+    assert "Done" not in result.stderr
+
+
+def test_the_end_of_the_questions_is_told_apart_from_a_stable_order(table):
+    result, _ = asked(table, "12" * 10, "--budget", "4")
+    assert "Done: all 4 questions of --budget were asked." in " ".join(result.stderr.split())
+
+
 def test_after_a_kill_the_open_question_comes_again(table):
     log = table.parent / "shared.jsonl"
     first = start(table, log, "--judge", "ann")

@@ -22,7 +22,7 @@ DRAWS = 200
 LEVEL = 0.9
 STRETCH = 1.8  # of the ranks in the draws of model A, which knows nothing of plain mistakes
 BAND_STDS = 2.2  # of model B, in posterior standard deviations; one rank more for the search
-BLIND = 1.5  # wider by this before any check pair
+BLIND = 2.0  # wider by this before any check pair
 SEEING = 15.0  # check votes that take away most of it
 TYPICAL = 0.15  # stable: a typical band covers no more of the list
 
@@ -62,7 +62,7 @@ def half_widths(tally: Tally, models: Models) -> np.ndarray:
     n = tally.n
     if models.turning:
         return np.full(n, n - 1.0)
-    by_score = STRETCH * 1.645 * rank_spread(models.scores)
+    by_score = STRETCH * models.loose * 1.645 * rank_spread(models.scores)
     by_place = BAND_STDS * models.posterior.std / np.sqrt(1.0 - 2.0 * models.posterior.floor) + 1.0
     believed = 1.0 if models.share < 1.0 else models.vague
     off: np.ndarray = np.maximum(believed * by_score, by_place)

@@ -299,14 +299,28 @@ class Journal:
         self._latest = max(self._latest, now)
         return self._latest
 
-    def undo(self, judge: Any, time: Any = None) -> dict[str, Any] | None:
-        """Take back the last vote or skip of `judge`: a row says so. Returns what was taken back."""
+    def release(self, judge: Any, now: float) -> None:
+        """Give back what `judge` has in hand: a lease that is over says so, and others may be asked."""
+        with self.locked():
+            held = self.standing.held_by(judge, self.time(now))
+            if held:
+                self._write([{"podium": "lease", "left": u, "right": v, "judge": judge, "until": 0} for u, v in held])
+
+    def undo(self, judge: Any, time: Any = None, *, until: float | None = None) -> dict[str, Any] | None:
+        """Take back the last vote or skip of `judge`: a row says so. Returns what was taken back.
+
+        With `until`, the pair is in the judge's hands again up to that time.
+        """
         with self.locked():
             mine = [number for number, row in self.standing.votes.items() if row.get("judge") == judge]
             if not mine:
                 return None
             gone = self.standing.votes[mine[-1]]
-            self._write([{"podium": "undo", "row": mine[-1], "judge": judge, "time": time}])
+            rows: list[dict[str, Any]] = [{"podium": "undo", "row": mine[-1], "judge": judge, "time": time}]
+            if until is not None:
+                pair = {"left": gone["left"], "right": gone["right"]}
+                rows.append({"podium": "lease", **pair, "judge": judge, "until": until})
+            self._write(rows)
             return gone
 
     def _write(self, rows: list[dict[str, Any]]) -> list[int]:

@@ -27,6 +27,9 @@ DOUBTS = np.array([1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0])
 TRUST = 0.5  # deviation of the log of a doubt that is expected beforehand of the check votes, which are few
 NEAR = 0.05  # of all ranks: neighbours, of which a fit knows the order least
 VAGUE = (10.0, 20.0)  # log-likelihood that doubt gains among neighbours, from which on and beyond which they are vague
+COINS = (0.62, 0.58)  # of many votes among neighbours predicted: from which share down and below which they are vague
+NEIGHBOURS = 500  # votes among neighbours that are many
+LOOSE = 1.25  # times model A's spread among neighbours of whom many votes would halve the logits, or more
 TURNING = 0.08  # more mistakes among far pairs than elsewhere: there may be a cycle
 FAR = 1 / 3  # of all ranks
 ONE_SIDED = 1.282  # 90 %: so sure must be that far pairs do not contradict the order before it is called stable
@@ -43,8 +46,9 @@ class Models:
     """Both models fitted to all votes; `share` is how far model B is believed, `held_out` what both said of the votes
     `tested` before they saw them (columns: model A, model B), `weight` how far each judge is believed. `doubt` is how
     much too sure of themselves they were there, on all of them or on check votes: their logits would have to be
-    divided by it. `vague` (0 to 1) says that they were too sure among neighbours: the order may be settled at large and
-    arbitrary inside ties or blocks, which model B knows nothing of."""
+    divided by it. `vague` (0 to 1) says that they were too sure among neighbours, or hardly knew who goes first there:
+    the order may be settled at large and arbitrary inside ties or blocks, which model B knows nothing of. `loose` says
+    how much wider than its posterior the scores of model A are then known."""
 
     scores: Scores
     posterior: Posterior
@@ -57,6 +61,7 @@ class Models:
     straight: bool
     doubt: float
     vague: float
+    loose: float
 
     def held_out_chances(self) -> np.ndarray:
         """The chance of the lower item in each vote that was tested, from fits that had not seen the pair."""
@@ -156,9 +161,23 @@ def _models(
     near = part & (np.abs(rank[tally.low] - rank[tally.high]) < NEAR * tally.n)
     checks = tested & (tally.kind == CHECK)
     doubt = max(_doubt(mixed[part], tally.value[part])[0], _doubt(mixed[checks], tally.value[checks], TRUST)[0])
+    vague, loose = _vague(mixed[near], tally.value[near])
+    return Models(scores, posterior, table, share, weight, seen, tested, turning, straight, doubt, vague, loose)
+
+
+def _vague(chances: np.ndarray, value: np.ndarray) -> tuple[float, float]:
+    """How little held-out chances of votes among neighbours know (0 to 1), and how much wider scores are known."""
+    divisor, gain = _doubt(chances, value)
     first, full = VAGUE
-    vague = float(np.clip((_doubt(mixed[near], tally.value[near])[1] - first) / (full - first), 0.0, 1.0))
-    return Models(scores, posterior, table, share, weight, seen, tested, turning, straight, doubt, vague)
+    vague = (gain - first) / (full - first)
+    loose = 1.0
+    if len(value) >= NEIGHBOURS:
+        most, least = COINS
+        hits = float(np.where(chances > 0.5, value, 1.0 - value).mean())
+        vague = max(vague, (most - hits) / (most - least))
+        loose = LOOSE if divisor >= 2.0 else 1.0
+    vague = float(np.clip(vague, 0.0, 1.0))
+    return vague, 1.0 + vague * (loose - 1.0)
 
 
 def _turning(tally: Tally, posterior: Posterior) -> tuple[bool, bool]:

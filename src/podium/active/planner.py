@@ -41,6 +41,7 @@ GROWTH = 0.15  # of the votes so far: a round among thousands of items, whose fi
 MOST_ITEMS = 2**31 - 1  # pairs are numbered by 64 bits
 MOST_PLANNED = 10_000_000  # questions of one plan
 CHECKED = 6.0  # questions an item from which on a share of them are check pairs, where answers may be wrong
+SETTLED = 2.0  # ranks by which items may be off where no answer contradicts another: three near ties may be reversed
 REPEATS = ("auto", "never")
 SAME = 12  # repeated pairs, all answered as before, from which on a judge may be called consistent
 UNLIKELY = 4.0  # that many changed answers were expected of them
@@ -429,9 +430,10 @@ class Planner:
         return ranks_between(self.order(), self.half_widths())
 
     def half_widths(self) -> np.ndarray:
-        """Ranks by which each item may be off, at 90 %; one in a settled order: a close call may have gone wrong."""
+        """Ranks by which each item may be off, at 90 %; two in a settled order, of few items one: close calls may have
+        gone wrong."""
         if self.settled:
-            return np.ones(self.n)
+            return np.full(self.n, np.clip((self.n - 1) / 4.0, 1.0, SETTLED))
         if not len(self.tally):
             return np.full(self.n, self.n - 1.0)
         found: np.ndarray = self._keep("half", lambda: half_widths(self.tally, self.models))

@@ -286,19 +286,37 @@ class _Session:
 
     def run(self) -> None:
         """Ask until all is asked and the last answer stands, or until q; then take what others wrote since."""
-        self._interview()
+        try:
+            self._interview()
+        finally:
+            if self.judge is not None:
+                self.journal.release(self.judge, time.time())
         with self.journal.locked():
             self._catch_up()
 
     def _interview(self) -> None:
         while self._ask():
-            self.console.print("[b]Done.[/b] " + str(self.ranker.summary()).replace("\n", "; "))
+            self.console.print(f"{self._ended()} " + str(self.ranker.summary()).replace("\n", "; "))
             if self.ranker.model_ is not None:
                 self.console.print(str(self.ranker.model_))
             self.console.print("[b]u[/b] undo the last answer, any other key ends")
             if self._press() != "u":
                 return
             self._undo()
+
+    def _ended(self) -> str:
+        """Why there is no question now: all is asked, or what is left is not for this judge."""
+        if self.ranker.done:
+            summary = self.ranker.summary()
+            if summary.stable or summary.finished:
+                return "[b]Done.[/b]"
+            option = f"--preset {self.ranker.preset}" if self.ranker.budget is None else "--budget"
+            return f"[b]Done:[/b] all {counted(self.ranker.answered, 'question')} of {option} were asked."
+        held = len(self.journal.standing.out(self.journal.time(time.time()), but=self.judge))
+        if not held:
+            return "[b]No question is left for you.[/b]"
+        others = f"{counted(held, 'pair')} {'is' if held == 1 else 'are'} in the hands of others"
+        return f"[b]No question is left for you:[/b] {others}."
 
     def _ask(self) -> bool:
         """Put the questions that are left; whether they came to an end by themselves."""
@@ -402,7 +420,8 @@ class _Session:
         return "q" if key in ("\x03", "\x04", "") else key
 
     def _undo(self) -> None:
-        undone = self.journal.undo(self.judge, _now())
+        until = None if self.judge is None else self.journal.time(time.time()) + LEASE
+        undone = self.journal.undo(self.judge, _now(), until=until)
         if undone is None:
             self.console.print("nothing to undo")
             return
