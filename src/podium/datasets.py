@@ -20,6 +20,7 @@ import numpy as np
 
 from podium.data.validation import is_sound
 from podium.errors import InputError
+from podium.text import first_line
 
 __all__ = ["load_graded", "load_multilabel"]
 
@@ -54,9 +55,8 @@ def _as_a_copy(name: str) -> Iterator[None]:
     except InputError:
         raise
     except Exception as problem:
-        what = (str(problem) or type(problem).__name__).splitlines()[0]
         raise InputError(
-            f"the copy of {name} is not what was published, or is damaged ({what}); get it anew"
+            f"the copy of {name} is not what was published, or is damaged ({first_line(problem)}); get it anew"
         ) from problem
 
 

@@ -228,6 +228,16 @@ def html_table(heads: Sequence[str], columns: Sequence[Sequence[object]], notes:
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{below}</p>"
 
 
+def first_line(problem: BaseException) -> str:
+    """What another library says is wrong, to be told in a sentence of ours: one line, and one row is no "1 rows".
+
+    >>> first_line(ValueError("expected 0 rows, actual 1 rows\\nsee the manual")), first_line(MemoryError())
+    ('expected 0 rows, actual 1 row', 'MemoryError')
+    """
+    lines = str(problem).splitlines() or [type(problem).__name__]
+    return re.sub(r"\b1 rows\b", "1 row", lines[0])
+
+
 def counted(count: float, noun: str, plural: str = "") -> str:
     """A number and what it is of, in the singular where it is one.
 

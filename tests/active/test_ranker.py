@@ -266,6 +266,10 @@ def test_places_hold_each_item_once_within_its_band():
         (lambda: ActiveRanker(FRUIT, preset=None), "no preset None"),
         (lambda: ActiveRanker(FRUIT, features=[["x"]] * 8), "features of 'fig', column 1: 'x' is not a number"),
         (
+            lambda: ActiveRanker(FRUIT, features=np.full((8, 1), 1j)),
+            "features of 'fig', column 1: .*1j.* is not a number",
+        ),
+        (
             lambda: ActiveRanker(FRUIT, features=[[1]] * 7 + [[1, 2]]),
             "features of 'apple': 2 numbers where 'fig' has 1",
         ),

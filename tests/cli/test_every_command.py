@@ -159,6 +159,24 @@ def test_a_value_that_an_option_cannot_have_is_one_sentence(name, folder, capfd,
     assert bad[1] in err
 
 
+COUNTS = [
+    (name, option)
+    for name, command in leaves()
+    for option in command.params
+    if isinstance(option.type, click.types.IntParamType) and option.name != "seed"
+]
+
+
+@pytest.mark.parametrize(("name", "option"), COUNTS, ids=lambda each: getattr(each, "name", each))
+def test_a_count_beyond_all_counting_is_one_sentence(name, option, folder, capfd, monkeypatch):
+    """Frames and arrays count to 2**63: a larger number must not get as far as them."""
+    monkeypatch.chdir(folder)
+    code, out, err = call(capfd, *name.split(), *CALLS[name][0], option.opts[-1], 10**25)
+    assert (code, out) == (2, "")
+    is_a_sentence(err)
+    assert f"'{option.opts[-1]}'" in err or f"'{option.opts[0]}'" in err
+
+
 @pytest.mark.parametrize("name", [name for name, (good, _, _) in CALLS.items() if good[0].endswith(".csv")])
 def test_a_file_that_is_not_there_is_one_sentence(name, folder, capfd, monkeypatch):
     monkeypatch.chdir(folder)

@@ -109,7 +109,10 @@ def features(rng, items):
                 made = inputs.array(rng, len(items), 2)
                 return (
                     csr_array(made)
-                    if made.dtype.kind in "biufc" and made.dtype.isnative and made.ndim in (1, 2)
+                    if made.dtype.kind in "biufc"
+                    and made.dtype != np.float16
+                    and made.dtype.isnative
+                    and made.ndim in (1, 2)
                     else made
                 )
             shape = len(items) + int(rng.random() < 0.1), int(rng.integers(0, 9))

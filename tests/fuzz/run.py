@@ -31,7 +31,8 @@ ROOMS = ("podium", "podium.active", "podium.metrics", "podium.multilabel", "podi
          "podium.models", "podium.store", "podium.evaluate.diagnosis", "podium.evaluate.assessment",
          "podium.evaluate.differences", "podium.evaluate.feature_diagnosis", "podium.show.plots", "podium.show.report",
          "podium.show.feature_plots", "podium.show.grade_plots", "podium.show.active_plots")  # fmt: skip
-SECONDS = 60  # far more than any of these inputs takes, also on a busy machine
+SECONDS = 60  # of this process' own CPU, far more than any of these inputs takes
+WAITING = 900  # seconds on the clock: an input that waits for something uses no CPU, a busy machine gives little
 MANY = re.compile(
     r"(?<![\w.,–-])1 (items|votes|rows|labels|grades|judges|pairs|columns|groups|features|scores|examples)\b"
 )
@@ -43,7 +44,7 @@ class TooLong(BaseException):
 
 
 def late(number, frame):
-    raise TooLong(f"no end after {SECONDS} seconds")
+    raise TooLong(f"no end after {SECONDS} seconds of CPU")
 
 
 def all_targets():
@@ -74,6 +75,15 @@ def is_sklearns(problem):
     )
 
 
+def is_foreign(event):
+    """Whether a warning came up in our code and is neither ours nor the one that scikit-learn wants of learners."""
+    from sklearn.exceptions import DataConversionWarning
+
+    from podium.errors import PodiumWarning
+
+    return is_ours(event.filename) and not issubclass(event.category, PodiumWarning | DataConversionWarning)
+
+
 def is_ours(name):
     """Whether a warning comes from the package, or from NumPy at its call; wherever the checkout lies."""
     import podium
@@ -84,7 +94,7 @@ def is_ours(name):
 def finding(target, seed, folder):
     """What is wrong with one input (a short key and the words, or None), and whether it was done or refused."""
     from fuzz import inputs
-    from podium.errors import PodiumError, PodiumWarning
+    from podium.errors import PodiumError
 
     ignored = []
     sys.unraisablehook = lambda event: ignored.append(
@@ -94,7 +104,7 @@ def finding(target, seed, folder):
     rng = np.random.default_rng([zlib.crc32(target.__name__.encode()) if hasattr(target, "__name__") else 0, seed])
     inputs.LEVEL[0] = float(rng.choice([0.0, 0.2, 0.5, 1.0]))
     found, ended = None, "refused"
-    signal.alarm(SECONDS)
+    signal.setitimer(signal.ITIMER_PROF, SECONDS)
     try:
         with warnings.catch_warnings(record=True) as said:
             warnings.simplefilter("always")
@@ -107,8 +117,8 @@ def finding(target, seed, folder):
                 if not is_sklearns(problem):
                     found = where(problem), "".join(traceback.format_exception(problem))[-3000:]
     finally:
-        signal.alarm(0)
-    foreign = [each for each in said if not issubclass(each.category, PodiumWarning) and is_ours(each.filename)]
+        signal.setitimer(signal.ITIMER_PROF, 0)
+    foreign = [each for each in said if is_foreign(each)]
     if ignored:
         found = "ignored", f"an exception was ignored: {ignored[0]}"
     elif found is None and foreign:
@@ -218,7 +228,7 @@ def main():
     parser.add_argument("--count", type=int, default=1)
     given = parser.parse_args()
     faulthandler.enable()
-    signal.signal(signal.SIGALRM, late)
+    signal.signal(signal.SIGPROF, late)
     if given.target == "reach":
         reach()
         return
@@ -227,7 +237,7 @@ def main():
     succeeded = 0
     for seed in range(given.first, given.first + given.count):
         print(json.dumps({"seed": seed}), flush=True)  # a crash leaves this as the last line
-        faulthandler.dump_traceback_later(2 * SECONDS, exit=True)  # for a loop that never comes back to Python
+        faulthandler.dump_traceback_later(WAITING, exit=True)  # also for a loop that never comes back to Python
         folder = pathlib.Path(tempfile.mkdtemp(prefix="podium-fuzz-"))
         try:
             found, ended = finding(target, seed, folder)

@@ -19,6 +19,8 @@ from fuzz.run import entries
 
 pytestmark = pytest.mark.fuzz
 RUN = pathlib.Path(__file__).with_name("run.py")
+# Small matrices gain nothing by threads, and on a busy machine threads wait for each other.
+ENVIRONMENT = os.environ | {"MPLBACKEND": "agg", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 INPUTS = int(os.environ.get("PODIUM_FUZZ", "1500"))
 FIRST = int(os.environ.get("PODIUM_FUZZ_FIRST", "0"))
 # Share of the inputs; the cheap ones, which reach most of the library, get more.
@@ -36,7 +38,7 @@ def share_of(target):
 def test_nothing_but_answers_and_sentences_comes_back(target):
     count = share_of(target)
     command = [sys.executable, str(RUN), target, "--first", str(FIRST), "--count", str(count)]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"MPLBACKEND": "agg"})
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
     told = [json.loads(line) for line in ended.stdout.splitlines()]
     again = f"python tests/fuzz/run.py '{target}' --first"
     assert told, ended.stderr[-4000:]
@@ -78,7 +80,7 @@ NOT_ENTERED = {
 def test_every_public_entry_is_called():
     """What docs/api.md and the rooms list was really entered, by a call that succeeds."""
     command = [sys.executable, str(RUN), "reach"]
-    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"MPLBACKEND": "agg"})
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, env=ENVIRONMENT)
     told = [json.loads(line) for line in ended.stdout.splitlines()]
     assert told, ended.stderr[-4000:]
     assert "left" in told[-1], ended.stderr[-4000:]

@@ -158,11 +158,22 @@ def test_the_way_back_enumerates_what_its_experts_tell_the_ranker():
         ({"horizon": 0}, "at least 1"),
         ({"horizon": 4, "beta": 1.5}, "above 0 and below 1"),
         ({"horizon": 4, "loss": "sum@9"}, "only 4 labels"),
+        # About 56,000 rounds are guessed: a number of more digits than Python prints.
+        ({"horizon": 100_000, "loss": "sum@3", "beta": 0.95}, r"1e\d{4,5} experts would be needed"),
+        ({"horizon": 10**9}, "at most 1,000,000 rounds"),
+        ({"horizon": 2**63}, "at most 9,223,372,036,854,775,807"),
+        ({"horizon": 4, "loss": "sum@12", "n_labels": 12}, "of 12 labels can be guessed in 1e8 ways"),  # 12!
+        ({"horizon": 4, "n_labels": 2**40}, "at most 1,000 labels"),
     ],
 )
 def test_bad_input_is_named(make, says):
     with pytest.raises(InputError, match=says):
-        ExpertLabelRanker(4, lambda i, j: Silent(np.zeros((1, 1))), seed=0, **make)
+        ExpertLabelRanker(**{"n_labels": 4} | make, learner=lambda i, j: Silent(np.zeros((1, 1))), seed=0)
+
+
+def test_sets_that_are_too_many_to_list_are_refused_on_the_way_back_too():
+    with pytest.raises(InputError, match="first 20 of 40 labels can be guessed in 1e11 ways"):  # 40 over 20
+        ExpertThresholdLearner(Follower(), 40, 1, 20, horizon=3, seed=0)
 
 
 def test_one_round_more_than_the_horizon_is_refused():

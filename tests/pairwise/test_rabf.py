@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 from podium import RABF, BradleyTerry, Comparisons
 from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, PodiumWarning
@@ -586,7 +587,11 @@ def test_missing_features_are_named_or_filled_with_the_mean():
         (np.ones((2, 1)), r"features have 2 rows, the votes 3 items"),
         (np.array([[1.0], [np.inf], [2.0]]), r"'x1' is inf for 'b'; it must be finite"),
         (np.ones((3, 1, 1)), r"a table is expected"),
-        ([["x"], ["y"], ["z"]], r"an array of numbers is expected"),
+        ([["x"], ["y"], ["z"]], r"numbers are expected \(.*\); give a frame for text"),
+        (np.array([[1j], [2], [3]]), r"numbers are expected \(they are complex128\)"),
+        (sparse.csr_array(np.array([[1j], [2], [3]])), r"numbers is expected \(they are complex128\)"),
+        ({"a": {"x": np.complex128(1j)}, "b": {"x": 2}, "c": {"x": 3}}, r"'x' is .*1j\) for 'a'; it must be a number"),
+        (np.ma.masked_array([[1.0], [2], [3]], [[False], [True], [False]]), r"row 2: features is masked"),
         ({}, r"the mapping is empty"),
         ({"a": [1], "b": [1, 2], "c": [1]}, r"features of 'b': another number of values"),
         ({"p": [1], "q": [2]}, r"none of the compared items \('a', 'b', 'c'\) is among its labels \('p', 'q'\)"),

@@ -119,8 +119,10 @@ def feature_table(features: Any, items: Sequence[Any]) -> np.ndarray | None:
     if features is None:
         return None
     try:
-        table = np.ascontiguousarray(features, dtype=np.float64)
-    except (TypeError, ValueError):
+        table = np.ascontiguousarray(floats_of("features", features))
+    except InputError:
+        if np.ma.is_masked(features):
+            raise
         raise InputError(_bad_feature(features, items)) from None
     if table.ndim not in (1, 2) or len(table) != len(items):
         raise InputError(
@@ -143,6 +145,8 @@ def _bad_feature(features: Any, items: Sequence[Any]) -> str:
         cells = list(row) if isinstance(row, Iterable) and not isinstance(row, str | bytes) else [row]
         for column, cell in enumerate(cells, start=1):
             try:
+                if isinstance(cell, np.complexfloating):
+                    raise TypeError
                 float(cell)
             except (TypeError, ValueError):
                 return f"features of {label!r}, column {column}: {cell!r} is not a number"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import SEED, NumberRange, id_option, output_options
+from podium.cli.options import MAX_COUNT, SEED, NumberRange, id_option, output_options
 from podium.cli.output import Output
 from podium.cli.question import Question, plain
 from podium.errors import InputError, Option
@@ -86,8 +86,8 @@ LEASE = 600.0  # seconds for which a question is in somebody's hands
     show_default=True,
     help=f"Ask this many questions, chosen in this way: {', '.join(PRESETS)}.",
 )
-@option("Model", "--top", type=click.IntRange(1), help="Care for the first ranks only, down to this one.")
-@option("Model", "--budget", type=click.IntRange(1), help="Ask at most this many questions.")
+@option("Model", "--top", type=click.IntRange(1, MAX_COUNT), help="Care for the first ranks only, down to this one.")
+@option("Model", "--budget", type=click.IntRange(1, MAX_COUNT), help="Ask at most this many questions.")
 @option(
     "Model",
     "--random-share",

@@ -11,7 +11,7 @@ import click
 
 from podium.cli.help import Decorator, GroupedCommand, option
 from podium.cli.marking import Boundaries, Marking, Scale
-from podium.cli.options import SEED, NumberRange, output_options, split_names
+from podium.cli.options import MAX_COUNT, SEED, NumberRange, output_options, split_names
 from podium.cli.output import Output, say
 from podium.errors import InputError
 from podium.text import counted
@@ -98,17 +98,17 @@ def _links(rows: list[tuple[str, str]], out: Output) -> None:
 @option("Data", "--judges", type=click.IntRange(0, 10_000), default=0, help="Make links for this many judges.")
 @option("Data", "--judge", "named", multiple=True, metavar="NAME", help="Make a link for a judge; may be given again.")
 @option("Model", "--ties/--no-ties", default=True, show_default=True, help="Let judges say that neither is better.")
-@option("Model", "--top", type=click.IntRange(1), help="Care for the first ranks only, down to this one.")
+@option("Model", "--top", type=click.IntRange(1, MAX_COUNT), help="Care for the first ranks only, down to this one.")
 @option(
     "Model",
     "--votes-per-pair",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MAX_COUNT),
     default=1,
     show_default=True,
     help="Ask this many judges about each pair.",
 )
-@option("Model", "--budget", type=click.IntRange(1), help="Pause after this many votes.")
-@option("Model", "--target", type=click.IntRange(1), help="Ask each judge for this many votes.")
+@option("Model", "--budget", type=click.IntRange(1, MAX_COUNT), help="Pause after this many votes.")
+@option("Model", "--target", type=click.IntRange(1, MAX_COUNT), help="Ask each judge for this many votes.")
 @option(
     "Model",
     "--check-share",
@@ -188,7 +188,7 @@ def add_items(
 @campaign.command(cls=GroupedCommand, examples=INVITE)
 @click.argument("names", nargs=-1, required=True)
 @_database()
-@option("Data", "--target", type=click.IntRange(1), help="Ask each for this many votes.")
+@option("Data", "--target", type=click.IntRange(1, MAX_COUNT), help="Ask each for this many votes.")
 @option("Output", "--url", default=URL, show_default=True, help="Begin links with this address of the server.")
 @output_options()
 def invite(names: tuple[str, ...], db: str, name: str | None, target: int | None, url: str, out: Output) -> None:

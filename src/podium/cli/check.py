@@ -13,6 +13,7 @@ from podium.cli.campaign_files import campaign_in, campaign_votes
 from podium.cli.columns import Columns, column_options
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import (
+    MAX_COUNT,
     Penalty,
     is_typed,
     output_options,
@@ -63,7 +64,7 @@ EXAMPLES = (
 @option(
     "Model",
     "--replicates",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MAX_COUNT),
     default=199,
     show_default=True,
     help="Redraw the votes this often for the p-values.",
@@ -72,7 +73,7 @@ EXAMPLES = (
 @option(
     "Output",
     "--pairs",
-    type=click.IntRange(0),
+    type=click.IntRange(0, MAX_COUNT),
     default=5,
     show_default=True,
     help="List this many of the pairs that fit least.",

@@ -10,6 +10,7 @@ import click
 
 from podium.cli.calling import gathered
 from podium.cli.help import option
+from podium.cli.options import MAX_COUNT
 from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ column_options = gathered(
     option(
         "Data",
         "--jobs",
-        type=click.IntRange(1),
+        type=click.IntRange(1, MAX_COUNT),
         metavar="N",
         help="Work in N processes; results do not depend on it.  [default: 1; as many as cores to read large files]",
     ),

@@ -12,7 +12,7 @@ from podium.cli.features import Knowledge, knowledge_options, refuse_unused, wor
 from podium.cli.help import GroupedCommand, option
 from podium.cli.messages import worded
 from podium.cli.methods import maker
-from podium.cli.options import output_options, plot_option, seed_option, votes_argument
+from podium.cli.options import MAX_COUNT, output_options, plot_option, seed_option, votes_argument
 from podium.cli.output import Output, reading, say
 from podium.errors import InputError, Option
 from podium.pairwise import METHODS, ranker
@@ -49,7 +49,7 @@ EXAMPLES = (
 @option(
     "Model",
     "--folds",
-    type=click.IntRange(2),
+    type=click.IntRange(2, MAX_COUNT),
     default=10,
     show_default=True,
     help="Deal the votes into this many parts.",

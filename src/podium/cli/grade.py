@@ -13,6 +13,7 @@ import numpy as np
 from podium.cli.calling import gathered
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import (
+    MAX_COUNT,
     ids_option,
     is_typed,
     model_option,
@@ -129,7 +130,7 @@ EVALUATE = (("podium grade evaluate test.csv --label grade --model m.podium", "h
 @option(
     "Model",
     "--rbf",
-    type=click.IntRange(2),
+    type=click.IntRange(2, MAX_COUNT),
     metavar="N",
     help="Let boundaries bend: learn from Gaussian kernels around N random rows (Nyström).",
 )
@@ -141,7 +142,14 @@ EVALUATE = (("podium grade evaluate test.csv --label grade --model m.podium", "h
     metavar="FILE",
     help="Learn on from this model of `podium grade fit`; without --save the file is replaced.",
 )
-@option("Model", "--passes", type=click.IntRange(1), default=1, show_default=True, help="Go over the table this often.")
+@option(
+    "Model",
+    "--passes",
+    type=click.IntRange(1, MAX_COUNT),
+    default=1,
+    show_default=True,
+    help="Go over the table this often.",
+)
 @save_option()
 @plot_option("the error while learning")
 @output_options()

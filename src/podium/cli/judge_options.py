@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from podium.cli.calling import gathered
 from podium.cli.help import Decorator, option
-from podium.cli.options import SEED, NumberRange, id_option
+from podium.cli.options import MAX_COUNT, SEED, NumberRange, id_option
 from podium.errors import InputError
 
 if TYPE_CHECKING:
@@ -235,7 +235,7 @@ def _form() -> list[Decorator]:
         option(
             "Model",
             "--max-tokens",
-            type=click.IntRange(1),
+            type=click.IntRange(1, MAX_COUNT),
             default=1024,
             show_default=True,
             help="Let an answer have this many tokens.",
@@ -294,8 +294,8 @@ def amount_options() -> Decorator:
             metavar="order|top:K",
             help="Care for the whole order, or for the first K ranks.",
         ),
-        option("Measures", "--budget", type=click.IntRange(1), help="Ask about at most this many pairs."),
-        option("Measures", "--max-calls", type=click.IntRange(1), help="Make at most this many calls."),
+        option("Measures", "--budget", type=click.IntRange(1, MAX_COUNT), help="Ask about at most this many pairs."),
+        option("Measures", "--max-calls", type=click.IntRange(1, MAX_COUNT), help="Make at most this many calls."),
         option("Measures", "--max-cost", type=NumberRange(0, min_open=True), help="Spend at most this much."),
         option("Measures", "--price-in", type=NumberRange(0), help="Price a million tokens that are sent at this."),
         option("Measures", "--price-out", type=NumberRange(0), help="Price a million tokens that come back at this."),

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from podium.cli.help import GroupedCommand, Handler, option
-from podium.cli.options import Penalty, ids_option, metric_options, model_option, output_options, save_option
+from podium.cli.options import MAX_COUNT, Penalty, ids_option, metric_options, model_option, output_options, save_option
 from podium.cli.output import Output, say
 from podium.errors import InputError, Option
 from podium.text import counted
@@ -144,7 +144,14 @@ def _loss(loss: str | None, labels: int) -> str:
 @label.command(cls=GroupedCommand, examples=PREDICT, short_help="Rank the labels of each row; write the best.")
 @_examples
 @model_option("podium label fit")
-@option("Output", "--top", type=click.IntRange(1), default=3, show_default=True, help="Write this many labels a row.")
+@option(
+    "Output",
+    "--top",
+    type=click.IntRange(1, MAX_COUNT),
+    default=3,
+    show_default=True,
+    help="Write this many labels a row.",
+)
 @output_options(default="csv")
 def predict(table: str, labels: tuple[str, ...], ids: tuple[str, ...], model: Path, top: int, out: Output) -> None:
     """Rank the labels of each row of TABLE; one line for each of the best labels."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import level_option, metric_options, output_options, seed_option
+from podium.cli.options import MAX_COUNT, level_option, metric_options, output_options, seed_option
 from podium.cli.output import FORMATS, Output, cells, say
 from podium.cli.typeset import Cell, latex, markdown
 from podium.errors import InputError, Option
@@ -67,7 +67,7 @@ EXAMPLES = (
 @option(
     "Measures",
     "--permutations",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MAX_COUNT),
     default=10_000,
     show_default=True,
     help="Draw so many patterns of signs where there are too many to try all.",

@@ -15,6 +15,7 @@ from podium.cli.output import FORMATS, Output
 from podium.errors import InputError
 
 __all__ = [
+    "MAX_COUNT",
     "SEED",
     "NumberRange",
     "Penalty",
@@ -67,6 +68,7 @@ class Penalty(click.ParamType):  # type: ignore[type-arg]  # not generic in olde
 
 
 SEED = click.IntRange(min=0)  # what numpy.random takes, everywhere
+MAX_COUNT = 10**12  # of rows, votes or rounds; more than any table has, and what every library below can count to
 
 votes_argument = click.argument("votes", nargs=-1, required=True)
 tables_argument = click.argument("tables", nargs=-1, required=True)

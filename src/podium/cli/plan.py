@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import NumberRange, output_options, seed_option
+from podium.cli.options import MAX_COUNT, NumberRange, output_options, seed_option
 from podium.cli.output import Output, counting, table
 from podium.text import counted
 
@@ -53,7 +53,14 @@ __all__ = ["plan"]
     show_default=True,
     help="Let judges be this unsure: items one standard deviation apart are confused with chance 1/(1 + exp(1/LEVEL)).",
 )
-@option("Model", "--runs", type=click.IntRange(1), default=5, show_default=True, help="Simulate this many campaigns.")
+@option(
+    "Model",
+    "--runs",
+    type=click.IntRange(1, MAX_COUNT),
+    default=5,
+    show_default=True,
+    help="Simulate this many campaigns.",
+)
 @seed_option("the simulated judges")
 @output_options()
 def plan(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import id_option, is_typed, level_option, model_option, output_options, seed_option
+from podium.cli.options import MAX_COUNT, id_option, is_typed, level_option, model_option, output_options, seed_option
 from podium.cli.output import Output, say
 from podium.errors import InputError, Option
 from podium.text import counted, one_line
@@ -54,12 +54,14 @@ ABOUT_TABLES = ("played", "points", "top", "draws", "seed")
 @option(
     "Output",
     "--top",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MAX_COUNT),
     default=4,
     show_default=True,
     help="Write the chance to be among this many first.",
 )
-@option("Output", "--draws", type=click.IntRange(1), default=10_000, show_default=True, help="Play this often.")
+@option(
+    "Output", "--draws", type=click.IntRange(1, MAX_COUNT), default=10_000, show_default=True, help="Play this often."
+)
 @seed_option("playing the fixtures", "Output")
 @level_option("the bounds")
 @output_options(default="csv")

@@ -16,7 +16,7 @@ import click
 from podium.cli.calling import gathered
 from podium.cli.help import option
 from podium.cli.messages import worded
-from podium.cli.options import NumberRange, is_typed, level_option, plot_option, seed_option
+from podium.cli.options import MAX_COUNT, NumberRange, is_typed, level_option, plot_option, seed_option
 from podium.cli.standings import ranks_in
 from podium.errors import InputError, Option, PodiumWarning
 
@@ -119,7 +119,7 @@ class Selection:
 selection_options = gathered(
     "selection",
     Selection,
-    option("Output", "--top", type=click.IntRange(1), help="Show only the first N items.", metavar="N"),
+    option("Output", "--top", type=click.IntRange(1, MAX_COUNT), help="Show only the first N items.", metavar="N"),
     option(
         "Output", "--min-votes", type=NumberRange(0), default=0, help="Leave items with fewer votes out of the table."
     ),

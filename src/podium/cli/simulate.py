@@ -9,7 +9,7 @@ import click
 
 from podium.cli.ask import PRESETS
 from podium.cli.help import GroupedCommand, option
-from podium.cli.options import NumberRange, output_options, plot_option, seed_option
+from podium.cli.options import MAX_COUNT, NumberRange, output_options, plot_option, seed_option
 from podium.cli.output import Output, counting, say, table
 from podium.text import counted
 
@@ -84,7 +84,7 @@ SHARES = (0.9, 1.3, 1.8, 2.4, 3.2, 4.2)  # budgets of the curve, in log2(n) ques
 @option(
     "Model",
     "--runs",
-    type=click.IntRange(1),
+    type=click.IntRange(1, MAX_COUNT),
     default=3,
     show_default=True,
     help="Simulate this many interviews of each.",

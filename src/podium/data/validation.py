@@ -49,6 +49,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 
 LARGEST = float(np.finfo(np.float64).max)
+MAX_WHOLE = 2**63 - 1  # what arrays and frames can count to
 MAX_COUNT = 1 << 53  # from here on not every whole number is a float
 MAX_TIME = 1e15  # microseconds of this age are far smaller
 MAX_MARGIN = 1e150  # its square is a number still
@@ -260,6 +261,8 @@ def number_option(
     """
     number = value.item() if isinstance(value, np.generic) else value  # a narrow type cannot be compared with LARGEST
     fine = isinstance(number, Integral if whole else Real) and not isinstance(number, bool)
+    if whole and fine and number > MAX_WHOLE:
+        raise InputError(Option(name, value), f": it must be a whole number of at most {MAX_WHOLE:,}")
     fine = fine and bool(-LARGEST <= number <= LARGEST)
     fine = fine and (least is None or number >= least) and (above is None or number > above)
     fine = fine and (below is None or number < below)
@@ -291,8 +294,10 @@ def whole_option(name: str, value: Any, *, least: int) -> int:
 
 
 def seed_option(name: str, value: Any) -> int | None:
-    """A seed: a whole number from 0 up, or None for a new one each time."""
-    return None if value is None else whole_option(name, value, least=0)
+    """A seed: a whole number from 0 up, however large, or None for a new one each time."""
+    if value is None or (isinstance(value, int) and value > MAX_WHOLE):
+        return value
+    return whole_option(name, value, least=0)
 
 
 def choice_option(name: str, value: Any, known: Sequence[str]) -> str:

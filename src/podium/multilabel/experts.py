@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import copy
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations, permutations
 from typing import Any, Protocol, Self
 
@@ -28,8 +28,9 @@ from podium.text import counted
 
 __all__ = ["ExpertLabelRanker", "ExpertThresholdLearner", "Halving"]
 
-LIMIT = 100_000  # experts
-LONGEST = 10_000_000  # rounds; which of them are guessed is drawn beforehand
+LIMIT = 100_000  # experts, and guesses of a round, which are listed
+MAX_ROUNDS = 1_000_000  # which of them are guessed is drawn beforehand
+MAX_LABELS = 1_000  # the largest loss is looked for in a table of labels by labels
 
 
 class OnlineLearner(Protocol):
@@ -84,14 +85,15 @@ class _Experts:
     def __init__(
         self, start: Any, guesses: Sequence[Any], n_labels: int, horizon: int, beta: float, largest: float, rng: Any
     ) -> None:
-        whole_option("horizon", horizon, least=1)
+        if whole_option("horizon", horizon, least=1) > MAX_ROUNDS:
+            raise InputError(Option("horizon", horizon), f": at most {counted(MAX_ROUNDS, 'round')} can be planned for")
         number_option("beta", beta, above=0, below=1)
         self.guessed_rounds = rng.random(horizon) < horizon ** (beta - 1)
         rounds = int(self.guessed_rounds.sum())
         self.size = len(guesses) ** rounds + (rounds > 0)
         if self.size > LIMIT and _key(start) is None:
             raise InputError(
-                f"1e{len(str(self.size)) - 1} experts would be needed ({len(guesses)} guesses in each of "
+                f"1e{int(math.log10(self.size))} experts would be needed ({len(guesses)} guesses in each of "
                 f"{counted(rounds, 'round')}), the limit is {LIMIT}; take a smaller horizon, beta, p or K, or learners "
                 "that tell their state by a method key"
             )
@@ -198,7 +200,7 @@ class ExpertLabelRanker:
         seed: int | None = None,
     ) -> None:
         self.loss = loss_named(loss)
-        self.n_labels = whole_option("n_labels", n_labels, least=1)
+        self.n_labels = _label_count(n_labels)
         whole_option("top", top, least=1)
         seed_option("seed", seed)
         if not callable(learner):
@@ -207,8 +209,8 @@ class ExpertLabelRanker:
         p, self.ordered = family_of(self.loss, n_labels)
         self.cuts = list(range(1, p + 1)) if self.ordered else [p]
         self.rng = np.random.default_rng(seed)
+        guesses = _guesses(n_labels, p, self.ordered)
         start = {(i, j): learner(i, j) for i in range(n_labels) for j in self.cuts}
-        guesses = list(_guesses(n_labels, p, self.ordered))
         self.tree = _Experts(start, guesses, n_labels, horizon, beta, _largest(self.loss, n_labels, top), self.rng)
         self.experts_ = self.tree.size
         self.expected_: list[float] = []
@@ -270,7 +272,7 @@ class ExpertThresholdLearner:
         beta: float = 0.4,
         seed: int | None = None,
     ) -> None:
-        self.n_labels = whole_option("n_labels", n_labels, least=1)
+        self.n_labels = _label_count(n_labels)
         self.label, self.cut = whole_option("label", label, least=0), whole_option("cut", cut, least=1)
         seed_option("seed", seed)
         if label >= n_labels or cut > n_labels:
@@ -279,7 +281,7 @@ class ExpertThresholdLearner:
                 f", cut={cut!r}: the examples have only {counted(n_labels, 'label')}, counted from 0",
             )
         self.rng = np.random.default_rng(seed)
-        guesses = list(_guesses(n_labels, cut, ordered=False))
+        guesses = _guesses(n_labels, cut, ordered=False)
         self.tree = _Experts(ranker, guesses, n_labels, horizon, beta, 1.0, self.rng)
         if not hasattr(ranker, "predict") or not hasattr(ranker, "update"):
             raise InputError(f"ranker is {ranker!r:.50}, no online ranker; give one with predict and update")
@@ -307,14 +309,24 @@ class ExpertThresholdLearner:
         return np.array([int(state.predict(x)[self.label] <= self.cut) for state in self.tree.states])
 
 
-def _guesses(n_labels: int, p: int, ordered: bool) -> Iterator[tuple[frozenset[int], ...]]:
+def _label_count(n_labels: int) -> int:
+    if whole_option("n_labels", n_labels, least=1) > MAX_LABELS:
+        raise InputError(Option("n_labels", n_labels), f": experts rank at most {counted(MAX_LABELS, 'label')}")
+    return int(n_labels)
+
+
+def _guesses(n_labels: int, p: int, ordered: bool) -> list[tuple[frozenset[int], ...]]:
     """What a guessed ranking tells: the sets of its first j labels, for j = 1..p or for p only."""
+    count = math.perm(n_labels, p) if ordered else math.comb(n_labels, p)
+    if count > LIMIT:
+        raise InputError(
+            f"the first {p} of {counted(n_labels, 'label')} can be guessed in 1e{int(math.log10(count))} ways, each "
+            f"with an expert of its own; the limit is {LIMIT}: take a smaller p or K"
+        )
     if ordered:
-        for top in permutations(range(n_labels), p):
-            yield tuple(frozenset(top[:j]) for j in range(1, p + 1))
-    else:
-        for chosen in combinations(range(n_labels), p):
-            yield (frozenset(chosen),)
+        tops = permutations(range(n_labels), p)
+        return [tuple(frozenset(top[:j]) for j in range(1, p + 1)) for top in tops]
+    return [(frozenset(chosen),) for chosen in combinations(range(n_labels), p)]
 
 
 def _largest(loss: Metric, n_labels: int, top: int) -> float:

@@ -11,6 +11,7 @@ from podium.data.tables.jsonlines import read_json_array, read_json_lines
 from podium.data.tables.nested import Names, picked
 from podium.data.tables.sources import Format, Source, by_name, opened
 from podium.errors import InputError, Option
+from podium.text import first_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -127,4 +128,4 @@ def _columnar(format: Format, stream: IO[bytes] | None, source: Source) -> Steps
 
 def _damaged(source: Source, problem: Exception) -> InputError:
     way = "check the address" if source.url else "write it again"
-    return InputError(f"{source.name} cannot be read: {str(problem).splitlines()[0]}; {way}")
+    return InputError(f"{source.name} cannot be read: {first_line(problem)}; {way}")
