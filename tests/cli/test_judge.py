@@ -1,7 +1,9 @@
 """podium judge, from items to an order, against a server on this machine."""
 
 import json
+import math
 import os
+import re
 import signal
 import sqlite3
 import subprocess
@@ -61,7 +63,7 @@ def test_the_ranking_goes_out_and_the_judge_is_reported(items, capfd, tmp_path):
 
 
 def test_calls_are_exported_and_rank_reads_them(items, capfd):
-    _, scores, model = items(8, spread=3.0, lean=1.0)
+    texts, scores, model = items(8, spread=3.0, lean=1.0)
     with Server(model) as server:
         assert call(capfd, "items.csv", *to(server), "--budget", 28, "--anyway", "--keep-prompts")[0] == 0
     with pytest.raises(SystemExit) as stop:
@@ -72,6 +74,9 @@ def test_calls_are_exported_and_rank_reads_them(items, capfd):
     assert head["header"]["question"] == "Which?"
     assert len(rows) == 2 * 28
     assert {row["weight"] for row in rows} == {0.5}
+    for row in rows:
+        longer = (1 + len(texts[row["left"]])) / (1 + len(texts[row["right"]]))
+        assert row["length"] == pytest.approx(math.log(longer))
     assert {(row["left"], row["right"]) for row in rows} == {(row["right"], row["left"]) for row in rows}
     assert all(row["model"] == "tiny-1" and row["tokens_in"] == 100 and "Which?" in row["prompt"] for row in rows)
     capfd.readouterr()
@@ -81,6 +86,11 @@ def test_calls_are_exported_and_rank_reads_them(items, capfd):
     assert stop.value.code == 0, err
     order = pl.read_csv(out.encode())["item"].to_list()
     assert kendalltau([-scores[label] for label in order], range(8))[0] > 0.5
+    with pytest.raises(SystemExit) as stop:
+        run(["rank", "calls.jsonl", "--covariates", "length", "--side-effect", "--ci", "group"])
+    out, err = capfd.readouterr()
+    assert stop.value.code == 0, err
+    assert "length" in out + err
     with pytest.raises(SystemExit):
         run(["campaign", "export", "all", "--db", "items.podium.db", "-o", "all.zip"])
     with pytest.raises(SystemExit):
@@ -88,6 +98,33 @@ def test_calls_are_exported_and_rank_reads_them(items, capfd):
     tables = [sqlite3.connect(db).execute("SELECT request, outcome, raw, done FROM call ORDER BY request").fetchall()
               for db in ("items.podium.db", "copy.db")]  # fmt: skip
     assert tables[0] == tables[1]
+
+
+@pytest.mark.parametrize("more", [[], ["--one-order"], ["--one-order", "--budget", 12], ["--max-calls", 10]])
+def test_a_dry_run_tells_at_most_how_many_calls_are_made(items, capfd, more):
+    _, _, model = items(8, sure=True)
+    with Server(model) as server:
+        code, _, err = call(capfd, "items.csv", *to(server), *more, "--dry-run")
+        assert code == 0, err
+        told = int(re.search(r"([\d,]+) calls", err).group(1))
+        assert not server.requests
+        assert call(capfd, "items.csv", *to(server), *more)[0] == 0
+        made = len(server.requests)
+    assert made <= told
+    if "--one-order" in more:  # random pairs are asked to the end
+        assert made == told
+
+
+def test_a_judge_of_lengths_is_told_so_with_the_way_to_hold_it_constant(items, capfd):
+    texts, _, _ = items(12)
+    texts = {label: text * (1 + 3 * k) for k, (label, text) in enumerate(texts.items())}
+    pl.DataFrame({"id": list(texts), "text": list(texts.values())}).write_csv("items.csv")
+    program = "import json,sys\nfor l in sys.stdin:\n r=json.loads(l)\n print(json.dumps({'id':r['id'],'outcome':float(len(r['left'])>len(r['right']))}),flush=True)"  # noqa: E501
+    Path("longer.py").write_text(program)
+    code, _, err = call(capfd, "items.csv", *ASK, "--command", f"{sys.executable} longer.py")
+    assert code == 0, err
+    assert "length: the longer of two won 100 %" in err
+    assert "--covariates length" in err
 
 
 def test_several_criteria_stand_side_by_side(items, capfd):
@@ -323,5 +360,7 @@ def test_progress_tells_no_more_than_is_left():
     assert _words(now).endswith("about 20 more until stable, 20 s")
     now.until_stable = 400
     assert _words(now).endswith("at most 50 s more")
+    now.orders = 1
+    assert _words(now).endswith("at most 25 s more")
     now.pairs = 100
     assert _words(now) == "100 of at most 100 pairs; 100 calls (2.0/s, 0 out)"

@@ -19,7 +19,7 @@ from podium.active.planner import Planner
 from podium.campaign.choosing import PLANNER_KINDS, RANKS, loaded_planner, predicted, ranks_by_code
 from podium.campaign.live import Live, live_votes, tired_pairs
 from podium.campaign.options import Options
-from podium.campaign.standing import keep_standing, standing_of
+from podium.campaign.standing import Share, agreement, keep_standing, standing_of
 from podium.errors import PodiumError
 from podium.store import codec
 from podium.store.base import Store
@@ -65,6 +65,7 @@ class Plan:
     position: tuple[int, int] | None = None
     stable: bool = False
     until_stable: int = 0
+    agreement: Share | None = None
 
 
 def plan_once(store: Store, campaign: int, now: int) -> Plan | None:
@@ -99,7 +100,7 @@ def plan_once(store: Store, campaign: int, now: int) -> Plan | None:
     plan = store.write(campaign, lambda writer: _replace_queue(writer, questions, content.campaign, made, now, ranks))
     if plan is not None and plan.position is not None:
         keep_standing(store, campaign, standing_of(content, live, planner, plan.position))
-    return plan
+    return None if plan is None else replace(plan, agreement=agreement(live))
 
 
 def _rounds(

@@ -33,7 +33,6 @@ UNBOUNDED = 10**8  # pairs: no bound was set
 
 def dry_run(read: Read | None, source: Source, who: Model, amount: Amount, asker: Any) -> None:
     """Print the first prompt, and say what all would take; nothing is sent and nothing written."""
-    from podium.active.presets import questions_of
     from podium.judge.prompt import Asked
 
     if read is None:
@@ -44,8 +43,10 @@ def dry_run(read: Read | None, source: Source, who: Model, amount: Amount, asker
     first = Asked(
         "dry-run", str(source.question), texts[0], texts[1], context, reference, words[0][1], fence="3f9a1c2e"
     )
-    pairs = amount.budget or questions_of(amount.preset, len(rows), None)
-    calls = min(2 * pairs, amount.max_calls or 2 * pairs) * len(words)
+    settings = amount.settings(who.concurrency)
+    pairs = settings.most_pairs(len(rows))
+    both = pairs if not amount.one_order else min(settings.calibration, max(1, len(rows) * (len(rows) - 1) // 8), pairs)
+    calls = min(pairs + both, amount.max_calls or pairs + both) * len(words)
     prompt = getattr(asker, "prompt", None)
     if prompt is None:
         click.echo(json.dumps({"id": first.id, "question": first.question, "left": first.left, "right": first.right,
@@ -108,10 +109,12 @@ def _words(now: Progress) -> str:
         parts.append(f"cost {now.cost:.2f}, about {now.cost / max(1, now.pairs) * now.limit:.2f} in all")
     if now.both:
         parts.append(f"{100 * now.same / now.both:.0f} % the same in both orders")
+    if now.agreed is not None:
+        parts.append(f"{100 * now.agreed:.0f} % of check pairs as predicted")
     if now.skips:
         parts.append(f"{now.skips:,} skipped")
     rest = max(0, now.limit - now.pairs - now.skips)
-    each = 2 * now.seconds / max(1, now.here)  # seconds a pair, in both orders
+    each = now.orders * now.seconds / max(1, now.here)  # seconds a pair
     if now.until_stable and now.until_stable <= rest:
         parts.append(f"about {now.until_stable:,} more until stable, {_duration(each * now.until_stable)}")
     elif now.here and rest and not now.calibrating and rest < UNBOUNDED:
@@ -135,6 +138,11 @@ def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
         say(f"{title}:")
     for line in ended.tally.words():
         say(line)
+    if ended.tally.length is not None and ended.path is not None and ended.tally.length.is_off_half:
+        say(
+            "with length held constant: `podium campaign export calls -o calls.jsonl`, then `podium rank calls.jsonl "
+            "--covariates length --side-effect --ci group`"
+        )
     say(one_line(f"{ended.judge}: {ended.words}"))
     spent = ended.why in ("budget", "max-calls", "max-cost")
     if alone and spent and ended.standing.until_stable and ended.ranking is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -114,9 +115,13 @@ def call_lines(reader: Reader, campaign: int) -> Iterator[str]:
     """Every call as a line of JSON, after the headers of the judges who made them.
 
     Both calls about a pair carry its number as `group` and weigh one half each, so that `podium rank calls.jsonl
-    --side-effect --ci group` fits the position bias.
+    --side-effect --ci group` fits the position bias. `length` is how much longer the first text is, as a log ratio of
+    letters: with `--covariates length` the order is that of texts of one length.
     """
-    labels = [item.label for item in reader.items(campaign)]
+    items = reader.items(campaign)
+    labels = [item.label for item in items]
+    shown = [item.body if item.body is not None or item.media is not None else item.label for item in items]
+    letters = [math.log(1 + len(text or "")) for text in shown]
     names = {judge.id: judge.name for judge in reader.judges(campaign) if judge.kind == "model"}
     for id, name in names.items():
         yield _line({"podium": "judge", "judge": name, "header": header_of(reader, campaign, id)})
@@ -132,6 +137,7 @@ def call_lines(reader: Reader, campaign: int) -> Iterator[str]:
             "outcome": call.outcome,
             "weight": 0.5 if call.question in twice else 1.0,
             "group": call.question,
+            "length": letters[call.first] - letters[call.second],
             "judge": names.get(call.judge),
             "order": call.turned,
             "request": call.request,

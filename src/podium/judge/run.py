@@ -13,7 +13,6 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from podium.active.presets import questions_of
 from podium.campaign.desk import Ballot
 from podium.campaign.planning import Plan, plan_once
 from podium.errors import RefusedError, UnavailableError
@@ -335,6 +334,7 @@ class Run:
         self._came -= came
         if made is not None:
             self.progress.until_stable = made.until_stable
+            self.progress.agreed = None if made.agreement is None else made.agreement.value
             if made.stable and self._stops_when_stable():
                 self._stop("stable")
                 return False
@@ -356,11 +356,8 @@ class Run:
         """Take up what was in hand: calls that were answered count, the others are sent again."""
         spent = self.ledger.spent()
         orders = 1 if self.settings.one_order else 2
-        scale = 2 if self.settings.one_order else 1
-        limit = questions_of(self.settings.preset, self.items, None)
-        whole = self.items * (self.items - 1) // 2
         self.progress = Progress(
-            pairs=spent.votes, limit=self.settings.budget or min(whole, scale * limit), calls=spent.calls,
+            pairs=spent.votes, limit=self.settings.most_pairs(self.items), calls=spent.calls, orders=orders,
             skips=spent.skips, tokens_in=spent.tokens_in, tokens_out=spent.tokens_out, cost=spent.cost,
         )  # fmt: skip
         questions, calls = self.ledger.held()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from podium.active.presets import APPETITE
+from podium.active.presets import APPETITE, questions_of
 from podium.errors import InputError
 from podium.judge.limits import MOST_OUT, check_number, check_whole
 from podium.judge.verdict import Verdict
@@ -45,6 +45,12 @@ class Settings:
         if seed is not None and (isinstance(seed, bool) or not isinstance(seed, int) or not 0 <= seed < 2**63):
             raise InputError(f"seed is {seed!r:.50}; give a whole number from 0 to 2**63 - 1")
 
+    def most_pairs(self, items: int) -> int:
+        """Pairs to ask about at most; one call says less than two, so one order takes twice as many."""
+        if self.budget is not None:
+            return self.budget
+        return min(items * (items - 1) // 2, (2 if self.one_order else 1) * questions_of(self.preset, items, None))
+
     def cost(self, verdict: Verdict) -> float | None:
         """What a call cost."""
         if self.price_in is None and self.price_out is None:
@@ -71,3 +77,5 @@ class Progress:
     seconds: float = 0.0
     until_stable: int | None = None
     calibrating: bool = False
+    orders: int = 2  # calls a pair
+    agreed: float | None = None  # share of check pairs that went as the order predicted

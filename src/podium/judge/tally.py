@@ -29,6 +29,11 @@ class Estimate:
     upper: float
     count: int
 
+    @property
+    def is_off_half(self) -> bool:
+        """Whether one half is outside the interval."""
+        return not self.lower <= 0.5 <= self.upper
+
     def words(self) -> str:
         """As people read it."""
         return f"{percent(self.value)} ({100 * self.lower:.0f}–{100 * self.upper:.0f})"

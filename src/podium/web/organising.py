@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 import zipfile
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -453,4 +454,4 @@ def _previewed(item: Item) -> dict[str, Any]:
 def _share(share: Share | None) -> dict[str, Any] | None:
     if share is None:
         return None
-    return {"value": share.value, "lower": share.lower, "upper": share.upper, "count": share.count}
+    return asdict(share)
