@@ -195,6 +195,23 @@ def test_items_that_are_refused_whole_with_their_rows(tmp_path, content, words):
         read_items(str(path), known=frozenset({"known"}))
 
 
+def test_the_files_of_a_campaign_have_an_end(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(setup, "MOST_MEDIA", 40)
+    bench = Bench(store)
+    png = b"\x89PNG\r\n\x1a\n"
+    some, more = tmp_path / "some", tmp_path / "more"
+    some.mkdir()
+    more.mkdir()
+    (some / "one.png").write_bytes(png + b"1" * 12)
+    (some / "same.png").write_bytes(png + b"1" * 12)
+    bench.do(lambda writer: setup.add_items(writer, read_items(str(some)), bench.now))
+    (more / "two.png").write_bytes(png + b"2" * 13)
+    with pytest.raises(InputError, match="its files would have 41 bytes in all; a campaign holds 40"):
+        bench.do(lambda writer: setup.add_items(writer, read_items(str(more)), bench.now))
+    (more / "two.png").write_bytes(png + b"2" * 12)
+    bench.do(lambda writer: setup.add_items(writer, read_items(str(more)), bench.now))
+
+
 def test_the_first_ten_problems_are_named(tmp_path):
     path = tmp_path / "items.csv"
     path.write_text("id\n" + "a\n" * 14)

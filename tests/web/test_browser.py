@@ -242,6 +242,21 @@ def test_an_entry_that_is_never_taken_does_not_hold_up_the_others(served):
     assert '"bad id"' in kept
 
 
+def test_two_hundred_votes_wait_and_no_more_is_taken(served):
+    page = served.judge()
+    who = page.evaluate("fetch('/api/v1/next').then((answer) => answer.json())")["who"]
+    page.route("**/api/v1/votes", lambda route: route.abort())
+    waiting = [{"vote": {"id": f"w{k}", "question": 100_000 + k, "outcome": 1}} for k in range(200)]
+    page.evaluate("([who, rows]) => localStorage.setItem(`podium-outbox-${who}`, JSON.stringify(rows))", [who, waiting])
+    page.reload()
+    page.locator("#judging").wait_for()
+    page.get_by_text("Kept here: 200 not sent yet").wait_for()
+    page.wait_for_timeout(350)
+    page.keyboard.press("ArrowLeft")
+    page.get_by_role("heading", name="200 votes wait to be sent").wait_for()
+    assert page.evaluate("(who) => JSON.parse(localStorage.getItem(`podium-outbox-${who}`)).length", who) == 200
+
+
 def test_votes_are_kept_while_the_disk_is_full_and_arrive_when_it_is_not(served, monkeypatch):
     page = served.judge()
 

@@ -49,6 +49,7 @@ STATES: dict[str, tuple[str, ...]] = {  # from which states each can be reached
 }
 MOST_NAME = 200
 MOST_TEXT = 100_000
+MOST_MEDIA = 1_000_000_000  # bytes of all files of a campaign
 
 
 def slug_of(title: str, taken: set[str]) -> str:
@@ -106,6 +107,7 @@ def add_items(writer: Writer, items: Items, now: int) -> list[Item]:
     for item in items.items:
         if item.label in known:
             raise InputError(f"{item.label!r} is in the campaign already; names must differ")
+    _check_room(writer, items)
     added = [replace(item, code=len(there) + k, added=now) for k, item in enumerate(items.items)]
     for each in items.media.values():
         writer.add_media(each)
@@ -113,6 +115,16 @@ def add_items(writer: Writer, items: Items, now: int) -> list[Item]:
     writer.append_event(Event("items", {"added": [item.code for item in added]}, at=now))
     writer.change(planned_at=writer.locked.last_vote - len(there) - len(added))  # a plan is due
     return added
+
+
+def _check_room(writer: Writer, items: Items) -> None:
+    """Refuse files that would make the campaign too large; the same file twice is kept once."""
+    sizes = writer.media_hashes(writer.locked.id) | {key: len(each.bytes) for key, each in items.media.items()}
+    whole = sum(sizes.values())
+    if whole > MOST_MEDIA:
+        raise InputError(
+            f"its files would have {whole:,} bytes in all; a campaign holds {MOST_MEDIA:,}: make them smaller"
+        )
 
 
 def withdraw(writer: Writer, code: int, now: int, *, back: bool = False) -> None:
