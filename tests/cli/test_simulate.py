@@ -11,7 +11,7 @@ from podium.active import presets
 from podium.active.oracles import MODELS
 from podium.cli import main
 from podium.cli.ask import PRESETS
-from podium.cli.simulate import NOISES, USUAL
+from podium.cli.simulate import DEFAULT_PRESETS, NOISES
 
 
 def simulated(*options):
@@ -45,7 +45,7 @@ def test_a_picture_is_written_and_other_endings_are_refused(tmp_path):
 
 
 def test_presets_and_noises_are_those_of_the_library():
-    assert (presets.PRESETS, MODELS, tuple(presets.APPETITE)) == (PRESETS, NOISES, USUAL)
+    assert (presets.PRESETS, MODELS, tuple(presets.APPETITE)) == (PRESETS, NOISES, DEFAULT_PRESETS)
     assert "'drunk' is not one of 'flips'" in simulated("--noise", "drunk").output
 
 

@@ -179,14 +179,14 @@ class TestAddresses:
             connect("local:2", ca=__file__)
 
     def test_a_scheduler_that_never_answers_is_one_sentence(self, monkeypatch):
-        monkeypatch.setattr(connecting, "PATIENCE", 1)
+        monkeypatch.setattr(connecting, "MAX_WAIT", 1)
         with socket.create_server(("127.0.0.1", 0)) as silent:
             where = f"tcp://127.0.0.1:{silent.getsockname()[1]}"
             with pytest.raises(EngineError, match=rf"^no scheduler answered at {where} within 1 seconds; check"):
                 connect(where)
 
     def test_an_open_line_to_another_machine_is_warned_of(self, monkeypatch):
-        monkeypatch.setattr(connecting, "PATIENCE", 1)
+        monkeypatch.setattr(connecting, "MAX_WAIT", 1)
         for address, here in (("tcp://127.0.0.1:1", True), ("tcp://podium.invalid:1", False)):
             if here:
                 connecting._refuse_address(address, "tcp", {})  # a warning would be an error

@@ -75,7 +75,7 @@ def test_votes_are_read_over_an_encrypted_line(address, papers, tmp_path):
 
 
 def test_who_does_not_speak_it_or_is_not_vouched_for_gets_one_sentence(address, papers, tmp_path, monkeypatch):
-    monkeypatch.setattr(connecting, "PATIENCE", 2)
+    monkeypatch.setattr(connecting, "MAX_WAIT", 2)
     stranger = authority(tmp_path, "stranger")
     (tmp_path / "broken.pem").write_text("no certificate\n")
     callers = [

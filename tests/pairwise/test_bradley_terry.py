@@ -61,7 +61,7 @@ def test_each_graph_gets_its_solver_and_all_find_the_same_optimum(near, how, l2,
     data = Comparisons.from_arrays(winner, loser, items=range(n))
     model = BradleyTerry(l2=l2).fit(data)
     assert model.solver_ == how
-    monkeypatch.setattr(solvers, "PATIENCE", -1)  # give up sweeping at once,
+    monkeypatch.setattr(solvers, "MAX_SWEEPS_LEFT", -1)  # give up sweeping at once,
     monkeypatch.setattr(solvers, "DENSE", 0)  # nor factorise,
     monkeypatch.setattr(solvers, "BAND_FLOPS", 0)  # so conjugate gradients must do
     by_gradients = BradleyTerry(l2=l2, tol=1e-9).fit(data)

@@ -60,7 +60,7 @@ def test_other_solvers_find_the_same_optimum(how, monkeypatch):
     monkeypatch.setattr("podium.pairwise._fit.feature_solver.DENSE", 0)
     monkeypatch.setattr(solvers, "DENSE", 0)
     if how == "banded":
-        monkeypatch.setattr("podium.pairwise._fit.feature_solver.SLOW", 0)
+        monkeypatch.setattr("podium.pairwise._fit.feature_solver.MAX_CG_STEPS", 0)
     model = RABF(feature_penalty=0.5, residual_penalty=0.01, standardize=False).fit(data, features)
     assert model.solver_ == how
     rows = [(i, j, 1.0, 1.0) for i, j in zip(winner, loser, strict=True)]

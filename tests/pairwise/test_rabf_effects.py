@@ -81,7 +81,7 @@ def test_effects_are_those_of_a_generic_optimiser(options, covariates, how, monk
         monkeypatch.setattr("podium.pairwise._fit.feature_solver.DENSE", 0)
         monkeypatch.setattr(solvers, "DENSE", 0)
     if how == "banded":
-        monkeypatch.setattr("podium.pairwise._fit.feature_solver.SLOW", 0)
+        monkeypatch.setattr("podium.pairwise._fit.feature_solver.MAX_CG_STEPS", 0)
     model = RABF(feature_penalty=0.3, residual_penalty=0.8, standardize=False, tol=1e-8, **options)
     model.fit(data, features)
     theta, objective = by_a_generic_optimiser(data, features, (0.3, 0.8), **options)

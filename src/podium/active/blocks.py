@@ -13,7 +13,7 @@ from podium.active.order import SparseWins
 __all__ = ["exchange_stretches", "mend_stretches"]
 
 STEP = 1.25  # of one length tried to the next
-NEAR = 8  # places by which the ends of the best stretches are then tried
+MAX_NEAR_PLACES = 8  # places by which the ends of the best stretches are then tried
 SIDE = 256  # beyond so many items stretches are sought in overlapping parts of the order so long
 
 
@@ -56,7 +56,7 @@ def _over(sums: np.ndarray, start: np.ndarray, middle: np.ndarray, end: np.ndarr
 
 def _refined(sums: np.ndarray, start: int, middle: int, end: int) -> tuple[int, int, int]:
     """The best ends near those given: lengths were tried in steps."""
-    n, near = len(sums) - 1, np.arange(-NEAR, NEAR + 1)
+    n, near = len(sums) - 1, np.arange(-MAX_NEAR_PLACES, MAX_NEAR_PLACES + 1)
     starts, middles, ends = (at + near for at in (start, middle, end))
     a, b, c = np.meshgrid(starts[starts >= 0], middles, ends[ends <= n], indexing="ij")
     fits = (a < b) & (b < c)

@@ -18,15 +18,15 @@ from podium.kernels.active.partial import chain_bounds, topological
 
 __all__ = ["Partial", "clean_pairs", "partial_order"]
 
-SMALL = 400  # up to so many items the implied answers are kept in a square array
+MAX_SQUARE_ITEMS = 400  # up to so many items the implied answers are kept in a square array
 SWISS = 2.5  # questions an item before the partial order decides
 EVEN = 0.7  # a pair waits while the two answers would tell more unevenly than so, in logs
 VERIFY = 0.25  # pairs of near items to be asked for before the order is called clean, as a share of the items
 FEWEST = 60  # of these at least: with fewer, one item of sixty that a mistake misplaced was overlooked too often
-NEAR = 5  # places within which a check of neighbours looks
+MAX_NEAR_PLACES = 5  # places within which a check of neighbours looks
 SIDE = 0.02  # share of the questions that check neighbours while many items are sorted in
 GROWTH = 2.0  # of the sorted part by each stage
-AHEAD = 64  # pairs at once, below which later stages begin
+MIN_AT_ONCE = 64  # pairs at once, below which later stages begin
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ def clean_pairs(known: Partial, shut: np.ndarray, out: np.ndarray, count: int, s
     n = known.n
     barred = distinct(shut, pair_keys(out, n))
     mixed = np.random.default_rng([seed, 11]).permutation(n)
-    if n <= SMALL:
+    if n <= MAX_SQUARE_ITEMS:
         return _sort_some(known, mixed, barred, out, count)
     sample = mixed[: 2 ** max(4, round(np.log2(n) / 2)) - 1]
     if known.sorted_chain(sample) is None:
@@ -200,8 +200,8 @@ def _sort_in(
     new = mixed[size:stage]
     questions += _settle_gaps(known, new, low, high, busy, shut, count - len(questions))
     questions += _bisect(new, chain, low, high, busy, shut, count - len(questions))
-    if len(questions) + len(out) < AHEAD:
-        questions += _bisect(mixed[stage:], chain, low, high, busy, shut, min(AHEAD, count) - len(questions))
+    if len(questions) + len(out) < MIN_AT_ONCE:
+        questions += _bisect(mixed[stage:], chain, low, high, busy, shut, min(MIN_AT_ONCE, count) - len(questions))
     return np.array(questions, dtype=np.int64).reshape(-1, 2)
 
 
@@ -281,10 +281,10 @@ def _near_checks(chain: np.ndarray, shut: set[int], n: int, count: int) -> list[
     """Answers that the chain implies, on near pairs, a small share of all questions: those not asked for yet."""
     step = max(1, int(1.0 / (SIDE * np.log2(len(chain)))))
     pairs: list[tuple[int, int]] = []
-    for at in range(0, len(chain) - NEAR, step):
+    for at in range(0, len(chain) - MAX_NEAR_PLACES, step):
         if len(pairs) >= count:
             break
-        u, v = int(chain[at]), int(chain[at + 2 + (at // step) % (NEAR - 1)])
+        u, v = int(chain[at]), int(chain[at + 2 + (at // step) % (MAX_NEAR_PLACES - 1)])
         if min(u, v) * n + max(u, v) not in shut:
             pairs.append((u, v))
     return pairs

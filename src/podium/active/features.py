@@ -15,7 +15,8 @@ from podium.text import counted
 __all__ = ["Features"]
 
 RIDGE = 1.0  # penalty of the weights: as much as one item's
-TELLING = 0.5  # of the variance of places: if features leave no more open in the sorted sample, they make the start
+# Of the variance of places: if features leave no more open in the sorted sample, they make the start.
+MAX_OPEN_VARIANCE = 0.5
 
 
 class Features:
@@ -51,7 +52,7 @@ class Features:
         n = len(self._design)
         place = (np.arange(len(sample)) + 0.5) * (n / len(sample)) - 0.5
         guess, error = self._guess(sample, place, self._hat(sample))
-        if error > TELLING * n**2 / 12.0:
+        if error > MAX_OPEN_VARIANCE * n**2 / 12.0:
             return None
         posterior = Posterior(n)
         posterior.position[np.argsort(guess, kind="stable")] = np.arange(n)

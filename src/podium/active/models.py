@@ -25,16 +25,16 @@ SWEEPS = 3
 MIXTURES = np.array([0.0, 0.25, 0.5, 0.75, 1.0])
 DOUBTS = np.array([1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 4.0])
 TRUST = 0.5  # deviation of the log of a doubt that is expected beforehand of the check votes, which are few
-NEAR = 0.05  # of all ranks: neighbours, of which a fit knows the order least
+MAX_NEAR_SHARE = 0.05  # of all ranks: neighbours, of which a fit knows the order least
 VAGUE = (10.0, 20.0)  # log-likelihood that doubt gains among neighbours, from which on and beyond which they are vague
 COINS = (0.62, 0.58)  # of many votes among neighbours predicted: from which share down and below which they are vague
 NEIGHBOURS = 500  # votes among neighbours that are many
 LOOSE = 1.25  # times model A's spread among neighbours of whom many votes would halve the logits, or more
 TURNING = 0.08  # more mistakes among far pairs than elsewhere: there may be a cycle
-FAR = 1 / 3  # of all ranks
+MIN_FAR_SHARE = 1 / 3  # of all ranks
 ONE_SIDED = 1.282  # 90 %: so sure must be that far pairs do not contradict the order before it is called stable
 FEWEST = 20  # far pairs before they tell
-MANY = 60_000  # votes beyond which, as beyond DENSE items, only a part of them is held out
+MAX_VOTES_HELD_OUT = 60_000  # votes beyond which, as beyond DENSE items, only a part of them is held out
 HASTY = 4000  # items beyond which a sweep less must do
 HELD = 6000  # votes in that part, a fifth of all at most
 SHARP = 0.003  # of all places: the zone of close calls that it then begins with, so that two sweeps find a narrow one
@@ -85,7 +85,7 @@ class Draft:
 
 def fit_models(tally: Tally, prior: tuple[np.ndarray, float] | None = None, draft: Draft | None = None) -> Models:
     """Fit both models, the noise of model B and the share of each; of many items from their draft, if there is one."""
-    if tally.n <= DENSE and len(tally) <= MANY:
+    if tally.n <= DENSE and len(tally) <= MAX_VOTES_HELD_OUT:
         return _fit_folds(tally, prior, weights_of(tally, prior))
     return _finished(tally, prior, draft_model(tally, prior) if draft is None else draft)
 
@@ -158,7 +158,7 @@ def _models(
     share = _share(seen[part], tally.value[part])
     mixed = (1.0 - share) * seen[:, 0] + share * seen[:, 1]
     rank = np.argsort(posterior.order)
-    near = part & (np.abs(rank[tally.low] - rank[tally.high]) < NEAR * tally.n)
+    near = part & (np.abs(rank[tally.low] - rank[tally.high]) < MAX_NEAR_SHARE * tally.n)
     checks = tested & (tally.kind == CHECK)
     doubt = max(_doubt(mixed[part], tally.value[part])[0], _doubt(mixed[checks], tally.value[checks], TRUST)[0])
     vague, loose = _vague(mixed[near], tally.value[near])
@@ -186,7 +186,7 @@ def _turning(tally: Tally, posterior: Posterior) -> tuple[bool, bool]:
     rank = np.argsort(posterior.order)
     gap = rank[tally.high] - rank[tally.low]
     wrong = np.where(gap > 0, 1.0 - tally.value, tally.value)
-    far = np.abs(gap) > FAR * tally.n
+    far = np.abs(gap) > MIN_FAR_SHARE * tally.n
     count = int(np.count_nonzero(far))
     if count < FEWEST or count == len(tally):
         return False, True

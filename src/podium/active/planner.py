@@ -16,7 +16,7 @@ from podium.active.features import Features
 from podium.active.many import chosen_among_many, head_chance
 from podium.active.model_scores import DENSE, Scores, fit_scores
 from podium.active.models import HASTY, Draft, Models, draft_model, fit_models, weights_of
-from podium.active.summary import TELLING, State, Summary, summarise
+from podium.active.summary import MIN_TELLING_VOTES, State, Summary, summarise
 from podium.active.tally import (
     CHECK,
     CHOSEN,
@@ -315,7 +315,7 @@ class Planner:
         if self.repeats == "never":
             return False
         if self.partial is not None:
-            return len(tally) < TELLING
+            return len(tally) < MIN_TELLING_VOTES
         keys = (tally.low * self.n + tally.high) * tally.judges + tally.judge
         same = np.flatnonzero(keys[1:] == keys[:-1])
         if len(same) < SAME or (tally.value[same] != tally.value[same + 1]).any():

@@ -29,7 +29,7 @@ FEWER, COARSER = 11, 1.45  # the same for many items: 11 cells reach 33 spreads
 UNIT = 0.5  # finest cell, in places
 FLOORS = np.array([0.003, 0.01, 0.02, 0.035, 0.05, 0.075, 0.1, 0.125, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4])
 SCALES = np.array([0.0003, 0.001, 0.003, 0.006, 0.01, 0.015, 0.03, 0.06, 0.1, 0.2])  # as shares of n
-FAR = 1 / 3  # share of all places beyond which two items are far apart
+MIN_FAR_SHARE = 1 / 3  # share of all places beyond which two items are far apart
 FAR_FLOOR = 0.3  # mistakes among far pairs count as so many at most: less would leave the cut of a cycle open
 MEMORY = 4  # rounds of fresh answers that the constants are fitted to
 STRETCH = 2048  # neighbours visited in one go
@@ -123,8 +123,8 @@ class Posterior:
         position, std = self.position[order], self.std[order]
         kernel.posterior_sweep(
             table.start, place[table.partner], table.lead, order, place[visit], position, std, self.scale, BLUR,
-            TEMPER, *curves, FAR * self.n, REACH, self._steps, self._finder, UNIT, self.prior[order], self.precision,
-            quantiles, target, np.empty(self.n), np.empty((3, len(self._steps) + 1)),
+            TEMPER, *curves, MIN_FAR_SHARE * self.n, REACH, self._steps, self._finder, UNIT, self.prior[order],
+            self.precision, quantiles, target, np.empty(self.n), np.empty((3, len(self._steps) + 1)),
         )  # fmt: skip
         self.position[order], self.std[order] = position, std
 
@@ -145,7 +145,7 @@ class Posterior:
         answers: int
         wrong: int
         answers, wrong = kernel.far_mistakes(
-            table.left, table.right, table.edge, self.position, self.std, FAR * self.n, self.n / 6
+            table.left, table.right, table.edge, self.position, self.std, MIN_FAR_SHARE * self.n, self.n / 6
         )
         return max(self.floor, min((wrong + 10 * self.floor) / (answers + 10), FAR_FLOOR))
 
@@ -158,7 +158,7 @@ class Posterior:
         """How likely an answer puts the left item of each pair first."""
         gap, variance = self.predict(pairs)
         right = 1.0 / (1.0 + np.exp(np.clip(-gap / np.sqrt(self.scale**2 + BLUR**2 * variance), -30, 30)))
-        floor = np.where(np.abs(gap) > FAR * self.n, self.far_floor(table), self.floor)
+        floor = np.where(np.abs(gap) > MIN_FAR_SHARE * self.n, self.far_floor(table), self.floor)
         chances: np.ndarray = floor + (1.0 - 2.0 * floor) * right
         return chances
 

@@ -8,12 +8,12 @@ from podium.active.order import EXACT_LIMIT
 from podium.active.paper.options import PaperOptions, check_options
 from podium.errors import InputError
 
-__all__ = ["APPETITE", "FEW", "PRESETS", "check_preset", "questions_of"]
+__all__ = ["APPETITE", "FEW_ROUNDS", "PRESETS", "check_preset", "questions_of"]
 
 # Questions per item and bit of log2(n): what the preset asks unless a budget says otherwise.
 APPETITE = {"quick": 1.8, "standard": 3.2, "thorough": 5.0, "few_rounds": 2.5}
 PRESETS = ("quick", "standard", "thorough", "few_rounds", "exact", "paper")
-FEW = 8  # rounds of few_rounds
+FEW_ROUNDS = 8  # rounds of few_rounds
 
 
 def check_preset(preset: str, n: int, paper: PaperOptions | None, *, features: bool = False) -> None:

@@ -21,8 +21,8 @@ from podium.active.paper.interview import Interview
 from podium.active.paper.learners import PaperModel
 from podium.active.paper.options import PaperOptions
 from podium.active.planner import Planner
-from podium.active.presets import FEW, check_preset, questions_of
-from podium.active.summary import ENOUGH, Summary
+from podium.active.presets import FEW_ROUNDS, check_preset, questions_of
+from podium.active.summary import MIN_CHECK_VOTES, Summary
 from podium.active.tally import CHECK, KINDS
 from podium.data.comparisons import Comparisons
 from podium.errors import DataWarning, InputError, Option
@@ -160,7 +160,7 @@ class ActiveRanker:
 
     def _spent(self) -> bool:
         """Nothing more is to be planned."""
-        if self.answered >= self._limit or (self.preset == "few_rounds" and self.rounds >= FEW):
+        if self.answered >= self._limit or (self.preset == "few_rounds" and self.rounds >= FEW_ROUNDS):
             return True
         if self.budget is not None:
             return self.planner.exhausted
@@ -224,7 +224,7 @@ class ActiveRanker:
         if self.preset == "exact":
             return n * (n - 1) // 2
         if self.preset == "few_rounds":
-            return max(1, -(-self._limit // FEW))
+            return max(1, -(-self._limit // FEW_ROUNDS))
         return self.planner.round_size
 
     def tell(
@@ -394,9 +394,10 @@ class ActiveRanker:
         from podium.pairwise.bradley_terry import BradleyTerry
 
         votes = self.check_comparisons
-        if len(votes) < ENOUGH:
+        if len(votes) < MIN_CHECK_VOTES:
             raise InputError(
-                f"{len(votes)} check votes; scores with intervals need {ENOUGH}: ask more, or raise random_share"
+                f"{len(votes)} check votes; scores with intervals need {MIN_CHECK_VOTES}: ask more, or raise "
+                "random_share"
             )
         ranking = BradleyTerry(l2=0.1).fit(votes).ranking_
         ranking.note = "Scores of check votes only; intervals are approximate."

@@ -16,10 +16,10 @@ from podium.active.models import Models
 from podium.active.tally import CHECK, Tally
 from podium.text import counted, percent
 
-__all__ = ["ENOUGH", "TELLING", "State", "Summary", "summarise"]
+__all__ = ["MIN_CHECK_VOTES", "MIN_TELLING_VOTES", "State", "Summary", "summarise"]
 
-ENOUGH = 250  # check votes before scores may have intervals
-TELLING = 20  # answers before the share of mistakes is more than a guess made beforehand
+MIN_CHECK_VOTES = 250  # check votes before scores may have intervals
+MIN_TELLING_VOTES = 20  # answers before the share of mistakes is more than a guess made beforehand
 LEVEL_Z = 1.645  # 90 %
 
 
@@ -131,9 +131,9 @@ def summarise(state: State) -> Summary:
     turning = fitted is not None and fitted.turning
     narrow = state.settled or width <= TYPICAL * (n - 1)
     straight = fitted is None or fitted.straight
-    stable = len(tally) >= TELLING and not turning and straight and narrow
+    stable = len(tally) >= MIN_TELLING_VOTES and not turning and straight and narrow
     share = _check_share(state)
-    posterior = fitted.posterior if fitted is not None and len(tally) >= TELLING else None
+    posterior = fitted.posterior if fitted is not None and len(tally) >= MIN_TELLING_VOTES else None
     floor = 0.0 if posterior is None else posterior.floor
     contradicted = _contradicted(state)
     wrong = 1.0 - share[0] if share else floor
@@ -148,7 +148,7 @@ def summarise(state: State) -> Summary:
         check_votes=int(np.count_nonzero(tally.kind == CHECK)),
         agreement=share[0] if share else None,
         agreement_interval=share[1:] if share else None,
-        noise=floor if posterior is not None or (state.settled and len(tally) >= TELLING) else None,
+        noise=floor if posterior is not None or (state.settled and len(tally) >= MIN_TELLING_VOTES) else None,
         close_calls=None if posterior is None else posterior.scale,
         cost=contradicted + rest * wrong,
         cost_interval=(contradicted + rest * (1 - share[2]), contradicted + rest * (1 - share[1])) if share else None,

@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 ANSWERS = {1: 1.0, 0: 0.0, 0.5: 0.5, None: np.nan}
-LARGE = 1e100  # beyond which the square of a feature is no number
+MAX_FEATURE = 1e100  # beyond which the square of a feature is no number
 MEANING = "it is 1 (left first), 0 (right first), 0.5 (tie) or None (skip)"
 
 
@@ -130,7 +130,7 @@ def feature_table(features: Any, items: Sequence[Any]) -> np.ndarray | None:
         )
     if table.size == 0:
         raise InputError("features have no column; give at least one, or leave them out")
-    large = np.argwhere(np.abs(table) > LARGE)
+    large = np.argwhere(np.abs(table) > MAX_FEATURE)
     if len(large):
         row, column = large[0, 0], large[0, -1] if table.ndim == 2 else 0
         value = table[tuple(large[0])]

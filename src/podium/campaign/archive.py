@@ -27,7 +27,7 @@ __all__ = ["is_archive", "read_archive", "write_archive"]
 
 FORMAT = 1
 TEXTS = ("context", "reference")  # that go with items
-AT_ONCE = 5000  # votes of a commit
+MAX_VOTES_OF_COMMIT = 5000  # votes of a commit
 MOST = 4_000_000_000  # bytes unpacked
 # What reading a zip with a wrong byte may end in: a way of packing unknown, a key wanted, the end too early.
 UNREADABLE = (OSError, EOFError, RuntimeError, OverflowError, zipfile.BadZipFile, zlib.error, lzma.LZMAError,
@@ -117,8 +117,8 @@ def read_archive(store: Store, path: str) -> Campaign:
         return made
 
     made = store.write(0, make)
-    for at in range(0, len(votes), AT_ONCE):
-        store.write(made.id, partial(_append, votes=votes[at : at + AT_ONCE]))
+    for at in range(0, len(votes), MAX_VOTES_OF_COMMIT):
+        store.write(made.id, partial(_append, votes=votes[at : at + MAX_VOTES_OF_COMMIT]))
     return store.read(lambda reader: reader.campaign(made.id))
 
 

@@ -40,7 +40,7 @@ MOST_BALLOTS = 200
 MOST_REASON = 2000  # characters
 SEEN_EVERY = 60_000  # milliseconds between notes that a judge is there
 LAST = 1_000_000_000  # place in the queue of pairs that were drawn because it was empty
-MANY = 400  # items from which on they are not all read to draw a pair
+MAX_READ_ITEMS = 400  # items from which on they are not all read to draw a pair
 MOST_DRAWS = 100  # tries for each pair
 GOLD_FIRST, GOLD_EVERY = 3, 10  # votes of a judge before the first gold pair, and between two
 MOST_READ = 1000  # campaigns whose settings are remembered
@@ -374,7 +374,7 @@ def _draw_pairs(writer: Writer, judge: Judge, count: int) -> None:
     size = writer.count_items(campaign.id)
     seen = writer.seen_pairs(campaign.id, judge.id)
     rng = np.random.default_rng([campaign.seed, campaign.last_vote, judge.id, len(seen)])
-    if size > MANY:
+    if size > MAX_READ_ITEMS:
         pairs = _pairs_of_many(writer, judge, size, seen, count, rng)
     else:
         codes = [code for code in writer.active_codes(campaign.id) if code not in judge.conflicts]

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Imported", "import_votes", "journal_lines", "ranking_frame", "votes_frame"]
 
-AT_ONCE = 2000  # votes of a commit
+MAX_VOTES_OF_COMMIT = 2000  # votes of a commit
 JOURNAL_FORMAT = 2  # of the journal whose rows these are
 
 
@@ -199,8 +199,8 @@ def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool 
     added, codes, who, new = store.write(campaign, prepare)
     stored = repeated = 0
     seqs: dict[int, int] = {}
-    for at in range(0, len(rows), AT_ONCE):
-        piece = rows[at : at + AT_ONCE]
+    for at in range(0, len(rows), MAX_VOTES_OF_COMMIT):
+        piece = rows[at : at + MAX_VOTES_OF_COMMIT]
         here = store.write(campaign, partial(_append, rows=piece, mark=mark, codes=codes, who=who, seqs=seqs, now=now))
         stored, repeated = stored + here, repeated + len(piece) - here
     return Imported(stored, repeated, added, new)

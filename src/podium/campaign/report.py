@@ -14,7 +14,7 @@ import numpy as np
 from podium._version import __version__
 from podium.campaign.live import live_comparisons, live_votes
 from podium.campaign.marks import MARKS_LEVEL, campaign_marks
-from podium.campaign.standing import ENOUGH, LEVEL, Place, Standing, check_scores, standing
+from podium.campaign.standing import LEVEL, MIN_CHECK_VOTES, Place, Standing, check_scores, standing
 from podium.data.comparisons import Comparisons
 from podium.data.writing import replacing
 from podium.evaluate.judging import judging_quality
@@ -31,7 +31,7 @@ BANDS = (
 )
 CHOSEN = (
     "There are no confidence intervals of scores: pairs were chosen because they are close, which would make them far "
-    f"too narrow. From {ENOUGH} votes on random check pairs on, the scores of those have intervals."
+    f"too narrow. From {MIN_CHECK_VOTES} votes on random check pairs on, the scores of those have intervals."
 )
 
 
@@ -153,7 +153,7 @@ def _reliability(content: Content, votes: Comparisons) -> list[str]:
 
 def _scores(content: Content) -> list[str]:
     """Scores of check pairs with their intervals, where there are enough; else why there are none."""
-    if int(live_votes(content).of_kind("check").sum()) < ENOUGH:
+    if int(live_votes(content).of_kind("check").sum()) < MIN_CHECK_VOTES:
         return [f'<p class="soft">{safe(CHOSEN)}</p>']
     ranking = check_scores(content)
     heads = '<th>Item</th><th class="n">Score</th><th class="n">From … to</th>'

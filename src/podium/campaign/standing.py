@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from podium.store.writer import Writer
 
 __all__ = [
-    "ENOUGH",
     "LEVEL",
+    "MIN_CHECK_VOTES",
     "Place",
     "Share",
     "Standing",
@@ -47,7 +47,7 @@ __all__ = [
     "standing_of",
 ]
 
-ENOUGH = 250  # check votes before scores may have intervals
+MIN_CHECK_VOTES = 250  # check votes before scores may have intervals
 DAY = 24 * 60 * 60_000  # milliseconds
 LEVEL_Z = 1.6448536269514722  # two-sided 90 %
 
@@ -317,8 +317,10 @@ def check_scores(content: Content) -> Ranking:
 
     live = live_votes(content)
     kept = live.of_kind("check")
-    if kept.sum() < ENOUGH:
-        raise InputError(f"{counted(kept.sum(), 'vote')} on check pairs; scores with intervals need {ENOUGH}: go on")
+    if kept.sum() < MIN_CHECK_VOTES:
+        raise InputError(
+            f"{counted(kept.sum(), 'vote')} on check pairs; scores with intervals need {MIN_CHECK_VOTES}: go on"
+        )
     outcome = np.sign(2 * live.value[kept] - 1).astype(np.int8)
     codes = live.left[kept].astype(np.int32), live.right[kept].astype(np.int32)
     ranking = BradleyTerry(l2=0.1).fit(Comparisons(live.labels, *codes, outcome=outcome)).ranking_

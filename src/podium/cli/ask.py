@@ -28,8 +28,8 @@ __all__ = ["ask"]
 PRESETS = ("quick", "standard", "thorough", "few_rounds", "exact", "paper")
 ANSWERS = {"1": 1, "a": 1, "\x1b[D": 1, "2": 0, "b": 0, "\x1b[C": 0, "=": 0.5, "t": 0.5, "s": None}
 HELP = "[b]1[/b]/← left  [b]2[/b]/→ right  [b]=[/b] tie  [b]s[/b] skip  [b]u[/b] undo  [b]r[/b] ranking  [b]q[/b] quit"
-AT_ONCE = 150  # items whose order is searched anew after every answer, in a tenth of a second
-LOOK = 5  # answers between two looks at the stop signal
+MAX_SEARCHED_ITEMS = 150  # items whose order is searched anew after every answer, in a tenth of a second
+LOOK_EVERY = 5  # answers between two looks at the stop signal
 LEASE = 600.0  # seconds for which a question is in somebody's hands
 
 
@@ -433,7 +433,7 @@ class _Session:
 
     def _leaders(self) -> list[str]:
         """The first three, where they can be had without a wait."""
-        if not self.ranker.answered or len(self.ranker.items) > AT_ONCE:
+        if not self.ranker.answered or len(self.ranker.items) > MAX_SEARCHED_ITEMS:
             return []
         return [str(item) for item in self.ranker.ranking_.order[:3]]
 
@@ -451,7 +451,7 @@ class _Session:
             self._press()
 
     def _signal(self) -> None:
-        if self.told_stable or self.ranker.answered < 2 * len(self.ranker.items) or self.ranker.answered % LOOK:
+        if self.told_stable or self.ranker.answered < 2 * len(self.ranker.items) or self.ranker.answered % LOOK_EVERY:
             return
         if self.ranker.summary().stable:
             self.told_stable = True

@@ -23,7 +23,7 @@ NOISES = (
     "unequal", "left-leaning", "tiring",
 )  # fmt: skip
 FEATURES = ("informative", "useless")
-USUAL = ("quick", "standard", "thorough", "few_rounds")  # presets for any number of items
+DEFAULT_PRESETS = ("quick", "standard", "thorough", "few_rounds")  # presets for any number of items
 SHARES = (0.9, 1.3, 1.8, 2.4, 3.2, 4.2)  # budgets of the curve, in log2(n) questions per item
 
 
@@ -70,7 +70,7 @@ SHARES = (0.9, 1.3, 1.8, 2.4, 3.2, 4.2)  # budgets of the curve, in log2(n) ques
     type=click.Choice(PRESETS),
     metavar="PRESET",
     multiple=True,
-    help=f"Try this preset of {', '.join(PRESETS)}; may be given again.  [default: {', '.join(USUAL)}]",
+    help=f"Try this preset of {', '.join(PRESETS)}; may be given again.  [default: {', '.join(DEFAULT_PRESETS)}]",
 )
 @option(
     "Model",
@@ -116,7 +116,7 @@ def simulate(
     from podium.active.oracles import Simulated
     from podium.active.rehearsal import Rehearsal, mean_rehearsal, rehearse
 
-    jobs: list[tuple[str, float | None]] = [(preset, None) for preset in presets or USUAL]
+    jobs: list[tuple[str, float | None]] = [(preset, None) for preset in presets or DEFAULT_PRESETS]
     if plot is not None:
         jobs += [("standard", share) for share in SHARES]
     rows: list[Rehearsal] = []

@@ -21,7 +21,7 @@ from queue import Empty, SimpleQueue
 from typing import Any
 
 from podium.engine.base import FAN_IN, Add, Engine, Function, Kept, Progress, Through
-from podium.engine.processes import AHEAD, shares
+from podium.engine.processes import TASKS_AHEAD, shares
 from podium.engine.remote import Done, add_up, deadly, made, made_of, of_part, run, seal, sealed, task_of, unsealed
 from podium.engine.worker import Task
 from podium.errors import EngineError
@@ -30,8 +30,8 @@ __all__ = ["DaskEngine"]
 
 Jobs = list[tuple[list[Any], Any]]  # chunks, and the future of their value
 
-SMALL = 1 << 16  # bytes of what all chunks share that go with each of them; more becomes a value of its own
-LOOK = 1.0  # seconds between two looks at whether the cluster is still there
+MAX_SENT_BYTES = 1 << 16  # bytes of what all chunks share that go with each of them; more becomes a value of its own
+LOOK_EVERY = 1.0  # seconds between two looks at whether the cluster is still there
 WORKERLESS = 300.0  # seconds that it may be without any worker: those that died are being replaced
 
 
@@ -69,7 +69,7 @@ class DaskEngine(Engine):
         self, function: Function, chunks: Iterable[Any], *shared: Any, progress: Progress | None = None
     ) -> Iterator[Any]:
         task = self._shared(Task(function, shared))
-        jobs, most = iter(chunks), AHEAD * self.n
+        jobs, most = iter(chunks), TASKS_AHEAD * self.n
         out: deque[tuple[Any, Any]] = deque()  # chunk and future
         try:
             while True:
@@ -173,7 +173,7 @@ class DaskEngine(Engine):
 
     def _shared(self, task: Task) -> Any:
         data = seal(task)
-        return data if len(data) < SMALL else self._submit(task_of, data, priority=30)
+        return data if len(data) < MAX_SENT_BYTES else self._submit(task_of, data, priority=30)
 
     def _submit(self, function: Function, *arguments: Any, priority: int = 0) -> Any:
         with _about_the_cluster(self.client), warnings.catch_warnings():
@@ -194,7 +194,7 @@ class DaskEngine(Engine):
         since, left = time.monotonic(), len(futures)
         while left:
             try:
-                future = ready.get(timeout=LOOK)
+                future = ready.get(timeout=LOOK_EVERY)
             except Empty:
                 since = self._look(since)
                 continue

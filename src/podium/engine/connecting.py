@@ -24,7 +24,7 @@ from podium.errors import EngineError, InputError, Option, PodiumWarning
 
 __all__ = ["connect", "installed_here", "refuse_other_versions"]
 
-PATIENCE = 10  # seconds that a scheduler has to answer, and to have a worker
+MAX_WAIT = 10  # seconds that a scheduler has to answer, and to have a worker
 MOST_PER_CORE = 8  # workers that are started here
 RESTART = 15.0  # seconds that Dask has to start a worker again
 ALLOWED_DEATHS = 2  # of workers at one chunk before the one that ends the trying
@@ -208,14 +208,14 @@ def _reach(address: str, security: Any, things: ExitStack) -> Any:
 
     try:
         asyncio.run(_answer(address, security))
-        client = Client(address, timeout=PATIENCE, security=security, set_as_default=False)
+        client = Client(address, timeout=MAX_WAIT, security=security, set_as_default=False)
     except (OSError, TimeoutError) as problem:
         last = "and that it runs" if security is None else "that it runs, and that one authority signed for both of you"
         raise EngineError(
-            f"no scheduler answered at {address} within {PATIENCE} seconds; check the address, {last}"
+            f"no scheduler answered at {address} within {MAX_WAIT} seconds; check the address, {last}"
         ) from problem
     try:
-        client.wait_for_workers(1, timeout=PATIENCE)
+        client.wait_for_workers(1, timeout=MAX_WAIT)
     except TimeoutError as problem:
         _ignoring(client.close)()
         raise EngineError(f"the scheduler at {address} has no workers; start some: dask worker {address}") from problem
@@ -227,9 +227,9 @@ async def _answer(address: str, security: Any) -> None:
     from distributed.core import connect as open_line
 
     arguments = {} if security is None else security.get_connection_args("client")
-    line = await asyncio.wait_for(open_line(address, timeout=PATIENCE, **arguments), PATIENCE)
+    line = await asyncio.wait_for(open_line(address, timeout=MAX_WAIT, **arguments), MAX_WAIT)
     try:
-        await asyncio.wait_for(_identity(line), PATIENCE)
+        await asyncio.wait_for(_identity(line), MAX_WAIT)
     finally:
         line.abort()
 

@@ -26,7 +26,7 @@ from podium.errors import EngineError, InputError, Option
 __all__ = ["Processes", "cores", "shares"]
 
 MAX_DEATHS = 3  # of workers at one chunk
-AHEAD = 4  # tasks for each worker that may be done before the first of them is asked for
+TASKS_AHEAD = 4  # tasks for each worker that may be done before the first of them is asked for
 
 
 def cores() -> int:
@@ -127,7 +127,7 @@ class Processes(Engine):
         try:
             while True:
                 waiting.extend(islice(jobs, max(0, self.n - len(waiting) - len(self._busy))))
-                while waiting and waiting[0].number < asked + AHEAD * self.n:
+                while waiting and waiting[0].number < asked + TASKS_AHEAD * self.n:
                     idle = self._idle(waiting[0])
                     if idle is None:
                         break

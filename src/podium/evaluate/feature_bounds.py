@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 SIZES = (0.25, 0.35, 0.5, 0.7, 1.0)  # shares of the votes on the curve
 MAX_PAIRS = 20_000  # pairs that stand for all
 SLOWEST, FASTEST = -0.05, -2.0  # exponents of votes a curve may have
-MANY = 1e12  # votes that are no longer written out
+MAX_WRITTEN_VOTES = 1e12  # votes that are no longer written out
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +156,7 @@ class VotePlan:
         now = f"{self.sizes[-1]:,} votes: about {100 * self.errors[-1]:.1f} % of pairs in the wrong order"
         if math.isinf(self.by_curve) and self.exponent == SLOWEST:
             return f"{now}, and more votes have not lowered it so far: the items may well be equal"
-        votes = f"{self.by_curve:,.0f}" if self.by_curve < MANY else f"{self.by_curve:.2g}"
+        votes = f"{self.by_curve:,.0f}" if self.by_curve < MAX_WRITTEN_VOTES else f"{self.by_curve:.2g}"
         return (
             f"{now}; {100 * self.epsilon:g} % needs about {votes} votes by the learning curve, "
             f"{self.by_bound:.2g} by the bound of Theorem 2"

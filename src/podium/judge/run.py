@@ -28,16 +28,16 @@ from podium.store.values import Call, Question
 
 __all__ = ["Run"]
 
-AT_ONCE = ("interrupted", "gone", "unheard", "rejected", "refused", "failed")  # reasons to send nothing more
-GRACE = 10.0  # seconds for calls that are out after Ctrl-C
-GONE = 600.0  # seconds without any answer after which the server is gone
+STOP_AT_ONCE = ("interrupted", "gone", "unheard", "rejected", "refused", "failed")  # reasons to send nothing more
+MAX_WAIT_AFTER_INTERRUPT = 10.0  # seconds for calls that are out after Ctrl-C
+MAX_SILENCE = 600.0  # seconds without any answer after which the server is gone
 WINDOW, MAX_REJECTED = 50, 10  # of the last calls, rejected ones at which to stop
 TOLD_EVERY = 0.5  # seconds between reports of progress
 KEEP_EVERY = 5.0  # seconds between signs of life to the lock
-AHEAD = 256  # random pairs that are drawn at once
+PAIRS_DRAWN_AT_ONCE = 256  # random pairs that are drawn at once
 MOST_PLANS = 3  # in a row, where others take what was planned
 SIDE_BY_SIDE = 6  # items for each chosen pair that is out
-PATIENCE = 5.0  # seconds before a call that could not be delivered is tried anew
+RETRY_AFTER = 5.0  # seconds before a call that could not be delivered is tried anew
 
 
 @dataclass(slots=True)
@@ -139,9 +139,9 @@ class Run:
             verdict = await self.asker.answer(asked)
         except UnreachableError as problem:
             self._unreachable(problem.words)
-            if self.why not in AT_ONCE:  # else it is asked when somebody goes on
+            if self.why not in STOP_AT_ONCE:  # else it is asked when somebody goes on
                 self._todo.append(call)
-                await asyncio.sleep(PATIENCE)
+                await asyncio.sleep(RETRY_AFTER)
             return
         finally:
             self.progress.out -= 1
@@ -289,7 +289,8 @@ class Run:
         count = min(room, max(1, self.settings.concurrency // orders))
         busy = self._is_busy()  # before pairs are asked for: what ends meanwhile may free some
         if self.settings.one_order:
-            given = await asyncio.to_thread(self.ledger.draw, min(room, AHEAD), orders)  # no answer changes these
+            # No answer changes these.
+            given = await asyncio.to_thread(self.ledger.draw, min(room, PAIRS_DRAWN_AT_ONCE), orders)
         else:
             # Of few items, few pairs are worth asking before others are answered: calls cost more than time.
             count = min(count, max(2, self.items // SIDE_BY_SIDE) - len(self._pairs))
@@ -429,7 +430,7 @@ class Run:
 
     def _unreachable(self, words: str) -> None:
         never = not self.progress.here  # a server never heard is not waited for
-        if never or time.monotonic() - self._heard > GONE:
+        if never or time.monotonic() - self._heard > MAX_SILENCE:
             self.words = words
             self._stop("unheard" if never and not self.ledger.spent().answered else "gone")
 
@@ -462,7 +463,7 @@ class Run:
     def _stop(self, why: str) -> None:
         if self.why is None:
             self.why = why
-        if why in AT_ONCE:
+        if why in STOP_AT_ONCE:
             self._todo.clear()  # what is in hand is asked when somebody goes on
         self._notify()
 
@@ -478,7 +479,7 @@ class Run:
 
         def press() -> None:
             self._stop("interrupted")
-            pressed.append(loop.call_later(0.0 if pressed else GRACE, end))
+            pressed.append(loop.call_later(0.0 if pressed else MAX_WAIT_AFTER_INTERRUPT, end))
 
         try:
             loop.add_signal_handler(signal.SIGINT, press)

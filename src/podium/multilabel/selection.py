@@ -26,8 +26,8 @@ __all__ = ["Setting", "averaged", "choose", "describe"]
 PENALTIES = tuple(4.0**k for k in range(-7, 4))  # of C, from strong to weak
 COUPLED_PENALTIES = tuple(4.0**k for k in range(-5, 4))
 WORSE = 2  # steps along the penalties that may fail to improve before the rest is left out
-FEW = 12  # different rows below which there is nothing to hold out
-SMALL = 500  # rows up to which five parts are made, not three
+MIN_ROWS = 12  # different rows below which there is nothing to hold out
+MAX_ROWS_OF_FIVE = 500  # rows up to which five parts are made, not three
 WORK = 60_000_000  # numbers (entries of X times labels) that all fits of one penalty may touch
 COUPLED_WORK = 20_000_000
 TREES = 80  # in a forest on trial
@@ -246,7 +246,7 @@ def _parts(X: Any, relevance: Any, weight: np.ndarray) -> list[_Part]:
     used = np.flatnonzero(number >= 0)
     number = number[used]
     rows, size = int(number.max(initial=-1)) + 1, _size(X) * relevance.shape[1]
-    if rows < FEW or relevance.shape[1] == 1:  # one label has one ranking
+    if rows < MIN_ROWS or relevance.shape[1] == 1:  # one label has one ranking
         return []
     # A fixed shuffle of the places: neighbours along the direction are as likely apart as others.
     number = np.random.default_rng(1).permutation(rows)[number]
@@ -258,7 +258,7 @@ def _parts(X: Any, relevance: Any, weight: np.ndarray) -> list[_Part]:
 
 def _plan(rows: int, most: int) -> tuple[int, int, int]:
     """Parts to make, parts to hold out one after the other, and rows to use, when `most` rows may be trained on."""
-    if rows <= SMALL and most >= 4 * rows:
+    if rows <= MAX_ROWS_OF_FIVE and most >= 4 * rows:
         return 5, 5, rows
     if most >= 2 * rows:
         return 3, 3, rows

@@ -23,7 +23,7 @@ NO_ORDER = np.empty(0, dtype=np.int64)
 NOT_FINITE = -2
 DENSE = 0.1  # share of entries from which a sparse table is treated as a dense one
 ROW = (8,)  # strides of doubles side by side
-PATIENCE = 2  # epochs without progress before `fit` stops
+MAX_STALE_EPOCHS = 2  # epochs without progress before `fit` stops
 WARM = 8  # rows until which the scale of the features is renewed at each; later whenever a quarter more was seen
 
 
@@ -106,7 +106,7 @@ class OnlineClassifier(OrdinalClassifier):
             error = totals[0] / totals[1] if totals[1] else 0.0
             stale = 0 if self.tol is None or error < best - self.tol else stale + 1
             best = min(best, error)
-            if stale == PATIENCE:
+            if stale == MAX_STALE_EPOCHS:
                 break
 
     def _partial_fit(

@@ -18,7 +18,7 @@ from podium.campaign.judges import JudgeReport, judge_reports, without_judge
 from podium.campaign.live import live_votes
 from podium.campaign.marks import MARKS_LEVEL
 from podium.campaign.options import Options
-from podium.campaign.standing import ENOUGH, LEVEL
+from podium.campaign.standing import LEVEL, MIN_CHECK_VOTES
 from podium.errors import RefusedError
 from podium.store.content import Content, load_times
 from podium.store.reader import Reader
@@ -183,7 +183,7 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
         "marks_level": MARKS_LEVEL,
         "chosen": bool(live.of_kind("chosen").any()),
         "checks": checks,
-        "enough": ENOUGH,
+        "enough": MIN_CHECK_VOTES,
         "level": LEVEL,
         "trouble": summary["trouble"],
     }

@@ -10,7 +10,7 @@ from podium.active.paper.state import Flow, State
 
 __all__ = ["quicksort"]
 
-LONG = 7  # least length of a stretch whose pivot is worth a choice
+MIN_CHOSEN_LENGTH = 7  # least length of a stretch whose pivot is worth a choice
 
 
 def quicksort(state: State, items: np.ndarray | None = None, *, median_of_three: bool = False) -> Flow:
@@ -47,7 +47,7 @@ def quicksort(state: State, items: np.ndarray | None = None, *, median_of_three:
 def _middle_pivots(order: np.ndarray, size: np.ndarray, state: State) -> Generator[np.ndarray, np.ndarray, np.ndarray]:
     """Of each stretch the place, within it, of the middle one of three random items; of short ones a random place."""
     pivot = state.rng.integers(0, size)
-    long = np.flatnonzero(size >= LONG)
+    long = np.flatnonzero(size >= MIN_CHOSEN_LENGTH)
     if not len(long):
         return pivot
     third = size[long] // 3  # one from each third, shuffled by the order itself: three distinct places

@@ -31,7 +31,7 @@ __all__ = ["FeatureProblem", "FeatureSolution", "Place", "newton_step", "row_bas
 
 Floats = NDArray[np.float64]
 
-SLOW = 60  # conjugate gradient steps after which a banded factor is tried
+MAX_CG_STEPS = 60  # conjugate gradient steps after which a banded factor is tried
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class FeatureProblem:
 
     def notice(self, system: _System) -> None:
         """Look for a band when conjugate gradients were slow."""
-        if system.steps > SLOW and not self.looked:
+        if system.steps > MAX_CG_STEPS and not self.looked:
             self.looked = True
             self.linear = LinearSolver(self.rows, self.linear.ridge)
 

@@ -31,7 +31,7 @@ MAX_ROUNDS, MAX_FLOPS = 300, 1e11  # of that, each with one vote more or less, a
 SHARPER = 0.01  # share of that for a gap closed already: where the loss is flat, scores are known only to its root
 RELEASED_TOGETHER = 4  # rounds in which all votes that contradict their bound become free
 FLAT = 1e-9  # share of a slope that a solve leaves only in directions without curvature
-PATIENCE = 3  # steps without progress, which rounding no longer allows
+MAX_STALE_STEPS = 3  # steps without progress, which rounding no longer allows
 BACK = 0.995  # share of the way to the boundary that a step may go
 
 
@@ -80,7 +80,7 @@ def solve_hinge(
     here: _State | None = steps.first()
     assert here is not None
     best, least, since, count = here, steps.off(here), 0, 0
-    while count < max_iter and least > ENOUGH and since < PATIENCE:
+    while count < max_iter and least > ENOUGH and since < MAX_STALE_STEPS:
         try:
             here = steps.step(here)
         except np.linalg.LinAlgError:  # few votes that effects explain in many ways, near the optimum

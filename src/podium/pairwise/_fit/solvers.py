@@ -37,7 +37,7 @@ DENSE = 400  # items up to which a dense factorisation is cheapest
 BAND_FLOPS = 4e8  # work allowed to one banded factorisation
 SINGLE = 100_000  # items beyond which strengths are cached in single precision (the final check is in double)
 CHEAP = 200_000  # meetings up to which a sweep or two more cost nothing worth saving
-PATIENCE = 80  # sweeps that Newton is worth
+MAX_SWEEPS_LEFT = 80  # sweeps that Newton is worth
 UNSEEN = 2e-3  # penalty, as a share of the curvature of an item's own votes, that no one would think of
 SEPARATES = 12.0  # effect of a covariate or side, in log-odds on a typical row, that has no finite optimum
 MOST_ROUNDING = 1e-3  # longest Newton step, in log-odds, that may be left to rounding once steps stop shrinking
@@ -98,7 +98,7 @@ def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int, *, sco
                 break
             if gap <= tol:
                 return Solution(scores, np.empty(0), sweep, "coordinate", gap, True)
-        if sweep >= 4 and _sweeps_left(shrink, longest, tol) > PATIENCE:
+        if sweep >= 4 and _sweeps_left(shrink, longest, tol) > MAX_SWEEPS_LEFT:
             break
     return Solution(scores, np.empty(0), sweep, "coordinate", gap, False)
 
