@@ -156,9 +156,13 @@ def test_erasing_a_person_leaves_the_votes_and_nothing_else(store):
 
 def test_items_of_a_table(tmp_path):
     path = tmp_path / "items.csv"
-    path.write_text("id,text,size\n7,first,1.5\nb,,2\n")
+    path.write_text("id,text,size\n7,first,1.5\nb,second,2\n")
     read = read_items(str(path), features=["size"])
-    assert [(i.label, i.body, i.features) for i in read.items] == [("7", "first", [1.5]), ("b", None, [2.0])]
+    assert [(i.label, i.body, i.features) for i in read.items] == [("7", "first", [1.5]), ("b", "second", [2.0])]
+    path.write_text("id,size\n7,1.5\nb,2\n")
+    assert [(i.label, i.body) for i in read_items(str(path)).items] == [("7", None), ("b", None)], (
+        "names are all there is"
+    )
 
 
 def test_items_of_a_folder(tmp_path):
@@ -181,6 +185,8 @@ def test_items_of_a_folder(tmp_path):
         ("id,text\na,1\na,2\n", "row 2: 'a' appears in row 1 already"),
         ("id,text\n,1\nb,2\n", "row 1: the label is empty"),
         ("id,text\nknown,1\nb,2\n", "row 1: 'known' is in the campaign already"),
+        ("id,text\na,1\nb,\n", "row 2: the text of 'b' is empty; fill it in or remove the row"),
+        ("id,text\na,1\nb,  \n", "row 2: the text of 'b' is empty"),
         ("id,file\na,none.png\n", "row 1: .*none.png cannot be read"),
         ("id,file\na,strange.bin\n", "row 1: .*strange.bin is no picture"),
         ("id,kind\na,film\n", "row 1: kind 'film' is unknown"),

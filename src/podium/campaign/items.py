@@ -98,6 +98,7 @@ class _Row:
     kind: str | None = None
     file: Path | None = None
     features: list[float] | None = None
+    is_blank: bool = False  # there is a column of texts, and nothing in it here
 
 
 def _problem(row: _Row, seen: dict[str, int], known: frozenset[str]) -> str | None:
@@ -107,6 +108,8 @@ def _problem(row: _Row, seen: dict[str, int], known: frozenset[str]) -> str | No
         return f"{row.label!r} appears in row {seen[row.label]} already; names must differ"
     if row.label in known:
         return f"{row.label!r} is in the campaign already; names must differ"
+    if row.is_blank:
+        return f"the text of {row.label!r} is empty; fill it in or remove the row"
     if row.body is not None and len(row.body.encode()) > MOST_TEXT:
         return f"the text of {row.label!r} has {len(row.body.encode()):,} bytes; at most {MOST_TEXT:,}"
     if row.kind is not None and row.kind not in ("text", "markdown"):
@@ -177,7 +180,9 @@ def _row(
 
     numbers = [_number(row[name]) for name in features] if features else None
     where = cell(file)
-    return _Row(cell(key) or "", cell(shown), cell("kind"), folder / where if where else None, numbers)
+    text = cell(shown)
+    blank = shown not in (None, key) and not where and not (text or "").strip()
+    return _Row(cell(key) or "", text, cell("kind"), folder / where if where else None, numbers, blank)
 
 
 def _number(cell: Any) -> float:

@@ -48,10 +48,6 @@ def read_source(path: str, source: Source) -> Read:
             raise InputError(f"{path} has no column {source.reference!r}; there are {', '.join(names)}")
         items = read_items(path, label=source.id, text=source.text)
         _check_shown(path, names, source)
-        shown = source.text or next((name for name in SHOWN if name in names), None)
-        for row, item in enumerate(items.items, start=1):
-            if shown is not None and item.media is None and not (item.body or "").strip():
-                raise InputError(f"{path}, row {row}: the text of {item.label!r} is empty; every item needs one")
         columns = {"context": next((name for name in CONTEXTS if name in names), None), "reference": source.reference}
         extra = {
             name: {row: str(cell) for row, cell in enumerate(table[column].to_list()) if cell not in (None, "")}
