@@ -208,7 +208,9 @@ def online(n: int, most: int, repeats: int, seed: int = 2, engine: Engine = SERI
 def learned(draw: tuple[np.ndarray, np.ndarray, list[Comparisons]]) -> tuple[float, list[float]]:
     """What features miss in one draw, and the distance after each batch of its votes."""
     seen, truth, batches = draw
-    model = OnlineRABF(loss="squared", feature_penalty=1e-4, residual_penalty=1e-3, schedule="sqrt", step=0.5)
+    model = OnlineRABF(
+        loss="squared", feature_penalty=1e-4, residual_penalty=1e-3, schedule="sqrt", step=0.5, average=False
+    )
     distances = [distance(model.partial_fit(batch, seen).ranking_.scores, truth) for batch in batches]
     return unexplained(seen, truth), distances
 
@@ -231,7 +233,12 @@ def rate(votes_in_all: int, most: int, repeats: int, seed: int = 4) -> dict[str,
         draws = [rng.integers(0, votes_in_all, int(t)) for t in np.diff(times, prepend=0)]
         for schedule in schedules:
             model = OnlineRABF(
-                loss="squared", feature_penalty=penalty, residual_penalty=penalty, schedule=schedule, standardize=False
+                loss="squared",
+                feature_penalty=penalty,
+                residual_penalty=penalty,
+                schedule=schedule,
+                average=False,
+                standardize=False,
             )
             gaps = []
             for drawn in draws:

@@ -46,7 +46,7 @@ def test_every_step_is_rule_19_capped(schedule, loss, penalties, d, step, flips,
     n, m = 6, 80
     winner, loser, features = votes(n, d, m, seed)
     options = {"feature_penalty": penalties[0], "residual_penalty": penalties[1], "step": step, "loss": loss}
-    model = OnlineRABF(schedule=schedule, standardize=False, flip_rate=flips, **options)
+    model = OnlineRABF(schedule=schedule, average=False, standardize=False, flip_rate=flips, **options)
     model.fit(Comparisons.from_arrays(winner, loser, items=range(n)), features if d else None)
     steps = sizes(schedule, m, step, *penalties)
     w, r = online_loop(n, zip(winner, loser, strict=True), features, *penalties, steps, loss, flips=flips)
@@ -76,7 +76,7 @@ def test_standardised_steps_are_those_of_features_scaled_by_hand(loss, schedule)
     data = Comparisons.from_arrays(winner, loser, items=range(8))
     options = {"loss": loss, "schedule": schedule, "feature_penalty": 0.01, "residual_penalty": 0.02}
     scale = features.std(axis=0)
-    twin = OnlineRABF(standardize=False, **options).fit(data, (features - features.mean(axis=0)) / scale)
+    twin = OnlineRABF(average=False, standardize=False, **options).fit(data, (features - features.mean(axis=0)) / scale)
     for units, origins in (([1.0, 1, 1], [0.0, 0, 0]), ([1e-6, -40, 1e8], [3.0, 2000, -1e6])):
         for average in (False, True):
             model = OnlineRABF(average=average, **options).fit(data, features * units + origins)
@@ -101,7 +101,7 @@ def test_a_vote_never_moves_its_own_margin_too_far(loss, standardize, step, unit
     rng = np.random.default_rng(seed)
     items = {k: unit * rng.normal(size=d) for k in range(5)}
     options = {"feature_penalty": 0.0, "residual_penalty": 0.0, "schedule": "constant", "step": step}
-    model = OnlineRABF(loss=loss, standardize=standardize, **options).add(items)
+    model = OnlineRABF(loss=loss, average=False, standardize=standardize, **options).add(items)
     for _ in range(30):
         i, j = rng.choice(5, 2, replace=False)
         before = model.ranking_.score(i) - model.ranking_.score(j)
@@ -112,6 +112,25 @@ def test_a_vote_never_moves_its_own_margin_too_far(loss, standardize, step, unit
             assert 0 <= moved <= 1 + 1e-6
         else:
             assert -1e-6 <= moved / (target - before) <= 0.5 + 1e-6
+
+
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+@pytest.mark.parametrize(("n", "d", "m"), [(20, 3, 100), (60, 2, 1500), (200, 5, 1000), (60, 50, 600)])
+def test_one_pass_by_default_follows_the_truth_nearly_as_the_optimum_does(loss, n, d, m):
+    """Truth is drawn; the last iterate of the squared loss stood at a correlation of .46 with it where this is .85."""
+    seen: dict[str, list[float]] = {"online": [], "batch": []}
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        features = rng.normal(size=(n, d))
+        truth = features @ rng.normal(size=d) / d**0.5
+        left = rng.integers(0, n, m)
+        right = (left + rng.integers(1, n, m)) % n
+        won = rng.random(m) < 1 / (1 + np.exp(truth[right] - truth[left]))
+        data = Comparisons.from_arrays(np.where(won, left, right), np.where(won, right, left), items=range(n))
+        models = {"online": OnlineRABF(loss=loss), "batch": RABF(loss=loss, feature_penalty=1.0, residual_penalty=1.0)}
+        for name, model in models.items():
+            seen[name].append(np.corrcoef(model.fit(data, features).ranking_.scores, truth)[0, 1])
+    assert np.mean(seen["online"]) > 0.85 * np.mean(seen["batch"])
 
 
 @pytest.mark.parametrize("loss", ["logistic", "squared"])

@@ -48,8 +48,9 @@ class OnlineRABF(Ranker):
         Step size η = step/√t; step; or 1/(λ (t + t₀)) with λ the smaller penalty, which converges fastest and needs
         both positive. t₀ is chosen so that no step shrinks by more than half, nor is longer than `step`.
     step : float
-    average : bool
-        Rank by the mean of all iterates instead of the last: steadier, slower to follow change.
+    average : bool or "auto"
+        Rank by the mean of all iterates instead of the last: steadier, slower to follow change. "auto" does so with the
+        squared loss, whose steps, up to half the way to a target that is mostly noise, leave the last one far off.
     flip_rate : float in [0, ½)
         Share ρ of votes known to be reported the wrong way round: the log loss is that of the votes as reported, as in
         `RABF`; with the squared loss targets are divided by 1 − 2ρ (Lemma 5).
@@ -92,7 +93,7 @@ class OnlineRABF(Ranker):
         residual_penalty: float = 1e-4,
         schedule: str = "sqrt",
         step: float = 0.5,
-        average: bool = False,
+        average: bool | str = "auto",
         flip_rate: float = 0.0,
         standardize: bool = True,
     ) -> None:
@@ -188,8 +189,9 @@ class OnlineRABF(Ranker):
     def _check_options(self) -> None:
         choice_option("loss", self.loss, LOSSES)
         choice_option("schedule", self.schedule, SCHEDULES)
-        for name in ("average", "standardize"):
-            flag_option(name, getattr(self, name))
+        if not (isinstance(self.average, str) and self.average == "auto"):
+            flag_option("average", self.average)
+        flag_option("standardize", self.standardize)
         number_option("feature_penalty", self.feature_penalty, least=0)
         number_option("residual_penalty", self.residual_penalty, least=0)
         number_option("step", self.step, above=0)
@@ -296,7 +298,7 @@ class OnlineRABF(Ranker):
             offset,
             float(self.feature_penalty),
             float(self.residual_penalty),
-            1e-6 if self.average else 1e-100,  # sums for averages cancel more the smaller the factor is
+            1e-6 if self._averages() else 1e-100,  # sums for averages cancel more the smaller the factor is
             self._scalars,
             *(self._weights[0], self._rest[0], self._weights[1], self._rest[1], self._weights[2], self._rest[2]),
         )
@@ -336,12 +338,15 @@ class OnlineRABF(Ranker):
         """Whether scores are counted in the votes' margins."""
         return self.loss == "squared"
 
+    def _averages(self) -> bool:
+        return self.loss == "squared" if self.average == "auto" else bool(self.average)
+
     def _parts(self) -> tuple[Floats, Floats]:
         """w and r now, or their means over all votes."""
         self._check_fitted()
         votes, factor_w, factor_r, mass_w, mass_r = self._scalars.tolist()
         (w, late_w, sum_w), (r, late_r, sum_r) = self._weights, self._rest[:, : len(self._index)]
-        if self.average and votes:
+        if self._averages() and votes:
             return (sum_w + mass_w * w - late_w) / votes, (sum_r + mass_r * r - late_r) / votes
         return factor_w * w, factor_r * r
 

@@ -12,6 +12,7 @@ from podium.data.features.values import few
 from podium.data.tables.forms import as_polars
 from podium.data.tables.labels import is_missing
 from podium.data.tables.values import as_labels
+from podium.data.validation import array_of
 from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -42,9 +43,9 @@ def labelled_columns(
 
 def _from_array(source: Any) -> dict[str, Any]:
     try:
-        array = np.asarray(source, dtype=np.float64)
-    except (TypeError, ValueError) as problem:
-        raise InputError(f"features: an array of numbers is expected ({problem}); give a frame for text") from problem
+        array = array_of(source, "features", np.float64)
+    except InputError as problem:
+        raise InputError(f"{problem}; give a frame for text") from problem
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2:

@@ -30,6 +30,8 @@ def checked_sparse(source: Any, names: tuple[str, ...], labels: Sequence[Hashabl
     from scipy.sparse import csr_array
 
     try:
+        if source.dtype.kind == "c":
+            raise TypeError(f"they are {source.dtype}")
         table = csr_array(source, dtype=np.float64)
     except (TypeError, ValueError) as problem:
         raise InputError(f"features: a sparse table of numbers is expected ({problem})") from problem
@@ -90,6 +92,8 @@ def numbers(values: Any, name: str, labels: Sequence[Hashable] | None) -> Floats
         elif isinstance(values, np.ndarray):
             column = values
         else:
+            if any(isinstance(value, np.complexfloating) for value in values):  # which become floats with a warning
+                raise TypeError
             column = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
     except (TypeError, ValueError, ArithmeticError, pl.exceptions.PolarsError) as problem:
         bad = (row for row, value in enumerate(values) if not _is_number(value))
@@ -103,6 +107,8 @@ def numbers(values: Any, name: str, labels: Sequence[Hashable] | None) -> Floats
 
 
 def _is_number(value: Any) -> bool:
+    if isinstance(value, np.complexfloating):
+        return False
     try:
         float(0 if value is None else value)
     except (TypeError, ValueError, ArithmeticError):
