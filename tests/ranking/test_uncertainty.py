@@ -560,6 +560,30 @@ def test_auto_is_the_sandwich_only_when_weights_are_not_counts(season):
     assert dataclasses.replace(season, vote_gradient=None).choose("auto") == "hessian"
 
 
+@pytest.mark.parametrize("ridge", [0.0, 1e-3, 1.0])
+@pytest.mark.parametrize("reach", [1, 4, 12])
+def test_quick_standard_errors_of_who_meets_neighbours_only_are_exact(reach, ridge, monkeypatch):
+    """A chain or a band: the truth is the inverse of H less its mean, by NumPy."""
+    monkeypatch.setattr("podium.ranking.uncertainty.estimate.MIN_QUICK_ITEMS", 200)
+    rng = np.random.default_rng(25)
+    n = 500
+    left = np.repeat(np.arange(n - 1), 20)
+    right = np.minimum(left + rng.integers(1, reach + 1, len(left)), n - 1)
+    right[::20] = left[::20] + 1
+    curvature = rng.uniform(0.05, 0.25, len(left))
+    found = score_covariance(Information(n, left, right, curvature, ridge=ridge), variances_only=True)
+    assert found.matrix is None, "it did without"
+    hessian = np.diag(np.full(n, ridge))
+    for i, j, w in zip(left, right, curvature, strict=True):
+        hessian[i, i] += w
+        hessian[j, j] += w
+        hessian[i, j] -= w
+        hessian[j, i] -= w
+    centring = np.eye(n) - 1 / n
+    truth = centring @ np.linalg.pinv(hessian, hermitian=True) @ centring
+    assert_allclose(found.variance, truth.diagonal(), rtol=1e-7)
+
+
 @pytest.mark.parametrize(
     ("votes_per_item", "sd", "ridge"), [(10, 1.0, 0.0), (4, 1.0, 1.0), (60, 1.0, 1e-3), (10, 3.0, 0.5)]
 )

@@ -13,7 +13,7 @@ from podium.numeric import conjugate_gradients
 from podium.ranking.uncertainty.dense import UNDETERMINED
 from podium.ranking.uncertainty.information import Information
 
-__all__ = ["MAX_EASY_STEPS", "Graph", "between"]
+__all__ = ["MAX_EASY_STEPS", "MAX_FACTOR_COST", "Graph", "between"]
 
 MAX_FACTOR_COST = 3e9  # operations, and entries, that a sparse factor may cost
 SOLVE_TOL = 1e-6  # relative residual of an iterative solve
@@ -68,10 +68,14 @@ class Graph:
     @cached_property
     def factor(self) -> Factor | None:
         """A sparse factor of A; None where it would be too large."""
-        order = self._thin_order()
+        return self.factor_within(MAX_FACTOR_COST)
+
+    def factor_within(self, cost: float) -> Factor | None:
+        """A sparse factor of A that takes no more operations than that; None where there is none."""
+        order = self._thin_order(cost)
         return None if order is None else Factor(self.matrix, self.diagonal, order)
 
-    def _thin_order(self) -> np.ndarray | None:
+    def _thin_order(self, cost: float) -> np.ndarray | None:
         """An elimination order with little fill: along the chain (Cuthill–McKee), or rarely compared items first."""
         from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -81,7 +85,7 @@ class Graph:
             parent, seen = np.empty(self.n, dtype=np.int32), np.empty(self.n, dtype=np.int32)
             below = np.empty(self.n, dtype=np.int64)
             start, column = moved.indptr.astype(np.int32), moved.indices.astype(np.int32)
-            if fill(start, column, parent, seen, below, MAX_FACTOR_COST / 100, MAX_FACTOR_COST) >= 0:
+            if fill(start, column, parent, seen, below, cost / 100, cost) >= 0:
                 return np.asarray(order)
         return None
 
