@@ -325,3 +325,15 @@ def test_an_address_is_mended(url, kept):
 def test_what_is_no_address_is_refused(url):
     with pytest.raises(InputError, match="--base-url"):
         HttpJudge(url, "m")
+
+
+def test_a_secret_in_an_address_is_not_repeated():
+    with pytest.raises(InputError, match="http://x/v1' holds more than an address") as problem:
+        HttpJudge("http://x/v1?api_key=hush-hush", "m")
+    assert "hush" not in str(problem.value)
+
+
+@pytest.mark.parametrize("name", ["model", "messages", "response_format", "stream", "n"])
+def test_fields_that_the_judge_sets_itself_are_refused(name):
+    with pytest.raises(InputError, match=f"extra_body sets '{name}', which the judge sets itself"):
+        HttpJudge("http://x/v1", "m", extra_body={name: 1})

@@ -140,8 +140,10 @@ def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
         say(line)
     if ended.tally.length is not None and ended.path is not None and ended.tally.length.is_off_half:
         say(
-            "with length held constant: `podium campaign export calls -o calls.jsonl`, then `podium rank calls.jsonl "
-            "--covariates length --side-effect --ci group`"
+            one_line(
+                f"with length held constant: `podium campaign export calls --db {ended.path} -o calls.jsonl`, then "
+                "`podium rank calls.jsonl --covariates length --side-effect --ci group`"
+            )
         )
     say(one_line(f"{ended.judge}: {ended.words}"))
     spent = ended.why in ("budget", "max-calls", "max-cost")

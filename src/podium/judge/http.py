@@ -33,6 +33,7 @@ RESPONSE_FORMATS: tuple[dict[str, Any] | None, ...] = (
     None,
 )
 FORMAT_WORDS = ("response_format", "json_schema", "json_object", "structured output")
+OURS = ("model", "messages", "response_format", "stream", "n")  # fields without which no verdict could be read, or told
 UNKNOWN_WORDS = ("not found", "does not exist", "unknown", "not exist", "invalid model", "not a valid model")
 
 
@@ -116,6 +117,9 @@ class HttpJudge:
             given = {str(name): str(value) for name, value in dict(headers or {}).items()}
         except (TypeError, ValueError) as problem:
             raise InputError(f"extra_body or headers are no names with values ({problem}); give mappings") from problem
+        for name in OURS:
+            if name in dict(extra_body or {}):
+                raise InputError(f"extra_body sets {name!r}, which the judge sets itself; leave it out")
         self._body = {"model": model, "temperature": temperature, "max_tokens": max_tokens} | dict(extra_body or {})
         if answer == "logprobs":
             self._body |= {"logprobs": True, "top_logprobs": 20, "max_tokens": 1}

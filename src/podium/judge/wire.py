@@ -208,7 +208,8 @@ def address_of(url: str) -> str:
     if parts.username is not None or parts.password is not None:
         raise InputError("--base-url holds a name or a password; take it out, and set PODIUM_API_KEY")
     if parts.query or parts.fragment or not plain.isprintable() or " " in plain:
-        raise InputError(f"--base-url {url!r} holds more than an address; give one as http://localhost:8000/v1")
+        short = plain.partition("?")[0].partition("#")[0]  # what follows may be a secret
+        raise InputError(f"--base-url {short!r} holds more than an address; give one as http://localhost:8000/v1")
     return plain
 
 
