@@ -23,6 +23,10 @@ RESTARTS = 20
 NEARLY_CLEAN = 0.02  # share of mistakes up to which stretches of many items may stand the wrong way round
 OWN_BY_SCORE = 0.05  # of a pair's own answer in model A's part, where the aim is the truth: the fit has used it already
 OWN_BY_PLACE = 0.5  # in model B's part, whose fit is local
+OWN_CLOSE = 0.1  # the same where all mistakes are close calls: an answer there is nearly a coin flip
+CLOSE = 0.06  # of all ranks: the zone of close calls is so wide at least,
+RARE = 0.01  # plain mistakes are no more than these,
+KNOWN = 400  # and so many votes say so
 
 
 def chances(models: Models) -> tuple[np.ndarray, np.ndarray]:
@@ -52,7 +56,8 @@ def _square_search(tally: Tally, models: Models, aim: str) -> np.ndarray:
         wins = (1.0 - share) * by_score + share * by_place
         wins[low, high], wins[high, low] = answer, 1.0 - answer
     else:
-        for expected, own in ((by_score, OWN_BY_SCORE), (by_place, OWN_BY_PLACE)):
+        own_by_place = OWN_CLOSE if _close_calls_only(tally, models) else OWN_BY_PLACE
+        for expected, own in ((by_score, OWN_BY_SCORE), (by_place, own_by_place)):
             blended = (1.0 - own) * expected[low, high] + own * answer
             expected[low, high], expected[high, low] = blended, 1.0 - blended
         wins = (1.0 - share) * by_score + share * by_place
@@ -64,6 +69,12 @@ def _square_search(tally: Tally, models: Models, aim: str) -> np.ndarray:
     if tally.n <= DENSE:
         return iterated_search(wins, start, restarts=RESTARTS, rng=rng)
     return insertion_search(wins, exchange_stretches(wins, iterated_search(wins, start, restarts=3, rng=rng)))
+
+
+def _close_calls_only(tally: Tally, models: Models) -> bool:
+    """Whether mistakes are made among near items alone, as far as enough votes tell."""
+    noise = models.posterior
+    return len(tally) >= KNOWN and noise.scale >= CLOSE * tally.n and noise.floor <= RARE
 
 
 def _sparse_search(tally: Tally, models: Models, aim: str) -> np.ndarray:

@@ -185,7 +185,8 @@ class ActiveRanker:
         items = self.items
         return [(items[u], items[v]) for u, v in self._ask(max_pairs).tolist()]
 
-    def _ask(self, max_pairs: int | None, judge: int | None = None) -> np.ndarray:
+    def _ask(self, max_pairs: int | None, judge: int | None = None, *, hold: bool = True) -> np.ndarray:
+        """Pairs of codes; without `hold` they are told before anything else is asked, and are not noted as out."""
         if self._interview is not None:
             self._events.append(("ask", -1 if max_pairs is None else max_pairs, 0))
             return self._interview.ask(max_pairs)
@@ -196,9 +197,10 @@ class ActiveRanker:
             self.planner.plans = self.answered  # plans are numbered by the answers: a restart asks the same
             questions = self.planner.plan(count, out=out, judge=judge)
             if len(questions):
-                rows = zip(questions.left.tolist(), questions.right.tolist(), questions.kind.tolist(), strict=True)
                 pairs = questions.pairs
-                self._out.update(zip(_either_way(pairs), rows, strict=True))
+                if hold:
+                    rows = zip(questions.left.tolist(), questions.right.tolist(), questions.kind.tolist(), strict=True)
+                    self._out.update(zip(_either_way(pairs), rows, strict=True))
                 self.rounds += 1
                 self._last = pairs, questions.kind
                 return pairs
@@ -293,7 +295,7 @@ class ActiveRanker:
 
     def _taken_in(self, codes: np.ndarray) -> tuple[np.ndarray, Sequence[int]]:
         """Of answered pairs, which are out no more: their kinds, and the rows of those that were not out."""
-        if codes is self._last[0] and len(self._out) == len(codes) and self._interview is None:
+        if codes is self._last[0] and len(self._out) in (0, len(codes)) and self._interview is None:
             self._out.clear()  # the last round as it was asked, and nothing else is out
             return self._last[1], ()
         asked = [self._out.pop(key, None) for key in _either_way(codes)]
@@ -588,6 +590,6 @@ def rank_with(
         max_pairs = validation.whole_number("max_pairs", max_pairs, 1)
     ranker._judges.setdefault(None, 0)
     while not ranker.done:
-        pairs = ranker._ask(max_pairs)
+        pairs = ranker._ask(max_pairs, hold=False)
         ranker._tell(pairs, answer(pairs), np.zeros(len(pairs), dtype=np.int64))
     return ranker
