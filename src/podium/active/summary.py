@@ -90,7 +90,7 @@ class Summary:
         mistakes = (
             "mistakes: too few answers to tell" if self.noise is None else f"mistakes about {percent(self.noise, 1)}"
         )
-        lines.append(f"{mistakes}; nine in ten items within {self.within_ranks:.0f} ranks")
+        lines.append(f"{mistakes}; nine in ten items within {counted(round(self.within_ranks), 'rank')}")
         if self.turning:
             lines.append("far pairs contradict the order, as on a circle: where it begins is arbitrary")
         lines.append(self._signal())
