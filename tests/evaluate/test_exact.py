@@ -127,6 +127,15 @@ def test_votes_that_could_not_have_gone_otherwise_are_too_few_to_tell():
     assert diagnose(often, replicates=99, influence=False).cyclic.enough
 
 
+@pytest.mark.parametrize("replicates", [5, 19, 38, 99])
+def test_few_redraws_are_not_called_few_votes(replicates):
+    """Whether votes could tell is a matter of the votes alone."""
+    rng = np.random.default_rng(3)
+    pairs = [tuple(rng.choice(8, 2, replace=False).tolist()) for _ in range(400)]
+    fit = diagnose(Comparisons.from_pairs(pairs), replicates=replicates, influence=False)
+    assert all(test.enough for test in (fit.largest, fit.dispersion, fit.cyclic))
+
+
 def test_very_many_votes_are_drawn_from_the_scores_and_ring_no_more_often(monkeypatch):
     monkeypatch.setattr("podium.evaluate.diagnosis.misfit.MAX_EXACT_VOTES", 100)
     fits = []

@@ -128,7 +128,8 @@ class Fit:
             drawn = np.array([self._refitted(source.drawn(rng)).measures() for _ in range(replicates)])
         p_values = _shares(drawn, measured)
         smallest = _shares(drawn, np.maximum(measured, drawn.max(axis=0)))  # that any outcome could have had
-        enough = freely & (smallest <= max(SIGNIFICANCE, 1.0 / (1.0 + replicates)))
+        # The largest of few redraws has a share of two of them: few redraws are not few votes.
+        enough = freely & (smallest <= max(SIGNIFICANCE, 2.0 / (1.0 + replicates)))
         mean = drawn.mean(axis=0)
         largest, dispersion, squares, share = (
             Test(float(value), float(usual), float(p), bool(known) or bool(p < SIGNIFICANCE))
