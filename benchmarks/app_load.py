@@ -160,7 +160,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--votes", type=int, default=40, help="votes of each judge")
     parser.add_argument("--pace", type=float, default=1.0, help="seconds a judge thinks, on average")
-    parser.add_argument("--keys", type=int, default=60, help="keys in the browser; 0 leaves it out")
+    parser.add_argument(
+        "--keys", type=int, default=45, help="keys in the browser, below 50, where it offers a break; 0 leaves it out"
+    )
     chosen = parser.parse_args()
     with TemporaryDirectory(dir=MEMORY if MEMORY.is_dir() else None) as folder:
         data = one_process.campaign(np.random.default_rng(1), JUDGES + 1, Path(folder))
