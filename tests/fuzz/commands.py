@@ -263,6 +263,13 @@ def option(rng, folder, parameter, command):
     return [flag, pick(rng, words) if rng.random() < 0.7 else inputs.as_text(value(rng))]
 
 
+def is_idle(name, parameter):
+    """Whether an option is refused with a program as judge, which is the judge here."""
+    from podium.cli.judge_options import FOR_MODELS
+
+    return name == "judge" and parameter.name in (*FOR_MODELS, "model", "base_url")
+
+
 def line(rng, folder, name, command):
     """A whole command line for `command`."""
     words = name.split()
@@ -284,8 +291,8 @@ def line(rng, folder, name, command):
             )
             or needed
             or (name == "grade fit" and parameter.name == "save" and not odd(rng, 0.2))
-            or (name == "judge" and parameter.name in ("question", "command"))
-            or rng.random() < share * (0.3 + LEVEL[0])
+            or (name == "judge" and parameter.name in ("question", "command", "text"))
+            or (rng.random() < share * (0.3 + LEVEL[0]) and not (is_idle(name, parameter) and not odd(rng, 0.1)))
         ):
             words += option(rng, folder, parameter, name)
     return words
