@@ -136,6 +136,29 @@ def test_a_server_may_move_and_one_that_was_never_there_is_not_waited_for(world,
     assert server.url in done.words
 
 
+@pytest.mark.parametrize("how", ["drop", (503, {}, {"error": {"message": "busy"}})])
+def test_a_server_that_goes_away_is_waited_for_and_then_left_with_all_answers_kept(world, tmp_path, monkeypatch, how):
+    """Ten minutes, made short; the same command goes on, and no call that was answered is made again."""
+    from podium.judge import run
+
+    monkeypatch.setattr(run, "MAX_SILENCE", 0.2)
+    monkeypatch.setattr(run, "RETRY_AFTER", 0.02)
+
+    async def at_once(seconds):
+        await asyncio.sleep(0.001)
+
+    texts, _, model = world(6, sure=True)
+    path = tmp_path / "c.db"
+    with Server(model, lambda body, number: how if number > 9 else None) as server:
+        first = judge_pairs(texts, HttpJudge(server.url, "tiny", sleep=at_once), budget=15, db=str(path), **Q)
+    assert (first.why, server.answered) == ("gone", 9)
+    assert "go on with the same command" in first.words
+    assert rows(path, "SELECT count(*) FROM call WHERE done IS NOT NULL") == [(9,)]
+    with Server(model) as other:
+        whole = judge_pairs(texts, HttpJudge(other.url, "tiny"), budget=15, db=str(path), **Q)
+    assert (whole.tally.pairs, other.answered) == (15, 2 * 15 - 9)
+
+
 def test_a_second_run_on_the_file_is_refused(world, tmp_path):
     texts, _, _ = world(6)
     db, problems = str(tmp_path / "c.db"), []
