@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import time
 from dataclasses import asdict
 
@@ -40,6 +41,19 @@ SCENARIO = Scenario(
     ),
     objective=lambda data, scores: float(scores.sum()),
 )
+
+
+def test_no_limit_of_cpu_makes_the_clock_of_a_way_coarse():
+    """Under RLIMIT_CPU Linux counts a process's time by ticks, and what takes a millisecond seems to take none."""
+    before = resource.getrlimit(resource.RLIMIT_CPU)
+    told = Scenario(
+        "name",
+        "title",
+        lambda rng: {},
+        (Way("ours", lambda data: lambda: [float(resource.getrlimit(resource.RLIMIT_CPU) == before)], repeats=1),),
+        quality=lambda data, scores: str(scores[0]),
+    )
+    assert run_scenario(told)[0].quality == "1.0"
 
 
 def test_each_way_is_timed_or_shown_as_what_went_wrong():
