@@ -100,11 +100,11 @@ def test_a_fixture_before_the_first_game_is_its_rows_problem(folder, run):
 
 def test_fixtures_that_were_played_already_are_told(folder, run):
     assert run(["rank", "season.csv", "--save", "m.podium"]).exit_code == 0
-    (folder / "all.csv").write_text("home,away\nAjax,Celtic\nCeltic,Ajax\nBrugge,Celtic\n")
+    (folder / "all.csv").write_text("home,away\nCeltic,Ajax\nAjax,Celtic\nBrugge,Celtic\n")
     asked = ["predict", "all.csv", "--model", "m.podium", "--table", "--top", "1", "--played"]
-    assert "3 fixtures of 3, as row 1, met on the same side in --played already" in run([*asked, "season.csv"]).stderr
+    assert "already" not in run([*asked, "season.csv"]).stderr  # where pairs meet at one ground more than once
     (folder / "first.csv").write_text("home,away,result\nAjax,Brugge,H\nBrugge,Celtic,D\n")
-    assert "1 fixture of 3, as row 3, met" in run([*asked, "first.csv"]).stderr
+    assert "1 fixture of 3, as row 3, met on the same side in --played already" in run([*asked, "first.csv"]).stderr
 
 
 @pytest.mark.parametrize(

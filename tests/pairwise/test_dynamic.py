@@ -156,6 +156,41 @@ def test_bands_hold_the_truth_as_often_as_they_say():
     assert 0.69 < np.mean(inside) < 0.90  # 120 draws at 0.8, three standard errors and what Laplace costs
 
 
+def test_errors_carry_the_drifts_that_the_votes_leave_possible():
+    """Fits at each of them, put together by hand: by their evidence, every drift as likely as any before."""
+    votes, _ = league(3, n=6, days=15, a_day=6, sd=0.8, drift=0.3, home=0.2)
+    model = DynamicBradleyTerry(side_effect=True).fit(votes)
+    drifts, shares = (np.array(column) for column in zip(*model._drifts, strict=True))
+    assert len(drifts) > 2
+    assert model.drift_ in drifts
+    fits = [DynamicBradleyTerry(drift=drift, sd=model.sd_, side_effect=True).fit(votes) for drift in drifts]
+    density = np.exp([fit.log_evidence_ - model.log_evidence_ for fit in fits])
+    widths, steps = (shares / density)[1:-1], drifts[2:] - drifts[:-2]
+    assert len(widths) > 1
+    assert_allclose(widths / widths.sum(), steps / steps.sum(), rtol=0.02)
+
+    def mixed(variance, mean, centre):
+        return sum(s * (variance(f) + (mean(f) - centre) ** 2) for s, f in zip(shares, fits, strict=True))
+
+    errors = mixed(lambda fit: fit.ranking_.std_errors**2, lambda fit: fit.ranking_.scores, model.ranking_.scores)
+    assert_allclose(model.ranking_.std_errors**2, errors, rtol=1e-4)
+    last = model.curves(points=2).group_by("item", maintain_order=True).last().sort("item")
+    half = (last["upper"] - last["lower"]).to_numpy() / 2 / 1.959964
+    assert_allclose(half**2, errors[np.argsort(model.ranking_.items)], rtol=1e-4)
+
+    asked = Comparisons((0, 1), [0], [1], outcome=[0], sided=True, time=[20.0])
+
+    def margin(fit):
+        chance = np.array([bound[0, 0] for bound in fit.predict_interval(asked, 0.95)])
+        low, high = np.log(chance / (1 - chance))
+        return (high - low) / 2 / 1.959964, (high + low) / 2
+
+    expected = mixed(lambda fit: margin(fit)[0] ** 2, lambda fit: margin(fit)[1], margin(model)[1])
+    assert margin(model)[0] ** 2 == pytest.approx(expected, rel=1e-4)
+    told = DynamicBradleyTerry(drift=model.drift_, sd=model.sd_, side_effect=True).fit(votes)
+    assert (model.ranking_.std_errors > told.ranking_.std_errors).all()
+
+
 def test_many_nodes_by_iteration_are_few_by_factorisation(monkeypatch):
     """The stochastic log-determinant and conjugate gradients against the exact factorisation."""
     c, _ = league(5, n=10, days=40, a_day=10, sd=1.0, drift=0.3)

@@ -177,13 +177,19 @@ def _first_of(early: NDArray[np.bool_], model: Any) -> str:
 
 
 def _say_if_played(pairs: Comparisons, played: Comparisons) -> None:
-    """A list of all games of a season holds those that were played, which would be played again."""
-    known = {
-        (played.items[i], played.items[j]) for i, j in zip(played.left.tolist(), played.right.tolist(), strict=True)
-    }
+    """A list of all games of a season holds those that were played, which would be played again.
+
+    Where some pair met more than once on the same side, a further game is nothing to wonder at.
+    """
+    from collections import Counter
+
+    met: Counter[tuple[Any, Any]] = Counter()
+    times = [1] * len(played.left) if played.count is None else played.count.tolist()
+    for i, j, often in zip(played.left.tolist(), played.right.tolist(), times, strict=True):
+        met[played.items[i], played.items[j]] += often
     sides = zip(pairs.left.tolist(), pairs.right.tolist(), strict=True)
-    again = [row for row, (i, j) in enumerate(sides, start=1) if (pairs.items[i], pairs.items[j]) in known]
-    if again:
+    again = [row for row, (i, j) in enumerate(sides, start=1) if (pairs.items[i], pairs.items[j]) in met]
+    if again and max(met.values()) == 1:
         told = f"{counted(len(again), 'fixture')} of {len(pairs.left):,}"
         say(f"{told}, as row {again[0]}, met on the same side in --played already; remove those that were played")
 

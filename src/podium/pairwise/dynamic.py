@@ -85,7 +85,7 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
     ----------
     drift : float or "auto"
         Standard deviation, in log-odds, of the change of a score over one unit of time (a day, for dates). "auto" takes
-        it from the votes by marginal likelihood.
+        it from the votes by marginal likelihood; errors and bands then also carry what the votes leave open about it.
     sd : float or "auto"
         Standard deviation of the scores of newcomers (with features, around what these say); "auto" as for `drift`.
         With "auto" in either, chances allow for how well scores are known.
@@ -201,7 +201,9 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         self.idle_features_: tuple[str, ...] = ()
         if spec.names:
             self.idle_features_ = warn_of_columns(table[self._met()], spec.names, len(comparisons))
-        self._settle(*self._searched())
+        search, spreads = self._searched()
+        self._drifts = search.drifts(spreads) if spreads.drift and isinstance(self.drift, str) else []
+        self._settle(search, spreads)
         return self._fitted_to(comparisons)
 
     def partial_fit(self, comparisons: Comparisons, features: Any = None, *, id: str | None = None) -> Self:
@@ -348,7 +350,7 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         self.drift_, self.sd_ = float(spreads.drift or 0.0), float(spreads.sd or 0.0)
         self.n_iter_, self.converged_ = found.n_iter, True
         self._scores, self._extras = found.scores, found.point.extras
-        self._kept = WalkPosterior(search.model, found, self.drift_, self.sd_)
+        self._kept = WalkPosterior(search.model, found, self.drift_, self.sd_, self._at_other_drifts)
         self._keep_features(search.model, spreads.weight_sd)
         self._moved()
         self.ranking_ = self.ranking_at(self.at)
@@ -384,8 +386,20 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
             model = self._search_in(self.drift_ == 0.0).model
             precision = model.precision(self.drift_, self.sd_, self._weight_sd)
             found = solution_at(model.rows, model.loss, precision, self._scores, self._extras)
-            self._kept = WalkPosterior(model, found, self.drift_, self.sd_)
+            self._kept = WalkPosterior(model, found, self.drift_, self.sd_, self._at_other_drifts)
         return self._kept
+
+    def _at_other_drifts(self) -> list[tuple[float, WalkPosterior]]:
+        """The posterior at each drift that the votes leave possible, with its share."""
+        drifts: list[tuple[float, float]] = vars(self).get("_drifts", [])  # files of earlier releases hold none
+        if not drifts:
+            return []
+        parts, search = [], self._search_in(False)
+        search.scores, search.extras = self._scores, self._extras
+        for drift, share in drifts:
+            found = search.fit(Spreads(drift, self.sd_, self._weight_sd))
+            parts.append((share, WalkPosterior(search.model, found, drift, self.sd_)))
+        return parts
 
     def __getstate__(self) -> dict[str, Any]:
         """The rows of the history and the scores, not what follows from them."""
@@ -579,7 +593,7 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         chosen = [self.drift, self.sd, *([self.feature_penalty] if self._spec.names else [])]
         if not any(isinstance(each, str) for each in chosen):
             return np.stack(self._outcomes(margins), axis=1)
-        variance = self._margin_errors(c)
+        variance = self._posterior.margin_variances(*self._placed(c), c.sided, over_drifts=False)
         if not self.tie_strength_:
             return np.stack(logistic(mean_chance_margin(margins, variance)), axis=1)
         nodes, shares = np.polynomial.hermite_e.hermegauss(NODES)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -40,10 +41,22 @@ class Points:
 
 
 class WalkPosterior:
-    """The posterior of one fit: scores of items at times, and the covariance of any of them."""
+    """The posterior of one fit: scores of items at times, and the covariance of any of them.
 
-    def __init__(self, model: WalkModel, found: WalkSolution, drift: float, sd: float) -> None:
+    `others`, called when first needed, gives posteriors of the same nodes at other drifts, each with its share: where
+    the votes leave open how fast scores move, variances are means over them, with how far their scores are from these.
+    """
+
+    def __init__(
+        self,
+        model: WalkModel,
+        found: WalkSolution,
+        drift: float,
+        sd: float,
+        others: Callable[[], Sequence[tuple[float, WalkPosterior]]] = tuple,
+    ) -> None:
         self.model, self.drift, self.sd, self.found, self.point = model, drift, sd, found, found.point
+        self._others = others
         self.explained: Floats = model.matrix @ found.point.extras[: model.weights]  # of each item's score
         self.system = System(model.rows, found.point.curvature, found.precision, model.n)
 
@@ -58,6 +71,29 @@ class WalkPosterior:
         known = (item >= 0) & (self.model.since[place] <= at) & np.isfinite(bridge)
         free = np.where(known, self.drift**2 * np.nan_to_num(bridge), self.sd**2)
         return Points(item, before, after, weight, free, known)
+
+    @cached_property
+    def parts(self) -> Sequence[tuple[float, WalkPosterior]]:
+        """Posteriors at the drifts that the votes leave possible, with their shares; empty where one is enough."""
+        return self._others()
+
+    def _over_drifts(self, each: Callable[[WalkPosterior], tuple[Floats, Floats]]) -> Floats:
+        """Mean square about the scores here, over the drifts, of what has these variances (a covariance) and means."""
+        if not self.parts:
+            return each(self)[0]
+        own, centre = each(self)
+        total = np.zeros_like(own)
+        for share, part in self.parts:
+            spread, mean = each(part)
+            away = mean - centre
+            total += share * (spread + (np.outer(away, away) if spread.ndim == 2 else away**2))
+        return total
+
+    def _of_mine(self, points: Points, drift: float) -> Points:
+        """Points that were read at another drift."""
+        if drift == self.drift:
+            return points
+        return replace(points, free=np.where(points.known, points.free * (self.drift / drift) ** 2, points.free))
 
     def scores(self, points: Points) -> Floats:
         """The scores there; newcomers are at the mean of the prior: what their features say, else 0."""
@@ -110,6 +146,15 @@ class WalkPosterior:
 
     def centred_variances(self, points: Points, rows: Places) -> Floats:
         """Variances of some points less the mean of all of them."""
+
+        def each(part: WalkPosterior) -> tuple[Floats, Floats]:
+            mine = part._of_mine(points, self.drift)
+            scores = part.scores(mine)
+            return part._centred_variances(mine, rows), (scores - scores.mean())[rows]
+
+        return self._over_drifts(each)
+
+    def _centred_variances(self, points: Points, rows: Places) -> Floats:
         contrasts, loads, n = self.contrasts(points), self.loadings(points), len(points)
         mean = np.asarray(contrasts.mean(axis=0)).reshape(1, -1)
         away = np.asarray(contrasts[rows].todense()) - mean
@@ -125,8 +170,23 @@ class WalkPosterior:
             loads[:, self.model.weights] = 1.0
         return loads
 
-    def margin_variances(self, one: Points, other: Points, sided: bool) -> Floats:
+    def margins(self, one: Points, other: Points, sided: bool) -> Floats:
+        """Differences of points, with the side effect where rows have sides."""
+        margins: Floats = self.scores(one) - self.scores(other)
+        if sided and self.model.side_effect:
+            margins = margins + self.point.extras[self.model.weights]
+        return margins
+
+    def margin_variances(self, one: Points, other: Points, sided: bool, over_drifts: bool = True) -> Floats:
         """Variances of differences of points, with that of the side effect where rows have sides."""
+
+        def each(part: WalkPosterior) -> tuple[Floats, Floats]:
+            mine, his = (part._of_mine(points, self.drift) for points in (one, other))
+            return part._margin_variances(mine, his, sided), part.margins(mine, his, sided)
+
+        return self._over_drifts(each) if over_drifts else self._margin_variances(one, other, sided)
+
+    def _margin_variances(self, one: Points, other: Points, sided: bool) -> Floats:
         contrasts, loads = self.contrasts(one) - self.contrasts(other), self._margin_loads(one, other, sided)
         _, first, back = np.unique(_keys(one, other), return_index=True, return_inverse=True)
         variance = np.empty(len(first))
@@ -140,6 +200,14 @@ class WalkPosterior:
 
     def margin_covariance(self, one: Points, other: Points, sided: bool) -> Floats:
         """Covariance of differences of points; what an item walks after its last node is shared by its rows."""
+
+        def each(part: WalkPosterior) -> tuple[Floats, Floats]:
+            mine, his = (part._of_mine(points, self.drift) for points in (one, other))
+            return part._margin_covariance(mine, his, sided), part.margins(mine, his, sided)
+
+        return self._over_drifts(each)
+
+    def _margin_covariance(self, one: Points, other: Points, sided: bool) -> Floats:
         contrasts = np.asarray((self.contrasts(one) - self.contrasts(other)).todense())
         inner = self.covariance(contrasts, self._margin_loads(one, other, sided))
         for mine, his, sign in ((one, one, 1.0), (other, other, 1.0), (one, other, -1.0), (other, one, -1.0)):
@@ -159,8 +227,13 @@ class WalkPosterior:
 
     def information(self, points: Points) -> Information:
         """The scores there as pairs with curvatures, of which their covariance is the inverse, the mean held fixed."""
-        contrasts, n = self.contrasts(points), len(points)
-        covariance = self.covariance(contrasts, self.loadings(points)) + np.diag(points.free)
+
+        def each(part: WalkPosterior) -> tuple[Floats, Floats]:
+            mine = part._of_mine(points, self.drift)
+            inner = part.covariance(part.contrasts(mine), part.loadings(mine))
+            return inner + np.diag(mine.free), part.scores(mine)
+
+        covariance, n = self._over_drifts(each), len(points)
         centred = np.eye(n) - 1.0 / n
         precision = np.linalg.inv(centred @ covariance @ centred + 1.0 / n) - 1.0 / n
         left, right = (part.astype(np.int32) for part in np.triu_indices(n, 1))

@@ -19,6 +19,11 @@ LEAST_WALK = 1e-3  # log-odds walked over the whole time, below which nothing mo
 MOST_STEP = 10.0  # log-odds walked from one time to the next
 LEAST_SD, MOST_SD = 1e-3, 30.0
 MAX_TRIES = {2: 60, 3: 120}  # by how many numbers are looked for
+LESS_DRIFT = (0.3, 0.65)  # shares of the best drift that may be true too
+MORE_DRIFT = 1.5  # and how often as much the next beyond it is
+MAX_DRIFTS = 9
+FAR_BELOW = 4.0  # of the log evidence: what is left beyond is next to nothing
+LEAST_SHARE = 0.01
 
 
 class Spreads(NamedTuple):
@@ -99,6 +104,25 @@ class Search:
             options: Any = {"initial_simplex": simplex, "xatol": 5e-2, "fatol": 5e-2, "maxfev": limit}
             found = minimize(loss, first, method="Nelder-Mead", options=options)
         return values(found.x), -float(found.fun)
+
+    def drifts(self, best: Spreads) -> list[tuple[float, float]]:
+        """Drifts that the votes leave possible, with their shares of the posterior; a drift is as likely as any before.
+
+        Empty where the votes leave none but the best.
+        """
+        assert best.drift, "scores move"
+        least = math.exp(self._bounds()["drift"][0])
+        drifts = [best.drift * ratio for ratio in LESS_DRIFT if best.drift * ratio > least] + [best.drift]
+        found = [self.evidence(best._replace(drift=drift)) for drift in drifts]
+        while len(drifts) < MAX_DRIFTS and found[-1] > max(found) - FAR_BELOW:
+            drifts.append(drifts[-1] * MORE_DRIFT)
+            found.append(self.evidence(best._replace(drift=drifts[-1])))
+        shares = np.exp(np.array(found) - max(found)) * np.gradient(np.array([0.0, *drifts]))[1:]
+        kept = shares / shares.sum() >= LEAST_SHARE
+        if kept.sum() < 2:
+            return []
+        shares = np.where(kept, shares, 0.0) / shares[kept].sum()
+        return [(drift, float(share)) for drift, share in zip(drifts, shares.tolist(), strict=True) if share > 0]
 
     def _bounds(self) -> dict[str, tuple[float, float]]:
         """Logarithms between which to look."""
