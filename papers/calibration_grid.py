@@ -135,13 +135,18 @@ def side(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
     return made, truth
 
 
-def covariate(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+def covariate(rng: np.random.Generator, n: int, per_item: int, of_strength: float = 0.0) -> Drawn:
     """A number that belongs to the vote moves it."""
     truth = _truth(rng, n)
     left, right = pairs(rng, n, n * per_item // 2)
-    style = rng.standard_normal(len(left))
+    style = of_strength / SPREAD * (truth[left] - truth[right]) + rng.standard_normal(len(left))
     won = rng.random(len(left)) < chance(truth[left] - truth[right] + EFFECT * style)
     return votes(n, left, right, won, covariates={"style": np.where(won, style, -style)}), truth
+
+
+def covariate_of_strength(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
+    """The same, and better items have more of it: its mean over items is as spread as its noise."""
+    return covariate(rng, n, per_item, 1.0)
 
 
 def clusters(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
@@ -162,6 +167,10 @@ def weights(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
     return _votes(rng, truth, left, right, weight=heavy), truth
 
 
+def _first_effect(model: BradleyTerry) -> tuple[float, float]:
+    return float(model.coef_[0]), float(model.coef_std_errors_[0])
+
+
 DESIGNS: dict[str, Design] = {
     "plain": Design(plain, {}),
     "close scores": Design(close, {}),
@@ -171,9 +180,10 @@ DESIGNS: dict[str, Design] = {
     "position bias": Design(
         side, {"side_effect": True}, effect=lambda model: (model.side_effect_, model.side_effect_std_error_ or 0.0)
     ),
-    "covariate": Design(covariate, {}, effect=lambda model: (float(model.coef_[0]), float(model.coef_std_errors_[0]))),
+    "covariate": Design(covariate, {}, effect=_first_effect),
     "judges with tastes": Design(clusters, {}, cluster="judge"),
     "uneven weights": Design(weights, {}),
+    "covariate, more of it in better items": Design(covariate_of_strength, {}, effect=_first_effect),
 }
 
 # What is printed, and the band in which it keeps its word: mean over sets of a value in every set.

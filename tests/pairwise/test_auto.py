@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from podium import BradleyTerry, Comparisons
-from podium.errors import ConnectivityWarning, InputError, SeparationWarning
+from podium.errors import ConnectivityWarning, InputError, PodiumWarning, SeparationWarning
 from podium.models import load, save
 from podium.pairwise.bradley_terry import common_sd
 
@@ -351,3 +351,34 @@ def test_with_many_votes_the_penalty_is_found_by_sweeps_alone(monkeypatch):
     won = rng.random(m) < 1 / (1 + np.exp(truth[right] - truth[left]))
     votes = Comparisons.from_arrays(np.where(won, left, right), np.where(won, right, left))
     assert BradleyTerry().fit(votes).sd_ == pytest.approx(truth.std(), rel=0.05)
+
+
+def test_where_no_score_is_bounded_two_wins_prove_little():
+    """The chance of c's two wins at its lower end is 2.5 %, its opponents where the ranking has them."""
+    votes = Comparisons.from_pairs([("d", "b"), ("c", "e"), ("b", "e"), ("c", "d")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SeparationWarning)
+        ranking = BradleyTerry().fit(votes).ranking_
+    lower, upper = (dict(zip(ranking.items, ends, strict=True)) for ends in ranking.intervals())
+    chance = math.prod(1 / (1 + math.exp(ranking.score(other) - lower["c"])) for other in ("d", "e"))
+    assert chance == pytest.approx(0.025, abs=1e-6)
+    assert upper["e"] == pytest.approx(-lower["c"])  # the votes mirror each other
+    assert all(lower[item] == -math.inf and upper[item] == math.inf for item in ("b", "d"))
+
+
+def test_intervals_of_votes_that_bound_no_score_hold_the_truth():
+    """Five items and six votes; with opponents anywhere, as next to no penalty has them, three in four were held."""
+    rng, held = np.random.default_rng(3), []
+    while len(held) < 40:
+        truth, left = 0.8 * rng.normal(size=5), rng.integers(0, 5, 6)
+        right = (left + rng.integers(1, 5, 6)) % 5
+        won = rng.random(6) < 1 / (1 + np.exp(truth[right] - truth[left]))
+        votes = Comparisons.from_arrays(np.where(won, left, right), np.where(won, right, left))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PodiumWarning)
+            ranking = BradleyTerry().fit(votes).ranking_
+        if not np.isfinite(ranking.std_errors).any():
+            lower, upper = ranking.intervals()
+            true = truth[list(ranking.items)] - truth[list(ranking.items)].mean() + ranking.scores.mean()
+            held.append(np.mean((lower <= true) & (true <= upper)))
+    assert np.mean(held) >= 0.95

@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import minimize
 
 from baseball import HOME_AWAY, TEAMS, baseball
 from podium import BradleyTerry, Comparisons
@@ -45,25 +46,72 @@ def test_an_effect_that_separates_the_votes_is_finite_as_in_bradleyterry2():
     assert_allclose(abilities(model), 0.0, atol=1e-6)
 
 
-def planted(rng, n=30, votes=10):
+def test_ties_of_their_own_are_corrected_as_by_jeffreys_prior():
+    """Firth (1993): for an exponential family the corrected scores maximise log-likelihood + ½ log det information."""
+    left, right = np.array([0, 0, 1, 1, 2, 0, 0, 2, 1]), np.array([1, 1, 2, 2, 0, 2, 1, 0, 2])
+    outcome = np.array([1, 0, 1, 0, 1, 1, 0, -1, 1])
+    votes = Comparisons(("a", "b", "c"), left.astype(np.int32), right.astype(np.int32), outcome=outcome, sided=True)
+    model = BradleyTerry(l2=0, ties="davidson", side_effect=True, bias_reduction=True, tol=1e-9).fit(votes)
+
+    # Statistics of a left win, a right win and a tie of every vote: scores of a and b (c is 0), side, ties.
+    contrast = np.stack([(left == k) * 1.0 - (right == k) for k in (0, 1)] + [np.ones(9)], axis=1)
+    adds = np.stack(
+        [np.column_stack([half * contrast, np.full(9, tie)]) for half, tie in ((0.5, 0), (-0.5, 0), (0, 1))]
+    )
+
+    def lost(theta):
+        powers = adds @ theta
+        chances = np.exp(powers - np.log(np.exp(powers).sum(axis=0)))
+        off = adds - np.einsum("ok,okp->kp", chances, adds)
+        information = np.einsum("ok,okp,okq->pq", chances, off, off)
+        seen = np.where(outcome == 1, 0, np.where(outcome == -1, 1, 2))
+        return -np.log(chances[seen, np.arange(9)]).sum() - 0.5 * np.linalg.slogdet(information)[1]
+
+    best = minimize(lost, np.zeros(4), method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-13, "maxiter": 5000}).x
+    scores = model.ranking_.scores
+    found = [scores[0] - scores[2], scores[1] - scores[2], model.side_effect_, math.log(model.tie_strength_)]
+    assert_allclose(found, best, atol=1e-5)
+
+
+def test_effects_of_the_default_are_those_of_bradleyterry2_with_correction():
+    """39 votes a parameter are few: br = TRUE, as above; the penalty on the scores does not touch the effect."""
+    model = BradleyTerry(side_effect=True, tol=1e-9).fit(baseball())
+    assert model.side_effect_ == pytest.approx(0.293927992972, abs=1e-5)
+    assert model.side_effect_std_error_ == pytest.approx(0.130444360711, abs=1e-5)
+    many = BradleyTerry(side_effect=True, tol=1e-9).fit(sum([baseball()] * 9, baseball()))
+    assert many.side_effect_ == pytest.approx(0.302260655528, abs=1e-5)  # br = FALSE: ten times the votes are many
+    assert many.side_effect_std_error_ == pytest.approx(0.130943642532 / math.sqrt(10), abs=1e-5)
+
+
+def planted(rng, n=30, votes=10, of_strength=0.0):
+    """Side and covariate are worth .5; the covariate is larger where the item is better, by `of_strength`."""
     m = n * votes // 2
     scores, covariate = 0.8 * rng.normal(size=n), rng.normal(size=m)
     left = rng.integers(0, n, m)
     right = (left + rng.integers(1, n, m)) % n
+    covariate += of_strength * (scores[left] - scores[right])
     won = rng.random(m) < 1 / (1 + np.exp(-(scores[left] - scores[right] + 0.5 + 0.5 * covariate)))
     outcome = np.where(won, 1, -1).astype(np.int8)
     columns = {"covariates": covariate[:, None], "covariate_names": ("x",), "sided": True}
     return Comparisons(tuple(range(n)), left.astype(np.int32), right.astype(np.int32), outcome=outcome, **columns)
 
 
-@pytest.mark.parametrize("options", [{}, {"l2": 0, "bias_reduction": True}], ids=["auto", "Firth"])
-def test_effects_from_few_votes_are_right_on_average_and_their_errors_too(options):
-    """Five votes a parameter; plain likelihood has them 40 % too large."""
+@pytest.mark.parametrize(
+    ("options", "of_strength"),
+    [({}, 0.0), ({}, 1.2), ({"l2": 0, "bias_reduction": True}, 0.0)],
+    ids=["auto", "auto, better items have more of it", "Firth"],
+)
+def test_effects_from_few_votes_are_right_on_average_and_their_errors_too(options, of_strength):
+    """Five votes a parameter; plain likelihood has them 40 % too large.
+
+    A penalty that bends effects too has that of a covariate which better items have more of nearly twice as large.
+    """
     effects, errors = [], []
     for seed in range(60):
+        votes = planted(np.random.default_rng([7, seed]), of_strength=of_strength)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of items that only won
-            model = BradleyTerry(side_effect=True, **options).fit(planted(np.random.default_rng([7, seed])))
+            model = BradleyTerry(side_effect=True, **options).fit(votes)
         effects.append([model.side_effect_, model.coef_[0]])
         errors.append([model.side_effect_std_error_, model.coef_std_errors_[0]])
     off = np.array(effects) - 0.5
@@ -76,8 +124,6 @@ def test_what_it_cannot_do_is_said():
     votes = baseball()
     with pytest.raises(InputError, match=r"bias_reduction=True is for a penalty that is a number; set l2=0"):
         BradleyTerry(bias_reduction=True).fit(votes)
-    with pytest.raises(InputError, match=r"bias_reduction=True does not know of ties"):
-        BradleyTerry(l2=0, ties="davidson", bias_reduction=True).fit(votes)
     with pytest.raises(InputError, match=r"bias_reduction='yes': it must be True or False"):
         BradleyTerry(l2=0, bias_reduction="yes").fit(votes)
     with pytest.raises(InputError, match="groups"):

@@ -59,7 +59,7 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
     if lines and model.votes_per_parameter_ < MIN_VOTES_PER_PARAMETER and not model.bias_reduction:
         words = f"{model.votes_per_parameter_:.1f} votes for each score and effect estimated are few"
         way = ", and effects may be too large; use --bias-reduction, or --l2 auto"
-        lines.append(words + (way if model.sd_ is None else "; effects are rough"))
+        lines.append(words + (way if model.sd_ is None else "; effects are corrected for it (Firth), and rough"))
     if model.tie_strength_ is not None:
         lines.append(_tie_words(model.tie_strength_))
     return lines

@@ -47,7 +47,9 @@ class BradleyTerry(Ranker):
         Σ weight · log-loss  +  l2 · ‖s‖²
 
     Votes that carry covariates (left minus right) and, with `side_effect`, the advantage of the left side, enter
-    the margin s_i − s_j and are estimated along with the scores, unpenalised.
+    the margin s_i − s_j and are estimated along with the scores, unpenalised. With `l2="auto"` their effects are those
+    of the likelihood, with Firth's correction where votes a parameter are few, and scores are found around them: the
+    penalty would credit a covariate with what is due to better items that have more of it.
 
     Parameters
     ----------
@@ -63,7 +65,7 @@ class BradleyTerry(Ranker):
     bias_reduction : bool
         Firth's correction (1993), as `br=TRUE` of R's BradleyTerry2: with few votes a parameter, likelihood exaggerates
         scores and effects, this does not, and an item that only won has a finite score. For `l2` that is a number,
-        usually 0; with "auto" the penalty does the like. Up to 2,000 items.
+        usually 0; "auto" corrects effects by itself where votes are few. Up to 2,000 items.
     anchor : (item, score) or {item: score}, optional
         Shift all scores so that this item has this score; without, the mean of the items with bounded scores is 0 (1000
         on the Elo scale). Intervals do not change.
@@ -168,6 +170,10 @@ class BradleyTerry(Ranker):
             if self.bias_reduction:
                 raise InputError(Option("bias_reduction", True), " is for few items, solved here; leave out engine=")
             model.keep_on(engine)
+        if auto:
+            model.hold_effects(self.max_iter)
+            if model.sums is not None:
+                model.keep_on(engine)
         prior = model.prior(self.max_iter) if auto and sd is None else None
         self.sd_ = sd if prior is None else prior.sd
         self.l2_ = float(self.l2) if self.sd_ is None else 0.5 / self.sd_**2 / model.votes_per_weight
@@ -310,8 +316,6 @@ class BradleyTerry(Ranker):
                 Option("l2", 0),
                 ", or leave it out: a penalty from the votes does the like",
             )
-        if self.ties == "davidson":
-            raise InputError(asked, " does not know of ties as outcomes of their own; use ", Option("ties", "half"))
         if items > MAX_ITEMS:
             raise InputError(asked, f" needs a matrix of all items, up to {MAX_ITEMS:,}; there are {items:,}")
 
@@ -534,4 +538,5 @@ def common_sd(
         at = {(k, item): centre[item] for k, c in enumerate(sets) for item in c.items}
         around = np.array([at[item] for item in joined.items])  # type: ignore[index]  # pairs, as named above
     found = StrengthModel(joined, model.ties, model.side_effect, around)
+    found.hold_effects(model.max_iter)
     return found.prior(model.max_iter).sd

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from podium.kernels.pairwise.bradley_terry import logistic_rows
 
-__all__ = ["DavidsonRows", "LapseRows", "LogisticRows", "SquaredRows"]
+__all__ = ["DavidsonRows", "HeldTies", "LapseRows", "LogisticRows", "SquaredRows"]
 
 Floats = NDArray[np.float64]
 
@@ -127,11 +127,39 @@ class DavidsonRows:
         total = self.wins + self.losses + self.ties
         return total * moments[0], total * moments[1], total * (moments[2] - 3.0 * moments[0] ** 2)
 
+    def outcome_leverages(self, margin: Floats, extras: Floats, variance: Floats, mixed: Floats, own: float) -> Floats:
+        """Votes of the row · chance · yᵀWy for a left win, a right win and a tie, (3, rows).
+
+        y is what the outcome adds to half the wins less losses and to the ties, less its mean; W has the variance of
+        the margin, its covariance with η (`mixed`) and the variance of η (`own`).
+        """
+        left, right, tie, _ = _shares(margin, extras[-1])
+        total, lead = self.wins + self.losses + self.ties, 0.5 * (left - right)
+        leverages = np.empty((3, len(margin)))
+        for out, chance, won, tied in zip(leverages, (left, right, tie), (0.5, -0.5, 0), (0, 0, 1), strict=True):
+            along, across = won - lead, tied - tie
+            out[:] = total * chance * (along**2 * variance + 2.0 * along * across * mixed + across**2 * own)
+        return leverages
+
     @staticmethod
     def vote_slopes(margin: Floats, outcome: Floats, extras: Floats) -> tuple[Floats, Floats]:
         """Slope of one vote's loss along the margin for an outcome of 1, 0 or ½ (a tie); and along η."""
         left, right, tie, _ = _shares(margin, extras[-1])
         return 0.5 * (left - right) - (outcome - 0.5), (tie - (outcome == 0.5))[:, None]
+
+
+@dataclass(frozen=True, slots=True)
+class HeldTies:
+    """Davidson's rows with ν held at a value: a loss of the margin alone."""
+
+    rows: DavidsonRows
+    eta: float
+    own: int = 0
+
+    def __call__(self, margin: Floats, extras: Floats) -> tuple[float, Floats, Floats, Floats, Floats, Floats]:
+        """Loss, slope and curvature along the margin; there are no parameters of its own."""
+        loss, slope, curvature = self.rows(margin, np.array([self.eta]))[:3]
+        return loss, slope, curvature, np.empty(0), np.empty((len(margin), 0)), np.empty((0, 0))
 
 
 def _shares(margin: Floats, eta: float) -> tuple[Floats, Floats, Floats, Floats]:

@@ -28,7 +28,7 @@ from podium.kernels.pairwise.bradley_terry import (
 from podium.kernels.pairwise.graph import unite
 from podium.numeric import conjugate_gradients
 
-__all__ = ["RowLoss", "Rows", "Solution", "coordinate_newton", "evaluate", "newton", "penalty_share"]
+__all__ = ["RowLoss", "Rows", "Solution", "coordinate_newton", "evaluate", "newton", "penalty_share", "runs_away"]
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
@@ -262,14 +262,14 @@ def newton(
         # Convergence is quadratic, so the step just taken bounds what is left. Steps that stop shrinking are rounding.
         if left <= tol or 0.5 * before < left <= MOST_ROUNDING:
             break
-        if gap <= 1e-3 * tol and _runs_away(rows, here.extras):  # for ever: every step finds the votes likelier
+        if gap <= 1e-3 * tol and runs_away(rows, here.extras):  # for ever: every step finds the votes likelier
             left = 0.0
             break
     centred = here.scores - here.scores.mean() if l2 == 0 else here.scores  # the loss does not feel a shift
     return Solution(centred, here.extras, step, linear.how, gap, gap <= tol and left <= max(tol, MOST_ROUNDING))
 
 
-def _runs_away(rows: Rows, extras: Floats) -> bool:
+def runs_away(rows: Rows, extras: Floats) -> bool:
     """Whether an unpenalised effect is on its way to infinity."""
     if rows.design is None:
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from copy import copy
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons
 from podium.engine import running
 from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, PodiumWarning
-from podium.pairwise._fit.bias import reduce_bias
-from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
+from podium.pairwise._fit.bias import MAX_ITEMS, reduce_bias
+from podium.pairwise._fit.likelihoods import DavidsonRows, HeldTies, LogisticRows
 from podium.pairwise._fit.prior import (
     MAX_DENSE_ITEMS,
     Fit,
@@ -29,15 +29,24 @@ from podium.pairwise._fit.prior import (
 from podium.pairwise._fit.row_sums import RowSums, keep_rows, newton_by_sums, rows_that_pay, workers_of
 from podium.pairwise._fit.rows import pull_rows
 from podium.pairwise._fit.solvers import (
+    LinearSolver,
+    Point,
     Rows,
     Solution,
     coordinate_newton,
     evaluate,
     newton,
     penalty_share,
+    runs_away,
     warn_of_separation,
 )
-from podium.ranking.uncertainty import Alternative, Information, WeightedInformation, is_determined
+from podium.ranking.uncertainty import (
+    Alternative,
+    Information,
+    WeightedInformation,
+    extra_covariance,
+    is_determined,
+)
 from podium.text import counted
 
 __all__ = ["StrengthModel", "refuse_idle", "refuse_repeated"]
@@ -47,7 +56,18 @@ Floats = NDArray[np.float64]
 SURE_TOL = 1e-5  # of sweeps, at which groups that creep are seen
 LEAST_SQUARES = 1e-290  # sum of squared weights below which rounding has made them nothing
 RULES = 0.1  # share by which scores grow per e-fold less of the penalty, from which it is remarked on
+MANY_VOTES = 50  # a parameter, from which likelihood exaggerates effects by a few percent only
+EFFECT_TOL = 1e-5  # of effects that are found without the penalty, in log-odds
+SPREAD = 1.0  # of true scores, to begin with, and to see whether an effect alone decides the votes
 PLAIN_L2, LEAST_L2 = 1e-3, 1e-6  # what stands in for no penalty where the votes bound no score, for a hard fit and any
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """Effects of covariates and side that were found without the penalty, and their covariance."""
+
+    values: Floats
+    covariance: Floats
 
 
 class StrengthModel:
@@ -59,6 +79,7 @@ class StrengthModel:
         self.centre = centre  # of the prior, where it is not 0: what is solved for are deviations from it
         self.columns: tuple[str, ...] = ()
         self.davidson = False
+        self.effects: Effects | None = None
         if c.covariates is not None:
             self.columns += tuple(f"covariate:{name}" for name in c.covariate_names)
         if side:
@@ -102,7 +123,40 @@ class StrengthModel:
                 f", now {l2:g}",
                 InPython(" (or max_iter=, tol=)"),
             )
-        return found
+        return self._whole(found)
+
+    def hold_effects(self, max_iter: int) -> None:
+        """Find the effects of covariates and side without the penalty, and hold them there from now on.
+
+        The penalty takes scores for draws that know nothing of the covariates. Where better items have larger ones it
+        pulls the scores together and leaves it to the effect to explain who wins, so that few votes make it far too
+        large. Likelihood compares an item with itself; where votes a parameter are few it is corrected (Firth 1993).
+        Left to the penalty are effects that decide the votes alone, and those of few votes on very many items.
+        """
+        few = self.votes_per_parameter < MANY_VOTES
+        rows = self._rows(self.comparisons.covariates is not None)[0]
+        if rows.design is None or (few and rows.n > MAX_ITEMS):
+            return
+        near = self.solve(0.5 / SPREAD**2 / self.votes_per_weight, EFFECT_TOL, max_iter)
+        if not near.converged or runs_away(rows, near.extras):
+            return
+        least = 0.0 if self.comparisons.adjacency.is_strongly_connected else LEAST_L2 / self.votes_per_weight
+        if few:
+            found = self._corrected(least, EFFECT_TOL, max_iter, near)
+        else:
+            found = self.solve(least, EFFECT_TOL, max_iter, near.scores, near.extras)
+        if not found.converged or runs_away(rows, found.extras):
+            return
+        count, information = rows.design.shape[1], self.information(found, least)
+        covariance = extra_covariance(information, information.choose("auto"))[:count, :count]
+        self.effects = Effects(found.extras[:count], covariance)
+
+    def _whole(self, found: Solution) -> Solution:
+        """With the effects that were held among the extra parameters."""
+        return found if self.effects is None else replace(found, extras=self._all(found.extras))
+
+    def _all(self, extras: Floats) -> Floats:
+        return extras if self.effects is None else np.concatenate([self.effects.values, extras])
 
     def solve(
         self, l2: float, tol: float, max_iter: int, scores: Floats | None = None, extras: Floats | None = None
@@ -123,31 +177,31 @@ class StrengthModel:
                 start = scores
             else:
                 start = np.zeros(len(a)) if self.centre is not None else coordinate_newton(a, l2, 0.01, 20).scores
-            known, extras = extras, np.zeros(len(self.columns))
+            held = 0 if self.effects is None else len(self.effects.values)
+            known, extras = extras, np.zeros(len(self.columns) - held)
             if known is not None:
                 extras = known
             elif self.davidson:
                 tied = float(c.pairs.ties.sum())
                 extras[-1] = math.log(2.0 * tied / (float(c.pairs.total.sum()) - tied))
             if self.sums is not None:
-                design = self._design(len(c.left) if c.covariates is not None else 1)
+                design = None if held else self._design(len(c.left) if c.covariates is not None else 1)
                 size = None if design is None else np.sqrt(np.mean(design**2, axis=0))
                 begin = {"scores": start, "extras": extras}
                 return newton_by_sums(self.sums, l2, tol, max_iter, votes=a.sums[1], **begin, size=size)
             rows, loss = self._rows(c.covariates is not None)
         return newton(rows, loss, l2, tol, max_iter, votes=a.sums[1], scores=start, extras=extras)
 
-    def _corrected(self, l2: float, tol: float, max_iter: int) -> Solution:
+    def _corrected(self, l2: float, tol: float, max_iter: int, near: Solution | None = None) -> Solution:
         """The optimum of the likelihood with Firth's correction."""
         rows, loss = self._rows(self.comparisons.covariates is not None)
-        assert isinstance(loss, LogisticRows), "ties are counted half"
         votes = self.comparisons.adjacency.sums[1]
 
-        def fit(corrected: LogisticRows, near: Solution | None) -> Solution:
+        def fit(corrected: RowLosses, near: Solution | None) -> Solution:
             begin = (None, None) if near is None else (near.scores, near.extras)
             return newton(rows, corrected, l2, tol, max_iter, votes=votes, scores=begin[0], extras=begin[1])
 
-        return reduce_bias(rows, loss, fit, l2=l2, tol=tol, worth=self.votes_per_weight)
+        return reduce_bias(rows, loss, fit, l2=l2, tol=tol, worth=self.votes_per_weight, near=near)
 
     @cached_property
     def size(self) -> tuple[int, float, bool]:
@@ -180,12 +234,13 @@ class StrengthModel:
         """What is different under other spreads of the true scores that the votes leave possible."""
         if len(self.comparisons.items) > MAX_DENSE_ITEMS:  # so many tell it well
             return ()
-        near = replace(prior, scores=found.scores, extras=found.extras)
+        held = 0 if self.effects is None else len(self.effects.values)
+        near = replace(prior, scores=found.scores, extras=found.extras[held:])
         made = []
         for node in possible_spreads(*self._evidence(max_iter), near):
             l2 = 0.5 / node.sd**2 / self.votes_per_weight
-            there = self.posterior(replace(found, scores=node.scores, extras=node.extras), l2)
-            shift = np.concatenate([node.scores - found.scores, node.extras - found.extras])
+            there = self.posterior(replace(found, scores=node.scores, extras=self._all(node.extras)), l2)
+            shift = np.concatenate([node.scores - found.scores, self._all(node.extras) - found.extras])
             made.append(Alternative(node.share, there.curvature, there.ridge, there.border, there.corner, shift))
         return tuple(made)
 
@@ -211,29 +266,46 @@ class StrengthModel:
     def likelihood(self, near: Solution, own: float, tol: float, max_iter: int) -> Information:
         """Information of the likelihood alone: what keeps scores finite where the votes do not is next to nothing.
 
-        Scores and effects together may separate few votes that scores alone do not: no penalty that is next to nothing
-        leaves them any curvature then, and the fit's own penalty stands in.
+        Effects and Davidson's ν stay where the fit has them: with few votes likelihood exaggerates scores and effects
+        together, and a tie parameter of five instead of one makes intervals both wide and wrong. How well they are
+        known is in the information. Where it cannot be inverted, effects that decide the votes having left them no
+        curvature, the fit's own penalty stands in. So it does where the votes bound no score at all: an item's
+        opponents are then held by the penalty alone, and one that is next to nothing has them anywhere.
         """
         if self.centre is not None:  # the likelihood knows nothing of it
             alone = copy(self)
             alone.centre = None
             return alone.likelihood(self.placed(near), own, tol, max_iter)
-        bounded = self.comparisons.adjacency.is_strongly_connected
-        least = 0.0 if bounded else LEAST_L2 / self.votes_per_weight
+        adjacency = self.comparisons.adjacency
+        if np.logical_or(*adjacency.open_ended).all():
+            return self.information(near, own)
+        least = 0.0 if adjacency.is_strongly_connected else LEAST_L2 / self.votes_per_weight
         for l2 in (least, PLAIN_L2 / self.votes_per_weight):
-            found = self.solve(l2, tol, max_iter, near.scores, near.extras)
+            found = self._given_extras(l2, tol, max_iter, near)
             if found.converged:
                 information = self.information(found, l2)
                 if not self.columns or is_determined(information):
                     return information
         return self.information(near, own)
 
+    def _given_extras(self, l2: float, tol: float, max_iter: int, near: Solution) -> Solution:
+        """The optimum over the scores, with effects and tie parameter as they are `near`."""
+        if not self.columns:
+            return self.solve(l2, tol, max_iter, near.scores)
+        rows, loss = self._rows(self.comparisons.covariates is not None, whole=True)
+        shifted = replace(rows, design=None, offset=rows.margin(np.zeros(rows.n), near.extras))
+        held = HeldTies(loss, float(near.extras[-1])) if isinstance(loss, DavidsonRows) else loss
+        votes = self.comparisons.adjacency.sums[1]
+        return replace(newton(shifted, held, l2, tol, max_iter, votes=votes, scores=near.scores), extras=near.extras)
+
     def posterior(self, found: Solution, l2: float) -> Information:
         """Curvature of loss and prior at the optimum, with votes for weights."""
         worth, c = self.votes_per_weight, self.comparisons
-        rows, loss = self._rows(c.covariates is not None, worth)
+        rows, loss = self._rows(c.covariates is not None, worth, whole=True)
         point = evaluate(rows, loss, worth * l2, found.scores, found.extras)
         extra, groups = len(found.extras) > 0, c.adjacency.components
+        if self.effects is not None:
+            self._know_effects(rows, point, 2.0 * worth * l2)
         return Information(
             rows.n,
             rows.left,
@@ -246,12 +318,28 @@ class StrengthModel:
             groups=groups if groups.any() else None,
         )
 
+    def _know_effects(self, rows: Rows, point: Point, ridge: float) -> None:
+        """Change the corner so that the effects are known as well as without the prior, in place.
+
+        What is left of the Hessian for them, scores and tie parameter eliminated, is then the inverse of their
+        covariance: the prior says nothing about effects.
+        """
+        assert self.effects is not None, "they are held"
+        count = len(self.effects.values)
+        solve = LinearSolver(rows, ridge).factor(point.curvature, EFFECT_TOL)
+        through = np.column_stack([solve(np.ascontiguousarray(column)) for column in point.border.T])
+        left = point.corner - point.border.T @ through
+        if self.davidson:
+            left = left[:-1, :-1] - np.outer(left[:-1, -1], left[-1, :-1]) / left[-1, -1]
+        point.corner[:count, :count] += np.linalg.inv(self.effects.covariance) - left
+
     def _rows(
-        self, by_vote: bool, worth: float = 1.0, *, squared: bool = False
+        self, by_vote: bool, worth: float = 1.0, *, squared: bool = False, whole: bool = False
     ) -> tuple[Rows, LogisticRows | DavidsonRows]:
         """The rows of the loss: pairs, or single votes where covariates differ between them.
 
-        A weight of 1 is `worth` so many votes. `squared`: every vote counts by the square of its weight.
+        A weight of 1 is `worth` so many votes. `squared`: every vote counts by the square of its weight. `whole`: with
+        the design of effects that are held, which are a known part of every margin else.
         """
         c, n = self.comparisons, len(self.comparisons.items)
         if by_vote:
@@ -263,7 +351,11 @@ class StrengthModel:
             left, right = p.left, p.right
             known = (p.left_wins_sq, p.right_wins_sq, p.ties_sq) if squared else (p.left_wins, p.right_wins, p.ties)
             wins, losses, ties = (np.asarray(values, dtype=np.float64) for values in known)
-        rows = Rows(n, left, right, self._design(len(left)), self._offset(left, right))
+        design, offset = self._design(len(left)), self._offset(left, right)
+        if self.effects is not None and design is not None and not whole:
+            shift: Floats = design @ self.effects.values
+            design, offset = None, shift if offset is None else offset + shift
+        rows = Rows(n, left, right, design, offset)
         if worth != 1.0:
             wins, losses, ties = worth * wins, worth * losses, worth * ties
         if self.davidson:
@@ -287,7 +379,7 @@ class StrengthModel:
     def information(self, found: Solution, l2: float) -> Information:
         """Curvature and pulls at the optimum, for whoever asks how sure the scores are."""
         c, n = self.comparisons, len(self.comparisons.items)
-        rows, loss = self._rows(c.covariates is not None)
+        rows, loss = self._rows(c.covariates is not None, whole=True)
         point = evaluate(rows, loss, l2, found.scores, found.extras)
         extra = len(found.extras) > 0
         left, right, outcome, weight, squares, clusters = pull_rows(c, by_side="side" in self.columns)
@@ -320,7 +412,8 @@ class StrengthModel:
             return information
         if float(squares.sum()) <= LEAST_SQUARES:
             return _as_counts(information, self.votes_per_weight)
-        point = evaluate(*self._rows(c.covariates is not None, squared=True), 0.0, found.scores, found.extras)
+        squared = self._rows(c.covariates is not None, squared=True, whole=True)
+        point = evaluate(*squared, 0.0, found.scores, found.extras)
         return WeightedInformation(
             **{each.name: getattr(information, each.name) for each in fields(information)},
             squared_curvature=point.curvature,
@@ -344,7 +437,7 @@ class StrengthModel:
         """Say so when a penalty that is nothing to each item flattens the whole: long ways, with few votes on each."""
         if l2 == 0 or found.solver == "coordinate":  # where the penalty rules a direction, sweeps crawl along it
             return
-        rows, loss = self._rows(self.comparisons.covariates is not None)
+        rows, loss = self._rows(self.comparisons.covariates is not None, whole=True)
         share = penalty_share(rows, loss, l2, found.scores, found.extras, bounded)
         if share > RULES:
             warnings.warn(
