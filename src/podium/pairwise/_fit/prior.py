@@ -62,6 +62,9 @@ MAX_EVALUATIONS = 40
 # of it at best, 1/√(2n).
 X_TOL, FIT_TOL = 2e-6, 1e-7
 ROUGH_X_TOL, ROUGH_FIT_TOL = 0.1, 1e-3
+# Where the prior's share of what is known of the scores is small, they hardly move with s: steps are Newton's, with scores
+# as they are, and log s may be less accurate, as long as scores are.
+SMALL_SHARE, LOOSEST_X_TOL = 0.02, 1e-5
 STEP = 1e-4  # of log s, for a derivative of δ where scores are exact
 NEGLIGIBLE = 1e-3  # δ an item, below which it moves log s by less than a hundredth of what is known of it
 # The other spreads that the votes leave possible: steps of log s, the ends of what is looked at, and how much less
@@ -226,12 +229,15 @@ class _Climb:
             there = self._next(here)
             # The error after a secant step is of the order of that step times the last.
             step = abs(there - x)
-            if step * min(2.0 * last, 1.0) <= self.x_tol or len(self.visited) == MAX_EVALUATIONS:
+            x_tol = max(self.x_tol, min(X_TOL / max(here.share, 1e-9), LOOSEST_X_TOL) if self.dense else 0.0)
+            if step * min(2.0 * last, 1.0) <= x_tol or len(self.visited) == MAX_EVALUATIONS:
                 return there
             last, x = step, there
 
     def _next(self, here: _Visit) -> float:
         uphill = self._slope(here)
+        if len(self.visited) == 1 and here.share < SMALL_SHARE:
+            return here.x + here.jump
         if len(self.visited) == 1:
             return here.x + math.copysign(max(abs(here.jump), SHORTEST), here.jump)
         before = self.visited[-2]
@@ -257,7 +263,9 @@ class _Climb:
             ahead = _Place(self.rows, self.loss, x + STEP, *moved, dense=True)
             bend = (ahead.second_order - place.second_order) / STEP
         slope = size + trace - n - x - 0.5 * moving
-        return _Visit(x, slope, place.second_order, bend, min(max(jump, -LONGEST), LONGEST))
+        if (share := trace / n) < SMALL_SHARE:
+            jump = slope / (2.0 * (size + trace) + 1.0)
+        return _Visit(x, slope, place.second_order, bend, min(max(jump, -LONGEST), LONGEST), share)
 
     def _slope(self, visit: _Visit) -> float:
         """F′."""
@@ -281,13 +289,17 @@ class _Climb:
 
 @dataclass(frozen=True, slots=True)
 class _Visit:
-    """What was found at one s: F′ less δ′, δ, δ′ if known, and the step of the fixed point s² = ‖u‖²/(n − tr V/s²)."""
+    """What was found at one s: F′ less δ′, δ, δ′ if known, a first step, and the prior's share of what is known.
+
+    The step is that of the fixed point s² = ‖u‖²/(n − tr V/s²), or Newton's with u and V as they are.
+    """
 
     x: float
     slope: float
     second_order: float
     bend: float | None
     jump: float
+    share: float
 
 
 class _Mend:
