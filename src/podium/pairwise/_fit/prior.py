@@ -62,8 +62,8 @@ MAX_EVALUATIONS = 40
 # of it at best, 1/√(2n).
 X_TOL, FIT_TOL = 2e-6, 1e-7
 ROUGH_X_TOL, ROUGH_FIT_TOL = 0.1, 1e-3
-# Where the prior's share of what is known of the scores is small, they hardly move with s: steps are Newton's, with scores
-# as they are, and log s may be less accurate, as long as scores are.
+# Where the prior's share of what is known of the scores is small, they hardly move with s: the first step is Newton's
+# with scores as they are, and log s may be less accurate, as long as scores are.
 SMALL_SHARE, LOOSEST_X_TOL = 0.02, 1e-5
 STEP = 1e-4  # of log s, for a derivative of δ where scores are exact
 NEGLIGIBLE = 1e-3  # δ an item, below which it moves log s by less than a hundredth of what is known of it
