@@ -166,8 +166,8 @@ class Organiser(_Client):
     @property
     def campaign(self) -> dict[str, Any]:
         """The campaign of the link."""
-        found: dict[str, Any] = self.ask("GET", "campaigns")[0]
-        return found
+        campaigns: dict[str, Any] = self.ask("GET", "campaigns")[0]
+        return campaigns
 
     def _path(self, rest: str) -> str:
         return f"campaigns/{self.campaign['id']}{rest}"

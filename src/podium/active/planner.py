@@ -252,16 +252,16 @@ class Planner:
         start = np.random.default_rng([self.seed, 5]).permutation(n)
         order = start[np.argsort(-self.scores.mean[start], kind="stable")]
         degree = self.tally.degree + np.bincount(out.ravel(), minlength=n)
-        found = [np.zeros((0, 2), dtype=np.int64)]
+        parts = [np.zeros((0, 2), dtype=np.int64)]
         while count > 0:
             pairs = swiss_round(order, degree, asked, count)
             if not len(pairs):
                 break
-            found.append(pairs)
+            parts.append(pairs)
             count -= len(pairs)
             degree = degree + np.bincount(pairs.ravel(), minlength=n)
             asked = distinct(asked, pair_keys(pairs, n))
-        return np.concatenate(found)
+        return np.concatenate(parts)
 
     def _checks_due(self, count: int, out: int) -> int:
         """Check pairs that the share asks for by the end of this plan, less those asked; none before they tell."""
@@ -286,15 +286,15 @@ class Planner:
             free = np.flatnonzero(~is_among(first * n + second, shut))
             some = rng.permutation(free)[:count]
             return np.column_stack([first[some], second[some]]).astype(np.int64)
-        found: np.ndarray = np.zeros(0, dtype=np.int64)
-        while len(found) < count:
-            tries = rng.integers(0, n, size=(2 * (count - len(found)) + 8, 2))
+        drawn: np.ndarray = np.zeros(0, dtype=np.int64)
+        while len(drawn) < count:
+            tries = rng.integers(0, n, size=(2 * (count - len(drawn)) + 8, 2))
             tries = tries[tries[:, 0] != tries[:, 1]]
             keys = pair_keys(tries, n)
             keys = keys[np.sort(np.unique(keys, return_index=True)[1])]
-            keys = keys[~is_among(keys, shut) & ~np.isin(keys, found)]
-            found = np.concatenate([found, keys[: count - len(found)]])
-        return np.column_stack(np.divmod(found, n))
+            keys = keys[~is_among(keys, shut) & ~np.isin(keys, drawn)]
+            drawn = np.concatenate([drawn, keys[: count - len(drawn)]])
+        return np.column_stack(np.divmod(drawn, n))
 
     def _again(self, count: int, barred: np.ndarray, judge: int | None) -> np.ndarray:
         """Every pair was asked: those whose second answer tells most, of another judge first."""
@@ -340,8 +340,8 @@ class Planner:
     @property
     def partial(self) -> Partial | None:
         """What the votes imply as long as none contradicts another; else None."""
-        found: Partial | None = self._keep("partial", lambda: partial_order(self.tally))
-        return found
+        partial: Partial | None = self._keep("partial", lambda: partial_order(self.tally))
+        return partial
 
     @property
     def prior(self) -> tuple[np.ndarray, float] | None:
@@ -358,24 +358,24 @@ class Planner:
     @property
     def scores(self) -> Scores:
         """Model A of all votes."""
-        found: Scores = self._keep(
+        scores: Scores = self._keep(
             "scores", lambda: fit_scores(self.tally, weights_of(self.tally, self.prior), self.prior)
         )
-        return found
+        return scores
 
     @property
     def _draft(self) -> Draft:
         """What planning among many items needs of the models."""
-        found: Draft = self._keep("draft", lambda: draft_model(self.tally, self.prior))
-        return found
+        draft: Draft = self._keep("draft", lambda: draft_model(self.tally, self.prior))
+        return draft
 
     @property
     def models(self) -> Models:
         """Both models of all votes."""
-        found: Models = self._keep(
+        models: Models = self._keep(
             "models", lambda: fit_models(self.tally, self.prior, self._draft if self.n > DENSE else None)
         )
-        return found
+        return models
 
     @property
     def _sorting(self) -> np.ndarray:
@@ -383,16 +383,16 @@ class Planner:
         none = np.zeros((0, 2), dtype=np.int64)
         known = self.partial
         assert known is not None
-        found: np.ndarray = self._keep(
+        pairs: np.ndarray = self._keep(
             "sorting", lambda: clean_pairs(known, self.tally.asked_keys, none, self.n, self.seed)
         )
-        return found
+        return pairs
 
     @property
     def settled(self) -> bool:
         """No answer contradicts another, together they imply the whole order, and its neighbours were checked."""
-        found: bool = self._keep("settled", self._is_settled)
-        return found
+        settled: bool = self._keep("settled", self._is_settled)
+        return settled
 
     def _is_settled(self) -> bool:
         known = self.partial
@@ -436,8 +436,8 @@ class Planner:
             return np.full(self.n, np.clip((self.n - 1) / 4.0, 1.0, SETTLED))
         if not len(self.tally):
             return np.full(self.n, self.n - 1.0)
-        found: np.ndarray = self._keep("half", lambda: half_widths(self.tally, self.models))
-        return found
+        widths: np.ndarray = self._keep("half", lambda: half_widths(self.tally, self.models))
+        return widths
 
     def summary(self) -> Summary:
         """Where the asking stands: counts, noise, agreement on check pairs, bands, and the stop signal."""

@@ -102,7 +102,7 @@ def read_archive(store: Store, path: str) -> Campaign:
     def make(writer: Writer) -> Campaign:
         slug = slug_of(old.slug, {each.slug for each in writer.campaigns()})
         blank = replace(old, slug=slug, last_vote=0, last_event=0, plans=0, planned_at=0)
-        made = writer.add_campaign(blank)
+        campaign = writer.add_campaign(blank)
         writer.add_items(items)
         for each in media:
             writer.add_media(each)
@@ -114,12 +114,12 @@ def read_archive(store: Store, path: str) -> Campaign:
         for name, rows in texts.items():
             writer.add_item_texts(name, rows)
         writer.add_calls(calls)
-        return made
+        return campaign
 
-    made = store.write(0, make)
+    campaign = store.write(0, make)
     for at in range(0, len(votes), MAX_VOTES_OF_COMMIT):
-        store.write(made.id, partial(_append, votes=votes[at : at + MAX_VOTES_OF_COMMIT]))
-    return store.read(lambda reader: reader.campaign(made.id))
+        store.write(campaign.id, partial(_append, votes=votes[at : at + MAX_VOTES_OF_COMMIT]))
+    return store.read(lambda reader: reader.campaign(campaign.id))
 
 
 def _append(writer: Writer, votes: list[Vote]) -> None:

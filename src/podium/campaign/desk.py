@@ -406,16 +406,16 @@ def _random_pairs(codes: Sequence[int], seen: set[int], count: int, rng: np.rand
     """Uniform among the pairs that are not in `seen`, sides drawn."""
     n = len(codes)
     everything = n * (n - 1) // 2
-    found: dict[int, tuple[int, int]] = {}
+    pairs: dict[int, tuple[int, int]] = {}
     if everything <= 4 * (len(seen) + count):
         rest = [
             (codes[a], codes[b]) for a in range(n) for b in range(a + 1, n) if pair_of(codes[a], codes[b]) not in seen
         ]
         some = [rest[k] for k in rng.permutation(len(rest))[:count]]
     else:
-        while len(found) < count:
+        while len(pairs) < count:
             a, b = (codes[k] for k in rng.choice(n, 2, replace=False))
             if (key := pair_of(a, b)) not in seen:
-                found[key] = (a, b)
-        some = list(found.values())
+                pairs[key] = (a, b)
+        some = list(pairs.values())
     return [(a, b) if rng.random() < 0.5 else (b, a) for a, b in some]

@@ -186,8 +186,8 @@ def import_votes(store: Store, campaign: int, path: str, now: int, *, add: bool 
                 f"{path}: items that the campaign does not have: {shown}; add them first, or import with --add"
             )
         if missing:
-            made = add_items(writer, Items([Item(-1, label) for label in missing]), now)
-            known |= {item.label: item.code for item in made}
+            added = add_items(writer, Items([Item(-1, label) for label in missing]), now)
+            known |= {item.label: item.code for item in added}
         before = len(writer.judges(campaign))
         who = {name: _import_judge(writer, name, now) for name in names}
         for name in excluded & {name for name in names if name is not None}:

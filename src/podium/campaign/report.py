@@ -132,10 +132,10 @@ def _marks(content: Content, now: Standing) -> list[str]:
             chance = "" if own["chance"] is None else percent(own["chance"])
             cells += f'<td>{safe(str(own["grade"]))}</td><td class="n">{chance}</td>'
         rows.append(f"<tr>{cells}</tr>")
-    told = f"{percent(MARKS_LEVEL)} intervals, from all votes that count."
+    caption = f"{percent(MARKS_LEVEL)} intervals, from all votes that count."
     if live_votes(content).of_kind("chosen").any():
-        told += " They are too narrow, as pairs were chosen by earlier answers."
-    return ["<h2>Marks</h2>", f'<p class="soft">{told}</p>', _table(heads, rows)]
+        caption += " They are too narrow, as pairs were chosen by earlier answers."
+    return ["<h2>Marks</h2>", f'<p class="soft">{caption}</p>', _table(heads, rows)]
 
 
 def _reliability(content: Content, votes: Comparisons) -> list[str]:

@@ -129,10 +129,10 @@ def _check_room(writer: Writer, items: Items) -> None:
 
 def withdraw(writer: Writer, code: int, now: int, *, back: bool = False) -> None:
     """Hide an item: it is asked no more and its votes stay out of results; with `back`, show it again."""
-    found = writer.items_of(writer.locked.id, [code])
-    if not found:
+    items = writer.items_of(writer.locked.id, [code])
+    if not items:
         raise RefusedError("unknown-item", f"there is no item {code} in this campaign")
-    if (found[code].withdrawn is None) != back:
+    if (items[code].withdrawn is None) != back:
         writer.change_item(code, withdrawn=None if back else now)
         writer.append_event(Event("items", {"restored" if back else "withdrawn": [code]}, at=now))
         if not back:
@@ -343,12 +343,12 @@ def _check_gold(options: Options, labels: Sequence[str]) -> None:
 def campaign_named(reader: Reader, name: str | None) -> Campaign:
     """The campaign of this name or number; the only one, where none is named."""
     there = reader.campaigns()
-    found = [each for each in there if name in (None, each.slug, str(each.id))]
+    matching = [each for each in there if name in (None, each.slug, str(each.id))]
     names = ", ".join(each.slug for each in there)
     if not there:
         raise InputError("there is no campaign yet; `podium campaign new` makes one")
-    if not found:
+    if not matching:
         raise InputError(f"there is no campaign {name!r}; there are {names}")
-    if len(found) > 1:
+    if len(matching) > 1:
         raise InputError(f"there are several campaigns: {names}; name one by --campaign")
-    return found[0]
+    return matching[0]

@@ -249,8 +249,8 @@ def _skips(content: Content, live: Live) -> NDArray[np.int64]:
     votes = content.votes
     rows = votes.skipped()
     counts = np.bincount(np.concatenate([votes.left[rows], votes.right[rows]]), minlength=len(content.items))
-    found: NDArray[np.int64] = counts[live.codes]
-    return found
+    counted: NDArray[np.int64] = counts[live.codes]
+    return counted
 
 
 def agreement(live: Live, mine: NDArray[np.bool_] | None = None) -> Share | None:

@@ -31,23 +31,23 @@ def rank_assisted(
     for name in click.get_current_context().params:
         if is_typed(name) and name not in ALLOWED and name not in named:
             raise InputError(Option(name), " has no use beside ", Option("assist"), "; leave it out")
-    found = assisted(_read(list(votes), columns), _read([str(assist)], columns))
-    frame = found.ranking.to_frame(level=level)
+    result = assisted(_read(list(votes), columns), _read([str(assist)], columns))
+    frame = result.ranking.to_frame(level=level)
     frame = frame.head(top) if top else frame
     out.write(frame, leaderboard(frame, digits=2, room=out.room))
     say(
-        f"{counted(found.both, 'pair')} judged by people and the model, {counted(found.alone, 'pair')} by the model "
+        f"{counted(result.both, 'pair')} judged by people and the model, {counted(result.alone, 'pair')} by the model "
         f"alone; {100 * level:.4g} % confidence intervals, relative to the mean"
     )
-    if found.unmatched:
-        say(f"{counted(found.unmatched, 'pair')} of people left out, as the model has not judged them")
-    trust = f"the model counts {found.weight:.2f} of a person's vote"
-    if found.both >= MIN_PAIRS * len(found.ranking):
-        trust += f"; it is worth about {found.gain:.1f} times as many pairs of people"
+    if result.unmatched:
+        say(f"{counted(result.unmatched, 'pair')} of people left out, as the model has not judged them")
+    trust = f"the model counts {result.weight:.2f} of a person's vote"
+    if result.both >= MIN_PAIRS * len(result.ranking):
+        trust += f"; it is worth about {result.gain:.1f} times as many pairs of people"
     say(f"{trust}, if theirs are a random part of its own")
-    if found.both < MIN_PAIRS * len(found.ranking):
+    if result.both < MIN_PAIRS * len(result.ranking):
         say(
-            f"warning: {counted(found.both, 'pair')} of people for {counted(len(found.ranking), 'item')}; with fewer "
+            f"warning: {counted(result.both, 'pair')} of people for {counted(len(result.ranking), 'item')}; with fewer "
             f"than {MIN_PAIRS} an item, intervals are a little too narrow"
         )
 

@@ -167,8 +167,8 @@ def _sds(comparisons: Comparisons | Rankings) -> np.ndarray | None:
 
 def _more_settings(balance: str | None, pool: bool, reference: str | None, style: str | None) -> str:
     """What the model does not know of, as words of a command line."""
-    told = {"balance": balance, "pool": pool or None, "reference": reference, "style": style}
-    return "".join(" " + shlex.quote(f"{name}={value}") for name, value in told.items() if value is not None)
+    settings = {"balance": balance, "pool": pool or None, "reference": reference, "style": style}
+    return "".join(" " + shlex.quote(f"{name}={value}") for name, value in settings.items() if value is not None)
 
 
 def _remark(

@@ -197,8 +197,8 @@ def invite(names: tuple[str, ...], db: str, name: str | None, target: int | None
 
     with _opened(db, name) as (store, it):
         now = store.now()
-        made = store.write(it.id, lambda writer: setup.invite(writer, names, now, target=target))
-    _links([(judge.name, f"{url}/j#{token}") for judge, token in made], out)
+        invited = store.write(it.id, lambda writer: setup.invite(writer, names, now, target=target))
+    _links([(judge.name, f"{url}/j#{token}") for judge, token in invited], out)
 
 
 def _state_command(verb: str, state: Any, words: str) -> None:

@@ -28,12 +28,12 @@ def campaign_in(votes: tuple[str, ...]) -> Content | None:
     """The campaign that VOTES name; None where they are files of votes."""
     from podium.store.file import is_campaign_file, read_campaign_file
 
-    found = [name for name in votes if is_campaign_file(name)]
-    if not found:
+    files = [name for name in votes if is_campaign_file(name)]
+    if not files:
         return None
     if len(votes) > 1:
-        raise InputError(f"{found[0]} is a campaign; name it alone, or export its votes first")
-    return read_campaign_file(found[0])
+        raise InputError(f"{files[0]} is a campaign; name it alone, or export its votes first")
+    return read_campaign_file(files[0])
 
 
 def campaign_votes(content: Content, arguments: dict[str, Any]) -> Comparisons:
@@ -77,8 +77,8 @@ def show_standing(content: Content, top: int | None, out: Output) -> None:
     out.write(frame)
     say(now.words())
     if marked is not None:
-        told = f"marks with {percent(MARKS_LEVEL)} intervals, as the campaign asks for them"
-        say(told if marked.why is None else f"no marks yet: {marked.why}")
+        words = f"marks with {percent(MARKS_LEVEL)} intervals, as the campaign asks for them"
+        say(words if marked.why is None else f"no marks yet: {marked.why}")
         if marked.why is None:
             say_if_chosen(content)
     say(f"place_lower to place_upper hold an item's true place with a chance of about {percent(LEVEL)}")

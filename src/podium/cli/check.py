@@ -113,11 +113,11 @@ def check(
         source: Any = list(votes) if len(votes) > 1 else votes[0]
         with reading() as progress:
             controlled = style_arguments(covariates, style)
-            found = read_votes(source, **columns.arguments(), **controlled, keep="counts", progress=progress)[None]
-        if isinstance(found, Rankings):
-            _check_rankings(found, out, l2, replicates, seed, pairs, strict)
+            read = read_votes(source, **columns.arguments(), **controlled, keep="counts", progress=progress)[None]
+        if isinstance(read, Rankings):
+            _check_rankings(read, out, l2, replicates, seed, pairs, strict)
             return
-        comparisons = found
+        comparisons = read
     penalty: dict[str, Any] = {} if l2 is None else {"l2": l2}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # podium rank is where they are told
@@ -155,8 +155,8 @@ def _check_rankings(
     fit, residuals = model.goodness_of_fit(replicates=replicates, seed=seed), model.pair_residuals()
     concern = fit.p_value < CONCERN
     if out.form == "json":
-        told = {"fit": {"statistic": fit.statistic, "pairs": fit.pairs, "p_value": fit.p_value, "concern": concern}}
-        text = json.dumps(told | {"residuals": residuals.to_dicts()}, indent=1, ensure_ascii=False)
+        document = {"fit": {"statistic": fit.statistic, "pairs": fit.pairs, "p_value": fit.p_value, "concern": concern}}
+        text = json.dumps(document | {"residuals": residuals.to_dicts()}, indent=1, ensure_ascii=False)
     else:
         words = "one score for each item does not explain the rankings" if concern else "within chance"
         text = (

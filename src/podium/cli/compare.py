@@ -129,8 +129,8 @@ def _treatment(method: str, known: Knowledge) -> dict[str, Any]:
 
 def _refuse_with_nested(methods: tuple[str, ...], known: Knowledge, plot: Path | None) -> None:
     """Options that `--nested` would not look at."""
-    for name, given in (("method", methods), ("features", known.features), ("plot", plot)):
-        if given:
+    for name, value in (("method", methods), ("features", known.features), ("plot", plot)):
+        if value:
             raise InputError(Option(name), " does not apply to ", Option("nested", True), "; drop one of them")
 
 

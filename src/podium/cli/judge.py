@@ -107,9 +107,9 @@ def _judge_here(
 
 
 def _refuse_idle(source: Source, items: str) -> None:
-    given: dict[str, Any] = {"question": source.question, "db": source.db, "id": source.id, "text": source.text}
-    given |= {"reference": source.reference, "criterion": source.criteria, "gold": source.gold}
-    for name, value in given.items():
+    typed: dict[str, Any] = {"question": source.question, "db": source.db, "id": source.id, "text": source.text}
+    typed |= {"reference": source.reference, "criterion": source.criteria, "gold": source.gold}
+    for name, value in typed.items():
         if value:
             raise InputError(f"--{name}: {items} is a campaign, which has its own; leave it out")
 

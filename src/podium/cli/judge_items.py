@@ -96,19 +96,19 @@ def _gold(path: Path | None, labels: set[str]) -> tuple[tuple[str, str, int], ..
     return tuple(rows.values())
 
 
-def criteria_of(given: tuple[str, ...]) -> list[tuple[str, str]]:
+def criteria_of(typed: tuple[str, ...]) -> list[tuple[str, str]]:
     """Names and questions of `--criterion NAME=TEXT`, each name once."""
-    found: dict[str, str] = {}
-    for each in given:
+    criteria: dict[str, str] = {}
+    for each in typed:
         name, mark, words = each.partition("=")
         if not mark or not name.strip() or not words.strip():
             raise InputError(
                 f"--criterion {each!r} is not NAME=TEXT; give both, as clarity='The text is easy to follow'"
             )
-        if name.strip() in found:
+        if name.strip() in criteria:
             raise InputError(f"--criterion {name.strip()!r} appears twice; names must differ")
-        found[name.strip()] = words.strip()
-    return list(found.items()) or [(UNNAMED, "")]
+        criteria[name.strip()] = words.strip()
+    return list(criteria.items()) or [(UNNAMED, "")]
 
 
 def check_extra() -> None:

@@ -141,13 +141,13 @@ class Amount:
     @property
     def others(self) -> list[tuple[str, str]]:
         """Files and judges to compare with."""
-        found = []
+        judges = []
         for each in self.against:
             path, mark, name = each.rpartition(":")
             if not mark or not path or not name:
                 raise InputError(f"--against {each!r} names no judge; give FILE:JUDGE, as campaign.db:reader-1")
-            found.append((path, name))
-        return found
+            judges.append((path, name))
+        return judges
 
 
 def source_options() -> Decorator:
@@ -354,12 +354,12 @@ def _body(text: str | None) -> dict[str, Any]:
     return body
 
 
-def _headers(given: tuple[str, ...]) -> dict[str, str]:
-    found = {}
-    for each in given:
+def _headers(typed: tuple[str, ...]) -> dict[str, str]:
+    headers = {}
+    for each in typed:
         name, mark, value = each.partition("=")
         plain = name.strip().replace("-", "").replace("_", "")
         if not mark or not plain.isalnum() or not each.isascii() or not each.isprintable():
             raise InputError("--header: one is not NAME=VALUE in plain letters; give it as X-Team=red")
-        found[name.strip()] = value.strip()
-    return found
+        headers[name.strip()] = value.strip()
+    return headers

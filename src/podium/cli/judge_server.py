@@ -57,12 +57,12 @@ def _refuse_idle(items: str | None, source: Source, amount: Amount, report: Path
     """Refuse what a server decides, or does not tell a judge."""
     if items is not None:
         raise InputError(f"--server has the items; leave {items} out")
-    given = {
+    typed = {
         "question": source.question, "campaign": source.campaign, "id": source.id, "text": source.text,
         "reference": source.reference, "criterion": source.criteria, "gold": source.gold,
         "against": amount.against, "one-order": amount.one_order, "report": report, "dry-run": amount.dry_run,
     }  # fmt: skip
-    given |= {"goal": amount.goal != "order", "preset": amount.preset != "standard"}
-    for name, value in given.items():
+    typed |= {"goal": amount.goal != "order", "preset": amount.preset != "standard"}
+    for name, value in typed.items():
         if value:
             raise InputError(f"--{name} is for items or a file; the server chooses the pairs, so leave it out")

@@ -155,8 +155,8 @@ class Marking:
         known = self.known()
         self._refuse_strangers(known, items, "there is no item")
         scale = None if self.marks is None else list(self.marks)
-        given = {"scale": scale, "known": known, "boundaries": self.boundaries}
-        return {name: value for name, value in given.items() if value is not None}
+        wish = {"scale": scale, "known": known, "boundaries": self.boundaries}
+        return {name: value for name, value in wish.items() if value is not None}
 
     def table(self, frame: pl.DataFrame, room: int | None) -> str:
         """Marks, intervals and grades for people."""

@@ -139,18 +139,18 @@ def metrics(
         frame = _per_query(queries, reports, typed)
         _write(out, frame, [[Cell(value) for value in row] for row in zip(*map(cells, frame), strict=True)])
         return
-    found = compare_runs(reports, level=level, **testing) if len(runs) > 1 else None
+    comparison = compare_runs(reports, level=level, **testing) if len(runs) > 1 else None
     if differences:
-        if found is None:
+        if comparison is None:
             raise InputError(Option("differences"), " is about two runs or more; name another")
-        _write_differences(out, found, typed)
+        _write_differences(out, comparison, typed)
     elif out.form in ("table", "markdown", "latex"):
-        _write_means(out, reports, found, typed)
+        _write_means(out, reports, comparison, typed)
     else:
-        out.write(_means(reports, found, typed))
-    if found is not None:
-        say(_words(found, len(queries), differences))
-        if found.has_untested:
+        out.write(_means(reports, comparison, typed))
+    if comparison is not None:
+        say(_words(comparison, len(queries), differences))
+        if comparison.has_untested:
             say("no p-value where two runs differ by the same amount in every query; see --test permutation")
 
 
@@ -167,7 +167,7 @@ def _write(out: Output, frame: pl.DataFrame, rows: Sequence[Sequence[Cell]], hea
     out.write_text((markdown if out.form == "markdown" else latex)(heads, rows, numbers))
 
 
-def _write_means(out: Output, reports: dict[str, Any], found: RunComparison | None, typed: dict[str, str]) -> None:
+def _write_means(out: Output, reports: dict[str, Any], comparison: RunComparison | None, typed: dict[str, str]) -> None:
     """One row a run, one column a metric; the best in bold where the form has bold letters."""
     names = _short(list(reports)) if out.form in ("markdown", "latex") else list(reports)
     rows = [[Cell(name)] for name in names]
@@ -177,20 +177,20 @@ def _write_means(out: Output, reports: dict[str, Any], found: RunComparison | No
         longest = max(map(len, texts))
         best = max(mean for mean in means if mean == mean) if any(mean == mean for mean in means) else None
         for path, row, mean, text in zip(reports, rows, means, texts, strict=True):
-            above = _joined(found.better_than(metric, path)) if found else ""
+            above = _joined(comparison.better_than(metric, path)) if comparison else ""
             padded = text if out.form in ("markdown", "latex") else text.rjust(longest)
-            row.append(Cell(padded, bold=found is not None and mean == best, above=above))
+            row.append(Cell(padded, bold=comparison is not None and mean == best, above=above))
     heads = ["run", *typed.values()]
-    if found is not None:
+    if comparison is not None:
         heads.insert(0, "")
-        rows = [[Cell(letter), *row] for letter, row in zip(found.letters, rows, strict=True)]
-    _write(out, _means(reports, found, typed), rows, heads)
+        rows = [[Cell(letter), *row] for letter, row in zip(comparison.letters, rows, strict=True)]
+    _write(out, _means(reports, comparison, typed), rows, heads)
 
 
-def _write_differences(out: Output, found: RunComparison, typed: dict[str, str]) -> None:
+def _write_differences(out: Output, comparison: RunComparison, typed: dict[str, str]) -> None:
     import polars as pl
 
-    frame = found.to_frame().with_columns(pl.col("metric").replace(typed))
+    frame = comparison.to_frame().with_columns(pl.col("metric").replace(typed))
     rows = []
     for line in frame.to_dicts():
         words = [line["metric"], line["run"], line["against"], number(line["difference"], 4)]
@@ -200,7 +200,7 @@ def _write_differences(out: Output, found: RunComparison, typed: dict[str, str])
     _write(out, frame, rows, ["metric", "run", "against", "difference", "interval", "p", "adjusted p"])
 
 
-def _means(reports: dict[str, Any], found: RunComparison | None, typed: dict[str, str]) -> pl.DataFrame:
+def _means(reports: dict[str, Any], comparison: RunComparison | None, typed: dict[str, str]) -> pl.DataFrame:
     """A row for each run and metric, with the run's letter and those of the runs it is better than."""
     import polars as pl
 
@@ -209,8 +209,11 @@ def _means(reports: dict[str, Any], found: RunComparison | None, typed: dict[str
         for metric in typed:
             mean = report[metric]
             rows.append({"run": path, "metric": typed[metric], "mean": mean if mean == mean else None})
-            if found is not None:
-                rows[-1] |= {"letter": found.letters[k], "better_than": _joined(found.better_than(metric, path))}
+            if comparison is not None:
+                rows[-1] |= {
+                    "letter": comparison.letters[k],
+                    "better_than": _joined(comparison.better_than(metric, path)),
+                }
     return pl.DataFrame(rows, infer_schema_length=None)
 
 
@@ -224,20 +227,20 @@ def _short(runs: list[str]) -> list[str]:
     return short if len(set(short)) == len(runs) else runs
 
 
-def _words(found: RunComparison, queries: int, differences: bool) -> str:
+def _words(comparison: RunComparison, queries: int, differences: bool) -> str:
     """How the runs were tested."""
-    test = {"student": "Student's paired t test", "permutation": "randomisation test"}[found.test]
+    test = {"student": "Student's paired t test", "permutation": "randomisation test"}[comparison.test]
     corrected = {
         "holm": "Holm's correction over {}",
         "bonferroni": "Bonferroni's correction over {}",
         "fdr": "false discoveries held over {} by Benjamini and Hochberg",
         "none": "no correction for {}",
-    }[found.correction].format(counted(len(found.pairs), "pair"))
+    }[comparison.correction].format(counted(len(comparison.pairs), "pair"))
     how = f"{test} over {counted(queries, 'query', 'queries')}"
-    how += f", {corrected} of each metric" if len(found.pairs) > 1 else ""
+    how += f", {corrected} of each metric" if len(comparison.pairs) > 1 else ""
     if differences:
-        return f"{how}; {100 * found.level:.4g} % intervals, each on its own (Student)"
-    below = f"p below {1 - found.level:.4g}"
+        return f"{how}; {100 * comparison.level:.4g} % intervals, each on its own (Student)"
+    below = f"p below {1 - comparison.level:.4g}"
     return f"letters: significantly better than that run ({how}, {below}); --differences lists every pair"
 
 

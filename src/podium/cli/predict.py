@@ -152,8 +152,8 @@ def _predict_pairs(model: Ranker, pairs: Comparisons, level: float, out: Output)
         raise InputError(Option("level"), f" is about bounds, and {type(model).__name__} knows none; drop it")
     shown = pairs.to_frame().select(pl.col("^left|right|time$"))
     out.write(shown.with_columns(pl.DataFrame(columns).fill_nan(None)))
-    told = "" if bounds is None else f"; bounds hold with {100 * level:.4g} % confidence"
-    say(f"{counted(int((~strange).sum()), 'pair')} predicted: left wins, ties, loses{told}")
+    bounds_words = "" if bounds is None else f"; bounds hold with {100 * level:.4g} % confidence"
+    say(f"{counted(int((~strange).sum()), 'pair')} predicted: left wins, ties, loses{bounds_words}")
 
 
 def _before_the_votes(model: Ranker, pairs: Comparisons) -> NDArray[np.bool_]:

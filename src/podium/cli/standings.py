@@ -29,10 +29,10 @@ def ranks_in(path: str) -> dict[str, int]:
     """The rank of each item in a leaderboard file, or a saved model."""
     from podium.ranking.ranks import ranks
 
-    found = leaderboard_in(source_of(path))
-    if found is None:
+    leaderboard = leaderboard_in(source_of(path))
+    if leaderboard is None:
         raise InputError(f"{path} is no leaderboard: it has no columns item and score; write one with podium rank -o")
-    return dict(zip(map(str, found.items), ranks(found.scores).tolist(), strict=True))
+    return dict(zip(map(str, leaderboard.items), ranks(leaderboard.scores).tolist(), strict=True))
 
 
 class Piped(BytesIO):

@@ -224,8 +224,8 @@ class Comparisons:
         >>> Comparisons.from_frame({"left": ["a", "b"], "right": ["b", "c"], "outcome": [1, 0.5]}).items
         ('a', 'b', 'c')
         """
-        found = read_frame(frame, **columns)
-        return cls._of(**(Rankings._of(**found).pair_columns() if "start" in found else found))
+        columns_read = read_frame(frame, **columns)
+        return cls._of(**(Rankings._of(**columns_read).pair_columns() if "start" in columns_read else columns_read))
 
     @classmethod
     def from_rankings(cls, rankings: Rankings | Iterable[Sequence[Any]], *, unranked: Unranked | None = None) -> Self:

@@ -201,9 +201,9 @@ def read_rankings(
     columns |= {"count": count, "group": group}
     columns["rank_columns"] = None if rank_columns is None else list(rank_columns)
     collector = collect(source, format, jobs, engine, progress, delimiter=delimiter, unranked=unranked, **columns)
-    found = _either(collector.result(), collector)
-    if isinstance(found, Rankings):
-        return found
+    votes = _either(collector.result(), collector)
+    if isinstance(votes, Rankings):
+        return votes
     raise InputError(f"{collector.place} holds votes on pairs, not rankings; read it by read_comparisons")
 
 

@@ -176,13 +176,13 @@ class Rankings:
         for name, values in (("judge", judge), ("group", group)):
             if values is not None:
                 try:
-                    given = list(values)
+                    ranks = list(values)
                 except TypeError as problem:
                     raise InputError(f"{name} is {values!r}; give a label for each ranking") from problem
-                if len(given) != len(sizes):
-                    rows = counted(len(given), "row")
+                if len(ranks) != len(sizes):
+                    rows = counted(len(ranks), "row")
                     raise InputError(f"{name} has {rows}, the rankings {len(sizes)}; they must match")
-                columns[name], columns[f"{name}s"] = encode(given, name)
+                columns[name], columns[f"{name}s"] = encode(ranks, name)
         return cls._of(**columns)
 
     def take(self, rows: NDArray[Any] | slice) -> Self:

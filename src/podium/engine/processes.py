@@ -296,8 +296,8 @@ class _KeptThere(Kept):
         self.key = (id(self), os.urandom(8))
 
     def then(self, function: Function, *shared: Any) -> Kept:
-        made = self.function if isinstance(self.function, Through) else Through((self.function, ()))
-        return _KeptThere(self.engine, made.then(function, *shared), list(chain.from_iterable(self.shares)))
+        through = self.function if isinstance(self.function, Through) else Through((self.function, ()))
+        return _KeptThere(self.engine, through.then(function, *shared), list(chain.from_iterable(self.shares)))
 
     def sum(self, function: Function, *shared: Any, add: Add = operator.add) -> Any:
         total = Adder(add)

@@ -137,8 +137,8 @@ def _with_judges(c: Comparisons, model: BradleyTerry) -> dict[str, Any]:
         return -CrowdBradleyTerry(l2=0, reliability_sd=sd).fit(c).log_likelihood_
 
     bounds = (0.0, LARGEST_RELIABILITY_SD)
-    found = minimize_scalar(loss, bounds=bounds, method="bounded", options={"maxiter": SEARCH_STEPS, "xatol": 1e-3})
-    best = max(-float(found.fun), plain.log_likelihood_)
+    optimum = minimize_scalar(loss, bounds=bounds, method="bounded", options={"maxiter": SEARCH_STEPS, "xatol": 1e-3})
+    best = max(-float(optimum.fun), plain.log_likelihood_)
     test = _ratio(plain.log_likelihood_, best, 1, boundary=1)
     name = "scores + judges differ" if model.effects_ else "+ judges differ"
     return _row(name, plain.n_parameters_ + 1, best, plain.n_votes_, test)

@@ -208,8 +208,8 @@ class Ranking:
         if self.posterior is None:
             return self.scores
         ends = self._known_variances().open_ended
-        found = self.unit * self._likelihood_scores()
-        return found if ends is None else np.where(ends, self.scores, found)
+        centres = self.unit * self._likelihood_scores()
+        return centres if ends is None else np.where(ends, self.scores, centres)
 
     @property
     def covariance(self) -> np.ndarray | None:
@@ -710,9 +710,9 @@ class Ranking:
 def _numbers(scores: Any) -> np.ndarray:
     """The scores as an array of their own; what is no number is refused, not made one."""
     try:
-        given = np.asarray(scores)
-        if given.dtype.kind in "cmMV":
-            raise TypeError(f"they are {given.dtype}")
-        return np.array(given, dtype=np.float64)
+        array = np.asarray(scores)
+        if array.dtype.kind in "cmMV":
+            raise TypeError(f"they are {array.dtype}")
+        return np.array(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as problem:
         raise InputError(f"scores must be numbers, one for each item ({problem})") from problem

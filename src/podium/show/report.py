@@ -103,8 +103,10 @@ class Report:
         check_options(top=self.top, level=self.level, title=self.title, method=self.method, command=self.command)
         number_option("min_votes", self.min_votes, least=0)
         flag_option("simultaneous", self.simultaneous)
-        told = self.warnings if isinstance(self.warnings, Sequence) and not isinstance(self.warnings, str) else [None]
-        if not all(isinstance(text, str) for text in told):
+        remarks = (
+            self.warnings if isinstance(self.warnings, Sequence) and not isinstance(self.warnings, str) else [None]
+        )
+        if not all(isinstance(text, str) for text in remarks):
             raise InputError("warnings must be a list of sentences")
 
     def write(self, path: str | os.PathLike[str]) -> None:

@@ -57,12 +57,14 @@ def head_to_head(
         names = [one_line(item) for item in order]
         sides = Sides([str(k + 1) for k in range(len(order))], names, names)
         table = _matrix(sides, won, tied, level, expected)
-        told = "Votes that the row’s item won against the column’s, in per cent, a tie counting half; empty: never met."
+        caption = (
+            "Votes that the row’s item won against the column’s, in per cent, a tie counting half; empty: never met."
+        )
     else:
         starts = np.linspace(0, len(order), MAX_GROUPS + 1).astype(int)
         sides = _groups(order, starts)
         table = _matrix(sides, _folded(won, starts), _folded(tied, starts), level, None)
-        told = (
+        caption = (
             f"{counted(len(order), 'item')} in {MAX_GROUPS} groups of neighbours: votes that the row’s group won "
             "against the column’s, in per cent, a tie counting half; empty: never met, or the group itself."
         )
@@ -70,7 +72,7 @@ def head_to_head(
     hint = f"Point at a cell, touch it, or go there with the arrow keys for its record{what}."
     return [
         "<h2>Who beat whom</h2>",
-        f'<p class="soft">{told} {hint}</p>',
+        f'<p class="soft">{caption} {hint}</p>',
         f'<div class="scroll" tabindex="0" role="region" aria-label="Who beat whom">{table}</div>',
         _records(order, won, tied, level, expected),
     ]

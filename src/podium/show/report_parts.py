@@ -42,13 +42,13 @@ class Beside:
 
     def columns(self) -> dict[str, dict[str, tuple[str, float | None]]]:
         """Further columns of the leaderboard: for each item what stands there, and what it is sorted by."""
-        found: dict[str, dict[str, tuple[str, float | None]]] = {}
+        cells: dict[str, dict[str, tuple[str, float | None]]] = {}
         if self.plain is not None:
-            found["Without effects"] = {
+            cells["Without effects"] = {
                 str(item): (f"{rank:,}", float(rank))
                 for item, rank in zip(self.plain.items, self.plain.ranks.tolist(), strict=True)
             }
-        return found
+        return cells
 
     def change(self, item: str, rank: int) -> tuple[str, float | None]:
         """How far an item has moved since the earlier leaderboard, in HTML, and what it is sorted by."""
@@ -102,10 +102,10 @@ def matrix(beside: Beside, frame: Any, level: float | None, simultaneous: bool) 
         cells = [f'<td class="item">{escape(one_line(item))}</td>', _cell(row)]
         cells += [_cell(table.get(item)) for table in tables.values()]
         rows.append(f"<tr>{''.join(cells)}</tr>")
-    told = "Small: the ranks it may truly have there. Solid: first; framed: may be first. Empty: no votes there."
+    caption = "Small: the ranks it may truly have there. Solid: first; framed: may be first. Empty: no votes there."
     return [
         f"<h2>Ranks by {what}</h2>",
-        f'<p class="soft">{told}</p>',
+        f'<p class="soft">{caption}</p>',
         f'<div class="scroll card" tabindex="0" role="region" aria-label="Ranks by {what}">',
         f'<table class="ranks sortable"><thead><tr>{"".join(heads)}</tr></thead>',
         f"<tbody>{''.join(rows)}</tbody></table></div>",

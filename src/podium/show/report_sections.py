@@ -94,8 +94,8 @@ def _features(model: Featured, level: float | None, votes: str = "votes") -> lis
         parts.append(_table(["Item", "Residual", *_pm(level)], listed))
     if model.unseen_:
         some = ", ".join(one_line(item) for item in model.unseen_[:8]) + (", …" if len(model.unseen_) > 8 else "")
-        told = f"Ranked by features alone, without {votes}: {escape(some)} ({len(model.unseen_):,} in all)."
-        parts.append(f"<p>{told}</p>")
+        unseen = f"Ranked by features alone, without {votes}: {escape(some)} ({len(model.unseen_):,} in all)."
+        parts.append(f"<p>{unseen}</p>")
     return parts
 
 
@@ -167,8 +167,8 @@ def _judge_bars(judges: list[tuple[str, float, float, bool]], level: float | Non
         mark = f'<td class="n">{"look" if flagged else ""}</td>'
         name = f'<td class="item">{escape(one_line(judge))}</td>'
         rows.append(f'<tr>{name}<td class="bar judge"><svg aria-hidden="true">{bar}</svg></td>{mark}</tr>')
-    told = "Reliability" + ("" if level is None else f" with {100 * level:g} % intervals")
-    heads = f'<th>Judge</th><th>{told}; lines: 0, random, and 1, the average judge</th><th class="n">Flag</th>'
+    caption = "Reliability" + ("" if level is None else f" with {100 * level:g} % intervals")
+    heads = f'<th>Judge</th><th>{caption}; lines: 0, random, and 1, the average judge</th><th class="n">Flag</th>'
     return [f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"]
 
 

@@ -32,13 +32,13 @@ def over_time(model: Any, order: Sequence[Hashable], level: float | None, unit: 
         return []
     drawn = model.curves(named[:MAX_CURVES], level=level or 0.95)
     figure = curves(drawn, bands=level is not None, unit=unit, title=" ")
-    told = "The score of each item over time" + ("" if level is None else f", with {100 * level:g} % bands") + "."
+    caption = "The score of each item over time" + ("" if level is None else f", with {100 * level:g} % bands") + "."
     if len(named) > MAX_CURVES:
-        told += f" The first {MAX_CURVES} of {len(named):,} are drawn; all are in the table below."
-    picture = plots.svg(figure, "curves").replace("<svg", f'<svg role="img" aria-label="{escape(told)}"', 1)
+        caption += f" The first {MAX_CURVES} of {len(named):,} are drawn; all are in the table below."
+    picture = plots.svg(figure, "curves").replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
     return [
         "<h2>Scores over time</h2>",
-        f'<p class="soft">{told}</p>',
+        f'<p class="soft">{caption}</p>',
         f'<div class="figure" tabindex="0" role="region" aria-label="Scores over time">{picture}</div>',
         *_table(model, named),
     ]

@@ -73,8 +73,8 @@ def curve(events: Sequence[Event], standing: Standing, early: float) -> Curve | 
     if len(known) < 2:
         return None
     goal = goal_width(len(standing.places))
-    told = not standing.stable and 0 < standing.until_stable <= early * standing.votes
-    last = standing.votes + (standing.until_stable if told else 0)
+    soon = not standing.stable and 0 < standing.until_stable <= early * standing.votes
+    last = standing.votes + (standing.until_stable if soon else 0)
     most_votes = _round_up(max(last, standing.votes) * 1.02)
     most_width = _round_up(max(max(width for _, width in known), goal) * 1.05)
 
@@ -90,7 +90,7 @@ def curve(events: Sequence[Event], standing: Standing, early: float) -> Curve | 
         area=f"{line}L{drawn[-1][0]} {floor}L{drawn[0][0]} {floor}Z",
         end=drawn[-1],
         goal=at(0, goal)[1],
-        forecast=at(last, goal) if told else None,
+        forecast=at(last, goal) if soon else None,
         across=[(at(votes, 0)[0], f"{votes:,.0f}") for votes in np.linspace(0, most_votes, 5)],
         up=[(at(0, width)[1], f"{width:g}") for width in np.linspace(0, most_width, 4)],
     )

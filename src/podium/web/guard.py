@@ -50,7 +50,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        given = {name.lower(): value for name, value in scope["headers"]}
+        headers = {name.lower(): value for name, value in scope["headers"]}
 
         async def send_headed(message: MutableMapping[str, Any]) -> None:
             if message["type"] == "http.response.start":
@@ -61,8 +61,8 @@ class Guard:
                 message = {**message, "headers": [*message["headers"], *extra]}
             await send(message)
 
-        upload = given.get(b"content-type", b"").startswith(b"multipart/form-data")
-        problem = None if scope["method"] in SAFE else _forged(scope, given, upload)
+        upload = headers.get(b"content-type", b"").startswith(b"multipart/form-data")
+        problem = None if scope["method"] in SAFE else _forged(scope, headers, upload)
         if problem is not None:
             await _refuse(send_headed, 403, "forged", problem)
             return
@@ -78,7 +78,7 @@ class Guard:
             return message
 
         try:
-            length = int(given.get(b"content-length", b"0"))
+            length = int(headers.get(b"content-length", b"0"))
         except ValueError:
             length = 0
         if length > most:

@@ -176,8 +176,8 @@ async def invite(request: Request, campaign: Mine, body: forms.NewJudges) -> lis
     """Invite judges; each link is a secret and shown only now."""
     state = state_of(request)
     now = await state.now()
-    made = await state.write(campaign, lambda writer: setup.invite(writer, body.names, now, target=body.target))
-    return [_judge(judge) | {"link": f"{state.url}/j#{token}"} for judge, token in made]
+    invited = await state.write(campaign, lambda writer: setup.invite(writer, body.names, now, target=body.target))
+    return [_judge(judge) | {"link": f"{state.url}/j#{token}"} for judge, token in invited]
 
 
 @router.patch("/campaigns/{campaign}/judges/{judge}")

@@ -115,9 +115,9 @@ async def media(request: Request, key: str) -> Response:
         raise RefusedError("no-session", "nobody is known here; open your link again")
     for token in tokens:
         who = await who_is(request, token)
-        found = await state_of(request).read(partial(Reader.media, campaign=who.campaign, sha256=key))
-        if found is not None:
-            return Response(found.bytes, media_type=found.type, headers=media_headers(found))
+        media = await state_of(request).read(partial(Reader.media, campaign=who.campaign, sha256=key))
+        if media is not None:
+            return Response(media.bytes, media_type=media.type, headers=media_headers(media))
     raise RefusedError("unknown-item", "there is no such file in this campaign")
 
 

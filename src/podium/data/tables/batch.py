@@ -133,17 +133,17 @@ class Batch:
     def beside(self) -> Piece:
         """What stands beside a ranking."""
         layout, seen = self.layout, self.seen
-        found: Piece = {}
+        piece: Piece = {}
         for role, name, numbering in (
             ("judge", layout.judge, seen.judges),
             ("group", layout.group, seen.groups),
             ("by", layout.by, seen.bys),
         ):
             if name:
-                found[role] = self.labels(name, numbering, required=role != "by")
+                piece[role] = self.labels(name, numbering, required=role != "by")
         if layout.weight:
-            found["weight"] = self.number(layout.weight, least=0.0)
-        return found
+            piece["weight"] = self.number(layout.weight, least=0.0)
+        return piece
 
     def orders(self, times: NDArray[np.int64] | None) -> ListPiece:
         """A column of whole orders."""
@@ -361,10 +361,10 @@ class Batch:
             return
         row = int(bad[0])
         names = (layout.outcome, layout.left_goals, layout.right_goals)
-        told = ", ".join(f"{name} {self.frame[str(name)][row]}" for name in names)
+        cells = ", ".join(f"{name} {self.frame[str(name)][row]}" for name in names)
         self.fail(
             row,
-            f"{told} do not agree; correct the row, or say that there are no goals by ",
+            f"{cells} do not agree; correct the row, or say that there are no goals by ",
             Option("left_goals", False, column=True),
         )
 

@@ -261,11 +261,11 @@ def _given_lists(names: Names) -> dict[str, Any] | None:
             raise InputError(Option("rank_columns"), f" names one item, {columns[0]!r}; a ranking needs at least two")
         return {"left": columns[0], "right": columns[0], "ranks": columns}
     if names.option("item") or names.option("rank"):
-        found = {role: names.option(role) or names.recognised(role) for role in ("item", "rank")}
-        lacking = [role for role, name in found.items() if name is None]
+        by_role = {role: names.option(role) or names.recognised(role) for role in ("item", "rank")}
+        lacking = [role for role, name in by_role.items() if name is None]
         if lacking:
             raise InputError("item and rank come together; give ", Option(lacking[0], column=True), " too")
-        return {"left": found["item"], "right": found["item"], "rank": found["rank"]}
+        return {"left": by_role["item"], "right": by_role["item"], "rank": by_role["rank"]}
     return None
 
 
@@ -274,10 +274,10 @@ def _matching(names: Names, pattern: str, others: set[str]) -> list[str]:
     if pattern in names.columns or "*" not in pattern:
         return [names.require(pattern, "rank_columns")]
     fits = re.compile(".*".join(map(re.escape, pattern.split("*"))))
-    found = [name for name in names.columns if fits.fullmatch(name) and name not in others]
-    if not found:
+    columns = [name for name in names.columns if fits.fullmatch(name) and name not in others]
+    if not columns:
         raise InputError(Option("rank_columns", pattern), f": no column fits; found {listed(names.columns)}")
-    return found
+    return columns
 
 
 def _recognised_lists(names: Names) -> dict[str, Any] | None:
@@ -311,13 +311,15 @@ def _respondent(names: Names, judge: str | None) -> str:
 
 def _result(names: Names) -> tuple[Form, dict[str, Any]]:
     """The columns given by option that tell how a comparison ended."""
-    given = names.option("left_goals") or names.option("right_goals")
+    has_goals = names.option("left_goals") or names.option("right_goals")
     if names.option("outcome"):
-        return "outcome", _outcome(names, names.option("outcome")) | _margin(names) | (_goals(names) if given else {})
+        return "outcome", _outcome(names, names.option("outcome")) | _margin(names) | (
+            _goals(names) if has_goals else {}
+        )
     wins = names.together(("left_wins", "right_wins"), [])
     if wins:
         return "counts", _counts(names, wins)
-    return ("goals", _goals(names)) if given else ("margin", _margin(names))
+    return ("goals", _goals(names)) if has_goals else ("margin", _margin(names))
 
 
 def _recognised_result(names: Names, sides: tuple[str, ...]) -> tuple[Form, dict[str, Any]]:
@@ -420,8 +422,8 @@ def _covariate(name: str, columns: list[str], pairs: dict[str, tuple[str, str]])
         return name, pairs[ends[0]]
     if ends:
         raise InputError(f"covariate {name!r} could be {' or '.join(map(repr, ends))}; give the whole name")
-    found = f"found {listed(columns)}"
-    raise InputError(f"no column for covariate {name!r}, nor a pair such as {name}_a and {name}_b; {found}")
+    there = f"found {listed(columns)}"
+    raise InputError(f"no column for covariate {name!r}, nor a pair such as {name}_a and {name}_b; {there}")
 
 
 def _side_pairs(columns: list[str]) -> dict[str, tuple[str, str]]:
@@ -446,15 +448,15 @@ def _side_pairs(columns: list[str]) -> dict[str, tuple[str, str]]:
 def arena_covariates(columns: Sequence[str]) -> list[str]:
     """Those of FastChat's covariates that a table has."""
     pairs = _side_pairs(list(columns))
-    found = [name for name in ARENA if any(stem == name or stem.endswith(f".{name}") for stem in pairs)]
-    if not found:
+    named = [name for name in ARENA if any(stem == name or stem.endswith(f".{name}") for stem in pairs)]
+    if not named:
         wanted = ", ".join(f"{name}" for name in ARENA)
         raise InputError(
             Option("style", "arena"),
             f" takes {wanted}, each of both sides, and finds none in {listed(columns)}; name them by ",
             Option("covariates"),
         )
-    return found
+    return named
 
 
 def refuse_difference(one: Layout, where: str, before: Layout, place: str) -> None:

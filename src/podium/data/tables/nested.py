@@ -28,15 +28,15 @@ def nested_names(schema: Mapping[str, Any]) -> list[str]:
     >>> nested_names({"meta": pl.Struct({"a": pl.Int64, "turn": pl.Struct({"b": pl.Int64})}), "item": pl.String})
     ['meta.a', 'meta.turn', 'meta.turn.b']
     """
-    found: list[str] = []
+    names: list[str] = []
     waiting = [(name, kind) for name, kind in reversed(list(schema.items()))]
-    while waiting and len(found) < MAX_NAMES:
+    while waiting and len(names) < MAX_NAMES:
         name, kind = waiting.pop()
         if name not in schema:
-            found.append(name)
+            names.append(name)
         fields = getattr(kind, "fields", ())
         waiting += [(f"{name}.{field.name}", field.dtype) for field in reversed(fields)]
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(names))
 
 
 def roots(names: Iterable[str], schema: Mapping[str, Any]) -> list[str]:

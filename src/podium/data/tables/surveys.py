@@ -42,8 +42,8 @@ def place_columns(names: Sequence[str]) -> list[tuple[int, str]]:
                 key = (which, match["stem"].casefold(), match["end"])
                 kinds.setdefault(key, []).append((int(match["number"]), name))
                 break
-    found = [sorted(columns) for columns in kinds.values() if len(columns) > 1]
-    return found[0] if len(found) == 1 else []
+    rankings = [sorted(columns) for columns in kinds.values() if len(columns) > 1]
+    return rankings[0] if len(rankings) == 1 else []
 
 
 @dataclass(slots=True)

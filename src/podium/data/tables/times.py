@@ -136,7 +136,7 @@ def _days(column: pl.Series) -> Floats:
     return np.asarray(exact / DAY, dtype=np.float64)
 
 
-def _numbers(column: pl.Series, fail: Fail, told: pl.Series | None = None) -> Floats:
+def _numbers(column: pl.Series, fail: Fail, original: pl.Series | None = None) -> Floats:
     """Numbers as they are; NaN where there is none. Dates without marks, as 20240531, are refused."""
     import polars as pl
 
@@ -145,7 +145,7 @@ def _numbers(column: pl.Series, fail: Fail, told: pl.Series | None = None) -> Fl
         month, day = values // 100 % 100, values % 100
         if ((month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)).all():
             text = f"{values[0]:.0f}"
-            name = (column if told is None else told).name
+            name = (column if original is None else original).name
             fail(0, f"{name} is {text}, a date without marks; write {text[:4]}-{text[4:6]}-{text[6:]}")
     return values
 
@@ -191,10 +191,10 @@ def moment(value: Any, kind: str) -> float | None:
     if isinstance(value, int | float | np.integer | np.floating):
         return float(value) if -MAX_TIME <= value <= MAX_TIME else None
     try:
-        found = given_times([value], 1)
+        times = given_times([value], 1)
     except (InputError, TypeError, ValueError):
         return None
-    return float(found[0][0]) if found[1] == kind else None
+    return float(times[0][0]) if times[1] == kind else None
 
 
 def duration(name: str, value: Any, kind: str) -> float:
@@ -204,12 +204,12 @@ def duration(name: str, value: Any, kind: str) -> float:
     (14.0, 5.0)
     """
     if isinstance(value, str):
-        found = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([dwy]?)\s*", value)
-        if found is None:
+        parts = re.fullmatch(r"\s*([0-9]*\.?[0-9]+)\s*([dwy]?)\s*", value)
+        if parts is None:
             raise InputError(Option(name, value), ": it must be a number above 0, or text as 90d, 12w or 1y")
-        if found[2] and kind == "number":
+        if parts[2] and kind == "number":
             raise InputError(Option(name, value), " is in days, and the times are numbers; give a number in their unit")
-        value = float(found[1]) * {"": 1.0, "d": 1.0, "w": 7.0, "y": 365.25}[found[2]]
+        value = float(parts[1]) * {"": 1.0, "d": 1.0, "w": 7.0, "y": 365.25}[parts[2]]
     return number_option(name, value, above=0)
 
 
