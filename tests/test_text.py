@@ -74,7 +74,7 @@ SPOKEN = (
     "show",
     "campaign/report.py",
     "campaign/standing.py",
-    "data/features.py",
+    "data/features",
     "active",
     "metrics",
     "multilabel",
@@ -94,8 +94,10 @@ SAFE = {
     "EXACT_LIMIT",
     "LARGEST",
     "MAX_LANDMARKS",
+    "MIN_CHECK_VOTES",
+    "len(under) + len(over)",  # more than MAX_NEW_GRADES
 }
-PLURALS = re.compile(r" (more |other )?(judges|items|features|votes|rankings|rows|labels|grades|answers|questions|"
+PLURALS = re.compile(r" (more |other |check |judged |left |right |random |new )?(judges|items|features|votes|rankings|rows|labels|grades|answers|questions|"
                      r"pairs|folds|examples|queries|campaigns|rounds|redraws|changes|columns)\b")  # fmt: skip
 
 

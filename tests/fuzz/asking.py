@@ -1,5 +1,6 @@
 """Active ranking: rankers that ask, functions that answer, planners."""
 
+import contextlib
 import pickle
 
 import numpy as np
@@ -9,6 +10,7 @@ from fuzz.api import votes
 from fuzz.inputs import odd, pick, value
 from fuzz.learners import any_of
 from fuzz.options import options
+from podium.errors import InputError
 
 
 def active(rng, folder):
@@ -61,7 +63,9 @@ def with_oracle(rng, folder):
     chosen = {"seed": 1} | options(rng, __import__("podium").active.ActiveRanker, share=0.1, skip=("paper", "items"))
     ranker = rank_with(pick(rng, oracles), items, max_pairs=any_of(rng, (None, 1, 3), 0.2), **chosen)
     _ = ranker.ranks(), str(ranker.summary()), ranker.ranking_.order, ranker.tiers_, list(ranker.log)
-    _ = ranker.comparisons, ranker.check_comparisons, ranker.check_scores()
+    for look in (lambda: ranker.comparisons, lambda: ranker.check_comparisons, ranker.check_scores):
+        with contextlib.suppress(InputError):  # check pairs are few, or none
+            look()
 
 
 def planner(rng, folder):

@@ -34,7 +34,7 @@ ROOMS = ("podium", "podium.active", "podium.metrics", "podium.multilabel", "podi
 SECONDS = 60  # of this process' own CPU, far more than any of these inputs takes
 WAITING = 900  # seconds on the clock: an input that waits for something uses no CPU, a busy machine gives little
 MANY = re.compile(
-    r"(?<![\w.,–-])1 (items|votes|rows|labels|grades|judges|pairs|columns|groups|features|scores|examples)\b"
+    r"(?<![\w.,–-])1 (check |more |other |compared )?(items|votes|rows|labels|grades|judges|pairs|columns|groups|features|scores|examples)\b"
 )
 MEGABYTES = 1500  # by which the most memory ever used may grow in one input
 

@@ -148,7 +148,9 @@ class Planner:
         left, right = codes_of("left", left, self.n), codes_of("right", right, self.n)
         size = len(left)
         if len(right) != size:
-            raise InputError(f"{size} left items and {len(right)} right ones; give one pair a row")
+            raise InputError(
+                f"{counted(size, 'left item')} and {counted(len(right), 'right one')}; give one pair a row"
+            )
         same = np.flatnonzero(left == right)
         if len(same):
             raise InputError(f"row {same[0] + 1}: item {left[same[0]]} is compared with itself; leave it out")

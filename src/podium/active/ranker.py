@@ -398,7 +398,7 @@ class ActiveRanker:
         votes = self.check_comparisons
         if len(votes) < MIN_CHECK_VOTES:
             raise InputError(
-                f"{len(votes)} check votes; scores with intervals need {MIN_CHECK_VOTES}: ask more, or raise "
+                f"{counted(len(votes), 'check vote')}; scores with intervals need {MIN_CHECK_VOTES}: ask more, or raise "
                 "random_share"
             )
         ranking = BradleyTerry(l2=0.1).fit(votes).ranking_

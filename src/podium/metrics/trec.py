@@ -10,7 +10,7 @@ import numpy as np
 from podium.data.files import read_table
 from podium.errors import InputError
 from podium.metrics.report import Report, ranking_report
-from podium.text import some
+from podium.text import counted, some
 
 if TYPE_CHECKING:
     import polars as pl
@@ -55,7 +55,7 @@ def run_report(judgements: pl.DataFrame, run: pl.DataFrame, **options: Any) -> t
     known = run.filter(pl.col("query").is_in(queries.implode()))
     if not len(known):
         raise InputError(
-            f"the run answers none of the {len(queries)} judged queries: they are {some(queries.to_list())}, "
+            f"the run answers none of the {counted(len(queries), 'judged query', 'judged queries')}: judged are {some(queries.to_list())}, "
             f"the run has {some(run['query'].unique(maintain_order=True).to_list())}"
         )
     names = pl.concat([judgements["doc"], known["doc"]]).unique().sort(descending=True)
