@@ -97,7 +97,8 @@ SAFE = {
     "MIN_CHECK_VOTES",
     "len(under) + len(over)",  # more than MAX_NEW_GRADES
 }
-PLURALS = re.compile(r" (more |other |check |judged |left |right |random |new )?(judges|items|features|votes|rankings|rows|labels|grades|answers|questions|"
+PLURALS = re.compile(r" (more |other |check |judged |left |right |random |new )?"
+                     r"(judges|items|features|votes|rankings|rows|labels|grades|answers|questions|"
                      r"pairs|folds|examples|queries|campaigns|rounds|redraws|changes|columns)\b")  # fmt: skip
 
 

@@ -354,7 +354,7 @@ def test_judges_who_guess_count_for_less():
         (lambda: Planner(5, seed=0).plan(1, out=[(0, 7)]), "out, row 1: 7; numbers are 0 to 4"),
         (lambda: Planner(5, seed=0).plan(1, out=[1, 2]), "out has shape"),
         (lambda: Planner(5, seed=0).tell([0], [0], [1]), "row 1: item 0 is compared with itself"),
-        (lambda: Planner(5, seed=0).tell([0, 1], [2], [1]), "2 left items and 1 right ones"),
+        (lambda: Planner(5, seed=0).tell([0, 1], [2], [1]), "2 left items and 1 right one;"),
         (lambda: Planner(5, seed=0).tell([0], [9], [1]), "right, row 1: 9; numbers are 0 to 4"),
         (lambda: Planner(5, seed=0).tell([0], [1], [0.7]), "value, row 1: 0.7"),
         (lambda: Planner(5, seed=0).tell([0], [1], [1], [-1]), "judge, row 1: -1; numbers are at least 0"),

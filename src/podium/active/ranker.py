@@ -398,8 +398,8 @@ class ActiveRanker:
         votes = self.check_comparisons
         if len(votes) < MIN_CHECK_VOTES:
             raise InputError(
-                f"{counted(len(votes), 'check vote')}; scores with intervals need {MIN_CHECK_VOTES}: ask more, or raise "
-                "random_share"
+                f"{counted(len(votes), 'check vote')}; scores with intervals need {MIN_CHECK_VOTES}: ask more, or "
+                "raise random_share"
             )
         ranking = BradleyTerry(l2=0.1).fit(votes).ranking_
         ranking.note = "Scores of check votes only; intervals are approximate."
