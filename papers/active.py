@@ -553,7 +553,10 @@ def main() -> None:
         known = studies(small, engine)
         if unknown := set(named) - set(known):
             parser.error(f"no study {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-        results = {} if small or not named else json.loads(file.read_text())
+        if small and named:
+            print(json.dumps({name: known[name]() for name in named}, indent=1, default=float))
+            return
+        results = json.loads(file.read_text()) if named else {}
         results = {name: run() if not named or name in named else results[name] for name, run in known.items()}
     checked = claims(results)
     text = json.dumps({"claims": checked, **results}, indent=1, default=float)

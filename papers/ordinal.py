@@ -270,8 +270,14 @@ def main(arguments: list[str] | None = None) -> dict:
     draw_exactness(found, options.out / "exactness.png")
     told = summary(results, found, options.trials, options.runs)
     (options.out / "results.json").write_text(json.dumps(told, indent=1) + "\n")
+    for kind, counts in found["counts"].items():
+        trials, differ, endless = np.array(counts).sum(axis=0).astype(int)[:3].tolist()
+        without_end = f", without an end in {endless}" if kind == "pa1" else ""
+        print(f"printed {LABEL[kind]}: not the solution in {differ} of {trials} trials with loss{without_end}")
     for claim in told["claims"]:
-        print(f"{claim['claim']}: " + ", ".join(f"{n} {'yes' if ok else 'NO'}" for n, ok in claim["holds"].items()))
+        if claim["holds"]:
+            held = ", ".join(f"{n} {'yes' if ok else 'NO'}" for n, ok in claim["holds"].items())
+            print(f"{claim['claim']}: {held}")
     return told
 
 

@@ -539,7 +539,7 @@ def run(quick: bool = False, engine: Engine = SERIAL) -> dict[str, Any]:
         "robustness": robustness(150, 1500, 2 if quick else 6, engine=engine),
         "online": online(300, 10_000 if quick else 100_000, repeats, engine=engine),
         "figure4": figure4(stand_ins(), 3 if quick else 10, engine=engine),
-        "rate": rate(600, 100_000 if quick else 1_000_000, 2 if quick else 8),
+        "rate": rate(600, 100_000 if quick else 1_000_000, 6 if quick else 8),
         "corruption": corruption(sizes, 2 * repeats),
     }
 

@@ -384,8 +384,9 @@ def _streams_fit(model: Any) -> bool:
 
 
 def _labels_fit(model: Any) -> bool:
-    forest = getattr(model, "forest_", None)
-    trees = forest is None or (forest.n_features, forest.n_labels) == (model.n_features_in_, len(model.labels_))
+    forests = [getattr(model, name) for name in ("forest_", "boosted_") if hasattr(model, name)]
+    size = (model.n_features_in_, len(model.labels_))
+    trees = all((forest.n_features, forest.n_labels) == size for forest in forests)
     return bool(trees and _streams_fit(model))
 
 

@@ -1,13 +1,16 @@
 """What is chosen on rows held out: parts, penalties, trees against scikit-learn's, scales against their definition."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import label_ranking_average_precision_score
 from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
+from threadpoolctl import threadpool_limits
 
 from podium import load, save
 from podium.errors import InputError
@@ -15,8 +18,8 @@ from podium.metrics import ranking_loss
 from podium.multilabel import LabelRanker
 from podium.multilabel.rows import different_rows
 from podium.multilabel.scaling import measure
-from podium.multilabel.selection import _parts, _plan, _within_chance
-from podium.multilabel.trees import MAX_LEAVES, _draws, grow
+from podium.multilabel.selection import Setting, _parts, _plan, _within_chance, describe
+from podium.multilabel.trees import MAX_LEAVES, _draws, boost, grow
 
 from suites.multilabel import labelled
 
@@ -141,23 +144,61 @@ def test_frequencies_alone_are_the_log_odds_of_the_shares():
 
 def test_auto_takes_trees_where_signs_cross_and_not_where_scores_are_linear():
     X, Y = crossed()
-    trees = LabelRanker("ap", "auto").fit(X[:400], Y[:400])
+    trees = LabelRanker("ap", "auto").fit(X[:200], Y[:200])
     assert trees.scorer_ in ("trees", "both")
-    linear = LabelRanker("ap").fit(X[:400], Y[:400])
+    linear = LabelRanker("ap").fit(X[:200], Y[:200])
     rows = Y[400:].any(axis=1)
     assert lrap(Y[400:][rows], trees.decision_function(X[400:][rows])) > 0.9
     assert lrap(Y[400:][rows], linear.decision_function(X[400:][rows])) < 0.8
-    X, Y = linear_truth()
+    X, Y = linear_truth(150)
     assert LabelRanker("ap", "auto").fit(X, Y).scorer_ in ("linear", "both")
 
 
-def test_the_mean_of_both_is_the_mean_of_their_targets():
-    X, Y = linear_truth(150)
-    both = LabelRanker("sum@1", "auto").fit(X, Y)
-    if both.scorer_ != "both":
-        both.scorer_, both.forest_ = "both", grow(X, sparse.csr_array(Y.astype(float)), np.ones(150))
-    chances = 1 / (1 + np.exp(-(X @ both.coef_.T + both.intercept_)))
-    assert_allclose(both.decision_function(X), (chances + both.forest_.scores(X)) / 2, atol=1e-12)
+def test_the_mean_of_several_is_the_mean_of_their_targets():
+    X, Y = linear_truth(60)
+    ranker = LabelRanker("sum@1", C=1.0, surrogate="univariate").fit(X, Y)
+    goal = sparse.csr_array(Y.astype(float))
+    chances = 1 / (1 + np.exp(-(X @ ranker.coef_.T + ranker.intercept_)))
+    ranker.scorer_, ranker.forest_ = "both", grow(X, goal, np.ones(60), trees=5)
+    assert_allclose(ranker.decision_function(X), (chances + ranker.forest_.scores(X)) / 2, atol=1e-12)
+    ranker.boosted_ = boost(X, goal, np.ones(60))
+    odds = 1 / (1 + np.exp(-ranker.boosted_.scores(X)))
+    assert_allclose(ranker.decision_function(X), (chances + ranker.forest_.scores(X) + odds) / 3, atol=1e-12)
+
+
+def test_settings_are_described_in_words():
+    assert describe(Setting(C=0.25)) == "linear, univariate, C=0.25"
+    assert describe(Setting(C=0.0)) == "label frequencies"
+    assert describe(Setting(False, forest="best")) == "trees, best splits"
+    assert describe(Setting(False, boosted=True)) == "boosted trees"
+    assert describe(Setting(forest="random")) == "mean of linear and trees, random splits"
+    several = describe(Setting(forest="random", boosted=True))
+    assert several == "mean of linear, trees, random splits and boosted trees"
+
+
+def own_places(n, seed):
+    """Each label where two features of its own are both above places of their own."""
+    rng = np.random.default_rng(seed)
+    X = rng.exponential(size=(n, 10))
+    pairs, places = rng.integers(10, size=(2, 4)), rng.uniform(0.3, 1.2, size=(2, 4))
+    both = (X[:, pairs[0]] > places[0]) & (X[:, pairs[1]] > places[1])
+    return X, both.astype(int) ^ (rng.random(both.shape) < 0.05)
+
+
+def test_boosted_trees_are_taken_where_each_label_has_places_of_its_own():
+    X, Y = own_places(900, 1)
+    trees = LabelRanker("ap", "trees").fit(X[:400], Y[:400])
+    assert "boosted trees" in trees.chosen_
+    assert trees.scorer_ == "trees"
+    with threadpool_limits(1):
+        theirs = [
+            HistGradientBoostingClassifier().fit(X[:400], Y[:400, k]).predict_proba(X[400:])[:, 1] for k in range(4)
+        ]
+    rows = Y[400:].any(axis=1)
+    ours = trees.decision_function(X[400:])[rows]
+    assert lrap(Y[400:][rows], ours) > lrap(Y[400:][rows], np.column_stack(theirs)[rows]) - 0.005
+    tried = trees.validation_
+    assert tried[trees.chosen_] < min(tried["trees, best splits"], tried["trees, random splits"])
 
 
 # ---- trees ----------------------------------------------------------------------------------------------------------
@@ -180,6 +221,31 @@ def test_a_forest_is_the_mean_of_scikit_learns_trees(form, greedy):
     new = np.random.default_rng(5).normal(size=(50, 6))
     mean = np.mean([each.predict(new.astype(np.float32)) for each in theirs], axis=0)
     assert_allclose(forest.scores(form(new)), mean, atol=1e-6)
+
+
+HALF = {"max_leaf_nodes": 15, "l2_regularization": 1.0, "max_features": 0.5, "early_stopping": False}
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_boosted_trees_are_scikit_learns(form):
+    """Whole and soft targets, uneven weights, a row of none, and labels that all or no rows have."""
+    X, Y = linear_truth(150)
+    goal, weight = Y * np.array([1, 1, 0.4, 0, 1]), np.linspace(0, 2, 150)
+    goal[:, 4] = 1
+    boosted = boost(form(X), sparse.csr_array(goal), weight)
+    new = np.random.default_rng(5).normal(size=(50, 6)).astype(np.float32)
+    scores = boosted.scores(form(new))
+    for k in range(3):
+        model = HistGradientBoostingClassifier(learning_rate=0.06, random_state=0, **HALF)
+        twice = np.repeat(np.arange(1, 150), 2)
+        share = (np.column_stack([goal[:, k], 1 - goal[:, k]]) * weight[:, None])[1:].reshape(-1)
+        hard = np.tile([1, 0], 149)
+        with threadpool_limits(1):
+            model.fit(X.astype(np.float32)[twice][share > 0], hard[share > 0], sample_weight=share[share > 0])
+            assert_allclose(scores[:, k], model.decision_function(new), atol=1e-5)
+    assert (scores[:, 3] < -10).all()
+    assert (scores[:, 4] > 10).all()
+    assert boosted.sound()
 
 
 def test_a_bootstrap_sample_is_as_large_as_the_different_rows_and_leaves_out_its_share():
@@ -207,12 +273,13 @@ def test_different_rows_are_told_apart_by_any_feature_and_equal_ones_are_not():
     assert_array_equal(np.unique(same), np.arange(len(np.unique(truth))))
 
 
+@pytest.mark.parametrize("grown", [partial(grow, greedy=True, trees=20), boost], ids=["best splits", "boosted"])
 @pytest.mark.parametrize("change", ["order", "sparse", "rows of no weight", "tiny and large units"])
-def test_trees_with_best_splits_do_not_depend_on(change):
+def test_trees_do_not_depend_on(change, grown):
     rng = np.random.default_rng(4)
     X, Y = crossed(150)
     new, weight = rng.normal(size=(60, 4)), np.ones(150)
-    first = grow(X, sparse.csr_array(Y * 1.0), weight, greedy=True, trees=20).scores(new)
+    first = grown(X, sparse.csr_array(Y * 1.0), weight).scores(new)
     if change == "order":
         mixed = rng.permutation(150)
         X, Y = X[mixed], Y[mixed]
@@ -223,7 +290,7 @@ def test_trees_with_best_splits_do_not_depend_on(change):
         weight = np.concatenate([weight, np.zeros(30)])
     if change == "tiny and large units":
         X, new = X * 2.0 ** np.array([0, -60, 60, 10]), new * 2.0 ** np.array([0, -60, 60, 10])
-    again = grow(X, sparse.csr_array(Y * 1.0), weight, greedy=True, trees=20).scores(new)
+    again = grown(X, sparse.csr_array(Y * 1.0), weight).scores(new)
     assert_allclose(again, first, atol=1e-6)
 
 
@@ -248,9 +315,10 @@ def test_one_label_and_many_rows_have_trees_too():
 
 
 def test_trees_are_saved_as_arrays_and_answer_the_same(tmp_path):
-    X, Y = linear_truth(80)
+    X, Y = own_places(60, 3)
     for scorer in ("trees", "auto"):
         ranker = LabelRanker("sum@1", scorer).fit(X, Y)
+        ranker.boosted_ = boost(X, sparse.csr_array(Y * 1.0), np.ones(60))
         save(ranker, tmp_path / "m.podium")
         assert_array_equal(load(tmp_path / "m.podium").decision_function(X), ranker.decision_function(X))
 

@@ -71,6 +71,7 @@ class TestTrees(LabelSuite):
     def few_trees(self, monkeypatch):
         monkeypatch.setattr("podium.multilabel.trees.TREES", 20)
         monkeypatch.setattr("podium.multilabel.selection.TREES", 10)
+        monkeypatch.setattr("podium.multilabel.trees.ROUNDS", 10)
 
     def make(self, **options):
         return LabelRanker(**({"loss": "sum@1", "scorer": self.scorer, "tol": 1e-7} | options))

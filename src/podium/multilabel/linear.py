@@ -18,7 +18,7 @@ from podium.errors import ConvergenceError, InPython, Option
 from podium.kernels.multilabel.linear import backward, curve, dual_sweeps, forward, logistic
 from podium.text import counted
 
-__all__ = ["Dense", "Design", "Sparse", "design", "fit_frequencies", "fit_logistic", "squared_gradients"]
+__all__ = ["CERTAIN", "Dense", "Design", "Sparse", "design", "fit_frequencies", "fit_logistic", "squared_gradients"]
 
 BLOCK = 64  # labels at a time: a block of directions stays in cache
 CERTAIN = 15.0  # log-odds of a label that is always, or never, relevant

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, Self
 
 import numpy as np
@@ -28,7 +29,7 @@ from podium.multilabel.selection import averaged, choose, describe
 from podium.multilabel.streaming import Stream
 from podium.multilabel.surrogates import SURROGATES, coupled_squares, fit_coupled
 from podium.multilabel.targets import Targets, targets_for
-from podium.multilabel.trees import grow
+from podium.multilabel.trees import boost, grow
 from podium.text import counted
 
 __all__ = ["LabelRanker"]
@@ -55,9 +56,9 @@ class LabelRanker(BaseEstimator):
         Name of the ranking loss, such as "sum@3", "prec@5", "ndcg@10", "auc" (see `podium.metrics.ranking_report`).
     scorer : "linear", "trees", "auto" or estimator
         "linear": penalised logistic regression, all labels solved together. "trees": a forest of 200 trees, split at
-        random, or at the best places of bootstrap samples. "auto": linear, trees or the mean of both, whichever is best
-        on rows held out. Or any scikit-learn style regressor or classifier, cloned for each label; a classifier is
-        given soft targets as weighted copies of the row.
+        random, or at the best places of bootstrap samples; boosted trees, label by label; or the mean of both. "auto":
+        linear, trees or their mean. Whichever is best on rows held out is taken. Or any scikit-learn style regressor or
+        classifier, cloned for each label; a classifier is given soft targets as weighted copies of the row.
     surrogate : "auto", "univariate", "softmax", "softmax-normalised" or "pairwise"
         Of the linear scorer. All but "univariate" couple labels; they are not consistent, and sometimes better on small
         data. "auto" compares "univariate" and, where the data are small enough, "pairwise".
@@ -80,7 +81,7 @@ class LabelRanker(BaseEstimator):
     validation_ : dict of what was tried to its mean loss on rows held out; empty if there was nothing to choose
     chosen_ : the same in words, a key of `validation_` where it is not empty
     coef_, intercept_ : (K, features) and (K,), with the linear scorer
-    forest_ : the trees, with "trees"
+    forest_, boosted_ : the trees in use, with "trees" and "both"
     scorers_ : the fitted clones, with another scorer (None for a label that never varied)
     exact_ : bool, whether the target makes the ranking best in the limit
 
@@ -219,16 +220,25 @@ class LabelRanker(BaseEstimator):
         """Scores (rows, labels); larger is more relevant."""
         check_is_fitted(self)
         X = read_features(self, X)
-        if hasattr(self, "coef_"):
+        if hasattr(self, "coef_") and self.scorer_ == "linear":
             scores = np.asarray(X @ self.coef_.T + self.intercept_)
-            if self.scorer_ == "both":
-                scores = averaged(scores, self.forest_.scores(X))
-        elif hasattr(self, "forest_"):
-            scores = self.forest_.scores(X)
+        elif self.scorer_ in ("trees", "both"):
+            scores = averaged(self._chances(X))
         else:
             pairs = zip(self.scorers_, self.constant_, strict=True)
             scores = np.column_stack([_score(each, constant, X) for each, constant in pairs])
         return finite_scores(scores, self.labels_)
+
+    def _chances(self, X: Any) -> Iterator[np.ndarray]:
+        """Targets as each of the scorers whose mean is taken predicts them."""
+        from scipy.special import expit
+
+        if hasattr(self, "coef_"):
+            yield expit(np.asarray(X @ self.coef_.T + self.intercept_))
+        if hasattr(self, "forest_"):
+            yield self.forest_.scores(X)
+        if hasattr(self, "boosted_"):
+            yield expit(self.boosted_.scores(X))
 
     def rank(self, X: Any, top: int | None = None) -> np.ndarray:
         """Labels of each row, best first; only the first `top` of them if given."""
@@ -330,8 +340,11 @@ class LabelRanker(BaseEstimator):
             engine=engine,
         )  # fmt: skip
         self.scorer_, self.chosen_ = setting.scorer, describe(setting)
+        if setting.forest:
+            self.forest_ = grow(X, targets.values, targets.weight, greedy=setting.forest == "best")
+        if setting.boosted:
+            self.boosted_ = boost(X, targets.values, targets.weight)
         if setting.scorer != "linear":
-            self.forest_ = grow(X, targets.values, targets.weight, greedy=setting.greedy)
             self.middle_ = 0.5
         if setting.scorer == "trees":
             return

@@ -6,7 +6,9 @@ together, and a row of weight 2 counts as two. Every candidate sees the same par
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -19,9 +21,11 @@ from podium.multilabel.linear import Design, design, fit_frequencies, fit_logist
 from podium.multilabel.rows import different_rows
 from podium.multilabel.surrogates import fit_coupled
 from podium.multilabel.targets import Targets
-from podium.multilabel.trees import grow
+from podium.multilabel.trees import boost, grow
 
 __all__ = ["Setting", "averaged", "choose", "describe"]
+
+Parts = list[np.ndarray]  # a table for each part
 
 PENALTIES = tuple(4.0**k for k in range(-7, 4))  # of C, from strong to weak
 COUPLED_PENALTIES = tuple(4.0**k for k in range(-5, 4))
@@ -32,16 +36,28 @@ WORK = 60_000_000  # numbers (entries of X times labels) that all fits of one pe
 COUPLED_WORK = 20_000_000
 TREES = 80  # in a forest on trial
 GREEDY_CELLS = 2_000_000  # of a table of features up to which the best places of splits are looked for
+BOOSTED_LABELS = 200  # labels, and cells of a table of features times labels, up to which trees are boosted
+BOOSTED_CELLS = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """One way to fit: "linear" with a surrogate and a penalty (`C` 0: label frequencies), "trees", or "both"."""
+    """One way to fit: linear with a surrogate and a penalty (`C` 0: label frequencies), trees, or a mean of these."""
 
-    scorer: str = "linear"
+    linear: bool = True
     surrogate: str = "univariate"
     C: float = 1.0
-    greedy: bool = False  # of trees: splits at the best place
+    forest: str = ""  # split at "random" or the "best" places; "": none
+    boosted: bool = False
+
+    @property
+    def scorer(self) -> str:
+        """ "linear", "trees" or "both"."""
+        trees = bool(self.forest) or self.boosted
+        return "both" if trees and self.linear else "trees" if trees else "linear"
+
+
+BLIND = Setting(C=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +115,7 @@ def choose(
 ) -> tuple[Setting, dict[str, float]]:
     """The setting to fit with, and the mean held-out loss of each that was tried, by its description."""
     surely = "univariate" if surrogate == "auto" else surrogate
-    fixed = Setting("trees") if scorer == "trees" else Setting("linear", surely, 1.0 if C == "auto" else C)
+    fixed = Setting(False, forest="random") if scorer == "trees" else Setting(True, surely, 1.0 if C == "auto" else C)
     if scorer == "linear" and surrogate != "auto" and C != "auto":
         return fixed, {}
     parts = _parts(scaled, relevance, weight)
@@ -123,7 +139,7 @@ def _best(tried: dict[Setting, np.ndarray], means: dict[Setting, float], weight:
         coupled = other.surrogate != "univariate"
         if coupled and means[other] < means[best] and not _within_chance(tried[best] - tried[other], weight):
             best = other
-    blind = next((each for each in tried if each.scorer == "linear" and each.C == 0), best)
+    blind = next((each for each in tried if each == BLIND), best)
     return blind if _within_chance(tried[blind] - tried[best], weight) else best
 
 
@@ -136,12 +152,13 @@ def _within_chance(gain: np.ndarray, weight: np.ndarray) -> bool:
 
 def describe(setting: Setting) -> str:
     """A setting in words."""
-    trees = "trees, best splits" if setting.greedy else "trees, random splits"
-    if setting.scorer != "linear":
-        return trees if setting.scorer == "trees" else f"mean of linear and {trees}"
-    if setting.C == 0:
-        return "label frequencies"
-    return f"linear, {setting.surrogate}, C={setting.C:.3g}"
+    if setting.scorer == "linear":
+        return "label frequencies" if setting.C == 0 else f"linear, {setting.surrogate}, C={setting.C:.3g}"
+    forest = f"trees, {setting.forest} splits"
+    if (setting.linear, bool(setting.forest), setting.boosted) == (False, True, False):
+        return forest
+    members = ["linear"] * setting.linear + [forest] * bool(setting.forest) + ["boosted trees"] * setting.boosted
+    return members[0] if len(members) == 1 else f"mean of {', '.join(members[:-1])} and {members[-1]}"
 
 
 def _linear(trial: _Trial, surrogate: str, C: Any) -> dict[Setting, np.ndarray]:
@@ -152,7 +169,7 @@ def _linear(trial: _Trial, surrogate: str, C: Any) -> dict[Setting, np.ndarray]:
     if surrogate == "auto" and _size(trial.scaled) * trial.relevance.shape[1] <= COUPLED_WORK:
         names.append("pairwise")
     if C == "auto":
-        tried[Setting(C=0.0)] = trial.losses([_frequency_scores(trial, part) for part in trial.parts])
+        tried[BLIND] = trial.losses([_frequency_scores(trial, part) for part in trial.parts])
     for name in names:
         grid = PENALTIES if name == "univariate" else COUPLED_PENALTIES
         tried |= _along(trial, designs, name, grid if C == "auto" else (C,))
@@ -164,7 +181,7 @@ def _along(trial: _Trial, designs: list[Design], surrogate: str, grid: tuple[flo
     tried: dict[Setting, np.ndarray] = {}
     ends: list[np.ndarray | None] = [None] * len(designs)
     for C in grid:
-        setting = Setting("linear", surrogate, C)
+        setting = Setting(True, surrogate, C)
         try:
             ends = [_fit(trial, *each, setting) for each in zip(trial.parts, designs, ends, strict=True)]
         except ConvergenceError:
@@ -197,26 +214,73 @@ def _frequency_scores(trial: _Trial, part: _Part) -> np.ndarray:
 
 
 def _with_trees(trial: _Trial, tried: dict[Setting, np.ndarray]) -> dict[Setting, np.ndarray]:
-    """Losses of both kinds of trees, and of the mean of the better and the best univariate linear scorer, if any."""
+    """Losses of trees, and of means of the best univariate linear scorer, the better forest, and boosted trees."""
     weight = trial.held_weight
-    kinds = (False, True) if trial.X.shape[0] * trial.X.shape[1] <= GREEDY_CELLS else (False,)
-    scores = {Setting("trees", greedy=greedy): _forest_scores(trial, greedy) for greedy in kinds}
-    lost = {each: trial.losses(held) for each, held in scores.items()}
-    linear = [each for each in tried if each.surrogate == "univariate"]
-    if linear:
-        line, trees = (min(few, key=lambda each: weight @ (tried | lost)[each]) for few in (linear, list(lost)))
-        margins = [_linear_scores(trial, part, line) for part in trial.parts]
-        both = [averaged(*pair) for pair in zip(margins, scores[trees], strict=True)]
-        lost[replace(line, scorer="both", greedy=trees.greedy)] = trial.losses(both)
+    cells = trial.X.shape[0] * trial.X.shape[1]
+    kinds = ("random", "best") if cells <= GREEDY_CELLS else ("random",)
+    forests = {Setting(False, forest=kind): _forest_scores(trial, kind) for kind in kinds}
+    lost = {each: trial.losses(held) for each, held in forests.items()}
+    trees = min(lost, key=lambda each: weight @ lost[each])
+    members = {trees: forests[trees]}
+    if linear := [each for each in tried if each.surrogate == "univariate"]:
+        line = min(linear, key=lambda each: weight @ tried[each])
+        members[line] = [_chances(_linear_scores(trial, part, line)) for part in trial.parts]
+        lost[_mean([line, trees])] = trial.losses([averaged(pair) for pair in zip(*members.values(), strict=True)])
+    few = trial.relevance.shape[1] <= BOOSTED_LABELS and cells * trial.relevance.shape[1] <= BOOSTED_CELLS
+    boosted = _boosted_scores(trial, members, tried | lost) if few else []
+    if boosted:
+        alone = Setting(False, boosted=True)
+        for count in range(len(members) + 1):
+            for others in combinations(members, count):
+                scores = zip(boosted, *(members[each] for each in others), strict=True)
+                lost[_mean([alone, *others])] = trial.losses([averaged(each) for each in scores])
     return lost
 
 
-def _forest_scores(trial: _Trial, greedy: bool) -> list[np.ndarray]:
+def _mean(members: list[Setting]) -> Setting:
+    """The mean of settings of one kind each."""
+    line = next((each for each in members if each.linear), None)
+    forest = "".join(each.forest for each in members)
+    boosted = any(each.boosted for each in members)
+    if line is None:
+        return Setting(False, forest=forest, boosted=boosted)
+    return Setting(True, line.surrogate, line.C, forest, boosted)
+
+
+def _boosted_scores(trial: _Trial, members: dict[Setting, Parts], tried: dict[Setting, np.ndarray]) -> Parts:
+    """Chances of the rows held out of each part, by boosted trees; none where features say nothing, or where on the
+    first part these trees, and their mean with what is there, are clearly worse than the best of the others."""
+    means = {each: float(np.average(lost, weights=trial.held_weight)) for each, lost in tried.items()}
+    best = _best(tried, means, trial.held_weight)
+    if best == BLIND:
+        return []
+    out: Parts = []
+    for part in trial.parts:
+        targets, weight = trial.targets.values[part.train], trial.targets.weight[part.train]
+        if not weight.any():
+            return []
+        out.append(_chances(boost(trial.X[part.train], targets, weight).scores(trial.X[part.held])))
+        if len(out) == 1:
+            first = replace(trial, parts=trial.parts[:1])
+            before = tried[best][: len(part.held)]
+            both = averaged([out[0], *(each[0] for each in members.values())])
+            gains = [before - first.losses([each]) for each in (out[0], both)]
+            if all(_clearly_lost(gain, first.held_weight) for gain in gains):
+                return []
+    return out
+
+
+def _clearly_lost(gain: np.ndarray, weight: np.ndarray) -> bool:
+    """Whether the mean gain is below none by more than a standard error."""
+    return bool(weight @ gain < 0 and not _within_chance(-gain, weight))
+
+
+def _forest_scores(trial: _Trial, kind: str) -> Parts:
     """Scores of the rows held out of each part, by a small forest."""
     out = []
     for part in trial.parts:
         targets, weight = trial.targets.values[part.train], trial.targets.weight[part.train]
-        forest = grow(trial.X[part.train], targets, weight, greedy=greedy, trees=TREES)
+        forest = grow(trial.X[part.train], targets, weight, greedy=kind == "best", trees=TREES)
         out.append(forest.scores(trial.X[part.held]))
     return out
 
@@ -228,11 +292,16 @@ def _linear_scores(trial: _Trial, part: _Part, setting: Setting) -> np.ndarray:
     return _held_scores(trial, part, _fit(trial, part, design(trial.scaled[part.train]), None, setting))
 
 
-def averaged(margins: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Mean of the target that log-odds predict and the one that trees predict."""
+def averaged(chances: Iterable[np.ndarray]) -> np.ndarray:
+    """Mean of the targets that scorers predict."""
+    return np.asarray(np.mean(list(chances), axis=0))
+
+
+def _chances(margins: np.ndarray) -> np.ndarray:
+    """Targets that log-odds predict."""
     from scipy.special import expit
 
-    return np.asarray((expit(margins) + targets) / 2)
+    return np.asarray(expit(margins))
 
 
 def _size(X: Any) -> int:
