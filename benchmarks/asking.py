@@ -193,12 +193,10 @@ class Row:
             for name in ("ours", *RIVALS)
             if set(ways.get(f"{name} {what}", ())) >= set(seeds)
         }
-        if what == "cost":  # an order found on the way may be the best known; where it costs nothing, 1 + cost counts
+        if what == "cost":  # an order found on the way may be the best known
             least = np.min(list(self.values.values()), axis=0)
             for name, values in self.values.items():
-                self.values[name] = np.where(
-                    least == 0, 1.0 + values, values / np.where(least == 0, 1.0, least.clip(0, 1))
-                )
+                self.values[name] = values / np.minimum(least, 1.0)
         self.rivals = {name: values for name, values in self.values.items() if name != "ours"}
 
     @property

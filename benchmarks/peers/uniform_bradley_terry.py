@@ -34,9 +34,10 @@ def rank(judge, questions, seed):
 
 
 def _asked(judge, questions, seed):
-    rng, every = np.random.default_rng(seed), np.column_stack(np.triu_indices(judge.n, 1))
+    rng = np.random.default_rng(seed)
     pairs = random_pairs(judge.n, questions, rng)
     while len(pairs) < questions and not getattr(judge, "persistent", True):
+        every = np.column_stack(np.triu_indices(judge.n, 1))
         pairs = np.concatenate([pairs, every[rng.permutation(len(every))]])[:questions]
     return pairs
 
