@@ -246,7 +246,7 @@ def test_a_page_of_parts_stands_on_the_ranking_of_all_together(run, folder):
     parts, whole = ((folder / name).read_text() for name in ("parts.html", "whole.html"))
 
     def first_table(page):
-        board = page[page.index('<table class="sortable">') : page.index("</table>")]
+        board = page[page.index('<table class="board') : page.index("</table>")]
         return [re.sub("<[^>]*>", " ", row).split() for row in board.split("<tr")[1:]]
 
     numbers = [[cell for cell in row if re.fullmatch(r"[-0-9.,–]+", cell)] for row in first_table(whole)]
