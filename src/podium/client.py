@@ -177,7 +177,7 @@ class Organiser(_Client):
         return {row["name"]: row["link"] for row in self.ask("POST", self._path("/judges"), {"names": list(names)})}
 
     def change(self, **changes: Any) -> dict[str, Any]:
-        """Change the state (open, paused, closed), the instructions or options."""
+        """Change the state (open, paused, closed), title, instructions or options, and the question of a draft."""
         changed: dict[str, Any] = self.ask("PATCH", self._path(""), changes)
         return changed
 

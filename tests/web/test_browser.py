@@ -1,9 +1,13 @@
 """The app in a real browser: keys, clicks, touch, reload, no network, narrow screens, and the organiser's day."""
 
+import io
 import os
 import re
+import struct
 import threading
 import time
+import zipfile
+import zlib
 
 import pytest
 import uvicorn
@@ -528,6 +532,55 @@ def test_trying_it_as_a_judge_stores_nothing(served):
     press(page, "ArrowLeft", 3)
     page.get_by_role("heading", name="Thank you").wait_for()
     assert served.votes() == []
+
+
+def png(width, height):
+    """A grey picture, by the book."""
+    rows = (b"\0" + b"\x80" * width) * height
+    parts = [
+        (b"IHDR", struct.pack(">2I5B", width, height, 8, 0, 0, 0, 0)),
+        (b"IDAT", zlib.compress(rows)),
+        (b"IEND", b""),
+    ]
+    chunks = [
+        struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data)) for kind, data in parts
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+@pytest.mark.parametrize("width", [1280, 360])
+def test_pictures_of_any_shape_are_seen_whole_and_in_full_by_a_click(served, width):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, size in (("wide", (1600, 200)), ("tall", (200, 1600))):
+            archive.writestr(f"{name}.png", png(*size))
+    room, files = served.room, {"file": ("pictures.zip", packed.getvalue(), "application/zip")}
+    made = room.operator.post("/api/v1/campaigns", files=files, data={"title": "P", "question": "Which?"}).json()
+    organiser, at = room.visitor(made["token"]), f"/api/v1/campaigns/{made['campaign']}"
+    [ann] = organiser.post(f"{at}/judges", json={"names": ["Ann"]}).json()
+    organiser.patch(at, json={"state": "open"})
+    page = served.open(f"/j#{ann['link'].partition('#')[2]}", width=width, height=740)
+    page.get_by_role("button", name="Start").click()
+    for side in ("left", "right"):
+        picture = page.locator(f"#{side} img")
+        picture.wait_for()
+        page.wait_for_timeout(300)  # it is loaded
+        seen, card = picture.bounding_box(), page.locator(f"#{side}").bounding_box()
+        assert seen["height"] > 0
+        for at_least, more, size in (("x", "width", card["width"]), ("y", "height", card["height"])):
+            assert card[at_least] <= seen[at_least]
+            assert seen[at_least] + seen[more] <= card[at_least] + size + 1
+    page.locator("#left img").click()
+    assert page.locator("#zoom").is_visible()
+    assert page.locator("#zoom img").evaluate("(each) => Math.max(each.width, each.height)") == 1600
+    page.keyboard.press("ArrowLeft")
+    page.keyboard.press("Escape")
+    assert not page.locator("#zoom").is_visible()
+    page.wait_for_timeout(400)
+    page.keyboard.press("ArrowRight")
+    page.get_by_role("heading", name="Thank you").wait_for()
+    page.goto(f"{served.url}/j/history")
+    assert page.locator(".past img").count() == 2
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (360, "dark")])
