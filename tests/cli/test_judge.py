@@ -115,6 +115,19 @@ def test_a_dry_run_tells_at_most_how_many_calls_are_made(items, capfd, more):
         assert made == told
 
 
+def test_votes_that_a_judge_cannot_give_alone_are_told_so(items, capfd):
+    items(6, sure=True)
+    program = (
+        "import json,sys\nfor l in sys.stdin:\n print(json.dumps({'id':json.loads(l)['id'],'outcome':0.5}),flush=True)"
+    )
+    Path("even.py").write_text(program)
+    code, _, err = call(capfd, "items.csv", *ASK, "--command", f"{sys.executable} even.py", "--budget", 5)
+    assert code == 0, err
+    told = re.search(r"about (\d+) more votes until stable(.*)", err)
+    assert int(told.group(1)) > 10, "of 15 pairs five are asked"
+    assert told.group(2) == ", more than the 10 pairs this judge has left"
+
+
 def test_a_judge_of_lengths_is_told_so_with_the_way_to_hold_it_constant(items, capfd):
     texts, _, _ = items(12)
     texts = {label: text * (1 + 3 * k) for k, (label, text) in enumerate(texts.items())}

@@ -148,11 +148,18 @@ def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
     say(one_line(f"{ended.judge}: {ended.words}"))
     spent = ended.why in ("budget", "max-calls", "max-cost")
     if alone and spent and ended.standing.until_stable and ended.ranking is None:
-        say(f"about {counted(ended.standing.until_stable, 'more vote')} until stable")
+        say(f"about {counted(ended.standing.until_stable, 'more vote')} until stable{_beyond(ended)}")
     if ended.why == "noise":
         say("fewer than 55 % of the pairs have the same verdict in both orders; another model or question, or --anyway")
     if ended.path is not None:
         say(f"kept in {ended.path}; intervals cover this judge's noise and the pairs drawn, not whether it is right")
+
+
+def _beyond(ended: Judged) -> str:
+    """That a judge, who is asked no pair twice, cannot give as many."""
+    n = len(ended.order)
+    left = max(0, n * (n - 1) // 2 - ended.tally.pairs - ended.tally.skips)
+    return f", more than the {counted(left, 'pair')} this judge has left" if ended.standing.until_stable > left else ""
 
 
 def write(ended: list[tuple[str, Judged]], out: Output) -> None:
