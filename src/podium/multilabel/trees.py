@@ -143,7 +143,7 @@ def boost(X: Any, targets: Any, weight: np.ndarray) -> Forest:
     """
     from scipy import sparse
     from sklearn.ensemble import HistGradientBoostingClassifier
-    from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]  # scikit-learn needs it too
+    from threadpoolctl import threadpool_limits
 
     used = np.flatnonzero(weight > 0)
     X, goals, weight = X[used], targets[used].tocsc(), weight[used]
