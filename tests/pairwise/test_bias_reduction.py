@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from baseball import HOME_AWAY, TEAMS, baseball
 from podium import BradleyTerry, Comparisons
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 
 
 def abilities(model):
@@ -118,6 +118,19 @@ def test_effects_from_few_votes_are_right_on_average_and_their_errors_too(option
     noise = np.std(off) / np.sqrt(off.size)
     assert abs(off.mean()) < 0.05 + 2 * noise
     assert 0.90 <= np.mean(np.abs(off) <= 1.96 * np.array(errors)) <= 0.99
+
+
+def test_a_covariate_that_mirrors_the_scores_is_left_to_the_penalty_and_named():
+    """Each item has one length in all its votes: any effect fits, with scores to match."""
+    length, rng = np.array([1.0, 0.5, -1.5]), np.random.default_rng(2)
+    left = rng.integers(0, 3, 60)
+    right = (left + rng.integers(1, 3, 60)) % 3
+    winner, loser = np.where(rng.random(60) < 0.7, [left, right], [right, left])
+    votes = Comparisons.from_arrays(winner, loser, covariates={"length": length[winner] - length[loser]})
+    with pytest.warns(DataWarning, match="cannot tell the effect of 'length' from the scores"):
+        model = BradleyTerry().fit(votes)
+    plain = BradleyTerry(l2=model.l2_).fit(votes)  # scores and effect under the same penalty
+    assert_allclose([*model.ranking_.scores, *model.coef_], [*plain.ranking_.scores, *plain.coef_], atol=1e-5)
 
 
 def test_what_it_cannot_do_is_said():

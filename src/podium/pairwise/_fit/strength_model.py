@@ -58,6 +58,7 @@ LEAST_SQUARES = 1e-290  # sum of squared weights below which rounding has made t
 RULES = 0.1  # share by which scores grow per e-fold less of the penalty, from which it is remarked on
 MANY_VOTES = 50  # a parameter, from which likelihood exaggerates effects by a few percent only
 EFFECT_TOL = 1e-5  # of effects that are found without the penalty, in log-odds
+LEAST_OWN = 1e-6  # share of a covariate's information that scores do not have too
 SPREAD = 1.0  # of true scores, to begin with, and to see whether an effect alone decides the votes
 PLAIN_L2, LEAST_L2 = 1e-3, 1e-6  # what stands in for no penalty where the votes bound no score, for a hard fit and any
 
@@ -138,7 +139,7 @@ class StrengthModel:
         if rows.design is None or (few and rows.n > MAX_ITEMS):
             return
         near = self.solve(0.5 / SPREAD**2 / self.votes_per_weight, EFFECT_TOL, max_iter)
-        if not near.converged or runs_away(rows, near.extras):
+        if not near.converged or runs_away(rows, near.extras) or self._mirrors_scores(near):
             return
         least = 0.0 if self.comparisons.adjacency.is_strongly_connected else LEAST_L2 / self.votes_per_weight
         if few:
@@ -150,6 +151,30 @@ class StrengthModel:
         count, information = rows.design.shape[1], self.information(found, least)
         covariance = extra_covariance(information, information.choose("auto"))[:count, :count]
         self.effects = Effects(found.extras[:count], covariance)
+
+    def _mirrors_scores(self, near: Solution) -> bool:
+        """Whether some covariate is the difference of two numbers of the items, as their scores are; if so, say it."""
+        rows, loss = self._rows(self.comparisons.covariates is not None)
+        assert rows.design is not None, "there are effects"
+        count, point = rows.design.shape[1], evaluate(rows, loss, 0.0, near.scores, near.extras)
+        solve = LinearSolver(rows, 0.0).factor(point.curvature, 1e-3 * LEAST_OWN)
+        border, corner = point.border[:, :count], point.corner[:count, :count]
+        through = np.column_stack([solve(np.ascontiguousarray(column)) for column in border.T])
+        size = np.sqrt(np.maximum(np.diag(corner), 1e-300))
+        shares, directions = np.linalg.eigh((corner - border.T @ through) / np.outer(size, size))
+        if shares[0] > LEAST_OWN:
+            return False
+        name = self.columns[int(np.abs(directions[:, 0]).argmax())]
+        what = "the effect of the side" if name == "side" else f"the effect of {name.removeprefix('covariate:')!r}"
+        way = "" if name == "side" else "; a number of the items themselves is a feature"
+        warnings.warn(
+            DataWarning(
+                f"the votes cannot tell {what} from the scores, as it is the same in all votes of an item or the votes "
+                f"are too few, and the penalty decides{way}"
+            ),
+            stacklevel=4,
+        )
+        return True
 
     def _whole(self, found: Solution) -> Solution:
         """With the effects that were held among the extra parameters."""
