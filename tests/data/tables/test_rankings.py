@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium import Comparisons, read_comparisons
+from podium import Comparisons, read_comparisons, read_rankings
 from podium.data.tables import batch, forms
 from podium.data.tables.rankings import divided
 from podium.errors import DataWarning, InputError
@@ -135,3 +135,17 @@ def test_a_count_of_rankings_beyond_memory_is_refused_before_it_is_unrolled(monk
     collector.add(pl.DataFrame({"ranking": ["a > b > c"], "count": [1]}))
     with pytest.raises(InputError, match=r"row 1: with count 1 the rankings make 6 pairs, more than 5"):
         collector.add(pl.DataFrame({"ranking": ["a > b > c"], "count": [1]}))
+
+
+def test_an_array_of_lists_is_one_of_rankings(tmp_path):
+    (tmp_path / "lists.json").write_text('[["tea", ["milk", "cola"]], ["cola", "tea"], ["milk"]]')
+    rankings = read_rankings(tmp_path / "lists.json", unranked="below")
+    assert rankings.to_lists() == [["tea", ["milk", "cola"]], ["cola", "tea"], ["milk"]]
+    (tmp_path / "numbers.json").write_text("[[3, 1, 2], [2, 3, 1]]")
+    assert read_rankings(tmp_path / "numbers.json").to_lists() == [[3, 1, 2], [2, 3, 1]]
+    (tmp_path / "mixed.json").write_text('[["tea", "milk"], {"ranking": ["milk", "tea"]}]')
+    with pytest.raises(InputError, match='row 1: .* is not an object; write one .* as {"ranking"'):
+        read_rankings(tmp_path / "mixed.json")
+    (tmp_path / "twice.json").write_text('[["tea", "milk"], ["milk", "milk"]]')
+    with pytest.raises(InputError, match="row 2: 'milk' appears twice in the ranking"):
+        read_rankings(tmp_path / "twice.json")

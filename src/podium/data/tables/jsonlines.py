@@ -87,7 +87,10 @@ def _without_notes(block: bytes) -> bytes:
 
 
 def read_json_array(stream: IO[bytes], where: str) -> Generator[Any, list[str], None]:
-    """Yield the names in a file that is one array of objects; sent those to read, yield a frame of them."""
+    """Yield the names in a file that is one array of objects; sent those to read, yield a frame of them.
+
+    An array of arrays is one of rankings, each the items best first.
+    """
     text = stream.read()
     try:
         rows = json.loads(text)
@@ -99,6 +102,8 @@ def read_json_array(stream: IO[bytes], where: str) -> Generator[Any, list[str], 
         raise InputError(f"{where} cannot be read: {problem}; correct it") from problem
     if not isinstance(rows, list):
         raise InputError(f"{where} holds a single {type(rows).__name__}; expected an array of objects")
+    if rows and all(isinstance(row, list) for row in rows):
+        rows = [{"ranking": row} for row in rows]
     lines = b"\n".join(json.dumps(row).encode() for row in rows)
     if not rows:
         raise InputError(f"{where} is an empty array; expected objects, one for each row")
@@ -142,7 +147,9 @@ def _refuse_bad_line(line: bytes, where: str) -> None:
         raise InputError(f"{where} cannot be read: {problem}; correct it") from problem
     if not isinstance(value, dict):
         shown = repr(value) if len(repr(value)) <= 60 else repr(value)[:57] + "..."
-        raise InputError(f"{where}: {shown} is not an object; write one for each row, with names for its values")
+        way = "write one for each row, with names for its values"
+        way += ', as {"ranking": ["a", "b"]} for a ranking' if isinstance(value, list) else ""
+        raise InputError(f"{where}: {shown} is not an object; {way}")
     for name, held in value.items():
         if isinstance(held, int) and not -(1 << 127) <= held < (1 << 127):
             raise InputError(f"{where}: {name} is a number of {len(str(abs(held)))} digits, too large; make it text")
