@@ -144,8 +144,19 @@ def test_an_array_of_lists_is_one_of_rankings(tmp_path):
     (tmp_path / "numbers.json").write_text("[[3, 1, 2], [2, 3, 1]]")
     assert read_rankings(tmp_path / "numbers.json").to_lists() == [[3, 1, 2], [2, 3, 1]]
     (tmp_path / "mixed.json").write_text('[["tea", "milk"], {"ranking": ["milk", "tea"]}]')
-    with pytest.raises(InputError, match='row 1: .* is not an object; write one .* as {"ranking"'):
+    with pytest.raises(InputError, match=r'row 1: .* is not an object; write one .* as {"ranking"'):
         read_rankings(tmp_path / "mixed.json")
     (tmp_path / "twice.json").write_text('[["tea", "milk"], ["milk", "milk"]]')
     with pytest.raises(InputError, match="row 2: 'milk' appears twice in the ranking"):
         read_rankings(tmp_path / "twice.json")
+
+
+def test_columns_of_a_question_are_named_after_what_is_in_brackets(tmp_path):
+    (tmp_path / "grid.csv").write_text("id,Q5 [Tea],Q5 [Milk],Q5 [Cola]\n1,2,1,3\n2,1,,2\n")
+    rankings = read_rankings(tmp_path / "grid.csv", rank_columns=["Q5*"], unranked="below")
+    assert rankings.to_lists() == [["Milk", "Tea", "Cola"], ["Tea", "Cola"]]
+    (tmp_path / "grid.csv").write_text("id,Q5 [Tea],Q6 [Milk]\n1,2,1\n2,1,2\n")  # two questions
+    assert set(read_rankings(tmp_path / "grid.csv", rank_columns=["Q*"]).items) == {"Q5 [Tea]", "Q6 [Milk]"}
+    (tmp_path / "grid.csv").write_text("id,Q5 [Tea],Q5 [Milk]\n1,2,1\n2,1,x\n")
+    with pytest.raises(InputError, match=r"row 2: 'Q5 \[Milk\]' is 'x', which is no rank"):
+        read_rankings(tmp_path / "grid.csv", rank_columns=["Q5*"])

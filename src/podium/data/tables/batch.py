@@ -14,7 +14,7 @@ from podium.data.tables.columns import Layout
 from podium.data.tables.labels import Numbering, is_missing
 from podium.data.tables.outcomes import Outcomes
 from podium.data.tables.rankings import Inseparable, listed_items
-from podium.data.tables.surveys import ListPiece, ListStore, from_places, from_ranks
+from podium.data.tables.surveys import ListPiece, ListStore, from_places, from_ranks, item_names
 from podium.data.tables.times import Times
 from podium.data.tables.values import as_labels, as_numbers, is_decimal_comma, summed
 from podium.data.validation import MAX_MARGIN
@@ -186,7 +186,7 @@ class Batch:
         import polars as pl
 
         names = self.layout.ranks
-        codes = self.seen.items.single(pl.Series("item", list(names)))
+        codes = self.seen.items.single(pl.Series("item", item_names(names)))
         ranks = np.column_stack([self.rank_column(name) for name in names])
         return from_ranks(ranks, codes, names, self.fail)
 

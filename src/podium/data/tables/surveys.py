@@ -14,7 +14,7 @@ from typing import Any, NoReturn, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ListPiece", "ListStore", "from_places", "from_ranks", "place_columns"]
+__all__ = ["ListPiece", "ListStore", "from_places", "from_ranks", "item_names", "place_columns"]
 
 Codes: TypeAlias = NDArray[np.int32]
 Fail: TypeAlias = Callable[[int, str], NoReturn]
@@ -24,6 +24,8 @@ PLACE = (
     re.compile(rf"^(?P<stem>.*?){WORD}[\s_.#:-]*(?P<number>\d+)(?P<end>[\])]?)$", re.IGNORECASE),
     re.compile(rf"^(?P<stem>.*?)(?P<number>\d+)(?:st|nd|rd|th)[\s_-]+{WORD}(?P<end>[\])]?)$", re.IGNORECASE),
 )
+
+BRACKETS = re.compile(r"^(?P<stem>.+?)\s*\[(?P<item>[^\[\]]+)\]$")  # as LimeSurvey and Google Forms name columns
 
 
 def place_columns(names: Sequence[str]) -> list[tuple[int, str]]:
@@ -44,6 +46,18 @@ def place_columns(names: Sequence[str]) -> list[tuple[int, str]]:
                 break
     rankings = [sorted(columns) for columns in kinds.values() if len(columns) > 1]
     return rankings[0] if len(rankings) == 1 else []
+
+
+def item_names(columns: Sequence[str]) -> list[str]:
+    """The items that columns of ranks are named after: as they are, or within brackets after a common question.
+
+    >>> item_names(["Rank the drinks [Tea]", "Rank the drinks [Milk]"]), item_names(["Tea [hot]", "Tea [iced]", "Milk"])
+    (['Tea', 'Milk'], ['Tea [hot]', 'Tea [iced]', 'Milk'])
+    """
+    matches = [BRACKETS.match(name) for name in columns]
+    inner = [match["item"].strip() for match in matches if match]
+    alike = len(inner) == len(columns) > 1 and len({match["stem"] for match in matches if match}) == 1
+    return inner if alike and len(set(inner)) == len(inner) and all(inner) else list(columns)
 
 
 @dataclass(slots=True)
