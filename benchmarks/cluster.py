@@ -5,8 +5,9 @@
     python -m benchmarks.cluster --fit       a fit whose rows are kept on two workers, beside the fit here
     python -m benchmarks.cluster --kept      the same with 20 million votes that the workers read from files and keep
 
-Files are read by one process, by two (`jobs=2`), by two Dask workers that run already, and by two of which one is
-killed in mid-work; what is read must be the same to the bit. CPU is that of this process and of the workers, by /proc.
+Files are read by one process, by two (`jobs=2`), by two Dask workers that run already (the least of three runs), and by
+two of which one is killed in mid-work; what is read must be the same to the bit. CPU is that of this process and of the
+workers, by /proc.
 """
 
 from __future__ import annotations
@@ -62,6 +63,11 @@ def measured(read: Any, pids: list[int]) -> tuple[Any, dict[str, float]]:
     return votes, {"cpu": cpu, "wall": time.perf_counter() - clock}
 
 
+def least(read: Any, pids: list[int], runs: int = 3) -> tuple[Any, dict[str, float]]:
+    """The run of several that took the least CPU."""
+    return min((measured(read, pids) for _ in range(runs)), key=lambda one: one[1]["cpu"])
+
+
 def killing(pid: int) -> Any:
     """A report of progress that kills a worker at the first third."""
     done: list[bool] = []
@@ -75,13 +81,12 @@ def killing(pid: int) -> Any:
 
 
 def run(millions: float) -> dict[str, Any]:
-    """All ways, once each."""
+    """All ways; those that start nothing three times."""
     rows: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         write_files(Path(folder), int(1e6 * millions), FILES, items=2000, format="parquet")
         source, options = f"{folder}/*.parquet", {"judge": False}
-        alone, rows["one process"] = measured(lambda: read_comparisons(source, **options, jobs=1), [])
-        alone, rows["one process"] = measured(lambda: read_comparisons(source, **options, jobs=1), [])
+        alone, rows["one process"] = least(lambda: read_comparisons(source, **options, jobs=1), [])
         both, rows["two processes (`jobs=2`), start included"] = measured(
             lambda: read_comparisons(source, **options, jobs=2), []
         )
@@ -91,7 +96,7 @@ def run(millions: float) -> dict[str, Any]:
             pids = list(engine.client.run(os.getpid).values())
             start = {"cpu": sum(map(ticks, pids)), "wall": time.perf_counter() - clock}
             read_comparisons(source, **options, engine=engine)  # workers have loaded what they need
-            there, rows["two Dask workers, warm"] = measured(
+            there, rows["two Dask workers, warm"] = least(
                 lambda: read_comparisons(source, **options, engine=engine), pids
             )
             assert same(alone, there)
