@@ -406,3 +406,17 @@ def test_the_number_of_a_judge_that_no_array_holds_is_refused_before_anything_is
         planner.tell([0, 1], [2, 3], [1.0, 0.0], [0, judge])
     planner.tell([1], [2], [1.0], 1)
     assert len(planner) == 2
+
+
+def test_unequal_judges_of_whom_none_is_named_err_as_often_as_the_mean_of_them_does():
+    """Judge 0 makes no mistakes: asked alone, a simulation of unequal judges was one of a perfect judge."""
+    n, level = 120, 0.1
+    judge = Simulated(n, "unequal", level, seed=4)
+    pairs = np.column_stack(np.triu_indices(n, 1))
+    first = judge.place[pairs[:, 0]] < judge.place[pairs[:, 1]]
+    answers = judge.answer(pairs)
+    share = np.mean((answers > 0.5) != first)
+    assert share == pytest.approx(level * np.mean([0, 0.5, 1, 2, 3]), abs=0.02)  # three standard errors are 0.012
+    assert judge.answer(pairs).tolist() == answers.tolist()
+    assert judge.cost(judge.order) == round(share * len(pairs))
+    assert (judge.matrix()[pairs[:, 0], pairs[:, 1]] == answers).all()

@@ -134,7 +134,8 @@ class Simulated:
         Noise in scores: items whose scores differ by s are confused with chance 1 / (1 + exp(s / level)), scores being
         "normal", "heavy-tailed" (t with 1.3 degrees of freedom) or "near-ties" (five clusters). "blocks": within a
         fifth of the order every answer is a coin flip, elsewhere wrong with chance `level`. "unequal": judge j flips
-        `level` times 0, ½, 1, 2 or 3 (j modulo 5) of the answers. "left-leaning": with chance `level` the left item
+        `level` times 0, ½, 1, 2 or 3 (j modulo 5) of the answers; a pair put to nobody by name gets one of the five,
+        always the same. "left-leaning": with chance `level` the left item
         goes first, whichever it is. "tiring": flips grow from none to `level` over the first 10 n answers.
     level : float
     seed : int
@@ -175,10 +176,10 @@ class Simulated:
         """Whether asking again is of no use."""
         return self.persistent
 
-    def answer(self, pairs: np.ndarray, judge: int | np.ndarray = 0) -> np.ndarray:
+    def answer(self, pairs: np.ndarray, judge: int | np.ndarray | None = None) -> np.ndarray:
         """Draw the answer of `judge` to each pair; the same again for a pair asked before, if `persistent`."""
         left, right = _codes(pairs, self.n).T
-        who = codes_of("judge", judge, None, len(left))
+        who = self._somebody(left, right) if judge is None else codes_of("judge", judge, None, len(left))
         draws = self._luck(left, right, who) if self.persistent else self._rng.random(len(left))
         answers = self._decide(left, right, draws, who, self.answered + np.arange(len(left)))
         self.answered += len(left)
@@ -223,6 +224,12 @@ class Simulated:
             chance = np.full(len(left), level)
         return chance
 
+    def _somebody(self, left: np.ndarray, right: np.ndarray) -> np.ndarray:
+        """Who answers a pair put to nobody by name: judge 0, of unequal ones any, for each pair always the same."""
+        if self.model != "unequal":
+            return np.zeros(len(left), dtype=np.int64)
+        return (self._luck(left, right, len(UNEQUAL)) * len(UNEQUAL)).astype(np.int64)
+
     def _luck(self, left: np.ndarray, right: np.ndarray, judge: Any = 0) -> np.ndarray:
         """A uniform number per pair and judge, always the same: hashed by splitmix64, so that no n² array is needed."""
         key = np.minimum(left, right).astype(np.uint64) * np.uint64(self.n) + np.maximum(left, right).astype(np.uint64)
@@ -250,7 +257,9 @@ class Simulated:
         wins = np.zeros((self.n, self.n), dtype=np.int8)
         for u in range(self.n - 1):
             others = np.arange(u + 1, self.n)
-            wins[u, others] = self._decide(left := np.full(len(others), u), others, self._luck(left, others))
+            left = np.full(len(others), u)
+            who = self._somebody(left, others)
+            wins[u, others] = self._decide(left, others, self._luck(left, others, who), who)
             wins[others, u] = 1 - wins[u, others]
         return wins
 
@@ -259,8 +268,9 @@ class Simulated:
         order = _whole_order(order, self.n)
         against = 0
         for i in range(self.n - 1):
-            left = np.full(self.n - 1 - i, order[i])
-            against += int(np.count_nonzero(~self._decide(left, order[i + 1 :], self._luck(left, order[i + 1 :]))))
+            left, later = np.full(self.n - 1 - i, order[i]), order[i + 1 :]
+            who = self._somebody(left, later)
+            against += int(np.count_nonzero(~self._decide(left, later, self._luck(left, later, who), who)))
         return against
 
     def excess(self, order: np.ndarray) -> float:
