@@ -51,6 +51,7 @@ def few(labels: Sequence[Any], most: int = 4) -> str:
 
 
 def text_levels(table: Mapping[str, Any], one_hot: bool) -> dict[str, tuple[str, ...]]:
+    """The values of each column of text, sorted; such columns are refused unless `one_hot`."""
     levels = {}
     for name, values in table.items():
         kind = getattr(values, "dtype", None)
@@ -69,6 +70,7 @@ def text_levels(table: Mapping[str, Any], one_hot: bool) -> dict[str, tuple[str,
 
 
 def indicators(values: Any, name: str, levels: tuple[str, ...], labels: Sequence[Hashable] | None) -> list[Floats]:
+    """A column of 0 and 1 for each value but the first; NaN where it is missing."""
     listed = [None if value is None else str(value) for value in values]
     for row, value in enumerate(listed):
         if value is not None and value not in levels:
@@ -117,4 +119,5 @@ def _is_number(value: Any) -> bool:
 
 
 def row_name(labels: Sequence[Hashable] | None, row: int) -> str:
+    """A row as a message names it: by its item, or by its number."""
     return f"row {row + 1}" if labels is None else repr(labels[row])
