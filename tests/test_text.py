@@ -114,7 +114,7 @@ def neighbours(path):
 
 
 def test_every_share_is_written_with_a_blank_before_the_sign():
-    drawn = ("canvas.py", "report.py", "report_sections.py", "report_time.py")  # places in per cent of a picture
+    drawn = ("canvas.py", "report_board.py", "report_sections.py", "report_time.py")  # places in per cent of a picture
     wrong = [
         where
         for path in sorted(SOURCE.rglob("*.py"))

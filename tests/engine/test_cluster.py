@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from podium import BradleyTerry, Comparisons, read_comparisons
 from podium.cli import main
-from podium.data import files
+from podium.data import collecting
 from podium.data.files import read_comparisons_by
 from podium.engine import DaskEngine, Serial, connect, connecting
 from podium.engine import cluster as room
@@ -339,7 +339,7 @@ def test_a_bad_row_is_named_as_here(cluster, tmp_path):
 def test_a_file_that_vanishes_is_named(cluster, tmp_path, monkeypatch):
     for k in range(3):
         (tmp_path / f"part{k}.csv").write_text("winner,loser\na,b\n")
-    monkeypatch.setattr(files, "refuse_twice", lambda sources: (tmp_path / "part1.csv").unlink())
+    monkeypatch.setattr(collecting, "refuse_twice", lambda sources: (tmp_path / "part1.csv").unlink())
     with pytest.raises(InputError, match=r"cannot read .*part1.csv: No such file or directory; check the path"):
         read_comparisons(tmp_path, engine=cluster)
 

@@ -8,13 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from podium.data.comparisons import Comparisons
 from podium.data.pairs import Adjacency, count_rows
+from podium.errors import DataWarning
 from podium.kernels.pairwise.evidence import contract_logistic, logistic_shape, pair_rows
 from podium.pairwise._fit import prior
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.many_items import SparseInverse
 from podium.pairwise._fit.prior import DenseInverse, choose_prior, log_evidence
 from podium.pairwise._fit.solvers import Rows, newton
+from podium.pairwise.bradley_terry import BradleyTerry
 
 GRID = np.exp(np.linspace(math.log(0.15), math.log(6.0), 60))
 
@@ -187,6 +190,38 @@ def test_no_other_spread_has_more_evidence(kind, seed):
     best = chosen(rows, loss).sd
     others = [log_evidence(rows, loss, fit, sd) for sd in (*GRID, 0.99 * best, 1.01 * best)]
     assert log_evidence(rows, loss, fit, best) > max(others)
+
+
+def ladder(n, won, lost):
+    """Everyone met the next one only, and won so often."""
+    steps = np.arange(n - 1, dtype=np.int32)
+    return Rows(n, steps, steps + 1), LogisticRows(np.full(n - 1, float(won)), np.full(n - 1, float(won + lost)))
+
+
+@pytest.mark.parametrize(("n", "won", "lost"), [(20, 30, 10), (40, 30, 10), (20, 3, 1), (8, 6, 2), (12, 40, 20)])
+def test_of_two_tops_the_higher_is_found_on_a_ladder(n, won, lost):
+    rows, loss = ladder(n, won, lost)
+    fit = by_newton(rows, loss)
+    best = log_evidence(rows, loss, fit, chosen(rows, loss).sd)
+    assert best > max(log_evidence(rows, loss, fit, sd) for sd in np.geomspace(0.02, 25, 40)) - 1e-6
+
+
+def ladder_votes(n):
+    """Everyone won 30 of 40 against the next one."""
+    steps = np.arange(n - 1)
+    winner, loser = np.concatenate([steps, steps + 1]), np.concatenate([steps + 1, steps])
+    times = np.repeat([30, 10], n - 1)
+    return Comparisons.from_arrays(np.repeat(winner, times), np.repeat(loser, times))
+
+
+def test_a_ladder_of_hundreds_keeps_its_steps():
+    steps = -np.diff(BradleyTerry().fit(ladder_votes(500)).ranking_.scores)
+    assert np.median(steps) == pytest.approx(np.log(3), rel=0.2)
+
+
+def test_a_ladder_beyond_all_priors_is_remarked_on():
+    with pytest.warns(DataWarning, match="draws scores together that the votes put far apart"):
+        BradleyTerry().fit(ladder_votes(2000))
 
 
 @settings(max_examples=40, deadline=None)

@@ -139,15 +139,16 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
     """
 
     uses = Uses(features=True, sides=True, ties=True, time=True)
-    state_version = 2  # since features
+    state_version = 3  # since errors are averaged over drifts
 
     @classmethod
     def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        """Version 1 knew no features."""
+        """Version 1 knew no features, version 2 no other drifts."""
         treatment = {"feature_penalty": "auto", "standardize": True, "missing": "error", "one_hot": False}
         if "_scores" not in state:
             return treatment | state
-        return treatment | NO_FEATURES | {"_table": np.empty((len(state["_history"]["items"]), 0))} | state
+        table = np.empty((len(state["_history"]["items"]), 0))
+        return treatment | NO_FEATURES | {"_table": table, "_drifts": []} | state
 
     def __init__(
         self,
@@ -391,7 +392,7 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
 
     def _at_other_drifts(self) -> list[tuple[float, WalkPosterior]]:
         """The posterior at each drift that the votes leave possible, with its share."""
-        drifts: list[tuple[float, float]] = vars(self).get("_drifts", [])  # files of earlier releases hold none
+        drifts: list[tuple[float, float]] = self._drifts
         if not drifts:
             return []
         parts, search = [], self._search_in(False)

@@ -68,9 +68,9 @@ class Report:
     Examples
     --------
     >>> from podium import BradleyTerry
-    >>> votes = Comparisons.from_pairs([("tea", "<b>"), ("<b>", "tea"), ("tea", "<b>")])
+    >>> votes = Comparisons.from_pairs([("tea", "<u>"), ("<u>", "tea"), ("tea", "<u>")])
     >>> page = str(Report(BradleyTerry().fit(votes).ranking_, votes, title="Drinks"))
-    >>> page.count("&lt;b&gt;") > 0, "<b>" in page
+    >>> page.count("&lt;u&gt;") > 0, "<u>" in page
     (True, False)
     """
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -65,6 +65,10 @@ ROUGH_X_TOL, ROUGH_FIT_TOL = 0.1, 1e-3
 # Where the prior's share of what is known of the scores is small, they hardly move with s: the first step is Newton's
 # with scores as they are, and log s may be less accurate, as long as scores are.
 SMALL_SHARE, LOOSEST_X_TOL = 0.02, 1e-5
+# Where votes and penalty pull against each other harder than chance would, by so many standard deviations, another top
+# is looked for; with many items only where the first is this near 0. Meanwhile there is next to no penalty, in
+# curvatures of a row.
+CONTRADICTED, FLAT, LOOSE = 4.0, 0.5, 1e-7
 STEP = 1e-4  # of log s, for a derivative of δ where scores are exact
 NEGLIGIBLE = 1e-3  # δ an item, below which it moves log s by less than a hundredth of what is known of it
 # The other spreads that the votes leave possible: steps of log s, the ends of what is looked at, and how much less
@@ -78,13 +82,15 @@ APART = 0.02  # least distance of log s for one where they are not
 class Prior:
     """The standard deviation s of the true scores that the votes speak for.
 
-    `scores` and `extras` are a penalised optimum close to that at s, to start from.
+    `scores` and `extras` are a penalised optimum close to that at s, to start from. `flat` marks one that draws scores
+    together against the votes, where no better one was found.
     """
 
     sd: float
     scores: Floats
     extras: Floats
     evaluations: int
+    flat: bool = False
 
     @property
     def l2(self) -> float:
@@ -140,7 +146,40 @@ def choose_prior(rows: Rows, loss: RowLosses, fit: Fit, *, points: Floats, votes
     """
     climb = _Climb(rows, loss, fit)
     x = climb.top(_start(points, votes))
-    return Prior(math.exp(x), *climb.found, len(climb.visited))
+    found = Prior(math.exp(x), *climb.found, len(climb.visited))
+    if climb.visited[-1].share < SMALL_SHARE or not (climb.dense or found.sd < FLAT):
+        return found
+    tension, wide = _tension(rows, loss, found, dense=climb.dense)
+    if not tension > rows.n - 1 + CONTRADICTED * math.sqrt(2.0 * (rows.n - 1)):
+        return found
+    # Where items met their neighbours only, as on a ladder, F has a second top: from near 0 every step looks small.
+    again = _Climb(rows, loss, fit)
+    y = again.top(min(max(math.log(wide), x), LARGEST))
+    other = Prior(math.exp(y), *again.found, len(climb.visited) + len(again.visited))
+    if climb.dense:
+        better = log_evidence(rows, loss, fit, other.sd) > log_evidence(rows, loss, fit, found.sd)
+    else:
+        better = _tension(rows, loss, other, dense=False)[0] < tension
+    return other if better else replace(found, flat=not climb.dense)
+
+
+def _tension(rows: Rows, loss: RowLosses, prior: Prior, *, dense: bool) -> tuple[float, float]:
+    """How hard votes pull against the penalty, and how far apart scores would lie a Newton step away without it.
+
+    The pull is g = u/s². With L the Laplacian, gᵀL⁺g has at most the mean of χ² with n − 1 degrees of freedom where
+    true scores are draws from N(0, s²).
+    """
+    n, ridge = rows.n, prior.sd**-2
+    curvature = evaluate(rows, loss, 0.5 * ridge, prior.scores, prior.extras).curvature
+    loose = LOOSE * float(curvature.mean())  # L itself has no inverse
+    inverse: Inverse = (
+        DenseInverse(rows, curvature, loose)
+        if dense
+        else SparseInverse(n, rows.left, rows.right, curvature, loose, prior.scores)
+    )
+    pull = ridge * prior.scores
+    step = inverse.solve(pull[:, None])[:, 0]
+    return float(pull @ step), float(np.std(prior.scores + step))
 
 
 @dataclass(frozen=True, slots=True)

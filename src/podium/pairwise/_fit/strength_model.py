@@ -253,7 +253,18 @@ class StrengthModel:
     def prior(self, max_iter: int) -> Prior:
         """The spread of the true scores that the votes speak for."""
         worth, (points, votes) = self.votes_per_weight, self.comparisons.adjacency.sums
-        return choose_prior(*self._evidence(max_iter), points=worth * points, votes=worth * votes)
+        prior = choose_prior(*self._evidence(max_iter), points=worth * points, votes=worth * votes)
+        if prior.flat:
+            warnings.warn(
+                DataWarning(
+                    "the penalty from the votes draws scores together that the votes put far apart, as they do on a "
+                    "long ladder of neighbours; believe the order, and set a small ",
+                    Option("l2"),
+                    " for the distances",
+                ),
+                stacklevel=4,
+            )
+        return prior
 
     def spreads(self, found: Solution, prior: Prior, max_iter: int) -> tuple[Alternative, ...]:
         """What is different under other spreads of the true scores that the votes leave possible."""
