@@ -138,7 +138,7 @@ class Report:
             ],
             "Over time": moving,
             "Head to head": self._pairs(frame),
-            "How sure": self._trust(),
+            "Checks": self._trust(),
         }  # fmt: skip
         parts = [
             '<header class="hero"><div>',
