@@ -3,6 +3,7 @@
 import re
 import subprocess
 import sys
+from base64 import b64decode
 
 import numpy as np
 import pytest
@@ -223,6 +224,13 @@ def test_the_rank_without_style_is_that_of_a_fit_without_it(tmp_path):
     assert "Style left in" in board
     assert tuple(re.findall(r'<td class="item">(\w)<', board[: board.index("</table>")])) == plain.order
     assert 'id="effects" checked>Style taken out' in page
+    assert '<p class="lead with-effects"><b>a</b> leads' in page
+    assert '<p class="lead without-effects">Style left in: <b>b</b> leads' in page, "the sentence goes with its table"
+    assert "the rank with style left in" in page
+    assert "position bias" not in page, "no side was asked for"
+    for name, first in (("leaderboard", "a"), ("leaderboard-style-left-in", "b")):
+        table = b64decode(re.search(rf'download="{name}.csv" href="data:text/csv;base64,([^"]+)"', page)[1]).decode()
+        assert table.splitlines()[1].startswith(f"{first},")
 
 
 def test_every_item_has_an_address_of_its_own():

@@ -1,5 +1,7 @@
 """Sections of the report on features, covariates and judges."""
 
+import re
+
 import numpy as np
 
 from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry, DynamicBradleyTerry, WinRate
@@ -27,6 +29,9 @@ def test_features_outliers_and_unseen_items_are_on_the_page_and_escaped():
     assert "without votes: &lt;new&gt;" in page
     assert "<new>" not in page
     assert "<size>" not in page
+    drawn = re.findall(r'<text style="[^"]*"', page)
+    assert drawn
+    assert all("fill: var(--" in text for text in drawn), "black letters cannot be read on a dark page"
 
 
 def test_scores_that_move_have_their_features_effects_and_newcomers_on_the_page():

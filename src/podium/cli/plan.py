@@ -100,7 +100,9 @@ def plan(
             break
     names = ["votes", "votes_per_judge", "reliability", "worst_run", "hours", "hours_per_judge"]
     frame = pl.DataFrame(rows, schema=names, orient="row")
-    out.write(frame, table(frame, digits=2, room=out.room))
+    short = [row[2] for row in rows if row[2] < reliability]
+    digits = next(places for places in range(2, 18) if all(round(mean, places) < reliability for mean in short))
+    out.write(frame, table(frame, digits=digits, room=out.room))
     reached_it = rows[-1][2] >= reliability
     if not reached_it:
         click.echo(

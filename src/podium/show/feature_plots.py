@@ -17,7 +17,7 @@ from podium.pairwise.dynamic import DynamicBradleyTerry
 from podium.pairwise.plackett_luce import PlackettLuce
 from podium.pairwise.rabf import RABF
 from podium.ranking.uncertainty import quantile
-from podium.show.canvas import BLUE, SOFT, VERMILLION, panel, short
+from podium.show.canvas import BLUE, SOFT, VERMILLION, panel, short, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -28,6 +28,7 @@ MAX_COEFFICIENTS = 40  # drawn, the most significant first; the rest are only co
 MAX_NAMED_OUTLIERS = 12  # named beside their points
 
 
+@styled
 def coefficients(
     model: RABF | PlackettLuce | DynamicBradleyTerry, *, level: float = 0.95, standard: bool = True
 ) -> Figure:
@@ -66,6 +67,7 @@ def coefficients(
     return figure
 
 
+@styled
 def learning_curves(curve: LearningCurve) -> Figure:
     """Draw held-out log loss against votes, with features and without; bands are ± one standard error over splits."""
     instance_of(LearningCurve, curve, "curve")
@@ -89,6 +91,7 @@ def learning_curves(curve: LearningCurve) -> Figure:
     return figure
 
 
+@styled
 def outliers(model: RABF, *, level: float = 0.95) -> Figure:
     """Draw each item's score against the score its features predict; items far off the line are named."""
     scores = model.ranking_.scores

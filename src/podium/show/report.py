@@ -143,8 +143,9 @@ class Report:
         parts = [
             '<header class="hero"><div>',
             f"<h1>{safe(self.title)}</h1>",
-            f'<p class="lead">{_lead(self.ranking, frame, self.level)}</p></div>',
-            self._downloads(frame),
+            *self._leads(frame),
+            "</div>",
+            *self._downloads(frame, rows),
             "</header>",
             f'<p class="facts">{"".join(f"<span>{fact}</span> " for fact in self._facts())}</p>',
             *(f'<p class="warn">{safe(text)}</p>' for text in self.warnings),
@@ -159,13 +160,27 @@ class Report:
 
     def _boards(self, frame: pl.DataFrame, rows: int) -> list[str]:
         """The leaderboard and, where effects are taken out, that of the same votes with them left in."""
-        board = leaderboard(frame, _digits(self.ranking), rows, self.beside)
+        digits = _digits(self.ranking)
         if self.beside.plain is None:
-            return [f'<div class="card">{board}</div>']
-        plain = self.beside.plain.to_frame(self.level, self.simultaneous)
-        plain = plain.filter(plain["comparisons"] >= self.min_votes) if self.min_votes else plain
-        other = leaderboard(plain, _digits(self.beside.plain), rows, name=f"{self._effects()} left in")
+            return [f'<div class="card">{leaderboard(frame, digits, rows, self.beside)}</div>']
+        board = leaderboard(frame, digits, rows, self.beside, name=f"{self._effects()} taken out")
+        other = leaderboard(
+            self._plain(self.beside.plain), _digits(self.beside.plain), rows, name=f"{self._effects()} left in"
+        )
         return [f'<div class="card with-effects">{board}</div>', f'<div class="card without-effects">{other}</div>']
+
+    def _plain(self, ranking: Ranking) -> pl.DataFrame:
+        """The leaderboard with effects left in, of the items that have votes enough."""
+        frame = ranking.to_frame(self.level, self.simultaneous)
+        return frame.filter(frame["comparisons"] >= self.min_votes) if self.min_votes else frame
+
+    def _leads(self, frame: pl.DataFrame) -> list[str]:
+        """The result in a sentence, and that of the leaderboard with effects left in, which the switch shows."""
+        lead, plain = _lead(self.ranking, frame, self.level), self.beside.plain
+        if plain is None:
+            return [f'<p class="lead">{lead}</p>']
+        other = f"{self._effects()} left in: {_lead(plain, self._plain(plain), self.level)}"
+        return [f'<p class="lead with-effects">{lead}</p>', f'<p class="lead without-effects">{other}</p>']
 
     def _effects(self) -> str:
         """What the leaderboard takes out of the votes, in words."""
@@ -197,20 +212,32 @@ class Report:
             facts.append(f"{first} to {last}" if first != last else f"{first}")
         return facts + ([f"{percent(self.level)} intervals"] if self.level and self.ranking.information else [])
 
-    def _downloads(self, frame: pl.DataFrame) -> str:
-        """The leaderboard to take along, within the page itself: as a picture for other pages, and as data."""
+    def _downloads(self, frame: pl.DataFrame, rows: int) -> list[str]:
+        """The leaderboard that is shown, to take along: as a picture for other pages, and as data."""
+        plain = self.beside.plain
+        if plain is None:
+            return [self._links(self.ranking, frame.head(rows), "", "take")]
+        return [
+            self._links(self.ranking, frame.head(rows), "", "take with-effects"),
+            self._links(
+                plain, self._plain(plain).head(rows), f"{self._effects().lower()} left in", "take without-effects"
+            ),
+        ]
+
+    def _links(self, ranking: Ranking, frame: pl.DataFrame, which: str, kind: str) -> str:
+        name = "-".join(["leaderboard", *which.split()])
+        title = f"{self.title}, {which}" if which else self.title
         picture = embed(
-            self.ranking, title=self.title, level=self.level, simultaneous=self.simultaneous, top=self.top,
+            ranking, title=title, level=self.level, simultaneous=self.simultaneous, top=self.top,
             min_votes=self.min_votes,
         )  # fmt: skip
-        table = as_csv(frame.head(MAX_ROWS if self.top is None else self.top))
         links = [
-            f'<a download="leaderboard.{end}" href="data:{kind};base64,{b64encode(text.encode()).decode()}">{name}</a>'
-            for end, kind, text, name in (
-                ("svg", "image/svg+xml", picture, "Embed as SVG"), ("csv", "text/csv", table, "Download CSV"),
+            f'<a download="{name}.{end}" href="data:{mime};base64,{b64encode(text.encode()).decode()}">{words}</a>'
+            for end, mime, text, words in (
+                ("svg", "image/svg+xml", picture, "Embed as SVG"), ("csv", "text/csv", as_csv(frame), "Download CSV"),
             )
         ]  # fmt: skip
-        return f'<p class="take">{"".join(links)}</p>'
+        return f'<p class="{kind}">{"".join(links)}</p>'
 
     def _pairs(self, frame: pl.DataFrame) -> list[str]:
         """Who beat whom, among the items of the leaderboard that have votes."""
@@ -272,7 +299,7 @@ class Report:
                 f"Bars are {share} % confidence intervals, relative to the {ranking.held_fixed}: if the votes were "
                 f"collected again and again, {share} of 100 such intervals would contain the true score. Ranks are "
                 f"{share} % intervals of the rank, {together}. A stronger line begins a "
-                "new tier: items of one tier are not significantly below its leader."
+                "new tier: items of one tier are not significantly below its leader, with all pairs looked at."
             ]
             errors = ranking.std_errors
             if errors is not None and not np.isfinite(errors).all():
@@ -280,7 +307,7 @@ class Report:
         if self.beside.before is not None:
             sentences.append(f"Moved: places gained or lost since {self.beside.before_name}.")
         if self.beside.plain is not None:
-            sentences.append("Without effects: the rank where style and position bias are left in.")
+            sentences.append(f"Without effects: the rank with {self._effects().lower()} left in.")
         return [text for text in (*sentences, ranking.note) if text]
 
     def _history(self) -> list[str]:

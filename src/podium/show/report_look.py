@@ -90,6 +90,7 @@ details{margin:.5rem 0}summary{cursor:pointer;padding:.3rem 0}.card>summary{padd
 .take{display:flex;flex-wrap:wrap;gap:.5rem;margin:0}
 .take a{display:inline-flex;align-items:center;min-height:2.25rem;border:1px solid var(--control);border-radius:10px;
 padding:0 .9rem;background:var(--paper);color:var(--ink);text-decoration:none;font-size:.875rem;font-weight:550}
+@media print{.take{display:none}}
 .take a:hover{background:var(--band)}.take a:focus-visible{outline:2px solid var(--blue)}
 fieldset.tabs{display:none;border:0;margin:0;padding:3px;background:var(--band);border-radius:10px;
 width:fit-content;max-width:100%;flex-wrap:wrap}
@@ -109,7 +110,8 @@ background:#fff}
 body:has(#view-0:checked) .panel:not(.v0),body:has(#view-1:checked) .panel:not(.v1),
 body:has(#view-2:checked) .panel:not(.v2),body:has(#view-3:checked) .panel:not(.v3),
 body:has(#view-4:checked) .panel:not(.v4),body:not(:has(#view-0:checked)) .switch,
-body:has(#effects:checked) .without-effects,body:has(#effects:not(:checked)) .with-effects{display:none}
+body:not(:has(#view-0:checked)) .without-effects,body:has(#effects:checked) .without-effects,
+body:has(#view-0:checked):has(#effects:not(:checked)) .with-effects,.with-effects caption{display:none}
 .panel>h2:first-child{margin-top:1.2rem}}}
 table.pairs{width:auto;border-spacing:2px;border-collapse:separate}
 .pairs th{border:0;padding:.1rem .4rem;text-align:center}
