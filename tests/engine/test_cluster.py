@@ -217,7 +217,7 @@ asyncio.run(main())
 @pytest.mark.skipif(sys.platform == "win32", reason="signals as on POSIX")
 def test_a_scheduler_that_dies_is_one_sentence(tmp_path, monkeypatch):
     require_dask()
-    monkeypatch.setattr(room, "LOOK", 0.1)
+    monkeypatch.setattr(room, "LOOK_EVERY", 0.1)
     command = [sys.executable, "-c", SCHEDULER, str(tmp_path)]
     python_path = os.pathsep.join(path for path in sys.path if path)
     with subprocess.Popen(

@@ -190,12 +190,14 @@ def test_rankings_of_two_are_bradley_terry(l2, ties):
     # With ties as outcomes of their own, terms of second order are left out of the choice of the penalty.
     close = 5e-3 if l2 == "auto" and ties[0] == "davidson" else 1e-6
     assert_allclose(lists.ranking_.scores, pairs.ranking_.scores, atol=close)
-    assert_allclose(lists.ranking_.std_errors, pairs.ranking_.std_errors, rtol=1e-6)
+    # Bradley-Terry's intervals hold the strength of ties at the value that belongs to the penalised scores.
+    alike = 1e-3 if l2 == "auto" and ties[0] == "davidson" else 1e-6
+    assert_allclose(lists.ranking_.std_errors, pairs.ranking_.std_errors, rtol=alike)
     assert_allclose(lists.predict_proba(votes), pairs.predict_proba(votes), atol=close)
     assert lists.log_likelihood_ == pytest.approx(pairs.log_likelihood_, rel=1e-4)
     for kind in ("sandwich", "cluster"):
         errors = [model.ranking_.with_uncertainty(kind).std_errors for model in (lists, pairs)]
-        assert_allclose(*errors, rtol=1e-6)
+        assert_allclose(*errors, rtol=alike)
 
 
 def test_lists_of_two_are_the_comparisons_they_say():

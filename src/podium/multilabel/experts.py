@@ -86,7 +86,7 @@ class _Experts:
         self, start: Any, guesses: Sequence[Any], n_labels: int, horizon: int, beta: float, largest: float, rng: Any
     ) -> None:
         if whole_option("horizon", horizon, least=1) > MAX_ROUNDS:
-            raise InputError(Option("horizon", horizon), f": at most {counted(MAX_ROUNDS, 'round')} can be planned for")
+            raise InputError(f"a horizon of {horizon}: at most {counted(MAX_ROUNDS, 'round')} can be planned for")
         number_option("beta", beta, above=0, below=1)
         self.guessed_rounds = rng.random(horizon) < horizon ** (beta - 1)
         rounds = int(self.guessed_rounds.sum())
@@ -311,7 +311,7 @@ class ExpertThresholdLearner:
 
 def _label_count(n_labels: int) -> int:
     if whole_option("n_labels", n_labels, least=1) > MAX_LABELS:
-        raise InputError(Option("n_labels", n_labels), f": experts rank at most {counted(MAX_LABELS, 'label')}")
+        raise InputError(f"{n_labels} labels: experts rank at most {counted(MAX_LABELS, 'label')}")
     return int(n_labels)
 
 
