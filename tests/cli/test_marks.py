@@ -1,6 +1,8 @@
 """`podium rank --marks`, `--known-marks`, `--boundaries`: from the raw file to marks, grades and reliability."""
 
+import html
 import json
+import re
 
 import numpy as np
 import polars as pl
@@ -72,6 +74,19 @@ def test_the_table_for_people_has_marks_with_intervals_and_grades_with_chances(v
     assert short.splitlines()[0].split() == ["rank", "item", "mark", "votes"]
     assert len(short.splitlines()) == 4
     assert "6.00" in short
+
+
+def test_the_page_has_the_marks_of_the_table(votes, capfd, tmp_path):
+    page = tmp_path / "page.html"
+    out, _ = ok(capfd, votes, "--marks", "0:100", "--boundaries", "<A>=70,B=55", "--report", page, "--format", "json")
+    text = page.read_text()
+    for row in json.loads(out):
+        shown = f">{row['mark']:.1f}</td>", f">{row['mark_lower']:.1f} … {row['mark_upper']:.1f}</td>"
+        line = re.search(rf'<tr id="item-{row["item"]}".*?</tr>', text)[0]
+        assert all(cell in line for cell in shown)
+        assert f">{html.escape(row['grade'])}</td>" in line
+    assert "Marks on a scale from the lowest item to the best, with 95 % intervals." in text
+    assert "<A>" not in text
 
 
 def test_marks_without_errors_claim_no_intervals(votes, capfd):

@@ -160,8 +160,7 @@ class Marking:
 
     def table(self, frame: pl.DataFrame, room: int | None) -> str:
         """Marks, intervals and grades for people."""
-        span = abs(self.marks[1] - self.marks[0]) if self.marks else 100.0
-        digits = 1 if span > 20 else 2
+        digits = self._digits()
         columns: dict[str, list[str]] = {
             "rank": [str(value) for value in frame["rank"]],
             "item": [one_line(value) for value in frame["item"]],
@@ -179,6 +178,25 @@ class Marking:
         if frame["comparisons"].null_count() < len(frame):
             columns["votes"] = [f"{value:,.10g}" for value in frame["comparisons"]]
         return fitted(list(columns), list(columns.values()), room, to_left=("item", "grade"))
+
+    def columns(self, ranking: Ranking, level: float | None) -> dict[str, dict[str, tuple[str, float | None]]]:
+        """Marks, intervals and grades for a page: for each item what stands there, and what it is sorted by."""
+        frame = self.applied(ranking, ranking.to_frame(level), level)
+        digits = self._digits()
+        found: dict[str, dict[str, tuple[str, float | None]]] = {"Mark": {}}
+        for row in frame.to_dicts():
+            item, mark = row["item"], row["mark"]
+            found["Mark"][item] = number(mark, digits), mark
+            if row.get("mark_lower") is not None:
+                ends = f"{number(row['mark_lower'], digits)} … {number(row['mark_upper'], digits)}"
+                found.setdefault("Mark from … to", {})[item] = ends, row["mark_lower"]
+            if row.get("grade") is not None:
+                found.setdefault("Grade", {})[item] = str(row["grade"]), mark
+        return found
+
+    def _digits(self) -> int:
+        span = abs(self.marks[1] - self.marks[0]) if self.marks else 100.0
+        return 1 if span > 20 else 2
 
     def words(self, level: float | None) -> str:
         """What the marks are; without a level they have no intervals."""

@@ -114,6 +114,7 @@ def rank(
     show = Show(
         pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"), columns.time
     )
+    show.marking = marking if marking.wanted else None
     if campaign is None:
         sides = bool(fitting.arguments.get("side_effect") or known.uses_covariates or pictures.report)
         sets = _read(votes, columns, known.of_votes, method, selection.by, intervals.ci, show, sides)

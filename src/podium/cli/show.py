@@ -21,6 +21,7 @@ from podium.cli.standings import ranks_in
 from podium.errors import InputError, Option, PodiumWarning
 
 if TYPE_CHECKING:
+    from podium.cli.marking import Marking
     from podium.data.comparisons import Comparisons
     from podium.data.rankings import Rankings
     from podium.ranking.ranking import Ranking
@@ -217,6 +218,7 @@ class Show:
         self.intervals = intervals
         self.method = method
         self.time = time  # the column that says when, of votes and fixtures alike
+        self.marking: Marking | None = None  # of the page, where marks are asked for
         self.warnings: list[str] = []
         if pictures.report:
             from podium.show import report
@@ -335,6 +337,9 @@ class Show:
             history = score_history(comparisons, model, **features).among(shown)
         fixtures = self._games_to_come(self.pictures.fixtures, model) if self.pictures.fixtures else None
         by_vote = comparisons.covariates is not None and len(comparisons.left) > MANY_ROWS
+        level = self.intervals.shown_level if model.ranking_.information is not None else None
+        marked = self.marking.columns(model.ranking_, level) if self.marking else {}
+        words = f"{self.marking.words(level).capitalize()}." if self.marking else ""
         page = Report(
             model.ranking_,
             comparisons,
@@ -357,6 +362,8 @@ class Show:
                 before=self.before,
                 before_name=self.pictures.since.name if self.pictures.since else "before",
                 plain=_without_effects(model, comparisons, features),
+                more=marked,
+                more_note=words,
             ),
             fixtures=fixtures,
         )

@@ -304,6 +304,7 @@ class Report:
             errors = ranking.std_errors
             if errors is not None and not np.isfinite(errors).all():
                 sentences.append("An arrow marks an interval that does not end: the item only won or only lost.")
+        sentences.append(self.beside.more_note)
         if self.beside.before is not None:
             sentences.append(f"Moved: places gained or lost since {self.beside.before_name}.")
         if self.beside.plain is not None:

@@ -28,6 +28,8 @@ class Beside:
     before : ranks of an earlier leaderboard by item
     before_name : what that one is called, such as "last.csv"
     plain : the ranking of the same votes without the effects that the leaderboard takes out (style, sides)
+    more : further columns of the leaderboard, such as marks: for each item what stands there, and what it is sorted by
+    more_note : a sentence on those columns
     """
 
     by: str | None = None
@@ -35,6 +37,8 @@ class Beside:
     before: Mapping[str, int] | None = None
     before_name: str = "before"
     plain: Ranking | None = None
+    more: Mapping[str, Mapping[str, tuple[str, float | None]]] = field(default_factory=dict)
+    more_note: str = ""
 
     def __post_init__(self) -> None:
         if bool(self.parts) != bool(self.by):
@@ -42,7 +46,10 @@ class Beside:
 
     def columns(self) -> dict[str, dict[str, tuple[str, float | None]]]:
         """Further columns of the leaderboard: for each item what stands there, and what it is sorted by."""
-        cells: dict[str, dict[str, tuple[str, float | None]]] = {}
+        cells = {
+            title: {item: (escape(shown), value) for item, (shown, value) in column.items()}
+            for title, column in self.more.items()
+        }
         if self.plain is not None:
             cells["Without effects"] = {
                 str(item): (f"{rank:,}", float(rank))
