@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from baseball import HOME_AWAY, TEAMS, baseball
-from podium import BradleyTerry, Comparisons
+from podium import RABF, BradleyTerry, Comparisons
 from podium.errors import DataWarning, InputError
 
 
@@ -118,6 +118,32 @@ def test_effects_from_few_votes_are_right_on_average_and_their_errors_too(option
     noise = np.std(off) / np.sqrt(off.size)
     assert abs(off.mean()) < 0.05 + 2 * noise
     assert 0.90 <= np.mean(np.abs(off) <= 1.96 * np.array(errors)) <= 0.99
+
+
+def test_effects_beside_features_are_those_of_bradleyterry2_with_correction():
+    """As without features: neither penalty touches the effect or its error, whatever features say of the teams."""
+    features = np.random.default_rng(5).normal(size=(len(TEAMS), 2))
+    for told in (None, features):
+        model = RABF(side_effect=True, tol=1e-9).fit(baseball(), told)
+        assert model.side_effect_ == pytest.approx(0.293927992972, abs=1e-5)
+        assert model.side_effect_std_error_ == pytest.approx(0.130444360711, abs=1e-5)
+
+
+def test_effects_beside_features_are_right_where_better_items_have_more_of_the_covariate():
+    """Found together with the scores the covariate's is .96, and its interval holds in 35 % of sets."""
+    effects, errors = [], []
+    for seed in range(40):
+        rng = np.random.default_rng([9, seed])
+        votes = planted(rng, of_strength=1.2)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = RABF(side_effect=True).fit(votes, rng.normal(size=(30, 2)))
+        effects.append([model.side_effect_, model.covariate_coef_[0]])
+        errors.append([model.side_effect_std_error_, model.covariate_std_errors_[0]])
+    off = np.array(effects) - 0.5
+    noise = np.std(off, axis=0) / np.sqrt(len(off))
+    assert np.all(np.abs(off.mean(axis=0)) < 0.05 + 2 * noise)
+    assert np.all(np.mean(np.abs(off) <= 1.96 * np.array(errors), axis=0) >= 0.9)
 
 
 def test_a_covariate_that_mirrors_the_scores_is_left_to_the_penalty_and_named():

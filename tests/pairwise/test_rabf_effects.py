@@ -166,6 +166,17 @@ def test_a_model_of_sides_and_ties_survives_its_file(tmp_path):
     assert_allclose(again.predict_proba(data), model.predict_proba(data))
 
 
+@pytest.mark.parametrize("penalty", ["auto", 1.0])
+def test_covariates_whose_effects_are_not_identified_are_named(penalty):
+    length, winner, loser = np.array([1.0, -2.0, 0.5, 3.0]), ["a", "b", "c", "b"], ["b", "c", "a", "a"]
+    for columns, words in (
+        ({"none": 0.0 * length}, "covariate 'none' is 0 in every vote"),
+        ({"cm": length, "inch": length / 2.54}, "cm, inch: one follows from the others"),
+    ):
+        with pytest.raises(InputError, match=words):
+            RABF(residual_penalty=penalty).fit(Comparisons.from_arrays(winner, loser, covariates=columns))
+
+
 def test_what_sides_and_ties_cannot_go_with_is_refused():
     pairs = Comparisons.from_pairs([("a", "b"), ("b", "a"), ("b", "c")])
     with pytest.raises(InputError, match="side_effect=True needs votes that say which item stood on which side"):

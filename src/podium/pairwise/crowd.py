@@ -49,7 +49,8 @@ class CrowdBradleyTerry(Ranker):
         it is 0 unless ten judges have five votes, or three have 25, and it raises the log-likelihood by 1.35.
     side_effect : bool
         Estimate how far each judge leans to the left side, whatever is shown there: draws from a normal distribution
-        whose mean and standard deviation come from the votes. Needs votes that say which side was which.
+        whose mean and standard deviation come from the votes. Needs votes that say which side was which. Where better
+        items stand on the left more often the mean comes out too large; that of `BradleyTerry` does not.
     max_iter : int
         Newton steps allowed before `ConvergenceError`.
     tol : float

@@ -94,7 +94,8 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
     ties : "half" or "davidson"
         Count a tie as half a win for both, or model it, as `BradleyTerry` does.
     side_effect : bool
-        Estimate the advantage of the left side (home advantage), the same at all times.
+        Estimate the advantage of the left side (home advantage), the same at all times. It is found together with the
+        scores, which are pulled together: where better items stand on the left more often it comes out too large.
     at : number, date or text, optional
         The time that `ranking_` is of; by default that of the last vote.
     standardize, missing, one_hot : how features are treated, as in `RABF`

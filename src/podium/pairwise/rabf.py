@@ -24,6 +24,7 @@ from podium.pairwise._fit.likelihoods import LogisticRows, SquaredRows
 from podium.pairwise._fit.norms import within_norms
 from podium.pairwise._fit.penalties import Node, Penalties, Start, choose_penalties, possible_penalties
 from podium.pairwise._fit.solvers import warn_of_separation
+from podium.pairwise._fit.strength_model import StrengthModel
 from podium.pairwise.base import Ranker, Uses, davidson, logistic
 from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
@@ -48,6 +49,8 @@ class RABF(FeatureScores, Ranker):
 
     which is problem (6) of Rank Aggregation and Prediction with Item Features (AISTATS 2017) with λ_w = λ/μ² and
     λ_r = λ. An item without votes has r = 0: it is ranked by its features alone, with the residual's uncertainty.
+    With the log loss and `residual_penalty="auto"`, effects of covariates and side are found first, without penalties,
+    as by `BradleyTerry`; else together with the scores, which may exaggerate those that better items have more of.
 
     Parameters
     ----------
@@ -193,9 +196,12 @@ class RABF(FeatureScores, Ranker):
         matrix, self._spec, weights = read_row_weights(self.row_weights, labels, matrix, self._spec)
         lapse = self.flip_rate > 0 and self.loss == "logistic" and self.flip_loss != "corrected"
         votes = VoteModel(self.loss, self.flip_rate, lapse, self.ties, self.side_effect)
+        StrengthModel(comparisons, "half", self.side_effect).check_design()
         model = FeatureModel(comparisons, matrix, votes, self.standardize, weights)
         if self._spec.names:
             self.idle_features_ = warn_of_columns(matrix[model.seen], self._spec.names, len(comparisons))
+        if self.loss == "logistic" and not self.flip_rate and self.max_norm is None and self.residual_penalty == "auto":
+            model.hold_effects(self.max_iter)
         start = partial(_plain_fit, model.plain(), self.max_iter) if lapse else None
         found = self._optimum(model, start)
         if not found.solution.converged:
@@ -296,7 +302,7 @@ class RABF(FeatureScores, Ranker):
         parts = np.var(explained[model.seen]), np.var(place.residuals)
         self.explained_ = float(parts[0] / (parts[0] + parts[1])) if parts[0] > 0 else 0.0
         self.unseen_ = tuple(labels[i] for i in np.flatnonzero(~model.seen))
-        self._columns, self._extras = model.columns, place.extras
+        self._columns, self._extras = model.columns, model.with_effects(place).extras
         self._warn_of_separation(model)
         robust = "sandwich" if self.flip_rate and type(loss) is LogisticRows else "auto"  # corrected: no likelihood
         clustered = c.group_is == "ranking" and c.group is not None
@@ -404,7 +410,7 @@ class RABF(FeatureScores, Ranker):
 
     def _warn_of_separation(self, model: FeatureModel) -> None:
         """Say so when the side or a covariate alone decides the votes: its effect has no finite optimum."""
-        design = model.problem.rows.design
+        design = model.whole.rows.design
         if design is not None and self.loss != "squared":
             warn_of_separation(self._columns, design, self._extras, stacklevel=4)
 

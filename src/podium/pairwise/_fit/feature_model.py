@@ -24,7 +24,8 @@ from podium.pairwise._fit.hinge import HingeRows
 from podium.pairwise._fit.likelihoods import DavidsonRows, LapseRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.penalties import Node
 from podium.pairwise._fit.rows import davidson_loss, logistic_loss, pull_rows, squared_loss, vote_targets
-from podium.pairwise._fit.solvers import Rows
+from podium.pairwise._fit.solvers import LinearSolver, Rows
+from podium.pairwise._fit.strength_model import EFFECT_TOL, Effects, StrengthModel
 from podium.ranking.uncertainty import Alternative, Information
 
 __all__ = ["FeatureModel", "ScaledFeatures", "SparseBasis", "VoteModel"]
@@ -186,6 +187,7 @@ class FeatureModel(ScaledFeatures):
         standardize: bool,
         row_weights: Floats | None = None,
     ) -> None:
+        self.effects: Effects | None
         self.comparisons, self.votes, n = c, votes, len(c.items)
         self._count_votes()
         total = self.loss.wins + self.loss.losses + self.loss.ties if self.davidson else self.loss.total
@@ -198,6 +200,7 @@ class FeatureModel(ScaledFeatures):
         ends = (self.left, self.right) if self.seen[:n].all() else (place[self.left], place[self.right])
         rows = Rows(int(self.seen.sum()), ends[0], ends[1], self._design(len(self.left)))
         self.problem = FeatureProblem(rows, self.loss, self.matrix[self.seen], weight[weight > 0].astype(np.float64))
+        self.whole, self.effects = self.problem, None
 
     def _count_votes(self) -> None:
         c, v = self.comparisons, self.votes
@@ -233,6 +236,28 @@ class FeatureModel(ScaledFeatures):
             columns.append(np.ones((rows, 1)))
         return np.ascontiguousarray(np.hstack(columns)) if columns else None
 
+    def hold_effects(self, max_iter: int) -> None:
+        """Find the effects of covariates and side without penalties, as `BradleyTerry` does, and hold them there.
+
+        A residual is a draw that knows nothing of the covariates: pulled to 0, it leaves it to the effect to explain
+        why items win that have more of the covariate.
+        """
+        design = self.problem.rows.design
+        if design is None:
+            return
+        alone = StrengthModel(self.comparisons, self.votes.ties, self.votes.side_effect)
+        alone.hold_effects(max_iter, "hessian")
+        if alone.effects is not None:
+            self.effects = alone.effects
+            rows = dataclasses.replace(self.whole.rows, design=None, offset=design @ self.effects.values)
+            self.problem = FeatureProblem(rows, self.whole.loss, self.whole.features, self.whole.votes)
+
+    def with_effects(self, place: Place) -> Place:
+        """With the effects that are held among the extra parameters."""
+        if self.effects is None:
+            return place
+        return dataclasses.replace(place, extras=np.concatenate([self.effects.values, place.extras]))
+
     def nothing(self) -> Place:
         """All scores equal."""
         n, d = self.problem.features.shape
@@ -260,7 +285,8 @@ class FeatureModel(ScaledFeatures):
         shown = self._scores(place)
         for node in others():
             there = self.information(node.place, node.penalties, pulls=False)
-            weights = node.place.weights - place.weights, node.place.extras - place.extras
+            extras = self.with_effects(node.place).extras - self.with_effects(place).extras
+            weights = node.place.weights - place.weights, extras
             shift = np.concatenate([self._scores(node.place) - shown, *weights])
             alternatives.append(
                 Alternative(node.share, there.curvature, there.ridge, there.border, there.corner, shift)
@@ -269,10 +295,10 @@ class FeatureModel(ScaledFeatures):
 
     def information(self, place: Place, penalties: tuple[float, float], *, pulls: bool = True) -> Information:
         """Curvature of −log posterior in the scores of all items and the weights, and each vote's pull."""
-        noise = self.noise(place, penalties)
+        noise, place = self.noise(place, penalties), self.with_effects(place)
         unit = 1.0 if noise is None else 0.5 / max(noise, 1e-150) ** 2  # a squared loss becomes a likelihood
         n, d = self.matrix.shape
-        point = self.problem.evaluate(place)
+        point = self.whole.evaluate(place)
         p = len(place.extras)
         ridges = 2.0 * unit * penalties[0], 2.0 * unit * penalties[1]
         border, corner = np.zeros((n, d + p)), np.zeros((d + p, d + p))
@@ -280,6 +306,8 @@ class FeatureModel(ScaledFeatures):
         border[self.seen, d:] = unit * point.border
         corner[:d, :d] = ridges[1] * (self.matrix.T @ self.matrix) + ridges[0] * np.eye(d)
         corner[d:, d:] = unit * point.corner
+        if self.effects is not None:
+            self._know_effects(point.curvature, ridges[1], border, corner)
         return Information(
             n,
             self.left,
@@ -291,6 +319,18 @@ class FeatureModel(ScaledFeatures):
             scores=self._scores(place),
             **(self._pulls(place, unit, d) if pulls else {}),
         )
+
+    def _know_effects(self, curvature: Floats, ridge: float, border: Floats, corner: Floats) -> None:
+        """Change the corner so that the held effects are known as well as without penalties, in place."""
+        assert self.effects is not None, "they are held"
+        n, d = self.matrix.shape
+        solve = LinearSolver(Rows(n, self.left, self.right), ridge).factor(curvature, EFFECT_TOL)
+        left = corner - border.T @ np.column_stack([solve(np.ascontiguousarray(column)) for column in border.T])
+        held = np.zeros(len(corner), dtype=bool)
+        held[d : d + len(self.effects.values)] = True
+        across = left[np.ix_(~held, held)]
+        known = left[np.ix_(held, held)] - across.T @ np.linalg.solve(left[np.ix_(~held, ~held)], across)
+        corner[np.ix_(held, held)] += np.linalg.inv(self.effects.covariance) - known
 
     def _scores(self, place: Place) -> Floats:
         scores: Floats = self.matrix @ place.weights

@@ -101,7 +101,7 @@ class FeatureProblem:
         """Slopes and curvature of the loss."""
         r, n = self.rows, self.rows.n
         slopes, diagonal, scores = np.zeros(n), np.zeros(n), self.scores(place)
-        if isinstance(self.loss, LogisticRows) and r.design is None:
+        if isinstance(self.loss, LogisticRows) and r.design is None and r.offset is None:
             curvature = np.empty(len(r.left))
             logistic_by_item(r.left, r.right, self.loss.points, self.loss.total, scores, curvature, slopes, diagonal)
             return _Point(place, slopes, curvature, diagonal, np.empty(0), np.empty((n, 0)), np.empty((0, 0)))

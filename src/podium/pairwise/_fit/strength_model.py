@@ -49,7 +49,7 @@ from podium.ranking.uncertainty import (
 )
 from podium.text import counted
 
-__all__ = ["StrengthModel", "refuse_idle", "refuse_repeated"]
+__all__ = ["EFFECT_TOL", "Effects", "StrengthModel", "refuse_idle", "refuse_repeated"]
 
 Floats = NDArray[np.float64]
 
@@ -126,13 +126,14 @@ class StrengthModel:
             )
         return self._whole(found)
 
-    def hold_effects(self, max_iter: int) -> None:
+    def hold_effects(self, max_iter: int, kind: str = "auto") -> None:
         """Find the effects of covariates and side without the penalty, and hold them there from now on.
 
         The penalty takes scores for draws that know nothing of the covariates. Where better items have larger ones it
         pulls the scores together and leaves it to the effect to explain who wins, so that few votes make it far too
         large. Likelihood compares an item with itself; where votes a parameter are few it is corrected (Firth 1993).
-        Left to the penalty are effects that decide the votes alone, and those of few votes on very many items.
+        Left to the penalty are effects that decide the votes alone, and those of few votes on very many items. `kind`
+        is that of their covariance.
         """
         few = self.votes_per_parameter < MANY_VOTES
         rows = self._rows(self.comparisons.covariates is not None)[0]
@@ -149,7 +150,7 @@ class StrengthModel:
         if not found.converged or runs_away(rows, found.extras):
             return
         count, information = rows.design.shape[1], self.information(found, least)
-        covariance = extra_covariance(information, information.choose("auto"))[:count, :count]
+        covariance = extra_covariance(information, information.choose(kind))[:count, :count]
         self.effects = Effects(found.extras[:count], covariance)
 
     def _mirrors_scores(self, near: Solution) -> bool:
