@@ -76,6 +76,13 @@ def test_the_table_for_people_has_marks_with_intervals_and_grades_with_chances(v
     assert "6.00" in short
 
 
+@pytest.mark.parametrize(("scale", "boundaries"), [("0:100", "A=70,B=0"), ("6:1", "A=2,B=6")])
+def test_nobody_falls_below_a_grade_that_begins_at_the_end_of_the_scale(votes, capfd, scale, boundaries):
+    rows = json.loads(ok(capfd, votes, "--marks", scale, "--boundaries", boundaries, "--format", "json")[0])
+    assert {row["P(below B)"] for row in rows} == {0}
+    assert all(row["P(A)"] + row["P(B)"] == pytest.approx(1) for row in rows)
+
+
 def test_the_page_has_the_marks_of_the_table(votes, capfd, tmp_path):
     page = tmp_path / "page.html"
     out, _ = ok(capfd, votes, "--marks", "0:100", "--boundaries", "<A>=70,B=55", "--report", page, "--format", "json")

@@ -124,7 +124,7 @@ def award_marks(
     spread = np.hypot(slope * errors, line_errors)
     bounds = marks - width * spread, marks + width * spread
     names, least = _checked_boundaries(boundaries, ends, turn)
-    chances = _chances(marks, spread, least)
+    chances = _chances(marks, spread, least, -np.inf if ends is None else turn * ends[0])
     place = np.searchsorted(-np.array(least), -marks, side="left") if least else np.zeros(len(marks), dtype=int)
     marks, lower, upper = (turn * values + 0.0 for values in (marks, *bounds[:: int(turn)]))
     if ends is not None:
@@ -180,8 +180,8 @@ def _line(
     return slope, intercept, error
 
 
-def _chances(marks: np.ndarray, spread: np.ndarray, least: Sequence[float]) -> np.ndarray:
-    """The chance of each grade, best first, the last below every boundary."""
+def _chances(marks: np.ndarray, spread: np.ndarray, least: Sequence[float], lowest: float) -> np.ndarray:
+    """The chance of each grade, best first, the last below every boundary; no mark is below the `lowest`."""
     from scipy.special import ndtr
 
     if not least:
@@ -189,7 +189,8 @@ def _chances(marks: np.ndarray, spread: np.ndarray, least: Sequence[float]) -> n
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = (marks[:, None] - np.array(least)) / spread[:, None]
     distance = np.where(np.isinf(spread)[:, None], np.nan, distance)
-    above = np.hstack([np.zeros((len(marks), 1)), ndtr(distance), np.ones((len(marks), 1))])
+    reached = np.where(np.array(least) <= lowest, 1.0, ndtr(distance))
+    above = np.hstack([np.zeros((len(marks), 1)), reached, np.ones((len(marks), 1))])
     return np.diff(above, axis=1)
 
 

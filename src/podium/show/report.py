@@ -423,7 +423,7 @@ def listed(pairs: dict[str, str]) -> str:
 def _diagnosis(diagnosis: Diagnosis) -> list[str]:
     parts = ["<h2>Can the ranking be trusted?</h2>"]
     if diagnosis.against:
-        note = f"This ranker has no likelihood, so residuals and p-values are those of {diagnosis.against}."
+        note = f"Residuals and p-values are those of {diagnosis.against} on the same votes, not of this ranker."
         parts.append(f'<p class="soft">{safe(note)}</p>')
     for finding in diagnosis.findings():
         mark = 'class="warn"' if finding.concern else ""
