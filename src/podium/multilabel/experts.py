@@ -311,7 +311,7 @@ class ExpertThresholdLearner:
 
 def _label_count(n_labels: int) -> int:
     if whole_option("n_labels", n_labels, least=1) > MAX_LABELS:
-        raise InputError(f"{n_labels} labels: experts rank at most {counted(MAX_LABELS, 'label')}")
+        raise InputError(f"{counted(n_labels, 'label')}: experts rank at most {counted(MAX_LABELS, 'label')}")
     return int(n_labels)
 
 

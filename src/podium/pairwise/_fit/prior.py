@@ -171,15 +171,15 @@ def _tension(rows: Rows, loss: RowLosses, prior: Prior, *, dense: bool) -> tuple
     """
     n, ridge = rows.n, prior.sd**-2
     curvature = evaluate(rows, loss, 0.5 * ridge, prior.scores, prior.extras).curvature
-    loose = LOOSE * float(curvature.mean())  # L itself has no inverse
+    loose = LOOSE * max(float(curvature.mean()), 1e-9)  # L itself has no inverse
     inverse: Inverse = (
         DenseInverse(rows, curvature, loose)
         if dense
         else SparseInverse(n, rows.left, rows.right, curvature, loose, prior.scores)
     )
-    pull = ridge * prior.scores
-    step = inverse.solve(pull[:, None])[:, 0]
-    return float(pull @ step), float(np.std(prior.scores + step))
+    gradient = ridge * prior.scores
+    step = inverse.solve(gradient[:, None])[:, 0]
+    return float(gradient @ step), float(np.std(prior.scores + step))
 
 
 @dataclass(frozen=True, slots=True)
