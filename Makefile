@@ -74,9 +74,10 @@ pictures: $(VENV)/.kernels $(VENV)/.test  ## run every demo and take a picture o
 	mkdir -p $(PICTURES)
 	$(BIN)/python scripts/pictures.py $(PICTURES)
 
-ROOMS ?= metrics multilabel ordinal data pairwise
-mutate: $(VENV)/.kernels $(VENV)/.test  ## change lines at random and name the changes that no test notices; ROOMS=metrics
-	$(BIN)/python scripts/mutate.py $(ROOMS) --count 60
+ROOMS ?= metrics
+SEED ?= 0
+mutate: $(VENV)/.kernels $(VENV)/.test  ## change the source at random and name the changes that no test notices; ROOMS=metrics SEED=0
+	$(BIN)/python scripts/mutate.py $(ROOMS) --count 60 --seed $(SEED) --lines
 
 docs: $(VENV)/.kernels $(VENV)/.test
 	$(BIN)/python -m sphinx -W -b html docs build/docs

@@ -1,45 +1,55 @@
-"""Change one line of the source at random, run the tests that call it, and name the changes that no test noticed.
+"""Change one place of the source at random, run the tests that reach it, and name the changes that no test noticed.
 
-python scripts/mutate.py ROOM … [--count N] [--seed S] [--minutes M] [--by-file] [--keep FILE]
+python scripts/mutate.py ROOM … [--count N] [--seed S] [--minutes M] [--tests PATH …] [--keep FILE] [--lines]
 
-ROOM is a folder of src/podium that tests/ has too: pairwise, data, metrics, ordinal, multilabel … A change is one of:
-another comparison, another sum or product, another constant, a `not` more or less, `and` for `or`, nothing returned.
-All is done in a copy: the tree stays as it is. First the room's tests run once and each notes the functions it calls;
-then a change is tried against the tests that call its function, quickest first, until one fails. A change that runs for
-much longer than the tests did counts as noticed. With --by-file no test is run first: a change is tried against the
-FILES test files of the room that speak of its module most, which is quicker and leaves more survivors to judge.
-What survives is printed as a diff, for a person to judge: it may be a
-missing test, or a change that alters nothing (the same optimum from another starting point, a limit never reached).
-Messages of errors, annotations and compiled kernels are left alone.
+ROOM is a folder or module of src/podium: pairwise, data, metrics, models, text … A change is one of: another
+comparison, another sum or product, another constant, `and` for `or`, a `not` more or less, a statement removed, another
+value returned, two arguments swapped, a keyword left out. What only people read is left alone (messages, annotations,
+docstrings, `__repr__`), and so are compiled kernels, which have slow twins in the tests.
+
+All is done in a copy: the tree stays as it is. One process collects the tests of the room once (those of BESIDE and
+--tests too) and forks from there. First every test runs and notes the lines it reaches, which is kept in build/mutate
+until source or test changes; then each change is put into the functions in memory, and into the file for processes that
+tests start, and the tests that reach it run, quickest first, until one fails. So a change takes a second or two. One
+that runs for much longer than the tests did counts as noticed.
+What survives is printed as a diff, for a person to judge: it may be a missing test, or a change that alters nothing
+(the same optimum from another starting point, a limit never reached). With --lines the modules are listed with the
+share of their functions' lines that the tests reach.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import builtins
+import contextlib
+import gc
+import hashlib
 import importlib
 import itertools
 import json
 import os
 import random
-import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections import Counter, defaultdict
+import time
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, TextIO
 
-ROOT = Path(__file__).resolve().parent.parent
-COPIED = ("src", "tests", "examples", "benchmarks", "papers", "docs", "pyproject.toml", "README.md", "CONTRIBUTING.md")
-FIRST_TESTS = (
-    12  # most changes are noticed by one of these: from one file, as collecting many takes longer than running
-)
-FILES = 3  # of tests, with --by-file
-MAX_TESTS = 200  # tried against one change, quickest first
+import pytest
+
+PACKAGE = "podium"
+COPIED = ("src", "tests", "examples", "benchmarks", "papers", "docs", "scripts", "pyproject.toml", "README.md",
+          "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")  # fmt: skip
+TEST_SECONDS = 40.0  # of tests tried against one change, quickest first
 COMPARE = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
@@ -48,11 +58,43 @@ ARITHMETIC = {
     ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
     ast.Pow: ast.Mult, ast.Mod: ast.Add, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
 }  # fmt: skip
+BESIDE = {  # tests of a room that stand elsewhere, beside REFUSALS
+    "metrics": ["cli/test_metrics.py"],
+    "ranking": ["kernels/test_uncertainty.py", "pairwise/test_std_errors.py"],
+    "data": ["test_hostile_labels.py", "cli/test_spreadsheets.py"],
+    "ordinal": ["cli/test_grade.py"],
+    "multilabel": ["cli/test_label.py"],
+    "evaluate": ["cli/test_check.py", "cli/test_diff.py"],
+    "active": ["cli/test_ask.py", "cli/test_plan.py", "cli/test_simulate.py"],
+    "campaign": ["cli/test_campaign.py"],
+    "judge": ["cli/test_judge.py"],
+    "store": ["campaign"],
+    "models": ["test_golden.py"],
+    "numeric": ["metrics/test_comparing.py", "kernels/test_small_solves.py", "evaluate/test_assessment.py", "ranking"],
+    "text": ["ranking/test_ranking.py"],
+}
+REFUSALS = "test_refusals.py"
+CANNOT_MATTER = {"strict", "stacklevel", "copy", "exist_ok"}  # keywords that only check, or only save time
+SYMMETRIC = {
+    "max",
+    "min",
+    "maximum",
+    "minimum",
+    "fmax",
+    "fmin",
+    "gcd",
+    "logaddexp",
+    "array_equal",
+    "union1d",
+    "isinstance",
+}
+FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
+FOR_TYPES = {"cast", "TypeVar", "ParamSpec", "NewType", "namedtuple"}
 
 
 @dataclass(frozen=True)
 class Change:
-    """One change of one file: the lines `first` to `last` become `text`."""
+    """One change of one file: the lines `first` to `last` become `text`, which has as many lines."""
 
     path: Path
     first: int
@@ -60,75 +102,126 @@ class Change:
     text: str
     before: str
     kind: str
-    function: int  # first line of the innermost function around it, decorators included; 0 outside of any
+    statement: range  # lines of the statement around it, without the block below it
+    in_function: bool
+
+    def source(self) -> str:
+        """The whole file with the change."""
+        lines = self.path.read_text(encoding="utf-8").splitlines(keepends=True)
+        return "".join([*lines[: self.first - 1], self.text, *lines[self.last :]])
+
+    def __str__(self) -> str:
+        """The change as a person reads it."""
+        old = "\n".join("  - " + line for line in self.before.rstrip().splitlines())
+        new = "\n".join("  + " + line for line in self.text.splitlines() if line.strip(" ()") or line in self.before)
+        return f"{_inside(self.path)}:{self.first} ({self.kind})\n{old}\n{new}"
 
 
 # ---- what may be changed --------------------------------------------------------------------------------------------
 
 
 def changes(path: Path) -> list[Change]:
-    """Every change of a file; `is_python` says whether the file can still be read."""
+    """Every change of a file that leaves it Python."""
     source = path.read_text(encoding="utf-8")
     lines = source.splitlines(keepends=True)
     found = []
     tree = ast.parse(source)
-    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
-    for node, new, kind in _nodes(tree):
-        around = [f for f in functions if f.body[0].lineno <= node.lineno <= (f.end_lineno or 0)]
-        start = max((min([f.lineno, *(d.lineno for d in f.decorator_list)]) for f in around), default=0)
+    functions = [
+        range(node.body[0].lineno, (node.end_lineno or 0) + 1) for node in ast.walk(tree) if isinstance(node, FUNCTION)
+    ]
+    for node, statement, new, kind in _nodes(tree):
         first, last = node.lineno, node.end_lineno or node.lineno
         head = lines[first - 1].encode()[: node.col_offset].decode()
         tail = lines[last - 1].encode()[node.end_col_offset or 0 :].decode()
-        text = f"{head}{new}{tail}"
+        below = "\n" * (last - first)
+        text = f"{head}({new}{below}){tail}" if isinstance(node, ast.expr) else f"{head}{new}{tail}{below}"
         before = "".join(lines[first - 1 : last])
-        if text != before:
-            found.append(Change(path, first, last, text, before, kind, start))
+        if text.strip() != before.strip():
+            found.append(
+                Change(path, first, last, text, before, kind, statement, any(first in each for each in functions))
+            )
     return found
 
 
 def is_python(change: Change) -> bool:
     """Whether the file is still Python with the change; asked of those that are tried only, as parsing takes long."""
-    lines = change.path.read_text(encoding="utf-8").splitlines(keepends=True)
     try:
-        ast.parse("".join([*lines[: change.first - 1], change.text, *lines[change.last :]]))
+        ast.parse(change.source())
     except SyntaxError:
         return False
     return True
 
 
-def _nodes(tree: ast.AST) -> Iterator[tuple[ast.expr, str, str]]:
+def _nodes(tree: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, range, str, str]]:
+    statement = range(0)
     for node in _code(tree):
-        if isinstance(node, ast.Return):
-            if node.value is not None and not (isinstance(node.value, ast.Constant) and node.value.value is None):
-                yield node.value, "None", "return"
+        if isinstance(node, ast.stmt):
+            block = getattr(node, "body", None)
+            end = block[0].lineno if isinstance(block, list) and block else (node.end_lineno or node.lineno) + 1
+            statement = range(node.lineno, max(end, node.lineno + 1))
+            if _may_go(node):
+                yield node, statement, "pass", "statement removed"
+            if isinstance(node, ast.Return) and node.value is not None:
+                for value in _other_values(node.value):
+                    yield node.value, statement, value, "value returned"
+            if isinstance(node, ast.If | ast.While) and not isinstance(
+                node.test, ast.Compare | ast.BoolOp | ast.UnaryOp
+            ):
+                yield node.test, statement, f"not ({ast.unparse(node.test)})", "not"
         elif isinstance(node, ast.expr):
             for new, kind in _others(node):
-                yield node, f"({ast.unparse(new)})", kind
+                yield node, statement, ast.unparse(new), kind
 
 
 def _code(node: ast.AST) -> Iterator[ast.AST]:
     """Nodes that are run, without what only people read: annotations, messages, names handed out, text."""
     yield node
+    if isinstance(node, ast.Raise | ast.Assert):
+        return
     for name, field in ast.iter_fields(node):
-        if name in ("annotation", "returns", "decorator_list", "type_params"):
+        if name in ("annotation", "returns", "decorator_list", "type_params", "bases"):
             continue
         for child in field if isinstance(field, list) else [field]:
-            if not isinstance(child, ast.AST) or isinstance(child, ast.Raise | ast.JoinedStr | ast.Assert):
-                continue
-            if isinstance(child, ast.Assign) and any(
-                isinstance(t, ast.Name) and (t.id.startswith("__") or t.id in ("Array", "Floats", "P"))
-                for t in child.targets
-            ):
-                continue
-            if isinstance(child, ast.If) and isinstance(child.test, ast.Name) and child.test.id == "TYPE_CHECKING":
-                continue
-            if isinstance(child, ast.Expr) and _is_message(child.value):
-                continue
-            yield from _code(child)
+            if isinstance(child, ast.AST) and not _for_people(child):
+                yield from _code(child)
 
 
-def _is_message(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) or (isinstance(value, ast.Call) and "warn" in ast.unparse(value.func))
+def _for_people(node: ast.AST) -> bool:
+    if isinstance(node, ast.Assign):
+        names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        return any(name.startswith("__") or name in ("Array", "Floats", "P", "T") for name in names)
+    if isinstance(node, ast.If):
+        return isinstance(node.test, ast.Name) and node.test.id == "TYPE_CHECKING"
+    if isinstance(node, ast.FunctionDef):
+        return node.name == "__repr__" or any("overload" in ast.unparse(each) for each in node.decorator_list)
+    if isinstance(node, ast.Expr):
+        return isinstance(node.value, ast.Constant) or _called(node.value) == "warn"
+    if isinstance(node, ast.keyword):
+        return node.arg in CANNOT_MATTER
+    return isinstance(node, ast.JoinedStr) or _called(node) in FOR_TYPES or _called(node).endswith(("Error", "Warning"))
+
+
+def _called(node: ast.AST) -> str:
+    """The last name of what is called, of `warnings.warn(…)` "warn"."""
+    return ast.unparse(node.func).rpartition(".")[2] if isinstance(node, ast.Call) else ""
+
+
+def _may_go(node: ast.stmt) -> bool:
+    """Statements whose loss is not seen at once, as that of a name would be."""
+    if isinstance(node, ast.Assign):
+        return all(isinstance(target, ast.Attribute | ast.Subscript) for target in node.targets)
+    return isinstance(node, ast.AugAssign | ast.Raise | ast.Continue | ast.Break | ast.Delete) or (
+        isinstance(node, ast.Expr) and isinstance(node.value, ast.Call | ast.Await)
+    )
+
+
+def _other_values(value: ast.expr) -> Iterator[str]:
+    if isinstance(value, ast.Compare | ast.BoolOp) or (
+        isinstance(value, ast.UnaryOp) and isinstance(value.op, ast.Not)
+    ):
+        yield from ("True", "False")
+    elif not (isinstance(value, ast.Constant) and value.value is None):
+        yield "None"
 
 
 def _others(node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
@@ -139,7 +232,7 @@ def _others(node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
                 ops = [*node.ops[:k], COMPARE[type(op)](), *node.ops[k + 1 :]]
                 yield ast.Compare(node.left, ops, node.comparators), "comparison"
     elif isinstance(node, ast.BinOp) and type(node.op) in ARITHMETIC:
-        if not isinstance(node.left, ast.Constant | ast.JoinedStr) or not isinstance(node.left.value, str):  # type: ignore[union-attr]
+        if not any(isinstance(side, ast.JoinedStr) or _is_text(side) for side in (node.left, node.right)):
             yield ast.BinOp(node.left, ARITHMETIC[type(node.op)](), node.right), "arithmetic"
     elif isinstance(node, ast.BoolOp):
         yield ast.BoolOp(ast.Or() if isinstance(node.op, ast.And) else ast.And(), node.values), "and, or"
@@ -154,184 +247,390 @@ def _others(node: ast.expr) -> Iterator[tuple[ast.expr, str]]:
             yield ast.Constant(node.value + 1), "constant"
         elif isinstance(node.value, float):
             yield ast.Constant(node.value * 2 or 1.0), "constant"
+    elif isinstance(node, ast.Call):
+        yield from _other_calls(node)
 
 
-# ---- which tests call which function ---------------------------------------------------------------------------------
-
-NOTE = """
-import json, sys, time
-CALLED, SPENT, NOW = {}, {}, set()
-def _call(frame, event, argument):
-    code = frame.f_code
-    if code not in NOW and "/src/podium/" in code.co_filename:
-        NOW.add(code)
-def pytest_runtest_logstart(nodeid, location):
-    NOW.clear(); SPENT[nodeid] = time.process_time(); sys.settrace(_call)
-def pytest_runtest_logfinish(nodeid, location):
-    sys.settrace(None); SPENT[nodeid] = time.process_time() - SPENT[nodeid]
-    CALLED[nodeid] = sorted({(code.co_filename, code.co_firstlineno) for code in NOW})
-def pytest_unconfigure(config):
-    json.dump({"called": CALLED, "spent": SPENT}, open("reach.json", "w"))
-"""
+def _other_calls(node: ast.Call) -> Iterator[tuple[ast.expr, str]]:
+    first = node.args[:2]
+    if len(first) == 2 and not any(isinstance(each, ast.Starred) for each in first) and _called(node) not in SYMMETRIC:
+        yield ast.Call(node.func, [*reversed(first), *node.args[2:]], node.keywords), "arguments swapped"
+    for k, keyword in enumerate(node.keywords):
+        if keyword.arg and keyword.arg not in CANNOT_MATTER:
+            yield ast.Call(node.func, node.args, [*node.keywords[:k], *node.keywords[k + 1 :]]), "keyword left out"
 
 
-def reach(copy: Path, room: str) -> tuple[dict[tuple[str, int], set[str]], dict[str, float]]:
-    """The tests that call each function (its file and first line), and the seconds each test takes."""
-    (copy / "note_lines.py").write_text(NOTE, encoding="utf-8")
-    ask = ["-q", "-p", "no:cacheprovider", "-p", "note_lines", "--hypothesis-seed=0", f"tests/{room}", f"src/podium/{room}"]  # fmt: skip  # noqa: E501
-    environment = _environment(copy) | {"PYTHONPATH": f"{copy / 'src'}{os.pathsep}{copy}"}
-    done = subprocess.run(
-        [sys.executable, "-m", "pytest", *ask], cwd=copy, env=environment, capture_output=True, text=True
-    )
-    if done.returncode:
-        print(done.stdout[-3000:], done.stderr[-2000:])
-        raise SystemExit(f"the tests of {room} fail before anything is changed")
-    kept = json.loads((copy / "reach.json").read_text())
-    tests: dict[tuple[str, int], set[str]] = defaultdict(set)
-    for test, functions in kept["called"].items():
-        for file, line in functions:
-            tests[file, line].add(test)
-    return tests, kept["spent"]
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
 
 
-def _environment(copy: Path) -> dict[str, str]:
-    return os.environ | {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"}
+# ---- which tests reach which line -----------------------------------------------------------------------------------
+
+Lines = dict[str, list[int]]  # of each file
 
 
-def tests_of(change: Change, tests: dict[tuple[str, int], set[str]], spent: dict[str, float]) -> list[str]:
-    """The tests that call the function of the change, quickest first; those of its file for what stands outside."""
-    file = str(change.path)
-    found = tests.get((file, change.function), set())
-    if not change.function:
-        found = set().union(*(called for (name, _), called in tests.items() if name == file))
-    return sorted(found, key=lambda test: spent[test])[:MAX_TESTS]
+@dataclass
+class Reach:
+    """What each test of a room reaches, and the seconds it takes."""
+
+    lines: dict[str, Lines]
+    spent: dict[str, float]
+
+    def tests(self, change: Change) -> list[str]:
+        """The tests that reach the change's statement, quickest first, for at most TEST_SECONDS.
+
+        What stands outside of functions has run before any test: there, all that reach the file.
+        """
+        file, wanted = _inside(change.path), set(change.statement)
+        near = [test for test, lines in self.lines.items() if not wanted.isdisjoint(lines.get(file, ()))]
+        if not change.in_function:
+            near = [test for test, lines in self.lines.items() if file in lines]
+        own = change.path.stem.strip("_")
+        near.sort(key=lambda test: self.spent[test] * (1.0 if own in test.partition("::")[0] else 2.0))
+        total = itertools.accumulate(self.spent[test] for test in near)
+        return [test for test, seconds in zip(near, total, strict=True) if seconds <= TEST_SECONDS] or near[:1]
+
+    def reached(self, path: Path) -> set[int]:
+        """Lines of a file that any test reaches."""
+        return {line for lines in self.lines.values() for line in lines.get(_inside(path), ())}
 
 
-def files_of(change: Change, copy: Path, room: str) -> list[str]:
-    """The test files of the room that speak of the changed module most, those named after it first."""
-    word = re.compile(rf"\b{change.path.stem.strip('_')}\b|\b{_function_name(change)}\b")
-    score = {}
-    for file in sorted((copy / "tests" / room).rglob("test_*.py")):
-        named = change.path.stem in file.stem or file.stem.removeprefix("test_") in change.path.stem
-        score[file.relative_to(copy).as_posix()] = 100 * named + len(word.findall(file.read_text(encoding="utf-8")))
-    best = sorted(score, key=lambda name: -score[name])
-    return best[:FILES]
+def _inside(path: str | Path) -> str:
+    """The path of a module within the package."""
+    return str(path).partition(f"/src/{PACKAGE}/")[2]
 
 
-def _function_name(change: Change) -> str:
-    """The function around the change, as tests would call it."""
-    lines = change.path.read_text(encoding="utf-8").splitlines()
-    found = [re.match(r"\s*def (\w+)", line) for line in lines[max(change.function - 1, 0) : change.first]]
-    return next((each[1] for each in found if each), change.path.stem)
+class Noting(ast.NodeTransformer):
+    """Each statement inside a function says first that it is reached: `__seen__((file, line))`."""
+
+    def __init__(self, file: str) -> None:
+        self.file, self.depth = file, 0
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        """Go inside."""
+        self.depth += 1
+        self.generic_visit(node)
+        self.depth -= 1
+        return node
+
+    visit_AsyncFunctionDef = visit_FunctionDef  # type: ignore[assignment]
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Every block of statements, once inside a function."""
+        super().generic_visit(node)
+        for name in ("body", "orelse", "finalbody") if self.depth else ():
+            block = getattr(node, name, None)
+            if isinstance(block, list):
+                setattr(node, name, [each for statement in block for each in (self._note(statement), statement)])
+        return node
+
+    def _note(self, statement: ast.stmt) -> ast.stmt:
+        note = ast.parse(f"__seen__(({self.file!r}, {statement.lineno}))").body[0]
+        for each in ast.walk(note):
+            ast.copy_location(each, statement)
+        return note
+
+
+def noted(items: list[pytest.Item], session: pytest.Session, files: list[Path]) -> tuple[Reach, list[str]]:
+    """Run every test in this process, each with its notes; name those that fail as it is."""
+    seen: set[tuple[str, int]] = set()
+    builtins.__dict__["__seen__"] = seen.add
+    for path in files:
+        name = ".".join(path.with_suffix("").parts[path.parts.index("src") + 1 :])
+        with contextlib.suppress(ImportError):  # of what is not installed
+            importlib.import_module(name.removesuffix(".__init__"))
+        tree = Noting(_inside(path)).visit(ast.parse(path.read_text(encoding="utf-8")))
+        put(path, compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True))
+    reach, failing = Reach({}, {}), []
+    for item, after in itertools.zip_longest(items, items[1:]):
+        seen.clear()
+        began, failed = time.process_time(), session.testsfailed
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+        if session.testsfailed > failed:
+            failing.append(item.nodeid)
+            continue
+        found: Lines = defaultdict(list)
+        for file, line in sorted(seen):
+            found[file].append(line)
+        reach.lines[item.nodeid], reach.spent[item.nodeid] = found, time.process_time() - began
+    return reach, failing
 
 
 # ---- trying a change ------------------------------------------------------------------------------------------------
 
 
-def survives(change: Change, tests: list[str], copy: Path, seconds: float) -> bool:
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield each
+            yield from _codes(each)
+
+
+def _key(code: CodeType) -> tuple[str, int]:
+    return code.co_qualname, code.co_firstlineno
+
+
+def put(path: Path, new: CodeType) -> bool:
+    """Put other code into the functions of a module in memory; False if that alone would not be the whole change."""
+    file = str(path)
+    if not any(getattr(module, "__file__", None) == file for module in list(sys.modules.values())):
+        return True  # whoever imports it reads the changed file
+    old = compile(path.read_text(encoding="utf-8"), file, "exec", dont_inherit=True)
+    before, after = {_key(code): code for code in _codes(old)}, {_key(code): code for code in _codes(new)}
+    changed = {key for key in before if key not in after or before[key] != after[key]}
+    living: dict[tuple[str, int], list[FunctionType]] = defaultdict(list)
+    for each in gc.get_objects():
+        if type(each) is FunctionType and each.__code__.co_filename == file:
+            living[_key(each.__code__)].append(each)
+    whole = any(key in living for key in changed) and _own(old) == _own(new)
+    for key in changed:
+        for function in living.get(key, ()):
+            try:
+                function.__code__ = after[key]
+            except (KeyError, ValueError):
+                whole = False
+    return whole
+
+
+def _own(code: CodeType) -> list[object]:
+    """What a module's first run does, class bodies and defaults too, without the functions in it."""
+    found: list[object] = [code.co_code, [each for each in code.co_consts if not isinstance(each, CodeType)]]
+    inner = [each for each in code.co_consts if isinstance(each, CodeType)]
+    classes = [each for each in inner if {"__module__", "__qualname__"} <= set(each.co_names)]
+    return [*found, *map(_own, classes)]
+
+
+def survives(change: Change, tests: list[str], session: pytest.Session, copy: Path, seconds: float) -> bool:
     """Whether every one of the tests passes with the change in place."""
     if not tests:
         return True
-    source = change.path.read_text(encoding="utf-8")
-    lines = source.splitlines(keepends=True)
-    lines[change.first - 1 : change.last] = [change.text]
-    change.path.write_text("".join(lines), encoding="utf-8")
-    files = Counter(_file(test) for test in tests)
-    one = [test for test in tests if _file(test) == files.most_common(1)[0][0]][:FIRST_TESTS]  # a whole file, by file
-    try:
-        return _pass(one, copy, seconds) and (len(one) == len(tests) or _pass(tests, copy, seconds))
-    finally:
-        change.path.write_text(source, encoding="utf-8")
-
-
-def _file(test: str) -> str:
-    return test.partition("::")[0]
-
-
-def _pass(tests: list[str], copy: Path, seconds: float) -> bool:
-    child = os.fork()  # what every test imports is there already
+    before, source = change.path.read_text(encoding="utf-8"), change.source()
+    child = os.fork()
     if not child:
-        _run(tests, copy, seconds)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        os.setsid()
+        _in_child(change, source, tests, session, seconds)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    _end_group(child)
+    if code == ELSEWHERE:  # outside of functions: read the changed file anew
+        change.path.write_text(source, encoding="utf-8")
+        done = subprocess.Popen(
+            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
+            cwd=copy, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        try:
+            code = done.wait(timeout=3 * seconds)
+        except subprocess.TimeoutExpired:
+            code = 1
+        _end_group(done.pid)
+        done.wait()
+    change.path.write_text(before, encoding="utf-8")
+    return code == 0
 
 
-def _run(tests: list[str], copy: Path, seconds: float) -> None:
+ELSEWHERE = 77
+
+
+def _in_child(change: Change, source: str, tests: list[str], session: pytest.Session, seconds: float) -> None:
     """In a process of its own: run the tests, and leave with their verdict."""
     code = 1
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 2))
-        os.chdir(copy)
-        os.environ.update(_environment(copy))
-        sys.path[:0] = [str(copy / "src"), str(copy)]
-        sys.dont_write_bytecode = True
-        silent = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(silent, 1)
-        os.dup2(silent, 2)
-        import pytest
-
-        code = int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", "--hypothesis-seed=0", *tests]))
+        signal.alarm(int(8 * seconds))  # a test that waits for ever
+        if not put(change.path, compile(source, str(change.path), "exec", dont_inherit=True)):
+            os._exit(ELSEWHERE)
+        change.path.write_text(source, encoding="utf-8")
+        named = {item.nodeid: item for item in session.items}
+        code = int(not _all_pass([named[test] for test in tests], session))
     finally:
         os._exit(code)
 
 
-def _preload() -> None:
-    """Import once what every test needs; nothing of ours, and nothing that starts threads."""
-    for name in ("hypothesis.strategies", "numpy", "pytest", "scipy.sparse.linalg", "scipy.stats", "sklearn.base"):
-        importlib.import_module(name)
+def _all_pass(items: list[pytest.Item], session: pytest.Session) -> bool:
+    for item, after in itertools.zip_longest(items, items[1:]):
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+        if session.testsfailed:
+            return False
+    return True
 
 
-def diff(change: Change, room: str) -> str:
-    """The change as a person reads it."""
-    inside = str(change.path).partition("/src/podium/")[2]
-    old = "\n".join("  - " + line for line in change.before.rstrip().splitlines())
-    new = "\n".join("  + " + line for line in change.text.rstrip().splitlines())
-    return f"{inside}:{change.first} ({change.kind})\n{old}\n{new}"
+def _end_group(leader: int) -> None:
+    """End what the tests of a child have left running."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+
+
+# ---- a room ---------------------------------------------------------------------------------------------------------
+
+
+class Room:
+    """A pytest plugin: instead of running the tests once, run them once with notes and then against each change."""
+
+    def __init__(self, name: str, copy: Path, options: argparse.Namespace, out: TextIO) -> None:
+        self.name, self.copy, self.options, self.out = name, copy, options, out
+        self.kept = options.root / "build" / "mutate" / f"{name}.json"
+        self.inside = copy / "src" / PACKAGE / name
+        self.files = sorted(self.inside.rglob("*.py")) if self.inside.is_dir() else [self.inside.with_suffix(".py")]
+
+    def tests(self) -> list[str]:
+        """The room's tests, and those asked for."""
+        own = [f"tests/{self.name}", f"tests/test_{self.name}.py", f"src/{PACKAGE}/{self.name}", f"src/{PACKAGE}/{self.name}.py"]  # fmt: skip  # noqa: E501
+        beside = [f"tests/{name}" for name in [*BESIDE.get(self.name, []), REFUSALS]]
+        return [path for path in [*own, *beside, *self.options.tests] if (self.copy / path).exists()]
+
+    def say(self, text: str) -> None:
+        """Past pytest, which keeps what is printed."""
+        print(text, file=self.out, flush=True)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """All of it."""
+        reach = self._reach(session)
+        if self.options.lines:
+            self._say_lines(reach)
+        if self.options.count:
+            self._try(session, reach)
+        return True
+
+    def _reach(self, session: pytest.Session) -> Reach:
+        """What the tests reach: of those that have not changed since, as it was kept."""
+        state = self._state()
+        known = json.loads(self.kept.read_text(encoding="utf-8")) if self.kept.exists() else {}
+        known = {file: each for file, each in known.items() if each["state"] == state.get(file)}
+        items = [item for item in session.items if item.nodeid.partition("::")[0] not in known]
+        child = os.fork()
+        if not child:
+            os.setsid()
+            code = 1
+            try:
+                self._note(items, session, known, state)
+                code = 0
+            finally:
+                os._exit(code)
+        failed = os.waitpid(child, 0)[1]
+        _end_group(child)
+        if failed:
+            raise SystemExit(f"the tests of {self.name} end the process")
+        reach, here = Reach({}, {}), {item.nodeid for item in session.items}
+        for each in json.loads(self.kept.read_text(encoding="utf-8")).values():
+            reach.lines |= {test: lines for test, lines in each["lines"].items() if test in here}
+            reach.spent |= each["spent"]
+        return reach
+
+    def _note(
+        self, items: list[pytest.Item], session: pytest.Session, known: dict[str, Any], state: dict[str, str]
+    ) -> None:
+        reach, failing = noted(items, session, self.files)
+        for test in failing:
+            self.say(f"left out, as it fails before anything is changed: {test}")
+        for file, group in itertools.groupby(sorted(reach.spent), lambda test: test.partition("::")[0]):
+            tests = list(group)
+            lines, spent = {test: reach.lines[test] for test in tests}, {test: reach.spent[test] for test in tests}
+            known[file] = {"state": state.get(file), "lines": lines, "spent": spent}
+        self.kept.parent.mkdir(parents=True, exist_ok=True)
+        self.kept.write_text(json.dumps(known), encoding="utf-8")
+
+    def _state(self) -> dict[str, str]:
+        """Of each file with tests: a digest of it and of the room's source."""
+        source = hashlib.sha256(b"".join(path.read_bytes() for path in self.files))
+        found = {}
+        for place in ("tests", "src"):
+            for path in (self.copy / place).rglob("*.py"):
+                digest = source.copy()
+                digest.update(path.read_bytes())
+                found[path.relative_to(self.copy).as_posix()] = digest.hexdigest()
+        return found
+
+    def _say_lines(self, reach: Reach) -> None:
+        for path in self.files:
+            functions = [
+                node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, FUNCTION)
+            ]
+            inner = [
+                each for node in functions for each in ast.walk(node) if isinstance(each, ast.stmt) and each is not node
+            ]
+            lines = {
+                each.lineno
+                for each in inner
+                if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
+            }
+            missed = sorted(lines - reach.reached(path))
+            if lines:
+                share = 100 * (1 - len(missed) / len(lines))
+                self.say(f"{share:5.1f} % of {len(lines)} statements in {_inside(path)}; not reached: {_runs(missed)}")
+
+    def _try(self, session: pytest.Session, reach: Reach) -> None:
+        rng = random.Random(self.options.seed)
+        possible = [change for path in self.files for change in changes(path)]
+        rng.shuffle(possible)
+        chosen = list(itertools.islice(filter(is_python, possible), self.options.count))
+        self.say(f"{self.name}: {len(chosen)} of {len(possible)} changes, {len(reach.spent)} tests")
+        began, noticed, tried, unreached = time.time(), 0, 0, 0
+        for change in chosen:
+            if time.time() - began > 60 * self.options.minutes:
+                break
+            tests = reach.tests(change)
+            alive = survives(change, tests, session, self.copy, 20 + 4 * sum(reach.spent[test] for test in tests))
+            tried, noticed, unreached = tried + 1, noticed + (not alive), unreached + (not tests)
+            if alive:
+                self.say(f"{change}\n  ({len(tests)} tests reach it)" if tests else f"{change}\n  (no test reaches it)")
+            if self.options.keep:
+                row = {"room": self.name, "kind": change.kind, "change": str(change), "noticed": not alive, "tests": len(tests)}  # fmt: skip  # noqa: E501
+                with self.options.keep.open("a", encoding="utf-8") as file:
+                    file.write(json.dumps(row, ensure_ascii=False) + "\n")
+        share = f"{100 * noticed / tried:.1f} %" if tried else "none"
+        self.say(f"{self.name}: {noticed} of {tried} noticed ({share}), {unreached} reached by no test\n")
+
+
+def _runs(numbers: list[int]) -> str:
+    """[1, 2, 3, 7] as "1–3, 7"."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}–{run[-1]}" for run in runs) or "none"
 
 
 def main() -> None:
-    """Read the options, try so many changes of each room, say how many were noticed and name the others."""
+    """Read the options; for each room try so many changes, say how many were noticed and name the others."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("rooms", nargs="+")
-    parser.add_argument("--count", type=int, default=100, help="changes of each room")
+    parser.add_argument("--count", type=int, default=60, help="changes of each room")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--minutes", type=float, default=60.0, help="stop a room after so much of processor time")
-    parser.add_argument("--by-file", action="store_true", help="choose tests by the names in their files")
+    parser.add_argument("--minutes", type=float, default=60.0, help="stop a room after so long")
+    parser.add_argument("--tests", nargs="*", default=[], help="more tests than the room's own")
+    parser.add_argument("--lines", action="store_true", help="list the lines that no test reaches")
     parser.add_argument("--keep", type=Path, help="keep the verdicts here, a line of JSON each")
+    parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the tree")
     options = parser.parse_args()
-    _preload()
-    with tempfile.TemporaryDirectory(prefix="mutate-") as place:
-        copy = Path(place).resolve()
-        for name in COPIED:
-            source = ROOT / name
-            (shutil.copytree if source.is_dir() else shutil.copy)(source, copy / name)
-        for room in options.rooms:
-            _try_room(room, copy, options)
+    if options.keep:
+        options.keep = options.keep.resolve()
+    for room in options.rooms:
+        child = os.fork()  # each room collects in a process of its own
+        if not child:
+            with tempfile.TemporaryDirectory(prefix="mutate-") as place:
+                _room(room, Path(place).resolve(), options)
+            os._exit(0)
+        if os.waitpid(child, 0)[1]:
+            raise SystemExit(f"{room}: stopped")
 
 
-def _try_room(room: str, copy: Path, options: argparse.Namespace) -> None:
-    tests, spent = ({}, {}) if options.by_file else reach(copy, room)
-    rng = random.Random(options.seed)
-    possible = [change for path in sorted((copy / "src" / "podium" / room).rglob("*.py")) for change in changes(path)]
-    rng.shuffle(possible)
-    chosen = list(itertools.islice(filter(is_python, possible), options.count))
-    print(f"{room}: {len(chosen)} of {len(possible)} changes, {len(spent) or 'the nearest files of'} tests", flush=True)
-    began, killed, tried, unreached = sum(os.times()[:4]), 0, 0, 0
-    for change in chosen:
-        if sum(os.times()[:4]) - began > 60 * options.minutes:
-            break
-        against = files_of(change, copy, room) if options.by_file else tests_of(change, tests, spent)
-        alive = survives(change, against, copy, 30 + 10 * sum(spent.get(test, 6.0) for test in against))
-        tried += 1
-        killed += not alive
-        unreached += not against
-        if alive:
-            print(diff(change, room) + ("" if against else "\n  (no test of the room calls this function)"), flush=True)
-        if options.keep:
-            row = {"room": room, "kind": change.kind, "line": diff(change, room), "noticed": not alive, "tests": len(against)}  # fmt: skip  # noqa: E501
-            with options.keep.open("a", encoding="utf-8") as file:
-                file.write(json.dumps(row, ensure_ascii=False) + "\n")
-    share = f"{100 * killed / tried:.1f} %" if tried else "none"
-    print(f"{room}: {killed} of {tried} noticed ({share}); {unreached} called by no test of the room\n", flush=True)
+def _room(room: str, copy: Path, options: argparse.Namespace) -> None:
+    for name in COPIED:
+        source = options.root / name
+        if source.exists():
+            (shutil.copytree if source.is_dir() else shutil.copy2)(source, copy / name)
+    out = os.fdopen(os.dup(1), "w")
+    os.environ |= {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # fmt: skip  # noqa: E501
+    sys.path[:0] = [str(copy / "src"), str(copy)]
+    sys.dont_write_bytecode = True
+    os.chdir(copy)
+    silent = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(silent, 1)
+    plugin = Room(room, copy, options, out)
+    asked = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(copy), *plugin.tests()]
+    pytest.main(asked, plugins=[plugin])
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """Text in columns."""
 
 import ast
+import itertools
 import re
 from pathlib import Path
 
@@ -9,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import podium
-from podium.text import aligned, distinct_room, fitted, number, one_line, shortened, width
+from podium.text import (
+    aligned,
+    counted,
+    distinct_room,
+    fitted,
+    named,
+    number,
+    one_line,
+    p_value,
+    shortened,
+    some,
+    width,
+)
 
 labels = st.text(st.sampled_from("abc 茶é\u0301-"), max_size=40).map(str.strip)
 
@@ -66,6 +79,43 @@ def test_a_fitted_table_is_no_wider_than_its_room(items, numbers, room):
     words = " ".join(lines).split()
     assert all(head.split()[-1] in words for head in heads)
     assert fitted(heads, columns, None) == aligned(heads, columns)
+
+
+@given(st.lists(st.text("abc-", max_size=40), min_size=1, max_size=6), st.integers(1, 8), st.integers(20, 90))
+def test_a_fitted_table_is_cut_only_where_it_must_be(items, numbers, room):
+    heads = ["item", *(f"as {k}" for k in range(numbers))]
+    columns = [items, *([str(10**k)] * len(items) for k in range(numbers))]
+    whole = aligned(heads, columns)
+    assert fitted(heads, columns, max(map(width, whole.splitlines()))) == whole
+    tables = [table.splitlines() for table in fitted(heads, columns, room).split("\n\n")]
+    for table, below in itertools.pairwise(tables):
+        first = int(re.search(r"as (\d)", below[0])[1])
+        assert max(map(width, table)) + 2 + max(len("as 0"), first + 1) > room
+
+
+def test_a_table_without_rows_needs_the_room_of_its_heads():
+    assert distinct_room([]) == 0
+    assert fitted(["item", "as 1"], [[], []], 4) == "item  as 1"
+
+
+def test_as_many_labels_are_named_as_a_sentence_takes():
+    assert named("abcd") == "'a', 'b', 'c' and 'd'"
+    assert named("abcdef") == "'a', 'b', 'c', 'd' and 2 more"
+    assert (some("abcd"), some("abcde")) == ("['a', 'b', 'c', 'd']", "['a', 'b', 'c', 'd', …]")
+
+
+def test_a_p_value_is_rounded_down_to_less_than_the_last_digit_only():
+    assert [p_value(p) for p in (0.0, 0.00009, 0.0001, 0.00016, 1.0)] == [
+        "< 0.0001",
+        "< 0.0001",
+        "0.0001",
+        "0.0002",
+        "1.0000",
+    ]
+
+
+def test_counts_have_the_singular_for_one_only():
+    assert [counted(n, "vote") for n in (0, 1, 1.0, 1.5, 2)] == ["0 votes", "1 vote", "1 vote", "1.5 votes", "2 votes"]
 
 
 SOURCE = Path(podium.__file__).parent
