@@ -481,6 +481,15 @@ class Room:
         """Past pytest, which keeps what is printed."""
         print(text, file=self.out, flush=True)
 
+    def pytest_collection(self) -> None:
+        """A failure is enough: nobody reads the smallest example of it."""
+        from hypothesis import Phase, settings
+
+        settings.register_profile(
+            "mutate", deadline=None, derandomize=True, database=None, phases=(Phase.explicit, Phase.generate)
+        )
+        settings.load_profile("mutate")
+
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """All of it."""

@@ -35,6 +35,17 @@ def test_tau_is_scipys_and_its_variants_are_the_definitions(rows):
     assert kendall_tau(a, b) == pytest.approx(scipys, nan_ok=True)
 
 
+@pytest.mark.parametrize("variant", ["a", "b", "gamma"])
+def test_tau_stays_between_its_ends_whatever_is_rounded(variant):
+    rng = np.random.default_rng(0)
+    for count in (2, 5, 9) * 30:
+        scores, weight = rng.integers(0, 4, count), rng.random(count)
+        for tau in (kendall_tau(scores, each, weight=weight, variant=variant) for each in (scores, -scores)):
+            assert np.isnan(tau) or -1 <= tau <= 1
+    ordered = np.arange(6)
+    assert kendall_tau(ordered, -ordered, weight=rng.random(6), variant=variant) == pytest.approx(-1)
+
+
 def test_a_long_ranking_against_its_reverse():
     n = 20_000
     assert kendall_distance(np.arange(n), -np.arange(n)) == n * (n - 1) / 2

@@ -163,9 +163,7 @@ def _student(gaps: np.ndarray, rounding: float, level: float) -> tuple[np.ndarra
     filled = np.where(known, gaps, 0.0)
     mean = filled.sum(axis=1) / np.maximum(count, 1)
     square = (np.where(known, gaps - mean[:, None], 0.0) ** 2).sum(axis=1)
-    spread = np.where(known, gaps, -np.inf).max(axis=1, initial=-np.inf) - np.where(known, gaps, np.inf).min(
-        axis=1, initial=np.inf
-    )
+    spread = np.where(known, gaps, -np.inf).max(axis=1) - np.where(known, gaps, np.inf).min(axis=1)
     varies = (count > 1) & (spread > rounding)
     degrees = np.maximum(count - 1, 1)
     error = np.where(varies, np.sqrt(square / (degrees * np.maximum(count, 1))), np.nan)

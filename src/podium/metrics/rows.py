@@ -14,7 +14,7 @@ from podium.data.validation import (
     floats_of,
     sound_sparse,
 )
-from podium.errors import InputError, Option
+from podium.errors import InputError
 from podium.kernels.metrics.ranks import count_nonzero, gather_nonzero, summary
 
 __all__ = ["Rows", "is_ragged", "read_rows"]
@@ -47,8 +47,6 @@ class Rows:
 
     def relevant_from(self, threshold: float) -> Rows:
         """The same rows with relevance 1 where it was at least `threshold`, else 0."""
-        if not math.isfinite(threshold):
-            raise InputError(Option("relevant_from", threshold), " is no relevance; give a number")
         keep = self.value >= threshold
         kept = np.concatenate([[0], np.cumsum(keep)])
         value = np.ones(int(kept[-1]))
@@ -64,7 +62,7 @@ def read_rows(relevance: Any, scores: Any, group: Any = None) -> Rows:
     if _is_sparse(scores):
         return _from_runs(relevance, scores)
     if not _is_sparse(relevance) and is_ragged(relevance):
-        if not is_ragged(scores) or len(relevance) != len(scores):
+        if not _is_lists(scores) or len(relevance) != len(scores):
             raise InputError(
                 f"relevance is a list of {len(relevance)} lists, scores is {_shape(scores)}; "
                 "pass one list of scores for each list of relevance"
@@ -220,11 +218,13 @@ def _is_sparse(values: Any) -> bool:
 
 def is_ragged(values: Any) -> bool:
     """True for a list of lists that do not all have the same length."""
-    if isinstance(values, np.ndarray) or not isinstance(values, Sequence) or len(values) == 0:
+    return _is_lists(values) and len({len(each) for each in values}) > 1
+
+
+def _is_lists(values: Any) -> bool:
+    if isinstance(values, np.ndarray) or not isinstance(values, Sequence):
         return False
-    if not all(isinstance(each, Sequence) or (isinstance(each, np.ndarray) and each.ndim) for each in values):
-        return False
-    return len({len(each) for each in values}) > 1
+    return all(isinstance(each, Sequence) or (isinstance(each, np.ndarray) and each.ndim) for each in values)
 
 
 def _joined(lists: Any) -> np.ndarray:
