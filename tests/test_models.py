@@ -1,5 +1,7 @@
 """Model files: what is saved comes back, and nothing else does."""
 
+import datetime
+import io
 import json
 import zipfile
 
@@ -144,7 +146,7 @@ def test_an_older_version_is_read_where_the_class_says_how(tmp_path, monkeypatch
 
 def test_other_files_are_refused(tmp_path):
     (tmp_path / "m.podium").write_text("not a zip")
-    with pytest.raises(InputError, match="not a podium model file"):
+    with pytest.raises(InputError, match=r"not a podium model file, or a damaged one \(File is not a zip file\)"):
         podium.load(tmp_path / "m.podium")
     with pytest.raises(InputError, match="no such file"):
         podium.load(tmp_path / "absent.podium")
@@ -257,6 +259,7 @@ def test_a_small_file_cannot_grow_without_bound(tmp_path):
     [
         json.loads("[" * 400 + "]" * 400),
         {"object": "WinRate", "version": 1, "state": []},
+        {"object": "WinRate", "version": 1, "state": {}, "tuple": []},
         {"object": "WinRate", "version": 1, "state": {}},
         {"object": ["WinRate"], "version": 1, "state": {}},
         {"object": "Ranking", "version": 1, "state": {"items": {"tuple": [1, 2]}}},
@@ -317,3 +320,127 @@ def test_arrays_that_a_kernel_would_follow_out_of_bounds_are_refused(name, spoil
     podium.save(model, tmp_path / "m.podium")
     with pytest.raises(InputError, match="do not fit one another; the file is damaged"):
         podium.load(tmp_path / "m.podium")
+
+
+THREADED = {  # what a kernel follows without a look: every axis of each has one size that fits
+    "BradleyTerry": ["ranking_.scores", "ranking_._information.right", "ranking_._information.curvature"],
+    "BradleyTerry, all options": [
+        *(
+            f"ranking_._information.vote_{part}"
+            for part in ("right", "gradient", "weight", "weight_sq", "extra_gradient")
+        ),
+        "ranking_._information.border",
+        "ranking_._information.scores",
+    ],
+    "Elo": ["_ratings"],
+    "OnlineRABF": ["_rest", "_weights", "_moments", "_scalars"],
+    "DynamicBradleyTerry, features": [
+        *("_scores", "_table", "_extras", "coef_", "_mean", "_scale", "_ignored"),
+        *(f"_history.{column}" for column in ("left", "right", "time", "wins", "losses", "ties")),
+    ],
+    "OrdinalPerceptron": ["_W", "_lag", "_scale.metric", "_scale.squares"],
+    "PassiveAggressiveOrdinal": [
+        "_lanes",
+        "_judged",
+        "_losses",
+        "_scaled",
+        "_scale.metric",
+        "_scale.squares",
+        "_steps",
+    ],
+    "PassiveAggressiveOrdinal, kernel": [
+        *(
+            "_support.rows",
+            "_support.lengths",
+            "_support.coef",
+            "_support.raw",
+            "_lanes",
+            "_judged",
+            "_losses",
+            "_scaled",
+        )
+    ],
+    "PRank": ["_lanes", "_judged", "_losses", "_scaled"],
+    "OnlineLabelRanker": ["streams_.0.weights", "streams_.0.squares"],
+}
+
+
+def number_of(node, path):
+    """The number of an array in a file; a path goes through states, keys and places."""
+    for name in path.split("."):
+        node = (
+            node["state"][name] if "state" in node else dict(node["dict"])[name] if "dict" in node else node[int(name)]
+        )
+    return node["array"]
+
+
+@pytest.mark.parametrize(("name", "path"), [(name, path) for name, paths in THREADED.items() for path in paths])
+def test_an_array_longer_or_shorter_by_one_along_any_axis_is_refused(name, path, tmp_path):
+    file = tmp_path / "m.podium"
+    podium.save(MODELS[name][0](), file)
+    with zipfile.ZipFile(file) as archive:
+        members = {each: archive.read(each) for each in archive.namelist()}
+    spoilt = f"{number_of(json.loads(members['podium.json'])['model'], path)}.npy"
+    whole = np.load(io.BytesIO(members[spoilt]))
+    for axis, length in enumerate(whole.shape):
+        for other in [np.insert(whole, length, 0, axis), *([np.delete(whole, length - 1, axis)] if length else [])]:
+            data = io.BytesIO()
+            np.save(data, other)
+            with zipfile.ZipFile(file, "w") as archive:
+                for each, old in (members | {spoilt: data.getvalue()}).items():
+                    archive.writestr(each, old)
+            with pytest.raises(InputError, match=r"m\.podium: .*(damaged|give as many scores)"):
+                podium.load(file)
+
+
+class Strange(WinRate):
+    """A ranker of nobody's package."""
+
+
+def test_a_ranker_of_another_package_is_named(tmp_path):
+    write(
+        tmp_path / "m.podium",
+        {"podium": "0.1", "format": 1, "model": {"ranker": "net-wins", "version": 1, "state": {}}},
+    )
+    with pytest.raises(InputError, match="a ranker 'net-wins' of another package; install that"):
+        podium.load(tmp_path / "m.podium")
+    votes = podium.Comparisons.from_pairs([("a", "b")])
+    with pytest.raises(InputError, match="cannot save a Strange"):
+        podium.save(Strange().fit(votes), tmp_path / "other.podium")
+
+
+LABELS = [
+    "tea",
+    ("a", 1),
+    7,
+    True,
+    None,
+    2.5,
+    float("inf"),
+    -float("inf"),
+    datetime.date(2026, 1, 2),
+    datetime.datetime(2026, 1, 2, 3, 4, 5, 6),
+    datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC),
+]
+
+
+def test_every_kind_of_label_comes_back_as_it_was(tmp_path):
+    labels = [label for label in LABELS if label is not None]
+    votes = podium.Comparisons.from_pairs(list(zip(labels, labels[1:] + labels[:1], strict=True)))
+    podium.save(WinRate().fit(votes), tmp_path / "m.podium")
+    back = podium.load(tmp_path / "m.podium").ranking_.items
+    assert [(type(label), label) for label in back] == [(type(label), label) for label in votes.items]
+
+
+def test_arrays_of_objects_and_numbers_of_numpy_come_back(tmp_path):
+    model = MODELS["WinRate"][0]()
+    model.prior = np.float64(2.5)
+    model.extra = np.array([["a", None], [datetime.date(2026, 1, 2), (1, "b")]], dtype=object)
+    model.odd = {"nan": float("nan"), ("key", 1): [1, {2: 3}]}
+    podium.save(model, tmp_path / "m.podium")
+    back = podium.load(tmp_path / "m.podium")
+    assert type(back.prior) is float
+    assert back.extra.dtype == object
+    assert back.extra.tolist() == model.extra.tolist()
+    assert np.isnan(back.odd.pop("nan"))
+    assert back.odd == {("key", 1): [1, {2: 3}]}

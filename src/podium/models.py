@@ -121,8 +121,7 @@ def load(path: str | os.PathLike[str]) -> Any:
     except (
         Exception
     ) as problem:  # a damaged file goes wrong anywhere: in zlib, json, NumPy, or where a value is checked
-        what = str(problem) or type(problem).__name__
-        what = what.splitlines()[0] if what else what
+        what = (str(problem) or type(problem).__name__).splitlines()[0]
         raise InputError(f"{path}: not a podium model file, or a damaged one ({what})") from problem
 
 
@@ -313,6 +312,9 @@ def _information_fits(information: Any) -> bool:
         ]
         if any(len(column) != len(pulls) for column in others):
             return False
+    extra = information.vote_extra_gradient
+    if extra is not None and extra.shape[1:] != (information.extras,):
+        return False
     items = (information.scores, information.open_above, information.open_below, information.border)
     size = n + information.extras
     for one in information.alternatives:
