@@ -1,6 +1,6 @@
 """Change one place of the source at random, run the tests that reach it, and name the changes that no test noticed.
 
-python scripts/mutate.py ROOM … [--count N] [--seed S] [--minutes M] [--tests PATH …] [--keep FILE] [--lines]
+python scripts/mutate.py ROOM … [--count N] [--seed S] [--minutes M] [--seconds T] [--tests PATH …] [--lines]
 
 ROOM is a folder or module of src/podium: pairwise, data, metrics, models, text … A change is one of: another
 comparison, another sum or product, another constant, `and` for `or`, a `not` more or less, a statement removed, another
@@ -49,7 +49,6 @@ import pytest
 PACKAGE = "podium"
 COPIED = ("src", "tests", "examples", "benchmarks", "papers", "docs", "scripts", "pyproject.toml", "README.md",
           "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")  # fmt: skip
-TEST_SECONDS = 40.0  # of tests tried against one change, quickest first
 COMPARE = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
@@ -60,7 +59,10 @@ ARITHMETIC = {
 }  # fmt: skip
 BESIDE = {  # tests of a room that stand elsewhere, beside REFUSALS
     "metrics": ["cli/test_metrics.py"],
-    "ranking": ["kernels/test_uncertainty.py", "pairwise/test_std_errors.py"],
+    "ranking": [
+        *("kernels/test_uncertainty.py", "pairwise/test_std_errors.py", "pairwise/test_spreads.py"),
+        *("pairwise/test_plackett_luce.py", "pairwise/test_base.py"),
+    ],
     "data": ["test_hostile_labels.py", "cli/test_spreadsheets.py"],
     "ordinal": ["cli/test_grade.py"],
     "multilabel": ["cli/test_label.py"],
@@ -276,8 +278,8 @@ class Reach:
     lines: dict[str, Lines]
     spent: dict[str, float]
 
-    def tests(self, change: Change) -> list[str]:
-        """The tests that reach the change's statement, quickest first, for at most TEST_SECONDS.
+    def tests(self, change: Change, most: float) -> list[str]:
+        """The tests that reach the change's statement, quickest first, for at most so many seconds.
 
         What stands outside of functions has run before any test: there, all that reach the file.
         """
@@ -288,7 +290,7 @@ class Reach:
         own = change.path.stem.strip("_")
         near.sort(key=lambda test: self.spent[test] * (1.0 if own in test.partition("::")[0] else 2.0))
         total = itertools.accumulate(self.spent[test] for test in near)
-        return [test for test, seconds in zip(near, total, strict=True) if seconds <= TEST_SECONDS] or near[:1]
+        return [test for test, seconds in zip(near, total, strict=True) if seconds <= most] or near[:1]
 
     def reached(self, path: Path) -> set[int]:
         """Lines of a file that any test reaches."""
@@ -577,7 +579,7 @@ class Room:
         for change in chosen:
             if time.time() - began > 60 * self.options.minutes:
                 break
-            tests = reach.tests(change)
+            tests = reach.tests(change, self.options.seconds)
             alive = survives(change, tests, session, self.copy, 20 + 4 * sum(reach.spent[test] for test in tests))
             tried, noticed, unreached = tried + 1, noticed + (not alive), unreached + (not tests)
             if alive:
@@ -608,6 +610,7 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=60, help="changes of each room")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=60.0, help="stop a room after so long")
+    parser.add_argument("--seconds", type=float, default=40.0, help="of tests tried against one change")
     parser.add_argument("--tests", nargs="*", default=[], help="more tests than the room's own")
     parser.add_argument("--lines", action="store_true", help="list the lines that no test reaches")
     parser.add_argument("--keep", type=Path, help="keep the verdicts here, a line of JSON each")

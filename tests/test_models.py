@@ -283,6 +283,11 @@ def test_a_nest_without_end_is_refused(tmp_path):
         podium.load(tmp_path / "m.podium")
 
 
+def renumber(codes):
+    """Another number for an item, so that nothing but the number is wrong."""
+    codes[codes == codes.max()] = 7
+
+
 @pytest.mark.parametrize(
     ("name", "spoil"),
     [
@@ -290,6 +295,7 @@ def test_a_nest_without_end_is_refused(tmp_path):
         ("BradleyTerry", lambda m: (m.ranking_.record, m.ranking_.information.right.fill(-1))),
         ("Elo", lambda m: m._index.update({0: 9})),
         ("DynamicBradleyTerry", lambda m: (m.ranking_.record, m._history["left"].fill(7))),
+        ("DynamicBradleyTerry", lambda m: (m.ranking_.record, [renumber(m._history[s]) for s in ("left", "right")])),
         ("DynamicBradleyTerry", lambda m: setattr(m, "_scores", m._scores[:2])),
         ("DynamicBradleyTerry, features", lambda m: setattr(m, "_table", m._table[:2])),
         ("DynamicBradleyTerry, features", lambda m: setattr(m, "_extras", m._extras[:1])),
@@ -444,3 +450,12 @@ def test_arrays_of_objects_and_numbers_of_numpy_come_back(tmp_path):
     assert back.extra.tolist() == model.extra.tolist()
     assert np.isnan(back.odd.pop("nan"))
     assert back.odd == {("key", 1): [1, {2: 3}]}
+
+
+@pytest.mark.parametrize(
+    "name", ["Elo", "OnlineRABF", "DynamicBradleyTerry", "OrdinalPerceptron", "PRank", "LabelRanker"]
+)
+def test_a_model_without_data_comes_back_with_its_options(name, tmp_path):
+    model = type(MODELS[name][0]())()
+    podium.save(model, tmp_path / "m.podium")
+    assert podium.load(tmp_path / "m.podium").get_params() == model.get_params()

@@ -386,6 +386,8 @@ def _streams_fit(model: Any) -> bool:
 
 
 def _labels_fit(model: Any) -> bool:
+    if not hasattr(model, "labels_"):
+        return True
     forests = [getattr(model, name) for name in ("forest_", "boosted_") if hasattr(model, name)]
     size = (model.n_features_in_, len(model.labels_))
     trees = all((forest.n_features, forest.n_labels) == size for forest in forests)

@@ -418,3 +418,50 @@ def test_neighbours_within_the_accuracy_share_a_score_and_a_crowd_stays_apart():
 def test_scores_that_are_no_numbers_are_refused(scores):
     with pytest.raises(InputError, match="scores must be numbers, one for each item"):
         Ranking("ab", scores)
+
+
+def test_what_a_ranking_does_not_know_is_refused_in_a_sentence():
+    plain, with_prior = fitted(), fitted(posterior=True)
+    for call, message in [
+        (lambda: plain.intervals(kind="fiducial"), "kind='fiducial' is not known; use 'confidence' or 'credible'"),
+        (lambda: plain.intervals(kind="credible"), "credible intervals need a prior"),
+        (lambda: plain.shown(rank_method="pairwise"), "needs a posterior"),
+        (lambda: plain.shown(rank_method="best"), "rank_method='best' is not known; use 'pairwise' or 'guaranteed'"),
+        (lambda: with_prior.difference_variance([0, 1], [0]), "one has 2 places and other 1; give as many of both"),
+        (lambda: inference.full_covariance(plain.information, "bootstrap", None), "the bootstrap gives replicates"),
+        (
+            lambda: plain.information.require("cluster", "group"),
+            "no cluster 'group' in the votes: the votes have 'judge'",
+        ),
+    ]:
+        with pytest.raises(InputError, match=message):
+            call()
+    assert with_prior.shown(rank_method="pairwise").rank_method == "pairwise"
+
+
+def test_the_variance_of_a_difference_is_that_of_the_posterior_and_0_without_one():
+    one, other = np.array([0, 1, 2]), np.array([1, 3, 2])
+    assert fitted().difference_variance(one, other).tolist() == [0.0, 0.0, 0.0]
+    ranking = fitted(posterior=True)
+    covariance = np.linalg.pinv(centred_hessian(ranking.posterior))
+    weight = np.eye(4)[one] - np.eye(4)[other]
+    assert_allclose(ranking.difference_variance(one, other), np.diag(weight @ covariance @ weight.T), atol=1e-12)
+
+
+def centred_hessian(information):
+    """Σ curvature (e_left − e_right)(e_left − e_right)ᵀ + ridge, where scores have mean 0."""
+    gap = np.eye(information.n)[information.left] - np.eye(information.n)[information.right]
+    centre = np.eye(information.n) - 1 / information.n
+    return gap.T @ (information.curvature[:, None] * gap) + information.ridge * centre
+
+
+def test_ties_count_as_votes_and_rankings_with_other_errors_are_not_equal():
+    votes = podium.Comparisons.from_arrays(["a", "b", "a"], ["b", "c", "c"], tie=[False, True, True])
+    table = podium.BradleyTerry().fit(votes).ranking_.to_frame().sort("item")
+    assert table["ties"].to_list() == [1, 1, 2]
+    assert table["comparisons"].to_list() == [2, 2, 2]
+    ranking = Ranking("ab", [1.0, 2.0])
+    assert ranking == Ranking("ab", [1.0, 2.0])
+    assert ranking != Ranking("ab", [1.0, 2.5])
+    assert ranking != Ranking("ab", [1.0, 2.0], unit=2.0)
+    assert ranking != "ab"
