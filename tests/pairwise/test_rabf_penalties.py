@@ -6,6 +6,7 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import quad
 
 from podium import RABF, Comparisons
 from podium.errors import DataWarning
@@ -13,6 +14,7 @@ from podium.models import load, save
 from podium.pairwise._fit import penalties
 from podium.pairwise._fit.feature_evidence import DenseEvidence, prior_centre
 from podium.pairwise._fit.feature_solver import FeatureProblem, solve_features
+from podium.pairwise._fit.flips import widening
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.many_evidence import SparseEvidence
 from podium.pairwise._fit.solvers import Rows
@@ -276,3 +278,56 @@ def test_a_thousand_features_of_fifty_items_are_no_trouble(tmp_path):
     assert (model.coef_std_errors_ > 0).all()
     save(model, tmp_path / "model")
     assert_allclose(load(tmp_path / "model").predict(features, True), model.predict(features, True))
+
+
+@pytest.mark.parametrize("spread", [0.05, 0.4, 0.8])
+@pytest.mark.parametrize("flip_rate", [0.05, 0.2])
+def test_widened_scores_give_chances_that_vary_as_much_with_flips_as_the_votes_without(spread, flip_rate):
+    def variance(sd, rho):
+        def squared(m):
+            off = rho + (1 - 2 * rho) / (1 + np.exp(-m)) - 0.5
+            return off**2 * np.exp(-(m**2) / (4 * sd**2)) / np.sqrt(4 * np.pi * sd**2)
+
+        return quad(squared, -20 * sd, 20 * sd, epsabs=1e-14)[0]
+
+    factor = widening(spread, flip_rate)
+    assert factor >= 1 / (1 - 2 * flip_rate)
+    assert variance(factor * spread, flip_rate) == pytest.approx(variance(spread, 0.0), rel=1e-6)
+
+
+def test_votes_more_decided_than_their_flips_allow_end_the_widening():
+    assert 3.0 * widening(3.0, 0.3) == pytest.approx(3.0 / 0.4)  # no spread explains them: that of close scores stays
+    assert 1.5 * widening(1.5, 0.3) == pytest.approx(4.0)
+
+
+def flipped(n, votes, flip_rate, rng):
+    data, features, truth, _ = planted(n, votes, rng)
+    wrong = rng.random(len(data.left)) < flip_rate
+    winner, loser = np.where(wrong, data.right, data.left), np.where(wrong, data.left, data.right)
+    return Comparisons.from_arrays(winner, loser, items=range(n)), features, truth
+
+
+@pytest.mark.parametrize("flip_rate", [0.1, 0.3])
+def test_few_votes_with_flips_do_not_run_away(flip_rate):
+    rng = np.random.default_rng(31)
+    held, ratios = [], []
+    for _ in range(4):
+        data, features, truth = flipped(30, 10, flip_rate, rng)
+        ranking = RABF(flip_rate=flip_rate).fit(data, features).ranking_
+        lower, upper = ranking.intervals()
+        placed = truth - truth.mean() + ranking.scores.mean()
+        held.append(np.mean((lower <= placed) & (placed <= upper)))
+        ratios.append(ranking.scores.std() / truth.std())
+        assert np.max(upper - lower) < 30
+    assert np.mean(held) > 0.9
+    assert np.mean(ratios) < 2.5  # 2 to 11 while the evidence with flips was believed
+
+
+@pytest.mark.parametrize("given", ["feature_penalty", "residual_penalty"])
+def test_with_flips_the_free_penalty_is_chosen_beside_the_one_that_is_given(given):
+    data, features, _ = flipped(20, 60, 0.1, np.random.default_rng(5))
+    free = RABF(flip_rate=0.1).fit(data, features)
+    other = "residual_penalty" if given == "feature_penalty" else "feature_penalty"
+    beside = RABF(flip_rate=0.1, **{given: getattr(free, f"{given}_")}).fit(data, features)
+    assert getattr(beside, f"{given}_") == getattr(free, f"{given}_")
+    assert getattr(beside, f"{other}_") == pytest.approx(getattr(free, f"{other}_"), rel=0.05)

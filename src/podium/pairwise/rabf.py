@@ -20,9 +20,10 @@ from podium.pairwise._fit import hinge
 from podium.pairwise._fit.feature_model import FeatureModel, VoteModel
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
 from podium.pairwise._fit.featured import FeatureScores
+from podium.pairwise._fit.flips import FlippedVotes
 from podium.pairwise._fit.likelihoods import LogisticRows, SquaredRows
 from podium.pairwise._fit.norms import within_norms
-from podium.pairwise._fit.penalties import Node, Penalties, Start, choose_penalties, possible_penalties
+from podium.pairwise._fit.penalties import Node, Penalties, choose_penalties, possible_penalties
 from podium.pairwise._fit.solvers import warn_of_separation
 from podium.pairwise._fit.strength_model import StrengthModel
 from podium.pairwise.base import Ranker, Uses, davidson, logistic
@@ -33,6 +34,7 @@ from podium.ranking.uncertainty import Information
 __all__ = ["RABF"]
 
 Floats = NDArray[np.float64]
+Nodes = Callable[..., list[Node]]
 
 MAX_PENALTY = 1e12  # already holds what it is on at 0; beyond, nothing is left of the curvature of the votes beside it
 TIED = {"squared": 1e-9, "hinge": 1e-6}  # difference of scores, of their range, that rounding makes
@@ -202,8 +204,8 @@ class RABF(FeatureScores, Ranker):
             self.idle_features_ = warn_of_columns(matrix[model.seen], self._spec.names, len(comparisons))
         if self.loss == "logistic" and not self.flip_rate and self.max_norm is None and self.residual_penalty == "auto":
             model.hold_effects(self.max_iter)
-        start = partial(_plain_fit, model.plain(), self.max_iter) if lapse else None
-        found = self._optimum(model, start)
+        flips = FlippedVotes(model.problem, model.plain(), self.flip_rate, self.max_iter) if lapse else None
+        found = self._optimum(model, flips)
         if not found.solution.converged:
             raise ConvergenceError(
                 f"no optimum in {self.max_iter} steps: expected and observed wins still differ by "
@@ -213,17 +215,21 @@ class RABF(FeatureScores, Ranker):
                 Option("residual_penalty"),
                 InPython(" (or max_iter=, tol=)"),
             )
-        if start is not None:
-            self._refuse_two_optima(model.problem, found, start((found.feature, found.residual)))
+        if flips is not None:
+            self._refuse_two_optima(model.problem, found, flips.start((found.feature, found.residual)))
         self.n_iter_, self.solver_, self.converged_ = found.solution.n_iter, found.solution.solver, True
         self.feature_penalty_, self.residual_penalty_, self.boundary_ = found.feature, found.residual, found.boundary
-        others = partial(possible_penalties, model.problem, found, self.max_iter, start)
+        others: Nodes = partial(possible_penalties, model.problem, found, self.max_iter)
+        if flips is not None:
+            others = flips.possible
         if engine is not None:
             others = self._shared_out(others, found, engine)
         self._learn(model, found, others, labels)
         return self._fitted_to(comparisons)
 
-    def _shared_out(self, others: partial[list[Node]], found: Penalties, engine: Any) -> partial[list[Node]]:
+    def _shared_out(
+        self, others: Callable[..., list[Node]], found: Penalties, engine: Any
+    ) -> Callable[..., list[Node]]:
         """The fits at other penalties, done by workers: nobody may be at work there later."""
         if found.free:
             return partial(list, others(engine=engine))
@@ -234,12 +240,14 @@ class RABF(FeatureScores, Ranker):
         )
         return others
 
-    def _optimum(self, model: FeatureModel, start: Start | None) -> Penalties:
+    def _optimum(self, model: FeatureModel, flips: FlippedVotes | None) -> Penalties:
         """The optimum at the penalties given or chosen, or within the limits."""
         given = _number(self.feature_penalty), _number(self.residual_penalty)
         self.binding_: tuple[str, ...] = ()
+        if flips is not None:
+            return flips.choose(*given, self.tol)
         if self.max_norm is None and self.loss != "hinge":
-            return choose_penalties(model.problem, *given, self.tol, self.max_iter, start)
+            return choose_penalties(model.problem, *given, self.tol, self.max_iter)
         if self.loss == "hinge" and model.problem.rows.n > hinge.MAX_DENSE_ITEMS:
             warnings.warn(
                 PodiumWarning(
@@ -511,11 +519,6 @@ class RABF(FeatureScores, Ranker):
             return win, tie, loss
         keep = 1.0 - 2.0 * self.flip_rate
         return self.flip_rate + keep * win, tie, self.flip_rate + keep * loss
-
-
-def _plain_fit(problem: FeatureProblem, max_iter: int, penalties: tuple[float, float]) -> Place:
-    """The optimum without flips: where the search for one with flips begins."""
-    return solve_features(problem, penalties, 1e-4, max_iter).place
 
 
 def _number(penalty: float | str) -> float | None:

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.pairwise._fit.feature_solver import FeatureProblem, Place
-from podium.pairwise._fit.likelihoods import DavidsonRows, LapseRows, LogisticRows, SquaredRows
+from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.prior import NEGLIGIBLE, contract_davidson
 from podium.pairwise._fit.solvers import Rows, evaluate
 
@@ -38,7 +38,6 @@ __all__ = ["DenseEvidence", "Evidence", "Posterior", "derivatives", "inverse_of"
 Floats = NDArray[np.float64]
 
 STEP = 1e-4  # of log s, for derivatives of δ
-MARGIN_STEP = 0.02  # of the margin, for derivatives of a likelihood that has none in closed form
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,18 +243,12 @@ def inverse_of(matrix: Floats) -> tuple[Floats, float]:
 
 
 def derivatives(loss: object, margin: Floats, extras: Floats) -> tuple[Floats, Floats, Floats]:
-    """Second (expected), third and fourth derivatives of the rows' losses along the margin."""
+    """Second, third and fourth derivatives of the rows' losses along the margin."""
     if isinstance(loss, DavidsonRows):
         return loss.margin_derivatives(margin, extras)
     if isinstance(loss, SquaredRows):
         return 2.0 * loss.total, np.zeros_like(margin), np.zeros_like(margin)
-    nothing = np.empty(0)
-    if isinstance(loss, LogisticRows):
-        chance = 1.0 / (1.0 + np.exp(-np.clip(margin, -500.0, 500.0)))
-        curvature = loss.total * chance * (1.0 - chance)
-        return curvature, curvature * (1.0 - 2.0 * chance), curvature * (1.0 - 6.0 * chance * (1.0 - chance))
-    assert isinstance(loss, LapseRows)
-    slopes = [loss(margin + k * MARGIN_STEP, nothing)[1] for k in (-2, -1, 0, 1, 2)]
-    third = (slopes[1] - 2.0 * slopes[2] + slopes[3]) / MARGIN_STEP**2
-    fourth = (slopes[4] - 2.0 * slopes[3] + 2.0 * slopes[1] - slopes[0]) / (2.0 * MARGIN_STEP**3)
-    return loss(margin, nothing)[2], third, fourth
+    assert isinstance(loss, LogisticRows)
+    chance = 1.0 / (1.0 + np.exp(-np.clip(margin, -500.0, 500.0)))
+    curvature = loss.total * chance * (1.0 - chance)
+    return curvature, curvature * (1.0 - 2.0 * chance), curvature * (1.0 - 6.0 * chance * (1.0 - chance))

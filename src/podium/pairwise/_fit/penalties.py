@@ -7,8 +7,7 @@ Fisher scoring, bent so that they agree with how the slope changed over the last
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from copy import copy, deepcopy
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,13 +17,11 @@ from numpy.typing import NDArray
 from podium.engine import running
 from podium.pairwise._fit.feature_evidence import DenseEvidence, Evidence, prior_centre
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
-from podium.pairwise._fit.likelihoods import LapseRows
 from podium.pairwise._fit.many_evidence import SparseEvidence
 
-__all__ = ["Climb", "Node", "Penalties", "Start", "choose_penalties", "log_sds", "possible_penalties"]
+__all__ = ["Climb", "Node", "Penalties", "choose_penalties", "log_sds", "possible_penalties"]
 
 Floats = NDArray[np.float64]
-Start = Callable[[tuple[float, float]], Place]
 
 WIDEST = math.log(1e5)  # as wide as a given prior is taken to be: wider ones say no less, but drown in rounding
 SMALLEST, LARGEST = math.log(1e-3), math.log(30.0)  # ends of the range of log s, from the prior's centre
@@ -63,14 +60,11 @@ def choose_penalties(
     residual: float | None,
     tol: float,
     max_iter: int,
-    start: Start | None = None,
     kind: type[Climb] | None = None,
 ) -> Penalties:
     """Choose the penalties that are None; the others stay as they are.
 
-    `start` says where the solver begins for given penalties: needed where the optimum may depend on it, so that the
-    answer does not depend on the path of the search. By default it is where the last one ended. `kind` is of the
-    likelihood: by default that of pairs.
+    `kind` is of the likelihood: by default that of pairs.
     """
     if not problem.features.any() and feature is None:
         feature = 1.0  # there is nothing to penalise
@@ -80,12 +74,12 @@ def choose_penalties(
     for k, given in enumerate((feature, residual)):
         if given is not None:
             x[k] = min(log_sds((given, given))[k], centre[k] + WIDEST)
-    climb = (kind or Climb)(problem, free, max_iter, start)
+    climb = (kind or Climb)(problem, free, max_iter)
     if free:
         x = climb.top(x)
     chosen = _penalties(x)
     at = chosen[0] if feature is None else feature, chosen[1] if residual is None else residual
-    solution = climb.solve(at, tol, start(at) if start else climb.best)
+    solution = climb.solve(at, tol, climb.best)
     ends = [k for k in free if min(x[k] - centre[k] - SMALLEST, centre[k] + LARGEST - x[k]) < 0.025]
     names = tuple(("feature", "residual")[k] for k in ends)
     return Penalties(*at, solution, names, free, climb.evaluations)
@@ -104,7 +98,6 @@ def possible_penalties(
     problem: FeatureProblem,
     chosen: Penalties,
     max_iter: int,
-    start: Start | None = None,
     kind: type[Climb] | None = None,
     engine: Any = None,
 ) -> list[Node]:
@@ -114,7 +107,7 @@ def possible_penalties(
     is taken for normal, and looked at where a rule of the third degree does. The optima at the nodes do not depend on
     each other, so an engine may share them out.
     """
-    climb = (kind or Climb)(problem, chosen.free, max_iter, start)
+    climb = (kind or Climb)(problem, chosen.free, max_iter)
     climb.best = chosen.solution.place
     x, free = log_sds((chosen.feature, chosen.residual)), list(chosen.free)
     x = np.minimum(x, prior_centre(problem) + WIDEST)
@@ -142,7 +135,7 @@ def possible_penalties(
 def _optimum_there(x: Floats, climb: Climb) -> Place:
     """The optimum at one node; what the solver learns on the way is not passed on: the order does not matter."""
     own = copy(climb)
-    own.problem, own.start = copy(climb.problem), deepcopy(climb.start)
+    own.problem = copy(climb.problem)
     return own.optimum(x)
 
 
@@ -172,13 +165,12 @@ def _penalties(x: Floats) -> tuple[float, float]:
 class Climb:
     """To the top of the evidence, in the coordinates that are free."""
 
-    def __init__(self, problem: FeatureProblem, free: tuple[int, ...], max_iter: int, start: Start | None) -> None:
-        self.problem, self.free, self.max_iter, self.start = problem, list(free), max_iter, start
+    def __init__(self, problem: FeatureProblem, free: tuple[int, ...], max_iter: int) -> None:
+        self.problem, self.free, self.max_iter = problem, list(free), max_iter
         self.few = self._is_small(*problem.features.shape)
         self.evidence = self._evidence()
         self.best: Place | None = None
         self.evaluations = 0
-        self.trusted = not isinstance(problem.loss, LapseRows)  # there the slope is only about that of the value
 
     def _is_small(self, n: int, d: int) -> bool:
         """Whether the evidence is known exactly, and looked at often."""
@@ -199,7 +191,7 @@ class Climb:
         while True:
             here = self._visit(x)
             lower = before is not None and here.value < before[1].value - 1e-8
-            if lower and self.trusted and before is not None and self.evaluations < MAX_EVALUATIONS:
+            if lower and before is not None and self.evaluations < MAX_EVALUATIONS:
                 x = before[0] + 0.5 * (x - before[0])  # too far
                 continue
             step = np.zeros(2)
@@ -218,9 +210,7 @@ class Climb:
     def optimum(self, x: Floats) -> Place:
         """Where the penalised loss is least."""
         at = _penalties(x)
-        start = self.start(at) if self.start else self.best
-        tol = FIT_TOL if self.few else ROUGH_FIT_TOL
-        return self.solve(at, tol, start).place
+        return self.solve(at, FIT_TOL if self.few else ROUGH_FIT_TOL, self.best).place
 
     def information(self, x: Floats) -> Floats:
         """What is known of the free coordinates at the top: minus the evidence's second derivative, or about so."""
