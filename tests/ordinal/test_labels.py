@@ -124,3 +124,10 @@ def test_a_single_example_may_have_a_written_range():
         text.learn_one([x], "3-4")
         interval.learn_one([x], pd.Interval(3, 4, closed="both"))
     assert text.thresholds_.tolist() == interval.thresholds_.tolist() == pair.thresholds_.tolist()
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("far", [1e19, 1e300])
+def test_grades_beyond_whole_numbers_are_refused_without_a_warning(far):
+    with pytest.raises(ValueError, match="Unknown label type"):
+        CumulativeLogit().fit([[1.0], [2.0]], [1.0, far])

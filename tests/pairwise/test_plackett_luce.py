@@ -17,6 +17,7 @@ from podium.pairwise._fit import choices
 from podium.pairwise._fit.choices import ListLoss, choose_sd
 
 from helpers import thin_data
+from strategies import lists_of_pairs
 
 
 def flat(entry):
@@ -358,6 +359,21 @@ def test_an_item_never_listed_is_last_and_open_below():
         return sum(math.log(each / (each + math.exp(score))) for each in left)
 
     assert log_chance(upper[4]) == pytest.approx(math.log(0.025), rel=1e-3)
+
+
+@settings(max_examples=30, deadline=None)
+@given(pairs=lists_of_pairs, l2=st.sampled_from(["auto", 0.3]))
+def test_intervals_of_rankings_of_two_are_those_of_bradley_terry(pairs, l2):
+    """Also where few votes leave scores open, or all of them."""
+    lists = Rankings.from_lists([list(pair) for pair in pairs], unranked="unknown")
+    with thin_data():
+        rankings = (
+            PlackettLuce(l2=l2).fit(lists).ranking_,
+            BradleyTerry(l2=l2).fit(Comparisons.from_pairs(pairs)).ranking_,
+        )
+        ends = [dict(zip(each.items, zip(*each.intervals(), strict=True), strict=True)) for each in rankings]
+    for item in lists.items:
+        assert_allclose(ends[0][item], ends[1][item], rtol=1e-3, atol=2e-3)
 
 
 def test_a_score_without_end_needs_a_penalty():

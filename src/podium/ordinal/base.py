@@ -95,7 +95,8 @@ class OrdinalClassifier(ClassifierMixin, BaseEstimator):
                 row = int(np.flatnonzero(np.isinf(column))[0]) + 1
                 raise InputError(f"Input y contains infinity or a value too large for dtype('float64'): row {row}")
             if column.dtype.kind == "f" and not np.isnan(column).any():
-                check_classification_targets(column)
+                with np.errstate(invalid="ignore"):  # it compares with whole numbers of 64 bits
+                    check_classification_targets(column)
         low, high, classes = read_labels(y, y_lower, y_upper, classes=classes_known, rows=rows)
         if known is None:
             if classes_known is None and declared_order(y, y_lower, y_upper) is None:

@@ -282,8 +282,14 @@ class PlackettLuce(FeatureScores, Ranker):
         )
 
     def _likelihood(self, whole: Any, loss: ListLoss, near: ListFit, worth: float) -> ListInformation:
-        """Information of the likelihood alone: what keeps scores finite where the data do not is next to nothing."""
-        bounded = loss.rankings._linkage.is_strongly_connected
+        """Information of the likelihood alone: what keeps scores finite where the data do not is next to nothing.
+
+        Where the rankings bound no score at all the fit's own penalty stands in, as in `BradleyTerry`.
+        """
+        linkage = loss.rankings._linkage
+        if np.logical_or(*linkage.open_ended).all():
+            return whole(near, ridge=2.0 * self.l2_)  # type: ignore[no-any-return]
+        bounded = linkage.is_strongly_connected
         for l2 in (0.0 if bounded else LEAST_L2 / worth, 1e-3 / worth):
             found = maximise(
                 loss, 2.0 * l2, tol=self.tol, max_iter=self.max_iter, scores=near.scores, extras=near.extras

@@ -126,13 +126,16 @@ def _ends(loss: ListLoss, scores: Floats, above: NDArray[np.bool_], below: NDArr
     weight = np.exp(scores - scores.max()) * (firm if firm.any() else 1.0)
     row = np.repeat(np.arange(len(r)), r.sizes)
     left = _left_to_choose(loss, weight, row)
-    won = np.flatnonzero((above & ~below)[r.item] & (left > 0))
-    items, margins = [r.item[won]], [scores[r.item[won]] - (np.log(left[won]) + scores.max())]
+    others = _worth_holding(left - weight[r.item], weight)
+    won = np.flatnonzero((above & ~below)[r.item] & (others > 0))
+    items, margins = [r.item[won]], [scores[r.item[won]] - (np.log(others[won]) + scores.max())]
     numbers, rows = [loss.weight[row[won]]], [row[won]]
     chosen = np.flatnonzero((firm[r.item] | (not firm.any())) & (left > 0))
     for i in np.flatnonzero(below & ~above).tolist():
         stages = chosen[_before(loss, i, chosen, row)]
-        margin: Floats = np.log(left[stages]) + scores.max() - scores[i]
+        others = _worth_holding(left[stages] - weight[i], weight)
+        stages, others = stages[others > 0], others[others > 0]
+        margin: Floats = np.log(others) + scores.max() - scores[i]
         number: Floats = loss.weight[row[stages]]
         of: NDArray[Any] = row[stages]
         if len(stages) * int(below.sum()) > MAX_END_ROWS:
@@ -162,7 +165,11 @@ def _left_to_choose(loss: ListLoss, weight: Floats, row: NDArray[np.intp]) -> Fl
         rest = np.where(r.rest_sizes > 0, weight.sum() - whole, 0.0)
     elif r.rest is not None:
         rest = np.bincount(np.repeat(np.arange(len(r)), r.rest_sizes), weight[r.rest], len(r))
-    left: Floats = np.maximum(whole[row] - before, 0.0) + np.maximum(rest, 0.0)[row]
+    return _worth_holding(np.maximum(whole[row] - before, 0.0) + np.maximum(rest, 0.0)[row], weight)
+
+
+def _worth_holding(left: Floats, weight: Floats) -> Floats:
+    """Sums of some weights; 0 where rounding has left nothing of them."""
     return np.where(left > 1e-12 * weight.max(), left, 0.0)
 
 
