@@ -130,6 +130,10 @@ def test_bad_calls_end_in_one_sentence(run, made, tmp_path):
     (tmp_path / "twice.csv").write_text("id\na\na\n")
     (tmp_path / "text.db").write_text("no database at all\n" * 10)
     run("campaign", "new", "twice.csv", "--title", "T", "--question", "Q", "--db", "n.db", fails="row 2: 'a' appears")
+    (tmp_path / "words.txt").write_bytes(b"Take your t\x8ame.")
+    for file, says in (("words.txt", "words.txt is not UTF-8 text"), ("none.txt", "none.txt: No such file")):
+        told = ("--title", "T", "--question", "Q", "--instructions", file)
+        run("campaign", "new", "items.csv", *told, "--db", "n.db", fails=says)
     assert not (tmp_path / "n.db").exists()
     run("campaign", "pause", "--db", "none.db", fails="no such file: none.db")
     run("campaign", "pause", "--db", "text.db", fails="is no campaign: it is not an SQLite file")

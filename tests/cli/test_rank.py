@@ -483,6 +483,13 @@ def test_weights_are_told_beside_the_number_of_votes(tmp_path, capfd):
     assert "3 votes of total weight 2.5e+06 on 3 items" in ok(capfd, file)[1]
 
 
+def test_one_vote_that_outweighs_the_rest_is_told(tmp_path, capfd):
+    """Intervals are as wide as what the votes are worth: (1e6 + 2)² / (1e12 + 2) of them, in numbers 1."""
+    file = tmp_path / "votes.csv"
+    file.write_text("winner,loser,weight\na,b,1000000\nb,c,1\nc,a,1\n")
+    assert "3 votes of total weight 1e+06 (worth 1 vote of equal weight) on 3 items" in ok(capfd, file)[1]
+
+
 def test_scores_outside_their_intervals_are_told(tmp_path, votes, capfd):
     """The penalty pulls scores and not intervals: an item that wins among forty equals is pulled out of its own."""
     equals = [f"i{a},i{b}" for a in range(40) for b in range(40) if a != b]

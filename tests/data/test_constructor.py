@@ -201,6 +201,10 @@ def test_pairs_of_the_constructor_are_those_of_a_plain_loop(data):
         ({"left": [0, 2, 2, 0]}, "row 2: 'c' is compared with itself"),
         ({"weight": [1, 1, -1, 1]}, "row 3: weight is -1; it must be a finite number of at least 0"),
         ({"weight": [1, 1, 1, 1e200]}, r"row 4: weight is 1e\+200, too large to be summed"),
+        (
+            {"weight": [0, 1e-200, 1e-150, 0]},
+            "row 3: weight is 1e-150, too small to be squared, and no other is larger",
+        ),
         ({"weight": np.ma.array([1.0] * 4, mask=[0, 0, 1, 0])}, "row 3: weight is masked"),
         ({"weight_sq": [1.0] * 4}, "weight_sq is given without weight"),
         ({"margin_ss": [1.0] * 4}, "margin_ss is given without margin"),

@@ -330,6 +330,15 @@ def test_a_bad_weight_is_named_with_its_file_and_row(tmp_path, weight):
         read_comparisons(tmp_path / "v.csv")
 
 
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("count", ["", ",3"])
+def test_a_weight_whose_square_is_no_number_is_named(tmp_path, count):
+    head = "winner,loser,weight" + (",count" if count else "")
+    (tmp_path / "v.csv").write_text(f"{head}\na,b,1{count}\na,b,1e200{count}\n")
+    with pytest.raises(InputError, match=r"v.csv, row 2: weight is 1e\+200, too large to be summed"):
+        read_comparisons(tmp_path / "v.csv")
+
+
 BAD_JSON = {
     "broken line": ('{"winner": "a", "loser": "b"}\n{"winner": "a"\n', r"v.jsonl, row 2: not JSON"),
     "no object": ('{"winner": "a", "loser": "b"}\n["a", "b"]\n', r"v.jsonl, row 2: \['a', 'b'\] is not an object"),

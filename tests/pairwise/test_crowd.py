@@ -414,7 +414,7 @@ def test_thin_votes_have_a_right_answer(options):
         "all ties": Comparisons.from_arrays(left, right, tie=np.ones(120, bool), judge=judge),
         "all wins": Comparisons.from_arrays(low, high, judge=judge),
         "two items": Comparisons.from_arrays([0] * 120, [1] * 120, judge=judge),
-        "tiny weights": Comparisons.from_arrays(low, high, judge=judge, weight=np.full(120, 1e-300)),
+        "tiny weights": Comparisons.from_arrays(low, high, judge=judge, weight=np.full(120, 1e-130)),
     }
     for name, c in cases.items():
         with thin_data():
@@ -431,7 +431,7 @@ def test_thin_votes_have_a_right_answer(options):
 
 def test_weights_in_another_unit_say_the_same():
     data, _ = crowd(6, [1.0, 0.2, 1.5, 1.0] * 3, 30, np.random.default_rng(17))
-    one, tiny = (CrowdBradleyTerry().fit(replace(data, weight=np.full(360, w))) for w in (1.0, 1e-300))
+    one, tiny = (CrowdBradleyTerry().fit(replace(data, weight=np.full(360, w))) for w in (1.0, 1e-130))
     plain = CrowdBradleyTerry().fit(data)
     assert plain.reliability_sd_ > 0
     for model in (one, tiny):

@@ -410,3 +410,10 @@ def test_two_points_of_a_curve_are_its_ends():
     model = DynamicBradleyTerry(drift=0.1, sd=1.0).fit(games())
     frame = model.curves(points=2)
     assert set(model.times_) <= set(frame["time"].to_list())
+
+
+@pytest.mark.parametrize("weight", [1e100, 1e135])
+def test_votes_of_any_weight_end_in_an_answer_or_a_sentence(weight):
+    c = games()
+    with pytest.raises(ConvergenceError, match=r"no optimum|weigh too much"):
+        DynamicBradleyTerry().fit(replace(c, weight=np.full(len(c.left), weight)))

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry
 from podium.errors import SeparationWarning
 from podium.kernels.pairwise.bradley_terry import logistic_rows
+from podium.pairwise import ranker
 
 from helpers import simulate, thin_data
 from reference_uncertainty import centred_inverse
@@ -158,3 +159,19 @@ def test_scores_that_a_position_bias_alone_explains_have_no_ends():
     lower, upper = BradleyTerry().fit(votes).ranking_.intervals()
     assert np.isfinite(lower).all()
     assert np.isfinite(upper).all()
+
+
+@pytest.mark.parametrize("unit", [1e-130, 1e-3, 40.0, 1e130])
+@pytest.mark.parametrize("method", ["bradley-terry", "crowd", "plackett-luce", "least-squares", "borda", "win-rate"])
+def test_with_penalties_from_the_votes_the_unit_of_weights_is_nothing(method, unit):
+    rng = np.random.default_rng(8)
+    left = rng.integers(0, 5, 80)
+    right = (left + rng.integers(1, 5, 80)) % 5
+    weight = 1.0 + np.arange(80) % 3
+    plain, other = (
+        ranker(method)().fit(Comparisons.from_arrays(left, right, judge=left % 3, weight=each)).ranking_
+        for each in (weight, unit * weight)
+    )
+    assert_allclose(other.scores, plain.scores, atol=1e-4)
+    if plain.information is not None:
+        assert_allclose(other.intervals(), plain.intervals(), atol=1e-3)

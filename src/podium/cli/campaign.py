@@ -11,7 +11,7 @@ import click
 
 from podium.cli.help import Decorator, GroupedCommand, option
 from podium.cli.marking import Boundaries, Marking, Scale
-from podium.cli.options import MAX_COUNT, SEED, NumberRange, output_options, split_names
+from podium.cli.options import MAX_COUNT, SEED, NumberRange, output_options, split_names, text_of
 from podium.cli.output import Output, say
 from podium.errors import InputError
 from podium.text import counted
@@ -141,7 +141,7 @@ def new(
     chosen = Options.of(
         options | {"marks": Marking(marks, known_marks, boundaries, False).wish([item.label for item in read.items])}
     )
-    words = "" if instructions is None else instructions.read_text(encoding="utf-8")
+    words = text_of(instructions) or ""
     names = [*named, *(f"judge {number}" for number in range(1, judges + 1))]
     with _opened(db, None, new=True) as (store, _):
         now = store.now()

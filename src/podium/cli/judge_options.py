@@ -13,7 +13,7 @@ from click.core import ParameterSource
 
 from podium.cli.calling import gathered
 from podium.cli.help import Decorator, option
-from podium.cli.options import MAX_COUNT, SEED, NumberRange, id_option
+from podium.cli.options import MAX_COUNT, SEED, NumberRange, id_option, text_of
 from podium.errors import InputError
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class Model:
         from podium.judge.http import HttpJudge
 
         return HttpJudge(
-            str(self.base_url), self.model, answer=self.answer, template=_text(self.prompt),
+            str(self.base_url), self.model, answer=self.answer, template=text_of(self.prompt),
             temperature=self.temperature, max_tokens=self.max_tokens, timeout=self.timeout or MODEL_TIMEOUT,
             concurrency=self.concurrency, rpm=self.rpm, tpm=self.tpm, extra_body=_body(self.extra_body),
             headers=_headers(self.headers), seed=seed,
@@ -329,17 +329,6 @@ def amount_options() -> Decorator:
             "Output", "--dry-run", is_flag=True, help="Print the first prompt and what all would cost; ask nothing."
         ),
     )
-
-
-def _text(path: Path | None) -> str | None:
-    if path is None:
-        return None
-    try:
-        return path.read_text("utf-8")
-    except UnicodeDecodeError as problem:
-        raise InputError(f"{path} is not UTF-8 text; convert it") from problem
-    except OSError as problem:
-        raise InputError(f"{path}: {problem.strerror or problem}; check the path") from problem
 
 
 def _body(text: str | None) -> dict[str, Any]:

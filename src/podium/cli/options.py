@@ -34,6 +34,7 @@ __all__ = [
     "style_arguments",
     "style_option",
     "tables_argument",
+    "text_of",
     "votes_argument",
 ]
 
@@ -233,3 +234,15 @@ def _picture(ctx: click.Context, parameter: click.Parameter, path: Path | None) 
 
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+
+
+def text_of(path: Path | None) -> str | None:
+    """What a text file holds."""
+    if path is None:
+        return None
+    try:
+        return path.read_text("utf-8")
+    except UnicodeDecodeError as problem:
+        raise InputError(f"{path} is not UTF-8 text; save the file as UTF-8") from problem
+    except OSError as problem:
+        raise InputError(f"{path}: {problem.strerror or problem}; check the path") from problem

@@ -102,6 +102,10 @@ def votes_on_items(comparisons: Comparisons | Rankings) -> str:
     votes, weight = len(comparisons), comparisons.weight
     total = votes if weight is None else float(weight.sum())
     weighted = "" if abs(total - votes) <= 1e-9 * votes else f" of total weight {total:,.6g}"
+    if weighted and total > 0:
+        squares = float((comparisons.weight_squares() / total / total).sum())
+        if squares * votes > 2:  # worth (Σw)²/Σw² votes of equal weight, less than half of them
+            weighted += f" (worth {counted(float(f'{1 / squares:.3g}'), 'vote')} of equal weight)"
     return f"{counted(votes, 'vote')}{weighted} on {counted(len(comparisons.items), 'item')}"
 
 

@@ -25,6 +25,7 @@ from podium.data.tables.labels import as_column
 from podium.data.tables.merging import merge
 from podium.data.tables.times import shown_times
 from podium.data.validation import (
+    check_weights,
     number_option,
     row_numbers,
     share_column,
@@ -44,7 +45,6 @@ Codes = NDArray[np.int32]
 # A table of all n² cells is used while it is no larger than this, or than a few times the votes.
 MIN_DENSE_CELLS = 1 << 16
 MIN_AGED = 1e-30  # what is left of the oldest vote
-MAX_WEIGHT = 1e140  # the squares of larger weights could not be summed
 COLUMNS = ("outcome", "weight", "weight_sq", "count", "margin", "margin_ss", "judge", "group", "time", "covariates")
 
 
@@ -122,11 +122,8 @@ class Comparisons:
         if n < 2:
             named = f"only one item, {self.items[0]!r}" if n else "no items"
             raise InputError(f"{named}; a ranking needs at least two")
-        if self.weight is not None and self.weight.max() > MAX_WEIGHT:
-            row = int(self.weight.argmax())
-            raise InputError(
-                f"row {row + 1}: weight is {self.weight[row]:g}, too large to be summed; divide all weights by the same"
-            )
+        if self.weight is not None:
+            check_weights(self.weight)
         if self.count is not None:
             self._settle_counts(self.count)
         cells = self._cells

@@ -14,6 +14,7 @@ from podium.data.connectivity import check_connected
 from podium.data.pairs import Adjacency, Pairs
 from podium.data.tables.labels import as_column, encode
 from podium.data.validation import (
+    check_weights,
     choice_option,
     code_column,
     distinct_labels,
@@ -97,6 +98,8 @@ class Rankings:
         if len(self.items) < 2:
             named = f"only one item, {self.items[0]!r}" if len(self.items) else "no items"
             raise InputError(f"{named}; a ranking needs at least two")
+        if self.weight is not None:
+            check_weights(self.weight)
         sizes = np.diff(self.start)
         said = sizes > 0 if self.weight is None else (sizes > 0) & (self.weight > 0)
         if not said.any():

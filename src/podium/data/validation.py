@@ -15,8 +15,10 @@ from podium.text import counted
 __all__ = [
     "MAX_MARGIN",
     "MAX_TIME",
+    "MAX_WEIGHT",
     "array_of",
     "check_is_fitted",
+    "check_weights",
     "choice_option",
     "code_column",
     "count_column",
@@ -53,6 +55,7 @@ MAX_WHOLE = 2**63 - 1  # what arrays and frames can count to
 MAX_COUNT = 1 << 53  # from here on not every whole number is a float
 MAX_TIME = 1e15  # microseconds of this age are far smaller
 MAX_MARGIN = 1e150  # its square is a number still
+MIN_WEIGHT, MAX_WEIGHT = 1e-140, 1e140  # of the largest: squares of these can be summed, and are not nothing
 
 
 def distinct_labels(items: Any, what: str = "items") -> Sequence[Hashable]:
@@ -202,6 +205,20 @@ def time_column(values: ArrayLike, rows: int) -> Floats:
         row = int(np.argmax(bad))
         raise InputError(f"row {row + 1}: time is {column[row]:g}; give a number between ±{MAX_TIME:g}")
     return column
+
+
+def check_weights(weight: Floats) -> None:
+    """Refuse weights whose squares could not be summed: too large, or all of them too small."""
+    largest = float(weight.max(initial=0.0))
+    if not 0 < largest < MIN_WEIGHT and largest <= MAX_WEIGHT:
+        return
+    row = int(weight.argmax())
+    what = (
+        "large to be summed; divide"
+        if largest > MAX_WEIGHT
+        else "small to be squared, and no other is larger; multiply"
+    )
+    raise InputError(f"row {row + 1}: weight is {largest:g}, too {what} all weights by the same")
 
 
 def heaviest(weight: Floats) -> None:

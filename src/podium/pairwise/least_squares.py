@@ -80,8 +80,10 @@ class LeastSquares(Ranker):
         gap = plain[c.pairs.left] - plain[c.pairs.right] - flow
         self.cyclic_share_ = float(weight @ gap**2) / length if length > 0 else 0.0
         off = float(loss.total @ (scores[left] - scores[right] - loss.target) ** 2) + loss.within
-        freedom = float(loss.total.sum()) - (len(c.items) - groups)
-        self.noise_ = float(np.sqrt(off / freedom)) if freedom > 0 else float("nan")
+        total, squares = float(loss.total.sum()), float(c.weight_squares().sum())
+        votes = total * (total / squares)  # of equal weight; their number when weights are counts
+        freedom = votes - (len(c.items) - groups)
+        self.noise_ = float(np.sqrt(off / total * (votes / freedom))) if freedom > 1e-9 * votes else float("nan")
         sure = self.noise_ > 0  # without noise, or with as many scores as votes, there is nothing to estimate it from
         self.ranking_ = Ranking(
             c.items,

@@ -616,7 +616,7 @@ class _Data:
         total, squares = float(self.lists.weights.sum()), float(self.squares.sum())
         if abs(total - squares) <= 1e-12 * total:
             return 1.0
-        return total / squares if squares > 1e-290 else len(self.squares) / total
+        return total / squares
 
     def record(self) -> tuple[Floats, Floats, Floats]:
         """Wins, losses and ties of each item."""

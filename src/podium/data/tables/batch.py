@@ -17,7 +17,7 @@ from podium.data.tables.rankings import Inseparable, listed_items
 from podium.data.tables.surveys import ListPiece, ListStore, from_places, from_ranks, item_names
 from podium.data.tables.times import Times
 from podium.data.tables.values import as_labels, as_numbers, is_decimal_comma, summed
-from podium.data.validation import MAX_MARGIN
+from podium.data.validation import MAX_MARGIN, MAX_WEIGHT
 from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Batch:
             if name:
                 piece[role] = self.labels(name, numbering, required=role != "by")
         if layout.weight:
-            piece["weight"] = self.number(layout.weight, least=0.0)
+            piece["weight"] = self.weights(layout.weight)
         if layout.count:
             piece["count"] = self.whole(layout.count)
         if layout.margin:
@@ -142,7 +142,7 @@ class Batch:
             if name:
                 piece[role] = self.labels(name, numbering, required=role != "by")
         if layout.weight:
-            piece["weight"] = self.number(layout.weight, least=0.0)
+            piece["weight"] = self.weights(layout.weight)
         return piece
 
     def orders(self, times: NDArray[np.int64] | None) -> ListPiece:
@@ -312,6 +312,14 @@ class Batch:
             if isinstance(value, str) and is_decimal_comma(value):
                 wanted = f"{value.strip().replace(',', '.')}, with a point"
             self.fail(int(bad[0]), f"{name} {what}; give {wanted}")
+        return values
+
+    def weights(self, name: str) -> NDArray[np.float64]:
+        """A column of weights, small enough to be squared and summed."""
+        values = self.number(name, least=0.0)
+        if len(values) and values.max() > MAX_WEIGHT:
+            row = int(values.argmax())
+            self.fail(row, f"{name} is {values[row]:g}, too large to be summed; divide all weights by the same")
         return values
 
     def whole(self, name: str) -> NDArray[np.int64]:

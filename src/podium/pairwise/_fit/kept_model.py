@@ -75,8 +75,7 @@ class KeptModel:
         """Parameters and votes."""
         v = self.votes
         groups = int(v.reach.adjacency.components.max(initial=0)) + 1
-        worth = v.weight / v.weight_sq if v.weight_sq > 1e-290 else 1.0
-        return len(v.items) - groups + len(self.columns), worth * v.weight
+        return len(v.items) - groups + len(self.columns), v.weight * (v.weight / v.weight_sq)
 
     def optimum(self, l2: float, tol: float, max_iter: int) -> Solution:
         """Where the penalised loss is least, or a `ConvergenceError`."""

@@ -54,7 +54,6 @@ __all__ = ["EFFECT_TOL", "Effects", "StrengthModel", "refuse_idle", "refuse_repe
 Floats = NDArray[np.float64]
 
 SURE_TOL = 1e-5  # of sweeps, at which groups that creep are seen
-LEAST_SQUARES = 1e-290  # sum of squared weights below which rounding has made them nothing
 RULES = 0.1  # share by which scores grow per e-fold less of the penalty, from which it is remarked on
 MANY_VOTES = 50  # a parameter, from which likelihood exaggerates effects by a few percent only
 EFFECT_TOL = 1e-5  # of effects that are found without the penalty, in log-odds
@@ -249,7 +248,7 @@ class StrengthModel:
             return 1.0
         p = self.comparisons.pairs
         total, squares = float(p.total.sum()), float((p.left_wins_sq + p.right_wins_sq + p.ties_sq).sum())
-        return total / squares if squares > LEAST_SQUARES else len(p) / total  # squares of tiny weights are nothing
+        return total / squares
 
     def prior(self, max_iter: int) -> Prior:
         """The spread of the true scores that the votes speak for."""
@@ -447,8 +446,6 @@ class StrengthModel:
         )
         if information.counted:
             return information
-        if float(squares.sum()) <= LEAST_SQUARES:
-            return _as_counts(information, self.votes_per_weight)
         squared = self._rows(c.covariates is not None, squared=True, whole=True)
         point = evaluate(*squared, 0.0, found.scores, found.extras)
         return WeightedInformation(
@@ -494,20 +491,6 @@ class StrengthModel:
         design = self._design(len(self.comparisons.left) if self.comparisons.covariates is not None else 1)
         if design is not None:
             warn_of_separation(self.columns, design, found.extras, stacklevel=3)
-
-
-def _as_counts(information: Information, worth: float) -> Information:
-    """With weights so tiny that their squares are nothing taken for equal: `worth` votes for a weight of 1."""
-    e = information
-    return replace(
-        e,
-        curvature=worth * e.curvature,
-        ridge=worth * e.ridge,
-        border=None if e.border is None else worth * e.border,
-        corner=None if e.corner is None else worth * e.corner,
-        vote_weight=None if e.vote_weight is None else worth * e.vote_weight,
-        vote_weight_sq=None if e.vote_weight is None else worth * e.vote_weight,
-    )
 
 
 def refuse_idle(columns: tuple[str, ...], size: Floats) -> None:

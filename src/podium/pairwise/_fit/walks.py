@@ -16,6 +16,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.errors import ConvergenceError
 from podium.kernels.pairwise import walks as kernel
 from podium.kernels.pairwise.bradley_terry import laplacian_product, scatter_sum
 from podium.pairwise._fit.solvers import SEPARATES, Point, RowLoss, Rows, evaluate
@@ -187,7 +188,12 @@ class System:
         values = (diagonal, -bend, -bend, -self.precision.link[1:], -self.precision.link[1:])
         at: Any = (np.concatenate(values), (np.concatenate(ones), np.concatenate(others)))
         matrix = coo_array(at, shape=(n, n)).tocsc()
-        return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        try:
+            return splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
+        except RuntimeError as problem:  # rounding has left nothing of the walk beside the votes
+            raise ConvergenceError(
+                "the votes weigh too much beside the walk of the scores for a solution; divide all weights by the same"
+            ) from problem
 
     def solve_all(self, forces: Floats) -> Floats:
         """Solve for many right-hand sides, the columns of `forces`."""
