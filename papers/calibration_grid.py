@@ -3,14 +3,15 @@
     python -m papers.calibration_grid --sets 1000 --jobs 4     the whole grid; hours, and may be stopped and resumed
     python -m papers.calibration_grid --sets 20 --items 8,30   a quick look at part of it
     python -m papers.calibration_grid --sets 0                 the table and the picture of what has been run so far
-    python -m papers.calibration_grid --rivals --sets 50       intervals of evalica and choix on the plain design
 
 Each cell draws true scores and votes, fits the default model, and notes how often what is printed is so: score
 intervals; rank intervals of an average item, the truly best and the truly last, and of all items at once; tiers (a set
 is wrong if a leader is not better than some item of the tiers below); the claimed chance that the leader is best; the
-position bias or the covariate's effect where there is one. Sets are drawn in blocks with a seed of their own, each
-written down when it is done: a second run goes on where the first stopped, and `--jobs` changes no number. At the end
-the blocks of a cell become one line.
+position bias or the covariate's effect where there is one. `RABF` on items with features, some of which nobody voted
+on, and `CrowdBradleyTerry` beside plain Bradley-Terry are two more designs, with measures of their own. Sets are drawn
+in blocks with a seed of their own, each written down when it is done: a second run goes on where the first stopped, and
+`--jobs` changes no number. At the end the blocks of a cell become one line. Other methods and packages are in
+`papers.calibration_rivals`.
 
 A cell fails a promise when it lies outside the promised band beyond chance at 5 %, by Holm over the whole grid.
 """
@@ -23,7 +24,7 @@ import json
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -34,7 +35,10 @@ from papers.calibration import _crowd_scores, chance, pairs, votes
 from podium.data.comparisons import Comparisons
 from podium.engine import engine_for
 from podium.errors import PodiumError, PodiumWarning
+from podium.metrics import kendall_tau
 from podium.pairwise.bradley_terry import BradleyTerry
+from podium.pairwise.crowd import CrowdBradleyTerry
+from podium.pairwise.rabf import RABF
 from podium.ranking.differences import holm
 from podium.ranking.ranking import Ranking
 
@@ -47,6 +51,7 @@ EFFECT = 0.5  # of the left side, and of a covariate with standard deviation 1
 TIE = 1.0  # Davidson's ν
 CLAIMS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)  # ends of the ranges in which claimed chances are compared with truth
 JUDGES, TASTE = 40, 0.5
+CROWD_VOTES = 5  # of each judge of a crowd
 
 Truth = np.ndarray
 Drawn = tuple[Comparisons, Truth]
@@ -56,10 +61,11 @@ Drawn = tuple[Comparisons, Truth]
 class Design:
     """How votes come about, and the model that ranks them."""
 
-    draw: Callable[[np.random.Generator, int, int], Drawn]
-    options: dict[str, Any]
+    draw: Callable[[np.random.Generator, int, int], Drawn] | None
+    options: dict[str, Any] = field(default_factory=dict)
     cluster: str | None = None
     effect: Callable[[BradleyTerry], tuple[float, float]] | None = None
+    own: Callable[[np.random.Generator, int, int], dict[str, float]] | None = None  # draws and measures another model
 
 
 def _truth(rng: np.random.Generator, n: int, spread: float = SPREAD) -> Truth:
@@ -167,6 +173,50 @@ def weights(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
     return _votes(rng, truth, left, right, weight=heavy), truth
 
 
+def features(rng: np.random.Generator, n: int, per_item: int) -> dict[str, float]:
+    """Items with features that explain half of their scores' variance, and half as many that no vote mentions."""
+    every, count = n + max(n // 2, 4), 3
+    table = rng.standard_normal((every, count))
+    weights_of = SPREAD * math.sqrt(0.5 / count) * rng.standard_normal(count)
+    truth = table @ weights_of + SPREAD * math.sqrt(0.5) * rng.standard_normal(every)
+    made = _votes(rng, truth[:n], *pairs(rng, n, n * per_item // 2))
+    model = RABF().fit(made, dict(enumerate(table)))
+    ranking = model.ranking_
+    lower, upper = (bound[np.argsort(np.array(ranking.items))] for bound in ranking.intervals(LEVEL))
+    placed = truth - truth.mean() + ranking.scores.mean()
+    held, width = (lower <= placed) & (placed <= upper), upper - lower
+    off = np.abs(model.coef_ - weights_of) <= NormalDist().inv_cdf(0.5 + LEVEL / 2) * model.coef_std_errors_
+    return {
+        "score": float(held[:n].mean()), "unseen": float(held[n:].mean()), "coefficient": float(off.mean()),
+        "score width": float(width[:n].mean()), "unseen width": float(width[n:].mean()),
+    }  # fmt: skip
+
+
+def crowd(rng: np.random.Generator, n: int, per_item: int, flippers: float = 0.0) -> dict[str, float]:
+    """Judges with five votes each, all alike or some flipping coins; beside plain Bradley-Terry."""
+    truth = _truth(rng, n)
+    left, right = pairs(rng, n, n * per_item // 2)
+    judge = np.arange(len(left)) // CROWD_VOTES
+    awake = rng.random(judge[-1] + 1) >= flippers
+    made = _votes(rng, truth, left, right, judge=judge)
+    coins = rng.random(len(left)) < 0.5
+    first, second, outcome, _ = made.vote_rows()
+    won = np.where(awake[judge], outcome == 1, coins)
+    made = votes(n, first, second, won, judge=judge)
+    model, alike = CrowdBradleyTerry().fit(made), BradleyTerry().fit(made)
+    known = (1 - flippers) * truth  # an average judge's
+    here = measure(model.ranking_, known)
+    error, plain_error = (np.std(each.ranking_.scores - known) for each in (model, alike))
+    agreement, plain_agreement = (kendall_tau(each.ranking_.scores, truth) for each in (model, alike))
+    here |= {"RMSE beyond plain": float(error / plain_error - 1), "Kendall beyond plain": agreement - plain_agreement}
+    return here | {"judges differ": float(model.reliability_sd_ > 0)}
+
+
+def crowd_with_flippers(rng: np.random.Generator, n: int, per_item: int) -> dict[str, float]:
+    """The same with 30 % of the judges flipping coins."""
+    return crowd(rng, n, per_item, 0.3)
+
+
 def _first_effect(model: BradleyTerry) -> tuple[float, float]:
     return float(model.coef_[0]), float(model.coef_std_errors_[0])
 
@@ -184,6 +234,9 @@ DESIGNS: dict[str, Design] = {
     "judges with tastes": Design(clusters, {}, cluster="judge"),
     "uneven weights": Design(weights, {}),
     "covariate, more of it in better items": Design(covariate_of_strength, {}, effect=_first_effect),
+    "features": Design(None, own=features),
+    "crowd, all alike": Design(None, own=crowd),
+    "crowd, 30 % coin-flippers": Design(None, own=crowd_with_flippers),
 }
 
 # What is printed, and the band in which it keeps its word: mean over sets of a value in every set.
@@ -197,7 +250,12 @@ PROMISES: dict[str, tuple[float, float]] = {
     "P(best) less truth": (-0.05, 0.05),
     "effect": (0.93, 0.97),
     "effect too large by": (-0.1, 0.1),
+    "unseen": (0.92, 1.0),
+    "coefficient": (0.92, 1.0),
+    "RMSE beyond plain": (-1.0, 0.02),
+    "Kendall beyond plain": (-0.02, 1.0),
 }
+SHOWN = list(PROMISES)[:7]  # those that every ranking of Bradley-Terry makes
 
 
 def measure(ranking: Ranking, truth: Truth) -> dict[str, float]:
@@ -270,8 +328,12 @@ def block(task: tuple[str, int, int, int, int]) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)
         for _ in range(BLOCK):
-            made, truth = design.draw(rng, n, per_item)
             try:
+                if design.own is not None:
+                    found.append(design.own(rng, n, per_item))
+                    continue
+                assert design.draw is not None, "a design draws votes or measures a model of its own"
+                made, truth = design.draw(rng, n, per_item)
                 model = BradleyTerry(**design.options).fit(made)
                 ranking = model.ranking_
                 if design.cluster:
@@ -285,46 +347,6 @@ def block(task: tuple[str, int, int, int, int]) -> dict[str, Any]:
             except PodiumError:  # a model that refuses such votes makes no promise
                 refused += 1
     return {"design": name, "items": n, "votes": per_item, "block": number, "refused": refused, "sums": sums(found)}
-
-
-def rival_block(task: tuple[int, int, int, int]) -> dict[str, Any]:
-    """Score intervals of other packages on the sets of the plain design: held (and width) relative to the mean."""
-    import choix
-    import evalica
-
-    n, per_item, number, seed = task
-    rng = np.random.default_rng([seed, 0, n, per_item, number])
-    found = []
-    for _ in range(BLOCK):
-        made, truth = plain(rng, n, per_item)
-        left, right, outcome, _ = made.vote_rows()
-        won, lost = np.where(outcome == 1, left, right), np.where(outcome == 1, right, left)
-        here: dict[str, float] = {}
-        mean, covariance = choix.ep_pairwise(n, list(zip(won.tolist(), lost.tolist(), strict=True)), alpha=1.0)
-        centre = np.eye(n) - 1 / n
-        half = 1.96 * np.sqrt(np.diag(centre @ covariance @ centre))
-        here |= _held("choix EP, alpha = 1", mean - mean.mean() - half, mean - mean.mean() + half, truth)
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            drawn = evalica.bootstrap(
-                evalica.bradley_terry, won.tolist(), lost.tolist(), [evalica.Winner.X] * len(won),
-                n_resamples=200, bootstrap_method="percentile", random_state=number,
-            )  # fmt: skip
-        known = [int(item) for item in drawn.result.scores.index]
-        low, high = (np.log(np.asarray(each, dtype=np.float64)) for each in (drawn.low, drawn.high))
-        middle = np.log(np.asarray(drawn.result.scores, dtype=np.float64))
-        here |= _held("evalica bootstrap", low - middle.mean(), high - middle.mean(), truth[known])
-        found.append(here)
-    return {"design": "rivals", "items": n, "votes": per_item, "block": number, "refused": 0, "sums": sums(found)}
-
-
-def _held(name: str, lower: np.ndarray, upper: np.ndarray, truth: Truth) -> dict[str, float]:
-    placed = truth - truth.mean()
-    width = (upper - lower)[np.isfinite(upper - lower)]
-    return {
-        name: float(((lower <= placed) & (placed <= upper)).mean()),
-        f"{name}, width": float(width.mean()) if len(width) else math.nan,
-    }
 
 
 @dataclass(frozen=True)
@@ -368,7 +390,7 @@ def cells(lines: Iterable[str]) -> list[Cell]:
     return [Cell(*key, _added(found)) for key, found in sorted(groups.items())]
 
 
-def _blocks(row: dict[str, Any]) -> range:
+def blocks_of(row: dict[str, Any]) -> range:
     """The blocks of a line: one, or all up to the one named where they were put together."""
     return range(row["blocks"]) if "blocks" in row else range(row["block"], row["block"] + 1)
 
@@ -380,7 +402,7 @@ def compact(lines: list[str]) -> list[str]:
         groups.setdefault((row["design"], row["items"], row["votes"]), []).append(row)
     kept = []
     for rows in groups.values():
-        blocks = sorted(k for row in rows for k in _blocks(row))
+        blocks = sorted(k for row in rows for k in blocks_of(row))
         if blocks != list(range(len(blocks))):
             kept += rows
             continue
@@ -492,7 +514,7 @@ def figure(found: list[Cell], path: Path) -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    shown = [name for name in PROMISES if not name.startswith("effect")]
+    shown = SHOWN
     wrong = {(cell.design, cell.items, cell.votes, name) for cell, name in broken(found)}
     rows = [(design, n) for design in DESIGNS for n in sorted({c.items for c in found if c.design == design})]
     columns = sorted({cell.votes for cell in found})
@@ -524,13 +546,14 @@ def figure(found: list[Cell], path: Path) -> None:
     plt.close(fig)
 
 
-def _numbers(text: str) -> tuple[int, ...]:
+def numbers(text: str) -> tuple[int, ...]:
+    """Numbers between commas."""
     return tuple(int(part) for part in text.split(","))
 
 
 def _tasks(given: argparse.Namespace, done: set[tuple[str, int, int, int]]) -> list[Any]:
     """Blocks still to be drawn, the first block of every cell first."""
-    names = ["rivals"] if given.rivals else [name for name in DESIGNS if name in (given.designs or DESIGNS)]
+    names = [name for name in DESIGNS if name in (given.designs or DESIGNS)]
     blocks = [
         (name, n, per_item, number)
         for number in range(-(-given.sets // BLOCK))
@@ -538,8 +561,7 @@ def _tasks(given: argparse.Namespace, done: set[tuple[str, int, int, int]]) -> l
         for per_item in given.votes
         for name in names
     ]
-    left = [key for key in blocks if key not in done]
-    return [(*key[1:], given.seed) if given.rivals else (*key, given.seed) for key in left]
+    return [(*key, given.seed) for key in blocks if key not in done]
 
 
 def main() -> None:
@@ -548,34 +570,28 @@ def main() -> None:
     parser.add_argument(
         "--sets", type=int, default=1000, help="sets per cell, in blocks of 10; 0 only shows what is there"
     )
-    parser.add_argument("--items", type=_numbers, default=ITEMS)
-    parser.add_argument("--votes", type=_numbers, default=PER_ITEM, help="votes an item")
+    parser.add_argument("--items", type=numbers, default=ITEMS)
+    parser.add_argument("--votes", type=numbers, default=PER_ITEM, help="votes an item")
     parser.add_argument("--designs", nargs="*", choices=list(DESIGNS))
-    parser.add_argument("--rivals", action="store_true", help="intervals of evalica and choix instead (plain design)")
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/intervals.md instead")
     parser.add_argument("--seed", type=int, default=31)
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the blocks")
     parser.add_argument("-o", "--output", type=Path, default=HERE, help="folder for blocks and picture")
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
-    path = given.output / ("rivals.jsonl" if given.rivals else "grid.jsonl")
+    path = given.output / "grid.jsonl"
     lines = path.read_text().splitlines() if path.exists() else []
-    done = {(r["design"], r["items"], r["votes"], block) for r in map(json.loads, lines) for block in _blocks(r)}
+    done = {(r["design"], r["items"], r["votes"], block) for r in map(json.loads, lines) for block in blocks_of(r)}
     tasks = _tasks(given, done)
     if tasks:
         engine = engine_for(given.jobs, len(tasks))
         with path.open("a") as file:
-            for row in engine.map(rival_block if given.rivals else block, tasks):
+            for row in engine.map(block, tasks):
                 file.write(json.dumps(row) + "\n")
                 file.flush()
         engine.close()
         path.write_text("".join(f"{line}\n" for line in compact(path.read_text().splitlines())))
     found = cells(path.read_text().splitlines() if path.exists() else [])
-    if given.rivals:
-        for cell in found:
-            words = ", ".join(f"{name} {cell.mean(name):.3f} ± {1.96 * cell.error(name):.3f}" for name in cell.sums)
-            print(f"{cell.items} items, {cell.votes} votes an item: {words}")
-        return
     if given.markdown:
         print(page(found))
         return

@@ -1,5 +1,6 @@
 """The chance to be the best, over all spreads of the true scores that the votes leave possible."""
 
+import dataclasses
 import math
 import warnings
 
@@ -9,10 +10,10 @@ from numpy.testing import assert_allclose
 from scipy.stats import norm
 
 from papers import calibration_grid as grid
-from podium import BradleyTerry, Comparisons
+from podium import BradleyTerry, Comparisons, PlackettLuce, Rankings
 from podium.errors import PodiumWarning
-from podium.ranking.uncertainty import ScoreCovariance
-from podium.ranking.uncertainty.chances import probability_best_over, probability_best_under
+from podium.ranking.uncertainty import Alternative, Information, ScoreCovariance, cluster_worth, posteriors, votes_worth
+from podium.ranking.uncertainty.chances import probability_best_over
 from podium.ranking.uncertainty.critical import joint_value, noise_blocks
 
 THREE = [("a", "b")] * 4 + [("b", "a")] * 2 + [("b", "c")] * 3 + [("c", "b")] + [("c", "a")] + [("a", "c")] * 2
@@ -93,24 +94,72 @@ def test_draws_are_shared_out_by_the_shares():
     assert_allclose(probability_best_over(possible), [0.3, 0.7])
 
 
-def test_scores_with_errors_of_their_own_are_drawn_together_by_a_prior():
-    """Of two items: the difference d with variance D has, under a prior of variance 2s², a normal posterior."""
-    d, own, s2 = 1.2, 0.4, 0.3
-    covariance = ScoreCovariance(matrix=own * np.array([[0.5, -0.5], [-0.5, 0.5]]))
-    variance = 2 * own  # of the difference
-    pull = 2 * s2 / (2 * s2 + variance)
-    expected = norm.cdf(d * pull / math.sqrt(pull * variance))
-    assert probability_best_under(s2, np.array([d, 0.0]), covariance)[0] == pytest.approx(expected, abs=0.01)
-    alone = probability_best_under(s2, np.array([d, 0.0]), ScoreCovariance(variances=np.array([own, own])))
-    assert alone[0] == pytest.approx(norm.cdf(d * pull / math.sqrt(pull * variance)), abs=0.01)
+def two_items(ridge, precision, mean, share=1.0, shown=0.0):
+    """Two items whose difference the votes put at `mean` with this precision, under a prior; closed forms exist."""
+    optimum = precision * mean / (precision + ridge / 2)
+    shift = np.array([1.0, -1.0]) * (optimum - shown) / 2
+    return Alternative(share, np.array([precision]), ridge, None, None, shift)
 
 
-def test_errors_by_judge_keep_their_chances_below_the_likelihoods():
-    votes, _ = grid.clusters(np.random.default_rng(2), 8, 30)
-    ranking = BradleyTerry().fit(votes).ranking_.with_uncertainty("cluster", cluster="judge")
-    plain = BradleyTerry(l2=1e-3).fit(votes).ranking_.with_uncertainty("cluster", cluster="judge")
-    assert np.nanmax(ranking.probability_best()) < np.nanmax(plain.probability_best())
-    assert np.nansum(ranking.probability_best()) == pytest.approx(1)
+def evidence(ridge, precision, mean):
+    """Density of such votes: the difference has variance 2/ridge before them, 1/precision is that of the votes."""
+    return norm.pdf(mean, scale=math.sqrt(2 / ridge + 1 / precision))
+
+
+@pytest.mark.parametrize("worth", [1.0, 0.5, 0.1])
+def test_votes_worth_less_are_votes_with_larger_variance(worth):
+    precision, mean, ridges = 5.0, 1.3, [0.5, 2.0, 30.0]
+    before = np.array([evidence(ridge, precision, mean) for ridge in ridges])
+    before /= before.sum()
+    possible = tuple(two_items(r, precision, mean, p) for r, p in zip(ridges, before.tolist(), strict=True))
+    shown = Information(2, np.array([0]), np.array([1]), np.array([precision]), ridge=2.0, alternatives=possible)
+    after = np.array([evidence(ridge, worth * precision, mean) for ridge in ridges])
+    after /= after.sum()
+    for ridge, share, found in zip(ridges, after, posteriors(shown, np.zeros(2), worth), strict=True):
+        total = worth * precision + ridge / 2
+        assert found[0] == pytest.approx(share, rel=1e-9)
+        assert found[1][0] - found[1][1] == pytest.approx(worth * precision * mean / total, rel=1e-9)
+        assert found[2].differences(0)[1] == pytest.approx(1 / total, rel=1e-9)
+
+
+@pytest.mark.parametrize(("n", "per_item"), [(8, 6), (8, 30), (30, 6)])
+def test_votes_that_each_judge_repeats_say_as_much_as_once(n, per_item):
+    votes, _ = grid.plain(np.random.default_rng(8), n, per_item)
+    left, right, outcome, _ = votes.vote_rows()
+    won, lost = np.where(outcome == 1, left, right), np.where(outcome == 1, right, left)
+    judge = np.arange(len(won))
+    thrice = Comparisons.from_arrays(np.tile(won, 3), np.tile(lost, 3), judge=np.tile(judge, 3), items=range(n))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)
+        once = BradleyTerry().fit(votes).ranking_.probability_best()
+        repeated = BradleyTerry().fit(thrice).ranking_
+        by_judge = repeated.with_uncertainty("cluster", cluster="judge").probability_best()
+    assert cluster_worth(repeated.information, "judge", np.ones(n)) == pytest.approx(1 / 3)
+    assert_allclose(by_judge, once, atol=0.08)
+    assert repeated.probability_best().max() > once.max() + 0.12
+
+
+def test_judges_with_one_vote_each_change_no_chance():
+    votes, _ = grid.plain(np.random.default_rng(9), 8, 3)  # some items only won: they take part
+    each = np.arange(len(votes.left))
+    single = dataclasses.replace(votes, judge=each, judges=each.tolist())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)
+        ranking = BradleyTerry().fit(single).ranking_
+        by_judge = ranking.with_uncertainty("cluster", cluster="judge")
+    assert np.isinf(ranking.std_errors).any()
+    assert_allclose(by_judge.probability_best(), ranking.probability_best())
+
+
+@pytest.mark.parametrize("unranked", ["unknown", "below"])
+def test_rankings_pull_as_the_middle_of_their_sandwich_says(unranked):
+    rng = np.random.default_rng(3)
+    lists = Rankings.from_lists(
+        [rng.permutation(6)[:4].tolist() for _ in range(30)], judge=rng.integers(7, size=30).tolist(), unranked=unranked
+    )
+    information = PlackettLuce().fit(lists).ranking_.information
+    for cluster in (None, *information.clusters):
+        assert_allclose(information.squared_pulls(cluster), information.meat(cluster).diagonal()[:6], atol=1e-12)
 
 
 @pytest.mark.parametrize("apart", [0.1, 1.0, 3.0])
@@ -129,3 +178,42 @@ def test_the_joint_value_is_that_of_all_pairs_looked_at_one_by_one(apart):
     expected = max(np.quantile(largest, 0.99, method="higher"), norm.isf(0.005))
     assert joint_value(scores, covariance, 0.95) == pytest.approx(expected, rel=1e-12)
     assert joint_value(scores, covariance, 0.95) == joint_value(scores.copy(), covariance, 0.95)
+
+
+@pytest.mark.parametrize("ties", [1, 4, 9])
+def test_ties_counted_half_leave_the_variance_of_the_votes_that_are_decided(ties):
+    """Points of one vote, 1, ½ and 0 with chances (1 − t)/2, t and (1 − t)/2, vary by (1 − t)/4 instead of 1/4."""
+    pairs = [("a", "b"), ("b", "c"), ("c", "a"), ("a", "b"), ("b", "a")]
+    left, right = zip(*pairs, *[pairs[k % 3] for k in range(ties)], strict=True)
+    tied = np.arange(len(left)) >= len(pairs)
+    share = tied.mean()
+    variance = np.array([(1 - share) / 2, share, (1 - share) / 2]) @ np.array([0.5, 0.0, -0.5]) ** 2
+    votes = Comparisons.from_arrays(left, right, tie=tied)
+    assert votes_worth(BradleyTerry().fit(votes).ranking_.information, share) == pytest.approx(0.25 / variance)
+    assert votes_worth(BradleyTerry(ties="davidson").fit(votes).ranking_.information, share) == 1
+
+
+def test_where_all_votes_are_ties_nobody_is_more_likely_the_best():
+    votes = Comparisons.from_arrays(["a", "b", "c"] * 3, ["b", "c", "a"] * 3, tie=[True] * 9)
+    assert_allclose(BradleyTerry().fit(votes).ranking_.probability_best(), 1 / 3, atol=0.02)
+
+
+def test_ties_beside_one_win_say_who_is_better_as_the_win_alone():
+    """The sign test leaves ties out: P(a above b) under the prior's spread, by the one vote that was decided."""
+    for ties in (4, 20):
+        votes = Comparisons.from_arrays(["a"] * (ties + 1), ["b"] * (ties + 1), tie=[False] + [True] * ties)
+        ranking = BradleyTerry().fit(votes, sd=5.0).ranking_  # hardly a prior
+        assert ranking.probability_best()[0] == pytest.approx(norm.cdf(0.5 / 0.5), abs=0.04)  # half a point, ± √(1/4)
+
+
+def test_weights_are_worth_what_they_are_on_average_over_the_items():
+    rng = np.random.default_rng(2)
+    left = rng.integers(5, size=40)
+    right, weight = (left + rng.integers(1, 5, size=40)) % 5, rng.lognormal(size=40)
+    information = BradleyTerry().fit(Comparisons.from_arrays(left, right, weight=weight)).ranking_.information
+    squares_per_weight = []
+    for item in range(5):
+        own = [w for a, b, w in zip(left, right, weight, strict=True) if item in (a, b)]
+        squares_per_weight.append(sum(w * w for w in own) / sum(own))
+    counted = weight.sum() / (weight**2).sum()
+    assert votes_worth(information, 0.0) * counted == pytest.approx(1 / np.mean(squares_per_weight))

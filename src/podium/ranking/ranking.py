@@ -289,27 +289,20 @@ class Ranking:
 
         With a penalty from the votes (`l2="auto"`) it is that of the posterior, over all spreads of the true scores
         that the votes leave possible: right on average over close and wide fields of scores that are about normal. An
-        item that was never compared with the rest is taken for an average one. With errors that were named (as
-        "cluster"), the likelihood's scores with these errors are drawn together by the same penalty. Without a penalty
-        from the votes it is a confidence by the likelihood, which claims too much when votes are few. In both cases
-        items that only won or only lost have NaN, and the others' values are about being first among themselves.
+        item that was never compared with the rest is taken for an average one. Votes with ties counted half, with
+        uneven weights and, with errors by clusters, of one cluster are taken for as many independent wins and losses as
+        they are worth. Without a penalty from the votes it is a confidence by the
+        likelihood, which claims too much when votes are few; items that only won or only lost then have NaN, and the
+        others' values are about being first among themselves.
         """
-        scores, covariance = self._view()
-        if self._rank_method() == "pairwise":
-            assert self.posterior is not None, "there is a posterior"
-            together = dataclasses.replace(self.posterior, groups=None)
-            if self.spreads:
-                each = dataclasses.replace(together, alternatives=self.spreads).under_each_penalty()
-                return inference.probability_best_over(
-                    [
-                        (one.share, scores + one.shift[: len(self)], inference.posterior_covariance(there))
-                        for one, there in each
-                    ]
-                )
-            covariance = inference.posterior_covariance(together)
-        elif self.posterior is not None and self.posterior.ridge > 0:
-            return inference.probability_best_under(1.0 / self.posterior.ridge, scores, covariance)
-        return inference.probability_best(scores, covariance)
+        if self.posterior is None:
+            return inference.probability_best(*self._view())
+        together = dataclasses.replace(self.posterior, groups=None, alternatives=self.spreads)
+        known, cluster = self._require_information(), self._source()[1]
+        worth = inference.votes_worth(known, self._tied_share())
+        if cluster is not None:
+            worth *= inference.cluster_worth(known, cluster, self._credible(variances_only=True).variance)
+        return inference.probability_best_over(inference.posteriors(together, self._plain_scores(), worth))
 
     def top_set(self, k: int, level: float = 0.95) -> tuple[Hashable, ...]:
         """Return items, best first, among which all of the true top `k` are with probability at least `level`."""
@@ -560,6 +553,13 @@ class Ranking:
             self._spreads = posterior.alternatives
             self._posterior = dataclasses.replace(posterior, alternatives=())
         self.scores.setflags(write=False)
+
+    def _tied_share(self) -> float:
+        """Share of the votes that are ties, by weight."""
+        if self.record is None:
+            return 0.0
+        wins, losses, ties = (float(each.sum()) for each in self.record)
+        return ties / (wins + losses + ties) if wins + losses + ties > 0 else 0.0
 
     def _best_first(self) -> np.ndarray:
         return np.argsort(-self.scores, kind="stable")

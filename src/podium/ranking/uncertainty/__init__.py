@@ -9,7 +9,6 @@ from podium.ranking.uncertainty.chances import (
     probability_above,
     probability_best,
     probability_best_over,
-    probability_best_under,
 )
 from podium.ranking.uncertainty.dense import covariance, full_covariance, is_determined
 from podium.ranking.uncertainty.estimate import (
@@ -27,6 +26,7 @@ from podium.ranking.uncertainty.quasi import quasi_variances
 from podium.ranking.uncertainty.ranks import RANK_METHODS, rank_intervals, tiers, top_set
 from podium.ranking.uncertainty.redraw import bootstrap
 from podium.ranking.uncertainty.score_covariance import ScoreCovariance, quantile
+from podium.ranking.uncertainty.worth import cluster_worth, posteriors, votes_worth
 
 __all__ = [
     "KINDS",
@@ -38,6 +38,7 @@ __all__ = [
     "ScoreCovariance",
     "WeightedInformation",
     "bootstrap",
+    "cluster_worth",
     "covariance",
     "extra_covariance",
     "extra_std_errors",
@@ -47,14 +48,15 @@ __all__ = [
     "is_determined",
     "mean_chance_margin",
     "posterior_covariance",
+    "posteriors",
     "probability_above",
     "probability_best",
     "probability_best_over",
-    "probability_best_under",
     "quantile",
     "quasi_variances",
     "rank_intervals",
     "score_covariance",
     "tiers",
     "top_set",
+    "votes_worth",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 from podium.ranking.uncertainty.critical import DRAWS, noise_blocks
 from podium.ranking.uncertainty.score_covariance import ScoreCovariance
 
-__all__ = ["probability_above", "probability_best", "probability_best_over", "probability_best_under"]
+__all__ = ["probability_above", "probability_best", "probability_best_over"]
 
 
 def probability_above(scores: np.ndarray, covariance: ScoreCovariance, one: int, other: int) -> float:
@@ -57,29 +57,6 @@ def probability_best_over(
             firsts += _firsts(scores, covariance, own, stream=k)
     share: np.ndarray = firsts / firsts.sum()
     return share
-
-
-def probability_best_under(
-    prior_variance: float, scores: np.ndarray, covariance: ScoreCovariance, draws: int = DRAWS
-) -> np.ndarray:
-    """As `probability_best`, for scores seen with this covariance whose true values have a normal prior around a mean.
-
-    The posterior has mean s²(Σ + s²I)⁻¹u and covariance s²(Σ + s²I)⁻¹Σ.
-    """
-    shares, ends = np.full(len(scores), np.nan), covariance.open_ended
-    kept = np.arange(len(scores)) if ends is None else np.flatnonzero(~ends)
-    if not len(kept):
-        return shares
-    seen, known = scores[kept] - scores[kept].mean(), covariance.among(kept)
-    if known.matrix is None:
-        pull = prior_variance / (known.variance + prior_variance)
-        drawn = ScoreCovariance(variances=pull * known.variance)
-        shares[kept] = probability_best(pull * seen, drawn, draws)
-        return shares
-    sum_of_both = known.matrix + prior_variance * np.eye(len(kept))
-    both = prior_variance * np.linalg.solve(sum_of_both, np.column_stack([seen, known.matrix]))
-    shares[kept] = probability_best(both[:, 0], ScoreCovariance(0.5 * (both[:, 1:] + both[:, 1:].T)), draws)
-    return shares
 
 
 def _firsts(scores: np.ndarray, covariance: ScoreCovariance, draws: int, stream: int = 0) -> np.ndarray:

@@ -108,6 +108,19 @@ class ListInformation(Information):
         border = np.asarray(sparse.T @ extra) + np.outer(strength, base @ extra)
         return np.block([[scores, border], [border.T, extra.T @ extra]])
 
+    def squared_pulls(self, cluster: str | None) -> np.ndarray:
+        """The scores' part of the diagonal of `meat`, without the rest."""
+        weight, square = self.vote_weight, self.vote_weight_sq
+        assert weight is not None, "gradients were asked for"
+        assert square is not None, "they come together"
+        sparse, base, _ = self.gradients(None if cluster is None else self.clusters[cluster])
+        scale = square / weight**2 if cluster is None else np.ones(len(base))
+        total: np.ndarray = np.asarray(sparse.power(2).T @ scale)
+        if len(self.list_strength):
+            total = total + 2.0 * self.list_strength * np.asarray(sparse.T @ (scale * base))
+            total = total + float(base @ (scale * base)) * self.list_strength**2
+        return total
+
     def redrawn(
         self, inverse: np.ndarray, replicates: int, cluster: str | None, rng: np.random.Generator
     ) -> np.ndarray:
