@@ -310,6 +310,19 @@ def test_the_words_tell_no_pair_left_from_stable():
     assert found.finished
     assert not found.stable
     assert "no useful pair is left" in str(found)
+    assert found.until_stable == 0, "no number of answers is forecast that nobody can give"
+
+
+def test_where_a_pair_may_be_asked_once_more_there_is_one_left_and_a_forecast():
+    judge, planner = Simulated(6, "flips", 0.5, seed=4), Planner(6, seed=0)
+    while not planner.finished:
+        asked = planner.plan(1)
+        planner.tell(asked.left, asked.right, judge.answer(asked.pairs), 0, asked.kind)
+    found = planner.summary()
+    assert len(planner.plan(1)) == 1
+    assert not found.finished
+    assert not found.stable
+    assert f"about {found.until_stable} more questions" in str(found)
 
 
 @pytest.mark.parametrize(

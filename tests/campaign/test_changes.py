@@ -349,6 +349,7 @@ def test_when_it_will_be_stable_at_the_rate_of_the_last_day(store):
     assert stable_at(found, came, bench.now) == bench.now + found.until_stable * DAY // 3
     assert stable_at(found, 0, bench.now) is None
     assert stable_at(replace(found, stable=True), 0, bench.now) == bench.now
+    assert stable_at(replace(found, finished=True, until_stable=0), came, bench.now) is None, "no pair is left to ask"
 
 
 def test_standings_are_computed_once_a_position(store):

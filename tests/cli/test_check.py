@@ -7,7 +7,7 @@ import polars as pl
 import pytest
 from click.testing import CliRunner
 
-from podium import BradleyTerry, read_comparisons
+from podium import RABF, BradleyTerry, read_comparisons
 from podium.cli.check import check
 from podium.errors import InputError
 from podium.evaluate.diagnosis import diagnose
@@ -73,3 +73,24 @@ def test_the_model_checked_is_the_one_asked_for(run, tmp_path):
     assert [row["expected"] for row in told] == pytest.approx([row["expected"] for row in expected], abs=1e-4)
     plain = json.loads(run("sided.csv", "--format", "json").stdout)["residuals"]
     assert [row["expected"] for row in plain] != pytest.approx([row["expected"] for row in expected], abs=1e-2)
+
+
+def test_with_features_the_model_is_the_one_of_podium_rank(run, tmp_path):
+    rng = np.random.default_rng(3)
+    size = rng.normal(size=8)
+    pairs = [rng.permutation(8)[:2] for _ in range(150)]
+    won = [rng.random() < 1 / (1 + np.exp(2 * (size[b] - size[a]))) for a, b in pairs]
+    rows = [f"{a},{b}" if w else f"{b},{a}" for (a, b), w in zip(pairs, won, strict=True)]
+    (tmp_path / "v.csv").write_text("winner,loser\n" + "\n".join(rows) + "\n")
+    (tmp_path / "f.csv").write_text("item,size\n" + "".join(f"{k},{each}\n" for k, each in enumerate(size)))
+    done = run("v.csv", "--features", "f.csv", "-o", "out.json")
+    assert done.exit_code == 0, done.exception
+    assert "residuals and p-values are those of Bradley-Terry" in done.stderr
+    votes, features = read_comparisons("v.csv"), pl.read_csv("f.csv")
+    model = RABF().fit(votes, features)
+    told, plain = json.loads((tmp_path / "out.json").read_text()), diagnose(votes, replicates=99).to_dict()
+    expected = diagnose(votes, model, features=features, replicates=99).to_dict()
+    assert told["reliability"] == pytest.approx(expected["reliability"])
+    assert told["reliability"] != pytest.approx(plain["reliability"]), "halves agree better where features tell"
+    assert "the votes choose it, drop it" in str(run("v.csv", "--features", "f.csv", "--l2", "1").exception)
+    assert "which is not given; drop it" in str(run("v.csv", "--id", "item").exception)

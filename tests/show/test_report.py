@@ -8,12 +8,12 @@ from base64 import b64decode
 import numpy as np
 import pytest
 
-from podium import BradleyTerry, Comparisons, WinRate
+from podium import BradleyTerry, Comparisons, Rankings, WinRate
 from podium.errors import InputError
 from podium.evaluate.diagnosis import diagnose, score_history
 from podium.show.report import Report, check_path, vote_summary
 from podium.show.report_look import SCRIPT
-from podium.show.report_parts import Beside, anchors
+from podium.show.report_parts import Beside, anchors, listings
 
 from helpers import simulate, thin_data
 from suites.browser import FLAGS, browser_path
@@ -265,3 +265,23 @@ def test_the_table_can_be_sorted_and_searched_in_a_browser(tmp_path):
         page.get_by_label("Find an item").fill("item 11")
         assert board.locator("tbody tr:visible").count() == 1
         browser.close()
+
+
+def test_a_survey_says_how_often_each_was_first_and_listed():
+    lists = Rankings.from_lists([["a", "b"], [["b", "a"], "c"], ["c"]], unranked="below", weight=[1.0, 2.0, 0.5])
+    columns = listings(lists)
+    assert {item: value for item, (_, value) in columns["First"].items()} == {"a": 3.0, "b": 2.0, "c": 0.5}
+    assert {item: shown for item, (shown, _) in columns["Listed"].items()} == {"a": "3", "b": "3", "c": "2.5"}
+
+
+def test_on_a_phone_what_columns_say_is_told_under_the_name():
+    votes = Comparisons.from_pairs([("a", "b"), ("b", "a"), ("a", "b"), ("a", "<c>"), ("<c>", "b")])
+    more = {"Mark": {"a": ("90", 90.0)}, "Mark from … to": {"a": ("80 … 95", 80.0)}, "Grade": {"a": ("<A>", 90.0)}}
+    beside = Beside(before={"a": 2, "b": 1}, more=more)
+    page = str(Report(BradleyTerry().fit(votes).ranking_, votes, beside=beside))
+    row = re.search(r'<tr id="item-a".*?</tr>', page)[0]
+    under = re.search(r'<small class="narrow">(.*?)</small>', row)[1]
+    parts = re.findall(r"<span>(.*?)</span>(?= ·|$)", under)
+    assert re.fullmatch(r"ranks 1–\d", parts[0])
+    assert "▲ 1" in parts[1]
+    assert parts[2:] == ["mark 90 (80 … 95)", "grade &lt;A&gt;"]

@@ -43,11 +43,11 @@ def folder(tmp_path_factory):
 
 
 class Page(HTMLParser):
-    """The words of a page, and the cells of its tables."""
+    """The words of a page, and the cells of its tables, as wide screens show them."""
 
     def __init__(self, text):
         super().__init__()
-        self.tables, self.words, self.depth = [], [], 0
+        self.tables, self.words, self.depth, self.on_phones = [], [], 0, False
         self.feed(text)
         self.text = " ".join("".join(self.words).split())
 
@@ -59,12 +59,18 @@ class Page(HTMLParser):
         elif tag in ("td", "th"):
             self.tables[-1][-1].append("")
             self.depth = 1
+        elif ("class", "narrow") in attrs:
+            self.on_phones = True
 
     def handle_endtag(self, tag):
         if tag in ("td", "th"):
             self.depth = 0
+        if tag == "small":
+            self.on_phones = False
 
     def handle_data(self, data):
+        if self.on_phones:
+            return
         self.words.append(data)
         if self.depth:
             self.tables[-1][-1][-1] += data

@@ -47,7 +47,7 @@ def test_the_last_column_is_the_leaderboard_and_the_first_is_of_the_first_days(m
     fitted, votes = model
     page = str(Report(fitted.ranking_, votes, model=fitted))
     Reader(page)
-    assert '<h2>Scores over time</h2>\n<p class="soft">The score of each item over time, with 95 % bands.' in page
+    assert '<h2>Scores over time</h2>\n<p class="soft">The score of each item over time.' in page
     table = {
         row[0]: [int(re.search(r"\d+", cell)[0]) if cell else None for cell in row[1:]]
         for row in rows(page, "The table over time")
@@ -62,6 +62,24 @@ def test_the_last_column_is_the_leaderboard_and_the_first_is_of_the_first_days(m
     assert table["Espanyol"][1] > table["Espanyol"][-1], "the one that climbs"
 
 
+def test_every_item_has_a_picture_of_its_curve_in_its_band(model):
+    fitted, votes = model
+    page = str(Report(fitted.ranking_, votes, model=fitted, level=0.8))
+    assert "<h2>Each with its 80 % band</h2>" in page
+    frame = fitted.curves(level=0.8)
+    low, high = frame["lower"].min(), frame["upper"].max()
+    pictures = re.findall(r"<figcaption><i>(\d+)</i> (.*?)</figcaption>(.*?)</figure>", page)
+    assert [int(place) for place, _, _ in pictures] == [1, 2, 3, 4, 5]
+    for item, (_, name, drawn) in zip(fitted.ranking_.order, pictures, strict=True):
+        assert name == item.replace("<", "&lt;").replace(">", "&gt;")
+        part = frame.filter(pl.col("item") == item).sort("time")
+        band, line = re.search(r'<polygon points="(.*?)"/><polyline [^>]*points="(.*?)"/></svg>', drawn).groups()
+        up = [high - (high - low) * float(point.split(",")[1]) / 80 for point in [*line.split(), *band.split()]]
+        assert up[: len(part)] == pytest.approx(part["score"].to_list(), abs=0.01)
+        assert up[len(part) :] == pytest.approx([*part["upper"], *part["lower"].reverse()], abs=0.01)
+    assert "band</h2>" not in str(Report(fitted.ranking_, votes, model=fitted, level=None))
+
+
 def test_games_to_come_have_the_chances_of_predict_proba(model, season):
     fitted, votes = model
     fixtures = read_fixtures(season / "left.csv", time="date")
@@ -69,7 +87,7 @@ def test_games_to_come_have_the_chances_of_predict_proba(model, season):
     Reader(page)
     chances = fitted.predict_proba(fixtures)
     for row, (win, tie, loss), day in zip(
-        rows(page, "Games to come"), chances, ["2026-09-01", "2026-09-05"], strict=True
+        rows(page, "<h2>Games to come"), chances, ["2026-09-01", "2026-09-05"], strict=True
     ):
         assert row[0] == day
         assert row[3:6] == [f"{100 * share:.0f} %" for share in (win, tie, loss)]
@@ -85,7 +103,7 @@ def test_the_command_gives_the_same_chances_as_predict(season):
         done = subprocess.run([sys.executable, "-m", "podium", *command], cwd=season, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
     predicted = pl.read_csv(season / "chances.csv")
-    told = rows((season / "page.html").read_text(), "Games to come")
+    told = rows((season / "page.html").read_text(), "<h2>Games to come")
     assert [row[3] for row in told] == [f"{100 * share:.0f} %" for share in predicted["win"]]
 
 

@@ -450,7 +450,7 @@ class Planner:
         needed = len(self.tally) and (not self.settled or (self.tally.kind == CHECK).any())
         models = self.models if needed else None
         order, widths = self.order(), self.half_widths()
-        return State(self.top, self.tally, models, order, widths, self.bands(), self.settled, self.finished)
+        return State(self.top, self.tally, models, order, widths, self.bands(), self.settled, self.exhausted)
 
 
 def _questions(pairs: np.ndarray, kind: np.ndarray, rng: np.random.Generator) -> Questions:

@@ -52,9 +52,9 @@ class Summary:
     turning : bool
         Far pairs contradict the order much more often than near ones, as on a circle: where it begins is arbitrary.
     finished : bool
-        No useful pair is left to ask, whether stable or not.
+        No useful pair is left to ask, not even once more, whether stable or not.
     until_stable : int
-        About how many more questions `stable` takes.
+        About how many more questions `stable` takes; 0 where it is, or where no question is left.
     """
 
     items: int
@@ -157,7 +157,7 @@ def summarise(state: State) -> Summary:
         stable=stable,
         turning=turning,
         finished=state.finished,
-        until_stable=0 if stable else _until_stable(off, weight, floor),
+        until_stable=0 if stable or state.finished else _until_stable(off, weight, floor),
     )
 
 

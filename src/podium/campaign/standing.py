@@ -87,7 +87,7 @@ class Standing:
     """A campaign at one position of its log.
 
     `stable` is the stop signal, `finished` says that no useful pair is left, `until_stable` about how many more votes
-    are needed. Without votes there are no places.
+    are needed: 0 where it is stable, or none would help. Without votes there are no places.
     """
 
     position: tuple[int, int]
@@ -300,11 +300,13 @@ def _at_every_look(total: float, count: int) -> tuple[float, float]:
 def stable_at(standing: Standing, came: int, now: int, within: int = DAY) -> int | None:
     """The moment by which the votes still needed will be in, if they go on as the `came` of the last `within` did.
 
-    Now, where nothing is needed; None where nothing came.
+    Now, where nothing is needed; None where nothing came, or no pair is left to ask.
     """
     if standing.stable:
         return now
-    return None if came <= 0 or not standing.places else now + standing.until_stable * within // came
+    return (
+        None if came <= 0 or standing.finished or not standing.places else now + standing.until_stable * within // came
+    )
 
 
 def check_scores(content: Content) -> Ranking:

@@ -11,6 +11,7 @@ import click
 
 from podium.cli.campaign_files import campaign_in, campaign_votes
 from podium.cli.columns import Columns, column_options
+from podium.cli.features import Knowledge, knowledge_options
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import (
     MAX_COUNT,
@@ -18,9 +19,6 @@ from podium.cli.options import (
     is_typed,
     output_options,
     seed_option,
-    split_names,
-    style_arguments,
-    style_option,
     votes_argument,
 )
 from podium.cli.output import Output, reading, say, votes_on_items, wrapped
@@ -43,6 +41,7 @@ EXAMPLES = (
 @click.command(cls=GroupedCommand, examples=EXAMPLES)
 @votes_argument
 @column_options
+@knowledge_options
 @option("Model", "--l2", type=Penalty(), help="Ridge penalty on the scores, as in podium rank.  [default: auto]")
 @option(
     "Model",
@@ -53,14 +52,6 @@ EXAMPLES = (
     help="Count a tie as half a win for each, or model ties.",
 )
 @option("Model", "--side-effect", is_flag=True, help="Allow for a position bias (home advantage) of the left side.")
-@option(
-    "Model",
-    "--covariates",
-    metavar="NAMES",
-    callback=split_names,
-    help="Control for these columns of the votes (style control), separated by commas.",
-)
-@style_option("Model")
 @option(
     "Model",
     "--replicates",
@@ -84,11 +75,10 @@ def check(
     votes: tuple[str, ...],
     out: Output,
     columns: Columns,
+    known: Knowledge,
     l2: float | str | None,
     ties: str,
     side_effect: bool,
-    covariates: tuple[str, ...],
-    style: str,
     replicates: int,
     seed: int,
     pairs: int,
@@ -97,32 +87,40 @@ def check(
     """Check the fit of VOTES: pairs that fit least, over-dispersion, cycles, reliability, influence.
 
     P-values come from redrawn votes: same pairs, same wins of every item. What is marked ! deserves a look before a
-    ranking is shown. The model is that of podium rank with the same options. Of rankings it is checked whether one
-    score for each item explains them, by rankings simulated from the model (plackett-luce).
+    ranking is shown. The model is that of podium rank with the same options, rabf with --features. Of rankings it is
+    checked whether one score for each item explains them, by rankings simulated from the model (plackett-luce).
     """
     from podium.data.files import read_votes
     from podium.data.rankings import Rankings
     from podium.evaluate.diagnosis import diagnose
     from podium.pairwise.bradley_terry import BradleyTerry
+    from podium.pairwise.rabf import RABF
 
     columns.refuse_time("check")
+    features = known.arguments()
     if (campaign := campaign_in(votes)) is not None:
         columns.refuse_cluster("a campaign is one file")
         comparisons = campaign_votes(campaign, columns.arguments())
     else:
         source: Any = list(votes) if len(votes) > 1 else votes[0]
         with reading() as progress:
-            controlled = style_arguments(covariates, style)
-            read = read_votes(source, **columns.arguments(), **controlled, keep="counts", progress=progress)[None]
+            read = read_votes(source, **columns.arguments(), **known.of_votes, keep="counts", progress=progress)[None]
         if isinstance(read, Rankings):
-            _check_rankings(read, out, l2, replicates, seed, pairs, strict)
+            _check_rankings(read, out, l2, known, replicates, seed, pairs, strict)
             return
         comparisons = read
+    if features and l2 is not None:
+        raise InputError(
+            Option("l2"), " is of bradley-terry; with ", Option("features"), " the votes choose it, drop it"
+        )
     penalty: dict[str, Any] = {} if l2 is None else {"l2": l2}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # podium rank is where they are told
-        model = BradleyTerry(**penalty, ties=ties, side_effect=side_effect).fit(comparisons)
-    diagnosis = diagnose(comparisons, model, replicates=replicates, seed=seed)
+        model = (RABF(**known.treatment) if features else BradleyTerry(**penalty)).set_params(
+            ties=ties, side_effect=side_effect
+        )
+        model.fit(comparisons, **features)
+    diagnosis = diagnose(comparisons, model, **features, replicates=replicates, seed=seed)
     if out.form == "json":
         text = json.dumps(diagnosis.to_dict(), indent=1, ensure_ascii=False)
     else:
@@ -135,23 +133,32 @@ def check(
                 f"{one_line(row['against'])}, expected {row['expected']:,.3g} ({row['residual']:.1f} sd)"
             )
     out.write_text(text if out.form == "json" else wrapped(text, out.room))
+    if diagnosis.against:
+        say(f"residuals and p-values are those of {diagnosis.against} on the same votes")
     say(f"{votes_on_items(comparisons)}, {counted(replicates, 'redraw')}")
     if strict and diagnosis.concerns:
         sys.exit(1)
 
 
 def _check_rankings(
-    rankings: Rankings, out: Output, l2: float | str | None, replicates: int, seed: int, pairs: int, strict: bool
+    rankings: Rankings,
+    out: Output,
+    l2: float | str | None,
+    known: Knowledge,
+    replicates: int,
+    seed: int,
+    pairs: int,
+    strict: bool,
 ) -> None:
     """Whether one score for each item explains the rankings, and the pairs that fit least."""
     from podium.pairwise.plackett_luce import PlackettLuce
 
-    for name in ("ties", "side_effect", "covariates", "style"):
+    for name in ("ties", "side_effect", "covariates", "style", "row_weights"):
         if is_typed(name):
             raise InputError(Option(name), " is about votes on pairs, and these are rankings; drop it")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", PodiumWarning)  # podium rank is where they are told
-        model = PlackettLuce(l2="auto" if l2 is None else l2).fit(rankings)
+        model = PlackettLuce(l2="auto" if l2 is None else l2, **known.treatment).fit(rankings, **known.arguments())
     fit, residuals = model.goodness_of_fit(replicates=replicates, seed=seed), model.pair_residuals()
     concern = fit.p_value < CONCERN
     if out.form == "json":

@@ -270,7 +270,7 @@ class Show:
             self._plot(self.pictures.plot, model, comparisons, features)
         if self.pictures.report:
             pairs = {name: (ranking, _as_pairs(votes)) for name, (ranking, votes) in (parts or {}).items()}
-            self._report(self.pictures.report, model, _as_pairs(comparisons), features, pairs)
+            self._report(self.pictures.report, model, comparisons, features, pairs)
 
     def _plot(self, path: Path, model: Any, comparisons: Comparisons | Rankings, features: dict[str, Any]) -> None:
         from podium.show import plots
@@ -321,14 +321,16 @@ class Show:
         self,
         path: Path,
         model: Any,
-        comparisons: Comparisons,
+        votes: Comparisons | Rankings,
         features: dict[str, Any],
         parts: Mapping[str, tuple[Ranking, Comparisons]],
     ) -> None:
+        from podium.data.rankings import Rankings
         from podium.evaluate.diagnosis import diagnose, score_history
         from podium.show.report import Report
-        from podium.show.report_parts import Beside
+        from podium.show.report_parts import Beside, listings
 
+        comparisons = _as_pairs(votes)
         shown = self._shown(model.ranking_)
         lists = comparisons.group_is == "ranking"  # whose pairs did not come one by one
         singly = comparisons.ordered and comparisons.count is None and not lists
@@ -340,6 +342,9 @@ class Show:
         level = self.intervals.shown_level if model.ranking_.information is not None else None
         marked = self.marking.columns(model.ranking_, level) if self.marking else {}
         words = f"{self.marking.words(level).capitalize()}." if self.marking else ""
+        if isinstance(votes, Rankings):
+            marked |= listings(votes)
+            words += " First, listed: rankings that put the item first, and that list it at all."
         page = Report(
             model.ranking_,
             comparisons,

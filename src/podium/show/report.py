@@ -27,12 +27,12 @@ from podium.evaluate.diagnosis import Diagnosis, History
 from podium.pairwise.base import Ranker
 from podium.ranking.ranking import Ranking
 from podium.show import plots
-from podium.show.canvas import check_options
+from podium.show.canvas import check_options, short
 from podium.show.embedded import embed
 from podium.show.report_board import leaderboard
 from podium.show.report_look import MARKS, SCRIPT, STYLE
 from podium.show.report_pairs import head_to_head
-from podium.show.report_parts import Beside, matrix, tabs
+from podium.show.report_parts import Beside, matrix, size_of, tabs
 from podium.show.report_sections import sections
 from podium.show.report_time import fixtures_of, over_time
 from podium.text import counted, one_line, percent
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_ROWS", "STYLE", "Report", "check_path", "listed", "safe", "vote_summary"]
 
 MAX_ROWS = 2000  # of the leaderboard
+MAX_OPEN_PARTS = 8  # groups whose leaderboards are listed at once
 MAX_PAIRED_ITEMS = 3000  # with more, who beat whom is left out: every two of them are counted
 
 
@@ -127,16 +128,15 @@ class Report:
         overall = [
             *self._boards(frame, rows),
             *(f'<p class="soft">{safe(text)}</p>' for text in self._meaning()),
-            *sections(self.model, self.level, self.comparisons),
+            *sections(self.model, self.level, self.comparisons, self._side()),
         ]
-        moving = fixtures_of(self.model, self.fixtures)
-        moving += over_time(self.model, shown, self.level, plots.unit_of(self.ranking, self.model))
         panels = {
             "Overall": overall,
             f"By {self.beside.by}": [
                 *matrix(self.beside, frame.head(rows), self.level, self.simultaneous), *self._parts(rows)
             ],
-            "Over time": moving,
+            "Over time": over_time(self.model, shown, self.level, plots.unit_of(self.ranking, self.model)),
+            "Games to come": fixtures_of(self.model, self.fixtures),
             "Head to head": self._pairs(frame),
             "Checks": self._trust(),
         }  # fmt: skip
@@ -148,7 +148,7 @@ class Report:
             *self._downloads(frame, rows),
             "</header>",
             f'<p class="facts">{"".join(f"<span>{fact}</span> " for fact in self._facts())}</p>',
-            *(f'<p class="warn">{safe(text)}</p>' for text in self.warnings),
+            *(f'<p class="warn">{safe(text[:1].upper() + text[1:].rstrip("."))}.</p>' for text in self.warnings),
             *tabs(panels, self._switch()),
         ]
         head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -162,12 +162,16 @@ class Report:
         """The leaderboard and, where effects are taken out, that of the same votes with them left in."""
         digits = _digits(self.ranking)
         if self.beside.plain is None:
-            return [f'<div class="card">{leaderboard(frame, digits, rows, self.beside)}</div>']
+            board = leaderboard(frame, digits, rows, self.beside, counted_as=self._counted_as())
+            return [f'<div class="card">{board}</div>']
         board = leaderboard(frame, digits, rows, self.beside, name=f"{self._effects()} taken out")
         other = leaderboard(
             self._plain(self.beside.plain), _digits(self.beside.plain), rows, name=f"{self._effects()} left in"
         )
         return [f'<div class="card with-effects">{board}</div>', f'<div class="card without-effects">{other}</div>']
+
+    def _counted_as(self) -> str:
+        return "Pairs" if self.comparisons.group_is == "ranking" else "Votes"
 
     def _plain(self, ranking: Ranking) -> pl.DataFrame:
         """The leaderboard with effects left in, of the items that have votes enough."""
@@ -186,7 +190,11 @@ class Report:
         """What the leaderboard takes out of the votes, in words."""
         sided = self.model is not None and self.model.get_params().get("side_effect")
         styled = self.comparisons.covariates is not None
-        return " and ".join(["style"] * styled + ["position bias"] * bool(sided)).capitalize()
+        return " and ".join(["style"] * styled + [self._side()] * bool(sided)).capitalize()
+
+    def _side(self) -> str:
+        """What the left side has over the right: in games, those to come tell that these are, it plays at home."""
+        return "position bias" if self.fixtures is None else "home advantage"
 
     def _switch(self) -> str:
         """Lets the reader look at the leaderboard without the effects that it takes out."""
@@ -265,14 +273,16 @@ class Report:
         return parts
 
     def _parts(self, rows: int) -> list[str]:
-        """The leaderboard of each part, closed until it is wanted."""
+        """The leaderboard of each part, closed until it is wanted; many of them are closed together."""
         pages = []
         for name, (ranking, votes) in self.beside.parts.items():
             frame = ranking.to_frame(self.level, self.simultaneous)
-            board = leaderboard(frame, _digits(ranking), rows)
-            title = f"{self.beside.by} = {name}, {counted(len(votes), 'vote')}"
-            pages.append(f'<details class="card"><summary>{safe(title)}</summary>{board}</details>')
-        return pages
+            board = leaderboard(frame, _digits(ranking), rows, counted_as=self._counted_as())
+            title = f"{safe(self.beside.by)} = <bdi>{safe(name)}</bdi>, {size_of(votes)}"
+            pages.append(f'<details class="card"><summary>{title}</summary>{board}</details>')
+        if len(pages) <= MAX_OPEN_PARTS:
+            return pages
+        return [f"<details><summary>Each {safe(self.beside.by)} on its own</summary>", *pages, "</details>"]
 
     def _method(self) -> dict[str, str]:
         """How the leaderboard came about: the ranker, all that decides its scores, and its intervals."""
@@ -303,7 +313,10 @@ class Report:
             ]
             errors = ranking.std_errors
             if errors is not None and not np.isfinite(errors).all():
-                sentences.append("An arrow marks an interval that does not end: the item only won or only lost.")
+                sentences.append(
+                    "An arrow marks an interval that does not end: the votes set no bound there, as where an item, or "
+                    "it and all those above or below it, only won or only lost."
+                )
         sentences.append(self.beside.more_note)
         if self.beside.before is not None:
             sentences.append(f"Moved: places gained or lost since {self.beside.before_name}.")
@@ -370,7 +383,7 @@ def vote_summary(comparisons: Comparisons) -> dict[str, str]:
 
 def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
     """The result in a sentence of HTML."""
-    first = f"<b>{safe(frame['item'][0])}</b>"
+    first = _named(frame["item"][0])
     if ranking.information is None:
         return f"{first} leads. This method gives scores without intervals."
     if level is None:
@@ -378,11 +391,16 @@ def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
     tier = frame.filter(frame["tier"] == frame["tier"][0])
     if len(tier) == 1:
         return f"{first} leads, significantly above every other item ({percent(level)} confidence)."
-    others = [f"<b>{safe(item)}</b>" for item in tier["item"].to_list()[1:5]]
+    others = [_named(item) for item in tier["item"].to_list()[1:5]]
     others += [f"{len(tier) - 5:,} more"] if len(tier) > 5 else []
     named = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
     verb = "is" if len(tier) == 2 else "are"
     return f"{first} leads, but {named} {verb} not significantly below it ({percent(level)} confidence)."
+
+
+def _named(item: object) -> str:
+    """An item in a sentence: a long label is whole in the table only."""
+    return f"<b>{safe(short(item, 60))}</b>"
 
 
 def _strong(fact: str) -> str:

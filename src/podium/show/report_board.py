@@ -16,10 +16,18 @@ if TYPE_CHECKING:
 __all__ = ["bar", "leaderboard"]
 
 
-def leaderboard(frame: pl.DataFrame, digits: int, max_rows: int, beside: Beside | None = None, name: str = "") -> str:
+def leaderboard(
+    frame: pl.DataFrame,
+    digits: int,
+    max_rows: int,
+    beside: Beside | None = None,
+    name: str = "",
+    counted_as: str = "Votes",
+) -> str:
     """The table of a ranking's frame, best first; a stronger line begins each tier.
 
     The page's own one (with `beside`) has links to its rows, and further columns; `name` tells it from others.
+    `counted_as` says what the last column counts.
     """
     rows = frame.head(max_rows).to_dicts()
     with_intervals = rows[0]["lower"] is not None
@@ -30,10 +38,10 @@ def leaderboard(frame: pl.DataFrame, digits: int, max_rows: int, beside: Beside 
     more = beside.columns() if beside is not None else {}
     moved = beside is not None and beside.before is not None
     heads = ['<th class="n">Rank</th><th>Item</th><th class="n">Score</th><th class="still">Interval</th>']
-    heads.append('<th class="n wide still">From … to</th><th class="n">Ranks</th>' if with_intervals else "")
-    heads.append('<th class="n">Moved</th>' if moved else "")
+    heads.append('<th class="n wide still">From … to</th><th class="n wide">Ranks</th>' if with_intervals else "")
+    heads.append('<th class="n wide">Moved</th>' if moved else "")
     heads += [f'<th class="n wide">{escape(title)}</th>' for title in more]
-    heads.append('<th class="n wide">Votes</th>' if with_votes else "")
+    heads.append(f'<th class="n wide">{counted_as}</th>' if with_votes else "")
     caption = f"<caption>{escape(name)}</caption>" if name else ""
     parts = [f'<table class="board sortable">{caption}<thead><tr>{"".join(heads)}</tr></thead><tbody>']
     before = rows[0]["tier"]
@@ -42,18 +50,24 @@ def leaderboard(frame: pl.DataFrame, digits: int, max_rows: int, beside: Beside 
         new_tier = with_intervals and row["tier"] != before
         before = row["tier"]
         link = anchor(links[item], item) if links else ""
+        ranks = f"{row['rank_lower']}–{row['rank_upper']}" if with_intervals else ""
+        change, places = beside.change(item, row["rank"]) if beside is not None and moved else ("", None)
+        under = [f"ranks {ranks}"] * with_intervals + [change] * (places != 0 and change != "")
+        under += beside.told(item) if beside is not None else []
+        small = (
+            f'<small class="narrow">{" · ".join(f"<span>{each}</span>" for each in under)}</small>' if under else ""
+        )  # on a phone, under the name
         cells = [
-            f'<td class="n">{row["rank"]}</td><td class="item">{escape(one_line(item))}{link}</td>',
+            f'<td class="n">{row["rank"]}</td><td class="item">{escape(one_line(item))}{link}{small}</td>',
             f'<td class="n score" data-v="{row["score"]:.10g}">{_number(row["score"], digits)}</td>',
             f'<td class="bar">{bar(row["score"], row["lower"], row["upper"], low, high)}</td>',
         ]
         if with_intervals:
             ends = f"{_number(row['lower'], digits)} … {_number(row['upper'], digits)}"
-            places = f'<td class="n" data-v="{row["rank_lower"]}">{row["rank_lower"]}–{row["rank_upper"]}</td>'
-            cells.append(f'<td class="n wide">{ends}</td>{places}')
-        if beside is not None and moved:
-            cells.append(_valued(*beside.change(item, row["rank"])))
-        cells += [_valued(*column.get(item, ("", None)), kind="n wide") for column in more.values()]
+            cells.append(f'<td class="n wide">{ends}</td><td class="n wide" data-v="{row["rank_lower"]}">{ranks}</td>')
+        if moved:
+            cells.append(_valued(change, places))
+        cells += [_valued(*column.get(item, ("", None))) for column in more.values()]
         if with_votes:
             cells.append(f'<td class="n wide" data-v="{row["comparisons"]:.10g}">{row["comparisons"]:,.10g}</td>')
         mark = ' class="first"' if new_tier else ""
@@ -65,8 +79,8 @@ def leaderboard(frame: pl.DataFrame, digits: int, max_rows: int, beside: Beside 
     return "\n".join(parts)
 
 
-def _valued(shown: str, value: float | None, kind: str = "n") -> str:
-    return f'<td class="{kind}" data-v="{"" if value is None else f"{value:g}"}">{shown}</td>'
+def _valued(shown: str, value: float | None) -> str:
+    return f'<td class="n wide" data-v="{"" if value is None else f"{value:g}"}">{shown}</td>'
 
 
 def bar(value: float, lower: float | None, upper: float | None, low: float, high: float) -> str:

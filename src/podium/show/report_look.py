@@ -17,7 +17,8 @@ STYLE = """
 body{margin:0 auto;padding:2rem 1.5rem 4rem;max-width:70rem;background:var(--ground);color:var(--ink);
 overflow-wrap:anywhere;-webkit-text-size-adjust:100%;
 font:15px/1.5 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif}
-h1{font-size:2rem;line-height:1.15;letter-spacing:-.022em;font-weight:640;margin:0 0 .5rem;text-wrap:balance}
+h1{font-size:2rem;line-height:1.15;letter-spacing:-.022em;font-weight:640;margin:0 0 .5rem;text-wrap:balance;
+unicode-bidi:plaintext}
 h2{font-size:1.125rem;letter-spacing:-.011em;font-weight:620;margin:2.2rem 0 .5rem}
 p{margin:.4rem 0;max-width:46rem}.soft{color:var(--soft);font-size:.875rem}
 a{color:var(--blue)}
@@ -27,9 +28,10 @@ border-bottom:1px solid var(--line);padding:.5rem .6rem}
 td{padding:.4rem .6rem;vertical-align:middle;border-bottom:1px solid var(--line)}
 tbody tr:last-child td{border-bottom:0}
 td.n,th.n{text-align:right}td.n{white-space:nowrap}
-td.item{overflow-wrap:anywhere;min-width:8.5rem;font-weight:600}
+td.item{overflow-wrap:anywhere;min-width:8.5rem;font-weight:600;unicode-bidi:plaintext;text-align:left}
+td.item small{font-weight:400}td.item small span{white-space:nowrap}
 tr.first td{border-top:2px solid var(--rule)}
-td.bar{width:28%;min-width:6.5rem;padding:0 .6rem}td.bar.judge{width:60%}
+td.bar{width:28%;min-width:6.5rem;padding:0 .6rem}td.bar.judge{width:40%}
 td.bar svg{display:block;width:100%;height:1.6rem;overflow:visible}
 .rail{fill:var(--line)}.span{fill:var(--span)}.tip{fill:var(--blue)}.zero{stroke:var(--rule);stroke-width:1}
 .whisker{stroke:var(--blue);stroke-width:2}.dot{fill:var(--blue);stroke:var(--paper);stroke-width:2}
@@ -51,7 +53,7 @@ pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;
 border-radius:10px;overflow-wrap:anywhere}
 @media (max-width:40rem){body{padding:1.2rem .9rem 2rem}h1{font-size:1.6rem}.wide{display:none}
 .narrow{display:block;color:var(--soft)}
-td,th{padding:.35rem .25rem}td.item{min-width:5rem}td.bar{width:26%;min-width:4rem;padding:0 .25rem}
+td,th{padding:.35rem .25rem}td.item{min-width:6.8rem}td.bar{width:32%;min-width:4rem;padding:0 .25rem}
 .card td:first-child,.card th:first-child{padding-left:.7rem}
 .card td:last-child,.card th:last-child{padding-right:.7rem}
 dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .4rem}}
@@ -66,7 +68,8 @@ thead{display:table-header-group}
 # What only the leaderboard's page has: tabs, links to rows, the matrix of pairs and the card of one pair.
 MARKS = """
 .hero{display:flex;flex-wrap:wrap;align-items:end;justify-content:space-between;gap:.5rem 1.5rem}
-.hero>div{flex:1 1 24rem}.lead{color:var(--soft);font-size:1rem;margin:0}.lead b{color:var(--ink);font-weight:620}
+.hero>div{flex:1 1 24rem}.lead{color:var(--soft);font-size:1rem;margin:0}
+.lead b{color:var(--ink);font-weight:620;unicode-bidi:isolate}
 .facts{display:flex;flex-wrap:wrap;gap:.3rem 1.5rem;max-width:none;margin:1rem 0 0;padding-bottom:1.2rem;
 border-bottom:1px solid var(--line);color:var(--soft);font-size:.875rem}.facts b{color:var(--ink);font-weight:620}
 .tools{display:flex;flex-wrap:wrap;align-items:center;gap:.7rem 1.5rem;margin:1.2rem 0 0}
@@ -79,11 +82,12 @@ input[type=search]{font:inherit;font-size:.875rem;min-height:2.25rem;padding:.3r
 border:1px solid var(--control);border-radius:10px;
 background:var(--paper);color:var(--ink);max-width:100%;margin-left:auto}
 a.anchor::before{content:"#"}
-a.anchor{color:var(--soft);text-decoration:none;opacity:0;padding-left:.3rem;font-weight:400}
+a.anchor{position:absolute;color:var(--soft);text-decoration:none;opacity:0;padding-left:.3rem;font-weight:400}
 tr:hover a.anchor,a.anchor:focus{opacity:1}tr:target{outline:2px solid var(--blue);outline-offset:-2px}
 .up{color:var(--green)}.down{color:var(--lose)}
 .ranks td:not(.item){text-align:center}.ranks th:not(:first-child){text-align:center}
-.ranks small{color:var(--soft);display:block;font-size:.75rem;line-height:1.1}
+.ranks small{color:var(--soft);display:block;font-size:.75rem;line-height:1.1;white-space:nowrap}
+.ranks th{overflow-wrap:anywhere;min-width:4rem}
 .ranks .best{background:var(--blue);color:var(--paper);border-radius:.3rem;display:inline-block;min-width:1.7rem}
 .ranks .perhaps{box-shadow:inset 0 0 0 1px var(--blue);border-radius:.3rem;display:inline-block;min-width:1.7rem}
 details{margin:.5rem 0}summary{cursor:pointer;padding:.3rem 0}.card>summary{padding:.7rem 1.2rem}
@@ -109,7 +113,8 @@ background:#fff}
 @media screen{@supports selector(:has(*)){fieldset.tabs,.switch{display:flex}
 body:has(#view-0:checked) .panel:not(.v0),body:has(#view-1:checked) .panel:not(.v1),
 body:has(#view-2:checked) .panel:not(.v2),body:has(#view-3:checked) .panel:not(.v3),
-body:has(#view-4:checked) .panel:not(.v4),body:not(:has(#view-0:checked)) .switch,
+body:has(#view-4:checked) .panel:not(.v4),body:has(#view-5:checked) .panel:not(.v5),
+body:not(:has(#view-0:checked)) .switch,
 body:not(:has(#view-0:checked)) .without-effects,body:has(#effects:checked) .without-effects,
 body:has(#view-0:checked):has(#effects:not(:checked)) .with-effects,.with-effects caption{display:none}
 .panel>h2:first-child{margin-top:1.2rem}}}
@@ -120,7 +125,8 @@ table.pairs{width:auto;border-spacing:2px;border-collapse:separate}
 font-size:.85rem;
 max-width:15rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 .pairs th[scope=row] i{font-style:normal;color:var(--soft);display:inline-block;min-width:1.4rem}
-.pairs td{min-width:2.1rem;height:1.7rem;padding:0 .2rem;text-align:center;font-size:.8rem;border-radius:.25rem}
+.pairs td{min-width:2.1rem;width:3.4rem;height:1.7rem;padding:0 .2rem;text-align:center;font-size:.8rem;
+border-radius:.25rem}
 .pairs td.hit{cursor:help;background:color-mix(in srgb,var(--blue) var(--much),var(--band))}
 .pairs td.hit.lost{background:color-mix(in srgb,var(--lose) var(--much),var(--band))}
 .pairs td.m0{--much:0%}.pairs td.m1{--much:12%}.pairs td.m2{--much:24%}.pairs td.m3{--much:36%}
@@ -130,13 +136,21 @@ max-width:15rem;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
 border:1px solid var(--soft);border-radius:.6rem;padding:.7rem .8rem;font-size:.85rem;
 box-shadow:0 8px 24px rgb(0 0 0/.25)}
 #card span{white-space:nowrap}
+#card div{display:flex;height:.5rem;margin:.4rem 0;border-radius:2px;overflow:hidden}
+#card .w{background:var(--blue)}#card .t{background:var(--rule)}#card .l{background:var(--lose)}
 #card p{display:flex;justify-content:space-between;gap:.8rem;margin:.15rem 0}#card b{text-align:right}
 .odds{display:block;width:100%;height:.6rem}.odds .w{fill:var(--blue)}.odds .t{fill:var(--line)}
 .odds .l{fill:var(--lose)}.chances .odds{min-width:6rem}
+.curves{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.8rem 1.2rem}
+.curves figure{margin:0;min-width:0}.curves svg{display:block;width:100%;height:5rem}
+.curves figcaption{font-size:.8rem;font-weight:600;white-space:nowrap;overflow:hidden;text-overflow:ellipsis}
+.curves i{font-style:normal;font-weight:400;color:var(--soft)}
+.curves svg{border-bottom:1px solid var(--rule)}.curves .behind{fill:none;stroke:var(--rule);stroke-width:.8;opacity:.6}
+.curves polygon{fill:var(--span);opacity:.75}.curves svg>polyline{fill:none;stroke:var(--blue);stroke-width:2}
 @media (hover:none){a.anchor{display:none}}
 @media (max-width:40rem){input[type=search]{width:100%}.board .dot{r:3.5px;stroke-width:1}
-.pairs th[scope=row]{max-width:7rem;min-width:6rem;white-space:normal;line-height:1.15;
-font-size:.78rem}}
+.pairs td{width:2.1rem}.pairs th[scope=row]{max-width:7rem;min-width:6rem;white-space:normal;line-height:1.15;
+font-size:.78rem;padding-left:.2rem}.pairs th[scope=row] i{min-width:0}}
 """
 
 # With a script the tables can be sorted and searched, and a pair's record opens where one points; without one, all is
@@ -154,7 +168,7 @@ for (const table of document.querySelectorAll("table.sortable")) {
       for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
       head.setAttribute("aria-sort", up ? "ascending" : "descending");
       table.classList.toggle("resorted", at > 0 || !up);
-      const key = (row) => row.cells[at].dataset.v ?? row.cells[at].textContent;
+      const key = (row) => row.cells[at].dataset.v ?? row.cells[at].firstChild?.textContent ?? "";
       const number = (row) => key(row) === "" ? NaN : Number(key(row));
       const order = (one, other) => {
         const [a, b] = [number(one), number(other)];
@@ -173,7 +187,8 @@ if (board && board.tBodies[0].rows.length > 8) {
   search.oninput = () => {
     const wanted = search.value.toLowerCase();
     for (const row of document.querySelectorAll("table.sortable tbody tr"))
-      row.hidden = ![...row.querySelectorAll(".item")].some((cell) => cell.textContent.toLowerCase().includes(wanted));
+      row.hidden = ![...row.querySelectorAll(".item")].some((cell) =>
+        cell.firstChild.textContent.toLowerCase().includes(wanted));
   };
   document.querySelector(".tools").append(search);
 }
@@ -194,6 +209,13 @@ if (matrix) {
     const [won, tied, lost, low, high, expected] = cell.dataset.r.split(" ");
     card.replaceChildren(line("", head(cell.parentNode.rowIndex - 1)), line("against", head(cell.cellIndex - 1)),
       line("Won · tied · lost", `${won} · ${tied} · ${lost}`));
+    const bar = document.createElement("div");
+    [won, tied, lost].forEach((count, at) => {
+      const part = Object.assign(document.createElement("i"), { className: "wtl"[at] });
+      part.style.flexGrow = count;
+      bar.append(part);
+    });
+    card.append(bar);
     const rate = `${cell.textContent} %`;
     card.append(line("Rate", low === "-" ? rate : `${rate} (${low}–${high})`));
     if (expected !== "-") card.append(line("Expected", `${expected} %`));

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from podium.errors import InputError
 from podium.text import counted, one_line
 
 if TYPE_CHECKING:
     from podium.data.comparisons import Comparisons
+    from podium.data.rankings import Rankings
     from podium.ranking.ranking import Ranking
 
-__all__ = ["Beside", "anchor", "anchors", "matrix", "tabs"]
+__all__ = ["Beside", "anchor", "anchors", "listings", "matrix", "size_of", "tabs"]
 
 
 @dataclass(frozen=True)
@@ -56,6 +59,17 @@ class Beside:
                 for item, rank in zip(self.plain.items, self.plain.ranks.tolist(), strict=True)
             }
         return cells
+
+    def told(self, item: str) -> list[str]:
+        """What `more` says of an item, each with its title, for screens without room for columns."""
+        told: list[str] = []
+        for title, column in self.more.items():
+            shown = escape(column[item][0]) if item in column else ""
+            if told and title.endswith("from … to"):  # the interval of what was told before it
+                told[-1] += f" ({shown})" if shown else ""
+            elif shown:
+                told.append(f"{escape(title).lower()} {shown}")
+        return told
 
     def change(self, item: str, rank: int) -> tuple[str, float | None]:
         """How far an item has moved since the earlier leaderboard, in HTML, and what it is sorted by."""
@@ -100,8 +114,7 @@ def matrix(beside: Beside, frame: Any, level: float | None, simultaneous: bool) 
     what = escape(one_line(beside.by))
     heads = ['<th>Item</th><th class="n">Overall</th>']
     heads += [
-        f"<th>{escape(one_line(name))}<small>{counted(len(votes), 'vote')}</small></th>"
-        for name, (_, votes) in beside.parts.items()
+        f"<th>{escape(one_line(name))}<small>{size_of(votes)}</small></th>" for name, (_, votes) in beside.parts.items()
     ]
     rows = []
     for row in frame.to_dicts():
@@ -117,6 +130,38 @@ def matrix(beside: Beside, frame: Any, level: float | None, simultaneous: bool) 
         f'<table class="ranks sortable"><thead><tr>{"".join(heads)}</tr></thead>',
         f"<tbody>{''.join(rows)}</tbody></table></div>",
     ]
+
+
+def size_of(votes: Comparisons) -> str:
+    """How many votes, or rankings, there are."""
+    lists = votes.group_is == "ranking"
+    return counted(len(votes.groups), "ranking") if lists else counted(len(votes), "vote")
+
+
+def listings(rankings: Rankings) -> dict[str, dict[str, tuple[str, float | None]]]:
+    """In how many rankings each item is first, and is listed: columns for `more`; sharing the first place is first.
+
+    >>> from podium.data.rankings import Rankings
+    >>> listings(Rankings.from_lists([["tea", "milk"], ["milk"], ["tea"]], unranked="below"))["First"]["tea"]
+    ('2', 2.0)
+    """
+    n = len(rankings.items)
+    weight = np.ones(len(rankings)) if rankings.weight is None else rankings.weight
+    row = np.repeat(np.arange(len(rankings)), np.diff(rankings.start))
+    behind = np.ones(len(row), dtype=np.int64) if rankings.tied is None else 1 - rankings.tied.astype(np.int64)
+    behind[rankings.start[:-1]] = 0
+    place = np.cumsum(behind)
+    first = place == place[rankings.start[:-1]][row]
+    counts = {
+        "First": np.bincount(rankings.item[first], weight[row[first]], n),
+        "Listed": np.bincount(rankings.item, weight[row], n),
+    }
+    return {
+        title: {
+            str(item): (f"{count:,.6g}", count) for item, count in zip(rankings.items, column.tolist(), strict=True)
+        }
+        for title, column in counts.items()
+    }
 
 
 def tabs(panels: dict[str, list[str]], switch: str = "") -> list[str]:

@@ -26,11 +26,14 @@ MAX_ROWS = 200  # of a table
 Featured = RABF | PlackettLuce | DynamicBradleyTerry
 
 
-def sections(model: Any, level: float | None = 0.95, comparisons: Comparisons | None = None) -> list[str]:
+def sections(
+    model: Any, level: float | None = 0.95, comparisons: Comparisons | None = None, sided: str = "position bias"
+) -> list[str]:
     """Return HTML on what `model` learned besides its ranking; nothing for rankers that learn scores only.
 
     Effects are in the unit of its ranking, those of covariates per standard deviation over the votes, where these are
-    given; ± is half the width of the confidence interval, left out without a level.
+    given; ± is half the width of the confidence interval, left out without a level. `sided` is what an effect of sides
+    is called.
     """
     sds = comparisons.covariate_sds() if comparisons is not None and comparisons.covariates is not None else None
     if isinstance(model, RABF):
@@ -41,21 +44,21 @@ def sections(model: Any, level: float | None = 0.95, comparisons: Comparisons | 
         effects = zip(model.covariate_names_, each * model.covariate_coef_, errors, strict=True)
         side_error = (sure and model.side_effect_std_error_) or 0.0
         side = (model.side_effect_, side_error) if model.side_effect else None
-        ends = _side_and_ties(side, model.tie_strength_, "of margin" if model.in_margins else "log-odds", level)
+        ends = _side_and_ties(sided, side, model.tie_strength_, "of margin" if model.in_margins else "log-odds", level)
         return _features(model, level) + _effects(list(effects), "", level, sds) + ends
     if isinstance(model, PlackettLuce):
         return _features(model, level, "rankings")
     if isinstance(model, DynamicBradleyTerry):
         unit = model.ranking_.unit
         side = (unit * model.side_effect_, unit * float(model.effect_std_errors_[0])) if model.side_effect else None
-        return _features(model, level) + _side_and_ties(side, model.tie_strength_, unit_word(unit), level)
+        return _features(model, level) + _side_and_ties(sided, side, model.tie_strength_, unit_word(unit), level)
     if isinstance(model, BradleyTerry):
         unit = model.ranking_.unit
         each = unit if sds is None else unit * sds
         rows = list(zip(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, strict=True))
         side = (unit * model.side_effect_, unit * (model.side_effect_std_error_ or 0.0)) if model.side_effect else None
         word = unit_word(unit)
-        return _effects(rows, word, level, sds) + _side_and_ties(side, model.tie_strength_, word, level)
+        return _effects(rows, word, level, sds) + _side_and_ties(sided, side, model.tie_strength_, word, level)
     return _judges(model, level) if isinstance(model, CrowdBradleyTerry) else []
 
 
@@ -114,72 +117,85 @@ def _effects(
     return ["<h2>Covariates</h2>", f'<p class="soft">{note}</p>', _table(heads, rows)]
 
 
-def _side_and_ties(side: tuple[float, float] | None, nu: float | None, unit: str, level: float | None) -> list[str]:
-    parts = []
+def _side_and_ties(
+    sided: str, side: tuple[float, float] | None, nu: float | None, unit: str, level: float | None
+) -> list[str]:
+    parts, heads = [], []
     if side is not None:
         half = "" if level is None else f" ± {quantile(level) * side[1]:.2g} ({100 * level:g} %)"
-        effect = f"Position bias, in favour of the left side: {side[0]:+.3g}{half} {unit}"
+        effect = f"{sided.capitalize()}, in favour of the left side: {side[0]:+.3g}{half} {unit}"
         parts.append(f"<p>{effect}; scores are corrected for it.</p>")
+        heads.append(sided)
     if nu is not None:
         chance = f"{100 * nu / (2.0 + nu):.1f} %"
         parts.append(f"<p>Two equal items tie with chance {chance} (Davidson’s ν = {nu:.3g}).</p>")
-    return ["<h2>Position bias and ties</h2>", *parts] if parts else []
+        heads.append("ties")
+    return [f"<h2>{' and '.join(heads).capitalize()}</h2>", *parts] if parts else []
 
 
 def _judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
-    alike, rows, bars = model.reliability_sd_ == 0, [], []
-    for row in model.judge_frame().to_dicts():
-        shown = () if alike else (f"{row['reliability']:.2f}", *_half_width(row["std_error"], level, ".2f"))
+    alike, frame = model.reliability_sd_ == 0, model.judge_frame().to_dicts()
+    z = quantile(level or 0.95)
+    ends = [row["reliability"] + sign * z * row["std_error"] for row in frame for sign in (-1, 1)]
+    low, high = min(0.0, *ends), max(1.0, *ends)
+    rows = []
+    for row in frame:
+        value, half = row["reliability"], z * row["std_error"]
+        cells = [f'<td class="item">{escape(one_line(row["judge"]))}</td>']
+        if not alike:
+            cells.append(f'<td class="bar judge">{_judge_bar(value, half if level else 0.0, low, high)}</td>')
+            cells += _numbers(f"{value:.2f}", *_half_width(row["std_error"], level, ".2f"))
         if model.side_effect:
-            shown += (f"{row['lean']:+.2f}", *_half_width(row["lean_std_error"], level, ".2f"))
-        p_value = "" if row["p_value"] is None else f"{row['p_value']:.2g}"
-        rows.append((row["judge"], *shown, f"{row['votes']:,.10g}", p_value, row["flag"] or ""))
-        bars.append((row["judge"], row["reliability"], quantile(level or 0.95) * row["std_error"], bool(row["flag"])))
+            cells += _numbers(f"{row['lean']:+.2f}", *_half_width(row["lean_std_error"], level, ".2f"))
+        cells += _numbers(f"{row['votes']:,.10g}", "" if row["p_value"] is None else f"{row['p_value']:.2g}", wide=True)
+        rows.append(f"<tr>{''.join(cells)}{''.join(_numbers(row['flag'] or ''))}</tr>")
     note = (
         "The votes do not show that judges differ in reliability; all count alike."
         if alike
-        else "Reliability is 1 for the average judge, 0 for random votes, negative for reversed votes."
+        else "Reliability is 1 for the average judge, 0 for random votes (the two lines), negative for reversed votes."
     )
     note += (
         " p is that of being at least half as reliable as the median judge, from 25 votes up; flags allow for the "
         "number of judges."
     )
-    heads = ["Judge", *([] if alike else ["Reliability", *_pm(level)])]
-    heads += ["Lean to the left", *_pm(level)] if model.side_effect else []
-    table = _table([*heads, "Votes", "p", "Flag"], rows)
-    drawn = [] if alike else _judge_bars(bars, level)
-    return ["<h2>Judges</h2>", f'<p class="soft">{note}</p>', *drawn, table]
+    heads = "<th>Judge</th>"
+    if not alike:
+        heads += '<th><span class="away">drawn</span></th>' + "".join(_heads("Reliability", *_pm(level)))
+    heads += "".join(_heads("Lean to the left", *_pm(level))) if model.side_effect else ""
+    heads += "".join(_heads("Votes", "p", wide=True)) + "".join(_heads("Flag"))
+    return ["<h2>Judges</h2>", f'<p class="soft">{note}</p>', _as_table(heads, rows)]
 
 
-def _judge_bars(judges: list[tuple[str, float, float, bool]], level: float | None) -> list[str]:
-    """Each judge's reliability with its interval, on one scale with lines at 0 (random) and 1 (average)."""
-    ends = [value + sign * half for _, value, half, _ in judges for sign in (-1, 1)]
-    low, high = min(0.0, *ends), max(1.0, *ends)
+def _judge_bar(value: float, half: float, low: float, high: float) -> str:
+    """A judge's reliability with its interval, on a scale with lines at 0 (random) and 1 (average)."""
 
-    def x(value: float) -> str:
-        return f"{3 + 94 * (value - low) / (high - low):.2f}%"
+    def x(where: float) -> str:
+        return f"{3 + 94 * (where - low) / (high - low):.2f}%"
 
     lines = "".join(f'<line class="zero" x1="{x(at)}" x2="{x(at)}" y1="0" y2="100%"/>' for at in (0.0, 1.0))
-    rows = []
-    for judge, value, half, flagged in judges[:MAX_ROWS]:
-        span = f'<line class="whisker" x1="{x(value - half)}" x2="{x(value + half)}" y1="50%" y2="50%"/>'
-        bar = f'{lines}{"" if level is None else span}<circle class="dot" cx="{x(value)}" cy="50%" r="4"/>'
-        mark = f'<td class="n">{"look" if flagged else ""}</td>'
-        name = f'<td class="item">{escape(one_line(judge))}</td>'
-        rows.append(f'<tr>{name}<td class="bar judge"><svg aria-hidden="true">{bar}</svg></td>{mark}</tr>')
-    caption = "Reliability" + ("" if level is None else f" with {100 * level:g} % intervals")
-    heads = f'<th>Judge</th><th>{caption}; lines: 0, random, and 1, the average judge</th><th class="n">Flag</th>'
-    return [f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"]
+    span = f'<line class="whisker" x1="{x(value - half)}" x2="{x(value + half)}" y1="50%" y2="50%"/>'
+    return f'<svg aria-hidden="true">{lines}{span}<circle class="dot" cx="{x(value)}" cy="50%" r="4"/></svg>'
+
+
+def _numbers(*cells: str, wide: bool = False) -> list[str]:
+    return [f'<td class="n{" wide" if wide else ""}">{escape(cell)}</td>' for cell in cells]
+
+
+def _heads(*names: str, wide: bool = False) -> list[str]:
+    return [f'<th class="n{" wide" if wide else ""}">{escape(name)}</th>' for name in names]
 
 
 def _table(heads: list[str], rows: Sequence[tuple[str, ...]]) -> str:
-    kinds = ["item", *["n"] * (len(heads) - 1)]
-    top = "".join(f'<th class="{kind}">{escape(head)}</th>' for head, kind in zip(heads, kinds, strict=True))
-    body = "".join(
-        "<tr>"
-        + "".join(f'<td class="{kind}">{escape(one_line(cell))}</td>' for cell, kind in zip(row, kinds, strict=True))
-        + "</tr>"
-        for row in rows[:MAX_ROWS]
-    )
+    top = f'<th class="item">{escape(heads[0])}</th>' + "".join(_heads(*heads[1:]))
+    body = [
+        f'<tr><td class="item">{escape(one_line(name))}</td>{"".join(_numbers(*map(one_line, cells)))}</tr>'
+        for name, *cells in rows
+    ]
+    return _as_table(top, body)
+
+
+def _as_table(heads: str, rows: Sequence[str]) -> str:
+    """The first rows, in a card that scrolls where it must."""
     more = f'<p class="soft">… and {len(rows) - MAX_ROWS:,} more</p>' if len(rows) > MAX_ROWS else ""
-    return f'<div class="scroll"><table><thead><tr>{top}</tr></thead><tbody>{body}</tbody></table></div>{more}'
+    body = "".join(rows[:MAX_ROWS])
+    return f'<div class="scroll card"><table><thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table></div>{more}'

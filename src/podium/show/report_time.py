@@ -19,6 +19,7 @@ from podium.text import counted, one_line
 __all__ = ["fixtures_of", "over_time"]
 
 DATES = 6  # columns of the table over time
+MAX_BANDS = 40  # items with a small picture of their own
 MAX_FIXTURES = 1000
 
 
@@ -30,17 +31,58 @@ def over_time(model: Any, order: Sequence[Hashable], level: float | None, unit: 
     named = [item for item in model.ranking_.order if item in set(order) - idle]
     if not named:
         return []
-    drawn = model.curves(named[:MAX_CURVES], level=level or 0.95)
-    figure = curves(drawn, bands=level is not None, unit=unit, title=" ")
-    caption = "The score of each item over time" + ("" if level is None else f", with {100 * level:g} % bands") + "."
+    frame = model.curves(named[:MAX_BANDS], level=level or 0.95)
+    first = frame.filter(frame["item"].is_in(named[:MAX_CURVES]))
+    figure = curves(first, bands=level is not None and len(named) == 1, unit=unit, title=" ")
+    caption = "The score of each item over time."
     if len(named) > MAX_CURVES:
-        caption += f" The first {MAX_CURVES} of {len(named):,} are drawn; all are in the table below."
+        caption += f" The first {MAX_CURVES} of {len(named):,} are drawn here; all are in the table below."
     picture = plots.svg(figure, "curves").replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
     return [
         "<h2>Scores over time</h2>",
         f'<p class="soft">{caption}</p>',
         f'<div class="figure" tabindex="0" role="region" aria-label="Scores over time">{picture}</div>',
+        *(_bands(frame, len(named), level) if level is not None and len(named) > 1 else []),
         *_table(model, named),
+    ]
+
+
+def _bands(frame: Any, count: int, level: float) -> list[str]:
+    """A small picture for each item, with its band, all on one scale; the others' curves stand behind in grey."""
+    parts = {key[0]: part.sort("time") for key, part in frame.group_by("item", maintain_order=True)}
+    days = frame["time"].to_physical() if frame["time"].dtype.is_temporal() else frame["time"]
+    first, last = days.min(), days.max()
+    low, high = float(frame["lower"].min()), float(frame["upper"].max())
+
+    def line(part: Any, name: str) -> list[str]:
+        times = part["time"].to_physical() if part["time"].dtype.is_temporal() else part["time"]
+        across = 200 * (times.to_numpy() - first) / (last - first)
+        up = 80 - 80 * (part[name].to_numpy() - low) / (high - low)
+        return [f"{x:.1f},{y:.1f}" for x, y in zip(across.tolist(), up.tolist(), strict=True)]
+
+    lines = {item: " ".join(line(part, "score")) for item, part in parts.items()}
+    thin = 'vector-effect="non-scaling-stroke"'  # the picture is stretched, its lines are not
+    behind = "".join(f'<polyline {thin} points="{points}"/>' for points in lines.values())
+    level_line = f"{80 + 80 * low / (high - low):.1f}"
+    zero = f'<line class="zero" {thin} x1="0" x2="200" y1="{level_line}" y2="{level_line}"/>' if low < 0 < high else ""
+    pictures = []
+    for place, (item, part) in enumerate(parts.items(), start=1):
+        band = " ".join(line(part, "upper") + line(part, "lower")[::-1])
+        others = f'<g id="all-curves">{behind}</g>' if place == 1 else '<use href="#all-curves"/>'
+        name, score = escape(one_line(item)), f"{part['score'][-1]:+.3g}".replace("-", "−")
+        pictures.append(
+            f"<figure><figcaption><i>{place}</i> {name}</figcaption>"
+            f'<svg viewBox="0 0 200 80" preserveAspectRatio="none" role="img"><title>{name}: now {score}</title>'
+            f'{zero}<g class="behind">{others}</g>'
+            f'<polygon points="{band}"/><polyline {thin} points="{lines[item]}"/></svg></figure>'
+        )
+    some = f" The first {len(parts)} of {count:,}." if len(parts) < count else ""
+    ends = [_day(frame["time"].min()), _day(frame["time"].max())]
+    note = f"All from {ends[0]} to {ends[1]} and from {low:.3g} to {high:.3g}; grey: the others.{some}"
+    return [
+        f"<h2>Each with its {100 * level:g} % band</h2>",
+        f'<p class="soft">{note.replace(" -", " −")}</p>',
+        f'<div class="curves">{"".join(pictures)}</div>',
     ]
 
 
@@ -57,19 +99,20 @@ def _table(model: DynamicBradleyTerry, order: list[Hashable]) -> list[str]:
                 ranks[item][time] = int((scores > score).sum()) + 1, score
     left_out = " Items without votes are left out of these ranks." if model.unseen_ else ""
     digits = 2 if model.ranking_.unit < 10 else 0
-    heads = "".join(f'<th class="n">{escape(_day(time))}</th>' for time in times)
+    kinds = ["n" if (len(times) - at) % 2 else "n wide" for at in range(len(times))]  # a phone has room for half
+    heads = "".join(f'<th class="{kind}">{escape(_day(time))}</th>' for kind, time in zip(kinds, times, strict=True))
     rows = []
     for item, by_time in ranks.items():
         cells = [f'<td class="item">{escape(one_line(item))}</td>']
-        for time in times:
+        for kind, time in zip(kinds, times, strict=True):
             rank, score = by_time.get(time, (0, np.nan))
             shown = f"<span>{rank}</span><small>{score:.{digits}f}</small>".replace("-", "−") if rank else ""
-            cells.append(f'<td data-v="{rank or ""}">{shown}</td>')
+            cells.append(f'<td class="{kind}" data-v="{rank or ""}">{shown}</td>')
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return [
         "<h2>The table over time</h2>",
         f'<p class="soft">Ranks by score at each date; small: the score. Empty: not compared yet.{left_out}</p>',
-        '<div class="scroll" tabindex="0" role="region" aria-label="The table over time">',
+        '<div class="scroll card" tabindex="0" role="region" aria-label="The table over time">',
         f'<table class="ranks sortable"><thead><tr><th>Item</th>{heads}</tr></thead>',
         f"<tbody>{''.join(rows)}</tbody></table></div>",
     ]
@@ -93,8 +136,9 @@ def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
     chances = model.predict_proba(fixtures)
     with_ties = bool((chances[:, 1] > 0).any())
     times = fixtures.to_frame()["time"].to_list() if fixtures.time is not None else None
-    heads = ('<th class="wide">When</th>' if times else "") + '<th>Left (home)</th><th>Right (away)</th><th class="n">Left wins</th>'  # fmt: skip  # noqa: E501
-    heads += ('<th class="n">Tie</th>' if with_ties else "") + '<th class="n">Right wins</th><th class="still wide">Chances</th>'  # fmt: skip  # noqa: E501
+    heads = ('<th class="wide">When</th>' if times else "") + "<th>Left (home)</th><th>Right (away)</th>"
+    heads += "".join(f'<th class="n">{word}</th>' for word in ("Left wins", *["Tie"] * with_ties, "Right wins"))
+    heads += '<th class="still wide">Chances</th>'
     rows = []
     for k in range(min(len(chances), MAX_FIXTURES)):
         win, tie, loss = chances[k].tolist()
@@ -109,7 +153,8 @@ def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
     return [
         "<h2>Games to come</h2>",
         f'<p class="soft">The chance of each outcome by this model{_as_of(model, times)}.</p>',
-        f'<table class="sortable chances"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table>',
+        '<div class="scroll card" tabindex="0" role="region" aria-label="Games to come">',
+        f'<table class="sortable chances"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
         *([f'<p class="soft">… and {counted(more, "more fixture")}.</p>'] if more > 0 else []),
     ]
 
