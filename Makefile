@@ -7,7 +7,7 @@ WORKERS ?= 2
 # Tests share the cores by processes; threads of linear algebra beside them would only wait for each other.
 test test-checked long: export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo demo-judge app test test-checked long lint bench bench-full figures pictures mutate docs clean
+.PHONY: demo demo-judge app test test-checked long lint bench bench-full figures measure pictures mutate docs clean
 
 demo: $(VENV)/.kernels  ## rank the bundled example, print the leaderboard and write report.html
 	$(BIN)/podium rank examples/chess-1948.csv --report report.html --title "World championship 1948"
@@ -68,6 +68,9 @@ bench-full: $(VENV)/.kernels $(VENV)-bench/.installed  ## the long scenarios too
 
 figures: $(VENV)/.installed  ## rewrite every figure of README and docs from the kept results, with their day and commit; measures nothing
 	$(BIN)/python -m benchmarks.figures
+
+measure: $(VENV)/.kernels $(VENV)-bench/.installed  ## every command that README and docs quote, then figures: hours; DATA=FOLDER of public data
+	$(VENV)-bench/bin/python -m benchmarks.measure $(if $(DATA),--data $(DATA))
 
 PICTURES ?= docs
 pictures: $(VENV)/.kernels $(VENV)/.test  ## run every demo and take a picture of what it shows (Chromium); PICTURES=FOLDER

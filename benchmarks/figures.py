@@ -1,6 +1,6 @@
 """Rewrite every marked block of README and docs from the kept results, with the day and commit of each.
 
-python -m benchmarks.figures           rewrite; nothing is measured
+python -m benchmarks.figures           rewrite; nothing is measured (benchmarks.measure does both)
 python -m benchmarks.figures --check   only say which blocks are stale
 
 A block stands between `<!-- figures:NAME -->` and `<!-- /figures -->`. Its numbers come from benchmarks/results/*.json,

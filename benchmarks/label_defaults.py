@@ -271,7 +271,7 @@ def difference(ours: list[np.ndarray], theirs: list[np.ndarray], which: list[np.
 
 def result(name: str, run: dict[str, Any]) -> dict[str, Any]:
     """What is kept of a set: means by split, seconds, and how far the two defaults are from their bars."""
-    from benchmarks.run import _when
+    from benchmarks.run import stamp
 
     found, which = run["found"], run["which"]
     mean = {way: float(np.mean([rows.mean() for rows in entry["rows"]])) for way, entry in found.items()}
@@ -287,7 +287,7 @@ def result(name: str, run: dict[str, Any]) -> dict[str, Any]:
         way: {"lrap": [round(float(rows.mean()), 4) for rows in entry["rows"]], "seconds": entry["seconds"]}
         for way, entry in found.items()
     }
-    return {**_when(), "generated": name in GENERATED, "ways": kept, "problems": run["problems"], "bars": bars}
+    return {**stamp(), "generated": name in GENERATED, "ways": kept, "problems": run["problems"], "bars": bars}
 
 
 def text(name: str, kept: dict[str, Any]) -> str:

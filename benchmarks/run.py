@@ -99,12 +99,12 @@ def save(family: str, scenario: Scenario, results: list[Result]) -> None:
     path = RESULTS / f"{family}.json"
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     rows = [{k: v for k, v in asdict(result).items() if k != "objective"} for result in results]
-    kept[scenario.name] = {"title": scenario.title, "limit": scenario.limit, **_when(), "results": rows}
+    kept[scenario.name] = {"title": scenario.title, "limit": scenario.limit, **stamp(), "results": rows}
     RESULTS.mkdir(exist_ok=True)
     path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _when() -> dict[str, str]:
+def stamp() -> dict[str, str]:
     """The day, and the commit of the working tree (with a + where it was changed since)."""
     ask = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
     commit = subprocess.run(ask, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()

@@ -1,9 +1,11 @@
 """The report of a campaign says what its standing says, whatever its items are called."""
 
 import re
+from base64 import b64decode
 from html import unescape
 
 import numpy as np
+import polars as pl
 import pytest
 
 from podium.campaign import setup
@@ -11,6 +13,7 @@ from podium.campaign.items import Items
 from podium.campaign.report import report_page, write_report
 from podium.campaign.standing import check_scores, standing
 from podium.errors import InputError
+from podium.show.report_look import SCRIPT
 from podium.store import open_store
 from podium.store.values import Item, Vote
 
@@ -41,10 +44,10 @@ def made(store, votes, kind="chosen"):
 
 
 def rows_of(page, heading):
-    table = page.partition(f"<h2>{heading}</h2>")[2].partition("</table>")[0]
+    table = page.partition(heading)[2].partition("</table>")[0]
     return [
         [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
-        for row in re.findall(r"<tr(?: class=[^>]*)?><td.*?</tr>", table)
+        for row in re.findall(r"<tr(?: \w+=[^>]*)?><td.*?</tr>", table)
     ]
 
 
@@ -52,19 +55,24 @@ def test_the_rows_are_those_of_the_standing(store):
     content = made(store, 40)
     now = standing(content)
     page = report_page(content)
-    found = rows_of(page, "Order")
+    found = rows_of(page, 'aria-label="Order"')
     assert [int(row[0]) for row in found] == [place.place for place in now.places]
-    assert [row[1] for row in found[:2]] == [place.item for place in now.places[:2]]
+    assert [row[1].partition("<a ")[0] for row in found[:2]] == [place.item for place in now.places[:2]]
     ends = [[int(end) for end in row[2].split("–")] for row in found]
     assert [(end[0], end[-1]) for end in ends] == [(place.lower, place.upper) for place in now.places]
     assert [(int(row[4]), int(row[5])) for row in found] == [(place.tier, place.votes) for place in now.places]
-    assert f"{now.votes} votes by 1 judge, 0 skipped" in page
+    assert f"<b>{now.votes}</b> votes" in page
+    assert "<b>1</b> judge<" in page
+    assert "<h2>Who beat whom</h2>" in page
+    table = b64decode(re.search(r'download="order.csv" href="data:text/csv;base64,([^"]+)"', page)[1])
+    assert pl.read_csv(table)["place_upper"].to_list() == [place.upper for place in now.places]
     assert "no confidence intervals of scores" in page
 
 
 def test_nothing_from_outside_is_taken_for_html_and_no_judge_is_named(store):
     page = report_page(made(store, 30))
-    assert "<script>" not in page
+    assert page.count("<script>") == 1, "our own, which holds no data"
+    assert f"<script>{SCRIPT}</script>" in page
     assert "<b>Tea" not in page
     assert "&lt;b&gt;Tea&lt;/b&gt;" in page
     assert "Which &amp; why?" in page
@@ -75,7 +83,7 @@ def test_a_model_as_judge_has_its_numbers_on_the_page_and_a_title_of_its_own(sto
     page = report_page(made(store, 30), title="<i>answers</i>", judge=["length: the longer won 60 %", "<b>"])
     assert "<h1>&lt;i&gt;answers&lt;/i&gt;</h1>" in page
     assert "<title>&lt;i&gt;answers&lt;/i&gt;</title>" in page
-    assert "Length: the longer won 60 %." in page.partition("<h2>The judge</h2>")[2]
+    assert "<dt>Length</dt><dd>The longer won 60 %.</dd>" in page.partition("<h2>The judge</h2>")[2]
     assert "&lt;b&gt;." in page
     assert "<h2>The judge</h2>" not in report_page(made(store, 30))
 
@@ -84,7 +92,7 @@ def test_with_enough_check_votes_scores_have_intervals(store):
     content = made(store, 300, kind="check")
     page = report_page(content)
     frame = check_scores(content).to_frame(0.9)
-    found = rows_of(page, "Scores")
+    found = rows_of(page, "<h2>Scores</h2>")
     assert [float(row[1]) for row in found] == pytest.approx(frame["score"].to_list(), abs=0.005)
     assert [float(row[2].split(" … ")[0]) for row in found] == pytest.approx(frame["lower"].to_list(), abs=0.005)
     assert "no confidence intervals of scores" not in page

@@ -59,7 +59,7 @@ def test_the_page_tells_the_leaderboard_the_data_and_how_to_make_it_again():
     report = full_report(["a", "b", "c", "d"])
     text = "".join(Reader(str(report)).words)
     for said in (
-        "Models & <more>", "watch <out>", "600 votes 4 items", "Bars are 95 % confidence intervals",
+        "Models & <more>", "Watch <out>.", "600 votes 4 items", "Bars are 95 % confidence intervals",
             "relative to the mean score", "Split-half reliability",
         "6 of 6 (100 %)", "podium rank 'a b.csv' --title '<x>'", "Scores as votes came in", "Who beat whom",
     ):  # fmt: skip

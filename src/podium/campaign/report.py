@@ -7,6 +7,7 @@ Judges are counted, not named: a report is handed on.
 from __future__ import annotations
 
 import os
+from base64 import b64encode
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,10 +17,13 @@ from podium.campaign.live import live_comparisons, live_votes
 from podium.campaign.marks import MARKS_LEVEL, campaign_marks
 from podium.campaign.standing import LEVEL, MIN_CHECK_VOTES, Place, Standing, check_scores, standing
 from podium.data.comparisons import Comparisons
-from podium.data.writing import replacing
+from podium.data.writing import as_csv, replacing
 from podium.evaluate.judging import judging_quality
-from podium.show.report import MAX_ROWS, STYLE, check_path, listed, safe, vote_summary
+from podium.show.report import MAX_PAIRED_ITEMS, MAX_ROWS, check_path, listed, safe, vote_summary
 from podium.show.report_board import bar
+from podium.show.report_look import MARKS, SCRIPT, STYLE
+from podium.show.report_pairs import head_to_head
+from podium.show.report_parts import anchor, anchors, tabs
 from podium.store.content import Content
 from podium.text import counted, percent
 
@@ -50,34 +54,47 @@ def report_page(content: Content, *, title: str | None = None, judge: Sequence[s
     votes = live_comparisons(content)
     now, campaign = standing(content), content.campaign
     first = now.places[0]
-    head, *agreement, status = now.words().splitlines()
+    *agreement, status = now.words().splitlines()[1:]
     name = safe(campaign.title if title is None else title)
+    panels = {
+        "Order": [_places(now), f'<p class="soft">{BANDS}</p>', *_marks(content, now), *_scores(content)],
+        "Head to head": head_to_head(votes, now.order, None) if len(now.places) <= MAX_PAIRED_ITEMS else [],
+        "The judge": _judge(judge),
+        "Checks": [
+            *_reliability(content, votes),
+            "<h2>The data</h2>",
+            listed(vote_summary(votes)),
+            "<h2>Method</h2>",
+            listed({"Order": "pairs planned and ordered by podium's planner", "Made with": f"podium {__version__}"}),
+        ],
+    }
+    table = b64encode(as_csv(now.to_frame()).encode()).decode()
+    counts = [(now.votes, "vote"), (len(now.places), "item"), (now.judges, "judge")]
+    facts = [f"<b>{count:,}</b> {counted(count, noun).partition(' ')[2]}" for count, noun in counts]
+    facts += [f"<b>{now.skips:,}</b> skipped"] if now.skips else []
     parts = [
-        f"<h1>{name}</h1>",
-        f"<p>{safe(campaign.question)}</p>",
-        f"<p><b>{safe(first.item)}</b> leads; its true place is likely {_band(first)}.</p>",
-        f'<p class="soft">{safe(head)}</p>',
+        f'<header class="hero"><div><h1>{name}</h1><p class="lead">{safe(campaign.question)}</p>',
+        f'<p class="lead"><b>{safe(first.item)}</b> leads; its true place is likely {_band(first)}.</p></div>',
+        f'<p class="take"><a download="order.csv" href="data:text/csv;base64,{table}">Download CSV</a></p></header>',
+        f'<p class="facts">{"".join(f"<span>{fact}</span> " for fact in facts)}</p>',
         *(f'<p class="soft">{safe(_sentence(line))}</p>' for line in agreement),
         f'<p class="{"soft" if now.stable else "warn"}">{safe(_sentence(status))}</p>',
-        "<h2>Order</h2>",
-        _places(now),
-        f'<p class="soft">{BANDS}</p>',
-        *_marks(content, now),
-        *_scores(content),
-        *_reliability(content, votes),
-        *(["<h2>The judge</h2>"] if judge else []),
-        *(f'<p class="soft">{safe(_sentence(line))}</p>' for line in judge),
-        "<h2>The data</h2>",
-        listed(vote_summary(votes)),
-        "<h2>Method</h2>",
-        listed({"Order": "pairs planned and ordered by podium's planner", "Made with": f"podium {__version__}"}),
+        *tabs(panels),
     ]
     meta = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
     body = "\n".join(parts)
     return (
-        f'<!doctype html>\n<html lang="en"><head>{meta}<title>{name}</title>'
-        f"<style>{STYLE}</style></head>\n<body>\n{body}\n</body></html>\n"
+        f'<!doctype html>\n<html lang="en"><head>{meta}<title>{name}</title><style>{STYLE}{MARKS}</style></head>\n'
+        f"<body>\n<main>\n{body}\n</main>\n<script>{SCRIPT}</script>\n</body></html>\n"
     )
+
+
+def _judge(lines: Sequence[str]) -> list[str]:
+    """What is said of a model as judge, line by line: what about, and what."""
+    told = [line.partition(": ") for line in lines]
+    plain = [f"<p>{safe(_sentence(about))}</p>" for about, colon, _ in told if not colon]
+    named = {about.capitalize(): _sentence(words) for about, colon, words in told if colon}
+    return ["<h2>The judge</h2>", *([listed(named)] if named else []), *plain] if told else []
 
 
 def _sentence(line: str) -> str:
@@ -88,28 +105,31 @@ def _band(place: Place) -> str:
     return f"{place.lower}" if place.lower == place.upper else f"{place.lower}–{place.upper}"
 
 
-def _table(heads: str, rows: Sequence[str]) -> str:
+def _table(heads: str, rows: Sequence[str], kind: str = "") -> str:
     body = "\n".join(rows)
-    return f'<div class="card"><table><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
+    named = f' class="{kind}"' if kind else ""
+    return f'<div class="card"><table{named}><thead><tr>{heads}</tr></thead><tbody>\n{body}\n</tbody></table></div>'
 
 
 def _places(now: Standing) -> str:
-    heads = '<th class="n">Place</th><th>Item</th><th class="n">Likely places</th>'
-    heads += '<th class="wide"><span class="away">drawn</span></th><th class="n">Tier</th>'
-    heads += '<th class="n wide">Votes</th><th class="n wide">Skips</th>'
+    heads = '<th class="n">Place</th><th>Item</th><th class="n">Likely places</th><th class="still">Drawn</th>'
+    heads += "".join(f'<th class="n wide">{word}</th>' for word in ("Tier", "Votes", "Skips"))
     rows, before = [], 1
+    links = anchors([place.item for place in now.places[:MAX_ROWS]])
     for place in now.places[:MAX_ROWS]:
         mark = ' class="first"' if place.tier != before else ""
         before = place.tier
         drawn = bar(place.place, place.lower, place.upper, 1, len(now.places))
         rows.append(
-            f'<tr{mark}><td class="n">{place.place}</td><td class="item">{safe(place.item)}</td>'
-            f'<td class="n">{_band(place)}</td><td class="bar wide">{drawn}</td><td class="n">{place.tier}</td>'
-            f'<td class="n wide">{place.votes:,}</td><td class="n wide">{place.skips:,}</td></tr>'
+            f'<tr id="{links[place.item]}"{mark}><td class="n">{place.place}</td>'
+            f'<td class="item">{safe(place.item)}{anchor(links[place.item], place.item)}</td>'
+            f'<td class="n" data-v="{place.lower}">{_band(place)}</td><td class="bar">{drawn}</td>'
+            f'<td class="n wide">{place.tier}</td><td class="n wide" data-v="{place.votes}">{place.votes:,}</td>'
+            f'<td class="n wide" data-v="{place.skips}">{place.skips:,}</td></tr>'
         )
     rest = len(now.places) - MAX_ROWS
     more = f'<p class="soft">… and {counted(rest, "more item")} below.</p>' if rest > 0 else ""
-    return _table(heads, rows) + more
+    return _table(heads, rows, "board sortable") + more
 
 
 def _marks(content: Content, now: Standing) -> list[str]:

@@ -40,7 +40,7 @@ from podium.text import counted, one_line, percent
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MAX_ROWS", "STYLE", "Report", "check_path", "listed", "safe", "vote_summary"]
+__all__ = ["MAX_PAIRED_ITEMS", "MAX_ROWS", "Report", "check_path", "listed", "safe", "vote_summary"]
 
 MAX_ROWS = 2000  # of the leaderboard
 MAX_OPEN_PARTS = 8  # groups whose leaderboards are listed at once
