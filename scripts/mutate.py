@@ -64,7 +64,7 @@ BESIDE = {  # tests of a room that stand elsewhere, beside REFUSALS
         *("pairwise/test_plackett_luce.py", "pairwise/test_base.py"),
     ],
     "data": ["test_hostile_labels.py", "cli/test_spreadsheets.py"],
-    "ordinal": ["cli/test_grade.py"],
+    "ordinal": ["cli/test_grade.py", "cli/test_grade_more.py"],
     "multilabel": ["cli/test_label.py"],
     "evaluate": ["cli/test_check.py", "cli/test_diff.py"],
     "active": ["cli/test_ask.py", "cli/test_plan.py", "cli/test_simulate.py"],

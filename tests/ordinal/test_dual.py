@@ -8,7 +8,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import podium
 from podium.errors import InputError
-from podium.ordinal import PassiveAggressiveOrdinal, mae
+from podium.ordinal import CumulativeLogit, MarginOrdinal, OrdinalPerceptron, PassiveAggressiveOrdinal, PRank, mae
 
 from reference_ordinal import online, passive_aggressive_step
 from suites.ordinal import OnlineDefaultsSuite, graded
@@ -190,3 +190,44 @@ def test_there_is_either_a_direction_or_examples():
         _ = PassiveAggressiveOrdinal(kernel="rbf").partial_fit(X, y, classes=[1, 2, 3]).coef_
     with pytest.raises(AttributeError, match="see coef_"):
         _ = PassiveAggressiveOrdinal().partial_fit(X, y, classes=[1, 2, 3]).dual_coef_
+
+
+def test_examples_that_are_kept_follow_the_scale_of_the_features():
+    X, y = rings(300)
+    X = X * [1.0, 50.0] + [3.0, -200.0]
+    model = PassiveAggressiveOrdinal(kernel="rbf", standardize=True, budget=None)
+    for part in np.array_split(np.arange(300), 7):
+        model.partial_fit(X[part], y[part], classes=[1, 2, 3])
+    model.predict(X)
+    kept = model._support.raw[: model._support.size]
+    assert len(kept) > 3
+    assert np.abs(kept[:, None] - X).sum(axis=2).min(axis=1).max() < 1e-9  # rows as they came
+    assert_allclose(model._support.rows[: len(kept)], (kept - X.mean(axis=0)) / X.std(axis=0), atol=0.35)
+    assert_allclose(model._support.rows[: len(kept)], (kept - model._scale.origin) * model._scale.factor, rtol=1e-12)
+
+
+@pytest.mark.parametrize("make", [PassiveAggressiveOrdinal, OrdinalPerceptron, PRank])
+def test_an_example_with_a_hole_is_refused_and_changes_nothing(make):
+    X, y, _ = graded(n=60, d=3)
+    model = make().fit(X, y)
+    before = model.predict(X).tolist()
+    for hole in (np.nan, np.inf):
+        for ask in (lambda x: model.learn_one(x, 1), model.predict_one):
+            with pytest.raises(InputError, match="contains NaN or inf; fill in a value or leave the example out"):
+                ask([hole, 0.0, 0.0])
+    assert model.predict(X).tolist() == before
+
+
+def test_yes_or_no_is_asked_of_what_is_yes_or_no():
+    X, y = rings(20)
+    for option in ("grow", "probability"):
+        with pytest.raises(InputError, match=f"{option}='perhaps'"):
+            PassiveAggressiveOrdinal(**{option: "perhaps"}).fit(X, y)
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_too_large_to_square_end_in_a_sentence_without_foreign_warnings():
+    X, y = rings(20)
+    for make in (PassiveAggressiveOrdinal, MarginOrdinal, CumulativeLogit):
+        with pytest.raises(InputError, match="X"):
+            make().fit(X * 1e300, y)

@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import check_estimator
 from podium.errors import ConvergenceWarning, InputError
 from podium.ordinal import MarginOrdinal, PassiveAggressiveOrdinal, mae
 from podium.ordinal.losses import surrogate
+from podium.ordinal.margin import _Programme
 
 from suites.ordinal import DefaultsSuite, ThresholdSuite, graded
 
@@ -133,3 +134,21 @@ def test_what_cannot_be_fitted_is_refused_and_what_was_not_reached_is_said():
         MarginOrdinal().fit(np.zeros((2, 3001)), [1, 2])
     with pytest.warns(ConvergenceWarning, match="after 2 steps"):
         MarginOrdinal(max_iter=2).fit(X, y)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_the_steps_no_bound_lies_above_the_optimum(seed):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(40, 3)), np.minimum(rng.integers(0, 5, size=40), rng.integers(0, 5, size=40))  # lopsided
+    model = MarginOrdinal(l2=0.5, tol=1e-12)
+    model.classes_ = np.arange(5)
+    weight = rng.integers(1, 4, size=40).astype(float)
+    model._solve(X, y, y, weight)
+    programme = _Programme.of(X, y, y, weight, np.arange(y.min(), y.max()), 0.5)
+    point, gaps = programme.start(), []
+    for _ in range(9):
+        point = programme.step(point)
+        loss, bound = programme.loss_and_bound(point)
+        assert bound <= model.loss_ * (1 + 1e-9) <= loss * (1 + 2e-9)
+        gaps.append(loss - bound)
+    assert gaps[-1] < 1e-3 * gaps[0]
