@@ -33,12 +33,11 @@ import random
 import resource
 import shutil
 import signal
-import subprocess
 import sys
 import tempfile
 import time
-from collections import defaultdict
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -76,6 +75,8 @@ BESIDE = {  # tests of a room that stand elsewhere, beside REFUSALS
     "text": ["ranking/test_ranking.py"],
 }
 REFUSALS = "test_refusals.py"
+FIRST_TESTS = 12
+ELSEWHERE = 77  # exit status: the change is not one of functions alone
 CANNOT_MATTER = {"strict", "stacklevel", "copy", "exist_ok"}  # keywords that only check, or only save time
 SYMMETRIC = {
     "max",
@@ -402,49 +403,96 @@ def _own(code: CodeType) -> list[object]:
     return [*found, *map(_own, classes)]
 
 
-def survives(change: Change, tests: list[str], session: pytest.Session, copy: Path, seconds: float) -> bool:
-    """Whether every one of the tests passes with the change in place."""
+@dataclass
+class Cold:
+    """A process that has imported what every test needs, nothing of ours, and forks one for each question.
+
+    For what a process with everything collected cannot do: a change outside of functions, and tests with Polars, whose
+    threads do not follow a fork.
+    """
+
+    ask: TextIO
+    answer: TextIO
+
+    @classmethod
+    def start(cls, room: Room) -> Cold:
+        """Fork it while nothing is collected."""
+        (there, ask), (answer, back) = os.pipe(), os.pipe()
+        if not os.fork():
+            os.close(ask)
+            os.close(answer)
+            for name in (
+                "hypothesis.strategies",
+                "numpy",
+                "polars",
+                "scipy.sparse.linalg",
+                "scipy.stats",
+                "sklearn.base",
+            ):
+                with contextlib.suppress(ImportError):
+                    importlib.import_module(name)
+            with os.fdopen(there) as questions, os.fdopen(back, "w") as answers:
+                for line in questions:
+                    question = json.loads(line)
+                    print(
+                        _in_child(lambda question=question: room.answer(question), question["seconds"]),
+                        file=answers,
+                        flush=True,
+                    )
+            os._exit(0)
+        os.close(there)
+        os.close(back)
+        return cls(os.fdopen(ask, "w"), os.fdopen(answer))
+
+    def run(self, tests: list[str], seconds: float, note: bool = False) -> int:
+        """The exit status of these tests on the files as they are now."""
+        print(json.dumps({"tests": tests, "seconds": seconds, "note": note}), file=self.ask, flush=True)
+        return int(self.answer.readline())
+
+
+def _in_child(work: Callable[[], int], seconds: float) -> int:
+    """What a function returns in a process of its own, which ends after so long."""
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            os.setsid()
+            resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 2))
+            signal.alarm(int(8 * seconds))  # a test that waits for ever
+            code = work()
+        finally:
+            os._exit(code)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    _end_group(child)
+    return code
+
+
+def survives(change: Change, tests: list[str], session: pytest.Session | None, cold: Cold, seconds: float) -> bool:
+    """Whether every one of the tests passes with the change in place; without a session, each time collected anew."""
     if not tests:
         return True
     before, source = change.path.read_text(encoding="utf-8"), change.source()
-    child = os.fork()
-    if not child:
-        os.setsid()
-        _in_child(change, source, tests, session, seconds)
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    _end_group(child)
-    if code == ELSEWHERE:  # outside of functions: read the changed file anew
-        change.path.write_text(source, encoding="utf-8")
-        done = subprocess.Popen(
-            [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests],
-            cwd=copy, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
-        try:
-            code = done.wait(timeout=3 * seconds)
-        except subprocess.TimeoutExpired:
-            code = 1
-        _end_group(done.pid)
-        done.wait()
-    change.path.write_text(before, encoding="utf-8")
-    return code == 0
 
-
-ELSEWHERE = 77
-
-
-def _in_child(change: Change, source: str, tests: list[str], session: pytest.Session, seconds: float) -> None:
-    """In a process of its own: run the tests, and leave with their verdict."""
-    code = 1
-    try:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 2))
-        signal.alarm(int(8 * seconds))  # a test that waits for ever
+    def warm() -> int:
+        assert session is not None
         if not put(change.path, compile(source, str(change.path), "exec", dont_inherit=True)):
-            os._exit(ELSEWHERE)
+            return ELSEWHERE
         change.path.write_text(source, encoding="utf-8")
         named = {item.nodeid: item for item in session.items}
-        code = int(not _all_pass([named[test] for test in tests], session))
+        return int(not _all_pass([named[test] for test in tests], session))
+
+    try:
+        code = _in_child(warm, seconds) if session else ELSEWHERE
+        if code == ELSEWHERE:
+            change.path.write_text(source, encoding="utf-8")
+            files = Counter(_file(test) for test in tests)
+            most = files.most_common(1)[0][0]  # collecting many files takes longer than running their tests
+            code = cold.run([test for test in tests if test.startswith(most)][:FIRST_TESTS], seconds)
+            if code == 0 and len(tests) > 1:
+                code = cold.run(tests, seconds)
     finally:
-        os._exit(code)
+        change.path.write_text(before, encoding="utf-8")
+    return code == 0
 
 
 def _all_pass(items: list[pytest.Item], session: pytest.Session) -> bool:
@@ -469,6 +517,8 @@ class Room:
 
     def __init__(self, name: str, copy: Path, options: argparse.Namespace, out: TextIO) -> None:
         self.name, self.copy, self.options, self.out = name, copy, options, out
+        self.cold: Cold
+        self.question: dict[str, Any] | None = None
         self.kept = options.root / "build" / "mutate" / f"{name}.json"
         self.inside = copy / "src" / PACKAGE / name
         self.files = sorted(self.inside.rglob("*.py")) if self.inside.is_dir() else [self.inside.with_suffix(".py")]
@@ -493,52 +543,60 @@ class Room:
         settings.load_profile("mutate")
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """All of it."""
-        reach = self._reach(session)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool | None:
+        """All of it; in a process that answers one question, only that."""
+        if self.question is not None:
+            if not self.question["note"]:
+                return None
+            self._note(session)
+            return True
+        warm = session if _may_fork() else None
+        reach = self._reach(session, warm is not None)
         if self.options.lines:
             self._say_lines(reach)
         if self.options.count:
-            self._try(session, reach)
+            self._try(warm, reach)
         return True
 
-    def _reach(self, session: pytest.Session) -> Reach:
+    def answer(self, question: dict[str, Any]) -> int:
+        """Run the tests asked for, in this process."""
+        self.question = question
+        return run_pytest(["-x", *question["tests"]] if not question["note"] else question["tests"], self)
+
+    def _reach(self, session: pytest.Session, warm: bool) -> Reach:
         """What the tests reach: of those that have not changed since, as it was kept."""
-        state = self._state()
-        known = json.loads(self.kept.read_text(encoding="utf-8")) if self.kept.exists() else {}
-        known = {file: each for file, each in known.items() if each["state"] == state.get(file)}
-        items = [item for item in session.items if item.nodeid.partition("::")[0] not in known]
-        child = os.fork()
-        if not child:
-            os.setsid()
-            code = 1
-            try:
-                self._note(items, session, known, state)
-                code = 0
-            finally:
-                os._exit(code)
-        failed = os.waitpid(child, 0)[1]
-        _end_group(child)
-        if failed:
+        known = self._known()
+        missing = any(_file(item.nodeid) not in known for item in session.items)
+        if missing and warm:
+            failed = _in_child(lambda: self._note(session), 3600)
+        elif missing:
+            failed = self.cold.run(self.tests(), 3600, note=True)
+        if missing and failed:
             raise SystemExit(f"the tests of {self.name} end the process")
         reach, here = Reach({}, {}), {item.nodeid for item in session.items}
-        for each in json.loads(self.kept.read_text(encoding="utf-8")).values():
+        for each in self._known().values():
             reach.lines |= {test: lines for test, lines in each["lines"].items() if test in here}
             reach.spent |= each["spent"]
         return reach
 
-    def _note(
-        self, items: list[pytest.Item], session: pytest.Session, known: dict[str, Any], state: dict[str, str]
-    ) -> None:
+    def _known(self) -> dict[str, Any]:
+        state = self._state()
+        known = json.loads(self.kept.read_text(encoding="utf-8")) if self.kept.exists() else {}
+        return {file: each for file, each in known.items() if each["state"] == state.get(file)}
+
+    def _note(self, session: pytest.Session) -> int:
+        known, state = self._known(), self._state()
+        items = [item for item in session.items if _file(item.nodeid) not in known]
         reach, failing = noted(items, session, self.files)
         for test in failing:
             self.say(f"left out, as it fails before anything is changed: {test}")
-        for file, group in itertools.groupby(sorted(reach.spent), lambda test: test.partition("::")[0]):
+        for file, group in itertools.groupby(sorted(reach.spent), _file):
             tests = list(group)
             lines, spent = {test: reach.lines[test] for test in tests}, {test: reach.spent[test] for test in tests}
             known[file] = {"state": state.get(file), "lines": lines, "spent": spent}
         self.kept.parent.mkdir(parents=True, exist_ok=True)
         self.kept.write_text(json.dumps(known), encoding="utf-8")
+        return 0
 
     def _state(self) -> dict[str, str]:
         """Of each file with tests: a digest of it and of the room's source."""
@@ -569,7 +627,7 @@ class Room:
                 share = 100 * (1 - len(missed) / len(lines))
                 self.say(f"{share:5.1f} % of {len(lines)} statements in {_inside(path)}; not reached: {_runs(missed)}")
 
-    def _try(self, session: pytest.Session, reach: Reach) -> None:
+    def _try(self, session: pytest.Session | None, reach: Reach) -> None:
         rng = random.Random(self.options.seed)
         possible = [change for path in self.files for change in changes(path)]
         rng.shuffle(possible)
@@ -580,7 +638,7 @@ class Room:
             if time.time() - began > 60 * self.options.minutes:
                 break
             tests = reach.tests(change, self.options.seconds)
-            alive = survives(change, tests, session, self.copy, 20 + 4 * sum(reach.spent[test] for test in tests))
+            alive = survives(change, tests, session, self.cold, 20 + 4 * sum(reach.spent[test] for test in tests))
             tried, noticed, unreached = tried + 1, noticed + (not alive), unreached + (not tests)
             if alive:
                 self.say(f"{change}\n  ({len(tests)} tests reach it)" if tests else f"{change}\n  (no test reaches it)")
@@ -641,8 +699,34 @@ def _room(room: str, copy: Path, options: argparse.Namespace) -> None:
     silent = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silent, 1)
     plugin = Room(room, copy, options, out)
-    asked = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(copy), *plugin.tests()]
-    pytest.main(asked, plugins=[plugin])
+    plugin.cold = Cold.start(plugin)
+    run_pytest(plugin.tests(), plugin)
+
+
+def run_pytest(asked: list[str], room: Room) -> int:
+    """With the plugin that a room is."""
+    return int(
+        pytest.main(
+            ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--rootdir", str(room.copy), *asked], plugins=[room]
+        )
+    )
+
+
+def _may_fork() -> bool:
+    """Whether Polars answers in a fork: it does not where its threads have been at work already."""
+
+    def work() -> int:
+        if "polars" in sys.modules:
+            signal.alarm(20)
+            polars = sys.modules["polars"]
+            polars.DataFrame({"a": [2, 1]}).lazy().sort("a").collect()
+        return 0
+
+    return _in_child(work, 20) == 0
+
+
+def _file(test: str) -> str:
+    return test.partition("::")[0]
 
 
 if __name__ == "__main__":
