@@ -1,14 +1,14 @@
 """Change one place of the source at random, run the tests that reach it, and name the changes that no test noticed.
 
-python scripts/mutate.py ROOM … [--count N] [--seed S] [--minutes M] [--seconds T] [--tests PATH …] [--lines]
+python scripts/mutate.py ROOM … [--count N] [--seed S] [--minutes M] [--seconds T] [--slow T] [--tests PATH …]
 
-ROOM is a folder or module of src/podium: pairwise, data, metrics, models, text … A change is one of: another
+ROOM is a folder or module of src/podium: pairwise, data, data/pairs, models … A change is one of: another
 comparison, another sum or product, another constant, `and` for `or`, a `not` more or less, a statement removed, another
 value returned, two arguments swapped, a keyword left out. What only people read is left alone (messages, annotations,
 docstrings, `__repr__`), and so are compiled kernels, which have slow twins in the tests.
 
-All is done in a copy: the tree stays as it is. One process collects the tests of the room once (those of BESIDE and
---tests too) and forks from there. First every test runs and notes the lines it reaches, which is kept in build/mutate
+All is done in a copy: the tree stays as it is. One process collects the tests of the room once (those of BESIDE
+too, or those of --tests instead) and forks from there. First every test runs and notes the lines it reaches, which is kept in build/mutate
 until source or test changes; then each change is put into the functions in memory, and into the file for processes that
 tests start, and the tests that reach it run, quickest first, until one fails. So a change takes a second or two. One
 that runs for much longer than the tests did counts as noticed.
@@ -334,8 +334,17 @@ class Noting(ast.NodeTransformer):
         return note
 
 
-def noted(items: list[pytest.Item], session: pytest.Session, files: list[Path]) -> tuple[Reach, list[str]]:
-    """Run every test in this process, each with its notes; name those that fail as it is."""
+class SlowError(Exception):
+    """A test takes longer than asked for."""
+
+
+def noted(items: list[pytest.Item], session: pytest.Session, files: list[Path], slow: float) -> tuple[Reach, list[str]]:
+    """Run every test in this process, each with its notes; name those that fail as it is, or take too long."""
+
+    def stop(number: int, frame: object) -> None:
+        raise SlowError
+
+    signal.signal(signal.SIGPROF, stop)
     seen: set[tuple[str, int]] = set()
     builtins.__dict__["__seen__"] = seen.add
     for path in files:
@@ -348,8 +357,11 @@ def noted(items: list[pytest.Item], session: pytest.Session, files: list[Path]) 
     for item, after in itertools.zip_longest(items, items[1:]):
         seen.clear()
         began, failed = time.process_time(), session.testsfailed
-        item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
-        if session.testsfailed > failed:
+        signal.setitimer(signal.ITIMER_PROF, slow)
+        with contextlib.suppress(SlowError):
+            item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        if session.testsfailed > failed or time.process_time() - began > slow:
             failing.append(item.nodeid)
             continue
         found: Lines = defaultdict(list)
@@ -524,10 +536,10 @@ class Room:
         self.files = sorted(self.inside.rglob("*.py")) if self.inside.is_dir() else [self.inside.with_suffix(".py")]
 
     def tests(self) -> list[str]:
-        """The room's tests, and those asked for."""
+        """Those asked for, else the room's own and what stands beside."""
         own = [f"tests/{self.name}", f"tests/test_{self.name}.py", f"src/{PACKAGE}/{self.name}", f"src/{PACKAGE}/{self.name}.py"]  # fmt: skip  # noqa: E501
         beside = [f"tests/{name}" for name in [*BESIDE.get(self.name, []), REFUSALS]]
-        return [path for path in [*own, *beside, *self.options.tests] if (self.copy / path).exists()]
+        return [path for path in self.options.tests or [*own, *beside] if (self.copy / path).exists()]
 
     def say(self, text: str) -> None:
         """Past pytest, which keeps what is printed."""
@@ -587,9 +599,11 @@ class Room:
     def _note(self, session: pytest.Session) -> int:
         known, state = self._known(), self._state()
         items = [item for item in session.items if _file(item.nodeid) not in known]
-        reach, failing = noted(items, session, self.files)
-        for test in failing:
-            self.say(f"left out, as it fails before anything is changed: {test}")
+        reach, failing = noted(items, session, self.files, self.options.slow)
+        if failing:
+            self.say(
+                f"{len(failing)} tests are left out, as they fail or are slow before anything is changed: {failing}"
+            )
         for file, group in itertools.groupby(sorted(reach.spent), _file):
             tests = list(group)
             lines, spent = {test: reach.lines[test] for test in tests}, {test: reach.spent[test] for test in tests}
@@ -669,7 +683,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--minutes", type=float, default=60.0, help="stop a room after so long")
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests tried against one change")
-    parser.add_argument("--tests", nargs="*", default=[], help="more tests than the room's own")
+    parser.add_argument("--slow", type=float, default=10.0, help="leave tests out that take longer, in seconds")
+    parser.add_argument("--tests", nargs="*", default=[], help="instead of the room's own")
     parser.add_argument("--lines", action="store_true", help="list the lines that no test reaches")
     parser.add_argument("--keep", type=Path, help="keep the verdicts here, a line of JSON each")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the tree")

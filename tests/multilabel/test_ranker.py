@@ -15,6 +15,7 @@ from podium import load, save
 from podium.errors import ConvergenceError, InputError
 from podium.metrics import ranking_loss
 from podium.multilabel import LabelRanker, OnlineLabelRanker
+from podium.multilabel.ranker import _fit_one
 
 from reference_multilabel import adagrad
 
@@ -50,6 +51,30 @@ def test_graded_targets_are_soft_labels():
         np.vstack([X, X]), np.repeat([1, 0], len(X)), sample_weight=np.concatenate([goal, 1 - goal])
     )
     assert_allclose(ours.coef_[1], theirs.coef_[0], atol=1e-5)
+
+
+@pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
+def test_any_classifier_sees_a_soft_row_once_as_relevant_and_once_as_not(form):
+    X, _ = problem(n=60, d=3)
+    rng = np.random.default_rng(1)
+    relevant, other = rng.integers(0, 3, size=60), rng.integers(0, 3, size=60)  # times a row is seen as either
+    weight = np.maximum(relevant + other, 1).astype(float)
+    rows = np.concatenate([np.repeat(np.arange(60), relevant), np.repeat(np.arange(60), other)])
+    empty = relevant + other == 0  # weighs 1, half and half
+    rows, classes = (
+        np.concatenate([rows, *[np.flatnonzero(empty)] * 2]),
+        np.repeat([1, 0], [relevant.sum(), other.sum()]),
+    )
+    classes = np.concatenate([classes, np.repeat([1, 0], empty.sum())])
+    counts = np.where(np.arange(len(rows)) < relevant.sum() + other.sum(), 1.0, 0.5)
+    goal = np.where(empty, 0.5, relevant / weight)
+    make = LogisticRegression(tol=1e-10, max_iter=2000)
+    theirs = LogisticRegression(tol=1e-10, max_iter=2000).fit(X[rows], classes, sample_weight=counts)
+    assert_allclose(_fit_one(make, form(X), goal, weight).coef_, theirs.coef_, atol=1e-6)
+    once = LogisticRegression(tol=1e-10, max_iter=2000).fit(
+        np.vstack([X, X]), np.repeat([1, 0], 60), sample_weight=np.concatenate([goal, 1 - goal])
+    )
+    assert_allclose(_fit_one(make, form(X), goal, None).coef_, once.coef_, atol=1e-6)
 
 
 def test_more_labels_than_a_block_and_labels_that_never_vary():

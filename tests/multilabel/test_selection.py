@@ -146,6 +146,9 @@ def test_auto_takes_trees_where_signs_cross_and_not_where_scores_are_linear():
     X, Y = crossed()
     trees = LabelRanker("ap", "auto").fit(X[:200], Y[:200])
     assert trees.scorer_ in ("trees", "both")
+    assert (
+        trees.predict(X[400:]) == (trees.decision_function(X[400:]) >= 0.5)
+    ).all()  # chances: one half is the middle
     linear = LabelRanker("ap").fit(X[:200], Y[:200])
     rows = Y[400:].any(axis=1)
     assert lrap(Y[400:][rows], trees.decision_function(X[400:][rows])) > 0.9
