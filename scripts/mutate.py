@@ -7,11 +7,13 @@ comparison, another sum or product, another constant, `and` for `or`, a `not` mo
 value returned, two arguments swapped, a keyword left out. What only people read is left alone (messages, annotations,
 docstrings, `__repr__`), and so are compiled kernels, which have slow twins in the tests.
 
-All is done in a copy: the tree stays as it is. One process collects the tests of the room once (those of BESIDE
-too, or those of --tests instead) and forks from there. First every test runs and notes the lines it reaches, which is kept in build/mutate
-until source or test changes; then each change is put into the functions in memory, and into the file for processes that
-tests start, and the tests that reach it run, quickest first, until one fails. So a change takes a second or two. One
-that runs for much longer than the tests did counts as noticed.
+All is done in a copy: the tree stays as it is. One process collects the tests of the room once (those of BESIDE too, or
+those of --tests instead) and forks from there. First every test runs and notes the lines it reaches, which is kept in
+build/mutate until source or test changes; then each change is put into the functions in memory, and into the file for
+processes that tests start, and the tests that reach it run, quickest first, until one fails. So a change takes a second
+or two; a little longer where a process cannot be forked (see `Cold`). One that runs for much longer than the tests did
+counts as noticed. Tests that take longer than --slow seconds are left out: with a small number a busy machine has a
+first list quickly, and what survives there is tried again against all tests.
 What survives is printed as a diff, for a person to judge: it may be a missing test, or a change that alters nothing
 (the same optimum from another starting point, a limit never reached). With --lines the modules are listed with the
 share of their functions' lines that the tests reach.
