@@ -58,6 +58,13 @@ def test_new_prints_links_whose_secrets_are_not_stored(run, made, tmp_path):
     assert "5 items, 2 judges" in made.stderr
 
 
+def test_a_campaign_of_a_table_alone_is_called_as_it_is(run):
+    run("campaign", "new", "items.csv")
+    with open_store("campaign.db") as store:
+        it = store.read(lambda reader: reader.campaign(1))
+    assert (it.title, it.question) == ("items", "Which is better?")
+
+
 def test_rank_and_check_give_the_page_s_numbers(run, made, tmp_path):
     run("campaign", "import", "votes.csv")
     shown = list(csv.DictReader(io.StringIO(run("rank", "campaign.db", "--format", "csv").stdout)))

@@ -158,6 +158,12 @@ def test_check_tests_whether_one_score_an_item_explains_the_rankings(run, folder
     told = json.loads(run("check", "camps.csv", "--replicates", "39", "--format", "json").stdout)
     assert told["fit"]["concern"]
     assert CliRunner().invoke(main, ["check", "camps.csv", "--replicates", "39", "--strict"]).exit_code == 1
+    run("rank", "camps.csv", "--report", "camps.html")
+    fit = PlackettLuce().fit(read_rankings("camps.csv")).goodness_of_fit()
+    page = (folder / "camps.html").read_text()
+    assert '<p class="warn"><b>Fit.</b> The order of two items differs' in page
+    assert f"by {fit.statistic:.4g} (Pearson, 6 pairs): one score for each item does not" in page
+    assert f"(p = {fit.p_value:.2f})" in page
     with pytest.raises(InputError, match="is about votes on pairs, and these are rankings"):
         run("check", "wide.csv", "--unranked", "below", "--side-effect")
 

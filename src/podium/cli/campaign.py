@@ -90,8 +90,8 @@ def _links(rows: list[tuple[str, str]], out: Output) -> None:
     metavar="COLUMNS",
     help="Name columns of numbers from which ranks may be predicted.",
 )
-@option("Data", "--title", required=True, help="Give the campaign a title.")
-@option("Data", "--question", required=True, help="Ask this of each pair.")
+@option("Data", "--title", help="Give the campaign a title.  [default: the name of the table or folder]")
+@option("Data", "--question", default="Which is better?", show_default=True, help="Ask this of each pair.")
 @option(
     "Data", "--instructions", type=click.Path(dir_okay=False, path_type=Path), help="Read instructions from a file."
 )
@@ -124,9 +124,10 @@ def _links(rows: list[tuple[str, str]], out: Output) -> None:
 @option("Output", "--url", default=URL, show_default=True, help="Begin links with this address of the server.")
 @output_options()
 def new(
-    items: str, db: str, label: str | None, text: str | None, features: tuple[str, ...], title: str, question: str,
-    instructions: Path | None, judges: int, named: tuple[str, ...], seed: int | None, url: str, out: Output,
-    marks: tuple[float, float] | None, known_marks: str | None, boundaries: dict[str, float] | None, **options: Any,
+    items: str, db: str, label: str | None, text: str | None, features: tuple[str, ...], title: str | None,
+    question: str, instructions: Path | None, judges: int, named: tuple[str, ...], seed: int | None, url: str,
+    out: Output, marks: tuple[float, float] | None, known_marks: str | None, boundaries: dict[str, float] | None,
+    **options: Any,
 ) -> None:  # fmt: skip
     """Make a campaign of the ITEMS of a table or a folder, and print its links.
 
@@ -142,6 +143,7 @@ def new(
         options | {"marks": Marking(marks, known_marks, boundaries, False).wish([item.label for item in read.items])}
     )
     words = text_of(instructions) or ""
+    title = Path(items).resolve().stem if title is None else title
     names = [*named, *(f"judge {number}" for number in range(1, judges + 1))]
     with _opened(db, None, new=True) as (store, _):
         now = store.now()

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["check"]
 
-CONCERN = 0.05  # p-value below which a misfit is marked
-
 EXAMPLES = (
     ("podium check votes.csv", "what deserves a look before a ranking is shown"),
     ("podium check votes.csv --strict", "the same in a script, where exit code 1 stops it"),
@@ -152,6 +150,7 @@ def _check_rankings(
 ) -> None:
     """Whether one score for each item explains the rankings, and the pairs that fit least."""
     from podium.pairwise.plackett_luce import PlackettLuce
+    from podium.show.report import fit_words
 
     for name in ("ties", "side_effect", "covariates", "style", "row_weights"):
         if is_typed(name):
@@ -160,16 +159,12 @@ def _check_rankings(
         warnings.simplefilter("ignore", PodiumWarning)  # podium rank is where they are told
         model = PlackettLuce(l2="auto" if l2 is None else l2, **known.treatment).fit(rankings, **known.arguments())
     fit, residuals = model.goodness_of_fit(replicates=replicates, seed=seed), model.pair_residuals()
-    concern = fit.p_value < CONCERN
+    sentence, concern = fit_words(fit)
     if out.form == "json":
         document = {"fit": {"statistic": fit.statistic, "pairs": fit.pairs, "p_value": fit.p_value, "concern": concern}}
         text = json.dumps(document | {"residuals": residuals.to_dicts()}, indent=1, ensure_ascii=False)
     else:
-        words = "one score for each item does not explain the rankings" if concern else "within chance"
-        text = (
-            f"{'!' if concern else ' '} Fit: the order of two items differs from what their scores say by "
-            f"{fit.statistic:.4g} (Pearson, {counted(fit.pairs, 'pair')}): {words} (p = {fit.p_value:.2f})."
-        )
+        text = f"{'!' if concern else ' '} Fit: {sentence[:1].lower()}{sentence[1:]}"
         rows = residuals.head(pairs).to_dicts()
         text += "\n\nPairs that fit least:" if rows else ""
         for row in rows:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from podium.cli.marking import Marking
     from podium.data.comparisons import Comparisons
     from podium.data.rankings import Rankings
+    from podium.pairwise.plackett_luce import GoodnessOfFit
     from podium.ranking.ranking import Ranking
 
 Part: TypeAlias = "tuple[Ranking, Comparisons | Rankings]"
@@ -361,6 +362,7 @@ class Show:
             if lists
             else diagnose(comparisons, model, **features, shown=shown, replicates=39 if by_vote else 199),
             history=history,
+            fit=_fit_of(model, votes),
             beside=Beside(
                 by=self.selection.by if parts else None,
                 parts=parts,
@@ -381,6 +383,17 @@ def _as_pairs(votes: Comparisons | Rankings) -> Comparisons:
     from podium.data.rankings import Rankings
 
     return Comparisons.from_rankings(votes) if isinstance(votes, Rankings) else votes
+
+
+def _fit_of(model: Any, votes: Comparisons | Rankings) -> GoodnessOfFit | None:
+    """The simulated test of fit of rankings, fewer simulations of many; None where there is none (ties, very many)."""
+    from podium.data.rankings import Rankings
+    from podium.pairwise.plackett_luce import PlackettLuce
+
+    if not (isinstance(model, PlackettLuce) and isinstance(votes, Rankings)) or votes.tied is not None:
+        return None
+    cells = len(votes) * len(votes.items)
+    return None if cells > 10 * MANY_ROWS else model.goodness_of_fit(replicates=39 if cells > MANY_ROWS else 199)
 
 
 def _without_effects(model: Any, comparisons: Comparisons, features: dict[str, Any]) -> Ranking | None:

@@ -25,6 +25,7 @@ from podium.data.writing import as_csv, replacing
 from podium.errors import InputError, Option
 from podium.evaluate.diagnosis import Diagnosis, History
 from podium.pairwise.base import Ranker
+from podium.pairwise.plackett_luce import GoodnessOfFit, PlackettLuce
 from podium.ranking.ranking import Ranking
 from podium.show import plots
 from podium.show.canvas import check_options, short
@@ -40,8 +41,9 @@ from podium.text import counted, one_line, percent
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["MAX_PAIRED_ITEMS", "MAX_ROWS", "Report", "check_path", "listed", "safe", "vote_summary"]
+__all__ = ["MAX_PAIRED_ITEMS", "MAX_ROWS", "Report", "check_path", "fit_words", "listed", "safe", "vote_summary"]
 
+CONCERN = 0.05  # p-value of the fit of rankings below which it is marked
 MAX_ROWS = 2000  # of the leaderboard
 MAX_OPEN_PARTS = 8  # groups whose leaderboards are listed at once
 MAX_PAIRED_ITEMS = 3000  # with more, who beat whom is left out: every two of them are counted
@@ -61,7 +63,7 @@ class Report:
     level : confidence level of the intervals; None for a page without them
     simultaneous : whether rank intervals hold for all items at once
     top, min_votes : how many items to list at most, and how many votes an item needs to be listed
-    diagnosis, history : further sections, from the same model
+    diagnosis, history, fit : further sections, from the same model; `fit` is the test of fit of rankings
     model : the fitted ranker; its features, covariates, side effect, ties and judges get sections too
     beside : rankings of parts of the votes side by side, an earlier leaderboard, the one without effects
     fixtures : pairs still to be compared, as `read_fixtures` gives them; the page tells their chances by the model
@@ -87,6 +89,7 @@ class Report:
     min_votes: float = 0.0
     diagnosis: Diagnosis | None = None
     history: History | None = None
+    fit: GoodnessOfFit | None = None
     model: Any = None
     beside: Beside = field(default_factory=Beside)
     fixtures: Comparisons | None = None
@@ -97,7 +100,7 @@ class Report:
         instance_of(Beside, self.beside, "beside")
         for kind, value, what in (
             (Diagnosis, self.diagnosis, "diagnosis"), (History, self.history, "history"), (Ranker, self.model, "model"),
-            (Comparisons, self.fixtures, "fixtures"),
+            (Comparisons, self.fixtures, "fixtures"), (GoodnessOfFit, self.fit, "fit"),
         ):  # fmt: skip
             if value is not None:
                 instance_of(kind, value, what)
@@ -263,6 +266,7 @@ class Report:
         parts = [
             *self._history(),
             *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
+            *(_fit(self.fit, self.model) if self.fit is not None else ()),
             "<h2>The data</h2>",
             listed(vote_summary(self.comparisons)),
             "<h2>Method</h2>",
@@ -460,3 +464,30 @@ def _diagnosis(diagnosis: Diagnosis) -> list[str]:
         parts.append(f"<tr>{ends}{numbers}</tr>")
     parts.append("</tbody></table>")
     return parts
+
+
+def _fit(fit: GoodnessOfFit, model: Any) -> list[str]:
+    """Whether one score for each item explains the rankings, and the pairs that it explains least."""
+    sentence, concern = fit_words(fit)
+    mark = ' class="warn"' if concern else ""
+    parts = ["<h2>Can the ranking be trusted?</h2>", f"<p{mark}><b>Fit.</b> {safe(sentence)}</p>"]
+    if not isinstance(model, PlackettLuce):
+        return parts
+    heads = '<th>Item</th><th>Against</th><th class="n">Above</th><th class="n">Expected</th><th class="n wide">Of</th>'
+    rows = []
+    for row in model.pair_residuals().head(8).to_dicts():
+        ends = "".join(f'<td class="item">{safe(str(row[name]))}</td>' for name in ("item", "against"))
+        numbers = "".join(f'<td class="n">{row[name]:,.4g}</td>' for name in ("above", "expected"))
+        rows.append(f'<tr>{ends}{numbers}<td class="n wide">{row["rankings"]:,.4g}</td></tr>')
+    table = f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return [*parts, '<p class="soft">Pairs that the scores explain least, in rankings:</p>', table]
+
+
+def fit_words(fit: GoodnessOfFit) -> tuple[str, bool]:
+    """The test of fit in a sentence, and whether it deserves a look."""
+    concern = fit.p_value < CONCERN
+    words = "one score for each item does not explain the rankings" if concern else "within chance"
+    return (
+        f"The order of two items differs from what their scores say by {fit.statistic:.4g} (Pearson, "
+        f"{counted(fit.pairs, 'pair')}): {words} (p = {fit.p_value:.2f})."
+    ), concern
