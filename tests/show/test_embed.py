@@ -14,6 +14,7 @@ from podium import BradleyTerry, Comparisons, Ranking, WinRate
 from podium.errors import InputError
 from podium.show import embed
 from podium.show.report import Report
+from podium.text import width
 
 from helpers import simulate, thin_data
 
@@ -105,3 +106,10 @@ def test_the_command_writes_it_for_all_votes_together_also_with_groups(tmp_path)
 def test_too_few_votes_are_said():
     with pytest.raises(InputError, match="no item has so many votes"):
         embed(fitted()[0], min_votes=1e6)
+
+
+def test_wide_letters_stay_out_of_the_bars():
+    picture = embed(Ranking(["模型" * 30, "x" * 200], [1.0, 0.0]))
+    labels = re.findall(r'<text x="52" y="\d+">(.*?)</text>', picture)
+    assert [width(label) <= 30 for label in labels] == [True, True]
+    assert all("…" in label for label in labels)

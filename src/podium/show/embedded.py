@@ -14,6 +14,7 @@ from podium.data.writing import replacing
 from podium.errors import InputError, Option
 from podium.ranking.ranking import Ranking
 from podium.show.canvas import check_options, short
+from podium.text import one_line, shortened
 
 __all__ = ["check_embed_path", "embed", "write_embed"]
 
@@ -64,7 +65,7 @@ def embed(
 
     digits = 2 if ranking.unit < 10 else 0
     heads = [(38, "n", "Rank"), (52, "", "Item"), (565, "n", "Score"), *([(628, "n", "Ranks")] if sure else [])]
-    parts = [f'<text class="head" x="14" y="28">{escape(short(title, 62))}</text>']
+    parts = [f'<text class="head" x="14" y="28">{escape(_cut(title, 62))}</text>']
     parts += [f'<text class="soft {kind}" x="{at}" y="{TOP - 10}">{word}</text>' for at, kind, word in heads]
     if sure and level is not None:
         parts.append(f'<text class="soft" x="{LEFT}" y="{TOP - 10}">{100 * level:g} % interval</text>')
@@ -75,7 +76,7 @@ def embed(
     high = TOP + ROW * len(rows) + 30
     parts.append(f'<text class="soft" x="14" y="{high - 11}">{note}</text>')
     order = ", ".join(f"{row['rank']} {short(row['item'])}" for row in rows)
-    label = escape(f"{short(title, 62)}: {order}")
+    label = escape(f"{_cut(title, 62)}: {order}")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {high}" width="{WIDTH}" height="{high}" '
         f'role="img"><title>{label}</title><style>{STYLE}</style>'
@@ -83,12 +84,17 @@ def embed(
     )
 
 
+def _cut(label: object, room: int) -> str:
+    """A label in as many columns as there are: letters of Chinese take two each."""
+    return shortened(one_line(" ".join(str(label).split())), room)
+
+
 def _row(row: dict[str, Any], y: int, x: Any, digits: int, sure: bool) -> list[str]:
     text, middle = y + 19, y + 14
     parts = [
         f'<line class="rule" x1="14" x2="{WIDTH - 14}" y1="{y}" y2="{y}"/>',
         f'<text class="n" x="38" y="{text}">{row["rank"]}</text>',
-        f'<text x="52" y="{text}">{escape(short(row["item"], 30))}</text>',
+        f'<text x="52" y="{text}">{escape(_cut(row["item"], 30))}</text>',
     ]
     if sure:
         parts.append(f'<line class="span" x1="{x(row["lower"]):.1f}" x2="{x(row["upper"]):.1f}" y1="{middle}" y2="{middle}"/>')  # fmt: skip  # noqa: E501
