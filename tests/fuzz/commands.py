@@ -19,7 +19,15 @@ from fuzz import inputs
 from fuzz.inputs import LEVEL, odd, pick, value
 
 COLUMNS = ("winner", "loser", "left", "right", "outcome", "left_wins", "right_wins", "tie_count", "margin", "ranking",
-           "weight", "count", "judge", "group", "delimiter", "by", "covariates", "anchor", "title")  # fmt: skip
+           "weight", "count", "judge", "group", "delimiter", "by", "covariates", "anchor", "title", "left_goals", "right_goals",
+           "item", "rank", "rank_columns", "server")  # fmt: skip
+TIMED = (
+    ("--method", "dynamic"),
+    ("--half-life", "90d"),
+    ("--method", "elo"),
+    ("--method", "dynamic", "--ties", "davidson"),
+    (),
+)
 HEAVY = ("n", "runs", "replicates", "folds", "passes")  # options whose size is work asked for, not a mistake
 # A judge that needs no Python: the first item wins.
 FIRST_WINS = """sed -u 's/^{"id": \\("[^"]*"\\).*/{"id": \\1, "outcome": 1}/'"""
@@ -34,6 +42,11 @@ WORDS = {
     "cluster": ("local:0", "", "x", "tcp://", "tcp://h:x", "local:9999999999"), "cluster_ca": ("x",),
     "named": ("cy", "ann", "", "\u202e", "x" * 300), "names": ("cy", "ann", "", "\u202e", "x" * 300), "url": ("http://x", "", "x y"),
     "base_url": ("http://127.0.0.1:1/v1", "", "x y", "127.0.0.1"), "command": (FIRST_WINS, "true", "cat", "", "'", "no-such-program"), "goal": ("order", "top:2", "top:0", "x"),
+    "time": ("when", "x", "left"), "half_life": ("90d", "3", "2w", "x", "-1", "0d", "inf", "1e400", "9e99y"), "drift": ("auto", "0.1", "0", "-1", "x"),
+    "sd": ("auto", "1", "0", "nan"), "max_norm": ("1,1", "0,1", "1", "x", "nan,1", "1e300,1e-300"), "C": ("auto", "1", "0", "x", "1e300"),
+    "marks": ("0:100", "6:1", "1:1", "x", "nan:1", "0:1e400", "-1e300:1e300"), "boundaries": ("A=70,B=55", "A=1", "=", "A=nan", "A=55,B=70", "A=1,A=0"),
+    "points": ("3,1,0", "1", "x", "nan,0,0", "1e300,1,0", "0,0,0"), "row_weights": ("f", "x", "id"), "reference": ("mean", "i0", "weighted-mean", "", "x"),
+    "campaign": ("tea", "x", ""),
     "criteria": ("a=b", "a", "="), "against": ("campaign.db:ann", "x", ":"), "extra_body": ("{}", "[]", "{"), "headers": ("X-A=b", "=", "é=1"),
 }  # fmt: skip
 
@@ -200,9 +213,47 @@ def put_campaign(rng, folder):
             spoil_rows(rng, path)
 
 
+def fixtures(rng, folder, name):
+    """Games to come between items of the models above, most often."""
+    items = [f"i{k}" for k in range(4)] if not odd(rng, 0.3) else inputs.labels(rng, 4)
+    pairs = [(items[k], items[(k + step) % 3]) for k in range(3) for step in (1, 2)]
+    table = {"left": [one for one, _ in pairs], "right": [other for _, other in pairs]}
+    if rng.random() < 0.3:
+        table["when"] = inputs.times(rng, len(pairs))
+    return inputs.table_file(rng, folder, table, name)
+
+
+def known_marks(rng, folder, name):
+    count = int(rng.integers(0, 4)) if odd(rng, 0.3) else 3
+    table = {"item": [f"i{k}" for k in range(count)], "mark": [20.0 * k for k in range(count)]}
+    if count and odd(rng, 0.4):
+        table[pick(rng, list(table))][int(rng.integers(count))] = value(rng)
+    return inputs.table_file(rng, folder, table, name)
+
+
+def prompt(rng, folder, name):
+    text = pick(
+        rng, ("{{ left }} or {{ right }}?", "{{ left }}", "{% for", "{{ 1 // 0 }}", "{{ left.x.y }} {{ right }}", "")
+    )
+    return inputs.lines_file(rng, folder, f"{name}.txt", [text])
+
+
+def board(rng, folder, name):
+    """A leaderboard written before."""
+    if rng.random() < 0.5:
+        return model(rng, folder, name)
+    items = [f"i{k}" for k in range(5)]
+    table = {"rank": list(range(1, 6)), "item": items, "score": inputs.numbers(rng, 5)}
+    table |= {} if rng.random() < 0.5 else {"lower": [-1.0] * 5, "upper": [1.0] * 5}
+    if odd(rng, 0.4):
+        table[pick(rng, list(table))][int(rng.integers(5))] = value(rng)
+    return inputs.table_file(rng, folder, table, name)
+
+
 FILES = {
     "votes": votes, "tables": examples, "table": examples, "items": items, "features": items, "qrels": qrels,
-    "runs": run_file, "model": model, "log": log, "first": votes, "second": votes, "file": imported,
+    "runs": run_file, "model": model, "log": log, "first": votes, "second": votes, "file": imported, "fixtures": fixtures,
+    "assist": votes, "since": board, "played": votes, "known_marks": known_marks, "gold": votes, "prompt": prompt,
 }  # fmt: skip
 
 
@@ -235,7 +286,9 @@ def option(rng, folder, parameter, command):
             flag,
             pick(rng, ("f", "id,f", "x", ",", "")) if odd(rng, 0.5) else {"label": "id"}.get(parameter.name, "f"),
         ]
-    if parameter.name in ("features", "model", "log"):
+    if parameter.name in ("features", "log", "fixtures", "assist", "since", "played", "known_marks", "gold", "prompt"):
+        return [flag, argument(rng, folder, parameter, command)]
+    if parameter.name == "model" and isinstance(kind, click.Path):
         return [flag, argument(rng, folder, parameter, command)]
     if isinstance(kind, click.Path):
         usual = {"plot": ("png", "svg"), "report": ("html",), "save": ("podium",)}.get(
@@ -275,7 +328,12 @@ def line(rng, folder, name, command):
     words = name.split()
     share = pick(rng, (0.0, 0.05, 0.2))
     ranges = rng.random() < 0.3
+    timed = rng.random() < 0.2 and {"time", "method"} <= {parameter.name for parameter in command.params}
+    if timed:
+        words += ["--time", "when"] if name != "rank" else [*pick(rng, TIMED), "--time", "when"]
     for parameter in command.params:
+        if timed and parameter.name in ("time", "method", "half_life"):
+            continue
         if isinstance(parameter, click.Argument):
             count = 1 if parameter.nargs == 1 or not odd(rng, 0.3) else 2
             words += [argument(rng, folder, parameter, name, k) for k in range(count)]

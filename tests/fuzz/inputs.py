@@ -123,9 +123,16 @@ def vote_columns(rng, rows):
         places = rng.integers(0, len(items), rows), rng.integers(1, len(items), rows)
         left = [items[k] for k in places[0]]
         right = [items[(k + step) % len(items)] for k, step in zip(*places, strict=True)]
-    match int(rng.integers(5)):
+    match int(rng.integers(7)):
         case 0:
             table = {"winner": left, "loser": right}
+        case 5:
+            goals = [rng.integers(0, 4, rows).tolist() for _ in range(2)]
+            table = {"home": left, "away": right, "home_goals": goals[0], "away_goals": goals[1]}
+        case 6:
+            mark = pick(rng, (" > ", ">", ", ", " | "))
+            orders = [rng.permutation(len(items))[: int(rng.integers(1, len(items) + 1))] for _ in range(rows)]
+            table = {"ranking": [mark.join(as_text(items[k]) for k in order) for order in orders]}
         case 1:
             table = {"left": left, "right": right, "outcome": [pick(rng, (1, 0, 0.5)) for _ in range(rows)]}
         case 2:
@@ -139,6 +146,10 @@ def vote_columns(rng, rows):
                 "right": right,
                 "outcome": [pick(rng, (a, b, "tie")) for a, b in zip(left, right, strict=True)],
             }
+    if rng.random() < 0.4:
+        table["when"] = times(rng, rows)
+    if rng.random() < 0.1:  # in any unit, and far apart
+        table["weight"] = (10.0 ** rng.uniform(*pick(rng, ((-320, -280), (-20, 20), (100, 300))), rows)).tolist()
     for extra in ("weight", "count", "judge", "group", "x"):
         if rng.random() < 0.2:
             table[extra] = (
@@ -149,6 +160,17 @@ def vote_columns(rng, rows):
     if rows and odd(rng, 0.5):
         table[pick(rng, list(table))][int(rng.integers(rows))] = value(rng)
     return table
+
+
+def times(rng, rows):
+    """When votes were cast, in one of the ways that files have it."""
+    days = np.sort(rng.integers(0, pick(rng, (1, 30, 4000)), rows))
+    form = pick(
+        rng, ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%d/%m/%Y", "%m/%d/%y", "%Y-%m-%dT%H:%M:%SZ", "", "%d.%m.%Y", "%Y")
+    )
+    if not form:
+        return pick(rng, (days.tolist(), (days * 86400.0 + 1.7e9).tolist(), (days / 7).tolist()))
+    return [(datetime.datetime(2020, 1, 1) + datetime.timedelta(int(day))).strftime(form) for day in days]
 
 
 def feature_columns(rng, rows, grades=True):
