@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.active.summary import MIN_CHECK_VOTES
 from podium.campaign.choosing import LEVEL, loaded_planner
 from podium.campaign.live import Live, live_votes
 from podium.campaign.options import Options
@@ -47,7 +48,6 @@ __all__ = [
     "standing_of",
 ]
 
-MIN_CHECK_VOTES = 250  # check votes before scores may have intervals
 DAY = 24 * 60 * 60_000  # milliseconds
 LEVEL_Z = 1.6448536269514722  # two-sided 90 %
 

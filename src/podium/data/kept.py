@@ -181,6 +181,7 @@ def _read(file: VoteFile) -> _Read:
         collector = count_file(file.source, file.options)
     if collector.holds_rankings:
         raise InputError(f"{file.name} holds rankings, and workers keep votes on pairs; use read_rankings")
+    collector.release()
     merged = collector.merger.result()
     columns = None if merged is None else collector.arguments(merged)
     head = copy(collector)

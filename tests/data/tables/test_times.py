@@ -14,6 +14,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from podium.data.comparisons import Comparisons
 from podium.data.files import read_comparisons, read_table
 from podium.data.splits import deal
+from podium.data.tables import delimited
+from podium.data.tables.forms import Collector
 from podium.data.tables.times import moment
 from podium.errors import InputError
 
@@ -84,6 +86,50 @@ def test_numbers_stay_as_they_are(numbers):
 def test_what_is_no_time_names_its_row(times, message):
     with pytest.raises(InputError, match=message):
         read(times)
+
+
+@pytest.mark.parametrize(("last", "first"), [("25/04/2024", "2024-04-03"), ("04/25/2024", "2024-03-04")])
+def test_any_date_of_a_file_settles_which_comes_first(tmp_path, monkeypatch, last, first):
+    """Though the file is read in pieces, and the first ones tell nothing."""
+    monkeypatch.setattr(delimited, "BLOCK", 1 << 12)
+    rows = ["03/04/2024,a,b"] * 2000 + [f"{last},b,a"] + ["03/04/2024,a,b"] * 2000
+    (tmp_path / "v.csv").write_text("\n".join(["when,winner,loser", *rows]) + "\n")
+    votes = read_comparisons(tmp_path / "v.csv", time="when", keep="rows")
+    early, late = (np.array([first, "2024-04-25"], dtype="datetime64[D]") - np.datetime64("1970-01-01")).astype(float)
+    assert votes.time.tolist() == [early] * 2000 + [late] + [early] * 2000
+    assert votes.items[votes.left[2000]] == "b"
+
+
+@pytest.mark.parametrize(
+    "parts", [("03/04/2024", "25/04/2024"), ("25/04/2024", "03/04/2024"), ("03/04/2024", "05/04/2024")]
+)
+def test_parts_of_a_file_read_apart_settle_each_other(parts):
+    """As workers read them; where no part tells, the whole is refused."""
+    collectors = []
+    for day in parts:
+        collectors.append(Collector(time="when", keep="rows"))
+        collectors[-1].add(pl.DataFrame({"when": [day], "winner": ["a"], "loser": ["b"]}), "v.csv")
+    both = collectors[0].unite(collectors[1])
+    if "25/04/2024" in parts:
+        assert both.result()["time"].tolist() == [19816 if day < "1" else 19838 for day in parts]
+    else:
+        with pytest.raises(InputError, match="which may be day/month or month/day"):
+            both.result()
+
+
+def test_each_file_has_its_own_order_and_one_that_tells_nothing_is_refused(tmp_path):
+    files = [tmp_path / name for name in ("a.csv", "b.csv", "c.csv")]
+    for file, day in zip(files, ("25/04/2024", "04/05/2024", "04/25/2024"), strict=True):
+        file.write_text(f"when,winner,loser\n03/04/2024,a,b\n{day},b,a\n")
+    assert read_comparisons([files[0], files[2]], time="when", keep="rows").time.tolist() == [
+        19816,
+        19838,
+        19786,
+        19838,
+    ]
+    for order in (files, [files[1], files[0]], [files[0], files[1]]):
+        with pytest.raises(InputError, match=r"b\.csv, row 1: when is '03/04/2024', which may be day/month"):
+            read_comparisons(order, time="when")
 
 
 def test_dates_and_numbers_do_not_mix(tmp_path):

@@ -74,6 +74,7 @@ class Collector(Seen):
         self.layout: Layout | None = None
         self.is_log = False  # whether the file at hand is the log of a campaign
         self.place = ""  # the frame that settled the layout
+        self.held: list[tuple[pl.DataFrame, str, int]] = []  # pieces of a file whose dates a later one may settle
 
     def add(self, frame: pl.DataFrame | pl.LazyFrame, where: str = "") -> None:
         """Take all rows of a frame; `where` names it in errors."""
@@ -113,6 +114,24 @@ class Collector(Seen):
         if not batch.height:
             return
         self.votes += batch.height
+        if self.held and self.held[0][1] != where:
+            self.release()
+        if self.layout.time:
+            settled = self.times.settles(batch[self.layout.time], where)
+            if not settled or (self.held and where not in self.times.slashes):
+                self.held.append((batch, where, row))
+                return
+        self.release()
+        self._take(batch, where, row)
+
+    def release(self) -> None:
+        """Take the pieces that were held; where no date of their file tells day from month, they are refused."""
+        held, self.held = self.held, []
+        for batch, where, row in held:
+            self._take(batch, where, row)
+
+    def _take(self, batch: pl.DataFrame, where: str, row: int) -> None:
+        assert self.layout is not None
         kept = None
         if self.is_log:
             kept = _that_count(batch["counts"])
@@ -130,6 +149,9 @@ class Collector(Seen):
         if self.layout is None:
             return other
         refuse_difference(other.layout, other.place, self.layout, self.place)
+        self.times.slashes |= other.times.slashes
+        if self.held and not (other.held and self.held[0][1] == other.held[0][1] not in self.times.slashes):
+            self.release()
         for column, (kind, where) in other.kinds.items():
             self.same_kind(column, kind, where)
         self.outcomes.unite(other.outcomes, other.place)
@@ -150,6 +172,9 @@ class Collector(Seen):
         self.together.unite(other.together)
         self.merger.unite(other.merger, recode, len(self.items))
         self.votes += other.votes
+        self.held += other.held
+        if self.held and self.held[0][1] in self.times.slashes:
+            self.release()
         return self
 
     @property
@@ -189,6 +214,7 @@ class Collector(Seen):
         return parts
 
     def _merged(self) -> Piece:
+        self.release()
         merged = self.merger.result()
         if merged is None:
             assert self.layout is not None

@@ -46,6 +46,21 @@ class Times:
             self._refuse(column, int(bad[0]), fail)
         return values
 
+    def settles(self, column: pl.Series, where: str) -> bool:
+        """Whether it is known in which order the file `where` writes day and month, by this piece or one before."""
+        import polars as pl
+
+        if where in self.slashes or column.dtype not in (pl.String, pl.Categorical):
+            return True
+        text = column.cast(pl.String)
+        slashed = text.filter(text.str.contains("/").fill_null(False))
+        if not len(slashed):
+            return True
+        order = _order(slashed)
+        if order:
+            self.slashes[where] = order
+        return bool(order)
+
     def same_kind(self, kind: str | None, name: str) -> None:
         """Dates here and numbers there cannot be put in order."""
         if self.kind is not None and kind is not None and kind != self.kind:
@@ -75,8 +90,11 @@ class Times:
         slashed = column.str.contains("/").fill_null(False)
         dates = _iso(column)
         if slashed.any():
-            if where not in self.slashes:
-                self.slashes[where] = self._order(column.filter(slashed), int(slashed.arg_true()[0]), fail)
+            if not self.settles(column, where):
+                row = int(slashed.arg_true()[0])
+                either = max(_largest_parts(column.filter(slashed))) <= 12
+                what = "may be day/month or month/day" if either else "is of a column that mixes both orders"
+                fail(row, f"{column.name} is {column[row]!r}, which {what}; write dates as 2024-05-31")
             for form in self.slashes[where]:
                 long = column.str.contains(r"^\s*\d+/\d+/\d{4}\s*$") == form.endswith("%Y")
                 read = column.str.to_datetime(form, strict=False, time_unit="us")
@@ -87,26 +105,26 @@ class Times:
             return _numbers(numbers, fail, column), "number"
         return _days(dates), "date"
 
-    @staticmethod
-    def _order(column: pl.Series, row: int, fail: Fail) -> tuple[str, ...]:
-        """Whether day or month comes first, where some date of the column leaves no choice."""
-        import polars as pl
-
-        parts = column.str.extract_groups(r"^(\d+)/(\d+)/").struct.unnest().cast(pl.Int64, strict=False)
-        first, second = (parts.to_series(k).max() for k in (0, 1))
-        first, second = int(first or 0), int(second or 0)  # type: ignore[arg-type]
-        if first > 12 >= second:
-            return DAY_FIRST
-        if second > 12 >= first:
-            return MONTH_FIRST
-        what = "may be day/month or month/day" if max(first, second) <= 12 else "is of a column that mixes both orders"
-        return fail(row, f"{column.name} is {column[0]!r}, which {what}; write dates as 2024-05-31")
-
     def _refuse(self, column: pl.Series, row: int, fail: Fail) -> NoReturn:
         value = column[row]
         if value is None or (isinstance(value, str) and not value.strip()):
             fail(row, f"{column.name} is empty; every vote needs its time: {WAY}, or remove the row")
         fail(row, f"{column.name} is {value!r}, which is no {'date' if self.kind == 'date' else 'time'}; {WAY}")
+
+
+def _order(column: pl.Series) -> tuple[str, ...]:
+    """Whether day or month comes first, where some date leaves no choice; nothing where none does, or they disagree."""
+    first, second = _largest_parts(column)
+    return DAY_FIRST if first > 12 >= second else MONTH_FIRST if second > 12 >= first else ()
+
+
+def _largest_parts(column: pl.Series) -> tuple[int, int]:
+    """The largest first and second number of dates with slashes."""
+    import polars as pl
+
+    parts = column.str.extract_groups(r"^\s*(\d+)/(\d+)/").struct.unnest().cast(pl.Int64, strict=False)
+    first, second = (parts.to_series(k).max() for k in (0, 1))
+    return int(first or 0), int(second or 0)  # type: ignore[arg-type]
 
 
 def _iso(column: pl.Series) -> pl.Series:
