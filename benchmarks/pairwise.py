@@ -206,6 +206,16 @@ SCENARIOS = (
         (Way("podium", ours_arrays, repeats=5), Way("podium, penalty chosen too", ours_auto, repeats=3)),
     ),
     Scenario(
+        "penalty-million",
+        "1M items × 10M votes, integer arrays to scores: what choosing the penalty costs",
+        votes(1_000_000, 10_000_000, l2=0.5),
+        (
+            Way("podium", ours_arrays, repeats=3),
+            Way("podium, penalty chosen too", ours_auto, reach=0.25, repeats=3),
+        ),
+        full=True,
+    ),
+    Scenario(
         "counted",
         "130 items, votes already counted: the solver alone",
         votes(*ARENA),
@@ -307,13 +317,15 @@ SCENARIOS = (
         "1M items × 10M votes, l2 = 0.001, of whom thousands only won or only lost",
         votes(1_000_000, 10_000_000),
         (
-            Way("podium", ours_arrays, repeats=2),
+            Way("podium", ours_arrays, repeats=3),
+            Way("podium, l2 = 1", lambda data: ours_arrays(data | {"l2": 1.0}), repeats=3),
+            Way("scikit-learn lbfgs, one row a vote", sklearn.rows("lbfgs", 1e-4), repeats=1, seconds=200),
             Way(
                 "scikit-learn liblinear, one row a vote",
                 sklearn.rows("liblinear", 1e-4),
                 reach=6,
                 repeats=1,
-                seconds=120,
+                seconds=200,
             ),
         ),
         full=True,

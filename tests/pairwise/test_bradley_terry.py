@@ -69,6 +69,47 @@ def test_each_graph_gets_its_solver_and_all_find_the_same_optimum(near, how, l2,
     assert_allclose(model.ranking_.scores, by_gradients.ranking_.scores, atol=1e-5)
 
 
+@pytest.mark.parametrize("l2", [1e-3, 0.05])
+@pytest.mark.parametrize("single", [False, True])
+def test_items_that_only_won_are_settled_by_themselves_at_the_same_optimum(l2, single, monkeypatch):
+    rng = np.random.default_rng(5)
+    winner, loser, _ = simulate(600, 4000, rng, spread=2.0)
+    ladder = np.arange(600, 604)  # each beat the next and met nobody else: sweeps crawl along it
+    winner = np.concatenate([winner, ladder[:-1], ladder[:1]])
+    loser = np.concatenate([loser, ladder[1:], [0]])
+    votes = Comparisons.from_arrays(winner, loser, items=range(604))
+    if single:
+        monkeypatch.setattr(solvers, "SINGLE", 0)
+    monkeypatch.setattr(solvers, "CHEAP", 0)
+    monkeypatch.setattr(solvers, "MAX_SWEEPS_LEFT", math.inf)
+    settled = []
+    settle = solvers._settle
+    monkeypatch.setattr(solvers, "_settle", lambda *each: (settled.append(len(each[3])), settle(*each)))
+    found = solvers.coordinate_newton(votes.adjacency, l2, 1e-6, 500)
+    assert found.converged and settled and max(settled) < 604 / 8
+    upset = 1 / (1 + np.exp(found.scores[winner] - found.scores[loser]))
+    force, matrix = -2 * l2 * found.scores, np.diag(np.full(604, 2 * l2))
+    for one, two, sign in ((winner, winner, 1), (loser, loser, 1), (winner, loser, -1), (loser, winner, -1)):
+        np.add.at(matrix, (one, two), sign * upset * (1 - upset))
+    np.add.at(force, winner, upset)
+    np.add.at(force, loser, -upset)
+    assert np.abs(np.linalg.solve(matrix, force)).max() < 1e-6  # Newton's step from there
+
+
+@pytest.mark.parametrize("band", [1, 3, 10])
+def test_a_band_is_called_wider_only_where_no_order_is_as_narrow(band):
+    rng = np.random.default_rng(band)
+    left, right = np.divmod(np.arange(500 * band), band)
+    right = left + 1 + right
+    left, right = left[right < 500], right[right < 500]
+    order = rng.permutation(500)
+    chain = solvers.LinearSolver(solvers.Rows(500, order[left].astype(np.int32), order[right].astype(np.int32)), 1.0)
+    assert chain.band == band and not chain._is_wider(band)
+    star = solvers.Rows(500, np.zeros(499, np.int32), np.arange(1, 500, dtype=np.int32))
+    assert solvers.LinearSolver(star, 1.0)._is_wider(249)  # 250 is the least band of a star of 500
+    assert not solvers.LinearSolver(star, 1.0)._is_wider(250)
+
+
 def test_small_and_large_tables_of_counts_give_the_same_pairs(monkeypatch):
     winner, loser, _ = simulate(50, 4000, np.random.default_rng(2))
     small = Comparisons.from_arrays(winner, loser, items=range(50)).pairs

@@ -116,9 +116,11 @@ def _sparse(
     won = np.bincount(tally.pair_low, points, n) + np.bincount(tally.pair_high, total - points, n)
     gained = won + ridge * expected
     mean = start.copy()
-    strength = np.exp(mean)
+    strength, everyone, steps = np.exp(mean), np.arange(n, dtype=np.int32), np.empty(n)
     for _ in range(SWEEPS):
-        _, longest = coordinate_sweep(table.start, table.partner, both, gained, ridge, mean, strength)
+        _, longest = coordinate_sweep(
+            table.start, table.partner, both, gained, ridge, everyone, mean, strength, steps
+        )
         if longest < CALM:
             break
     p = 1.0 / (1.0 + np.exp(-np.clip(mean[tally.pair_low] - mean[tally.pair_high], -30.0, 30.0)))

@@ -58,8 +58,7 @@ def _unbounded(items: Sequence[Hashable], a: Adjacency) -> str:
         extremes = [items[i] for i in np.flatnonzero(mask).tolist()]
         if extremes:
             words.append(f"{named(extremes)} {one if len(extremes) == 1 else many}")
-    labels = a.strong_components
-    if words or labels.max() == a.components.max():
+    if words or (labels := a.strong_components).max() == a.components.max():
         return (", and " if int(sum(mask.sum() for mask in a.one_sided)) > 2 else " and ").join(words)
     top = [items[i] for i in np.flatnonzero(labels == labels.max()).tolist()]  # no single item, but a group of them
     return f"the group {some(top)} never loses to the rest"

@@ -8,6 +8,7 @@ real = cython.fused_type(cython.float, cython.double)
 power = cython.fused_type(cython.float, cython.double)
 
 AHEAD = cython.declare(cython.Py_ssize_t, 24)  # meetings between asking memory for a strength and using it
+FAR = cython.declare(cython.Py_ssize_t, 100_000)  # items from which strengths are far away in memory
 MOST = cython.declare(cython.double, 3.0)  # longest single step: exp stays tame and Newton does not overshoot far
 
 
@@ -17,21 +18,25 @@ def coordinate_sweep(
     total: cython.const[real][::1],
     points: cython.const[cython.double][::1],
     ridge: cython.double,
+    items: cython.const[cython.int][::1],
     scores: cython.double[::1],
     strength: power[::1],
+    steps: cython.double[::1],
 ) -> tuple[cython.double, cython.double]:
-    """One Newton step for each score in turn; `strength` is exp(score) and is kept so.
+    """One Newton step for the score of each of `items` in turn; `strength` is exp(score) and is kept so.
 
     The walk through `strength` is random: with a million items, half the memory is half the time.
 
-    Returns the decrement Σ step² · curvature, and the largest step.
+    Fills in how far each item went. Returns the decrement Σ step² · curvature, and the largest step.
     """
     i: cython.Py_ssize_t
     k: cython.Py_ssize_t
+    place: cython.Py_ssize_t
     decrement: cython.double = 0.0
     longest: cython.double = 0.0
     with cython.nogil:
-        for i in range(scores.shape[0]):
+        for place in range(items.shape[0]):
+            i = items[place]
             mine: cython.double = exp(scores[i])
             end: cython.Py_ssize_t = start[i + 1]
             expected: cython.double = 0.0
@@ -39,8 +44,8 @@ def coordinate_sweep(
             more_expected: cython.double = 0.0
             more_variance: cython.double = 0.0
             k = start[i]
-            ahead: cython.Py_ssize_t = k + AHEAD  # with few items, all strengths are near anyway
-            if power is cython.float and end + AHEAD <= partner.shape[0]:
+            ahead: cython.Py_ssize_t = k + AHEAD
+            if scores.shape[0] > FAR and end + AHEAD <= partner.shape[0]:
                 while ahead < end + AHEAD:  # the strengths of items soon to come
                     prefetch(cython.address(strength[partner[ahead]]))
                     ahead += 1
@@ -62,11 +67,13 @@ def coordinate_sweep(
             slope: cython.double = points[i] - (expected + more_expected) - ridge * scores[i]
             curvature: cython.double = variance + more_variance + ridge
             if curvature <= 0.0:
+                steps[i] = 0.0
                 continue
             step: cython.double = slope / curvature
             step = MOST if step > MOST else (-MOST if step < -MOST else step)
             decrement += step * step * curvature
             longest = fabs(step) if fabs(step) > longest else longest
+            steps[i] = fabs(step)
             scores[i] += step
             strength[i] = exp(scores[i])
     return decrement, longest
@@ -131,8 +138,13 @@ def laplacian_product(
 ) -> None:
     """Add to `out` the graph Laplacian of the weighted pairs times `vector`."""
     k: cython.Py_ssize_t
+    m: cython.Py_ssize_t = left.shape[0]
+    far: cython.bint = vector.shape[0] > FAR
     with cython.nogil:
-        for k in range(left.shape[0]):
+        for k in range(m):
+            if far and k + AHEAD < m:
+                prefetch(cython.address(vector[right[k + AHEAD]]))
+                prefetch(cython.address(out[right[k + AHEAD]]))
             flow: cython.double = weight[k] * (vector[left[k]] - vector[right[k]])
             out[left[k]] += flow
             out[right[k]] -= flow

@@ -134,6 +134,8 @@ class StrengthModel:
         Left to the penalty are effects that decide the votes alone, and those of few votes on very many items. `kind`
         is that of their covariance.
         """
+        if not self.columns:
+            return
         few = self.votes_per_parameter < MANY_VOTES
         rows = self._rows(self.comparisons.covariates is not None)[0]
         if rows.design is None or (few and rows.n > MAX_ITEMS):
@@ -234,7 +236,8 @@ class StrengthModel:
         c = self.comparisons
         groups = int(c.adjacency.components.max(initial=0)) + 1
         counted = math.isclose(self.votes_per_weight, 1.0, rel_tol=1e-9)
-        return len(c.items) - groups + len(self.columns), self.votes_per_weight * float(c.pairs.total.sum()), counted
+        votes = 0.5 * float(c.adjacency.sums[1].sum())
+        return len(c.items) - groups + len(self.columns), self.votes_per_weight * votes, counted
 
     @property
     def votes_per_parameter(self) -> float:

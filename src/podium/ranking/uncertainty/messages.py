@@ -15,7 +15,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from podium.kernels.pairwise.evidence import first_gaps, first_precisions, precisions_given, precisions_taken
+from podium.kernels.pairwise.evidence import (
+    first_gaps,
+    first_precisions,
+    later_gaps,
+    next_precisions,
+    second_precisions,
+)
 
 __all__ = ["item_precisions", "pair_gaps"]
 
@@ -40,27 +46,26 @@ def pair_gaps(pairs: tuple[Codes, Codes, Floats], diagonal: Floats, settled: flo
         gaps = np.empty(len(pairs[0]))
         first_gaps(*pairs, 1.0 / diagonal, precision, gaps)
         return gaps, 1.0 / precision
-    both = own_left * own_right - pairs[2] ** 2
-    return (own_left + own_right - 2.0 * pairs[2]) / both, 1.0 / precision
+    later_gaps(pairs[2], own_left, own_right)  # memory never used before costs more than what is written there
+    return own_left, 1.0 / precision
 
 
 def _swept(
     pairs: tuple[Codes, Codes, Floats], diagonal: Floats, settled: float
 ) -> tuple[Floats, Floats | None, Floats | None]:
     """Precisions of items, and of left and right of each pair without it; without the latter if one sweep is enough."""
-    left, right, _ = pairs
-    taken = np.zeros(len(diagonal))
-    first_precisions(*pairs, 1.0 / diagonal, taken)
+    inverse, taken = 1.0 / diagonal, np.zeros(len(diagonal))
+    first_precisions(*pairs, inverse, taken)
     precision: Floats = diagonal - taken
     if np.max(taken / precision, initial=0.0) <= settled:
         return precision, None, None
-    own_left, own_right = diagonal[left], diagonal[right]
-    precisions_given(*pairs, precision, own_left, own_right)
+    own_left, own_right = np.empty(len(pairs[0])), np.empty(len(pairs[0]))
+    taken = np.zeros(len(diagonal))
+    second_precisions(*pairs, inverse, precision, own_left, own_right, taken)
     for _ in range(SWEEPS):
-        taken = np.zeros(len(diagonal))
-        precisions_taken(*pairs, own_left, own_right, taken)
         before, precision = precision, diagonal - taken
-        precisions_given(*pairs, precision, own_left, own_right)
+        taken = np.zeros(len(diagonal))
+        next_precisions(*pairs, precision, own_left, own_right, taken)
         if np.max(np.abs(before - precision) / precision) <= settled:
             break
     return precision, own_left, own_right
