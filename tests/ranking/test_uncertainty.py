@@ -562,16 +562,26 @@ def test_auto_is_the_sandwich_only_when_weights_are_not_counts(season):
 
 @pytest.mark.parametrize("ridge", [0.0, 1e-3, 1.0])
 @pytest.mark.parametrize("reach", [1, 4, 12])
-def test_quick_standard_errors_of_who_meets_neighbours_only_are_exact(reach, ridge, monkeypatch):
-    """A chain or a band: the truth is the inverse of H less its mean, by NumPy."""
+@pytest.mark.parametrize(("limit", "open_ended"), [(5000, 0), (100, 0), (505, 10)])
+def test_quick_standard_errors_of_who_meets_neighbours_only_are_exact(reach, ridge, limit, open_ended, monkeypatch):
+    """A chain or a band, of more or fewer items than a matrix may have, or more with those whom the votes do not bound.
+
+    The truth is the inverse of H less its mean, by NumPy.
+    """
     monkeypatch.setattr("podium.ranking.uncertainty.estimate.MIN_QUICK_ITEMS", 200)
+    monkeypatch.setattr("podium.ranking.uncertainty.estimate.DENSE_LIMIT", limit)
+    monkeypatch.delattr("podium.ranking.uncertainty.estimate.covariance")
     rng = np.random.default_rng(25)
     n = 500
     left = np.repeat(np.arange(n - 1), 20)
     right = np.minimum(left + rng.integers(1, reach + 1, len(left)), n - 1)
     right[::20] = left[::20] + 1
     curvature = rng.uniform(0.05, 0.25, len(left))
-    found = score_covariance(Information(n, left, right, curvature, ridge=ridge), variances_only=True)
+    loose = np.arange(n + open_ended) >= n
+    votes = (np.append(left, n + np.arange(open_ended)), np.append(right, np.zeros(open_ended, dtype=int)))
+    curvatures, ends = np.append(curvature, np.full(open_ended, 1e-3)), {"open_above": loose, "open_below": loose}
+    e = Information(n + open_ended, *votes, curvatures, ridge=ridge, **(ends if open_ended else {}))
+    found = score_covariance(e, variances_only=True)
     assert found.matrix is None, "it did without"
     hessian = np.diag(np.full(n, ridge))
     for i, j, w in zip(left, right, curvature, strict=True):
@@ -581,7 +591,8 @@ def test_quick_standard_errors_of_who_meets_neighbours_only_are_exact(reach, rid
         hessian[j, i] -= w
     centring = np.eye(n) - 1 / n
     truth = centring @ np.linalg.pinv(hessian, hermitian=True) @ centring
-    assert_allclose(found.variance, truth.diagonal(), rtol=1e-7)
+    assert_allclose(found.variance[:n], truth.diagonal(), rtol=1e-7)
+    assert np.isinf(found.variance[n:]).all()
 
 
 @pytest.mark.parametrize(

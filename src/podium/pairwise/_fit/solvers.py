@@ -39,7 +39,8 @@ LOOKS = 4  # meetings away that are looked at for a bound of the band
 SINGLE = 100_000  # items beyond which strengths are cached in single precision (the final check is in double)
 CHEAP = 200_000  # meetings up to which a sweep or two more cost nothing worth saving
 MAX_SWEEPS_LEFT = 80  # sweeps that Newton is worth
-STILL = 0.1  # of the tolerance: a step below which an item does not move
+STILL = 0.2  # of what sweeps may leave: a step below which an item does not move
+SLOW, MAX_STALLED = 0.1, 3  # of the longest step, above which it is those who hold sweeps up; and how often they may
 FEW, MAX_SETTLING = 0.125, 4  # share of items that move, below which they go alone; and steps an item that it may take
 UNSEEN = 2e-3  # penalty, as a share of the curvature of an item's own votes, that no one would think of
 SEPARATES = 12.0  # effect of a covariate or side, in log-odds on a typical row, that has no finite optimum
@@ -85,16 +86,12 @@ def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int, *, sco
     slopes, curvatures, steps = np.empty_like(scores), np.empty_like(scores), np.empty_like(scores)
     everyone = np.arange(len(a), dtype=np.int32)
     caution = 0.5 if len(a.partner) > CHEAP else 0.005
-    before, shrink, gap, sweep = np.inf, 1.0, np.inf, 0
+    before, shrink, gap, sweep, stalled = np.inf, 1.0, np.inf, 0, 0
     while sweep < max_iter:
         sweep += 1
         decrement, longest = coordinate_sweep(
             a.start, a.partner, a.total, points, ridge, everyone, scores, strength, steps
         )
-        movers = everyone[steps > STILL * tol]
-        if len(a.partner) > CHEAP and 0 < len(movers) < FEW * len(a):
-            narrow = np.float64
-            _settle(a, ridge, STILL * tol, movers, scores)
         scores = _centred(scores, a)
         strength = np.exp(scores).astype(narrow)
         last, shrink = shrink, min(np.sqrt(decrement / before), 1.0) if 0.0 < before < np.inf else 1.0
@@ -108,8 +105,15 @@ def coordinate_newton(a: Adjacency, l2: float, tol: float, max_iter: int, *, sco
                 break
             if gap <= tol:
                 return Solution(scores, np.empty(0), sweep, "coordinate", gap, True)
-        if sweep >= 4 and _sweeps_left(shrink, longest, tol) > MAX_SWEEPS_LEFT:
+        stalls, still = sweep >= 4 and _sweeps_left(shrink, longest, tol) > MAX_SWEEPS_LEFT, STILL * caution * tol
+        movers = everyone[steps > (max(SLOW * longest, still) if stalls else still)] if len(a) > DENSE else everyone
+        if stalls and (len(movers) >= FEW * len(a) or stalled == MAX_STALLED):
             break
+        if 0 < len(movers) < FEW * len(a):
+            _settle(a, ridge, still, movers, scores)
+            stalled, narrow = stalled + stalls, narrow if stalls else np.float64
+            scores = _centred(scores, a)
+            strength = np.exp(scores).astype(narrow)
     return Solution(scores, np.empty(0), sweep, "coordinate", gap, False)
 
 

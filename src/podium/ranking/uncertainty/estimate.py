@@ -58,19 +58,19 @@ def score_covariance(
             return _covariance_of(
                 bootstrap(part, replicates=replicates, cluster=cluster, rng=rng, jobs=jobs, engine=engine)
             )
-        if information.n <= DENSE_LIMIT:
-            if variances_only and has_quick_variances(information, kind) and part.n > MIN_QUICK_ITEMS:
-                from podium.ranking.uncertainty.many import quick_variances
+        many = information.n > DENSE_LIMIT
+        if part.n > DENSE_LIMIT:
+            from podium.ranking.uncertainty.many import variances
 
-                quick = quick_variances(part)
-                if quick is not None:
-                    return quick
-            return covariance(part, kind, cluster)
-        if part.n <= DENSE_LIMIT:
-            return covariance(part, kind, cluster).diagonal()
-        from podium.ranking.uncertainty.many import variances
+            return variances(part, kind, cluster)
+        if (many or variances_only) and kind == "hessian" and not information.extras and part.n > MIN_QUICK_ITEMS:
+            from podium.ranking.uncertainty.many import quick_variances
 
-        return variances(part, kind, cluster)
+            quick = quick_variances(part)
+            if quick is not None:
+                return quick
+        matrix = covariance(part, kind, cluster)
+        return matrix.diagonal() if many else matrix
 
     information = _without_bounds(information)
     kept = bounded_items(information)

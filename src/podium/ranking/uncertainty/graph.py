@@ -16,6 +16,7 @@ from podium.ranking.uncertainty.information import Information
 __all__ = ["MAX_EASY_STEPS", "MAX_FACTOR_COST", "Graph", "between"]
 
 MAX_FACTOR_COST = 3e9  # operations, and entries, that a sparse factor may cost
+LOOKS, FEW_NEAR = 4, 0.05  # steps from an item, and the share of all that they reach at most on a long graph
 SOLVE_TOL = 1e-6  # relative residual of an iterative solve
 MAX_EASY_STEPS, MAX_STEPS = 300, 10_000  # steps of conjugate gradients: on a graph that mixes well, and on any
 MIN_SHIFT_CURVATURE = 1e-12  # curvature of the shift, relative to an item's, that is worth a correction
@@ -65,6 +66,15 @@ class Graph:
             )
         return solution
 
+    @property
+    def is_long(self) -> bool:
+        """Whether a few steps from the item that met most reach few, as on a chain: there a factor is thin."""
+        near = np.zeros(self.n)
+        near[np.diff(self.across.indptr).argmax()] = 1.0
+        for _ in range(LOOKS):
+            near = ((near + self.across @ near) > 0.0).astype(np.float64)
+        return bool(near.sum() <= FEW_NEAR * self.n)
+
     @cached_property
     def factor(self) -> Factor | None:
         """A sparse factor of A; None where it would be too large."""
@@ -79,15 +89,16 @@ class Graph:
         """An elimination order with little fill: along the chain (Cuthill–McKee), or rarely compared items first."""
         from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-        pattern = self.across.tocsr()
+        pattern, thinnest, most = self.across.tocsr(), None, cost
         for order in (np.argsort(np.diff(pattern.indptr), kind="stable"), reverse_cuthill_mckee(pattern, True)):
             moved = pattern[order][:, order].tocsr()
             parent, seen = np.empty(self.n, dtype=np.int32), np.empty(self.n, dtype=np.int32)
             below = np.empty(self.n, dtype=np.int64)
             start, column = moved.indptr.astype(np.int32), moved.indices.astype(np.int32)
-            if fill(start, column, parent, seen, below, cost / 100, cost) >= 0:
-                return np.asarray(order)
-        return None
+            work = fill(start, column, parent, seen, below, cost / 100, most)
+            if work >= 0:
+                thinnest, most = np.asarray(order), work
+        return thinnest
 
 
 class Factor:

@@ -7,7 +7,8 @@ out. Some items, random ones and the most compared, are then solved exactly by c
 (chains, stars, groups joined by few votes) the next way is taken:
 
 1. the series, checked;
-2. a sparse factor and the diagonal of its inverse, where the factor stays small (chains, stars);
+2. a sparse factor and the diagonal of its inverse, where the factor stays small (chains, stars); at once on chains, where
+   few are near each other;
 3. random probes (Hutchinson 1990), each solved exactly, with a warning when they leave more than 5 % of noise.
 
 The robust kinds have the same series with the gradients' covariance in the middle, checked alike. Else they solve for
@@ -48,9 +49,11 @@ def variances(information: Information, kind: str = "hessian", cluster: str | No
     graph = Graph(information)
     variance: np.ndarray | None
     if kind == "hessian":
-        variance = _hessian_series(graph)
-        if variance is None or not _agrees(graph, variance):
+        thin = graph.factor_within(MAX_FACTOR_COST / 10) if graph.is_long else None
+        variance = _hessian_series(graph) if thin is None else thin.inverse_diagonal()
+        if thin is None and (variance is None or not _agrees(graph, variance)):
             variance = _hessian_probes(graph) if graph.factor is None else graph.factor.inverse_diagonal()
+        assert variance is not None, "one way or the other"
         if information.border is not None:
             moved, core = _through_extras(graph, information)
             variance = variance + np.einsum("ij,ij->i", moved @ np.linalg.inv(core), moved)
