@@ -118,9 +118,7 @@ def _sparse(
     mean = start.copy()
     strength, everyone, steps = np.exp(mean), np.arange(n, dtype=np.int32), np.empty(n)
     for _ in range(SWEEPS):
-        _, longest = coordinate_sweep(
-            table.start, table.partner, both, gained, ridge, everyone, mean, strength, steps
-        )
+        _, longest = coordinate_sweep(table.start, table.partner, both, gained, ridge, everyone, mean, strength, steps)
         if longest < CALM:
             break
     p = 1.0 / (1.0 + np.exp(-np.clip(mean[tally.pair_low] - mean[tally.pair_high], -30.0, 30.0)))

@@ -7,8 +7,8 @@ out. Some items, random ones and the most compared, are then solved exactly by c
 (chains, stars, groups joined by few votes) the next way is taken:
 
 1. the series, checked;
-2. a sparse factor and the diagonal of its inverse, where the factor stays small (chains, stars); at once on chains, where
-   few are near each other;
+2. a sparse factor and the diagonal of its inverse, where the factor stays small (chains, stars); on chains, where few
+   are near each other, at once;
 3. random probes (Hutchinson 1990), each solved exactly, with a warning when they leave more than 5 % of noise.
 
 The robust kinds have the same series with the gradients' covariance in the middle, checked alike. Else they solve for
