@@ -16,6 +16,7 @@ from podium.ranking.ranking import Ranking
 from podium.ranking.ranks import settled
 
 import reference_uncertainty as reference
+from helpers import thin_data
 
 ELO = 400 / np.log(10)
 
@@ -370,11 +371,25 @@ def test_equal_labels_and_unknown_kinds_are_refused():
         Ranking("ab", [1, 2], uncertainty="zzz")
 
 
-@pytest.mark.parametrize("level", ["x", None, 0, 1, -0.5, 95])
+@pytest.mark.parametrize("level", ["x", None, 0, 1, -0.5, 95, 1e-300, 1e-17, 1 - 1.2e-16])
 def test_a_level_that_is_none_is_refused(level):
     for ask in (fitted().intervals, fitted().rank_intervals, fitted().tiers):
         with pytest.raises(InputError, match="level must lie between 0 and 1"):
             ask(level)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+@pytest.mark.parametrize("level", [1e-12, 0.5, 1 - 1e-12])
+@pytest.mark.parametrize(
+    "votes", [[("a", "b"), ("b", "a"), ("b", "c"), ("c", "b")] * 2, [("a", "b"), ("b", "c"), ("c", "b")]]
+)
+def test_a_level_may_be_near_to_either_end(level, votes):
+    with thin_data():
+        ranking = podium.BradleyTerry().fit(podium.Comparisons.from_pairs(votes)).ranking_
+        assert not np.isnan(np.array(ranking.intervals(level))).any()
+        for simultaneous in (False, True):
+            ranking.rank_intervals(level, simultaneous=simultaneous)
+        ranking.tiers(level), ranking.to_frame(level), ranking.differences(level), ranking.top_set(1, level)
 
 
 def test_a_table_without_a_level_computes_nothing():

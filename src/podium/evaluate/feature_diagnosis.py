@@ -35,7 +35,7 @@ def residual_outliers(model: RABF | PlackettLuce, *, level: float = 0.95) -> pl.
     """
     import polars as pl
 
-    from podium.ranking.uncertainty import quantile
+    from podium.ranking.uncertainty import quantile, width_at
 
     _need(model)
     information = model.ranking_.information
@@ -44,7 +44,7 @@ def residual_outliers(model: RABF | PlackettLuce, *, level: float = 0.95) -> pl.
     z = model.residuals_ / error
     met = np.array([item not in set(model.unseen_) for item in model.ranking_.items])
     quantile(level)  # refuses what is no level
-    far = np.flatnonzero(met & (np.abs(z) > quantile(level ** (1 / max(int(met.sum()), 1)))))
+    far = np.flatnonzero(met & (np.abs(z) > width_at(level ** (1 / max(int(met.sum()), 1)))))
     far = far[np.argsort(-np.abs(z[far]), kind="stable")]
     items = [model.ranking_.items[k] for k in far]
     table = pl.DataFrame({"item": [str(item) for item in items], "residual": model.residuals_[far]})

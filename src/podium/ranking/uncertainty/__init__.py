@@ -25,7 +25,7 @@ from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_c
 from podium.ranking.uncertainty.quasi import quasi_variances
 from podium.ranking.uncertainty.ranks import RANK_METHODS, rank_intervals, tiers, top_set
 from podium.ranking.uncertainty.redraw import bootstrap
-from podium.ranking.uncertainty.score_covariance import ScoreCovariance, quantile
+from podium.ranking.uncertainty.score_covariance import ScoreCovariance, quantile, width_at
 from podium.ranking.uncertainty.worth import cluster_worth, posteriors, votes_worth
 
 __all__ = [
@@ -59,4 +59,5 @@ __all__ = [
     "tiers",
     "top_set",
     "votes_worth",
+    "width_at",
 ]

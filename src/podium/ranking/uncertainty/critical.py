@@ -17,7 +17,7 @@ from podium.kernels.pairwise.uncertainty import (
     largest_one_sided_gaps,
     largest_own_gaps,
 )
-from podium.ranking.uncertainty.score_covariance import ScoreCovariance, quantile
+from podium.ranking.uncertainty.score_covariance import ScoreCovariance, width_at
 
 __all__ = ["DRAWS", "all_pairs_value", "joint_value", "noise_blocks", "own_pairs_values", "row_blocks", "stepped_value"]
 
@@ -35,18 +35,18 @@ def all_pairs_value(scores: np.ndarray, covariance: ScoreCovariance, level: floa
     """Critical value at which all pairs together are called wrongly with chance 1 − level at most (Tukey's idea)."""
     n, order = len(scores), _best_first(scores, covariance)
     if n < 2:
-        return quantile(level)
+        return width_at(level)
     if covariance.open_ended is not None:
         # Each open-ended item takes its share of the error allowed, the pairs of bounded items have the rest.
         bounded, error = order[~covariance.open_ended[order]], 1 - level
-        ends = quantile(1 - error / n)
+        ends = width_at(1 - error / n)
         if len(bounded) < 2:
             return ends
         own = all_pairs_value(scores[bounded], covariance.among(bounded), 1 - error * len(bounded) / n)
         return max(own, ends)
     if covariance.matrix is None:
-        return quantile(level ** (1 / n))  # Šidák over the marginal intervals
-    bound = quantile(1 - (1 - level) / (n * (n - 1) / 2))
+        return width_at(level ** (1 / n))  # Šidák over the marginal intervals
+    bound = width_at(1 - (1 - level) / (n * (n - 1) / 2))
     if n * n * DRAWS > MAX_OPERATIONS:
         return bound
     ordered = covariance.among(order)
@@ -61,12 +61,12 @@ def own_pairs_values(scores: np.ndarray, covariance: ScoreCovariance, level: flo
     n, order = len(scores), _best_first(scores, covariance)
     if covariance.open_ended is not None:
         bounded, error = order[~covariance.open_ended[order]], 1 - level
-        values = np.full(n, quantile(1 - error / n))
+        values = np.full(n, width_at(1 - error / n))
         if len(bounded) > 1:
             among = own_pairs_values(scores[bounded], covariance.among(bounded), 1 - error * len(bounded) / n)
             values[bounded] = np.maximum(among, values[bounded])
         return values
-    bound = quantile(1 - (1 - level) / max(n - 1, 1))
+    bound = width_at(1 - (1 - level) / max(n - 1, 1))
     if covariance.matrix is None:
         return np.full(n, all_pairs_value(scores, covariance, level))
     if n < 3 or n * n * DRAWS > MAX_OPERATIONS:
@@ -78,7 +78,7 @@ def own_pairs_values(scores: np.ndarray, covariance: ScoreCovariance, level: flo
         done += len(noise)
     simulated = np.quantile(largest, level, axis=0, method="higher")
     values = np.empty(n)
-    values[order] = np.clip(simulated, quantile(level), bound)
+    values[order] = np.clip(simulated, width_at(level), bound)
     return values
 
 
@@ -93,7 +93,7 @@ def stepped_value(scores: np.ndarray, covariance: ScoreCovariance, level: float)
         if len(bounded) < 2:
             return value
         own = stepped_value(scores[bounded], covariance.among(bounded), 1 - error * len(bounded) / n)
-        return max(own, quantile(1 - error / n))
+        return max(own, width_at(1 - error / n))
     if covariance.matrix is None or n * n * DRAWS > MAX_STEPPED_OPERATIONS:
         return value
     ordered, best_first = covariance.among(order), scores[order]
@@ -103,7 +103,7 @@ def stepped_value(scores: np.ndarray, covariance: ScoreCovariance, level: float)
     while (above := ratio > value).sum() > rejected:
         rejected = int(above.sum())
         left = np.where(above, 0.0, precision)
-        value = min(value, max(_simulated(ordered, left, largest_one_sided_gaps, level), quantile(level)))
+        value = min(value, max(_simulated(ordered, left, largest_one_sided_gaps, level), width_at(level)))
     return value
 
 
@@ -126,7 +126,7 @@ def joint_value(scores: np.ndarray, covariance: ScoreCovariance, level: float) -
 
 def _joint_value(scores: np.ndarray, covariance: ScoreCovariance, level: float) -> float:
     """The quantile of the most certain statement that a draw has the other way round, at least that of one pair."""
-    order, least = _best_first(scores, covariance), quantile(level)
+    order, least = _best_first(scores, covariance), width_at(level)
     ordered, best_first = covariance.among(order), scores[order]
     ratio = (best_first[:, None] - best_first) * _precisions(ordered)
     above, below = np.nonzero(ratio > least)  # what is less certain moves no value that is returned

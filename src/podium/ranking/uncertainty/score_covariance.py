@@ -11,7 +11,9 @@ import numpy as np
 from podium.errors import InputError
 from podium.ranking.uncertainty.ends import reach
 
-__all__ = ["ScoreCovariance", "quantile"]
+__all__ = ["ScoreCovariance", "quantile", "width_at"]
+
+LEAST_ERROR = 1e-12  # nearer to 0 an interval has no width, nearer to 1 no end
 
 
 @dataclass(frozen=True, eq=False, slots=True, weakref_slot=True)
@@ -105,6 +107,11 @@ class ScoreCovariance:
 
 def quantile(level: float) -> float:
     """Half-width, in standard errors, of a two-sided normal interval."""
-    if not (isinstance(level, Real) and 0 < level < 1):
-        raise InputError(f"level must lie between 0 and 1, as in 0.95; got {level!r}")
-    return NormalDist().inv_cdf((1 + level) / 2)
+    if not (isinstance(level, Real) and LEAST_ERROR <= level <= 1 - LEAST_ERROR):
+        raise InputError(f"level must lie between 0 and 1, {LEAST_ERROR:g} from either, as in 0.95; got {level!r}")
+    return width_at(level)
+
+
+def width_at(level: float) -> float:
+    """The same for a level of ours, of one of many intervals: rounding may have made it 1."""
+    return NormalDist().inv_cdf(min((1 + level) / 2, 1 - 2.0**-53))
