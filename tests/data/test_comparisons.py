@@ -268,3 +268,49 @@ def test_rankings_put_together_are_clusters_of_their_own_one_each():
 def test_groups_of_items_are_numbered_from_the_first_item_on():
     apart = Comparisons.from_arrays([0, 1], [2, 3], items=["a", "b", "c", "d"])
     assert apart.adjacency.components.tolist() == [0, 1, 0, 1]
+
+
+def test_what_the_codes_say_wrongly_is_named():
+    for left, right, message in [
+        ([], [], "no votes: there is nothing to rank"),
+        ([0, 1], [1, 1], "row 2: 'b' is compared with itself"),
+        ([0, 0], [1, 7], r"row 2: code 7 is outside 0\.\.2"),
+        ([0, -1], [1, 0], r"row 2: code -1 is outside 0\.\.2"),
+        ([0, 3], [1, 3], r"row 2: code 3 is outside 0\.\.2"),
+    ]:
+        with pytest.raises(InputError, match=message):
+            Comparisons(("a", "b", "c"), np.array(left, dtype=np.int32), np.array(right, dtype=np.int32))
+
+
+def test_times_out_of_order_are_put_in_order_and_equal_ones_keep_theirs():
+    for times in ([1, 3, 2, 4], [2, 2, 1, 1], [5, 1, 2, 3], [0, 1, 2, 3], [3, 3, 3, 2]):
+        votes = Comparisons.from_arrays(["a", "b", "c", "d"], ["b", "c", "d", "a"], time=times)
+        earliest_first = sorted(range(4), key=lambda row: times[row])
+        assert votes.by_time().left.tolist() == [votes.left[row] for row in earliest_first]
+        assert votes.by_time().time.tolist() == sorted(times)
+
+
+def test_equal_votes_of_one_row_share_its_weight_and_its_squares():
+    codes = np.array([0, 1], dtype=np.int32), np.array([1, 2], dtype=np.int32)
+    five = Comparisons(("a", "b", "c"), *codes, weight=np.array([6.0, 5.0]), count=np.array([4, 1]))
+    one_by_one = Comparisons.from_arrays(["a"] * 4 + ["b"], ["b"] * 4 + ["c"], weight=[1.5] * 4 + [5.0])
+    assert five.weight_squares().tolist() == [9.0, 25.0]
+    assert sum(one_by_one.weight_squares()) == pytest.approx(9.0 + 25.0)
+
+
+def test_rows_come_back_from_a_frame_with_all_they_carry():
+    carried = {
+        "weight": [1.0, 2.0, 0.5],
+        "judge": ["ann", "bob", "ann"],
+        "group": ["x", "y", "y"],
+        "time": [3.0, 1.0, 2.0],
+    }
+    won = Comparisons.from_arrays(["a", "b", "c"], ["b", "c", "a"], **carried)
+    tied = Comparisons.from_arrays(["a", "b", "c"], ["b", "c", "a"], tie=[False, True, False], **carried)
+    assert won.to_frame().columns == ["winner", "loser", "weight", "judge", "group", "time"]
+    assert tied.to_frame().columns == ["left", "right", "outcome", "weight", "judge", "group", "time"]
+    for cast in (won, tied):
+        again = Comparisons.from_frame(cast.to_frame(), time="time")
+        assert again.to_frame().equals(cast.to_frame())
+        for mine, theirs in zip(again.record(), cast.record(), strict=True):
+            assert mine.tolist() == theirs.tolist()

@@ -89,6 +89,9 @@ def test_what_is_no_test_is_refused():
         _ = BradleyTerry().fit(votes).aic_
     with pytest.raises(InputError, match="without bias_reduction"):
         _ = BradleyTerry(l2=0, bias_reduction=True).fit(votes).bic_
+    for models in ((plain, votes), (votes, plain)):
+        with pytest.raises(InputError, match="takes fitted BradleyTerry models, not Comparisons"):
+            likelihood_ratio_test(*models)
     with pytest.raises(InputError, match="the larger model lacks 'side'"):
         likelihood_ratio_test(home, plain)
     with pytest.raises(InputError, match="the same effects"):

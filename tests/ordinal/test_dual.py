@@ -206,16 +206,20 @@ def test_examples_that_are_kept_follow_the_scale_of_the_features():
     assert_allclose(model._support.rows[: len(kept)], (kept - model._scale.origin) * model._scale.factor, rtol=1e-12)
 
 
+@pytest.mark.parametrize("standardize", [True, False])
 @pytest.mark.parametrize("make", [PassiveAggressiveOrdinal, OrdinalPerceptron, PRank])
-def test_an_example_with_a_hole_is_refused_and_changes_nothing(make):
+def test_an_example_with_a_hole_is_refused_and_changes_nothing(make, standardize):
     X, y, _ = graded(n=60, d=3)
-    model = make().fit(X, y)
+    given = {"standardize": standardize} | ({"C": 0.1} if make is PassiveAggressiveOrdinal else {})
+    model = make(**given).fit(X, y)
+    seen = model.n_seen_
     before = model.predict(X).tolist()
     for hole in (np.nan, np.inf):
         for ask in (lambda x: model.learn_one(x, 1), model.predict_one):
             with pytest.raises(InputError, match="contains NaN or inf; fill in a value or leave the example out"):
                 ask([hole, 0.0, 0.0])
     assert model.predict(X).tolist() == before
+    assert model.learn_one(X[0], y[0]).n_seen_ == seen + 1
 
 
 def test_yes_or_no_is_asked_of_what_is_yes_or_no():

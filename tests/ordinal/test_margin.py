@@ -1,5 +1,7 @@
 """The batch model of the paper's loss against outside solvers: quadprog, and scikit-learn's support vector machine."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import quadprog
@@ -152,3 +154,10 @@ def test_whatever_the_steps_no_bound_lies_above_the_optimum(seed):
         assert bound <= model.loss_ * (1 + 1e-9) <= loss * (1 + 2e-9)
         gaps.append(loss - bound)
     assert gaps[-1] < 1e-3 * gaps[0]
+    for grades in (y, 4 - y):  # where features say next to nothing, all is in the thresholds
+        model._solve(1e-3 * X, grades, grades, weight)
+        inside = np.arange(grades.min(), grades.max())
+        programme = _Programme.of(1e-3 * X, grades, grades, weight, inside, 0.5)
+        for side in (1, -1):  # any forces up to the weights give a bound, however unequal on the two sides
+            force = programme.weight * np.where(programme.side == side, 1.0, 0.05)
+            assert programme.loss_and_bound(replace(point, force=force))[1] <= model.loss_
