@@ -346,6 +346,7 @@ def test_when_it_will_be_stable_at_the_rate_of_the_last_day(store):
     assert came == 3
     found = standing(bench.content())
     assert not found.stable
+    assert DAY == 86_400_000  # milliseconds
     assert stable_at(found, came, bench.now) == bench.now + found.until_stable * DAY // 3
     assert stable_at(found, 0, bench.now) is None
     assert stable_at(replace(found, stable=True), 0, bench.now) == bench.now
