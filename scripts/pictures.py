@@ -21,6 +21,7 @@ TERMINAL = (
     '<body style="margin:0;background:#16181c;color:#e8e8e8;font:14px/1.45 monospace"><pre style="padding:1rem">{}'
 )
 TABS = {"league": "Over time"}  # where a page opens for its picture, unless on its first tab
+HEIGHTS = {"league": 1180}  # of the window in which more must be seen
 
 
 def main(folder):
@@ -31,12 +32,12 @@ def main(folder):
         page = browser.new_context(viewport={"width": 1280, "height": 860}, color_scheme="light").new_page()
         for story, told in STORIES.items():
             command = [sys.executable, "-m", "podium", "demo", story]
-            done = subprocess.run(
-                command, cwd=place, capture_output=True, text=True, env=os.environ | {"COLUMNS": "110"}
-            )
+            environment = os.environ | {"COLUMNS": "110", "PYTHONUNBUFFERED": "1"}  # both streams in their order
+            streams = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            done = subprocess.run(command, cwd=place, text=True, env=environment, **streams)
             shown = Path(place) / f"demo-{story}" / told.shows
             if done.returncode or not shown.exists():
-                raise SystemExit(f"podium demo {story} did not end in {told.shows}:\n{done.stderr}")
+                raise SystemExit(f"podium demo {story} did not end in {told.shows}:\n{done.stdout}")
             target = folder / f"gallery-{story}.png"
             if shown.suffix == ".png":
                 shutil.copy(shown, target)
@@ -44,6 +45,7 @@ def main(folder):
             if shown.suffix != ".html":
                 shown = shown.with_suffix(".html")
                 shown.write_text(TERMINAL.format(html.escape(_said(story, done))))
+            page.set_viewport_size({"width": 1280, "height": HEIGHTS.get(story, 860)})
             page.goto(shown.as_uri())
             if story in TABS:
                 page.get_by_text(TABS[story], exact=True).click()
@@ -55,7 +57,7 @@ def main(folder):
 
 def _said(story, done):
     """What the terminal shows of a story, its first lines."""
-    return "\n".join([f"$ podium demo {story}", *done.stderr.splitlines()[1:], *done.stdout.splitlines()][:44])
+    return "\n".join([f"$ podium demo {story}", *done.stdout.splitlines()[1:]][:44])
 
 
 if __name__ == "__main__":

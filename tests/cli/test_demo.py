@@ -87,4 +87,4 @@ def test_the_simulated_model_finds_the_essays_with_more_reasons(tmp_path):
     assert len(calls) > 2 * 24, "each pair in both orders"
     page = (folder / "page.html").read_text()
     assert "<h1>essays</h1>" in page, "the page is called as the file"
-    assert "Position: first place chosen" in page.partition("<h2>The judge</h2>")[2]
+    assert "<dt>Position</dt><dd>First place chosen" in page.partition("<h2>The judge</h2>")[2]

@@ -136,7 +136,7 @@ def _survey(folder: Path, rng: np.random.Generator) -> None:
 
 def _grades(folder: Path, rng: np.random.Generator) -> None:
     """Essays with a few counts each and a range of grades: one reader was unsure by a grade or two."""
-    for name, n in (("graded.csv", 1_200), ("new.csv", 40)):
+    for name, n in (("graded.csv", 1_200), ("held-out.csv", 400), ("new.csv", 40)):
         words, errors, sources = rng.normal(450, 120, n), rng.poisson(7, n), rng.poisson(2.2, n)
         score = 0.006 * (words - 450) - 0.22 * (errors - 7) + 0.5 * (sources - 2.2) + rng.logistic(0, 0.6, n)
         grade = 1 + np.searchsorted([-1.6, -0.4, 0.7, 1.9], score)
@@ -145,7 +145,7 @@ def _grades(folder: Path, rng: np.random.Generator) -> None:
         table = _frame(
             essay=[f"E{k + 1:04}" for k in range(n)], words=words.astype(int), errors=errors, sources=sources
         )
-        if name == "graded.csv":
+        if name != "new.csv":
             table = table.with_columns(**_columns(low=low, high=high))
         write_table(table, folder / name)
 
@@ -156,12 +156,12 @@ TAGS = ("sport", "politics", "money", "science", "culture", "weather")
 def _labels(folder: Path, rng: np.random.Generator) -> None:
     """Articles with word counts, and the tags that fit."""
     words = rng.normal(0, 1, (len(TAGS), 12))
-    for name, n in (("articles.csv", 800), ("new.csv", 20)):
+    for name, n in (("articles.csv", 800), ("held-out.csv", 200), ("new.csv", 20)):
         counts = rng.poisson(1.5, (n, 12))
         scores = counts @ words.T / 2 + rng.logistic(0, 0.7, (n, len(TAGS)))
         fits = scores > np.quantile(scores, 0.7)
         table = _frame(title=[f"article {k + 1}" for k in range(n)], **{f"word_{k}": counts[:, k] for k in range(12)})
-        if name == "articles.csv":
+        if name != "new.csv":
             table = table.with_columns(**_columns(**{f"tag_{tag}": fits[:, k] for k, tag in enumerate(TAGS)}))
         write_table(table, folder / name)
 
@@ -270,7 +270,7 @@ STORIES = {
         (
             "grade fit graded.csv --low low --high high --id essay --passes 5 --save grades.podium --plot learning.png",
             "grade predict new.csv --model grades.podium --id essay --level 0.9 -o graded-new.csv",
-            "grade evaluate graded.csv --low low --high high --model grades.podium --plot grades.png",
+            "grade evaluate held-out.csv --low low --high high --model grades.podium --plot grades.png",
         ),
         "grades.png",
     ),
@@ -279,7 +279,7 @@ STORIES = {
         _labels,
         (
             "label fit articles.csv --labels 'tag_*' --id title --save tags.podium",
-            "label evaluate articles.csv --labels 'tag_*' --model tags.podium",
+            "label evaluate held-out.csv --labels 'tag_*' --model tags.podium --at 1,3",
             "label predict new.csv --id title --model tags.podium --top 2 -o tagged.csv",
         ),
         "tagged.csv",
