@@ -1,12 +1,15 @@
 """`jobs`: what several processes find is what one finds, to the bit."""
 
+import gzip
+
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from numpy.testing import assert_allclose
 
-from podium import BradleyTerry, Comparisons
+from podium import BradleyTerry, Comparisons, read_comparisons
 from podium.cli import main
+from podium.data import collecting
 from podium.errors import InputError
 from podium.evaluate.assessment import assess
 
@@ -88,3 +91,23 @@ class TestCommands:
         self.run("rank", files, "--report", tmp_path / "page.html")
         self.run("rank", files, "--method", "elo")
         assert seen == [True, False, False, False]
+
+
+@pytest.mark.parametrize(("name", "shared"), [("v.parquet", True), ("v.csv", False), ("v.csv.gz", True)])
+def test_without_jobs_processes_are_for_files_that_take_longer_than_their_start(
+    name, shared, votes, tmp_path, monkeypatch
+):
+    """Text of as many bytes as packed files is less work."""
+    for k in range(2):
+        text, path = votes.to_frame().write_csv().encode(), tmp_path / f"{k}{name}"
+        if name == "v.parquet":
+            votes.to_frame().write_parquet(path)
+        else:
+            path.write_bytes(gzip.compress(text) if name.endswith(".gz") else text)
+    asked = []
+    whole = sum(path.stat().st_size for path in tmp_path.iterdir())
+    running = collecting.running
+    monkeypatch.setattr(collecting, "MIN_BYTES_FOR_PROCESSES", whole)
+    monkeypatch.setattr(collecting, "running", lambda jobs, *more: (asked.append(jobs), running(1, *more))[1])
+    read_comparisons(tmp_path, jobs=None)
+    assert asked == [None if shared else 1]

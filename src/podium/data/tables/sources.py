@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from podium.errors import InputError, Option
 
-__all__ = ["Format", "Opened", "Source", "by_name", "find_sources", "opened", "refuse_twice"]
+__all__ = ["Format", "Opened", "Source", "by_name", "find_sources", "is_packed", "opened", "refuse_twice"]
 
 Format: TypeAlias = Literal["csv", "json", "jsonl", "parquet", "ipc"]
 
@@ -145,6 +145,11 @@ def _find_folder(root: Path, format: Format | None) -> list[Source]:
 def by_name(source: Source) -> Format | None:
     """The format that the name of a file or an address promises."""
     return _by_name(Path(urlsplit(source.url).path) if source.url else source.path or Path())
+
+
+def is_packed(source: Source) -> bool:
+    """Whether a file's name says that it is compressed."""
+    return any(source.name.lower().endswith(ending) for ending in PACKED)
 
 
 def _by_name(path: Path) -> Format | None:
