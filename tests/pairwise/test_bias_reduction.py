@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
 from baseball import HOME_AWAY, TEAMS, baseball
-from podium import RABF, BradleyTerry, Comparisons
+from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry, DynamicBradleyTerry
 from podium.errors import DataWarning, InputError
 
 
@@ -127,6 +127,63 @@ def test_effects_beside_features_are_those_of_bradleyterry2_with_correction():
         model = RABF(side_effect=True, tol=1e-9).fit(baseball(), told)
         assert model.side_effect_ == pytest.approx(0.293927992972, abs=1e-5)
         assert model.side_effect_std_error_ == pytest.approx(0.130444360711, abs=1e-5)
+
+
+def games_one_by_one(**columns):
+    """The games of the season as rows of their own, with what is known of each."""
+    counted = baseball()
+    row = np.repeat(np.arange(len(counted.left)), counted.count)
+    known = {name: column(np.arange(len(row))) for name, column in columns.items()}
+    ends = counted.left[row], counted.right[row]
+    return Comparisons(counted.items, *ends, outcome=counted.outcome[row], sided=True, **known)
+
+
+def test_the_home_advantage_of_a_league_that_stands_still_is_that_of_bradleyterry2_with_correction():
+    votes = games_one_by_one(time=lambda game: game % 17.0)
+    model = DynamicBradleyTerry(drift=0, side_effect=True, tol=1e-9).fit(votes)
+    assert model.side_effect_ == pytest.approx(0.293927992972, abs=1e-5)
+    assert model.effect_std_errors_[0] == pytest.approx(0.130444360711, abs=1e-5)
+    slow = DynamicBradleyTerry(drift=1e-4, side_effect=True, tol=1e-9).fit(votes)  # as good as still
+    assert slow.side_effect_ == pytest.approx(0.293927992972, abs=1e-4)
+    assert slow.effect_std_errors_[0] == pytest.approx(0.130444360711, abs=1e-4)
+
+
+def test_the_mean_lean_of_judges_who_are_alike_is_that_of_bradleyterry2_with_correction():
+    votes = games_one_by_one(judge=lambda game: game % 4, judges=lambda _: ("ann", "bob", "eve", "kim"))
+    model = CrowdBradleyTerry(side_effect=True, tol=1e-8).fit(votes)
+    assert model.reliability_sd_ == model.lean_sd_ == 0.0
+    assert model.side_effect_ == pytest.approx(0.293927992972, abs=1e-4)
+    assert model.side_effect_std_error_ == pytest.approx(0.130444360711, abs=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["league", "crowd"])
+def test_effects_are_right_where_better_items_stand_on_the_left_more_often(kind):
+    """Found together with the scores they are about twice as large, and their intervals hold in a third of sets."""
+    effects, errors = [], []
+    for seed in range(20):
+        rng = np.random.default_rng([11, seed])
+        scores, one = 0.8 * rng.normal(size=30), rng.integers(0, 30, 150)
+        other = (one + rng.integers(1, 30, 150)) % 30
+        stays = rng.random(150) < 1 / (1 + np.exp(-1.5 * (scores[one] - scores[other])))
+        left, right = np.where(stays, one, other), np.where(stays, other, one)
+        won = rng.random(150) < 1 / (1 + np.exp(scores[right] - scores[left] - 0.5))
+        known = (
+            {"time": np.arange(150) % 30.0} if kind == "league" else {"judge": np.arange(150) % 30, "judges": range(30)}
+        )
+        outcome = np.where(won, 1, -1).astype(np.int8)
+        votes = Comparisons(tuple(range(30)), left, right, outcome=outcome, sided=True, **known)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            if kind == "league":
+                model = DynamicBradleyTerry(drift=0.02, side_effect=True).fit(votes)
+                errors.append(model.effect_std_errors_[0])
+            else:
+                model = CrowdBradleyTerry(side_effect=True).fit(votes)
+                errors.append(model.side_effect_std_error_)
+        effects.append(model.side_effect_)
+    off = np.array(effects) - 0.5
+    assert abs(off.mean()) < 0.05 + 2 * off.std() / np.sqrt(len(off))
+    assert np.mean(np.abs(off) <= 1.96 * np.array(errors)) >= 0.8  # of 20 sets: three standard errors below 95 %
 
 
 def test_effects_beside_features_are_right_where_better_items_have_more_of_the_covariate():

@@ -158,12 +158,12 @@ def test_bands_hold_the_truth_as_often_as_they_say():
 
 def test_errors_carry_the_drifts_that_the_votes_leave_possible():
     """Fits at each of them, put together by hand: by their evidence, every drift as likely as any before."""
-    votes, _ = league(3, n=6, days=15, a_day=6, sd=0.8, drift=0.3, home=0.2)
-    model = DynamicBradleyTerry(side_effect=True).fit(votes)
+    votes, _ = league(3, n=6, days=15, a_day=6, sd=0.8, drift=0.3)
+    model = DynamicBradleyTerry().fit(votes)
     drifts, shares = (np.array(column) for column in zip(*model._drifts, strict=True))
     assert len(drifts) > 2
     assert model.drift_ in drifts
-    fits = [DynamicBradleyTerry(drift=drift, sd=model.sd_, side_effect=True).fit(votes) for drift in drifts]
+    fits = [DynamicBradleyTerry(drift=drift, sd=model.sd_).fit(votes) for drift in drifts]
     density = np.exp([fit.log_evidence_ - model.log_evidence_ for fit in fits])
     widths, steps = (shares / density)[1:-1], drifts[2:] - drifts[:-2]
     assert len(widths) > 1
@@ -187,7 +187,7 @@ def test_errors_carry_the_drifts_that_the_votes_leave_possible():
 
     expected = mixed(lambda fit: margin(fit)[0] ** 2, lambda fit: margin(fit)[1], margin(model)[1])
     assert margin(model)[0] ** 2 == pytest.approx(expected, rel=1e-4)
-    told = DynamicBradleyTerry(drift=model.drift_, sd=model.sd_, side_effect=True).fit(votes)
+    told = DynamicBradleyTerry(drift=model.drift_, sd=model.sd_).fit(votes)
     assert (model.ranking_.std_errors > told.ranking_.std_errors).all()
 
 

@@ -46,11 +46,13 @@ class CrowdBradleyTerry(Ranker):
         Pull of the scores towards zero; "auto" takes it from the votes, as in `BradleyTerry`.
     reliability_sd : float or "auto"
         Standard deviation τ of the judges' reliabilities. "auto" takes the most likely one, found without a penalty;
-        it is 0 unless ten judges have five votes, or three have 25, and it raises the log-likelihood by 1.35.
+        it is 0 unless there are 15 votes for each item's score, ten judges have five votes, or three have 25, and it
+        raises the log-likelihood by 1.35.
     side_effect : bool
         Estimate how far each judge leans to the left side, whatever is shown there: draws from a normal distribution
-        whose mean and standard deviation come from the votes. Needs votes that say which side was which. Where better
-        items stand on the left more often the mean comes out too large; that of `BradleyTerry` does not.
+        whose mean and standard deviation come from the votes, the latter 0 unless these show that leans differ, as for
+        reliabilities. Needs votes that say which side was which. With `l2="auto"` the mean is found without the
+        penalty, as the side effect of `BradleyTerry` is.
     max_iter : int
         Newton steps allowed before `ConvergenceError`.
     tol : float
@@ -68,6 +70,8 @@ class CrowdBradleyTerry(Ranker):
         Each judge's lean to the left side, in log-odds; 0 without `side_effect`.
     side_effect_, lean_sd_ : float
         Mean of the leans over judges, and their standard deviation.
+    side_effect_std_error_ : float or None
+        Standard error of that mean; None without `side_effect`, and with an `l2` that is a number for very many items.
     l2_, sd_ : float
         The penalty used and, with "auto", the standard deviation of the true scores.
     flags_ : dict from judge to "chance" or "contrary"
@@ -90,7 +94,12 @@ class CrowdBradleyTerry(Ranker):
     """
 
     uses = Uses(judges=True, sides=True)
-    state_version = 2
+    state_version = 3  # since the mean lean has an error
+
+    @classmethod
+    def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
+        """Version 2 did not tell the error of the mean lean."""
+        return {"side_effect_std_error_": None} | state
 
     def __init__(
         self,
@@ -117,6 +126,8 @@ class CrowdBradleyTerry(Ranker):
         model = JudgeModel(c, bool(self.side_effect), self.tol, self.max_iter)
         loose, free = model.differences(self.reliability_sd)
         self.sd_: float | None = None
+        if auto and self.side_effect:
+            loose = model.hold_lean(loose, free)
         if auto:
             self.sd_, found = model.prior(loose)
             self._l2 = 0.5 / self.sd_**2
@@ -129,6 +140,7 @@ class CrowdBradleyTerry(Ranker):
         self.reliability_, self.reliability_std_errors_ = found.integral.slope()
         self.lean_, self.lean_std_errors_ = found.integral.lean()
         self._side, self.reliability_sd_, self.lean_sd_ = (float(each) for each in found.extras)
+        self.side_effect_std_error_ = model.lean_error(found, self._l2)
         self._found, self._cast = found, np.bincount(c.judge, c.vote_rows()[3], len(c.judges))
         vars(self).pop("_tests", None)
         scores = settled(found.scores, self.tol)

@@ -19,7 +19,9 @@ from podium.data.validation import choice_option, flag_option, number_option
 from podium.errors import ConvergenceError, InputError, InPython, Option, SeparationWarning
 from podium.pairwise._fit.featured import FeatureScores
 from podium.pairwise._fit.solvers import SEPARATES
+from podium.pairwise._fit.walk_effects import side_effect
 from podium.pairwise._fit.walk_model import (
+    Held,
     WalkFeatures,
     WalkModel,
     by_day,
@@ -94,8 +96,9 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
     ties : "half" or "davidson"
         Count a tie as half a win for both, or model it, as `BradleyTerry` does.
     side_effect : bool
-        Estimate the advantage of the left side (home advantage), the same at all times. It is found together with the
-        scores, which are pulled together: where better items stand on the left more often it comes out too large.
+        Estimate the advantage of the left side (home advantage), the same at all times. With `sd="auto"` it is found
+        without the prior of newcomers' scores, which would credit the side with what is due to better items that stand
+        there more often (see `BradleyTerry`), and scores are found around it; with a number, together with them.
     at : number, date or text, optional
         The time that `ranking_` is of; by default that of the last vote.
     standardize, missing, one_hot : how features are treated, as in `RABF`
@@ -140,16 +143,16 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
     """
 
     uses = Uses(features=True, sides=True, ties=True, time=True)
-    state_version = 3  # since errors are averaged over drifts
+    state_version = 4  # 3 since errors are averaged over drifts, 4 since the side is found without the scores' prior
 
     @classmethod
     def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        """Version 1 knew no features, version 2 no other drifts."""
+        """Version 1 knew no features, version 2 no other drifts, version 3 no effect held."""
         treatment = {"feature_penalty": "auto", "standardize": True, "missing": "error", "one_hot": False}
         if "_scores" not in state:
             return treatment | state
         table = np.empty((len(state["_history"]["items"]), 0))
-        return treatment | NO_FEATURES | {"_table": table, "_drifts": []} | state
+        return treatment | NO_FEATURES | {"_table": table, "_drifts": [], "_held": None} | state
 
     def __init__(
         self,
@@ -203,8 +206,13 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         self.idle_features_: tuple[str, ...] = ()
         if spec.names:
             self.idle_features_ = warn_of_columns(table[self._met()], spec.names, len(comparisons))
+        self._held = self._held_effect(0.0)
         search, spreads = self._searched()
-        self._drifts = search.drifts(spreads) if spreads.drift and isinstance(self.drift, str) else []
+        if self._held is not None and spreads.drift:
+            self._held = self._held_effect(spreads.drift)
+            before, search = search, self._search_in(False)
+            search.scores, search.extras = before.scores, before.extras
+        self._drifts = self._possible_drifts(search, spreads)
         self._settle(search, spreads)
         return self._fitted_to(comparisons)
 
@@ -221,13 +229,14 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         before, known = self._posterior, len(self._history["items"])
         history = joined_history(self._history, history_of(comparisons))
         self._history, self._table = self._with_newcomers(history, tuple(comparisons.items), features, id)
+        self._held = self._held_effect(self.drift_)
         search = self._search_in(self.drift_ == 0.0)
         if search.model.weights == before.model.weights:  # else more items make more directions of a wide table
             item = search.model.walks.item.astype(np.int64)
             at = before.points(np.where(item < known, item, -1), search.model.walks.time)
             search.scores = before.walked(at)
             if len(self._extras) == search.model.effects:  # else the first tie has come
-                search.extras = self._extras
+                search.extras = search.model.searched(self._extras)
         self._settle(search, Spreads(self.drift_, self.sd_, self._weight_sd))
         return self._fitted_to(comparisons)
 
@@ -317,9 +326,20 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
 
     def _search_in(self, still: bool) -> Search:
         features = WalkFeatures(self._history, self._table, self.standardize) if self._spec.names else None
-        model = WalkModel(self._history, self.ties, bool(self.side_effect), still, features)
+        held = None if self._held is None else Held(*self._held)
+        model = WalkModel(self._history, self.ties, bool(self.side_effect), still, features, held)
         span = 0.0 if still else float(np.ptp(self._history["time"]))
         return Search(model, span, float(self.tol), int(self.max_iter))
+
+    def _held_effect(self, drift: float) -> tuple[float, float] | None:
+        """The advantage of the left side and its variance, found without the prior of newcomers' scores.
+
+        None where it is found together with the scores.
+        """
+        if not self.side_effect or not isinstance(self.sd, str):
+            return None
+        held = side_effect(self._history, self.ties, drift, int(self.max_iter))
+        return None if held is None else (held.effect, held.variance)
 
     def _searched(self) -> tuple[Search, Spreads]:
         """The drift and the spreads: those given, or those that make the votes most likely."""
@@ -340,6 +360,14 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
             return none, standing
         return search, walking
 
+    def _possible_drifts(self, search: Search, spreads: Spreads) -> list[tuple[float, float]]:
+        """Drifts that the votes leave possible, with their shares; empty where one is given, or nothing can move."""
+        if not isinstance(self.drift, str) or float(np.ptp(self._history["time"])) == 0.0:
+            return []
+        if spreads.drift:
+            return search.drifts(spreads)
+        return self._search_in(False).drifts_beside_none(spreads, self._search_in(True).evidence(spreads))
+
     def _settle(self, search: Search, spreads: Spreads) -> None:
         """Find the optimum and set what was learned."""
         found = search.fit(spreads)
@@ -351,8 +379,8 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
             )
         self.drift_, self.sd_ = float(spreads.drift or 0.0), float(spreads.sd or 0.0)
         self.n_iter_, self.converged_ = found.n_iter, True
-        self._scores, self._extras = found.scores, found.point.extras
         self._kept = WalkPosterior(search.model, found, self.drift_, self.sd_, self._at_other_drifts)
+        self._scores, self._extras = found.scores, self._kept.point.extras
         self._keep_features(search.model, spreads.weight_sd)
         self._moved()
         self.ranking_ = self.ranking_at(self.at)
@@ -387,7 +415,7 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         if "_kept" not in vars(self):
             model = self._search_in(self.drift_ == 0.0).model
             precision = model.precision(self.drift_, self.sd_, self._weight_sd)
-            found = solution_at(model.rows, model.loss, precision, self._scores, self._extras)
+            found = solution_at(model.rows, model.loss, precision, self._scores, model.searched(self._extras))
             self._kept = WalkPosterior(model, found, self.drift_, self.sd_, self._at_other_drifts)
         return self._kept
 
@@ -396,9 +424,12 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         drifts: list[tuple[float, float]] = self._drifts
         if not drifts:
             return []
-        parts, search = [], self._search_in(False)
-        search.scores, search.extras = self._scores, self._extras
+        parts, moving = [], self._search_in(False)
+        moving.extras = moving.model.searched(self._extras)
+        if self.drift_:
+            moving.scores = self._scores
         for drift, share in drifts:
+            search = moving if drift else self._search_in(True)
             found = search.fit(Spreads(drift, self.sd_, self._weight_sd))
             parts.append((share, WalkPosterior(search.model, found, drift, self.sd_)))
         return parts

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.solvers import Rows, Solution, evaluate
 
-__all__ = ["MAX_ITEMS", "reduce_bias"]
+__all__ = ["MAX_ITEMS", "leverages", "reduce_bias", "with_more"]
 
 Floats = NDArray[np.float64]
 RowLosses = LogisticRows | DavidsonRows
@@ -36,21 +36,21 @@ def reduce_bias(
     """The bias-reduced optimum. `fit(loss, near)` finds that of a loss; a weight of 1 is `worth` so many votes."""
     found = near
     if near is None:
-        found = fit(_with_more(loss, np.full((3, len(rows.left)), FIRST_LEVERAGE / 3.0 / worth)), None)
+        found = fit(with_more(loss, np.full((3, len(rows.left)), FIRST_LEVERAGE / 3.0 / worth)), None)
     for _ in range(MAX_ROUNDS):
         assert found is not None, "there is one to begin with"
         if not found.converged:
             break
-        before, found = found, fit(_with_more(loss, _leverages(rows, loss, found, l2) / worth), found)
+        before, found = found, fit(with_more(loss, leverages(rows, loss, found, l2) / worth), found)
         if _distance(before, found) <= tol:
             break
     assert found is not None, "there is one round at least"
     return found
 
 
-def _with_more(loss: RowLosses, leverages: Floats) -> RowLosses:
+def with_more(loss: RowLosses, added: Floats) -> RowLosses:
     """The loss with half the leverage of every outcome added to its votes; ties are last."""
-    win, lost, tie = 0.5 * leverages
+    win, lost, tie = 0.5 * added
     if isinstance(loss, DavidsonRows):
         return DavidsonRows(loss.wins + win, loss.losses + lost, loss.ties + tie)
     return LogisticRows(loss.points + win + 0.5 * tie, loss.total + win + lost + tie)
@@ -61,7 +61,7 @@ def _distance(one: Solution, other: Solution) -> float:
     return float(np.abs(off).max())
 
 
-def _leverages(rows: Rows, loss: RowLosses, at: Solution, l2: float) -> Floats:
+def leverages(rows: Rows, loss: RowLosses, at: Solution, l2: float) -> Floats:
     """Of a left win, a right win and a tie of every row, (3, rows)."""
     point = evaluate(rows, loss, l2, at.scores, at.extras)
     n, p = rows.n, len(at.extras)

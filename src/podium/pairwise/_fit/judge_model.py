@@ -15,10 +15,11 @@ from podium.errors import ConvergenceError, DataWarning, InPython, Option
 from podium.pairwise._fit.judge_information import judge_information
 from podium.pairwise._fit.judge_tests import MIN_VOTES, Cast, JudgeTest, judge_tests
 from podium.pairwise._fit.judges import EXTRAS, JudgeVotes, integrate
-from podium.pairwise._fit.marginal import LEAN, LEAN_SD, MAX_SD, MIN_SD, SLOPE_SD, JudgeFit, fit_judges, judge_prior
+from podium.pairwise._fit.marginal import LEAN, LEAN_SD, MAX_SD, SLOPE_SD, JudgeFit, fit_judges, judge_prior
 from podium.pairwise._fit.prior import adjacency_rows, choose_prior
-from podium.pairwise._fit.solvers import coordinate_newton, newton
-from podium.ranking.uncertainty import Information
+from podium.pairwise._fit.solvers import SEPARATES, coordinate_newton, newton
+from podium.pairwise._fit.strength_model import StrengthModel
+from podium.ranking.uncertainty import Information, extra_covariance
 
 __all__ = ["JudgeModel"]
 
@@ -28,6 +29,9 @@ Variance = Callable[[NDArray[np.int32], NDArray[np.int32]], Floats]
 MIN_GAIN = 1.35  # of the log-likelihood, before judges are taken to differ: 5 % by ½χ², τ = 0 being an end of its range
 # Judges with so many votes, before their differences are looked for: many with a few, or a few with many.
 ENOUGH = ((10, 5.0), (3, 25.0))
+# And votes for each item: with fewer, likelihood exaggerates scores, and judges who are alike seem to differ: in a
+# third of sets with 8 votes an item's score, a fifth with 10, a twentieth with 15.
+MIN_VOTES_A_SCORE = 15.0
 LEAST_L2, LOOSE_L2 = 1e-6, 1e-3  # next to no penalty, where the votes bound all scores and where not
 # The search for the shift that holds the mean slope: how the mean answers at first, when it is near enough, steps.
 MEAN_SLOPE_RESPONSE, MEAN_SLOPE_TOL, MAX_SHIFTS = 0.5, 1e-3, 12
@@ -47,6 +51,8 @@ class JudgeModel:
         self.comparisons = c if self.worth == 1.0 else _weighed(c, self.worth)
         self.votes = JudgeVotes.of(self.comparisons, by_side=sides, worth=1.0)
         self.loose_l2 = LEAST_L2 if c.adjacency.is_strongly_connected else LOOSE_L2
+        self.few = float(self.votes.total.sum()) < MIN_VOTES_A_SCORE * (len(c.items) - 1)  # votes to tell judges apart
+        self.lean_variance: float | None = None  # of the mean lean, where that is held
 
     # ---- the search -----------------------------------------------------------------------------------------
 
@@ -67,7 +73,7 @@ class JudgeModel:
             l2,
             scores=scores,
             extras=extras,
-            free=self._leans if free is None else free,
+            free=self._free_leans if free is None else free,
             tol=self.tol if tol is None else max(tol, self.tol),
             max_iter=self.max_iter,
             centre=centre,
@@ -84,6 +90,10 @@ class JudgeModel:
     @property
     def _leans(self) -> tuple[int, ...]:
         return (LEAN,) if self.sides else ()
+
+    @property
+    def _free_leans(self) -> tuple[int, ...]:
+        return self._leans if self.lean_variance is None else ()
 
     def _plain(self, l2: float, scores: Floats | None) -> Floats:
         """Scores if all judges were alike."""
@@ -103,12 +113,12 @@ class JudgeModel:
             sd = float(given)
             return (self._with_leans(alike.scores, _put(alike.extras, SLOPE_SD, sd)) if sd else alike), leans
         cast = np.bincount(self.votes.judge, self.votes.total, self.votes.judges) + 1e-9
-        if not any((cast >= votes).sum() >= judges for judges, votes in ENOUGH):
+        if self.few or not any((cast >= votes).sum() >= judges for judges, votes in ENOUGH):
             return alike, leans
         free = (SLOPE_SD, *leans)
         start = _put(alike.extras, SLOPE_SD, START_SD)
-        apart = self.fit(self.loose_l2, alike.scores, start, (*self._leans, *free))
-        if alike.objective - apart.objective < MIN_GAIN:
+        apart = self._search(alike, start, (*self._leans, *free))
+        if not apart.converged or alike.objective - apart.objective < MIN_GAIN:
             return alike, leans
         if apart.extras[SLOPE_SD] >= 0.99 * MAX_SD:
             warnings.warn(
@@ -124,10 +134,59 @@ class JudgeModel:
         """The fit at these standard deviations of the slopes, with leans where they are asked for."""
         if not self.sides:
             return self.fit(self.loose_l2, scores, extras)
-        found = self.fit(self.loose_l2, scores, _put(extras, LEAN_SD, START_SD), (LEAN, LEAN_SD))
-        if found.extras[LEAN_SD] > 1.01 * MIN_SD:
-            return found
-        return self.fit(self.loose_l2, found.scores, _put(found.extras, LEAN_SD, 0.0))
+        same = self.fit(self.loose_l2, scores, _put(extras, LEAN_SD, 0.0))
+        if self.few:
+            return same
+        found = self._search(same, _put(same.extras, LEAN_SD, START_SD), (LEAN, LEAN_SD))
+        return found if found.converged and same.objective - found.objective >= MIN_GAIN else same
+
+    def _search(self, near: JudgeFit, extras: Floats, free: tuple[int, ...]) -> JudgeFit:
+        """The fit with next to no penalty and these extras free, which may not converge."""
+        return fit_judges(
+            self.votes,
+            self.loose_l2,
+            scores=near.scores,
+            extras=extras,
+            free=free,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def hold_lean(self, loose: JudgeFit, free: tuple[int, ...]) -> JudgeFit:
+        """Find the mean lean without the penalty and hold it from now on, as `BradleyTerry` does with the side effect.
+
+        A penalty pulls scores together and leaves it to the lean to explain who wins, where better items stand on the
+        left more often. Where votes for an item are few, what Firth's correction adds to the votes of a pair if judges
+        are alike is shared out among the judges who cast them. Returned is the loose fit with that lean.
+        """
+        alone = StrengthModel(self.comparisons, "half", True)
+        alone.hold_effects(self.max_iter, "hessian")
+        if alone.effects is None:
+            return loose
+        votes = self.votes
+        if alone.effects.added is not None:
+            win, lost, _ = 0.5 * alone.effects.added_to(self.comparisons, votes.left, votes.right, votes.total)
+            votes = replace(votes, points=votes.points + win, total=votes.total + win + lost)
+        found = fit_judges(
+            votes,
+            self.loose_l2,
+            scores=loose.scores,
+            extras=loose.extras,
+            free=(LEAN,),
+            tol=ROUGH_TOL,
+            max_iter=self.max_iter,
+        )
+        held = self._search(loose, found.extras, ())
+        if not (found.converged and held.converged) or abs(found.extras[LEAN]) > SEPARATES:
+            return loose
+        if len(found.integral.variance):
+            there = integrate(self.votes, found.scores, found.extras, dense=True)
+            known = judge_information(self.comparisons, there, self.loose_l2, extras=(LEAN, *free), votes=False)
+            self.lean_variance = float(extra_covariance(known)[0, 0])
+        else:  # too many items for the matrix of all
+            between = float(loose.extras[LEAN_SD]) ** 2 / int(np.count_nonzero(np.diff(votes.start)))
+            self.lean_variance = float(alone.effects.covariance[0, 0]) + between
+        return held
 
     def prior(self, loose: JudgeFit) -> tuple[float, JudgeFit]:
         """The standard deviation of the true scores that the votes speak for, and the fit under that prior."""
@@ -185,8 +244,21 @@ class JudgeModel:
         return judge_information(self.comparisons, found.integral, l2, extras=(*self._leans, *free), votes=True)
 
     def posterior(self, found: JudgeFit, l2: float) -> Information:
-        """Curvature of loss and prior at the optimum."""
-        return judge_information(self.comparisons, found.integral, l2, extras=self._leans, votes=False)
+        """Curvature of loss and prior at the optimum; a lean that is held is known as well as without the prior."""
+        known = judge_information(self.comparisons, found.integral, l2, extras=self._leans, votes=False)
+        if self.lean_variance is None or not len(found.integral.variance):
+            return known
+        assert known.corner is not None, "the lean is a parameter"
+        more = 1.0 / self.lean_variance - 1.0 / float(extra_covariance(known)[0, 0])
+        return replace(known, corner=known.corner + more)
+
+    def lean_error(self, found: JudgeFit, l2: float) -> float | None:
+        """Standard error of the mean lean; None where it is not known, with too many items to find it with scores."""
+        if self.lean_variance is not None:
+            return float(np.sqrt(self.lean_variance))
+        if not self.sides or not len(found.integral.variance):
+            return None
+        return float(np.sqrt(extra_covariance(self.information(found, l2, ()))[0, 0]))
 
     def tests(self, found: JudgeFit, l2: float) -> dict[int, JudgeTest]:
         """Tests of the judges with enough decided votes, against scores found without them."""

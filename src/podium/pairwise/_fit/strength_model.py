@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons
 from podium.engine import running
 from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, PodiumWarning
-from podium.pairwise._fit.bias import MAX_ITEMS, reduce_bias
+from podium.pairwise._fit.bias import MAX_ITEMS, leverages, reduce_bias
 from podium.pairwise._fit.likelihoods import DavidsonRows, HeldTies, LogisticRows
 from podium.pairwise._fit.prior import (
     MAX_DENSE_ITEMS,
@@ -64,10 +64,25 @@ PLAIN_L2, LEAST_L2 = 1e-3, 1e-6  # what stands in for no penalty where the votes
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """Effects of covariates and side that were found without the penalty, and their covariance."""
+    """Effects of covariates and side that were found without the penalty, and their covariance.
+
+    `added` are the leverages of a left win, a right win and a tie of every row, (3, rows), if Firth's correction was
+    made; the rows are those of the pairs by side, or of the votes where these have covariates.
+    """
 
     values: Floats
     covariance: Floats
+    added: Floats | None = None
+
+    def added_to(self, c: Comparisons, left: NDArray[Any], right: NDArray[Any], total: Floats) -> Floats:
+        """The same for rows of the votes `c` that are told apart further, as by time or judge: by their `total`."""
+        assert self.added is not None, "there is a correction"
+        pairs, n = c.pairs_by_side, len(c.items)
+        keys = pairs.left.astype(np.int64) * n + pairs.right
+        order = np.argsort(keys)
+        pair = order[np.searchsorted(keys, left.astype(np.int64) * n + right, sorter=order)]
+        shared: Floats = self.added[:, pair] * (total / pairs.total[pair])
+        return shared
 
 
 class StrengthModel:
@@ -144,15 +159,17 @@ class StrengthModel:
         if not near.converged or runs_away(rows, near.extras) or self._mirrors_scores(near):
             return
         least = 0.0 if self.comparisons.adjacency.is_strongly_connected else LEAST_L2 / self.votes_per_weight
+        added = None
         if few:
             found = self._corrected(least, EFFECT_TOL, max_iter, near)
+            added = leverages(*self._rows(self.comparisons.covariates is not None), found, least)
         else:
             found = self.solve(least, EFFECT_TOL, max_iter, near.scores, near.extras)
         if not found.converged or runs_away(rows, found.extras):
             return
         count, information = rows.design.shape[1], self.information(found, least)
         covariance = extra_covariance(information, information.choose(kind))[:count, :count]
-        self.effects = Effects(found.extras[:count], covariance)
+        self.effects = Effects(found.extras[:count], covariance, added)
 
     def _mirrors_scores(self, near: Solution) -> bool:
         """Whether some covariate is the difference of two numbers of the items, as their scores are; if so, say it."""

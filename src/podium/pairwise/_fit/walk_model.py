@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +16,9 @@ from podium.errors import InputError
 from podium.pairwise._fit.feature_model import ScaledFeatures
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.solvers import Rows
-from podium.pairwise._fit.walks import Precision, Walks
+from podium.pairwise._fit.walks import Precision, Walks, WalkSolution, solution_at
 
-__all__ = ["WalkFeatures", "WalkModel", "by_day", "history_of", "joined_history", "with_items", "written_out"]
+__all__ = ["Held", "WalkFeatures", "WalkModel", "by_day", "history_of", "joined_history", "with_items", "written_out"]
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +67,13 @@ def with_items(history: dict[str, Any], items: tuple[Any, ...]) -> dict[str, Any
     return history | {"items": tuple(items)}
 
 
+class Held(NamedTuple):
+    """The effect of the side, found without the prior of the scores, and how well it is known."""
+
+    effect: float
+    variance: float
+
+
 class WalkFeatures(ScaledFeatures):
     """Features of the items of a history, centred and scaled by those that have votes."""
 
@@ -99,11 +107,18 @@ class WalkModel:
     """The likelihood of a history: its nodes, its rows and its way of counting ties.
 
     With `still` nothing moves: every item has one node, at the time of its first vote. Where items have features, the
-    nodes are of what these do not explain; effects are the weights, then that of the side, then log ν.
+    nodes are of what these do not explain; effects are the weights, then that of the side, then log ν. Where that of
+    the side is `held`, it is no parameter but a known part of every margin, in `rows`; in `whole` it is one.
     """
 
     def __init__(
-        self, history: dict[str, Any], ties: str, side_effect: bool, still: bool, features: WalkFeatures | None
+        self,
+        history: dict[str, Any],
+        ties: str,
+        side_effect: bool,
+        still: bool,
+        features: WalkFeatures | None,
+        held: Held | None = None,
     ) -> None:
         self.n, self.still, self.side_effect = len(history["items"]), still, side_effect
         left, right, time = history["left"], history["right"], history["time"]
@@ -125,7 +140,11 @@ class WalkModel:
         columns = [self.matrix[self.walks.item[one]] - self.matrix[self.walks.item[other]]] if self.weights else []
         columns += [np.ones((len(one), 1))] if side_effect else []
         design = np.ascontiguousarray(np.hstack(columns)) if columns else None
-        self.rows = Rows(len(self.walks), one, other, design)
+        self.rows = self.whole = Rows(len(self.walks), one, other, design)
+        self.held = held
+        if held is not None:
+            known = np.ascontiguousarray(columns[0]) if self.weights else None
+            self.rows = replace(self.whole, design=known, offset=np.full(len(one), held.effect))
         self.loss: LogisticRows | DavidsonRows = LogisticRows(wins + 0.5 * tied, wins + losses + tied)
         if ties == "davidson" and tied.any():
             self.loss = DavidsonRows(wins, losses, tied)
@@ -133,6 +152,19 @@ class WalkModel:
 
     def precision(self, drift: float, sd: float, weight_sd: float) -> Precision:
         """Of the prior: weights of features are N(0, weight_sd²), other effects free."""
-        effects = np.zeros(self.effects)
+        effects = np.zeros(self.effects - (self.held is not None))
         effects[: self.weights] = weight_sd**-2.0
         return Precision.of(self.walks, sd, drift, effects)
+
+    def searched(self, extras: Floats) -> Floats:
+        """Of all effects those that are searched for."""
+        return extras if self.held is None else np.delete(extras, self.weights)
+
+    def all_effects(self, found: WalkSolution) -> WalkSolution:
+        """An optimum with the effect that was held among the parameters, and the parts of the Hessian for it."""
+        if self.held is None:
+            return found
+        extras = np.insert(found.point.extras, self.weights, self.held.effect)
+        precision = replace(found.precision, effects=np.insert(found.precision.effects, self.weights, 0.0))
+        whole = solution_at(self.whole, self.loss, precision, found.scores, extras)
+        return replace(whole, n_iter=found.n_iter, converged=found.converged)

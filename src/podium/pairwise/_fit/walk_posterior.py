@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -30,6 +30,7 @@ class Points:
     """
 
     item: Places
+    at: Floats
     before: Places
     after: Places
     weight: Floats
@@ -43,8 +44,9 @@ class Points:
 class WalkPosterior:
     """The posterior of one fit: scores of items at times, and the covariance of any of them.
 
-    `others`, called when first needed, gives posteriors of the same nodes at other drifts, each with its share: where
-    the votes leave open how fast scores move, variances are means over them, with how far their scores are from these.
+    `others`, called when first needed, gives posteriors of the same votes at other drifts, each with its share: where
+    the votes leave open how fast scores move, if at all, variances are means over them, with how far their scores are
+    from these.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class WalkPosterior:
         sd: float,
         others: Callable[[], Sequence[tuple[float, WalkPosterior]]] = tuple,
     ) -> None:
+        found = model.all_effects(found)
         self.model, self.drift, self.sd, self.found, self.point = model, drift, sd, found, found.point
         self._others = others
         self.explained: Floats = model.matrix @ found.point.extras[: model.weights]  # of each item's score
@@ -70,7 +73,7 @@ class WalkPosterior:
         before, after, weight, bridge = self.model.walks.located(place, at)
         known = (item >= 0) & (self.model.since[place] <= at) & np.isfinite(bridge)
         free = np.where(known, self.drift**2 * np.nan_to_num(bridge), self.sd**2)
-        return Points(item, before, after, weight, free, known)
+        return Points(item, at, before, after, weight, free, known)
 
     @cached_property
     def parts(self) -> Sequence[tuple[float, WalkPosterior]]:
@@ -89,11 +92,9 @@ class WalkPosterior:
             total += share * (spread + (np.outer(away, away) if spread.ndim == 2 else away**2))
         return total
 
-    def _of_mine(self, points: Points, drift: float) -> Points:
-        """Points that were read at another drift."""
-        if drift == self.drift:
-            return points
-        return replace(points, free=np.where(points.known, points.free * (self.drift / drift) ** 2, points.free))
+    def _of_mine(self, points: Points) -> Points:
+        """The same scores where this posterior reads them."""
+        return self.points(points.item, points.at)
 
     def scores(self, points: Points) -> Floats:
         """The scores there; newcomers are at the mean of the prior: what their features say, else 0."""
@@ -123,9 +124,18 @@ class WalkPosterior:
 
     @cached_property
     def _effects(self) -> tuple[Floats, Floats]:
-        """H⁻¹ times the border of the effects, and their Schur complement."""
+        """H⁻¹ times the border of the effects, and their Schur complement.
+
+        An effect that was found without the prior is known as well as without it, whatever else is known.
+        """
         across = self.system.solve_all(np.ascontiguousarray(self.point.border))
-        return across, self.point.corner - self.point.border.T @ across
+        schur = self.point.corner - self.point.border.T @ across
+        if self.model.held is not None:
+            side = np.arange(len(schur)) == self.model.weights
+            beside = schur[np.ix_(~side, side)]
+            known = schur[np.ix_(side, side)] - beside.T @ np.linalg.solve(schur[np.ix_(~side, ~side)], beside)
+            schur[np.ix_(side, side)] += 1.0 / self.model.held.variance - known
+        return across, schur
 
     def effect_covariance(self) -> Floats:
         """Covariance of the side effect and of log ν, where they were estimated."""
@@ -148,7 +158,7 @@ class WalkPosterior:
         """Variances of some points less the mean of all of them."""
 
         def each(part: WalkPosterior) -> tuple[Floats, Floats]:
-            mine = part._of_mine(points, self.drift)
+            mine = part._of_mine(points)
             scores = part.scores(mine)
             return part._centred_variances(mine, rows), (scores - scores.mean())[rows]
 
@@ -181,7 +191,7 @@ class WalkPosterior:
         """Variances of differences of points, with that of the side effect where rows have sides."""
 
         def each(part: WalkPosterior) -> tuple[Floats, Floats]:
-            mine, his = (part._of_mine(points, self.drift) for points in (one, other))
+            mine, his = (part._of_mine(points) for points in (one, other))
             return part._margin_variances(mine, his, sided), part.margins(mine, his, sided)
 
         return self._over_drifts(each) if over_drifts else self._margin_variances(one, other, sided)
@@ -202,7 +212,7 @@ class WalkPosterior:
         """Covariance of differences of points; what an item walks after its last node is shared by its rows."""
 
         def each(part: WalkPosterior) -> tuple[Floats, Floats]:
-            mine, his = (part._of_mine(points, self.drift) for points in (one, other))
+            mine, his = (part._of_mine(points) for points in (one, other))
             return part._margin_covariance(mine, his, sided), part.margins(mine, his, sided)
 
         return self._over_drifts(each)
@@ -229,7 +239,7 @@ class WalkPosterior:
         """The scores there as pairs with curvatures, of which their covariance is the inverse, the mean held fixed."""
 
         def each(part: WalkPosterior) -> tuple[Floats, Floats]:
-            mine = part._of_mine(points, self.drift)
+            mine = part._of_mine(points)
             inner = part.covariance(part.contrasts(mine), part.loadings(mine))
             return inner + np.diag(mine.free), part.scores(mine)
 

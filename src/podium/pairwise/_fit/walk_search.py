@@ -19,9 +19,10 @@ LEAST_WALK = 1e-3  # log-odds walked over the whole time, below which nothing mo
 MOST_STEP = 10.0  # log-odds walked from one time to the next
 LEAST_SD, MOST_SD = 1e-3, 30.0
 MAX_TRIES = {2: 60, 3: 120}  # by how many numbers are looked for
+FIRST_WALK = 0.1  # log-odds walked over the whole time, from which on drifts are looked at where none was found
 LESS_DRIFT = (0.3, 0.65)  # shares of the best drift that may be true too
 MORE_DRIFT = 1.5  # and how often as much the next beyond it is
-MAX_DRIFTS = 9
+MAX_DRIFTS = 12
 FAR_BELOW = 4.0  # of the log evidence: what is left beyond is next to nothing
 LEAST_SHARE = 0.01
 
@@ -113,11 +114,21 @@ class Search:
         assert best.drift, "scores move"
         least = math.exp(self._bounds()["drift"][0])
         drifts = [best.drift * ratio for ratio in LESS_DRIFT if best.drift * ratio > least] + [best.drift]
-        found = [self.evidence(best._replace(drift=drift)) for drift in drifts]
+        return self._shares(best, drifts, [self.evidence(best._replace(drift=drift)) for drift in drifts])
+
+    def drifts_beside_none(self, best: Spreads, evidence: float) -> list[tuple[float, float]]:
+        """The same where the votes show no drift: `evidence` is that of none."""
+        first = max(FIRST_WALK / math.sqrt(self.span), math.exp(self._bounds()["drift"][0]))
+        return self._shares(best, [0.0, first], [evidence, self.evidence(best._replace(drift=first))])
+
+    def _shares(self, best: Spreads, drifts: list[float], found: list[float]) -> list[tuple[float, float]]:
+        """Shares of these drifts, which have this evidence, and of larger ones until they are far less likely."""
         while len(drifts) < MAX_DRIFTS and found[-1] > max(found) - FAR_BELOW:
             drifts.append(drifts[-1] * MORE_DRIFT)
             found.append(self.evidence(best._replace(drift=drifts[-1])))
-        shares = np.exp(np.array(found) - max(found)) * np.gradient(np.array([0.0, *drifts]))[1:]
+        widths = np.gradient(np.array([0.0, *drifts] if drifts[0] else drifts))
+        widths = widths[1:] if drifts[0] else widths * np.where(np.arange(len(drifts)) == 0, 0.5, 1.0)
+        shares = np.exp(np.array(found) - max(found)) * widths
         kept = shares / shares.sum() >= LEAST_SHARE
         if kept.sum() < 2:
             return []
