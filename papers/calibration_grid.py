@@ -482,15 +482,17 @@ def reliability(found: list[Cell]) -> str:
 
 
 def page(found: list[Cell]) -> str:
-    """The two tables of the page on intervals: promises with all votes an item together, and claims against truth."""
-    shown = ("score", "rank of the best", "rank of the last", "all ranks", "tier wrong", "P(best) less truth")
+    """The tables of the page on intervals: promises, all votes an item together; claims against truth; other models."""
+    shown = ("score", "score width", "rank of the best", "rank of the last", "rank width", *SHOWN[4:])
     heads = (
-        "Scores held | Rank of the best held | of the last | All ranks at once | Tier wrong | P(best) claimed less true"
+        "Scores held | Mean width | Rank of the best held | of the last | Ranks, of all | All ranks at once"
+        " | Tier wrong | P(best) claimed less true"
     )
-    lines = [f"| Design | Items | Sets | {heads} |", "|---" * (3 + len(shown)) + "|"]
-    for cell in sorted(pooled(found), key=lambda each: (list(DESIGNS).index(each.design), each.items)):
-        values = [f"{100 * cell.mean(name):.0f} ± {196 * cell.error(name):.0f} %" for name in shown]
-        lines.append(" | ".join([f"| {cell.design}", str(cell.items), str(int(cell.sums["score"][0])), *values]) + " |")
+    lines = [f"| Design | Items | Sets a cell | {heads} |", "|---" * (3 + len(shown)) + "|"]
+    plain_ones = [cell for cell in found if DESIGNS[cell.design].own is None]
+    for cell in sorted(pooled(plain_ones), key=lambda each: (list(DESIGNS).index(each.design), each.items)):
+        values = [_text(cell, name) for name in shown]
+        lines.append(" | ".join([f"| {cell.design}", str(cell.items), _sets(plain_ones, cell), *values]) + " |")
     lines += ["", "| Claimed | Sets, spread | Was best | Sets, close | Was best | Both | Was best |", "|---" * 7 + "|"]
     groups = [("plain",), ("close scores",), ("plain", "close scores")]
     added = [Cell("", 0, 0, _added(cell.sums for cell in found if cell.design in group)) for group in groups]
@@ -504,7 +506,42 @@ def page(found: list[Cell]) -> str:
         claim = name.replace("best", "claimed")
         mean = f", mean {100 * added[-1].mean(claim):.0f} %" if claim in added[-1].sums else ""
         lines.append(" | ".join([f"| {100 * low:.0f}–{100 * high:.0f} %{mean}", *texts]) + " |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *_other_models(found)])
+
+
+def _other_models(found: list[Cell]) -> list[str]:
+    """Items with features, and crowds of judges, cell by cell."""
+    lines = []
+    for wanted, names, heads in (
+        (["features"], ("score", "score width", "unseen", "unseen width", "coefficient"),
+         "Scores held | Mean width | Of items nobody voted on | Mean width | Coefficients"),
+        (["crowd, all alike", "crowd, 30 % coin-flippers"],
+         ("score", "score width", "RMSE beyond plain", "Kendall beyond plain", "judges differ"),
+         "Scores held | Mean width | Error beyond plain | Kendall beyond plain | Judges taken to differ"),
+    ):  # fmt: skip
+        lines += ["", f"| Design | Items | Votes | Sets | {heads} |", "|---" * (4 + len(names)) + "|"]
+        for cell in found:
+            if cell.design in wanted:
+                start = [f"| {cell.design}", str(cell.items), str(cell.votes), str(int(cell.sums["score"][0]))]
+                lines.append(" | ".join([*start, *(_text(cell, name) for name in names)]) + " |")
+    return lines[1:]
+
+
+def _text(cell: Cell, name: str) -> str:
+    """A mean with its error: widths of scores in log-odds, all else in %."""
+    if name not in cell.sums:
+        return ""
+    if name in ("score width", "unseen width"):
+        return f"{cell.mean(name):.1f}"
+    if name == "rank width":
+        return f"{100 * cell.mean(name):.0f} %"
+    return f"{100 * cell.mean(name):.0f} ± {196 * cell.error(name):.0f} %"
+
+
+def _sets(found: list[Cell], whole: Cell) -> str:
+    """How many sets its cells have, as "1000" or "200–1000"."""
+    counts = [int(c.sums["score"][0]) for c in found if (c.design, c.items) == (whole.design, whole.items)]
+    return str(counts[0]) if min(counts) == max(counts) else f"{min(counts)}–{max(counts)}"
 
 
 def figure(found: list[Cell], path: Path) -> None:
@@ -516,6 +553,7 @@ def figure(found: list[Cell], path: Path) -> None:
 
     shown = SHOWN
     wrong = {(cell.design, cell.items, cell.votes, name) for cell, name in broken(found)}
+    found = [cell for cell in found if DESIGNS[cell.design].own is None]
     rows = [(design, n) for design in DESIGNS for n in sorted({c.items for c in found if c.design == design})]
     columns = sorted({cell.votes for cell in found})
     known = {(cell.design, cell.items, cell.votes): cell for cell in found}

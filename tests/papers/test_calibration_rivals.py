@@ -44,3 +44,9 @@ def test_what_is_wider_than_anybody_asks_has_no_bound_and_no_width():
     votes = two_items(7, 3)
     found = rivals.held(votes, (np.array([-0.5, -100.0]), np.array([0.5, 100.0])), votes.compared)
     assert found == {"held": 1.0, "width": 1.0, "no bound": 0.5}
+
+
+def test_the_page_shows_the_rivals_that_were_run():
+    found = rivals.cells((rivals.HERE / "rivals.jsonl").read_text().splitlines())
+    text = (rivals.HERE.parents[1] / "docs" / "intervals.md").read_text()
+    assert rivals.page(found) in text, "python -m papers.calibration_rivals --sets 0 --markdown"
