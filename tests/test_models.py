@@ -150,6 +150,8 @@ def test_other_files_are_refused(tmp_path):
         podium.load(tmp_path / "m.podium")
     with pytest.raises(InputError, match="no such file"):
         podium.load(tmp_path / "absent.podium")
+    with pytest.raises(InputError, match="cannot be read: "):
+        podium.load(tmp_path)  # a folder
 
 
 def test_what_cannot_be_stored_is_named(tmp_path):

@@ -82,13 +82,18 @@ def test_a_fitted_table_is_no_wider_than_its_room(items, numbers, room):
     assert fitted(heads, columns, None) == aligned(heads, columns)
 
 
-@given(st.lists(st.text("abc-", max_size=40), min_size=1, max_size=6), st.integers(1, 8), st.integers(20, 90))
+@given(
+    st.lists(st.text("abc-", min_size=1, max_size=40), min_size=1, max_size=6), st.integers(1, 8), st.integers(20, 90)
+)
 def test_a_fitted_table_is_cut_only_where_it_must_be(items, numbers, room):
     heads = ["item", *(f"as {k}" for k in range(numbers))]
     columns = [items, *([str(10**k)] * len(items) for k in range(numbers))]
     whole = aligned(heads, columns)
     assert fitted(heads, columns, max(map(width, whole.splitlines()))) == whole
     tables = [table.splitlines() for table in fitted(heads, columns, room).split("\n\n")]
+    if len(tables) == 1 and max(map(width, whole.splitlines())) > room:
+        assert max(map(width, tables[0])) == room  # labels are shortened no further than they must be
+    assert len({line.split()[0] for line in tables[0][1:]}) == len(set(items))  # and stay different
     for table, below in itertools.pairwise(tables):
         first = int(re.search(r"as (\d)", below[0])[1])
         assert max(map(width, table)) + 2 + max(len("as 0"), first + 1) > room
@@ -97,6 +102,11 @@ def test_a_fitted_table_is_cut_only_where_it_must_be(items, numbers, room):
 def test_a_table_without_rows_needs_the_room_of_its_heads():
     assert distinct_room([]) == 0
     assert fitted(["item", "as 1"], [[], []], 4) == "item  as 1"
+
+
+def test_labels_stay_different_even_where_the_table_does_not_fit():
+    lines = fitted(["item", "votes"], [["model-4-large-en", "model-5-large-en"], [3, 4]], 15).splitlines()
+    assert [line.split() for line in lines[1:]] == [["model-4…rge-en", "3"], ["model-5…rge-en", "4"]]
 
 
 def test_as_many_labels_are_named_as_a_sentence_takes():

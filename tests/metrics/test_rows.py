@@ -96,6 +96,7 @@ def test_a_stored_score_is_ranked_and_one_that_is_not_stored_is_not_retrieved():
         ([1, 0, -2.0], np.ones(3), [1, 2], "query 2, document 2: relevance -2"),
         (np.eye(2), sparse.csr_array(np.ones((2, 3))), None, r"but scores is of shape \(2, 3\); both must be \(q"),
         (np.eye(2), sparse.csr_array([[1.0, 2.0], [0.0, np.nan]]), None, "row 2, label 2: the score is NaN"),
+        ([[1, 0], [0, 1]], [[1.0], [1.0, 2.0]], None, "scores is not a table"),
         ([["a", "b"]], [[1.0, 2.0]], None, "relevance holds .* values; numbers are needed"),
         ([[1, 0]], [["a", "b"]], None, "scores holds .* values; numbers are needed"),
     ],
