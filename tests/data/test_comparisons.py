@@ -295,6 +295,7 @@ def test_equal_votes_of_one_row_share_its_weight_and_its_squares():
     five = Comparisons(("a", "b", "c"), *codes, weight=np.array([6.0, 5.0]), count=np.array([4, 1]))
     one_by_one = Comparisons.from_arrays(["a"] * 4 + ["b"], ["b"] * 4 + ["c"], weight=[1.5] * 4 + [5.0])
     assert five.weight_squares().tolist() == [9.0, 25.0]
+    assert five.to_frame()["weight"].to_list() == [1.5, 5.0]  # of each vote
     assert sum(one_by_one.weight_squares()) == pytest.approx(9.0 + 25.0)
 
 
@@ -314,3 +315,14 @@ def test_rows_come_back_from_a_frame_with_all_they_carry():
         assert again.to_frame().equals(cast.to_frame())
         for mine, theirs in zip(again.record(), cast.record(), strict=True):
             assert mine.tolist() == theirs.tolist()
+
+
+def test_a_vote_weighs_half_as_much_for_every_half_life():
+    cast = {"winner": ["a", "b", "c"], "loser": ["b", "c", "a"], "time": [0.0, 10.0, 30.0]}
+    assert Comparisons.from_arrays(**cast).aged(10.0).weight.tolist() == [1 / 8, 1 / 4, 1.0]
+    weighted = Comparisons.from_arrays(**cast, weight=[4.0, 2.0, 3.0]).aged(10.0)
+    assert weighted.weight.tolist() == [0.5, 0.5, 3.0]
+    assert weighted.weight_squares().tolist() == [0.25, 0.25, 9.0]
+    assert (Comparisons.from_arrays(**cast).aged(1e-3).weight > 0).all()  # next to nothing, but not lost
+    with pytest.raises(InputError, match="is about the age of votes, and these have no times"):
+        Comparisons.from_pairs([("a", "b")]).aged(10.0)
