@@ -326,3 +326,11 @@ def test_a_vote_weighs_half_as_much_for_every_half_life():
     assert (Comparisons.from_arrays(**cast).aged(1e-3).weight > 0).all()  # next to nothing, but not lost
     with pytest.raises(InputError, match="is about the age of votes, and these have no times"):
         Comparisons.from_pairs([("a", "b")]).aged(10.0)
+
+
+@pytest.mark.parametrize("counts", [[1, 0, 1], [0, 3, 2], [0, 0, 1]])
+def test_single_votes_are_shared_as_often_as_asked(counts):
+    whole = Comparisons.from_arrays(["a", "b", "c"], ["b", "c", "a"], weight=[1.0, 2.0, 4.0])
+    part = whole.share(np.array(counts))
+    assert part.weight.tolist() == [w for w, times in zip([1.0, 2.0, 4.0], counts, strict=True) for _ in range(times)]
+    assert part.items == whole.items
