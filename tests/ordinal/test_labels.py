@@ -131,3 +131,15 @@ def test_a_single_example_may_have_a_written_range():
 def test_grades_beyond_whole_numbers_are_refused_without_a_warning(far):
     with pytest.raises(ValueError, match="Unknown label type"):
         CumulativeLogit().fit([[1.0], [2.0]], [1.0, far])
+
+
+def test_ends_given_alone_are_open_on_the_other_side():
+    both = [[1, 2, 3], [2, 3, 3]]
+    for ends, rows in (
+        ({"y_lower": both[0]}, [[low, None] for low in both[0]]),
+        ({"y_upper": both[1]}, [[None, high] for high in both[1]]),
+        ({"y_lower": both[0], "y_upper": both[1]}, np.transpose(both).tolist()),
+    ):
+        alone = read_labels(**ends, classes=[1, 2, 3])
+        together = read_labels(np.array(rows, dtype=object), None, None, classes=[1, 2, 3])
+        assert [each.tolist() for each in alone] == [each.tolist() for each in together]
