@@ -3,7 +3,7 @@
     python -m benchmarks.cost                writes results/cost.json and the tables of docs/large.md (minutes)
     python -m benchmarks.cost --no-check     without the prediction that is checked at ten times the size
 
-Costs with a table of all pairs are fitted, none below 0, to six files of few and many items and votes. Costs per vote
+Costs with a table of all pairs are fitted, none below 0, to eight files of few and many items and votes. Costs per vote
 of the other ways are slopes between two sizes with the same distinct rows; the cost of a distinct row by key, and of an
 item's label, is what is left where nearly all are distinct. One process, one thread, start-up and imports left out, the
 least of three runs. Costs of Dask are of all processes together, with two workers on this machine.
@@ -28,11 +28,13 @@ from podium.engine import connect
 HERE = Path(__file__).resolve().parent
 RUNS = 3
 CELLS = 3 * 2000**2  # of the table of 2,000 items
-BASE = 2_000_000  # votes of the largest file that the model is made from
+BASE = 2_000_000  # votes until which memory is used for the first time
+LARGEST = 2 * BASE  # votes of the largest file that the model is made from
 LABELS = 200_000  # items of a file with few votes each
 DENSE = (
     "file, whatever is in it",
     "vote, Parquet, table of all pairs",
+    "vote of the first 2 million, more: memory used for the first time",
     "distinct row, table of all pairs",
     "cell of the table, once",
 )
@@ -111,17 +113,22 @@ def model() -> dict[str, float]:
 
 
 def dense_costs() -> dict[str, float]:
-    """Of a vote, a distinct row and a cell of the table: the costs that come nearest to six measurements, in ratios."""
+    """Of a vote, a distinct row and a cell of the table: the costs that come nearest to the measurements, in ratios."""
     from scipy.optimize import nnls
 
-    shapes = [(votes, items) for items in (300, 2000) for votes in (BASE // 8, BASE // 2, BASE)]
+    shapes = [(votes, items) for items in (300, 2000) for votes in (BASE // 8, BASE // 2, BASE, LARGEST)]
     points = [(read(votes, items), 3 * items**2) for votes, items in shapes]
-    design = np.array([[1.0, point.votes, point.cells, cells] for point, cells in points])
+    design = np.array([counts(point, cells) for point, cells in points])
     cpu = np.array([point.cpu for point, _ in points])
     found, _ = nnls(design / cpu[:, None], np.ones(len(cpu)))
     for (votes, items), said, took in zip(shapes, design @ found, cpu, strict=True):
         print(f"{votes:,} votes of {items} items: {took:.3f} s, by the costs {said:.3f} s", flush=True)
     return dict(zip(DENSE, found.tolist(), strict=True))
+
+
+def counts(point: Point, cells: int) -> list[float]:
+    """How many of each of `DENSE` a file has."""
+    return [1.0, point.votes, min(point.votes, BASE), point.cells, cells]
 
 
 def dask_costs() -> dict[str, float]:
@@ -144,8 +151,8 @@ def least(script: str) -> float:
 
 def check(costs: dict[str, float]) -> dict[str, float]:
     """Ten times the votes of the model: what it says, and what is."""
-    found = read(10 * BASE, 2000)
-    said = float(np.dot([costs[name] for name in DENSE], [1, found.votes, found.cells, CELLS]))
+    found = read(10 * LARGEST, 2000)
+    said = float(np.dot([costs[name] for name in DENSE], counts(found, CELLS)))
     return {"votes": found.votes, "cells": found.cells, "predicted": said, "cpu": found.cpu, "ratio": found.cpu / said}
 
 
