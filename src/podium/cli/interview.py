@@ -68,7 +68,8 @@ class Interview:
         """Why there is no question now: all is asked, or what is left is not for this judge."""
         if self.ranker.done:
             summary = self.ranker.summary()
-            if summary.stable or summary.finished:
+            every_pair = summary.pairs + summary.skipped >= summary.items * (summary.items - 1) // 2
+            if summary.stable or summary.finished or every_pair:
                 return "[b]Done.[/b]"
             option = f"--preset {self.ranker.preset}" if self.ranker.budget is None else "--budget"
             return f"[b]Done:[/b] all {counted(self.ranker.answered, 'question')} of {option} were asked."
