@@ -264,7 +264,7 @@ def test_what_does_not_go_with_learning_on_is_said(folder, capfd, monkeypatch, m
     assert message in err
     podium.models.save(podium.BradleyTerry().fit(podium.read_comparisons("votes.csv")), folder / "bt.podium")
     code, _, err = call(capfd, "rank", "votes.csv", "--model", "bt.podium")
-    assert (code, "bt.podium holds a BradleyTerry; only online-rabf learns on from a file" in err) == (2, True)
+    assert (code, "bt.podium is a file of BradleyTerry; only online-rabf learns on from a file" in err) == (2, True)
 
 
 def test_newcomers_without_features_are_named_on_the_command_line(folder, capfd, monkeypatch):

@@ -342,6 +342,15 @@ def test_a_table_that_would_be_empty_says_why(votes, capfd):
     assert "not a number" in err
 
 
+def test_a_model_that_learns_on_says_that_it_does_not_know_the_votes_of_items(capfd, tmp_path):
+    games, model = tmp_path / "games.csv", tmp_path / "live.podium"
+    games.write_text("winner,loser\nann,bob\nbob,cat\nann,cat\n")
+    ok(capfd, games, "--method", "online-rabf", "--save", model)
+    code, out, err = call(capfd, games, "--model", model, "--min-votes", "2")
+    assert (code, out) == (2, "")
+    assert "--min-votes: a model that learns on does not know the votes of items; drop it" in err
+
+
 def test_a_suffix_that_contradicts_the_format_is_refused(votes, capfd, tmp_path):
     code, _, err = call(capfd, votes, "-o", tmp_path / "t.csv", "--format", "parquet")
     assert code == 2

@@ -126,6 +126,8 @@ def _table(ranking: Ranking, intervals: Intervals, selection: Selection) -> pl.D
 
     frame = ranking.to_frame(level=intervals.shown_level, simultaneous=intervals.simultaneous)
     if selection.min_votes:
+        if frame["comparisons"].null_count() == frame.height:
+            raise InputError(Option("min_votes"), ": a model that learns on does not know the votes of items; drop it")
         kept = frame.filter(pl.col("comparisons") >= selection.min_votes)
         if kept.is_empty():
             most = f"{max(frame['comparisons'].to_list()):,.10g}"

@@ -366,7 +366,7 @@ def _load(model: Path) -> Grader:
 
     loaded = load(model)
     if not isinstance(loaded, Grader):
-        raise InputError(f"{model} holds a {type(loaded).__name__}, not a model of `podium grade fit`")
+        raise InputError(f"{model} is a file of {type(loaded).__name__}, not a model of `podium grade fit`")
     return loaded
 
 

@@ -245,5 +245,5 @@ def _load(path: Path) -> Any:
 
     model = load(path)
     if not hasattr(model, "columns_"):
-        raise InputError(f"{path} holds a {type(model).__name__}, not a model of `podium label fit`")
+        raise InputError(f"{path} is a file of {type(model).__name__}, not a model of `podium label fit`")
     return model

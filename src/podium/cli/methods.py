@@ -246,7 +246,7 @@ def begun(fitting: RankerOptions, others: dict[str, Any]) -> Any:
             )
     model = load(fitting.model)
     if not isinstance(model, OnlineRABF):
-        raise InputError(f"{fitting.model} holds a {type(model).__name__}; only online-rabf learns on from a file")
+        raise InputError(f"{fitting.model} is a file of {type(model).__name__}; only online-rabf learns on from a file")
     if fitting.method not in (None, "online-rabf"):
         raise InputError(Option("method", fitting.method), " is not that of ", saved, ", online-rabf; drop it")
     return model

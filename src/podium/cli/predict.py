@@ -80,7 +80,7 @@ def predict(fixtures: str, model: Path, id: str | None, level: float, out: Outpu
 
     fitted = load(model)
     if not isinstance(fitted, Ranker):
-        raise InputError(f"{model} holds a {type(fitted).__name__}, not a model of `podium rank … --save`")
+        raise InputError(f"{model} is a file of {type(fitted).__name__}, not a model of `podium rank … --save`")
     featured = fitted.uses.features and bool(fitted.feature_names_)
     if featured and (id is not None or not _has_sides(fixtures, chosen)):
         for name in ABOUT_PAIRS:
