@@ -4,7 +4,8 @@ The header names a class of ours from `KNOWN`, or a ranker that an installed pac
 whatever else it asks for is refused. An estimator joins by adding its name here and itself to the round-trip suite.
 
 Each class has a version of what it stores: its `state_version`, 1 where it names none. A class whose state changes
-raises it, and may say how older states are read, by a class method `upgraded(state, version)`. Else these are refused.
+raises it, and may say how older states are read, by a class method `upgraded(state, version)`, from
+`oldest_read` on. Else these are refused.
 """
 
 from __future__ import annotations
@@ -231,7 +232,7 @@ def _upgraded(cls: type, state: dict[str, Any], version: Any) -> dict[str, Any]:
     if version > now:
         raise InputError(f"the {cls.__name__} in it was written by a newer podium; upgrade podium")
     read = getattr(cls, "upgraded", None)
-    if read is None:
+    if read is None or version < getattr(cls, "oldest_read", 0):
         raise InputError(
             f"the {cls.__name__} in it was written by an older podium, whose form is no longer read; fit again"
         )

@@ -95,6 +95,7 @@ class CrowdBradleyTerry(Ranker):
 
     uses = Uses(judges=True, sides=True)
     state_version = 3  # since the mean lean has an error
+    oldest_read = 2  # before, judges' reliabilities were parameters of their own
 
     @classmethod
     def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
