@@ -49,3 +49,17 @@ def test_counted_votes_and_bad_options_are_refused():
         Elo().update("a", "a")
     with pytest.raises(NotFittedError, match="not fitted yet"):
         _ = Elo().ranking_
+
+
+def test_ratings_stay_numbers():
+    games = Comparisons.from_arrays(["a", "b"], ["b", "c"], weight=[1.0, 1e110])
+    model = Elo(k=1e-120).fit(games)
+    assert np.isfinite(model.ranking_.scores).all()
+    for refused, why in [
+        (lambda: Elo().fit(games), r"k=.*: a vote of weight 1e\+110 moves ratings by more than 1e\+100; lower either"),
+        (lambda: Elo(initial=-1e200).fit(games), r"initial=-1e\+200: ratings go up to 1e\+100"),
+        (lambda: model.update("a", "d", weight=1e250), "moves ratings by more than"),
+    ]:
+        with pytest.raises(InputError, match=why):
+            refused()
+    assert "d" not in model.ranking_.items  # nothing was learned from the vote that was refused

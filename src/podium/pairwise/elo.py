@@ -22,6 +22,7 @@ Floats = NDArray[np.float64]
 
 # By how much a game counts at which margin; beyond the last the line goes on until no game is so one-sided.
 STEEPER = ((0.0, 1.0, 2.0, 3.0, 1e6), (1.0, 1.0, 1.5, 1.75, (11.0 + 1e6) / 8.0))
+MAX_RATING = 1e100  # sums of very many are still numbers
 
 
 class Elo(Ranker):
@@ -86,12 +87,13 @@ class Elo(Ranker):
                 "these votes are counted and have no order, which Elo needs; keep each vote a row", InPython(" (keep=)")
             )
         votes = comparisons.by_time()
-        codes = self._codes_of(votes.items)
         left, right, outcome, weight = votes.vote_rows()
         if self.margins:
             if votes.margin is None:
                 raise InputError(Option("margins", True), " needs votes with a margin or goals; leave it out")
             weight = weight * np.interp(np.abs(votes.margin), *STEEPER)
+        self._check_moves(weight)
+        codes = self._codes_of(votes.items)
         self._play(codes[left], codes[right], outcome, weight, self._advantage(votes))
         return self._fitted_to(comparisons)
 
@@ -101,16 +103,27 @@ class Elo(Ranker):
         if winner == loser:
             raise InputError(f"{winner!r} is compared with itself")
         self._check()
-        heavy = number_option("weight", weight, least=0)
+        heavy = np.array([number_option("weight", weight, least=0)])
+        self._check_moves(heavy)
         codes = self._codes_of(pair)
-        self._play(codes[:1], codes[1:], np.array([0.5 if tie else 1.0]), np.array([heavy]), 0.0)
+        self._play(codes[:1], codes[1:], np.array([0.5 if tie else 1.0]), heavy, 0.0)
         return self
 
     def _check(self) -> None:
         number_option("k", self.k, above=0)
-        number_option("initial", self.initial)
-        number_option("side_advantage", self.side_advantage)
+        for name in ("initial", "side_advantage"):
+            if abs(number_option(name, getattr(self, name))) > MAX_RATING:
+                raise InputError(Option(name, getattr(self, name)), f": ratings go up to {MAX_RATING:g}")
         flag_option("margins", self.margins)
+
+    def _check_moves(self, weight: NDArray[np.float64]) -> None:
+        """Refuse votes that move ratings to where numbers end."""
+        heaviest = float(weight.max(initial=0.0))
+        if heaviest > MAX_RATING / float(self.k):
+            raise InputError(
+                Option("k", self.k),
+                f": a vote of weight {heaviest:g} moves ratings by more than {MAX_RATING:g}; lower either",
+            )
 
     def _advantage(self, votes: Comparisons) -> float:
         return float(self.side_advantage) if votes.sided else 0.0
