@@ -347,3 +347,9 @@ def test_what_cannot_be_added_is_said():
         plain.with_items(["a", "c"])
     with pytest.raises(TypeError):
         plain + 1
+
+
+@pytest.mark.parametrize("offered", [[np.array("a"), ["a", "b"]], np.array(["a", 7], dtype=object)[0:1].reshape(())])
+def test_an_array_without_dimensions_is_no_list(offered):
+    with pytest.raises(InputError, match=r"is not a list of items|give a list of lists of items"):
+        Rankings.from_lists([["a", "b"], ["b", "a"]], offered=offered)

@@ -150,3 +150,22 @@ def test_a_feature_whose_square_is_no_number_is_named_with_its_row(size):
         Grader.fit(io.StringIO(table + f"{size},1,3\n"), label="grade", classes=[1, 2, 3])
     with pytest.raises(InputError, match=r"row 1: 'size' is .*, too large to learn from"):
         grader.evaluate(io.StringIO(f"size,other,grade\n{size},1,3\n"), label="grade")
+
+
+def test_grades_as_far_apart_as_whole_numbers_go_have_no_gaps_to_list(tmp_path):
+    table = tmp_path / "far.csv"
+    table.write_text(f"x,grade\n0,{-(2**62)}\n1,{-(2**62)}\n2,{2**62}\n3,{2**62}\n")
+    assert Grader.fit(table, label="grade").gaps == []
+
+
+def test_one_grade_for_classes_is_refused_with_those_that_are_known(tmp_path):
+    table = tmp_path / "two.csv"
+    table.write_text("x,grade\n0,1\n1,1\n2,2\n3,2\n")
+    grader = Grader.fit(table, label="grade")
+    with pytest.raises(InputError, match="the model knows 1, 2; list these"):
+        grader.partial_fit(table, label="grade", classes=np.array(7.0))
+
+
+def test_a_frame_is_no_file():
+    with pytest.raises(InputError, match="give a path, a list of paths, or an open file"):
+        Grader.fit(pl.DataFrame({"x": [0.0, 1.0], "grade": [1, 2]}), label="grade")

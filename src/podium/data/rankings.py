@@ -521,13 +521,13 @@ def as_rankings(lists: Any, method: str = "fit") -> Rankings:
 
 def _flat(lists: Iterable[Iterable[Any]]) -> tuple[list[Hashable], list[int], list[int]]:
     """All labels one after the other, how many each list has, and which share the place of the one before."""
-    if isinstance(lists, str | bytes) or not isinstance(lists, Iterable):
+    if not _is_list(lists):
         raise InputError(f"rankings are {lists!r}; give a list of lists of items, best first")
     labels: list[Hashable] = []
     sizes: list[int] = []
     tied: list[int] = []
     for row, entry in enumerate(lists, start=1):
-        if isinstance(entry, str | bytes) or not isinstance(entry, Iterable):
+        if not _is_list(entry):
             raise InputError(f"row {row}: {entry!r} is not a list of items")
         before = len(labels)
         for place in entry:
@@ -539,6 +539,11 @@ def _flat(lists: Iterable[Iterable[Any]]) -> tuple[list[Hashable], list[int], li
                 tied.append(int(number > 0))
         sizes.append(len(labels) - before)
     return labels, sizes, tied
+
+
+def _is_list(thing: Any) -> bool:
+    """Whether it has members; an array without dimensions says so and has none."""
+    return isinstance(thing, Iterable) and not isinstance(thing, str | bytes) and getattr(thing, "ndim", 1) != 0
 
 
 def _flat_offers(offered: Any, rows: int) -> tuple[list[Hashable], list[int]]:

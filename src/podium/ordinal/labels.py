@@ -185,7 +185,7 @@ def _plain(column: Array) -> Array:
 def _codes(column: Array, missing: Array, classes: Array, first: int) -> Array:
     """Codes of the labels that are there; anything for the others."""
     K = len(classes)
-    if column.dtype.kind in "iu" and classes.dtype.kind in "iu" and classes[-1] - classes[0] == K - 1:
+    if column.dtype.kind in "iu" and classes.dtype.kind in "iu" and int(classes[-1]) - int(classes[0]) == K - 1:
         shifted = column.astype(np.int64) - int(classes[0])
         wrong = (shifted < 0) | (shifted >= K)
         if (np.diff(classes) == 1).all():

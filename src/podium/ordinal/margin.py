@@ -131,7 +131,8 @@ class MarginOrdinal(ThresholdClassifier):
             size = max(1.0, abs(loss))
             stale = stale + 1 if loss > best - ROUNDING * size else 0
             best = min(best, loss)
-            if self.gap_ <= self.tol * size or (stale >= MAX_STALE and self.gap_ <= 1e3 * self.tol * size):
+            enough = float(self.tol) * float(size)
+            if self.gap_ <= enough or (stale >= MAX_STALE and self.gap_ <= 1e3 * enough):
                 break
         else:
             warnings.warn(

@@ -208,7 +208,7 @@ class Grader:
         if weight is not None and self.classifier.variant == "pa":
             raise InputError(Option("weight"), ": the model was fitted by variant pa, whose updates have no weights")
         if classes is not None:
-            self._add_listed(array_of(classes, "classes").tolist())
+            self._add_listed(np.atleast_1d(array_of(classes, "classes")).tolist())
         seen, errors = self.classifier.n_seen_, self._errors
         self.settled = self.landmarks is not None
         for number in range(1, passes + 1):
@@ -274,7 +274,9 @@ class Grader:
     def gaps(self) -> list[int]:
         """Whole numbers between the lowest and the highest grade that are no grades, where all grades are whole."""
         grades = self.grades
-        if grades.dtype.kind not in "iuf" or (grades != np.round(grades)).any() or np.ptp(grades) > MAX_GAP:
+        if grades.dtype.kind not in "iuf" or (grades != np.round(grades)).any():
+            return []
+        if float(grades.max()) - float(grades.min()) > MAX_GAP:  # whole numbers as far apart as they go have no range
             return []
         return sorted(set(range(int(grades.min()), int(grades.max()))) - set(grades.astype(int).tolist()))
 

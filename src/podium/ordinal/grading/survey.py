@@ -128,4 +128,4 @@ def _there(grades: Array | None) -> list[Array]:
 def once_only(tables: Any) -> bool:
     """Whether the tables can be read only once: an open file, or standard input."""
     each = list(tables) if isinstance(tables, list | tuple) else [tables]
-    return any(hasattr(one, "read") or one == "-" for one in each)
+    return any(hasattr(one, "read") or (isinstance(one, str) and one == "-") for one in each)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.errors import ConvergenceError
 from podium.pairwise._fit.walk_model import WalkModel
 from podium.pairwise._fit.walks import System, WalkSolution, log_evidence
 from podium.ranking.uncertainty import Information
@@ -245,7 +246,13 @@ class WalkPosterior:
 
         covariance, n = self._over_drifts(each), len(points)
         centred = np.eye(n) - 1.0 / n
-        precision = np.linalg.inv(centred @ covariance @ centred + 1.0 / n) - 1.0 / n
+        try:
+            precision = np.linalg.inv(centred @ covariance @ centred + 1.0 / n) - 1.0 / n
+        except np.linalg.LinAlgError:
+            raise ConvergenceError(
+                "some scores are known so much better than others that numbers do not hold both; bring the weights of "
+                "votes closer together"
+            ) from None
         left, right = (part.astype(np.int32) for part in np.triu_indices(n, 1))
         pull = -0.5 * (precision + precision.T)[left, right]
         return Information(n, left, right, np.ascontiguousarray(pull), scores=self.scores(points))
