@@ -3,27 +3,38 @@
 python -m benchmarks.figures           rewrite; nothing is measured (benchmarks.measure does both)
 python -m benchmarks.figures --check   only say which blocks are stale
 
-A block stands between `<!-- figures:NAME -->` and `<!-- /figures -->`. Its numbers come from benchmarks/results/*.json,
-which `python -m benchmarks.run` and `python -m benchmarks.multilabel` write; a test holds every block to them.
+A block stands between `<!-- figures:NAME -->` and `<!-- /figures -->`, and is one of two kinds:
+
+    figures:speed                                   a table made here from benchmarks/results/*.json
+    figures: python -m benchmarks.judge bias        the tables that this command printed (benchmarks/results/printed),
+    figures: python -m benchmarks.judge bias; 2     or one of them, with the day, the commit and the command beneath
+
+`python -m benchmarks.measure` runs the commands and keeps both; a test holds every block to what is kept.
 """
 
 from __future__ import annotations
 
 import json
 import re
+import statistics
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from benchmarks import printed
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent
 RESULTS = HERE / "results"
-PAGES = (
-    "README.md", "docs/benchmarks.md", "docs/large.md", "docs/metrics.md", "docs/multilabel.md",
-    "docs/ordinal-models.md",
-)  # fmt: skip
 PICTURE = ROOT / "docs" / "benchmarks-ratios.png"
-BLOCK = re.compile(r"(<!-- figures:([\w-]+) -->\n)(.*?)(<!-- /figures -->)", re.DOTALL)
+BLOCK = re.compile(r"(<!-- figures:(.+?) -->\n)(.*?)(<!-- /figures -->)", re.DOTALL)
+COMMAND = re.compile(r"\s*python -m ([^;]+?)(?:; (\d+))?")
+PAGES = tuple(
+    str(path.relative_to(ROOT))
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+    if "<!-- figures:" in path.read_text(encoding="utf-8")
+)
 FAMILIES = {
     "pairwise": "Votes", "rankings": "Rankings", "rabf": "Votes with features, judges, covariates", "active": "Asking",
     "metrics": "Ranking metrics", "ordinal": "Grades", "multilabel": "Label rankers", "store": "Campaigns",
@@ -141,25 +152,6 @@ def cost_of(row: dict[str, Any]) -> str:
     return found[1]
 
 
-def family_table(family: str) -> str:
-    """One line for each scenario of a family: our time, and how many times as long the others took."""
-    entries = kept(family)
-    lines = ["| Work | Podium | Others, times as long | Measured |", "|---|--:|---|---|"]
-    for name, entry in entries.items():
-        ours, *others = entry["results"]
-        told = "; ".join(_other(row) for row in others) or "–"
-        day = f"{entry.get('date', 'day not kept')}, {entry.get('commit', 'commit not kept')}"
-        lines.append(f"| {entry['title']} (`{name}`) | {time_of(ours['seconds'])} | {told} | {day} |")
-    return "\n".join([*lines, ""])
-
-
-def _other(row: dict[str, Any]) -> str:
-    if row["problem"]:
-        return f"{row['way']}: {row['problem']}"
-    short = "" if row["gap"] is None or abs(row["gap"]) < 1e-4 else f" ({'worse' if row['gap'] > 0 else 'better'} by {abs(row['gap']):.2g})"  # fmt: skip  # noqa: E501
-    return f"{row['way']} {times(row['ratio'])}{short}"
-
-
 def rivals() -> list[tuple[str, str, str, dict[str, Any], dict[str, Any]]]:
     """Every other package measured: family, scenario, title, its row, and the entry it stands in."""
     return [
@@ -172,33 +164,57 @@ def rivals() -> list[tuple[str, str, str, dict[str, Any], dict[str, Any]]]:
 
 
 def summary() -> str:
-    """How often others take longer, where they are faster, and where we miss what we aim at."""
+    """By family: how many times as long other ways took, and which of them were faster."""
     found = rivals()
-    ratios = sorted(row["ratio"] for *_, row, _ in found)
-    slower, middle = sum(ratio > 1 for ratio in ratios), ratios[len(ratios) // 2]
+    ratios = [row["ratio"] for *_, row, _ in found]
+    measured = [(row["ratio"] or row.get("more_than"), row["reach"]) for row in _with_aims()]
+    aims = [ratio >= reach for ratio, reach in measured if ratio]
     lines = [
-        f"Of {len(found)} measurements of other ways, {slower} took longer than Podium; the median took "
-        f"{times(middle)} as long.", "", "Where others are faster:", "",
+        f"Of {len(found)} measurements of other ways, {sum(ratio > 1 for ratio in ratios)} took longer than Podium; "
+        f"the median took {times(statistics.median(ratios))} as long.",
+        f"Of {len(aims)} aims that we set ourselves and measured, {sum(aims)} are reached.", "",
+        "| Family | Other ways | Times as long: median (range) | Faster than Podium |", "|---|--:|---|---|",
     ]  # fmt: skip
-    for _, name, title, row, _ in found:
-        if row["ratio"] < 1:
-            gap = "" if row["gap"] is None or abs(row["gap"]) < 1e-4 else f", its loss {'larger' if row['gap'] > 0 else 'smaller'} by {abs(row['gap']):.2g}"  # fmt: skip  # noqa: E501
-            quality = f"; {row['quality']}" if row.get("quality") else ""
-            lines.append(f"- {title} (`{name}`): {row['way']}, {times(row['ratio'])} our time{gap}{quality}")
-    missed = [
-        f"- {entry['title']} (`{name}`): {row['way']} {times(row['ratio'])}, wanted at least {_wanted(row['reach'])}"
-        for family in FAMILIES
-        for name, entry in kept(family).items()
-        for row in entry["results"]
-        if row.get("reach") and (row["ratio"] is not None and row["ratio"] < row["reach"])
-    ]
-    missed += [
-        f"- {entry['title']} (`{name}`): {time_of(entry['results'][0]['seconds'])}, wanted at most {entry['limit']:g} s"
-        for family in FAMILIES
-        for name, entry in kept(family).items()
-        if entry.get("limit") and entry["results"][0]["seconds"] > entry["limit"]
-    ]
-    return "\n".join([*lines, "", "Where we miss what we aim at:", "", *(missed or ["- nowhere"]), ""])
+    for family, title in FAMILIES.items():
+        rows = [row for name, *_, row, _ in found if name == family]
+        if not rows:
+            continue
+        those = sorted(row["ratio"] for row in rows)
+        faster = dict.fromkeys(_short(row) for row in rows if row["ratio"] < 1)
+        span = f" ({times(those[0])} to {times(those[-1])})" if len(those) > 1 else ""
+        lines.append(
+            f"| {title} | {len(those)} | {times(statistics.median(those))}{span} | {'; '.join(faster) or 'none'} |"
+        )
+    return "\n".join([*lines, "", f"Measured {when([entry for *_, entry in found])}.", ""])
+
+
+def _short(row: dict[str, Any]) -> str:
+    """A faster way in few words, and what its speed costs where that was measured."""
+    worse = row["gap"] is not None and row["gap"] > 1e-4
+    return row["way"].partition(",")[0] + (" (a worse fit)" if worse else "")
+
+
+def _with_aims() -> list[dict[str, Any]]:
+    """Every row with a ratio that we aim at."""
+    entries = (entry for family in FAMILIES for entry in kept(family).values())
+    return [row for entry in entries for row in entry["results"] if row.get("reach")]
+
+
+def missed() -> list[str]:
+    """Every aim that is not reached, in a line of Markdown."""
+    ratios, limits = [], []
+    for family in FAMILIES:
+        for name, entry in kept(family).items():
+            head = f"- {entry['title']} (`{name}`): "
+            ratios += [
+                f"{head}{row['way']} {times(row['ratio'])}, wanted at least {_wanted(row['reach'])}"
+                for row in entry["results"]
+                if row.get("reach") and row["ratio"] is not None and row["ratio"] < row["reach"]
+            ]
+            ours = entry["results"][0]["seconds"]
+            if entry.get("limit") and ours > entry["limit"]:
+                limits.append(f"{head}{time_of(ours)}, wanted at most {entry['limit']:g} s")
+    return ratios + limits
 
 
 def _wanted(reach: float) -> str:
@@ -314,8 +330,23 @@ def counting() -> str:
     return "\n".join([*lines, ""])
 
 
+def of_command(words: str, which: str) -> str:
+    """The tables that a command printed, all or one by its number, with day, commit and command beneath."""
+    last = printed.kept(words)
+    if last is None:
+        raise SystemExit(f"nothing is kept of python -m {words}; run python -m benchmarks.measure --only {words!r}")
+    if not last.tables or (which and not 1 <= int(which) <= len(last.tables)):
+        raise SystemExit(f"python -m {words} printed {len(last.tables)} tables; which is {which or 'any'}?")
+    tables = [last.tables[int(which) - 1]] if which else last.tables
+    when = f"{last.day} ({last.commit})"
+    said = f"Measured {when} by" if last.seconds is not None else f"As this page had it on {when}, from"
+    return "\n".join([*tables, f"{said} `python -m {words}`.", ""])
+
+
 def block(name: str) -> str:
     """The text of a block by its name."""
+    if found := COMMAND.fullmatch(name):
+        return of_command(*found.groups(default=""))
     known = {
         "speed": speed, "asking": asking, "summary": summary, "penalty": penalty, "queries": queries,
         "run-tests": run_tests, "streaming": streaming, "grades": grades, "online": online, "counting": counting,
@@ -323,22 +354,12 @@ def block(name: str) -> str:
     }  # fmt: skip
     if name in known:
         return known[name]()
-    if name in FAMILIES:
-        return family_table(name)
-    raise SystemExit(f"no figures are called {name!r}; there are {', '.join([*known, *FAMILIES])}")
+    raise SystemExit(f"no figures are called {name!r}; there are {', '.join(known)}")
 
 
 def rewritten(text: str) -> str:
     """A page with every block as the results say."""
     return BLOCK.sub(lambda found: f"{found[1]}{block(found[2])}{found[4]}", text)
-
-
-def with_every_family(text: str) -> str:
-    """The page of benchmarks with a section for each family that has results."""
-    for family, title in FAMILIES.items():
-        if kept(family) and f"<!-- figures:{family} -->" not in text:
-            text += f"\n## {title}\n\n<!-- figures:{family} -->\n<!-- /figures -->\n"
-    return text
 
 
 # ---- the picture ----------------------------------------------------------------------------------------------------
@@ -369,18 +390,19 @@ def picture(path: Path) -> None:
     figure.savefig(path, dpi=130, metadata={"Software": None})
 
 
-def main() -> None:
+def main(arguments: Sequence[str] | None = None) -> None:
     """Rewrite, or say what is stale."""
+    check = "--check" in (sys.argv[1:] if arguments is None else arguments)
     stale = []
     for name in PAGES:
         path = ROOT / name
         text = path.read_text(encoding="utf-8")
-        new = rewritten(with_every_family(text) if name == "docs/benchmarks.md" else text)
+        new = rewritten(text)
         if new != text:
             stale.append(name)
-            if "--check" not in sys.argv:
+            if not check:
                 path.write_text(new, encoding="utf-8")
-    if "--check" in sys.argv:
+    if check:
         raise SystemExit(f"stale: {', '.join(stale)}; run make figures" if stale else 0)
     picture(PICTURE)
     print(f"rewrote {', '.join(stale)}" if stale else "every figure was as measured")

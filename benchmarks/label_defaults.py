@@ -271,7 +271,7 @@ def difference(ours: list[np.ndarray], theirs: list[np.ndarray], which: list[np.
 
 def result(name: str, run: dict[str, Any]) -> dict[str, Any]:
     """What is kept of a set: means by split, seconds, and how far the two defaults are from their bars."""
-    from benchmarks.run import stamp
+    from benchmarks.printed import stamp
 
     found, which = run["found"], run["which"]
     mean = {way: float(np.mean([rows.mean() for rows in entry["rows"]])) for way, entry in found.items()}

@@ -1,12 +1,12 @@
 """Measure every figure that README and docs quote, then write what was measured into them: hours of one core.
 
-python -m benchmarks.measure [--data DIR]    run every command that these pages name, then rewrite their figures
-python -m benchmarks.measure --list          only say which commands these are, on which page, and when last measured
+python -m benchmarks.measure [--data DIR] [--only WORDS …] [--budget MINUTES]
+python -m benchmarks.measure --list          only say which commands there are, on which page, when last and how long
 
-Each command runs once. Those that keep results (benchmarks/results/*.json) feed the marked blocks, which are rewritten
-at the end with day and commit; what every command prints is kept in benchmarks/results/printed/, with the day and the
-commit in its first line, for the tables that a reader has to compare. A command that fails, or that needs what is not
-here (copies of public data, a model's server), is named at the end, and the others go on.
+It goes on where it stopped: what was printed by the very code of the working tree is left as it is, the rest runs
+oldest first. What a command prints is kept in benchmarks/results/printed with day and commit as soon as it has come to
+its end, and fills the marked blocks of the pages, as do benchmarks/results/*.json (see `benchmarks.figures`). A command
+that fails, or that needs what is not here (copies of public data, a model's server), is named at the end.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import re
 import shlex
 import subprocess
 import sys
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks import figures
-from benchmarks.run import stamp
+from benchmarks import figures, printed
 
 ROOT = Path(__file__).parent.parent
-PRINTED = figures.RESULTS / "printed"
 NAMED = re.compile(r"`python -m ((?:benchmarks|papers)\.[^`]+)`")
 NEEDED = re.compile(r"(?<![\w.-])[A-Z]{3,}(?![\w.])")  # DIR, URL, NAME: what only a user has
 ITSELF = ("benchmarks.measure", "benchmarks.figures")
@@ -37,26 +37,32 @@ class Command:
     pages: tuple[str, ...]
 
     @property
-    def file(self) -> Path:
-        """Where what it prints is kept."""
-        return PRINTED / (re.sub(r"[^\w.]+", "-", self.words).strip("-") + ".txt")
+    def seconds(self) -> float | None:
+        """How long it took when it last ran."""
+        last = printed.kept(self.words)
+        return last.seconds if last else None
 
     def last(self) -> str:
-        """When it was measured last, and on which commit."""
-        return self.file.read_text(encoding="utf-8").partition("\n")[0] if self.file.exists() else "not kept"
+        """When it was measured last, on which commit, and how long it took."""
+        last = printed.kept(self.words)
+        return str(last).partition("\n")[0] if last else "never kept"
 
 
 def commands() -> list[Command]:
-    """Every command of README and docs, once; all scenarios of `benchmarks.run` are one of them."""
+    """Every command of README and docs, once, oldest first; all scenarios of `benchmarks.run` are one of them."""
     named: dict[str, set[str]] = {}
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
-        for words in NAMED.findall(page.read_text(encoding="utf-8")):
+        text = page.read_text(encoding="utf-8")
+        marked = (figures.COMMAND.fullmatch(name) for _, name, *_ in figures.BLOCK.findall(text))
+        for words in [*(found[1] for found in marked if found), *NAMED.findall(text)]:
             words = " ".join(words.split())
             if words.split()[0] in ITSELF:
                 continue
             whole = "benchmarks.run --full --data DIR" if words.startswith("benchmarks.run") else words
             named.setdefault(whole, set()).add(str(page.relative_to(ROOT)))
-    return [Command(words, tuple(sorted(pages))) for words, pages in named.items()]
+    found = [Command(words, tuple(sorted(pages))) for words, pages in named.items()]
+    days = {command: last.day if (last := printed.kept(command.words)) else "" for command in found}
+    return sorted(found, key=days.__getitem__)
 
 
 def filled(words: str, data: str | None) -> str | None:
@@ -68,36 +74,70 @@ def filled(words: str, data: str | None) -> str | None:
     return None if NEEDED.search(words) or "…" in words else words
 
 
-def measured(command: Command, words: str) -> bool:
-    """Run it and keep what it prints; whether it came to its end."""
-    done = subprocess.run(
-        [sys.executable, "-m", *shlex.split(words)], cwd=ROOT, stdout=subprocess.PIPE, text=True, encoding="utf-8"
-    )
-    if done.returncode == 0:
-        PRINTED.mkdir(exist_ok=True)
-        command.file.write_text(f"{', '.join(stamp().values())}\n\n{done.stdout}", encoding="utf-8")
-    return done.returncode == 0
+def measured(command: Command, words: str, limit: float | None = None) -> str:
+    """Run it and keep what it prints; what went wrong, or nothing."""
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", *shlex.split(words)], cwd=ROOT, stdout=subprocess.PIPE, text=True,
+            encoding="utf-8", timeout=limit,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return "not finished within the budget"
+    if done.returncode != 0:
+        return f"failed with exit code {done.returncode}"
+    printed.keep(command.words, done.stdout, time.monotonic() - begin)
+    return ""
 
 
-def main() -> None:
+def minutes(seconds: float) -> str:
+    """A time in words."""
+    return f"{seconds:.0f} s" if seconds < 99.5 else f"{seconds / 60:.0f} min"
+
+
+def rest(waiting: Sequence[Command]) -> str:
+    """About how long these will take, by how long each took last."""
+    known = [command.seconds for command in waiting if command.seconds is not None]
+    unknown = len(waiting) - len(known)
+    return f"about {minutes(sum(known))} for {len(known)}" + (f", {unknown} of unknown length" if unknown else "")
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", metavar="DIR", help="folder with copies of the public data sets")
     parser.add_argument("--list", action="store_true", help="name the commands and when each was measured last")
-    options = parser.parse_args()
-    left: list[str] = []
-    for command in commands():
-        words = filled(command.words, options.data)
-        if options.list:
-            print(f"{command.last():24}  {command.words}  ({', '.join(command.pages)})")
-        elif words is None:
+    parser.add_argument("--only", nargs="+", metavar="WORDS", help="commands that contain one of these, current or not")
+    parser.add_argument(
+        "--budget", type=float, metavar="MINUTES", help="begin nothing that would take longer than this"
+    )
+    options = parser.parse_args(arguments)
+    known = commands()
+    if options.only:
+        known = [command for command in known if any(words in command.words for words in options.only)]
+        if not known:
+            raise SystemExit(f"no page quotes a command with {' or '.join(options.only)}; see --list")
+    if options.list:
+        for command in known:
+            print(f"{command.last():36}  {command.words}  ({', '.join(command.pages)})")
+        return
+    begin, left, waiting = time.monotonic(), [], []
+    for command in known:
+        if filled(command.words, options.data) is None:
             left.append(f"{command.words}: needs what is not here")
-        else:
-            print(f"python -m {words}", flush=True)
-            if not measured(command, words):
-                left.append(f"{command.words}: failed")
-    if not options.list:
-        figures.main()
-        print("\n".join(left) if left else "all was measured")
+        elif options.only or not printed.is_current(command.words):
+            waiting.append(command)
+    for at, command in enumerate(waiting):
+        over = None if options.budget is None else 60 * options.budget - (time.monotonic() - begin)
+        if over is not None and over < (command.seconds or 0.001):
+            left.append(f"{command.words}: left for another day, takes {minutes(command.seconds or 0)}")
+            continue
+        words = filled(command.words, options.data)
+        assert words is not None
+        print(f"python -m {words}  ({command.last()}; to go: {rest(waiting[at:])})", flush=True)
+        if problem := measured(command, words, over):
+            left.append(f"{command.words}: {problem}")
+    figures.main([])
+    print("\n".join(left) if left else "all was measured")
 
 
 if __name__ == "__main__":

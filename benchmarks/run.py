@@ -9,34 +9,23 @@ Scenarios on public data read copies from DIR (see `podium.datasets`) and are le
 from __future__ import annotations
 
 import argparse
-import datetime
 import importlib
 import json
 import os
-import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
 
+from benchmarks.figures import FAMILIES, missed
 from benchmarks.harness import NoData, Result, Scenario, run_scenario
+from benchmarks.printed import stamp
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results"
 PAGE = RESULTS / "README.md"  # in full; the docs have a short page, by `benchmarks.figures`
-TOOLS = {"harness", "run", "compare", "figures", "__init__"}
+TOOLS = {"harness", "run", "compare", "figures", "printed", "__init__"}
 
 COLUMNS = "| Way | CPU | Times ours | Wanted | Gap | Memory |{more}\n|---|--:|--:|---|--:|--:|{line}\n"
-TITLES = {
-    "active": "Asking",
-    "app": "The app",
-    "metrics": "Ranking metrics",
-    "multilabel": "Label rankers",
-    "ordinal": "Grades",
-    "pairwise": "Votes",
-    "rabf": "Votes with features, judges, covariates",
-    "rankings": "Rankings",
-    "store": "Campaigns",
-}
 
 HEAD = """# Benchmarks, in full
 
@@ -45,9 +34,9 @@ HEAD = """# Benchmarks, in full
 Every figure is measured side by side: the same data, one thread, CPU seconds, warm, the least of several runs. Trust
 the ratios rather than the seconds: the machine here had two shared cores. *Times ours* is how many times as long the
 other way took; a way called *floor* is the least that the work could cost, and is less than 1. *Wanted* is what we aim
-at, and whether it is reached. *Gap* is the way's loss (per vote, or its error on held-out rows) less ours: near zero
-when both reached the same optimum, positive when ours is better. *Memory* is what was needed beyond the data at its
-peak. Below each table: the command that prints it, the day, and the commit it ran on.
+at, and whether it is reached; every aim that is missed is named at the end. *Gap* is the way's loss (per vote, or its
+error on held-out rows) less ours: near zero when both reached the same optimum, positive when ours is better. *Memory*
+is what was needed beyond the data at its peak. Below each table: the command that prints it, the day, and the commit.
 
 `make bench` runs what takes minutes, of every family, `make bench-full` the rest too; scenarios on public data need
 copies of them: `python -m benchmarks.run --full --data DIR`.
@@ -104,13 +93,6 @@ def save(family: str, scenario: Scenario, results: list[Result]) -> None:
     path.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def stamp() -> dict[str, str]:
-    """The day, and the commit of the working tree (with a + where it was changed since)."""
-    ask = ["git", "describe", "--always", "--exclude=*", "--dirty=+"]
-    commit = subprocess.run(ask, cwd=HERE, capture_output=True, text=True, check=False).stdout.strip()
-    return {"date": datetime.datetime.now(datetime.UTC).date().isoformat(), "commit": commit}
-
-
 def text(scenario: Scenario, results: list[Result]) -> str:
     """The results of one scenario as lines for the terminal."""
     lines = [f"\n{scenario.name}: {scenario.title}"]
@@ -130,10 +112,11 @@ def page(known: dict[str, tuple[Scenario, ...]]) -> str:
         path = RESULTS / f"{family}.json"
         if not path.exists():
             continue
-        parts.append(f"\n## {TITLES.get(family, family.capitalize())}\n")
+        parts.append(f"\n## {FAMILIES[family]}\n")
         kept = json.loads(path.read_text(encoding="utf-8"))
         for name in (scenario.name for scenario in known[family] if scenario.name in kept):
             parts += _section(name, kept[name])
+    parts.append("\n## Aims that are missed\n\n" + "\n".join(missed() or ["None."]) + "\n")
     return "".join(parts)
 
 

@@ -2,10 +2,11 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 
-from benchmarks import figures, measure
+from benchmarks import figures, measure, printed
 
 
 @pytest.mark.parametrize("page", figures.PAGES)
@@ -18,9 +19,29 @@ def test_every_marked_block_is_what_the_results_say(page):
 
 def test_every_family_with_results_is_on_the_page():
     page = (figures.ROOT / "docs" / "benchmarks.md").read_text()
-    with_results = {path.stem for path in figures.RESULTS.glob("*.json") if figures.kept(path.stem)}
-    assert with_results == set(re.findall(r"<!-- figures:([\w-]+) -->", page)) - {"summary"}
+    assert {path.stem for path in figures.RESULTS.glob("*.json") if figures.kept(path.stem)} == set(figures.FAMILIES)
+    for title in figures.FAMILIES.values():
+        assert f"\n| {title} | " in page
     assert figures.PICTURE.read_bytes().startswith(b"\x89PNG")
+
+
+def test_aims_are_reached_or_named_as_missed(tmp_path, monkeypatch):
+    def row(way, ratio, reach=None, gap=None, problem=None):
+        return {"way": way, "ratio": ratio, "reach": reach, "gap": gap, "problem": problem, "seconds": ratio}
+
+    results = [row("podium", 1.0), row("quick", 0.5, gap=0.2), row("slow", 8.0, reach=5), row("near", 4.0, reach=5),
+               row("gone", None, reach=5, problem="not installed")]  # fmt: skip
+    entry = {"title": "Work", "limit": 0.9, "date": "2030-01-02", "commit": "abc1234", "results": results}
+    (tmp_path / "pairwise.json").write_text(json.dumps({"work": entry}))
+    monkeypatch.setattr(figures, "RESULTS", tmp_path)
+    assert figures.missed() == [
+        "- Work (`work`): near 4×, wanted at least 5×",
+        "- Work (`work`): 1 s, wanted at most 0.9 s",
+    ]
+    summary = figures.summary()
+    assert "Of 3 measurements of other ways, 2 took longer than Podium; the median took 4× as long." in summary
+    assert "Of 2 aims that we set ourselves and measured, 1 are reached." in summary
+    assert "| Votes | 3 | 4× (0.5× to 8×) | quick (a worse fit) |" in summary
 
 
 def test_a_result_that_changes_makes_the_block_stale(tmp_path, monkeypatch):
@@ -47,7 +68,9 @@ def test_every_command_that_a_page_quotes_can_be_run_by_the_one_that_measures_al
     named = measure.commands()
     words = [command.words for command in named]
     assert len(words) == len(set(words)) > 20
-    assert len({command.file for command in named}) == len(named), "each keeps what it prints in a file of its own"
+    assert len({printed.file_of(each) for each in words}) == len(words), (
+        "each keeps what it prints in a file of its own"
+    )
     for command in named:
         module = figures.ROOT / (command.words.split()[0].replace(".", "/") + ".py")
         assert module.exists() or (module.with_suffix("") / "__main__.py").exists(), command
@@ -63,11 +86,107 @@ def test_what_only_a_user_has_is_not_made_up():
     assert measure.filled("benchmarks.active grid --picture FILE", "d") is None
 
 
-def test_what_was_printed_is_kept_with_day_and_commit(tmp_path, monkeypatch):
-    monkeypatch.setattr(measure, "PRINTED", tmp_path / "printed")
-    command = measure.Command("papers.nothing --here", ("docs/x.md",))
-    assert not measure.measured(command, "papers.there_is_no_such_thing")
-    assert command.last() == "not kept"
-    assert measure.measured(command, "this"), "the Zen of Python stands for a table"
-    assert re.fullmatch(r"\d{4}-\d\d-\d\d, \w*\+?", command.last())
-    assert "Beautiful is better than ugly." in command.file.read_text()
+TABLES = "two tables\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nand\n\n| c |\n|---|\n| 3 |\nthe end\n"
+
+
+def test_a_block_that_names_a_command_holds_the_tables_it_printed(tmp_path, monkeypatch):
+    monkeypatch.setattr(printed, "PRINTED", tmp_path)
+    page = "x\n\n<!-- figures: python -m papers.nothing --seeds 4{} -->\nstale\n<!-- /figures -->\ny\n"
+    with pytest.raises(SystemExit, match="nothing is kept of python -m"):
+        figures.rewritten(page.format(""))
+    now = printed.Print("2030-01-02", "abc1234", 3.4, TABLES)
+    printed.file_of("papers.nothing --seeds 4").write_text(str(now))
+    below = "\nMeasured 2030-01-02 (abc1234) by `python -m papers.nothing --seeds 4`.\n<!-- /figures -->\ny\n"
+    assert figures.rewritten(page.format("; 2")).endswith(f"-->\n| c |\n|---|\n| 3 |\n{below}")
+    whole = figures.rewritten(page.format(""))
+    assert whole.endswith(f"| a | b |\n|---|---|\n| 1 | 2 |\n\n| c |\n|---|\n| 3 |\n{below}")
+    assert figures.rewritten(whole) == whole
+    with pytest.raises(SystemExit, match="printed 2 tables"):
+        figures.rewritten(page.format("; 3"))
+    copied = printed.Print("2030-01-01", "abc1234", None, TABLES)
+    printed.file_of("papers.nothing --seeds 4").write_text(str(copied))
+    assert "As this page had it on 2030-01-01 (abc1234), from `python -m" in figures.rewritten(page.format("; 1"))
+    assert not printed.is_current("papers.nothing --seeds 4")
+
+
+FAKES = {
+    "quick": "print('| a |\\n|---|\\n| 1 |')",
+    "slow": "import time; time.sleep(60)",
+    "broken": "raise SystemExit(3)",
+}
+
+
+@pytest.fixture
+def house(tmp_path, monkeypatch):
+    """A project of its own: three commands that a page quotes, in a git repository with one commit."""
+    for folder in ("benchmarks", "docs", "src"):
+        (tmp_path / folder).mkdir()
+    for name, source in FAKES.items():
+        (tmp_path / "benchmarks" / f"fake_{name}.py").write_text(source)
+    (tmp_path / "src" / "code.py").write_text("one\n")
+    (tmp_path / "README.md").write_text("`python -m benchmarks.fake_broken`\n")
+    page = "<!-- figures: python -m benchmarks.fake_quick -->\n<!-- /figures -->\n`python -m benchmarks.fake_slow`\n"
+    (tmp_path / "docs" / "page.md").write_text(page + "`python -m benchmarks.fake_quick --data DIR`")
+    git(tmp_path, "init")
+    commit(tmp_path)
+    monkeypatch.setattr(measure, "ROOT", tmp_path)
+    monkeypatch.setattr(printed, "ROOT", tmp_path)
+    monkeypatch.setattr(printed, "PRINTED", tmp_path / "printed")
+    monkeypatch.setattr(figures, "main", lambda arguments: None)
+    return tmp_path
+
+
+def git(folder, *words):
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
+
+
+def commit(folder):
+    git(folder, "add", ".")
+    git(folder, "commit", "-m", "change")
+
+
+def test_measuring_goes_on_where_it_stopped_and_names_what_is_left(house, capsys):
+    printed.PRINTED.mkdir()
+    printed.file_of("benchmarks.fake_slow").write_text(str(printed.Print("2020-01-02", "abc1234+", 7200, "")))
+    measure.main(["--budget", "60"])
+    ran = capsys.readouterr().out
+    assert "python -m benchmarks.fake_quick  (never kept; to go: about 120 min for 1, 1 of unknown length)" in ran
+    assert "benchmarks.fake_broken: failed with exit code 3" in ran
+    assert "benchmarks.fake_slow: left for another day, takes 120 min" in ran
+    assert "benchmarks.fake_quick --data DIR: needs what is not here" in ran
+    last = printed.kept("benchmarks.fake_quick")
+    assert last.tables == ["| a |\n|---|\n| 1 |\n"]
+    assert printed.kept("benchmarks.fake_broken") is None
+
+    measure.main(["--budget", "60"])
+    assert "benchmarks.fake_quick  (" not in capsys.readouterr().out, "it is as this code prints it"
+    measure.main(["--only", "fake_quick"])
+    assert "python -m benchmarks.fake_quick  (20" in capsys.readouterr().out, "asked for by name, it runs again"
+    measure.main(["--list"])
+    assert capsys.readouterr().out.splitlines()[-1].startswith(f"{last.day}, {last.commit}, "), "oldest first"
+
+
+def test_a_command_that_outlasts_the_budget_is_stopped_and_keeps_nothing(house):
+    slow = measure.Command("benchmarks.fake_slow", ())
+    assert measure.measured(slow, slow.words, 0.5) == "not finished within the budget"
+    assert slow.last() == "never kept"
+
+
+def test_only_a_change_of_code_makes_what_was_printed_old(house):
+    measure.main(["--only", "fake_quick"])
+    assert re.fullmatch("[0-9a-f]{7,}", printed.kept("benchmarks.fake_quick").commit)
+    (house / "docs" / "page.md").write_text("another page")
+    commit(house)
+    assert printed.is_current("benchmarks.fake_quick")
+    (house / "src" / "code.py").write_text("two\n")
+    assert not printed.is_current("benchmarks.fake_quick")
+    assert printed.stamp()["commit"].endswith("+")
+    commit(house)
+    assert not printed.is_current("benchmarks.fake_quick")
+    assert not printed.stamp()["commit"].endswith("+")
+
+
+def test_a_command_that_no_page_quotes_is_refused(house):
+    with pytest.raises(SystemExit, match="no page quotes a command with fake_other"):
+        measure.main(["--only", "fake_other"])
