@@ -9,6 +9,8 @@ import warnings
 
 import numpy as np
 
+from benchmarks.printed import head, row
+
 # Items, days, games a day, drift a day, spread of the first scores, data sets.
 DESIGNS = (
     (8, 24, 4, 0.05, 0.8, 60),
@@ -20,8 +22,8 @@ DESIGNS = (
 AHEAD = 7  # days to the games to come
 
 
-def simulate(n: int, days: int, games: int, drift: float, sd: float, sets: int) -> str:
-    """One line of figures: each score a random walk, a home advantage of 0.3, no ties."""
+def simulate(n: int, days: int, games: int, drift: float, sd: float, sets: int) -> None:
+    """Print a row of figures: each score a random walk, a home advantage of 0.3, no ties."""
     from podium import Comparisons, DynamicBradleyTerry
 
     rng = np.random.default_rng(1)
@@ -55,13 +57,13 @@ def simulate(n: int, days: int, games: int, drift: float, sd: float, sets: int) 
         lower, upper = (bound[:, 0] for bound in model.predict_interval(fixtures, 0.95))
         chance = 1.0 / (1.0 + np.exp(truth[-1, other] - truth[-1, one] - 0.3))
         chances.append(np.mean((lower <= chance) & (chance <= upper)))
-    told = {"bands": bands, "last day": ends, "ranks": ranks, "chances": chances}
-    figures = ", ".join(f"{name} {np.mean(values):.3f}" for name, values in told.items())
-    error = np.std(ends) / np.sqrt(sets)
-    return f"{n} teams, {days} days of {games} games, drift {drift:g} ({sets} sets): {figures} (last day ± {error:.3f})"
+    told = (bands, ends, ranks, chances)
+    title = f"{n} teams, {days} days of {games} games, drift {drift:g} a day ({sets} leagues)"
+    row(title, *(f"{np.mean(values):.1%}" for values in told), f"± {1.96 * np.std(ends) / np.sqrt(sets):.1%}")
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    head("Simulated leagues", "Bands", "Last day", "Ranks", "Chances", "Error of the last day")
     for design in DESIGNS:
-        print(simulate(*design), flush=True)
+        simulate(*design)

@@ -1,12 +1,13 @@
 """Leagues whose strengths move: which way predicts the next day best, and what a fit costs.
 
-    python -m benchmarks.leagues            held out by date: predict, then learn; log score in nats a game
+    python -m benchmarks.leagues            held out by date: predict, then learn; log score in nats a game (--seeds)
     python -m benchmarks.leagues --speed    100,000 games of 1,000 players
     python -m benchmarks.leagues --drift    the drift found in the first 30 % of slow leagues, and how likely it is
 
 Strengths are simulated random walks with a known drift. Every way is tuned on the first 30 % of the games by date, over
 a grid, and scored on the rest; ours takes its drift from the same 30 % by marginal likelihood. `worse` is the mean
-difference to ours, game by game, with its standard error.
+difference to ours, game by game, with its standard error. The table at the end has the best of the others in hindsight,
+and how many standard errors it was worse (+) or better (-) than ours.
 """
 
 import argparse
@@ -15,6 +16,7 @@ import time
 import numpy as np
 
 from benchmarks.peers.leagues import WAYS
+from benchmarks.printed import head, row
 
 LEAGUES = {  # players, days, games a day, spread, drift a day
     "slow": (20, 60, 10, 0.8, 0.03),
@@ -60,37 +62,50 @@ def ours(days):
     return forecasts(DynamicBradleyTerry(), comparisons(days), start=FIRST)[:, 0]
 
 
-def held_out(seed, only):
+def held_out(seeds, only):
+    table = {}
     for name, shape in LEAGUES.items():
-        days = league(*shape, np.random.default_rng(seed))
-        first = int(FIRST * len(days))
-        known = sum(len(day[1]) for day in days[:first])
+        title = f"{name}: {shape[0]} players, drift {shape[4]:g} a day"
+        for seed in seeds:
+            table.setdefault(title, []).append(_one_league(f"{title}, seed {seed}", shape, seed, only))
+    print(f"\nlog loss a game, seeds {', '.join(map(str, seeds))}")
+    head("League", "Podium", "Best of the others", "Standard errors")
+    for title, found in table.items():
+        best = [min(others, key=lambda way: others[way][0]) if others else None for _, others in found]
+        cells = [f"{others[way][0]:.3f} {way}" if way else "–" for way, (_, others) in zip(best, found, strict=True)]
+        apart = [f"{others[way][1]:+.1f}" if way else "–" for way, (_, others) in zip(best, found, strict=True)]
+        row(title, ", ".join(f"{mine:.3f}" for mine, _ in found), ", ".join(cells), ", ".join(apart))
+
+
+def _one_league(title, shape, seed, only):
+    """Our log loss, and that of each other way with the standard errors between the two."""
+    days = league(*shape, np.random.default_rng(seed))
+    first = int(FIRST * len(days))
+    known = sum(len(day[1]) for day in days[:first])
+    begin = time.process_time()
+    mine = losses([ours(days)], days)[known:]
+    print(f"\n{title}\n  {'podium':30} {mine.mean():.4f}   {time.process_time() - begin:6.1f} s CPU", flush=True)
+    found = {}
+    for way, (run, grid) in WAYS.items():
+        if only and way not in only:
+            continue
         begin = time.process_time()
-        mine = losses([ours(days)], days)[known:]
-        print(f"\n{name}: {shape[0]} players, {shape[1]} days of {shape[2]} games, drift {shape[4]}")
-        print(
-            f"  {'podium, DynamicBradleyTerry':30} {mine.mean():.4f}   {time.process_time() - begin:6.1f} s CPU",
-            flush=True,
-        )
-        for way, (run, grid) in WAYS.items():
-            if only and way not in only:
-                continue
-            begin = time.process_time()
-            try:
-                early = {value: losses(run(days[:first], value), days[:first])[known // 3 :].mean() for value in grid}
-                best = min(early, key=early.get)
-                theirs = losses(run(days, best), days)[known:]
-            except ImportError as problem:
-                print(f"  {way:30} not installed ({problem.name})")
-                continue
-            except Exception as problem:  # a rival's own trouble is no reason to stop
-                print(f"  {way:30} failed: {type(problem).__name__}: {problem}")
-                continue
-            worse = theirs - mine
-            error = worse.std() / np.sqrt(len(worse))
-            spent = time.process_time() - begin
-            told = f"worse {worse.mean():+.4f} ± {error:.4f}  ({best})"
-            print(f"  {way:30} {theirs.mean():.4f}   {spent:6.1f} s CPU   {told}", flush=True)
+        try:
+            early = {value: losses(run(days[:first], value), days[:first])[known // 3 :].mean() for value in grid}
+            best = min(early, key=early.get)
+            theirs = losses(run(days, best), days)[known:]
+        except ImportError as problem:
+            print(f"  {way:30} not installed ({problem.name})")
+            continue
+        except Exception as problem:  # a rival's own trouble is no reason to stop
+            print(f"  {way:30} failed: {type(problem).__name__}: {problem}")
+            continue
+        worse = theirs - mine
+        error = worse.std() / np.sqrt(len(worse))
+        found[way] = theirs.mean(), worse.mean() / error
+        spent, told = time.process_time() - begin, f"worse {worse.mean():+.4f} ± {error:.4f}  ({best})"
+        print(f"  {way:30} {theirs.mean():.4f}   {spent:6.1f} s CPU   {told}", flush=True)
+    return mine.mean(), found
 
 
 def speed():
@@ -98,29 +113,29 @@ def speed():
 
     days = league(1000, 1000, 100, 1.0, 0.02, np.random.default_rng(1))
     votes = comparisons(days)
-    begin = time.process_time()
-    model = DynamicBradleyTerry(drift=0.02, sd=1.0).fit(votes)
-    mine = time.process_time() - begin
-    print(f"podium, 100,000 games of 1,000 players at a given drift: {mine:.2f} s CPU, {model.n_iter_} Newton steps")
-    more = comparisons([(1000.0, *league(1000, 1, 100, 1.0, 0.02, np.random.default_rng(2))[0][1:])])
-    begin = time.process_time()
-    model.partial_fit(more)
-    print(f"podium, one more day of 100 games: {time.process_time() - begin:.2f} s CPU, {model.n_iter_} Newton steps")
-    begin = time.process_time()
-    found = DynamicBradleyTerry().fit(votes)
-    print(
-        f"podium, drift and spread from the votes: {time.process_time() - begin:.1f} s CPU (drift {found.drift_:.4f})"
-    )
-    from whr import WHR
+    DynamicBradleyTerry(drift=0.02, sd=1.0).fit(comparisons(days[:2]))  # warm
+    head("100,000 games of 1,000 players on 1,000 days", "CPU")
 
+    def timed(what, work):
+        begin = time.process_time()
+        found = work()
+        row(what, f"{time.process_time() - begin:.2g} s")
+        return found
+
+    model = timed("scores at a given drift", lambda: DynamicBradleyTerry(drift=0.02, sd=1.0).fit(votes))
+    more = comparisons([(1000.0, *league(1000, 1, 100, 1.0, 0.02, np.random.default_rng(2))[0][1:])])
+    timed("one more day of 100 games", lambda: model.partial_fit(more))
+    timed("scores, drift and spread from the games", lambda: DynamicBradleyTerry().fit(votes))
+    try:
+        from whr import WHR
+    except ImportError:
+        print("\nnot installed: whole-history-rating")
+        return
     base = WHR({"w2": 12})
     for when, left, right, won in days:
         for i, j, w in zip(left.tolist(), right.tolist(), won.tolist(), strict=True):
             base.create_game(str(i), str(j), "B" if w else "W", int(when), 0)
-    begin = time.process_time()
-    base.iterate(10)
-    theirs = time.process_time() - begin
-    print(f"whole-history-rating, 10 sweeps without reading: {theirs:.1f} s CPU; ours is {mine / theirs:.4f} of it")
+    timed("whole-history-rating: 10 sweeps, without reading", lambda: base.iterate(10))
 
 
 def drifts(leagues=50):
@@ -132,14 +147,16 @@ def drifts(leagues=50):
         return comparisons(days[: int(FIRST * len(days))])
 
     found = np.array([DynamicBradleyTerry().fit(first(seed)).drift_ for seed in range(100, 100 + leagues)])
-    shares = f"none in {np.mean(found == 0):.0%}, at least .3 in {np.mean(found >= 0.3):.0%}"
-    print(f"{leagues} slow leagues, drift .03: drift found from 180 games: {shares}")
+    head(f"Drift found in 180 games of {leagues} leagues, truly .03 a day", "Leagues")
+    row("none", f"{np.mean(found == 0):.0%}")
+    row("some, below .3", f"{np.mean((found > 0) & (found < 0.3)):.0%}")
+    row(".3 or more", f"{np.mean(found >= 0.3):.0%}")
     games = first(2)
-    print("the league of seed 2: log evidence by Laplace's approximation, and by importance sampling")
+    head("Drift, the league of seed 2", "Log evidence, Laplace's approximation", "By importance sampling")
     for drift in (0.0001, 0.03, 0.1, 0.2, 0.34, 0.6):
         model = DynamicBradleyTerry(drift=drift, sd=0.57).fit(games)
         estimate, error = sampled_evidence(model._posterior, np.random.default_rng(0))
-        print(f"  drift {drift:<7g} {model.log_evidence_:9.3f} {estimate:9.3f} ± {error:.3f}", flush=True)
+        row(f"{drift:g}", f"{model.log_evidence_:.2f}", f"{estimate:.2f} ± {error:.2f}")
 
 
 def sampled_evidence(posterior, rng, draws=20_000):
@@ -166,7 +183,7 @@ if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--speed", action="store_true")
     parser.add_argument("--drift", action="store_true")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, nargs="+", default=(1,))
     parser.add_argument("--only", nargs="*", default=())
     options = parser.parse_args()
     if options.speed:
@@ -174,4 +191,4 @@ if __name__ == "__main__":
     elif options.drift:
         drifts()
     else:
-        held_out(options.seed, options.only)
+        held_out(options.seeds, options.only)

@@ -82,3 +82,13 @@ def is_current(words: str) -> bool:
 
 def _git(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+def head(*names: str) -> None:
+    """Print the head of a Markdown table; the first column is text, the others are numbers."""
+    print(f"\n| {' | '.join(names)} |\n|---|{'--:|' * (len(names) - 1)}", flush=True)
+
+
+def row(*cells: object) -> None:
+    """Print a row of it."""
+    print(f"| {' | '.join(map(str, cells))} |", flush=True)
