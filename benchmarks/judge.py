@@ -1,7 +1,7 @@
 """A model as judge: position bias, calls to an order, a model's help, and what our own work costs.
 
     python -m benchmarks.judge bias --seeds 30        the table of position bias
-    python -m benchmarks.judge calls --seeds 20       Kendall tau by calls, and the picture of the docs with --plot
+    python -m benchmarks.judge calls --seeds 20       Kendall tau by calls, and the picture of the docs with --plot FILE
     python -m benchmarks.judge assist --seeds 100     people's votes with a model's help: coverage and error
     python -m benchmarks.judge client --count 1000    CPU a call and calls a second beside httpx alone
     python -m benchmarks.judge pairs --seeds 10       pairs of whole runs beside the planner with an ideal asker
@@ -23,12 +23,16 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.printed import head, row
 from podium.errors import PodiumWarning
 
 ITEMS, CALLS = 60, 1200
 SPREAD = 1.5  # standard deviation of the scores, in log-odds
 LEANS = (0.0, 1.0, 2.0, 3.0)
-WAYS = ("chosen, one order", "chosen, both", "random, one order", "random, one order, side effect", "random, both")
+WAYS = (
+    "chosen pairs, one order", "chosen, both", "random pairs, one order", "random, one order, `side_effect=True`",
+    "random, both",
+)  # fmt: skip
 
 
 class Verdicts:
@@ -110,13 +114,13 @@ def bias_row(seed: int, lean: float) -> list[float]:
 
 def bias(seeds: int, first: int) -> None:
     """Print the table of position bias."""
-    print(f"Kendall tau after {CALLS:,} calls, {ITEMS} items, mean of {seeds} seeds (standard error)\n")
-    print("| lean, log-odds | " + " | ".join(WAYS) + " |\n|---|" + "---|" * len(WAYS))
+    print(f"Kendall tau after {CALLS:,} calls, {ITEMS} items, mean of {seeds} seeds (standard error)")
+    head("Lean, log-odds", *WAYS)
     for lean in LEANS:
         rows = np.array([bias_row(seed, lean) for seed in range(first, first + seeds)])
         mean, error = rows.mean(0), rows.std(0, ddof=1) / np.sqrt(seeds)
         cells = [f"{a:.3f} ({b:.3f})" for a, b in zip(mean, error, strict=True)]
-        print(f"| {lean:g} | " + " | ".join(cells) + " |", flush=True)
+        row(f"{lean:g}", *cells)
 
 
 # Calls to an order
@@ -146,6 +150,7 @@ def swiss(model: Verdicts, pairs: int) -> np.ndarray:
 def calls(seeds: int, plot: str | None) -> None:
     """Print Kendall tau by calls for three qualities of judge, and draw it."""
     curves: dict[str, dict[str, list[tuple[int, float]]]] = {}
+    head("Judge", "Calls", "Planner", "Random pairs", "Swiss", "All pairs")
     for quality, spread in QUALITIES.items():
         curves[quality] = {"planner": [], "random pairs": [], "Swiss": [], "all pairs": []}
         models = [Verdicts(seed, spread=spread) for seed in range(seeds)]
@@ -160,12 +165,11 @@ def calls(seeds: int, plot: str | None) -> None:
                 found["Swiss"].append(model.tau(swiss(model, pairs)))
             for name, values in found.items():
                 curves[quality][name].append((2 * pairs, float(np.mean(values))))
-            row = ", ".join(f"{name} {np.mean(values):.3f}" for name, values in found.items())
-            print(f"{quality}: {2 * pairs:,} calls: {row}", flush=True)
+            row(quality, f"{2 * pairs:,}", *(f"{np.mean(values):.3f}" for values in found.values()), "")
         a, b = np.triu_indices(ITEMS, 1)
         whole = [model.tau(fitted(ITEMS, a, b, model.both(a, b))) for model in models]
         curves[quality]["all pairs"].append((2 * len(a), float(np.mean(whole))))
-        print(f"{quality}: {2 * len(a):,} calls: all pairs {np.mean(whole):.3f}", flush=True)
+        row(quality, f"{2 * len(a):,}", "", "", "", f"{np.mean(whole):.3f}")
     if plot:
         draw(curves, plot)
 
@@ -218,8 +222,7 @@ def assist(seeds: int, first: int) -> None:
     from podium.errors import InputError
     from podium.judge.assist import assisted
 
-    print("| items | pairs of people | of the model | model | intervals hold | error alone ÷ with help | refused |")
-    print("|---|---|---|---|---|---|---|")
+    head("Items", "Pairs of people", "Of the model", "Model", "Intervals hold", "Error alone ÷ with help", "Refused")
     for n, people, pairs in DESIGNS:
         for kind in MODELS:
             held, helped, alone, refused = [], [], [], 0
@@ -237,8 +240,7 @@ def assist(seeds: int, first: int) -> None:
                 helped.append(np.mean((found.ranking.scores[order] - scores) ** 2))
                 again = np.argsort(np.asarray(plain.ranking.items, dtype=int))
                 alone.append(np.mean((plain.ranking.scores[again] - scores) ** 2))
-            cells = f"{np.mean(held):.3f} | {np.mean(alone) / np.mean(helped):.2f} | {refused}"
-            print(f"| {n} | {people} | {pairs} | {kind} | {cells} |", flush=True)
+            row(n, people, pairs, kind, f"{np.mean(held):.1%}", f"{np.mean(alone) / np.mean(helped):.2f}", refused)
 
 
 def main() -> None:

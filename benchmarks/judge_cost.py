@@ -18,6 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.printed import head, row
+
 SERVER = """
 import asyncio, json, sys
 BODY = json.dumps({"model": "m", "choices": [{"message": {"content": '{"reason": "so", "winner": "A"}'},
@@ -65,6 +67,15 @@ async def bare(url: str, bodies: list[bytes], concurrency: int, *, each: bool) -
 
 def client(count: int) -> None:
     """CPU a call and calls a second, ours and bare, in turn in one process."""
+    head(
+        "The server takes",
+        "Calls out",
+        "Client",
+        "CPU a call",
+        "Calls a second",
+        "CPU of ours ÷ its",
+        "Calls of ours ÷ its",
+    )
     for delay, concurrency in SETTINGS:
         server = subprocess.Popen([sys.executable, "-c", SERVER, str(delay)], stdout=subprocess.PIPE, text=True)
         try:
@@ -73,15 +84,10 @@ def client(count: int) -> None:
             spent = _side_by_side(url, count, concurrency)
         finally:
             server.terminate()
-        print(f"server takes {1000 * delay:.0f} ms, {concurrency} out, {count:,} calls:")
         ours = spent["podium judge"]
         for name, (cpu, rate) in spent.items():
-            beside = (
-                ""
-                if name == "podium judge"
-                else f"; ours: CPU {ours[0] / cpu:.2f} x, calls a second {ours[1] / rate:.2f} x"
-            )
-            print(f"  {name}: CPU a call {1e6 * cpu:.0f} µs, {rate:.0f} calls a second{beside}", flush=True)
+            cells = ["", ""] if name == "podium judge" else [f"{ours[0] / cpu:.2f}", f"{ours[1] / rate:.2f}"]
+            row(f"{1000 * delay:.0f} ms", concurrency, name, f"{1e6 * cpu:.0f} µs", f"{rate:.0f}", *cells)
 
 
 def _side_by_side(url: str, count: int, concurrency: int) -> dict[str, tuple[float, float]]:
@@ -133,28 +139,30 @@ def pairs(seeds: int, first: int) -> None:
     from benchmarks.judge import Verdicts, planned
     from podium.judge import judge_pairs
 
+    print(
+        f"{PAIRS_ITEMS} items, one answer in {1 / PAIRS_FLIPS:.0f} wrong, {seeds} seeds: Kendall tau (standard error)"
+    )
+    head("Pairs", "Whole runs", "Planner, ideal asker", "Difference", "Pairs needed ÷ planner's")
     for budget in BUDGETS:
         grid = [round(budget * share) for share in (0.8, 0.9, 1.0, 1.1)]
         curve, reached = np.zeros((seeds, len(grid))), np.zeros(seeds)
-        for row, seed in enumerate(range(first, first + seeds)):
+        for at, seed in enumerate(range(first, first + seeds)):
             model = Verdicts(seed, n=PAIRS_ITEMS, spread=1.0, flips=PAIRS_FLIPS)
             upper = np.triu(model.flipped, 1)
             model.flipped = upper | upper.T  # wrong in both orders, or in none
-            curve[row] = [model.tau(planned(model, count, model.first_wins)) for count in grid]
+            curve[at] = [model.tau(planned(model, count, model.first_wins)) for count in grid]
 
             def ask(question: Any, model: Verdicts = model) -> float:
                 return float(model.first_wins(np.array([int(question.left)]), np.array([int(question.right)]))[0])
 
             texts = {f"i{k}": str(k) for k in range(PAIRS_ITEMS)}
             done = judge_pairs(texts, ask, question="Which?", budget=budget, seed=seed)
-            reached[row] = model.tau(np.array([int(label[1:]) for label in done.order]))
+            reached[at] = model.tau(np.array([int(label[1:]) for label in done.order]))
         needed = float(np.interp(reached.mean(), np.maximum.accumulate(curve.mean(0)), grid))
         error = float((reached - curve[:, 2]).std(ddof=1) / np.sqrt(seeds))
-        print(
-            f"{PAIRS_ITEMS} items, flips {PAIRS_FLIPS:.0%}, {budget:,} pairs, {seeds} seeds: tau {reached.mean():.4f}, "
-            f"the planner with an ideal asker {curve[:, 2].mean():.4f} (s.e. of the difference {error:.4f}); it needs "
-            f"{needed:.0f} pairs for ours: ratio {budget / needed:.3f}", flush=True,
-        )  # fmt: skip
+        ideal = curve[:, 2].mean()
+        apart = f"{reached.mean() - ideal:+.4f} ({error:.4f})"
+        row(f"{budget:,}", f"{reached.mean():.4f}", f"{ideal:.4f}", apart, f"{budget / needed:.2f}")
 
 
 # The start of a long file
@@ -176,7 +184,9 @@ def start(rows: int) -> None:
         _add_calls(path, rows, n)
         ours = min(_cpu(go_on) for _ in range(3))
         floor = min(_cpu(lambda: sqlite3.connect(path).execute("SELECT * FROM call").fetchall()) for _ in range(3))
-    print(f"start with {rows:,} calls: CPU {ours:.2f} s, reading the rows {floor:.2f} s, ratio {ours / floor:.2f}")
+    head(f"A file of {rows:,} calls", "CPU")
+    row("start", f"{ours:.2f} s")
+    row("reading its rows alone", f"{floor:.2f} s")
 
 
 def _add_calls(path: str, rows: int, items: int) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.judge import CALLS, ITEMS, LEANS, Verdicts
+from benchmarks.printed import head, row
 
 # Chosen pairs in both orders, of the table in docs/judge.md (40 seeds): Kendall tau and its standard error by lean.
 TABLE = {0.0: (0.864, 0.003), 1.0: (0.855, 0.003), 2.0: (0.809, 0.004), 3.0: (0.745, 0.007)}
@@ -44,12 +45,14 @@ def run_tau(seed: int, lean: float) -> float:
 def runs(seeds: int, first: int) -> None:
     """Print tau of whole runs beside that of the table, less two standard errors of the difference."""
     print(f"{ITEMS} items, {CALLS:,} calls in both orders, mean of {seeds} seeds (standard error)")
+    head("Lean, log-odds", "Kendall tau of whole runs", "Of the table above", "Less two standard errors", "")
     for lean in LEANS:
         values = np.array([run_tau(seed, lean) for seed in range(first, first + seeds)])
         mean, error = values.mean(), values.std(ddof=1) / np.sqrt(seeds)
         known, its = TABLE[lean]
         bar = known - 2 * float(np.hypot(error, its))
-        print(f"lean {lean:g}: {mean:.3f} ({error:.3f}); table {known:.3f}, bar {bar:.3f}: {'met' if mean >= bar else 'MISSED'}", flush=True)  # fmt: skip  # noqa: E501
+        verdict = "not below" if mean >= bar else "below"
+        row(f"{lean:g}", f"{mean:.3f} ({error:.3f})", f"{known:.3f}", f"{bar:.3f}", verdict)
 
 
 # What is said of the judge
@@ -96,13 +99,14 @@ def report_holds(seed: int, *, lean: float = 0.7, taste: float = 0.4, calls: int
 def reports(seeds: int, first: int) -> None:
     """Print how often the 95 % intervals of the report hold the truth."""
     held = [report_holds(seed) for seed in range(first, first + seeds)]
+    head("What the report says", f"95 % intervals hold, of {seeds} runs")
     for name, words in (
         ("first", "first place chosen"),
         ("same", "the same in both orders"),
         ("longer", "the longer won"),
     ):
         share = np.mean([getattr(each, name) for each in held])
-        print(f"{words}: the interval holds the truth in {share:.0%} of {seeds} runs")
+        row(words, f"{share:.0%}")
 
 
 # Texts with orders in them
@@ -126,12 +130,11 @@ def injections(base_url: str | None, model: str | None) -> None:
     with path.open(encoding="utf-8") as file:
         essays = [row["text"] for row in csv.DictReader(file)]
     who = f"model {model}" if base_url else f"a simulated model that obeys {OBEYS:.0%} of orders"
-    print(
-        f"{who}, {len(essays)} essays, each pair in both orders; verdicts changed by an order at the end of one text:"
-    )
+    print(f"{who}, {len(essays)} essays, each pair in both orders; verdicts changed by an order at the end of one text")
+    head("Order", "Changed", "Of", "Share", "Not read")
     for name, text in INJECTIONS.items():
         turned, unread, count = changed(essays, text, _asker(base_url, model))
-        print(f"  {name}: {turned} of {count} ({turned / max(1, count):.0%}); not read {unread}", flush=True)
+        row(name, turned, count, f"{turned / max(1, count):.0%}", unread)
 
 
 def changed(essays: list[str], order: str, new_asker: Callable[[], Any]) -> tuple[int, int, int]:
