@@ -1,6 +1,6 @@
 """What a cluster costs beside one process: CPU of all processes together, on this machine.
 
-    python -m benchmarks.cluster             writes results/cluster.json and the table of docs/large.md (minutes)
+    python -m benchmarks.cluster             the table of docs/large.md (minutes)
     python -m benchmarks.cluster --votes 4   millions of votes instead of 20
     python -m benchmarks.cluster --fit       a fit whose rows are kept on two workers, beside the fit here
     python -m benchmarks.cluster --kept      the same with 20 million votes that the workers read from files and keep
@@ -13,9 +13,7 @@ workers, by /proc.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import re
 import signal
 import tempfile
 import time
@@ -24,13 +22,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.counting import ROOT, write_files
+from benchmarks.counting import write_files
 from podium import BradleyTerry, Comparisons, read_comparisons
 from podium.data import keep_comparisons
 from podium.engine import connect
 from podium.pairwise._fit import row_sums, strength_model
 
-HERE = Path(__file__).resolve().parent
 FILES = 16
 TICK = os.sysconf("SC_CLK_TCK")
 
@@ -170,8 +167,9 @@ def kept_table(saved: dict[str, Any]) -> str:
     lines = [f"| {saved['rows']:,} votes with a covariate | Here, CPU | On two workers, CPU of all |", "|---|--:|--:|"]
     for name, one, other in (("reading", "read here", "kept"), ("fit", "fit here", "fit there")):
         lines.append(f"| {name} | {saved[one]['cpu']:.1f} s | {saved[other]['cpu']:.1f} s |")
-    more = f"{saved['megabytes more here']:.0f} MB more held here; scores apart by {saved['apart']:.0e}."
-    return "\n".join([*lines, "", more])
+    lines.append(f"| memory held here, beyond | | {saved['megabytes more here']:.0f} MB |")
+    lines.append(f"| scores apart by | | {saved['apart']:.0e} |")
+    return "\n".join(lines)
 
 
 def single_votes(m: int, n: int, covariate: bool) -> Comparisons:
@@ -212,22 +210,12 @@ def main() -> None:
     parser.add_argument("--fit", action="store_true", help="fits with rows kept on workers")
     parser.add_argument("--kept", action="store_true", help="votes that workers read and keep")
     given = parser.parse_args()
-    path = HERE / "results" / "cluster.json"
-    saved = json.loads(path.read_text()) if path.exists() else {}
     if given.fit:
-        saved["fits"] = fits(given.votes or 2.0)
-        mark, text = "fits", fit_table(saved["fits"])
+        print(fit_table(fits(given.votes or 2.0)))
     elif given.kept:
-        saved["kept"] = kept(given.votes or 20.0)
-        mark, text = "kept", kept_table(saved["kept"])
+        print(kept_table(kept(given.votes or 20.0)))
     else:
-        saved |= run(given.votes or 20.0)
-        mark, text = "cluster", table(saved)
-    path.write_text(json.dumps(saved, indent=1) + "\n")
-    page = ROOT / "docs" / "large.md"
-    marks = re.compile(rf"(<!-- {mark} -->\n).*?(<!-- end of {mark} -->)", re.DOTALL)
-    page.write_text(marks.sub(lambda found: f"{found[1]}{text}\n{found[2]}", page.read_text()))
-    print(text)
+        print(table(run(given.votes or 20.0)))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What counting costs: seconds of CPU per vote, per distinct row and per process, and what that predicts.
 
-    python -m benchmarks.cost                writes results/cost.json and the tables of docs/large.md (minutes)
+    python -m benchmarks.cost                the tables of docs/large.md (minutes)
     python -m benchmarks.cost --no-check     without the prediction that is checked at ten times the size
 
 Costs with a table of all pairs are fitted, none below 0, to eight files of few and many items and votes. Costs per vote
@@ -12,9 +12,7 @@ least of three runs. Costs of Dask are of all processes together, with two worke
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,10 +20,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.cluster import measured, ticks
-from benchmarks.counting import PODIUM, ROOT, measure, write_files
+from benchmarks.counting import PODIUM, measure, write_files
 from podium.engine import connect
 
-HERE = Path(__file__).resolve().parent
 RUNS = 3
 CELLS = 3 * 2000**2  # of the table of 2,000 items
 BASE = 2_000_000  # votes until which memory is used for the first time
@@ -180,29 +177,23 @@ def tables(saved: dict) -> str:
         lines.append(f"| {name} | {took} | {memory / 1e9:,.1f} GB |")
     if "check" in saved:
         c = saved["check"]
-        lines += ["", f"Checked at ten times the votes that the costs were measured with: {c['votes']:,.0f} votes, "
-                  f"{c['cells']:,.0f} distinct rows, predicted {c['predicted']:.2f} s, measured {c['cpu']:.2f} s "
-                  f"({c['ratio']:.2f} of the prediction)."]  # fmt: skip
+        lines += [
+            "", "| Checked at ten times the votes of the model | |", "|---|--:|", f"| votes | {c['votes']:,.0f} |",
+            f"| distinct rows | {c['cells']:,.0f} |", f"| predicted | {c['predicted']:.2f} s |",
+            f"| measured | {c['cpu']:.2f} s |",
+        ]  # fmt: skip
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Measure, save, and put the tables between the marks of the page."""
+    """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--no-check", action="store_true")
-    parser.add_argument("--page", action="store_true", help="rewrite the page from the last results")
     given = parser.parse_args()
-    path = HERE / "results" / "cost.json"
-    if not given.page:
-        saved: dict = {"costs": model()}
-        if not given.no_check:
-            saved["check"] = check(saved["costs"])
-        path.write_text(json.dumps(saved, indent=1) + "\n")
-    text = tables(json.loads(path.read_text()))
-    page = ROOT / "docs" / "large.md"
-    marks = re.compile(r"(<!-- costs -->\n).*?(\n<!-- end of costs -->)", re.DOTALL)
-    page.write_text(marks.sub(lambda found: found[1] + text + found[2], page.read_text()))
-    print(text)
+    found: dict = {"costs": model()}
+    if not given.no_check:
+        found["check"] = check(found["costs"])
+    print(tables(found))
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """Counting votes in files: podium beside polars' streaming group-by and DuckDB's, each in a process of its own.
 
-    python -m benchmarks.counting                 20 million votes in 16 files; writes results/counting.json (minutes)
+    python -m benchmarks.counting                 20 million votes in 16 files (minutes)
     python -m benchmarks.counting --votes 2e6     smaller
-    python -m benchmarks.counting --growth        how time and memory grow; writes docs/counting.png as well
+    python -m benchmarks.counting --growth        how time and memory grow; writes docs/counting.png
 
 CPU seconds (of all processes of a way) and the peak of its memory, one thread, start-up and imports left out of the
 time. Every way must find the same number of votes and of distinct (left, right, outcome) cells.
@@ -18,8 +18,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parent
+from benchmarks.printed import head, row
+
+ROOT = Path(__file__).resolve().parent.parent
 ITEMS, JUDGES = 2000, 50
 
 START = """
@@ -111,30 +112,33 @@ def measure(script: str, source: str) -> dict[str, float]:
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def compare(votes: int, files: int, only: list[str] | None) -> dict[str, dict]:
+TITLES = {
+    "podium": "`read_comparisons(…)`", "podium, sides folded": "the same, `fold_sides=True`",
+    "podium, jobs=2": "the same, `jobs=2` (both processes together)",
+    "polars": "polars, streaming `group_by(…).len()`", "duckdb": "DuckDB, `GROUP BY`",
+}  # fmt: skip
+
+
+def compare(votes: int, files: int, only: list[str] | None) -> None:
     """Every kind of file, every way."""
-    results = {}
     kinds = {"plain": ("parquet", False), "judges": ("parquet", True), "csv": ("csv", False)}
     for kind, (format, judges) in kinds.items():
         if only and kind not in only:
             continue
         with tempfile.TemporaryDirectory() as folder:
             write_files(Path(folder), votes, files, format=format)
-            print(f"{kind}: {votes:,} votes of {ITEMS:,} items in {files} {format} files")
             found = {name: measure(script, f"{folder}/*.{format}") for name, script in ways(format, judges).items()}
-        results[kind] = {"votes": votes, "items": ITEMS, "files": files, "ways": found}
         base = found["polars"]
-        cells = {row["cells"] for name, row in found.items() if "cells" in row and "folded" not in name}
+        cells = {way["cells"] for name, way in found.items() if "cells" in way and "folded" not in name}
         assert len(cells) == 1, f"the ways disagree: {found}"
-        for name, row in found.items():
-            if "problem" in row:
-                print(f"  {name:22} {row['problem']}")
+        what = f"{'CSV' if format == 'csv' else 'Parquet'} files{', judges too' if judges else ''}"
+        head(f"{votes:,} votes in {files} {what}: {cells.pop():,} distinct rows", "CPU", "Times polars", "Memory")
+        for name, way in found.items():
+            if "problem" in way:
+                row(TITLES[name], way["problem"], "", "")
                 continue
-            print(
-                f"  {name:22} {row['cpu']:6.2f} s CPU = {row['cpu'] / base['cpu']:.2f} × polars, "
-                f"{row['wall']:6.2f} s on the clock, {row['megabytes']:6,.0f} MB, {row['cells']:,} cells"
-            )
-    return results
+            ratio = way["cpu"] / base["cpu"]
+            row(TITLES[name], f"{way['cpu']:.1f} s", f"{ratio:.2f}", f"{way['megabytes']:,.0f} MB")
 
 
 def growth(largest: int) -> dict[str, list[dict]]:
@@ -146,12 +150,12 @@ def growth(largest: int) -> dict[str, list[dict]]:
     for what, votes, files, items in plans:
         with tempfile.TemporaryDirectory() as folder:
             write_files(Path(folder), votes, files, items=items)
-            row = {"votes": votes, "files": files, "items": items}
+            point = {"votes": votes, "files": files, "items": items}
             for name in ("podium", "polars"):
-                row[name] = measure(ways("parquet", False)[name], f"{folder}/*.parquet")
-        results[what].append(row)
-        print(what, {key: value for key, value in row.items() if not isinstance(value, dict)}, end=" ")
-        print({name: (round(row[name]["cpu"], 2), round(row[name]["megabytes"])) for name in ("podium", "polars")})
+                point[name] = measure(ways("parquet", False)[name], f"{folder}/*.parquet")
+        results[what].append(point)
+        print(what, {key: value for key, value in point.items() if not isinstance(value, dict)}, end=" ")
+        print({name: (round(point[name]["cpu"], 2), round(point[name]["megabytes"])) for name in ("podium", "polars")})
     return results
 
 
@@ -164,7 +168,7 @@ def draw(results: dict[str, list[dict]], path: Path) -> None:
         for line, (measured, unit) in enumerate((("cpu", "CPU seconds"), ("megabytes", "peak memory, MB"))):
             axis = axes[line, column]
             for name, style in (("podium", "o-"), ("polars", "s--")):
-                axis.plot([row[what] for row in rows], [row[name][measured] for row in rows], style, label=name)
+                axis.plot([each[what] for each in rows], [each[name][measured] for each in rows], style, label=name)
             axis.set(xscale="log", ylim=(0, None), xlabel=what if line else "", ylabel="" if column else unit)
             axis.minorticks_off()
             axis.grid(alpha=0.3)
@@ -180,16 +184,12 @@ def main() -> None:
     parser.add_argument("--only", nargs="+", choices=["plain", "judges", "csv"], help="some kinds of files")
     parser.add_argument("--no-save", action="store_true")
     given = parser.parse_args()
-    path = HERE / "results" / "counting.json"
-    saved = json.loads(path.read_text()) if path.exists() else {}
     if given.growth:
-        saved["growth"] = growth(int(given.votes))
+        found = growth(int(given.votes))
         if not given.no_save:
-            draw(saved["growth"], ROOT / "docs" / "counting.png")
+            draw(found, ROOT / "docs" / "counting.png")
     else:
-        saved["side by side"] = saved.get("side by side", {}) | compare(int(given.votes), given.files, given.only)
-    if not given.no_save:
-        path.write_text(json.dumps(saved, indent=1) + "\n")
+        compare(int(given.votes), given.files, given.only)
 
 
 if __name__ == "__main__":

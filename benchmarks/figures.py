@@ -314,22 +314,6 @@ def online() -> str:
     return "\n".join([*lines, "", f"Measured {when([found[name] for name in (*passes, *others)])}.", ""])
 
 
-def counting() -> str:
-    """Counting votes, beside polars and DuckDB."""
-    path = RESULTS / "counting.json"
-    ways = json.loads(path.read_text(encoding="utf-8"))["side by side"]["plain"]["ways"]
-    titles = {
-        "podium": "`read_comparisons(…)`", "podium, sides folded": "the same, `fold_sides=True`",
-        "podium, jobs=2": "the same, `jobs=2` (both processes together)",
-        "polars": "polars, streaming `group_by(…).len()`", "duckdb": "DuckDB, `GROUP BY`",
-    }  # fmt: skip
-    lines = ["| Way | CPU | Times polars | Memory |", "|---|--:|--:|--:|"]
-    for way, title in titles.items():
-        row, ratio = ways[way], ways[way]["cpu"] / ways["polars"]["cpu"]
-        lines.append(f"| {title} | {row['cpu']:.1f} s | {ratio:.2g} | {row['megabytes']:,.0f} MB |")
-    return "\n".join([*lines, ""])
-
-
 def of_command(words: str, which: str) -> str:
     """The tables that a command printed, all or one by its number, with day, commit and command beneath."""
     last = printed.kept(words)
@@ -349,7 +333,7 @@ def block(name: str) -> str:
         return of_command(*found.groups(default=""))
     known = {
         "speed": speed, "asking": asking, "summary": summary, "penalty": penalty, "queries": queries,
-        "run-tests": run_tests, "streaming": streaming, "grades": grades, "online": online, "counting": counting,
+        "run-tests": run_tests, "streaming": streaming, "grades": grades, "online": online,
         "label-defaults": label_defaults,
     }  # fmt: skip
     if name in known:
