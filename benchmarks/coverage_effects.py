@@ -1,4 +1,4 @@
-"""How large a side effect of .5 comes out, and how often its interval and those of the scores hold.
+"""How large a side effect of .5 comes out, how often its interval holds, and how often those of the scores do.
 
     python -m benchmarks.coverage_effects [--sets 200] [--seed 1] [--items 30] [--votes 10 30] [--only Crowd]
     python -m benchmarks.coverage_effects --only Dynamic --known-drift    leagues are told their drift, which is quicker
@@ -15,6 +15,8 @@ import warnings
 from typing import Any
 
 import numpy as np
+
+from benchmarks.printed import head, row
 
 EFFECT, SD = 0.5, 0.8
 DAYS, JUDGES = 30, 30
@@ -85,9 +87,9 @@ RANKERS: tuple[tuple[str, dict[str, float]], ...] = (
 
 
 def study(name: str, kind: dict[str, float], n: int, votes: int, pull: float, asked: argparse.Namespace) -> str:
-    """One line of figures."""
+    """A cell of figures: the mean effect with its error, how often its interval holds, and those of scores."""
     sets, seed, drift = asked.sets, asked.seed, kind.get("drift", 0.0) if asked.known_drift else "auto"
-    effects, errors, held, widths = [], [], [], []
+    effects, errors, held = [], [], []
     for k in range(sets):
         data, truth, features = draw(np.random.default_rng([seed, k, n, votes]), n, votes, pull, **kind)
         model, effect, error = fitted(name, data, features, drift)
@@ -98,16 +100,10 @@ def study(name: str, kind: dict[str, float], n: int, votes: int, pull: float, as
         true = truth[list(ranking.items)]
         true = true - true.mean() + ranking.scores.mean()
         held.append(np.mean((lower <= true) & (true <= upper)))
-        widths.append(np.median(upper - lower))
     off = np.array(effects) - EFFECT
     noise = off.std() / np.sqrt(sets)
     hold = np.mean(np.abs(off) <= 1.96 * np.array(errors))
-    left = "better left" if pull else "random"
-    told = " ".join(f"{key} {value:g}" for key, value in kind.items())
-    return (
-        f"{name} {told}, {n} x {votes}, {left}: effect {np.mean(effects):.3f} ± {noise:.3f}, holds {hold:.3f}, "
-        f"error {np.mean(errors):.3f}; scores hold {np.mean(held):.3f}, width {np.mean(widths):.2f}"
-    )
+    return f"{np.mean(effects):.2f} ± {1.96 * noise:.2f}, {hold:.0%}; {np.mean(held):.0%}"
 
 
 def main() -> None:
@@ -121,11 +117,12 @@ def main() -> None:
     parser.add_argument("--known-drift", action="store_true", help="give leagues their true drift, which is quicker")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    for votes in asked.votes:
-        for pull in (0.0, 1.5):
-            for name, kind in RANKERS:
-                if asked.only in name:
-                    print(study(name, kind, asked.items, votes, pull, asked), flush=True)
+    designs = [(votes, pull) for votes in asked.votes for pull in (0.0, 1.5)]
+    head("", *(f"{votes} votes, {'better left' if pull else 'random sides'}" for votes, pull in designs))
+    for name, kind in RANKERS:
+        if asked.only in name:
+            told = "".join(f", {key} {value:g}" for key, value in kind.items())
+            row(f"`{name}`{told}", *(study(name, kind, asked.items, *design, asked) for design in designs))
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ import warnings
 
 import numpy as np
 
+from benchmarks.printed import head, row
 from podium.data.comparisons import Comparisons
 from podium.errors import PodiumWarning
 from podium.evaluate.diagnosis import diagnose
@@ -94,8 +95,8 @@ def main() -> None:
     parser.add_argument("--votes", nargs="+", type=int, default=VOTES, help="votes an item")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args()
-    heads = ("largest", "dispersion", "cyclic", "reliability", "an item", "a judge", "any", "too few")
-    print(f"{'votes':<10}{'items':>6}{'an item':>9}" + "".join(f"{head:>12}" for head in heads))
+    heads = (*MARKS[:4], "An item", "A judge", "Any", "Too few votes to tell")
+    head("Votes", "Items", "Votes an item", *heads)
     wrong = 0
     designs = [(n, per_item) for n in given.items for per_item in given.votes]
     for kind in given.kinds:
@@ -106,8 +107,12 @@ def main() -> None:
             some = MAX_ANY + 2 * np.sqrt(MAX_ANY * (1 - MAX_ANY) / given.sets)
             broken = kind in HONEST and (max(shares[mark] for mark in MARKS) > each or shares["any"] > some)
             wrong += broken
-            cells = "".join(f"{100 * share:12.1f}" for share in shares.values())
-            print(f"{kind:<10}{n:>6}{per_item:>9}{cells}{'  !' if broken else ''}", flush=True)
+            row(
+                f"{kind}, too often" if broken else kind,
+                n,
+                f"{per_item:,}",
+                *(f"{share:.0%}" for share in shares.values()),
+            )
     print(f"{wrong} designs ring too often" if wrong else "every line keeps its level")
     raise SystemExit(bool(wrong))
 
