@@ -28,6 +28,7 @@ from itertools import product
 
 import numpy as np
 
+from benchmarks import printed
 from benchmarks.asking import grid
 from benchmarks.crowds import crowds
 from benchmarks.harness import Data, Scenario, Way
@@ -78,8 +79,9 @@ def ours(judge: Simulated, questions: int, seed: int, preset: str = "standard", 
 
 
 def figures(seeds: int = 5) -> None:
-    print("n,model,level,questions_per_item,preset,mean_ratio,worst_ratio,rounds,cpu_seconds,us_per_question,target")
-    for n, model, level, q, preset, target in TABLE:
+    printed.head("Items", "Noise", "Preset", "Questions an item", "Cost ratio, mean", "worst", "wanted",
+                 "Rounds", "CPU seconds")  # fmt: skip
+    for n, model, level, q, preset, wanted in TABLE:
         ratios, rounds, cpu = [], [], []
         for seed in range(HELD_OUT, HELD_OUT + seeds):
             judge = Simulated(n, model, level, seed=seed)
@@ -91,8 +93,8 @@ def figures(seeds: int = 5) -> None:
             rounds.append(ranker.rounds)
             ratios.append(judge.cost(order) / best_known(judge))
         took = min(cpu)
-        line = f"{n},{model},{level},{q},{preset},{np.mean(ratios):.4f},{max(ratios):.4f},{max(rounds)},{took:.2f}"
-        print(f"{line},{took / (q * n) * 1e6:.1f},{target}", flush=True)
+        ratio = f"{np.mean(ratios):.4f}", f"{max(ratios):.4f}", f"{wanted:g}"
+        printed.row(f"{n:,}", f"{model} {level:g}", f"`{preset}`", q, *ratio, max(rounds), f"{took:.2f}")
 
 
 class _Clock:
@@ -124,7 +126,7 @@ def rivals(seeds: int = 8, sizes: tuple[int, ...] = (100,)) -> None:
         print("not run: trueskill-driven (package trueskill is not installed)")
         del ways["trueskill-driven"]
     print("not run: the exact variant of ASAP (message passing twice for every pair of every batch)")
-    print("n,model,level,rival,questions_per_item,rival_ratio,our_ratio,ours_over_rival,worst_over_rival")
+    printed.head("Items, noise", "Rival", "Questions an item", "Rival's cost", "Ours", "Ours ÷ rival's", "worst")
     for n in sizes:
         for model, level in MODELS:
             best = {}
@@ -138,15 +140,13 @@ def rivals(seeds: int = 8, sizes: tuple[int, ...] = (100,)) -> None:
                     rows.append((asked / n, judge.cost(order) / best[seed], judge.cost(np.array(mine)) / best[seed]))
                 q, theirs, our = np.mean(rows, axis=0)
                 worst = max(row[2] / row[1] for row in rows)
-                print(
-                    f"{n},{model},{level},{name},{q:.1f},{theirs:.3f},{our:.3f},{our / theirs:.3f},{worst:.3f}",
-                    flush=True,
-                )
+                costs = (f"{each:.3f}" for each in (theirs, our, our / theirs, worst))
+                printed.row(f"{n}, {model} {level:g}", name, f"{q:.1f}", *costs)
 
 
 def features(seeds: int = 5, n: int = 400) -> None:
     """Cost over the hidden order's at equal questions, without features, with informative and with useless ones."""
-    print("model,level,questions_per_item,none,informative,useless")
+    printed.head("Noise", "Questions an item", "No features", "Informative", "Useless")
     for (model, level), q in product((("flips", 0.1), ("bradley-terry", 0.05)), (4, 6, 8, 12, 16)):
         columns: dict[str, list[float]] = {"none": [], "informative": [], "useless": []}
         for seed in range(HELD_OUT, HELD_OUT + seeds):
@@ -157,8 +157,7 @@ def features(seeds: int = 5, n: int = 400) -> None:
             for name, table in tables.items():
                 found = rank_with(judge, range(n), budget=q * n, seed=seed, features=table)
                 columns[name].append(judge.cost(np.array(found.order("answers"))) / judge.cost(judge.order))
-        means = ",".join(f"{np.mean(values):.4f}" for values in columns.values())
-        print(f"{model},{level},{q},{means}", flush=True)
+        printed.row(f"{model} {level:g}", q, *(f"{np.mean(values):.3f}" for values in columns.values()))
 
 
 def kemeny_orders() -> None:
@@ -166,20 +165,20 @@ def kemeny_orders() -> None:
 
     Beyond 30 items the rivals are not run: corankco's exact one takes minutes, CP-SAT its 20 s without a proof.
     """
-    print("n,way,cost,lower_bound,cpu_seconds")
+    printed.head("Items", "Way", "Cost", "Bound", "CPU seconds")
     for n in (16, 20, 30, 50, 100, 300, 1000):
         wins = Simulated(n, "flips", 0.1, seed=HELD_OUT).matrix().astype(np.float64)
         found, took = _timed(lambda wins=wins: kemeny(wins))
-        print(f"{n},ours,{found.cost:.0f},{found.lower_bound:.0f},{took:.4f}", flush=True)
+        printed.row(f"{n:,}", "Podium", f"{found.cost:,.0f}", f"{found.lower_bound:,.0f}", f"{took:.3g}")
         if n > 30:
             continue
         for name, run in _kemeny_rivals(wins).items():
             try:
                 (cost, bound), took = _timed(run)
             except ImportError as problem:
-                print(f"{n},{name},not installed ({problem.name}),,")
+                printed.row(n, name, f"not installed ({problem.name})", "", "")
             else:
-                print(f"{n},{name},{cost:.0f},{bound if bound is None else round(bound)},{took:.4f}", flush=True)
+                printed.row(n, name, f"{cost:,.0f}", "" if bound is None else round(bound), f"{took:.3g}")
 
 
 def _kemeny_rivals(wins: np.ndarray):
@@ -218,14 +217,15 @@ def large(n: int = 100_000, q: int = 36) -> None:
     said = judge.answer(pairs) > 0.5
     mine, hidden = (np.mean((p[pairs[:, 0]] < p[pairs[:, 1]]) != said) for p in (place, judge.place))
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print("n,questions_per_item,rounds,cpu_seconds,us_per_question,cost_over_hidden,peak_megabytes")
-    line = f"{n},{q},{ranker.rounds},{took:.1f},{took / (q * n) * 1e6:.1f}"
-    print(f"{line},{mine / hidden:.4f},{memory:.0f}")
+    printed.head("Items", "Questions an item", "Rounds", "CPU seconds", "Cost ÷ hidden order's", "Memory")
+    printed.row(f"{n:,}", q, ranker.rounds, f"{took:.1f}", f"{mine / hidden:.4f}", f"{memory:,.0f} MB")
 
 
 def clean(sizes: tuple[int, ...] = (100, 1000, 5000, 20_000)) -> None:
     """A judge without mistakes: questions beside the expected ones of merge sort, check pairs apart."""
-    print("n,questions_per_item,merge_sort,over_merge_sort,check_pairs_per_item,exact,finished,cpu_seconds")
+    printed.head(
+        "Items", "Questions an item", "Merge sort", "Ratio", "Check pairs an item", "Order exact", "CPU seconds"
+    )
     for n in sizes:
         judge = Simulated(n, "flips", 0.0, seed=HELD_OUT + n)
         put = _Clock(judge)
@@ -235,8 +235,9 @@ def clean(sizes: tuple[int, ...] = (100, 1000, 5000, 20_000)) -> None:
         checks = int(np.count_nonzero(planner.tally.kind == CHECK))
         asked, merged = (len(planner) - checks) / n, _merge_sort(n) / n
         exact = bool(np.array_equal(planner.order(), judge.order))
-        line = f"{n},{asked:.2f},{merged:.2f},{asked / merged:.3f},{checks / n:.2f},{exact},{planner.finished}"
-        print(f"{line},{took:.1f}", flush=True)
+        exactly = "yes" if exact and planner.finished else "no"
+        shares = (f"{asked:.2f}", f"{merged:.2f}", f"{asked / merged:.3f}", f"{checks / n:.2f}")
+        printed.row(f"{n:,}", *shares, exactly, f"{took:.1f}")
 
 
 def _merge_sort(n: int) -> float:
@@ -265,8 +266,9 @@ def load(n: int = 10_000, votes: int = 1_000_000) -> None:
         took[name] = time.process_time() - start
         start = time.process_time()
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    print("n,votes,load_seconds,plan_seconds,order_seconds,total_cpu_seconds,peak_megabytes")
-    print(f"{n},{votes},{','.join(f'{each:.2f}' for each in took.values())},{sum(took.values()):.2f},{memory:.0f}")
+    printed.head("Items", "Votes", "Load", "Plan a round", "Order", "CPU in all", "Memory")
+    spent = (f"{each:.2f} s" for each in (*took.values(), sum(took.values())))
+    printed.row(f"{n:,}", f"{votes:,}", *spent, f"{memory:,.0f} MB")
 
 
 def main() -> None:

@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 from scipy import stats
 
+from benchmarks import printed
 from benchmarks.peers import asap, crowd_bt, sorts, swiss, trueskill_driven, uniform_bradley_terry
 from podium.active.oracles import Simulated
 from podium.active.order import iterated_search, mfast_cost
@@ -54,6 +55,7 @@ RIVALS: dict[str, Callable[..., Iterator[np.ndarray | None]]] = {
 }
 MOST_ITEMS = {"ASAP": 24, "Crowd-BT": 250}  # beyond that they take too long
 FIRST = 12_000  # seeds from here on were looked at once
+WHATS = ("cost", "excess")
 SAVED = Path(__file__).parent / "results" / "asking.json"
 Cells = dict[str, dict[str, dict[str, float]]]  # "model level n q" -> "way yardstick" -> seed -> value
 Found = dict[int, dict[str, float]]  # questions an item -> "way yardstick" -> value
@@ -223,36 +225,48 @@ class Row:
 
 def rows_of(cells: Cells) -> list[Row]:
     """All cells, by size and questions."""
-    rows = [
-        Row(key, what, ways) for key, ways in cells.items() for what in ("cost", "excess") if f"ours {what}" in ways
-    ]
+    rows = [Row(key, what, ways) for key, ways in cells.items() for what in WHATS if f"ours {what}" in ways]
     return sorted(rows, key=lambda row: (row.n, row.q))
 
 
 def show(rows: list[Row], picture: str | None) -> None:
     """Print the table and the means; draw where ours wins and loses."""
     worse = _worse(rows)
-    print("model,n,questions_per_item,yardstick,seeds,ours," + ",".join(RIVALS) + ",best_rival,ahead,error,worse")
-    for row, bad in zip(rows, worse, strict=True):
-        means = ",".join(f"{row.values[name].mean():.3f}" if name in row.values else "" for name in ("ours", *RIVALS))
-        count = len(row.values["ours"])
+    for row in rows:
+        means = ", ".join(f"{name} {values.mean():.3f}" for name, values in row.values.items())
         ahead, error = row.apart()
-        line = f"{row.model},{row.n},{row.q},{row.what},{count},{means},{row.best_rival},{ahead:.3f},{error:.3f}"
-        print(f"{line},{'*' if bad else ''}")
-    for n, q, what in dict.fromkeys((row.n, row.q, row.what) for row in rows):
-        some = [row for row in rows if (row.n, row.q, row.what) == (n, q, what)]
-        names = [name for name in ("ours", *RIVALS) if all(name in row.values for row in some)]
-        means = {name: float(np.mean([row.values[name].mean() for row in some])) for name in names}
-        best = min((name for name in names if name != "ours"), key=means.__getitem__)
-        shown = ",".join(f"{means[name]:.3f}" if name in means else "" for name in ("ours", *RIVALS))
-        parts = np.array([row.apart(best) for row in some])
-        ahead, error = parts[:, 0].mean(), float(np.sqrt(np.sum(parts[:, 1] ** 2))) / len(parts)
-        seeds = min(len(row.values["ours"]) for row in some)
-        line = f"mean of {len(some)},{n},{q},{what},{seeds},{shown},{best},{ahead:.3f},{error:.3f}"
-        print(f"{line},{'*' if means['ours'] > means[best] else ''}")
-    print(f"significantly worse than the best rival in {sum(worse)} of {len(rows)} cells")
+        said = f"{row.model}, {row.n} x {row.q}, {row.what}, {len(row.values['ours'])} seeds: {means}"
+        print(f"{said}; ahead of {row.best_rival} by {ahead:.3f} ± {error:.3f}")
+    print(f"measured in {SAVED.relative_to(printed.ROOT)}")
+    mine = ("ours", "best rival", "less by, ± error")
+    printed.head("Items × questions", "Seeds", f"Cost, {mine[0]}", *mine[1:], f"Excess, {mine[0]}", *mine[1:])
+    for n, q in dict.fromkeys((row.n, row.q) for row in rows):
+        cells = [_mean_cell([row for row in rows if (row.n, row.q, row.what) == (n, q, what)]) for what in WHATS]
+        seeds = min(len(row.values["ours"]) for row in rows if (row.n, row.q) == (n, q))
+        printed.row(f"{n} × {q}", seeds, *cells[0], *cells[1])
+    printed.head(f"Significantly worse in {sum(worse)} of {len(rows)} cells", "Items × questions", "", *mine)
+    for row, bad in zip(rows, worse, strict=True):
+        if bad:
+            ahead, error = row.apart()
+            theirs = f"{row.values[row.best_rival].mean():.2f} ({row.best_rival})"
+            ours = f"{row.values['ours'].mean():.2f}"
+            printed.row(row.model, f"{row.n} × {row.q}", row.what, ours, theirs, f"{ahead:.2f} ± {error:.2f}")
     if picture:
         _draw(rows, worse, picture)
+
+
+def _mean_cell(some: list[Row]) -> tuple[str, str, str]:
+    """Ours, the rival with the best mean over the models, and how much less ours has; dashes where there is nothing."""
+    if not some:
+        return "–", "–", "–"
+    names = [name for name in ("ours", *RIVALS) if all(name in row.values for row in some)]
+    means = {name: float(np.mean([row.values[name].mean() for row in some])) for name in names}
+    best = min((name for name in names if name != "ours"), key=means.__getitem__)
+    parts = np.array([row.apart(best) for row in some])
+    error = float(np.sqrt(np.sum(parts[:, 1] ** 2))) / len(parts)
+    ours = f"{means['ours']:.2f}"
+    shown = f"**{ours}**" if means["ours"] <= means[best] else ours
+    return shown, f"{means[best]:.2f} ({best})", f"{parts[:, 0].mean():.2f} ± {error:.2f}"
 
 
 def _worse(rows: list[Row]) -> list[bool]:

@@ -12,6 +12,7 @@ import heapq
 
 import numpy as np
 
+from benchmarks import printed
 from podium.active.oracles import Simulated
 from podium.active.planner import Planner
 
@@ -44,6 +45,8 @@ def crowd(n: int, judges: int, q: int, seed: int) -> int:
 def crowds(n: int = 60, q: int = 10, seeds: int = 10) -> None:
     """Print the cost of 12 and 50 judges over that of one."""
     costs = {judges: [crowd(n, judges, q, seed) for seed in range(FIRST, FIRST + seeds)] for judges in (1, 12, 50)}
-    print("n,questions_per_item,seeds,judges,cost,over_one_judge,pairs_out_twice")
+    printed.head(
+        "Judges", "Items", "Questions an item", "Seeds", "Answers contradicted", "÷ with one judge", "Pairs out twice"
+    )
     for judges, values in costs.items():
-        print(f"{n},{q},{seeds},{judges},{np.mean(values):.1f},{np.mean(values) / np.mean(costs[1]):.3f},0")
+        printed.row(judges, n, q, seeds, f"{np.mean(values):.1f}", f"{np.mean(values) / np.mean(costs[1]):.3f}", 0)

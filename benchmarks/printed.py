@@ -18,6 +18,7 @@ ROOT = HERE.parent
 PRINTED = HERE / "results" / "printed"
 CODE = ("src", "setup.py", "benchmarks/*.py", "papers/*.py")  # what decides a measurement; pages and results do not
 TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+SOURCE = re.compile(r"^measured in (\S+)$", re.MULTILINE)  # said by a command that goes on from results it keeps itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +56,12 @@ def kept(words: str) -> Print | None:
 
 
 def keep(words: str, text: str, seconds: float) -> None:
-    """Keep what a command printed just now."""
+    """Keep what a command printed just now; where it only printed what it had kept, with the day and commit of that."""
     PRINTED.mkdir(parents=True, exist_ok=True)
     now = stamp()
+    if (source := SOURCE.search(text)) and not _git("status", "--porcelain", "--", source[1]).stdout:
+        day, commit = _git("log", "-1", "--format=%cs %h", "--", source[1]).stdout.split()
+        now = {"date": day, "commit": commit}
     file_of(words).write_text(str(Print(now["date"], now["commit"], seconds, text)), encoding="utf-8")
 
 
@@ -90,5 +94,5 @@ def head(*names: str) -> None:
 
 
 def row(*cells: object) -> None:
-    """Print a row of it."""
-    print(f"| {' | '.join(map(str, cells))} |", flush=True)
+    """Print a row of it, shares as everywhere with a blank before the sign."""
+    print(re.sub(r"(?<=\d)%", " %", f"| {' | '.join(map(str, cells))} |"), flush=True)

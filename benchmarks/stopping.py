@@ -17,6 +17,7 @@ from itertools import product
 
 import numpy as np
 
+from benchmarks import printed
 from benchmarks.asking import MODELS, Panel, best_order, planned
 
 FIRST = 14_000  # seeds from here on were looked at once
@@ -53,14 +54,18 @@ def stops(
     sizes: tuple[int, ...] = (5, 12, 24, 60), seeds: int = 40, models: tuple[Noise, ...] = EVERY, first: int = FIRST
 ) -> None:
     """Print a row for each model and size."""
-    print("model,level,n,seeds,stable_said,said_and_wrong,questions_per_item,bands_hold,mean_width")
+    wrong_in = (f"{'*stable* wrong (said), ' * (k == 0)}{n} items" for k, n in enumerate(sizes))
+    held_in = (f"{'bands hold (mean width), ' * (k == 0)}{n} items" for k, n in enumerate(sizes))
+    printed.head("Noise", *wrong_in, *held_in)
     for model, level in models:
+        signals, widths = [], []
         for n in sizes:
             runs = [stopped(n, model, level, seed) for seed in range(first, first + seeds)]
-            said, wrong, asked = (np.mean([run[k] for run in runs]) for k in range(3))
+            said, wrong = (np.mean([run[k] for run in runs]) for k in range(2))
             held, width = (np.mean([each for run in runs for each in run[k]]) for k in (3, 4))
-            line = f"{model},{level},{n},{seeds},{said:.3f},{wrong:.3f},{asked:.1f},{held:.3f},{width:.3f}"
-            print(line, flush=True)
+            signals.append(f"{wrong:.0%} ({said:.0%})")
+            widths.append(f"{held:.0%} ({width:.0%})")
+        printed.row(f"{model} {level:g}", *signals, *widths)
 
 
 def bands(
@@ -68,7 +73,8 @@ def bands(
     questions: tuple[int, ...] = (5, 8, 15, 26),
 ) -> None:  # fmt: skip
     """Print what bands hold, how wide they are, and whether stable is said and wrong, after so many questions."""
-    print("model,level,n,questions_per_item,seeds,bands_hold,least,mean_width,stable_said,said_and_wrong")
+    heads = (f"{q}{' questions: bands hold (mean width)' * (k == 0)}" for k, q in enumerate(questions))
+    printed.head("Noise", "Items", *heads, "Least", "*stable* wrong (said)")
     for (model, level), n in product(models, sizes):
         found: dict[int, list[list[float]]] = {q: [] for q in questions}
         for seed in range(first, first + seeds):
@@ -79,8 +85,8 @@ def bands(
                 held = max(np.mean((lower <= at + 1) & (at + 1 <= upper)) for at in _turns(place, model))
                 stable = planner.summary().stable
                 found[q].append([float(held), float(np.mean(upper - lower)) / (n - 1), stable, stable and held < 0.9])
-        for q, runs in found.items():
-            held, width, said, wrong = np.mean(runs, axis=0)
-            least = min(run[0] for run in runs)
-            line = f"{model},{level},{n},{q},{seeds},{held:.3f},{least:.3f},{width:.3f},{said:.2f},{wrong:.2f}"
-            print(line, flush=True)
+        means = [np.mean(runs, axis=0) for runs in found.values()]
+        cells = (f"{held:.0%} ({width:.0%})" for held, width, *_ in means)
+        least = min(run[0] for runs in found.values() for run in runs)
+        said, wrong = (np.mean([each[k] for each in means]) for k in (2, 3))
+        printed.row(f"{model} {level:g}", f"{n:,}", *cells, f"{least:.0%}", f"{wrong:.0%} ({said:.0%})")

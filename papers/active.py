@@ -1,7 +1,7 @@
 """Ailon, An Active Learning Algorithm for Ranking from Pairwise Preferences: what its claims come to in numbers.
 
-    python -m papers.active            all studies (minutes): writes papers/active/results.json and cost.png, and the
-                                       tables of docs/active-theory.md that are marked with their study
+    python -m papers.active            all studies (minutes): writes papers/active/results.json and cost.png, and prints
+                                       the tables of docs/active-theory.md
     python -m papers.active curves     only the named ones; the others stay as they are in results.json
     python -m papers.active --small    a small version (seconds), printed only
     python -m papers.active --jobs 4   the same numbers from four processes, which share the seeds
@@ -30,7 +30,7 @@ from scipy.stats import kendalltau
 
 from benchmarks.peers import sorts, uniform_bradley_terry
 from benchmarks.peers.uniform_bradley_terry import random_pairs
-from papers.active_page import PAGE, tables, written
+from papers.active_page import tables
 from podium.active import PaperOptions, rank_with
 from podium.active.oracles import MatrixOracle, Simulated
 from podium.active.order import SparseWins, insertion_search, iterated_search, mfast_cost
@@ -566,7 +566,9 @@ def main() -> None:
     OUT.mkdir(exist_ok=True)
     file.write_text(text + "\n")
     save(figure(results["curves"]), OUT / "cost.png", dpi=120)
-    PAGE.write_text(written(PAGE.read_text(), tables(results)))
+    for name, table in tables(results).items():
+        if not named or name in named:
+            print(f"{name}\n\n{table}\n")
     for claim, holds in checked.items():
         print("holds" if holds else "FAILS", claim)
 

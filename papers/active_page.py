@@ -1,10 +1,6 @@
-"""The tables of docs/active-theory.md, made from the results of papers/active.py and put where the page marks them."""
+"""The tables of docs/active-theory.md, made from the results of papers/active.py."""
 
 from __future__ import annotations
-
-from pathlib import Path
-
-PAGE = Path(__file__).parents[1] / "docs" / "active-theory.md"
 
 
 def tables(results: dict[str, list]) -> dict[str, str]:
@@ -84,15 +80,3 @@ def _table(head, lines):
 
 def _percent(share):
     return f"{100 * share:.2g} %" if share < 0.995 else "100 %"
-
-
-def written(page: str, named: dict[str, str]) -> str:
-    """A page of the documentation with its marked tables replaced: <!-- study --> … <!-- end -->."""
-    for name, table in named.items():
-        begin, end = f"<!-- {name} -->\n", "<!-- end -->"
-        head, _, rest = page.partition(begin)
-        _, found, tail = rest.partition(end)
-        if not found:
-            raise SystemExit(f"{PAGE.name} has no table marked {name}")
-        page = head + begin + table + "\n" + end + tail
-    return page

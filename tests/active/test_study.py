@@ -12,10 +12,11 @@ def test_the_claims_hold_on_the_small_study():
     assert 0.3 < shares[10_000]["ensemble_share"] < 0.4  # a third of all pairs at ten thousand items
 
 
-def test_the_page_has_the_tables_of_the_published_results():
+def test_the_published_results_hold_and_the_page_has_their_tables():
     results = json.loads((active.OUT / "results.json").read_text())
-    page = active_page.PAGE.read_text()
-    assert active_page.written(page, active_page.tables(results)) == page
     claims = results.pop("claims")
     assert active.claims(results) == claims
     assert all(claims.values())
+    page = (active.OUT.parents[1] / "docs" / "active-theory.md").read_text()
+    for table in active_page.tables(results).values():
+        assert table in page
