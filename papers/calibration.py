@@ -29,6 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks.printed import head, row
 from podium.data.comparisons import Comparisons
 from podium.engine import engine_for
 from podium.errors import PodiumWarning
@@ -288,15 +289,12 @@ def main() -> None:
     parser.add_argument("-o", "--output", type=Path, default=HERE / "calibration", help="folder for JSON and figure")
     given = parser.parse_args()
     found = {}
-    print(f"{'design':<36}{'standard errors':<30}{'scores':>8}{'ranks':>8}{'all':>8}{'simult.':>8}")
+    head("Design", "Standard errors", "Scores held", "Ranks", "All ranks at once", "Simultaneous")
     engine = engine_for(given.jobs, len(DESIGNS))  # designs are independent: their numbers do not depend on jobs
     for design, held in zip(DESIGNS, engine.map(study, list(DESIGNS), given.sets, given.seed), strict=True):
         found[design] = held
         for way, shares in held.items():
-            cells = "".join(
-                f"{100 * share:{width}.1f}" for share, width in zip(shares.values(), (8, 8, 8, 9), strict=True)
-            )
-            print(f"{design:<36}{way:<30}{cells}", flush=True)
+            row(design, way, *(f"{share:.1%}" for share in shares.values()))
     engine.close()
     given.output.mkdir(parents=True, exist_ok=True)
     result = {"sets": given.sets, "seed": given.seed, "level": LEVEL, "held": found}

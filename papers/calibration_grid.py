@@ -631,7 +631,7 @@ def main() -> None:
         path.write_text("".join(f"{line}\n" for line in compact(path.read_text().splitlines())))
     found = cells(path.read_text().splitlines() if path.exists() else [])
     if given.markdown:
-        print(page(found))
+        print(f"measured in papers/calibration/{path.name}\n\n{page(found)}")
         return
     print(table(found))
     print("\nover all votes an item\n" + table(pooled(found)))

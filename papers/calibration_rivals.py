@@ -355,7 +355,7 @@ def main() -> None:
     path.write_text("".join(f"{line}\n" for line in compact(path.read_text().splitlines())))
     found = cells(path.read_text().splitlines())
     if given.markdown:
-        print(page(found))
+        print(f"measured in papers/calibration/{path.name}\n\n{page(found)}")
         return
     for cell in found:
         print(f"{cell.items} items, {cell.votes} votes an item")
