@@ -24,9 +24,11 @@ import httpx
 import numpy as np
 
 from benchmarks import app as one_process
+from benchmarks.printed import head, row
 from podium.web import forms
 
 JUDGES = 50
+TITLES = {"vote": "vote", "next": "next pair, without its sync"}
 MEMORY = Path("/dev/shm")
 
 
@@ -169,15 +171,16 @@ def main() -> None:
         with running(serve_ours, str(data["path"])) as ours, running(serve_empty) as empty:
             took = asyncio.run(crowd(ours, empty, data["tokens"][:JUDGES], chosen.votes, chosen.pace))
             keys = key_to_pair(ours, data["tokens"][JUDGES], chosen.keys) if chosen.keys else []
-    for name, times in took.items():
-        middle, high = np.quantile(times, [0.5, 0.99]) * 1000
-        print(f"{name:12} {len(times):6,} requests   p50 {middle:7.1f} ms   p99 {high:7.1f} ms")
+    head(f"{JUDGES} judges, {chosen.pace:g} s apart", "Requests", "Median", "p99", "p99 ÷ an empty handler's", "wanted")
     for name in ("vote", "next"):
-        ratio = np.quantile(took[name], 0.99) / np.quantile(took[f"empty {name}"], 0.99)
-        print(f"p99 of a {name}: {ratio:.2f} × that of an empty handler (wanted 2)")
+        middle, high = np.quantile(took[name], [0.5, 0.99]) * 1000
+        ratio = high / 1000 / np.quantile(took[f"empty {name}"], 0.99)
+        row(TITLES[name], f"{len(took[name]):,}", f"{middle:.1f} ms", f"{high:.1f} ms", f"{ratio:.2f}", "at most 2")
     if keys:
         middle, high = np.quantile(keys, [0.5, 0.95])
-        print(f"key to next pair: p50 {middle:.0f} ms, p95 {high:.0f} ms of {len(keys)} (wanted 50)")
+        row(
+            "key to next pair on the screen", len(keys), f"{middle:.0f} ms", f"{high:.0f} ms (p95)", "", "at most 50 ms"
+        )
 
 
 if __name__ == "__main__":

@@ -291,6 +291,43 @@ def grades() -> str:
     return "\n".join([*lines, "", f"Measured {when(list(entries.values()))}.", ""])
 
 
+def label_sets() -> str:
+    """Losses and times of label rankers on public sets."""
+    titles = {
+        "podium, linear": "`LabelRanker`, linear", 'podium, surrogate="pairwise"': '`surrogate="pairwise"`',
+        'podium, surrogate="softmax-normalised"': '`surrogate="softmax-normalised"`',
+        "podium, LightGBM trees": "`scorer=LGBMClassifier(…)`", "scikit-learn one-vs-rest": "scikit-learn one-vs-rest",
+        "scikit-learn ClassifierChain": "scikit-learn `ClassifierChain`",
+    }  # fmt: skip
+    entries = {
+        name.partition("-")[2]: entry for name, entry in kept("multilabel").items() if name.startswith("labels-")
+    }
+    lines = ["| |" + "".join(f" {name} |" for name in entries), "|---|" + "---|" * len(entries)]
+    for way, title in titles.items():
+        cells = []
+        for entry in entries.values():
+            row = next((each for each in entry["results"] if each["way"] == way and each["quality"]), None)
+            short = row["quality"].replace("sum@3 ", "").replace(", AP ", " / ") if row else ""
+            cells.append(f"{short}, {time_of(row['seconds'])}" if row else "")
+        lines.append(f"| {title} |" + "".join(f" {cell} |" for cell in cells))
+    return "\n".join([*lines, "", f"Measured {when(list(entries.values()))}.", ""])
+
+
+def app() -> str:
+    """What a vote costs in the app, beside handlers that do less."""
+    titles = {
+        "app-cpu": "CPU of a vote, next pair and all",
+        "app-votes": "durable votes of 16 judges, time on the clock",
+    }
+    lines = ["| | Podium | Beside | Times as long as it | wanted |", "|---|--:|---|--:|--:|"]
+    for name, title in titles.items():
+        ours, other = kept("app")[name]["results"]
+        a_vote = f"{1000 * ours['seconds'] / 320:.2f} ms"
+        wanted = f"at most {1 / other['reach']:g}"
+        lines.append(f"| {title} | {a_vote} | {other['way']} | {1 / other['ratio']:.2g} | {wanted} |")
+    return "\n".join([*lines, "", f"Measured {when([kept('app')[name] for name in titles])}.", ""])
+
+
 def online() -> str:
     """The online learner beside the least that its work could cost, and beside other packages, with the aims."""
     found = kept("ordinal")
@@ -334,7 +371,7 @@ def block(name: str) -> str:
     known = {
         "speed": speed, "asking": asking, "summary": summary, "penalty": penalty, "queries": queries,
         "run-tests": run_tests, "streaming": streaming, "grades": grades, "online": online,
-        "label-defaults": label_defaults,
+        "label-defaults": label_defaults, "label-sets": label_sets, "app": app,
     }  # fmt: skip
     if name in known:
         return known[name]()

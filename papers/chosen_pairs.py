@@ -20,6 +20,7 @@ import warnings
 
 import numpy as np
 
+from benchmarks.printed import head, row
 from podium.active import ActiveRanker
 from podium.data.comparisons import Comparisons
 from podium.errors import PodiumWarning
@@ -83,12 +84,11 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--seed", type=int, default=100)
     given = parser.parse_args()
-    print(f"{'items':>5} {'asked':>6} " + " ".join(f"{name:>16}" for name in COLUMNS))
+    head("Items", "Questions an item", *(name.capitalize() for name in COLUMNS))
     for n, per_item in DESIGNS:
         rows = np.array([one(n, per_item, given.seed + k) for k in range(given.runs)])
         mean, spread = np.mean(rows, axis=0), 2 * np.std(rows, axis=0) / np.sqrt(len(rows))
-        cells = [f"{each:.3f} ± {more:.3f}" for each, more in zip(mean, spread, strict=True)]
-        print(f"{n:>5} {per_item:>6} " + " ".join(f"{cell:>16}" for cell in cells), flush=True)
+        row(n, per_item, *(f"{each:.2f} ± {more:.2f}" for each, more in zip(mean, spread, strict=True)))
 
 
 if __name__ == "__main__":

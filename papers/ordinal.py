@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 from matplotlib.figure import Figure
 
+from benchmarks import printed as tables
 from papers import ordinal_printed as printed
 from podium.datasets import load_graded
 from podium.engine import Engine, Serial, engine_for
@@ -212,6 +213,16 @@ def summary(results: dict, found: dict, trials: int, runs: int) -> dict:
     return {"trials": trials, "runs": runs, "final": final, "exactness": found, "claims": claims(final)}
 
 
+def show(told: dict, printed_runs: int) -> None:
+    """Print the last errors with exact labels as a table."""
+    tables.head("", *(NAMES[name] for name in told["final"]))
+    tables.row("constant median", *(f"{found['median']:.3f}" for found in told["final"].values()))
+    for way in ("perceptron", "PRank", "PA", "PA-I C=0.01", "PA-II C=0.001",
+                "printed PA", "printed PA-I C=0.01", "printed PA-II C=0.001"):  # fmt: skip
+        title = way.replace(" C=", ", C = ") + (f" ({printed_runs} runs)" if way.startswith("printed") else "")
+        tables.row(title, *(f"{found[f'0|{way}'][0]:.3f}" for found in told["final"].values()))
+
+
 def claims(final: dict) -> list[dict]:
     """Each claim of section VI.C and D, and on which sets it held."""
     out = []
@@ -270,6 +281,8 @@ def main(arguments: list[str] | None = None) -> dict:
     draw_exactness(found, options.out / "exactness.png")
     told = summary(results, found, options.trials, options.runs)
     (options.out / "results.json").write_text(json.dumps(told, indent=1) + "\n")
+    if results:
+        show(told, printed_runs)
     for kind, counts in found["counts"].items():
         trials, differ, endless = np.array(counts).sum(axis=0).astype(int)[:3].tolist()
         without_end = f", without an end in {endless}" if kind == "pa1" else ""

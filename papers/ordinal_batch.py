@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.printed import head, row
 from podium.datasets import load_graded
 from podium.errors import DataWarning
 from podium.ordinal import CumulativeLogit, MarginOrdinal, MedianBaseline, PassiveAggressiveOrdinal, mae
@@ -73,10 +74,10 @@ def main(argv: list[str] | None = None) -> dict[str, dict[str, tuple[float, floa
     results = {"circles": compare(*circles(), splits=given.splits)}
     for name in () if given.generated else given.sets:
         results[name] = compare(*load_graded(name, given.data)[:2], splits=given.splits)
-    for name, table in results.items():
-        print(name)
-        for learner, (error, seconds) in table.items():
-            print(f"    {learner:24} {error:.3f}  {1000 * seconds:7.1f} ms")
+    head("", *(name.capitalize() for name in results))
+    for learner in next(iter(results.values())):
+        cells = (results[name].get(learner) for name in results)
+        row(learner, *(f"{cell[0]:.3f}, {1000 * cell[1]:.0f} ms" if cell else "" for cell in cells))
     return results
 
 

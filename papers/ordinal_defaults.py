@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from benchmarks import printed
 from podium.datasets import load_graded
 from podium.ordinal import PassiveAggressiveOrdinal, mae
 
@@ -55,12 +56,11 @@ def main() -> None:
     options = parser.parse_args()
     table = study(options.data, options.seeds)
     least = {name: min(row[name] for row in table.values()) for name in SETS}
-    print(f"{'setting':24}" + "".join(f"{name:>12}" for name in SETS) + f"{'worst regret':>14}{'mean':>8}")
+    printed.head("Setting", *(name.capitalize() for name in SETS), "Worst regret", "Mean")
     for key, row in table.items():
         regret = [row[name] - least[name] for name in SETS]
         row["worst_regret"], row["mean_regret"] = max(regret), float(np.mean(regret))
-        shown = "".join(f"{row[name]:12.3f}" for name in SETS)
-        print(f"{key:24}{shown}{row['worst_regret']:14.3f}{row['mean_regret']:8.3f}")
+        printed.row(key, *(f"{row[name]:.3f}" for name in (*SETS, "worst_regret", "mean_regret")))
     rounded = {key: {name: round(value, 4) for name, value in row.items()} for key, row in table.items()}
     OUT.parent.mkdir(exist_ok=True)
     OUT.write_text(json.dumps({"seeds": options.seeds, "mae": rounded}, indent=1) + "\n")
