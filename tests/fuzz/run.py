@@ -55,9 +55,9 @@ def all_targets():
 
 def entries():
     """Targets that call the library."""
-    from fuzz import api, arguments, asking, learners, showing, stored
+    from fuzz import api, arguments, asking, learners, over_http, showing, stored
 
-    rooms = (api, learners, asking, showing, stored, arguments)
+    rooms = (api, learners, asking, showing, stored, over_http, arguments)
     return {name: target for room in rooms for name, target in room.targets().items()}
 
 

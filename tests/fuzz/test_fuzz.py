@@ -25,7 +25,8 @@ INPUTS = int(os.environ.get("PODIUM_FUZZ", "1500"))
 FIRST = int(os.environ.get("PODIUM_FUZZ_FIRST", "0"))
 # Share of the inputs; the cheap ones, which reach most of the library, get more.
 SHARES = {"comparisons": 3, "reading": 3, "rankers": 4, "measures": 4, "active": 3, "process": 0.1, "compare": 0.5,
-          "pictures": 0.4, "page": 0.4, "campaigns": 0.3, "with_oracle": 0.5, "agnostic": 0.5, "one_odd": 4, "demo": 0.05}  # fmt: skip
+          "pictures": 0.4, "page": 0.4, "campaigns": 0.3, "with_oracle": 0.5, "agnostic": 0.5, "one_odd": 4, "demo": 0.05,
+          "serving": 0.4, "client": 0.6, "model_server": 0.3, "remote_judge": 0.3}  # fmt: skip
 TARGETS = [*entries(), *commands.targets()]
 LEAST_DONE = 0.02  # of the inputs of a target must be served, or it tests only the validation
 
@@ -54,12 +55,12 @@ def test_every_command_has_a_target():
     assert set(commands.leaves()) <= set(TARGETS)
 
 
-# Public, and not entered by an ordinary call; podium.client wants a server and is tested against one.
+# Public, and not entered by an ordinary call; podium.client wants a server: fuzz/over_http.py has a strange one.
 NOT_ENTERED = {
     "podium.active.Oracle.answer": "a protocol: whoever answers writes it",
     "podium.judge.Asker.answer": "a protocol: whoever answers writes it",
-    "podium.judge.HttpJudge.answer": "wants a server; tests/judge has one that misbehaves",
-    "podium.judge.HttpJudge.close": "wants a server; tests/judge has one that misbehaves",
+    "podium.judge.HttpJudge.answer": "wants a server: fuzz/over_http.py",
+    "podium.judge.HttpJudge.close": "wants a server: fuzz/over_http.py",
     "podium.judge.CommandJudge.answer": "wants a program; tests/judge has some",
     "podium.judge.CommandJudge.close": "wants a program; tests/judge has some",
     "podium.pairwise.Ranker.fit": "each ranker has its own",

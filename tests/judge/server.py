@@ -55,7 +55,7 @@ def completion(text, *, model="tiny-1", finish="stop", usage=(100, 10), **messag
 class Server:
     """`act(body, number)` returns None for a verdict of the model, or what to do instead:
 
-    a dict (the body), or a tuple of status, headers, body; "drop", "half", "hang".
+    a dict (the body), a tuple of status, headers, body, bytes (all that is sent); "drop", "half", "hang".
     """
 
     def __init__(self, model=None, act=None, delay=0.0):
@@ -95,7 +95,7 @@ class Server:
             while True:
                 head = (await reader.readuntil(b"\r\n\r\n")).decode()
                 headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in head.split("\r\n")[1:])}
-                body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))))
+                body = json.loads(await reader.readexactly(int(headers.get("content-length", 0))) or b"null")
                 self.headers.append(headers | {"path": head.split()[1]})
                 if not await self._answer(writer, body):
                     return
@@ -115,6 +115,10 @@ class Server:
             await asyncio.sleep(self.delay)
         self._out -= 1
         if said == "drop":
+            return False
+        if isinstance(said, bytes):
+            writer.write(said)
+            await writer.drain()
             return False
         if said == "hang":
             await asyncio.sleep(30)

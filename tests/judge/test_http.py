@@ -337,3 +337,11 @@ def test_a_secret_in_an_address_is_not_repeated():
 def test_fields_that_the_judge_sets_itself_are_refused(name):
     with pytest.raises(InputError, match=f"extra_body sets '{name}', which the judge sets itself"):
         HttpJudge("http://x/v1", "m", extra_body={name: 1})
+
+
+@pytest.mark.parametrize("where", ["http:x", "http://127.0.0.1:1/", "//", "javascript:x", ""])
+def test_a_server_that_sends_nowhere_ends_the_run_in_a_sentence(where):
+    with Server(MODEL, lambda body, number: (307, {"Location": where} if where else {}, {})) as server:
+        with pytest.raises(InputError) as told:
+            ask(server)
+        assert len(str(told.value).splitlines()) == 1

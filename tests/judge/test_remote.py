@@ -253,3 +253,22 @@ def test_a_server_that_takes_votes_slowly_ends_no_run_early(serve, tmp_path):
     with Slow(there.url, there.token) as desk:
         done = judge_remote(desk, better, Settings(concurrency=20), db=str(tmp_path / "calls.db"))
     assert (done.why, done.tally.pairs, len(there.votes())) == ("budget", 20, 20)
+
+
+def test_the_file_of_calls_lies_here_whatever_the_server_calls_the_judge():
+    from podium.judge.remote import file_of
+
+    class Sly:
+        url = "http://127.0.0.1"
+
+        def next(self, count=3):
+            return {"who": "../../etc/x y"}
+
+    assert file_of(Sly()) == "------etc-x-y.podium.db"
+
+
+@pytest.mark.parametrize("address", ["http://[", "ftp://x", "x"])
+def test_an_address_that_is_none_is_refused_in_a_sentence(address, capfd):
+    code, _, err = call(capfd, "--server", address, "--command", "cat")
+    assert code == 2
+    assert "is no address" in err

@@ -28,6 +28,7 @@ def test_every_answer_carries_the_policy(room):
         ({"Content-Type": "application/x-www-form-urlencoded"}, b"a=b"),
         ({"Origin": "https://evil.example"}, None),
         ({"Origin": "null"}, None),
+        ({"Origin": "http://["}, None),
     ],
     ids=str,
 )

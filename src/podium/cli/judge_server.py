@@ -41,7 +41,10 @@ def _desk(server: str) -> Judge:
 
     if "#" in server:
         raise InputError(f"--server holds a secret, which others can see; give the address, and set {LINK} to the link")
-    parts = urlsplit(server)
+    try:
+        parts = urlsplit(server)
+    except ValueError as problem:
+        raise InputError(f"--server {server!r} is no address ({problem}); give one as http://127.0.0.1:8000") from None
     if parts.scheme not in ("http", "https") or not parts.netloc:
         raise InputError(f"--server {server!r} is no address; give one as http://127.0.0.1:8000")
     link = os.environ.get(LINK, "").strip()

@@ -7,6 +7,7 @@ and resuming as for any other. A vote is on disk here before it is sent, and is 
 from __future__ import annotations
 
 import hashlib
+import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -65,8 +66,8 @@ class Desk(Protocol):
 
 
 def file_of(desk: Desk) -> str:
-    """Where the calls of this judge are kept unless somebody says so."""
-    return f"{desk.next(1)['who']}.podium.db"
+    """Where the calls of this judge are kept unless somebody says so: here, whatever the server calls it."""
+    return re.sub(r"[^\w-]", "-", desk.next(1)["who"]) + ".podium.db"
 
 
 def judge_remote(

@@ -89,6 +89,9 @@ class Wire:
             status, data, after = await self._send(client, body)
         except _transport_errors() as problem:
             return Reply(NO_ANSWER, f"{type(problem).__name__} {problem}".strip().encode())
+        except _address_error() as problem:
+            words = f"{self.base_url} sends to an address that is none ({problem}); look at what runs there"
+            raise InputError(words) from problem
         finally:
             self.rates.out -= 1
             self._free.append(client)
@@ -142,9 +145,12 @@ class Wire:
 
     def _redirected(self, url: str, to: str | None, status: int) -> str:
         """The new address, on the same host only: a key is never sent to another."""
-        new = urljoin(url, to or "")
-        if _host(new) != _host(url) or not to:
+        try:
+            new = urljoin(url, to or "")
             where = _host(new) or "nowhere"
+        except ValueError:
+            new, where = "", "nowhere"
+        if where != _host(url) or not to:
             raise InputError(
                 f"{self.base_url}: the server says {status}, go to {where}; give that address as --base-url if you "
                 f"trust it"
@@ -222,3 +228,10 @@ def _transport_errors() -> tuple[type[Exception], ...]:
     import httpx
 
     return (httpx.TransportError, httpx.DecodingError)
+
+
+def _address_error() -> type[Exception]:
+    """What httpx says of an address in a redirect, also where it is not followed."""
+    import httpx
+
+    return httpx.InvalidURL
