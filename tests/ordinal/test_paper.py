@@ -94,4 +94,4 @@ def test_a_kernel_parts_circles_which_neither_online_nor_batch_directions_do(cap
         assert table[linear][0] > 0.8 * median
     for bent in ("PA, rbf, budget 1,000", "PA, rbf, budget 100"):
         assert table[bent][0] < 0.2 * median
-    assert "circles" in capsys.readouterr().out
+    assert "|  | Circles |" in capsys.readouterr().out
