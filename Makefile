@@ -7,7 +7,7 @@ WORKERS ?= 2
 # Tests share the cores by processes; threads of linear algebra beside them would only wait for each other.
 test test-checked long: export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo demo-judge app test test-checked long lint bench bench-full figures measure pictures mutate docs clean
+.PHONY: demo demo-judge app test test-checked long lint bench bench-full figures measure pictures mutate docs docs-versions clean
 
 demo: $(VENV)/.kernels  ## rank the bundled example, print the leaderboard and write report.html
 	$(BIN)/podium rank examples/chess-1948.csv --report report.html --title "World championship 1948"
@@ -85,6 +85,9 @@ mutate: $(VENV)/.kernels $(VENV)/.test  ## change the source at random and name 
 docs: $(VENV)/.kernels $(VENV)/.test
 	$(BIN)/python -m sphinx -W -b html docs build/docs
 	$(BIN)/python scripts/narrow.py build/docs
+
+docs-versions: $(VENV)/.kernels $(VENV)/.test  ## the docs of every tag v* and of the working tree side by side, in build/docs-versions
+	$(BIN)/python scripts/versions.py build/docs-versions
 
 $(VENV)/.installed: pyproject.toml setup.py
 	$(PYTHON) -m venv $(VENV)

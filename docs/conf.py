@@ -1,5 +1,6 @@
 """Sphinx configuration: builds offline."""
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -20,6 +21,11 @@ myst_enable_extensions = ["colon_fence", "dollarmath"]
 myst_heading_anchors = 3
 html_theme = "furo"
 html_title = "Podium"
+if versions := os.environ.get("PODIUM_DOCS_VERSIONS", "").split():  # set by scripts/versions.py: a menu of the others
+    templates_path = ["_templates"]
+    html_context = {"versions": versions, "this_version": os.environ["PODIUM_DOCS_VERSION"]}
+    names = ("scroll-start", "brand", "VERSIONS", "search", "navigation", "scroll-end", "variant-selector")
+    html_sidebars = {"**": ["versions.html" if name == "VERSIONS" else f"sidebar/{name}.html" for name in names]}
 autodoc_typehints = "signature"
 autodoc_typehints_format = "short"
 autodoc_member_order = "bysource"
@@ -27,7 +33,7 @@ napoleon_google_docstring = False
 napoleon_use_ivar = True  # a property of that name has an entry of its own
 napoleon_use_rtype = False
 default_role = "code"  # `x` is code, not a reference to guess at
-exclude_patterns = ["_build"]
+exclude_patterns = ["_build", "_templates"]
 suppress_warnings = ["ref.python"]  # a word in the type of a parameter may be the name of two attributes
 
 
