@@ -62,7 +62,8 @@ BESIDE = {  # tests of a room that stand elsewhere, beside REFUSALS
     "metrics": ["cli/test_metrics.py"],
     "ranking": [
         *("kernels/test_uncertainty.py", "pairwise/test_std_errors.py", "pairwise/test_spreads.py"),
-        *("pairwise/test_plackett_luce.py", "pairwise/test_base.py"),
+        *("pairwise/test_plackett_luce.py", "pairwise/test_base.py", "evaluate/test_feature_diagnosis.py"),
+        "test_models.py",
     ],
     "data": ["test_hostile_labels.py", "cli/test_spreadsheets.py"],
     "ordinal": ["cli/test_grade.py", "cli/test_grade_more.py"],
@@ -481,10 +482,13 @@ def _in_child(work: Callable[[], int], seconds: float) -> int:
     return code
 
 
-def survives(change: Change, tests: list[str], session: pytest.Session | None, cold: Cold, seconds: float) -> bool:
+def survives(
+    change: Change, tests: list[str], session: pytest.Session | None, cold: Cold, spent: dict[str, float]
+) -> bool:
     """Whether every one of the tests passes with the change in place; without a session, each time collected anew."""
     if not tests:
         return True
+    seconds = 20 + 4 * sum(spent[test] for test in tests)
     before, source = change.path.read_text(encoding="utf-8"), change.source()
 
     def warm() -> int:
@@ -493,7 +497,7 @@ def survives(change: Change, tests: list[str], session: pytest.Session | None, c
             return ELSEWHERE
         change.path.write_text(source, encoding="utf-8")
         named = {item.nodeid: item for item in session.items}
-        return int(not _all_pass([named[test] for test in tests], session))
+        return int(not _all_pass([named[test] for test in tests], session, spent))
 
     try:
         code = _in_child(warm, seconds) if session else ELSEWHERE
@@ -509,8 +513,9 @@ def survives(change: Change, tests: list[str], session: pytest.Session | None, c
     return code == 0
 
 
-def _all_pass(items: list[pytest.Item], session: pytest.Session) -> bool:
+def _all_pass(items: list[pytest.Item], session: pytest.Session, spent: dict[str, float]) -> bool:
     for item, after in itertools.zip_longest(items, items[1:]):
+        signal.setitimer(signal.ITIMER_PROF, 4 + 4 * spent[item.nodeid])  # ends the process
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
         if session.testsfailed:
             return False
@@ -654,7 +659,7 @@ class Room:
             if time.time() - began > 60 * self.options.minutes:
                 break
             tests = reach.tests(change, self.options.seconds)
-            alive = survives(change, tests, session, self.cold, 20 + 4 * sum(reach.spent[test] for test in tests))
+            alive = survives(change, tests, session, self.cold, reach.spent)
             tried, noticed, unreached = tried + 1, noticed + (not alive), unreached + (not tests)
             if alive:
                 self.say(f"{change}\n  ({len(tests)} tests reach it)" if tests else f"{change}\n  (no test reaches it)")

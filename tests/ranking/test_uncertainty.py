@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from podium import Ranking
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 from podium.ranking.uncertainty import (
     Information,
     ScoreCovariance,
@@ -18,6 +18,7 @@ from podium.ranking.uncertainty import (
     extra_covariance,
     extra_std_errors,
     graph,
+    is_determined,
     many,
     probability_above,
     probability_best,
@@ -337,6 +338,23 @@ def test_probing_without_a_factor_still_finds_the_variances(name, monkeypatch):
     e = robust_information(name, np.random.default_rng(13))
     assert graph.Graph(e).factor is None
     assert_allclose(many.variances(e), covariance(e).diagonal(), rtol=0.15)
+
+
+def test_few_probes_say_how_far_off_they_are(monkeypatch):
+    monkeypatch.setattr(graph, "MAX_FACTOR_COST", 0.0)
+    monkeypatch.setattr(many, "PROBES", 32)
+    monkeypatch.setattr(many, "DEFLATED_DIRECTIONS", 1)
+    e = robust_information("chain", np.random.default_rng(13))
+    with pytest.warns(DataWarning, match=r"random probes and are good to about \d+ %") as warned:
+        error = np.sqrt(many.variances(e) / covariance(e).diagonal()) - 1
+    said = int(str(warned[0].message).partition("about ")[2].partition(" %")[0]) / 100
+    assert said == pytest.approx(error.std(), rel=0.35)
+
+
+def test_what_the_votes_leave_open_is_not_determined(season):
+    free = dataclasses.replace(season, border=np.zeros((12, 1)), corner=np.zeros((1, 1)))
+    assert not is_determined(free)
+    assert is_determined(dataclasses.replace(free, corner=np.ones((1, 1))))
 
 
 def test_the_series_is_taken_where_it_agrees_and_refused_where_not():
