@@ -341,13 +341,8 @@ class SlowError(Exception):
     """A test takes longer than asked for."""
 
 
-def noted(items: list[pytest.Item], session: pytest.Session, files: list[Path], slow: float) -> tuple[Reach, list[str]]:
-    """Run every test in this process, each with its notes; name those that fail as it is, or take too long."""
-
-    def stop(number: int, frame: object) -> None:
-        raise SlowError
-
-    signal.signal(signal.SIGPROF, stop)
+def noting(files: list[Path]) -> set[tuple[str, int]]:
+    """Put notes into the functions of these files; the lines they reach from now on are in the set."""
     seen: set[tuple[str, int]] = set()
     builtins.__dict__["__seen__"] = seen.add
     for path in files:
@@ -356,6 +351,18 @@ def noted(items: list[pytest.Item], session: pytest.Session, files: list[Path], 
             importlib.import_module(name.removesuffix(".__init__"))
         tree = Noting(_inside(path)).visit(ast.parse(path.read_text(encoding="utf-8")))
         put(path, compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True))
+    return seen
+
+
+def noted(
+    items: list[pytest.Item], session: pytest.Session, seen: set[tuple[str, int]], slow: float
+) -> tuple[Reach, list[str]]:
+    """Run these tests in this process, each with its notes; name those that fail as it is, or take too long."""
+
+    def stop(number: int, frame: object) -> None:
+        raise SlowError
+
+    signal.signal(signal.SIGPROF, stop)
     reach, failing = Reach({}, {}), []
     for item, after in itertools.zip_longest(items, items[1:]):
         seen.clear()
@@ -605,18 +612,19 @@ class Room:
 
     def _note(self, session: pytest.Session) -> int:
         known, state = self._known(), self._state()
-        items = [item for item in session.items if _file(item.nodeid) not in known]
-        reach, failing = noted(items, session, self.files, self.options.slow)
-        if failing:
-            self.say(
-                f"{len(failing)} tests are left out, as they fail or are slow before anything is changed: {failing}"
-            )
-        for file, group in itertools.groupby(sorted(reach.spent), _file):
-            tests = list(group)
-            lines, spent = {test: reach.lines[test] for test in tests}, {test: reach.spent[test] for test in tests}
-            known[file] = {"state": state.get(file), "lines": lines, "spent": spent}
+        seen, left_out = noting(self.files), []
         self.kept.parent.mkdir(parents=True, exist_ok=True)
-        self.kept.write_text(json.dumps(known), encoding="utf-8")
+        missing = defaultdict(list)
+        for item in session.items:
+            if _file(item.nodeid) not in known:
+                missing[_file(item.nodeid)].append(item)
+        for file, items in missing.items():
+            reach, failing = noted(items, session, seen, self.options.slow)
+            left_out += failing
+            known[file] = {"state": state.get(file), "lines": reach.lines, "spent": reach.spent}
+            self.kept.write_text(json.dumps(known), encoding="utf-8")
+        if left_out:
+            self.say(f"{len(left_out)} tests are left out, as they fail or are slow before a change: {left_out}")
         return 0
 
     def _state(self) -> dict[str, str]:
