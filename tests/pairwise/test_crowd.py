@@ -165,6 +165,21 @@ def test_many_items_find_the_same_optimum_by_conjugate_gradients(monkeypatch):
 # ---- scores -------------------------------------------------------------------------------------------------------
 
 
+def test_many_items_end_where_no_more_steps_may_be_taken(monkeypatch):
+    monkeypatch.setattr("podium.pairwise._fit.marginal.MAX_DENSE_ITEMS", 0)
+    votes, _ = crowd(6, [1.0, 0.5, 1.5], 40, np.random.default_rng(3))
+    with pytest.raises(ConvergenceError):
+        CrowdBradleyTerry(max_iter=1, tol=1e-9, reliability_sd=0.5).fit(votes)
+
+
+def test_with_sides_the_prior_does_not_depend_on_how_items_are_numbered():
+    votes, _ = crowd(8, [1.0, 0.6, 1.4, 1.0], 60, np.random.default_rng(4), leans=[0.5, 0.0, -0.3, 0.8])
+    turned = replace(votes, left=7 - votes.left, right=7 - votes.right)
+    fits = [CrowdBradleyTerry(side_effect=True).fit(each) for each in (votes, turned)]
+    assert fits[1].sd_ == pytest.approx(fits[0].sd_, rel=1e-4)
+    assert_allclose(fits[1].ranking_.scores[::-1], fits[0].ranking_.scores, atol=1e-3)
+
+
 @pytest.mark.parametrize("l2", ["auto", 0.3])
 def test_judges_held_alike_are_bradley_terry(l2):
     data, _ = crowd(8, [1.0] * 4, 60, np.random.default_rng(1))

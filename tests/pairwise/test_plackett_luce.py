@@ -332,6 +332,25 @@ def test_p_values_of_fitting_rankings_are_spread_evenly():
     assert np.mean(np.array(found) <= 0.1) < 0.3
 
 
+def test_rankings_of_items_on_offer_fit_or_not_as_whole_ones_do():
+    rng = np.random.default_rng(23)
+    offers = [tuple(rng.permutation(6)[:4].tolist()) for _ in range(400)]
+
+    def on_offer(whole):
+        return [[item for item in order if item in offer] for order, offer in zip(whole, offers, strict=True)]
+
+    scores = np.linspace(1.5, -1.5, 6)
+    alike = on_offer(draw(scores, 400, 6, rng).tolist())
+    camps = on_offer(draw(2 * scores, 200, 6, rng).tolist() + draw(-scores, 200, 6, rng).tolist())
+    for kind, fits in ((alike, True), (camps, False)):
+        listed = Rankings.from_lists(kind, items=range(6), unranked="unknown")
+        cut = [order[:2] for order in kind]
+        below = Rankings.from_lists(cut, items=range(6), offered=offers, unranked="below")
+        for each in (listed, below):
+            test = PlackettLuce().fit(each).goodness_of_fit(replicates=39)
+            assert (test.p_value > 0.05) is fits
+
+
 def test_score_is_the_mean_log_chance_of_held_out_rankings():
     rng = np.random.default_rng(11)
     scores = rng.normal(size=4)

@@ -161,6 +161,29 @@ def test_scores_that_a_position_bias_alone_explains_have_no_ends():
     assert np.isfinite(upper).all()
 
 
+def test_weights_that_are_no_counts_beside_effects_vary_as_the_model_says():
+    # A vote of weight w adds w g to the gradient, whose variance is w² p (1 − p): H⁻¹ J H⁻¹, row by row.
+    c = sided_votes(4)
+    weight = np.random.default_rng(5).exponential(size=M)
+    won = (c.outcome >= 0).astype(float)
+    votes = Comparisons(
+        range(N), c.left, c.right, outcome=np.where(won, 1, -1).astype(np.int8), sided=True, weight=weight,
+        covariates=c.covariates, covariate_names=c.covariate_names,
+    )  # fmt: skip
+    model = BradleyTerry(l2=0, side_effect=True, tol=1e-10).fit(votes)
+    rows = np.arange(M)
+    design = np.zeros((M, N + 2))
+    design[rows, c.left], design[rows, c.right] = 1.0, -1.0
+    design[:, N], design[:, N + 1] = c.covariates[:, 0], 1.0
+    at = np.concatenate([model.ranking_.scores, [*model.coef_, model.side_effect_]])
+    chance = 1 / (1 + np.exp(-design @ at))
+    assert_allclose(design.T @ (weight * (won - chance)), 0, atol=1e-6, err_msg="not the optimum")
+    bread = np.linalg.pinv(design.T * (weight * chance * (1 - chance)) @ design)
+    meat = design.T * (weight**2 * chance * (1 - chance)) @ design
+    errors = np.sqrt((bread @ meat @ bread).diagonal())
+    assert_allclose(model.ranking_.std_errors, errors[:N], rtol=1e-5)
+
+
 @pytest.mark.parametrize("unit", [1e-130, 1e-3, 40.0, 1e130])
 @pytest.mark.parametrize("method", ["bradley-terry", "crowd", "plackett-luce", "least-squares", "borda", "win-rate"])
 def test_with_penalties_from_the_votes_the_unit_of_weights_is_nothing(method, unit):
