@@ -60,6 +60,10 @@ ARITHMETIC = {
 }  # fmt: skip
 BESIDE = {  # tests of a room that stand elsewhere, beside REFUSALS
     "metrics": ["cli/test_metrics.py"],
+    "pairwise": [
+        *("data/test_kept.py", "evaluate/test_league.py", "evaluate/test_nested.py", "cli/test_surveys.py"),
+        *("test_models.py", "test_golden.py"),
+    ],
     "ranking": [
         *("kernels/test_uncertainty.py", "pairwise/test_std_errors.py", "pairwise/test_spreads.py"),
         *("pairwise/test_plackett_luce.py", "pairwise/test_base.py", "evaluate/test_feature_diagnosis.py"),

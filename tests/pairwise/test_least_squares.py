@@ -82,6 +82,15 @@ def test_standard_errors_are_those_of_ordinary_least_squares():
     assert_allclose(model.ranking_.std_errors, np.sqrt(noise * np.linalg.pinv(table.T @ table).diagonal()), rtol=1e-6)
 
 
+def test_errors_from_the_votes_themselves_are_those_of_white():
+    left, right, margin, _ = margins(6, 300, 3)
+    ranking = LeastSquares().fit(Comparisons.from_arrays(left, right, margin=margin, items=range(6))).ranking_
+    table = design(6, list(zip(left, right, strict=True)), np.empty((6, 0)))
+    bread, off = np.linalg.pinv(table.T @ table), margin - table @ ranking.scores
+    expected = np.sqrt((bread @ (table.T * off**2 @ table) @ bread).diagonal())
+    assert_allclose(ranking.with_uncertainty("sandwich").std_errors, expected, rtol=1e-6)
+
+
 def test_groups_never_compared_are_said_and_centred_each():
     data = Comparisons.from_pairs([("a", "b"), ("a", "b"), ("b", "a"), ("x", "y")])
     with pytest.warns(ConnectivityWarning, match="2 groups"):

@@ -332,6 +332,14 @@ def test_p_values_of_fitting_rankings_are_spread_evenly():
     assert np.mean(np.array(found) <= 0.1) < 0.3
 
 
+def test_the_error_of_a_tie_strength_is_that_of_a_share():
+    # Of two equals a share p = δ / (2 + δ) is tied, so that log δ is the log-odds of p and a constant.
+    lists = [["a", "b"]] * 30 + [["b", "a"]] * 30 + [[["a", "b"]]] * 40
+    model = PlackettLuce(l2=0, ties="davidson", tol=1e-10).fit(Rankings.from_lists(lists))
+    assert model.tie_strengths_ == pytest.approx({2: 4 / 3})
+    assert model.tie_std_errors_ == pytest.approx({2: (100 * 0.4 * 0.6) ** -0.5})
+
+
 def test_rankings_of_items_on_offer_fit_or_not_as_whole_ones_do():
     rng = np.random.default_rng(23)
     offers = [tuple(rng.permutation(6)[:4].tolist()) for _ in range(400)]
