@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from podium import Comparisons
+from podium import Comparisons, Rankings
 from podium.errors import InputError
 
 from helpers import as_comparisons, sided
@@ -334,3 +334,25 @@ def test_single_votes_are_shared_as_often_as_asked(counts):
     part = whole.share(np.array(counts))
     assert part.weight.tolist() == [w for w, times in zip([1.0, 2.0, 4.0], counts, strict=True) for _ in range(times)]
     assert part.items == whole.items
+
+
+def test_covariates_come_back_in_the_frame_and_without_any_there_are_no_sds():
+    length = [3.0, -7.0, 0.5]
+    votes = Comparisons.from_arrays([0, 1, 2], [1, 2, 0], covariates={"length": length})
+    assert votes.to_frame()["length"].to_list() == length
+    assert Comparisons.from_frame(votes.to_frame(), covariates="length").covariate_sds() == pytest.approx(
+        np.std(length)
+    )
+    assert Comparisons.from_pairs([("a", "b")]).covariate_sds().shape == (0,)
+
+
+def test_only_votes_are_added_to_votes():
+    votes = Comparisons.from_pairs([("a", "b")])
+    with pytest.raises(TypeError):
+        _ = votes + "ab"
+
+
+def test_rankings_that_say_what_they_do_not_list_are_not_told_again():
+    ballots = Rankings.from_lists([["a", "b"]], unranked="below")
+    with pytest.raises(InputError, match="already say what holds of items they do not list"):
+        Comparisons.from_rankings(ballots, unranked="unknown")

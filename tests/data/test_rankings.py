@@ -353,3 +353,35 @@ def test_what_cannot_be_added_is_said():
 def test_an_array_without_dimensions_is_no_list(offered):
     with pytest.raises(InputError, match=r"is not a list of items|give a list of lists of items"):
         Rankings.from_lists([["a", "b"], ["b", "a"]], offered=offered)
+
+
+def said(rankings):
+    """Which item each ranking puts above which."""
+    frame = Comparisons.from_rankings(rankings).to_frame()
+    return sorted(frame.select("winner", "loser").rows())
+
+
+def test_what_was_on_offer_to_each_ranking_stays_with_it():
+    offered = [["a", "b"], ["a", "b", "c"]]
+    ballots = Rankings.from_lists([["a"], ["b", "c"]], offered=offered, unranked="below")
+    assert said(ballots) == [("a", "b"), ("b", "a"), ("b", "c"), ("c", "a")]
+    assert said(ballots.take([1])) == [("b", "a"), ("b", "c"), ("c", "a")]
+    assert ballots.take([1, 0]).rest_sizes.tolist() == [1, 1]
+    assert said(ballots[0, ...]) == [("a", "b")]
+    assert said(ballots.with_items(["c", "d", "b", "a"])) == said(ballots)
+    assert ballots.shape == (2,)
+
+
+def test_rankings_that_leave_the_rest_open_say_nothing_of_it_when_added_to_whole_ones():
+    some = Rankings.from_lists([["a", "b"]], items=["a", "b", "c"], unranked="unknown")
+    whole = Rankings.from_lists([["c", "a", "b"]])
+    for both in (some + whole, whole + some):
+        assert said(both) == [("a", "b"), ("a", "b"), ("c", "a"), ("c", "b")]
+    with pytest.raises(TypeError):
+        _ = some + "ab"
+
+
+def test_rows_of_one_ranking_with_two_weights_are_refused():
+    text = "respondent,item,rank,weight\n1,a,1,2\n1,b,2,2\n2,a,1,1\n2,b,2,3\n"
+    with pytest.raises(InputError, match="row 4: the weight is another than in the rows of this ranking before"):
+        read_rankings(io.StringIO(text))
