@@ -371,10 +371,10 @@ def noted(
     for item, after in itertools.zip_longest(items, items[1:]):
         seen.clear()
         began, failed = time.process_time(), session.testsfailed
-        signal.setitimer(signal.ITIMER_PROF, slow)
         with contextlib.suppress(SlowError):
+            signal.setitimer(signal.ITIMER_PROF, slow)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
-        signal.setitimer(signal.ITIMER_PROF, 0)
+            signal.setitimer(signal.ITIMER_PROF, 0)
         if session.testsfailed > failed or time.process_time() - began > slow:
             failing.append(item.nodeid)
             continue
