@@ -356,3 +356,9 @@ def test_rankings_that_say_what_they_do_not_list_are_not_told_again():
     ballots = Rankings.from_lists([["a", "b"]], unranked="below")
     with pytest.raises(InputError, match="already say what holds of items they do not list"):
         Comparisons.from_rankings(ballots, unranked="unknown")
+
+
+def test_votes_with_other_covariates_are_not_added():
+    short, long = (Comparisons.from_arrays([0, 1], [1, 0], covariates={name: [1.0, 2.0]}) for name in ("short", "long"))
+    with pytest.raises(InputError, match=r"covariates differ: .*short.* and .*long"):
+        _ = short + long

@@ -1,6 +1,7 @@
 """Assessment: measures by hand, folds that hold nothing back, and chances that are honest when the model is right."""
 
 import math
+import warnings
 from functools import partial
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from podium import RABF, BradleyTerry, Comparisons, Ranking
 from podium.data.splits import deal
-from podium.errors import InputError
+from podium.errors import InputError, PodiumWarning
 from podium.evaluate.assessment import assess, calibration, known_methods
 from podium.evaluate.differences import Standing, compare_rankings
 from podium.pairwise import METHODS, ranker
@@ -240,3 +241,21 @@ def test_leaderboards_need_items_in_common():
         compare_rankings(a, b)
     with pytest.raises(InputError, match="share only 'x'"):
         compare_rankings(a, Ranking(["x", "v"], [1.0, 0.0]))
+
+
+def test_the_ends_of_calibration_are_those_of_wilson():
+    # The shares p that an observed share is z standard errors of p away from: n (q − p)² = z² p (1 − p).
+    chance, outcome = np.full(400, 0.7), (np.arange(400) % 4 > 0).astype(float)
+    _, observed, lower, upper = calibration(chance, outcome, np.ones(400))
+    n, z = 400 / len(observed), 1.959963984540054
+    for end in (lower, upper):
+        assert_allclose(n * (observed - end) ** 2, z**2 * end * (1 - end), rtol=1e-9)
+    assert (lower < observed).all()
+    assert (observed < upper).all()
+
+
+def test_thin_folds_are_not_warned_of():
+    votes = Comparisons.from_pairs([("a", "b"), ("b", "a"), ("b", "c"), ("c", "b"), ("a", "c"), ("c", "d"), ("d", "a")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", PodiumWarning)
+        assert assess(votes, ["bradley-terry"], folds=3).folds == 3

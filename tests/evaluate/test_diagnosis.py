@@ -15,6 +15,8 @@ from podium import BradleyTerry, Comparisons
 from podium.data.splits import deal
 from podium.errors import InputError, PodiumWarning
 from podium.evaluate.diagnosis import diagnose, score_history
+from podium.evaluate.diagnosis.misfit import Fit
+from podium.evaluate.diagnosis.table import Model, Table
 
 from helpers import as_comparisons, simulate, thin_data
 from strategies import votes
@@ -87,6 +89,26 @@ def test_on_transitive_votes_the_alarms_ring_at_their_level(ties):
     slack = 4 * math.sqrt(level * (1 - level) / sets)
     assert (rang / sets < level + slack).all()
     assert (rang / sets > 0.02).all()
+
+
+def test_redrawn_votes_are_as_many_on_every_row_and_fall_as_the_model_says():
+    votes = drawn(4, 4000, 3)
+    model = BradleyTerry(l2=0.01).fit(votes)
+    fit = Fit(Table.of(votes), Model.of(model))
+    rng = np.random.default_rng(4)
+    redraws = [fit.drawn(rng) for _ in range(200)]
+    for each in redraws:
+        assert_allclose(each.wins + each.losses + each.ties, fit.table.total)
+    share = sum(each.wins for each in redraws) / (200 * fit.table.total)
+    chance = [
+        model.win_probability(i, j) for i, j in zip(fit.table.left.tolist(), fit.table.right.tolist(), strict=True)
+    ]
+    assert_allclose(share, chance, atol=0.02)
+    again, (t, *_) = fit.model.refitted(redraws[0]), redraws
+    won, lost = (np.concatenate([t.left, t.right]), np.concatenate([t.right, t.left]))
+    number = np.rint(np.concatenate([t.wins, t.losses])).astype(int)
+    counted = Comparisons.from_arrays(np.repeat(won, number), np.repeat(lost, number), items=range(4))
+    assert_allclose(again.scores, BradleyTerry(l2=fit.model.l2).fit(counted).ranking_.scores, atol=1e-3)
 
 
 def test_votes_that_go_together_are_found_over_dispersed():

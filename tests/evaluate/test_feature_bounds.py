@@ -75,6 +75,16 @@ def test_bounds_fall_with_the_root_of_the_votes():
     assert bound.votes_for(0.05) == pytest.approx(4 * needed)
 
 
+@pytest.mark.parametrize("loss", ["logistic", "squared"])
+def test_votes_for_an_error_go_by_the_excess_loss_that_allows_it(loss):
+    # An excess error of ε takes an excess loss of ε²/2 (log loss) or ε² (squared loss): the votes go by 1 / ε⁴.
+    data, features, _ = planted(10, 200, np.random.default_rng(1))
+    bound = risk_bound(RABF(loss=loss, max_norm=(0.3, 0.2)).fit(data, features), data)
+    excess = (bound.complexity + bound.deviation) * math.sqrt(200 / bound.votes_for(0.1))
+    assert excess == pytest.approx({"logistic": 0.005, "squared": 0.01}[loss])
+    assert bound.votes_for(0.05) == pytest.approx(16 * bound.votes_for(0.1))
+
+
 def test_the_first_inequality_of_theorem_3s_proof_is_false_and_a_simpler_one_is_true():
     """(12) says ‖r‖ ≤ ‖U_Δ U_Δᵀ s‖; noise as large as the features breaks it. ‖r‖ ≤ ‖ΔX w‖ gives the theorem's rate."""
     rng = np.random.default_rng(2)
