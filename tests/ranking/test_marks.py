@@ -186,3 +186,10 @@ def test_equal_scores_have_no_scale():
         award_marks(Ranking(["a", "b"], [1.0, 1.0]), (0, 1))
     with pytest.raises(InputError, match="have the same score, so no line"):
         award_marks(Ranking(["a", "b", "c"], [1.0, 1.0, 2.0]), known={"a": 1, "b": 2})
+
+
+@pytest.mark.parametrize("options", [{"scale": (0, 100)}, {"known": {"x": 60.0, "y": 40.0}}])
+def test_the_line_is_told_in_the_units_of_the_scores(options):
+    elo = Ranking(["x", "y", "z"], [1600.0, 1400.0, 1550.0], unit=400 / np.log(10))
+    marks = award_marks(elo, **options)
+    assert_allclose(marks.intercept + marks.slope * elo.scores, marks.marks)
