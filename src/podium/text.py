@@ -250,6 +250,18 @@ def counted(count: float, noun: str, plural: str = "") -> str:
     return f"{shown} {noun if count == 1 else plural or noun + 's'}"
 
 
+def about(least: int, most: int, noun: str) -> str:
+    """A forecast as a range of two figures that count; one number where both ends are the same.
+
+    Examples
+    --------
+    >>> about(69, 1669, "more vote"), about(8, 8, "more vote"), about(996, 1004, "more vote")
+    ('about 69 to 1,700 more votes', 'about 8 more votes', 'about 1,000 more votes')
+    """
+    low, high = (round(value, min(0, 2 - len(str(value)))) for value in (least, max(least, most)))
+    return f"about {counted(high, noun)}" if low == high else f"about {low:,} to {counted(high, noun)}"
+
+
 def percent(share: float, digits: int = 0) -> str:
     """A share in per cent, with a blank before the sign.
 

@@ -2,7 +2,9 @@
 
 import copy
 import itertools
+import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -310,7 +312,9 @@ def test_the_words_tell_no_pair_left_from_stable():
     assert found.finished
     assert not found.stable
     assert "no useful pair is left" in str(found)
-    assert found.until_stable == 0, "no number of answers is forecast that nobody can give"
+    assert (found.until_stable, found.until_stable_upper) == (0, 0), (
+        "no number of answers is forecast that nobody can give"
+    )
 
 
 def test_where_a_pair_may_be_asked_once_more_there_is_one_left_and_a_forecast():
@@ -322,7 +326,19 @@ def test_where_a_pair_may_be_asked_once_more_there_is_one_left_and_a_forecast():
     assert len(planner.plan(1)) == 1
     assert not found.finished
     assert not found.stable
-    assert f"about {found.until_stable} more questions" in str(found)
+    assert "more questions, most of them asked again: 0 pairs are new" in str(found)
+
+
+def test_a_forecast_reaches_from_plain_mistakes_to_close_calls():
+    """Bands of close items narrow as the root of the votes: twice too wide takes three times the votes there are."""
+    planner = driven(Simulated(24, "bradley-terry", 0.2, seed=1), 160)
+    found = planner.summary()
+    assert not found.stable
+    wide = found.width / (0.15 * 23)
+    assert wide > 1.3
+    assert found.until_stable_upper == math.ceil(len(planner) * (wide**2 - 1))
+    assert 0 < found.until_stable < found.until_stable_upper
+    assert re.search(r"not stable yet: about [\d,]+ to [\d,]+ more questions", str(found))
 
 
 @pytest.mark.parametrize(

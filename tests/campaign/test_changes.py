@@ -12,7 +12,7 @@ from podium.campaign.items import Items, media_type, read_items
 from podium.campaign.judges import judge_reports, without_judge
 from podium.campaign.live import live_comparisons, live_votes, tired_pairs
 from podium.campaign.options import Options
-from podium.campaign.standing import DAY, Standings, check_scores, share, stable_at, standing
+from podium.campaign.standing import DAY, Standings, check_scores, pairs_left, share, stable_at, standing
 from podium.campaign.tokens import hash_of, is_token, new_token
 from podium.errors import InputError, RefusedError
 from podium.store import codec, open_store
@@ -342,6 +342,8 @@ def test_when_it_will_be_stable_at_the_rate_of_the_last_day(store):
     bench = Bench(store, items=8)
     told(bench, all_pairs(8)[:10], received=bench.now - 2 * DAY)
     told(bench, [(0, 1, 1.0), (1, 0, 1.0), (2, 3, 1.0), (2, 3, None)], received=bench.now - DAY // 2)
+    told(bench, [(4, 5, 1.0)], received=bench.now - DAY // 2)
+    bench.do(lambda writer: desk.undo(writer, 0, "back", "t14", bench.now))  # undone: it does not count
     came = bench.read(lambda reader: reader.count_came(bench.id, bench.now - DAY))
     assert came == 3
     found = standing(bench.content())
@@ -351,6 +353,33 @@ def test_when_it_will_be_stable_at_the_rate_of_the_last_day(store):
     assert stable_at(found, 0, bench.now) is None
     assert stable_at(replace(found, stable=True), 0, bench.now) == bench.now
     assert stable_at(replace(found, finished=True, until_stable=0), came, bench.now) is None, "no pair is left to ask"
+
+
+def test_how_many_more_votes_judges_can_give(store):
+    """Two judges, four items: six pairs each, none twice; skips and conflicts are gone too."""
+    bench = Bench(store, items=4)
+    assert pairs_left(bench.content()) == 12
+    told(bench, [(0, 1, 1.0), (1, 0, 1.0), (2, 3, None)])
+    assert pairs_left(bench.content()) == 10, "a pair seen twice is one"
+    told(bench, [(0, 1, 1.0)], judge=1)
+    assert pairs_left(bench.content()) == 9
+    bench.do(lambda writer: setup.set_conflicts(writer, 1, [3], bench.now))
+    assert pairs_left(bench.content()) == 6, "of three items judge 1 has two pairs left"
+    bench.do(lambda writer: setup.exclude(writer, 1, bench.now))
+    assert pairs_left(bench.content()) == 4
+    told(bench, [row for row in all_pairs(4) if row[:2] not in ((0, 1), (2, 3))])
+    found = standing(bench.content())
+    assert pairs_left(bench.content()) == 0
+    assert (
+        replace(found, stable=False, finished=False)
+        .words(0)
+        .endswith("not stable, and no judge has a pair left: another judge would help")
+    )
+    assert (
+        replace(found, stable=False, finished=False, until_stable=12, until_stable_upper=480)
+        .words(3)
+        .endswith("not stable yet: about 12 to 480 more votes; its judges have 3 pairs left: invite others")
+    )
 
 
 def test_standings_are_computed_once_a_position(store):

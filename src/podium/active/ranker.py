@@ -27,7 +27,7 @@ from podium.active.tally import CHECK, KINDS
 from podium.data.comparisons import Comparisons
 from podium.errors import DataWarning, InputError, Option
 from podium.ranking.ranking import Ranking
-from podium.text import counted
+from podium.text import about, counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -349,7 +349,8 @@ class ActiveRanker:
         if self.budget is not None and self.done:
             short = self.summary()
             if not short.stable:
-                note += f" The budget is spent; about {counted(short.until_stable, 'more question')} until stable."
+                more = about(short.until_stable, short.until_stable_upper, "more question")
+                note += f" The budget is spent; {more} until stable."
         return Ranking(self.items, scores, note=note)
 
     @property

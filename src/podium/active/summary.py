@@ -14,7 +14,7 @@ from podium.active.bands import TYPICAL
 from podium.active.many import head_chance
 from podium.active.models import Models
 from podium.active.tally import CHECK, Tally
-from podium.text import counted, percent
+from podium.text import about, counted, percent
 
 __all__ = ["MIN_CHECK_VOTES", "MIN_TELLING_VOTES", "State", "Summary", "summarise"]
 
@@ -53,8 +53,9 @@ class Summary:
         Far pairs contradict the order much more often than near ones, as on a circle: where it begins is arbitrary.
     finished : bool
         No useful pair is left to ask, not even once more, whether stable or not.
-    until_stable : int
-        About how many more questions `stable` takes; 0 where it is, or where no question is left.
+    until_stable, until_stable_upper : int
+        About how many more questions `stable` takes: the first where wrong answers are plain mistakes, the second where
+        they are close calls, which many votes settle slowly; 0 where it is, or where no question is left.
     """
 
     items: int
@@ -76,6 +77,7 @@ class Summary:
     turning: bool
     finished: bool
     until_stable: int
+    until_stable_upper: int
 
     def __str__(self) -> str:
         asked = counted(self.questions, "question")
@@ -101,7 +103,11 @@ class Summary:
             return "stable: more questions would change little"
         if self.finished:
             return "not stable, but no useful pair is left to ask"
-        return f"not stable yet: about {counted(self.until_stable, 'more question')}"
+        forecast = f"not stable yet: {about(self.until_stable, self.until_stable_upper, 'more question')}"
+        fresh = self.items * (self.items - 1) // 2 - self.pairs - self.skipped
+        if fresh >= self.until_stable:
+            return forecast
+        return f"{forecast}, most of them asked again: {counted(fresh, 'pair')} {'is' if fresh == 1 else 'are'} new"
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +144,7 @@ def summarise(state: State) -> Summary:
     contradicted = _contradicted(state)
     wrong = 1.0 - share[0] if share else floor
     rest = n * (n - 1) // 2 - len(tally.keys)
+    more = 0 if stable or state.finished else _until_stable(off, weight, floor)
     return Summary(
         items=n,
         questions=len(tally) + len(tally.skipped_low),
@@ -157,7 +164,8 @@ def summarise(state: State) -> Summary:
         stable=stable,
         turning=turning,
         finished=state.finished,
-        until_stable=0 if stable or state.finished else _until_stable(off, weight, floor),
+        until_stable=more,
+        until_stable_upper=more and max(more, _if_close(len(tally), width / (TYPICAL * (n - 1)))),
     )
 
 
@@ -202,3 +210,8 @@ def _until_stable(off: np.ndarray, weight: np.ndarray, floor: float) -> int:
     typical = 2.0 * float(np.average(off, weights=weight))
     halvings = max(0.1, float(np.log2(typical / (TYPICAL * (n - 1)))))
     return int(np.ceil(float(weight.sum()) * 1.7 / bits * halvings))
+
+
+def _if_close(votes: int, wide: float) -> int:
+    """Bands that are so many times too wide, and narrow as the root of the votes, as between items that are close."""
+    return int(np.ceil(votes * max(0.0, wide**2 - 1.0)))

@@ -15,7 +15,7 @@ import numpy as np
 from podium._version import __version__
 from podium.campaign.live import live_comparisons, live_votes
 from podium.campaign.marks import MARKS_LEVEL, campaign_marks
-from podium.campaign.standing import LEVEL, MIN_CHECK_VOTES, Place, Standing, check_scores, standing
+from podium.campaign.standing import LEVEL, MIN_CHECK_VOTES, Place, Standing, check_scores, pairs_left, standing
 from podium.data.comparisons import Comparisons
 from podium.data.writing import as_csv, replacing
 from podium.evaluate.judging import judging_quality
@@ -54,7 +54,7 @@ def report_page(content: Content, *, title: str | None = None, judge: Sequence[s
     votes = live_comparisons(content)
     now, campaign = standing(content), content.campaign
     first = now.places[0]
-    *agreement, status = now.words().splitlines()[1:]
+    *agreement, status = now.words(pairs_left(content)).splitlines()[1:]
     name = safe(campaign.title if title is None else title)
     panels = {
         "Order": [_places(now), f'<p class="soft">{BANDS}</p>', *_marks(content, now), *_scores(content)],

@@ -23,7 +23,7 @@ from podium.campaign.options import Options
 from podium.errors import InputError, PodiumError
 from podium.store import codec
 from podium.store.content import Content
-from podium.text import counted, percent
+from podium.text import about, counted, percent
 
 if TYPE_CHECKING:
     import polars as pl
@@ -42,6 +42,7 @@ __all__ = [
     "Standings",
     "check_scores",
     "keep_standing",
+    "pairs_left",
     "share",
     "stable_at",
     "standing",
@@ -87,7 +88,8 @@ class Standing:
     """A campaign at one position of its log.
 
     `stable` is the stop signal, `finished` says that no useful pair is left, `until_stable` about how many more votes
-    are needed: 0 where it is stable, or none would help. Without votes there are no places.
+    are needed where wrong ones are plain mistakes, `until_stable_upper` where items are close: 0 where it is stable, or
+    none would help. Without votes there are no places.
     """
 
     position: tuple[int, int]
@@ -99,6 +101,7 @@ class Standing:
     stable: bool
     finished: bool
     until_stable: int
+    until_stable_upper: int
     width: float
 
     @property
@@ -122,8 +125,8 @@ class Standing:
             }
         )
 
-    def words(self) -> str:
-        """The same in a few lines."""
+    def words(self, left: int) -> str:
+        """The same in a few lines; `left` is how many more votes its judges can give (`pairs_left`)."""
         votes, judges = "vote" if self.votes == 1 else "votes", "judge" if self.judges == 1 else "judges"
         lines = [f"{self.votes:,} {votes} by {self.judges:,} {judges}, {self.skips:,} skipped"]
         if self.agreement is not None:
@@ -137,8 +140,12 @@ class Standing:
             lines.append("stable: more votes would change little")
         elif self.finished:
             lines.append("not stable, but no useful pair is left to ask")
+        elif not left:
+            lines.append("not stable, and no judge has a pair left: another judge would help")
         else:
-            lines.append(f"not stable yet: about {counted(self.until_stable, 'more vote')}")
+            more = about(self.until_stable, self.until_stable_upper, "more vote")
+            short = f"; its judges have {counted(left, 'pair')} left: invite others" if self.until_stable > left else ""
+            lines.append(f"not stable yet: {more}{short}")
         return "\n".join(lines)
 
 
@@ -154,7 +161,7 @@ def standing(content: Content, *, without: Collection[int] = ()) -> Standing:
     items = [item for item in content.items if item.withdrawn is None]
     options = Options.of(content.campaign.options)
     if not len(live) or len(items) < 2:
-        return Standing(content.campaign.position, (), len(live), 0, 0, None, False, False, 0, float("nan"))
+        return Standing(content.campaign.position, (), len(live), 0, 0, None, False, False, 0, 0, float("nan"))
     planner = loaded_planner(items, live, options, content.campaign.seed)
     return standing_of(content, live, planner, content.campaign.position)
 
@@ -190,8 +197,27 @@ def standing_of(content: Content, live: Live, planner: Planner, position: tuple[
         stable=bool(summary.stable),
         finished=bool(summary.finished),
         until_stable=int(summary.until_stable),
+        until_stable_upper=int(summary.until_stable_upper),
         width=float(summary.width),
     )
+
+
+def pairs_left(content: Content) -> int:
+    """How many more votes the judges who are in can give: nobody is asked about a pair twice, unless as a repeat."""
+    votes = content.votes
+    here = np.zeros(len(content.items) + 1, dtype=bool)
+    here[[item.code for item in content.items if item.withdrawn is None]] = True
+    seen = (votes.counted() | votes.skipped()) & here[votes.left] & here[votes.right]
+    judge, left, right = (each[seen].astype(np.int64) for each in (votes.judge, votes.left, votes.right))
+    pairs = np.unique((judge * len(here) + np.minimum(left, right)) * len(here) + np.maximum(left, right))
+    judges, counts = np.unique(pairs // len(here) ** 2, return_counts=True)
+    had = dict(zip(judges.tolist(), counts.tolist(), strict=True))
+    more = 0
+    for each in content.judges:
+        if each.state == "active" and each.kind != "import":
+            shown = int(here.sum()) - sum(bool(here[code]) for code in each.conflicts)
+            more += max(0, shown * (shown - 1) // 2 - had.get(each.id, 0))
+    return more
 
 
 def keep_standing(store: Store, campaign: int, standing: Standing) -> None:

@@ -66,7 +66,7 @@ def asks_for_a_fit() -> bool:
 def show_standing(content: Content, top: int | None, out: Output) -> None:
     """Write where the campaign stands, as its page shows it."""
     from podium.campaign.marks import MARKS_LEVEL, campaign_marks, with_marks
-    from podium.campaign.standing import LEVEL, standing
+    from podium.campaign.standing import LEVEL, pairs_left, standing
 
     now = standing(content)
     if not now.places:
@@ -75,7 +75,7 @@ def show_standing(content: Content, top: int | None, out: Output) -> None:
     frame = with_marks(now.to_frame(), marked)
     frame = frame.head(top) if top else frame
     out.write(frame)
-    say(now.words())
+    say(now.words(pairs_left(content)))
     if marked is not None:
         words = f"marks with {percent(MARKS_LEVEL)} intervals, as the campaign asks for them"
         say(words if marked.why is None else f"no marks yet: {marked.why}")

@@ -14,7 +14,7 @@ import click
 from podium.cli.judge_items import Read, criteria_of
 from podium.cli.output import Output, leaderboard, say
 from podium.errors import InputError
-from podium.text import counted, one_line
+from podium.text import about, counted, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,7 +116,7 @@ def _words(now: Progress) -> str:
     rest = max(0, now.limit - now.pairs - now.skips)
     each = now.orders * now.seconds / max(1, now.here)  # seconds a pair
     if now.until_stable and now.until_stable <= rest:
-        parts.append(f"about {now.until_stable:,} more until stable, {_duration(each * now.until_stable)}")
+        parts.append(f"{now.until_stable:,} or more until stable, {_duration(each * now.until_stable)}")
     elif now.here and rest and not now.calibrating and rest < UNBOUNDED:
         parts.append(f"at most {_duration(each * rest)} more")
     return "; ".join(parts)
@@ -148,7 +148,8 @@ def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
     say(one_line(f"{ended.judge}: {ended.words}"))
     spent = ended.why in ("budget", "max-calls", "max-cost")
     if alone and spent and ended.standing.until_stable and ended.ranking is None:
-        say(f"about {counted(ended.standing.until_stable, 'more vote')} until stable{_beyond(ended)}")
+        more = about(ended.standing.until_stable, ended.standing.until_stable_upper, "more vote")
+        say(f"{more} until stable{_beyond(ended)}")
     if ended.why == "noise":
         say("fewer than 55 % of the pairs have the same verdict in both orders; another model or question, or --anyway")
     if ended.path is not None:

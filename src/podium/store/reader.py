@@ -284,8 +284,8 @@ class Reader:
         return int(self._row(COUNT_MADE, **piece)[0]) - int(self._row(COUNT_TAKEN_BACK, **piece)[0])
 
     def count_came(self, campaign: int, since: int) -> int:
-        """How many votes of all judges (undone ones too, skips not) came since a moment."""
-        came = (vote.c.campaign == campaign, vote.c.outcome.is_not(None), vote.c.received >= since)
+        """How many votes of all judges that stand (undone ones and skips not) came since a moment."""
+        came = (vote.c.campaign == campaign, vote.c.outcome.is_not(None), vote.c.received >= since, NOT_UNDONE)
         return int(self._connection.execute(select(func.count()).select_from(vote).where(*came)).scalar_one())
 
     def count_skips(self, campaign: int, id: int) -> int:

@@ -16,6 +16,7 @@ from podium.store.values import Event
 __all__ = ["Curve", "axis", "band", "coverage", "curve", "goal_width"]
 
 MOST_CELLS = 60  # items a side of the coverage picture; more are folded together
+MAX_AHEAD = 4  # times the votes there are: a forecast that ends beyond is not drawn
 WIDTH, HEIGHT = 360.0, 190.0  # of the curve's drawing
 LEFT, RIGHT, TOP, BOTTOM = 30.0, 20.0, 14.0, 28.0
 
@@ -40,26 +41,27 @@ def band(place: Place, n: int) -> dict[str, float]:
 
 def goal_width(n: int) -> float:
     """Places that a typical band may cover when the order is called stable."""
-    return TYPICAL * n
+    return TYPICAL * (n - 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """How the typical band has narrowed: a path, its end, the goal and the marks of both axes."""
+    """How the typical band has narrowed: a path, its end, the goal, where it may meet the goal (at the earliest and at
+    the latest) and the marks of both axes."""
 
     line: str
     area: str
     end: tuple[float, float]
     goal: float
-    forecast: tuple[float, float] | None
+    forecast: tuple[tuple[float, float], tuple[float, float]] | None
     across: list[tuple[float, str]]
     up: list[tuple[float, str]]
 
 
-def curve(events: Sequence[Event], standing: Standing, early: float) -> Curve | None:
+def curve(events: Sequence[Event], standing: Standing, left: int) -> Curve | None:
     """The typical band at each plan and now; None before there are two of them.
 
-    No forecast is drawn beyond `early` times the votes there are.
+    No forecast is drawn where judges have no pair left, nor where it ends far beyond the votes there are.
     """
     points = {
         int(each.data["votes"]): float(each.data["width"])
@@ -73,8 +75,8 @@ def curve(events: Sequence[Event], standing: Standing, early: float) -> Curve | 
     if len(known) < 2:
         return None
     goal = goal_width(len(standing.places))
-    soon = not standing.stable and 0 < standing.until_stable <= early * standing.votes
-    last = standing.votes + (standing.until_stable if soon else 0)
+    soon = not standing.stable and left > 0 and 0 < standing.until_stable_upper <= MAX_AHEAD * standing.votes
+    first, last = (standing.votes + more * soon for more in (standing.until_stable, standing.until_stable_upper))
     most_votes = _round_up(max(last, standing.votes) * 1.02)
     most_width = _round_up(max(max(width for _, width in known), goal) * 1.05)
 
@@ -90,7 +92,7 @@ def curve(events: Sequence[Event], standing: Standing, early: float) -> Curve | 
         area=f"{line}L{drawn[-1][0]} {floor}L{drawn[0][0]} {floor}Z",
         end=drawn[-1],
         goal=at(0, goal)[1],
-        forecast=at(last, goal) if soon else None,
+        forecast=(at(first, goal), at(last, goal)) if soon else None,
         across=[(at(votes, 0)[0], f"{votes:,.0f}") for votes in np.linspace(0, most_votes, 5)],
         up=[(at(0, width)[1], f"{width:g}") for width in np.linspace(0, most_width, 4)],
     )

@@ -208,6 +208,7 @@ async def _shown(state: State, given: Given, more: dict[str, Any]) -> bytes:
     about = {
         "why": hand.why,
         "version": campaign.version,
+        "ties": bool(campaign.options.get("ties", True)),
         "answered": hand.answered,
         "target": hand.target,
         "completion": campaign.options.get("texts", {}).get("completion") if enough else None,

@@ -20,7 +20,7 @@ from podium.campaign.exchange import import_votes, journal_lines, ranking_frame,
 from podium.campaign.items import read_items
 from podium.campaign.judges import without_judge
 from podium.campaign.options import Options
-from podium.campaign.standing import LEVEL, Share, Standing, stable_at
+from podium.campaign.standing import LEVEL, Share, Standing, pairs_left, stable_at
 from podium.data.writing import write_table
 from podium.errors import InputError, RefusedError
 from podium.store.reader import Reader
@@ -265,12 +265,20 @@ async def summary(request: Request, campaign: Mine) -> dict[str, Any]:
     state = state_of(request)
     standing = await run_in_threadpool(state.standings.get, campaign)
     now = await state.now()
-    came = await state.read(lambda reader: reader.count_came(campaign, now - DAY))
-    return summary_of(state, standing, came, now)
+    came, before, content = await state.read(
+        lambda reader: (*came_since(reader, campaign, now - DAY), reader.content(campaign))
+    )
+    return summary_of(state, standing, await run_in_threadpool(pairs_left, content), came, before, now)
 
 
-def summary_of(state: State, standing: Standing, came: int, now: int) -> dict[str, Any]:
-    """The summary as the API and the page give it."""
+def came_since(reader: Reader, campaign: int, since: int) -> tuple[int, int]:
+    """How many votes came since a moment, and before it."""
+    came = reader.count_came(campaign, since)
+    return came, reader.count_came(campaign, 0) - came
+
+
+def summary_of(state: State, standing: Standing, left: int, came: int, before: int, now: int) -> dict[str, Any]:
+    """The summary as the API and the page give it; a day is forecast once votes came `before` the last day, too."""
     return {
         "position": list(standing.position),
         "votes": standing.votes,
@@ -281,7 +289,9 @@ def summary_of(state: State, standing: Standing, came: int, now: int) -> dict[st
         "stable": standing.stable,
         "finished": standing.finished,
         "until_stable": standing.until_stable,
-        "stable_at": stable_at(standing, came, now),
+        "until_stable_upper": standing.until_stable_upper,
+        "pairs_left": left,
+        "stable_at": stable_at(standing, came if before and left else 0, now),
         "width": standing.width if standing.places else None,
         "level": LEVEL,
         "trouble": state.trouble or state.planning.trouble,

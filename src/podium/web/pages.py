@@ -18,15 +18,16 @@ from podium.campaign.judges import JudgeReport, judge_reports, without_judge
 from podium.campaign.live import live_votes
 from podium.campaign.marks import MARKS_LEVEL
 from podium.campaign.options import Options
-from podium.campaign.standing import LEVEL, MIN_CHECK_VOTES
+from podium.campaign.standing import LEVEL, MIN_CHECK_VOTES, pairs_left
 from podium.errors import RefusedError
 from podium.store.content import Content, load_times
 from podium.store.reader import Reader
 from podium.store.values import Campaign, Event, Item
+from podium.text import about
 from podium.web import figures
 from podium.web.content import item_view, media_headers, preview
 from podium.web.judging import key_of, past_votes
-from podium.web.organising import summary_of
+from podium.web.organising import came_since, summary_of
 from podium.web.session import JudgeHere, Number, OperatorHere, OrganiserHere, bearer, token_of, who_is
 from podium.web.state import State, state_of
 from podium.web.words import JUDGE
@@ -150,15 +151,15 @@ async def live_page(request: Request, who: OrganiserHere) -> HTMLResponse:
 
 
 def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
-    def look(reader: Reader) -> tuple[Content, list[Event], int]:
-        return reader.content(campaign), reader.events(campaign), reader.count_came(campaign, now - DAY)
+    def look(reader: Reader) -> tuple[Content, list[Event], int, int]:
+        return reader.content(campaign), reader.events(campaign), *came_since(reader, campaign, now - DAY)
 
     stands = state.standings.get(campaign)
-    content, events, came = state.store.read(look)
+    content, events, came, before = state.store.read(look)
     live = live_votes(content)
     marked = state.marks.get(campaign)
     n = len(stands.places)
-    summary = summary_of(state, stands, came, now)
+    summary = summary_of(state, stands, pairs_left(content), came, before, now)
     checks = int(live.of_kind("check").sum())
     return {
         "campaign": content.campaign,
@@ -169,13 +170,14 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
         "when": _day(summary["stable_at"], now),
         "per_day": came,
         "done_share": _done(stands.votes, stands.until_stable),
-        "early": stands.until_stable > EARLY * stands.votes,
+        "early": stands.until_stable_upper > EARLY * stands.votes,
+        "forecast": about(stands.until_stable, stands.until_stable_upper, "more vote").removeprefix("about "),
         "goal": figures.goal_width(n),
         "tiers": _tiers(stands),
         "shown": SHOWN,
         "axis": figures.axis(n) if n else [],
         "band": lambda place: figures.band(place, n),
-        "curve": figures.curve(events, stands, EARLY),
+        "curve": figures.curve(events, stands, summary["pairs_left"]),
         "coverage": figures.coverage(live, stands),
         "look": _worth_a_look(content, events, stands),
         "marks": {} if marked is None else marked.words(),

@@ -11,6 +11,8 @@ JUDGE = {
     "so_far": "so far",
     "saved": "Saved",
     "kept": "Kept here: {count} not sent yet",
+    "kept_how": "There is no connection, and no pair is left here. Your votes are sent as soon as it is back, "
+    "also after you have closed this page and come back by the same link.",
     "outbox_full": "200 votes wait to be sent. Connect to the internet; nothing more is taken until then.",
     "history": "History",
     "left": "Left",
@@ -47,6 +49,8 @@ JUDGE = {
     "minute": "a minute",
     "minutes": "{count} minutes",
     "start_open": "Stop whenever you like, and come back by the same link; nothing is lost.",
+    "start_tap": "Tap “First”, “Second” or “Tie” at the bottom of the screen.",
+    "start_tap_two": "Tap “First” or “Second” at the bottom of the screen.",
     "changed": "The instructions have changed. Read them before you go on.",
     "agree": "I have read this and agree",
     "wrong": "Not quite. Read the instructions once more; one attempt is left.",

@@ -48,7 +48,8 @@ function preload() {
 }
 
 function progress() {
-  $("#count").textContent = answered + (current ? 1 : 0);
+  $("#count").textContent = answered + (target && current ? 1 : 0); // the pair of so many that is shown, or how many are done
+  $(".progress .meter").classList.toggle("none", !target);
   $("#target").textContent = target ? `${words.of_about} ${target}` : words.so_far;
   $("#filled").setAttribute("width", `${target ? Math.min(100, (100 * answered) / target) : 0}%`);
 }
@@ -78,7 +79,8 @@ function show() {
 // Without a pair: the end, or what is on its way brings the next one.
 function waitOrEnd() {
   if (why && !outbox.entries.length) { ended(why); return; }
-  tell(outbox.entries.length ? filled(words.kept, { count: outbox.entries.length }) : words.loading, []);
+  const kept = outbox.entries.length;
+  tell(kept ? filled(words.kept, { count: kept }) : words.loading, kept ? [paragraph(words.kept_how)] : []);
   waiting = true;
 }
 
@@ -111,7 +113,7 @@ function begin(note) {
   const parts = note ? [element("p", { kind: "warn", text: note })] : [];
   if (campaign.instructions) parts.push(prose(campaign.instructions));
   parts.push(paragraph(target ? filled(words.start_about, { count: target, minutes: minutes(target) }) : words.start_open));
-  parts.push(keys());
+  parts.push(keys(), element("p", { kind: "short-only", text: campaign.ties ? words.start_tap : words.start_tap_two }));
   const start = button(words.start, () => { read(campaign.version); since = 0; show(); });
   if (campaign.consent) {
     const box = element("input", { type: "checkbox", id: "agree" });
@@ -125,7 +127,7 @@ function begin(note) {
 function keys() {
   const rows = [["←", words.left_better], ["→", words.right_better], ["↓", words.too_close], ["S", words.skip_pair], ["U", words.undo_last], ["?", words.all_keys]];
   const shown = rows.filter(([key]) => key !== "↓" || campaign.ties);
-  return element("dl", { kind: "keys" }, ...shown.flatMap(([key, text]) => [element("dt", {}, element("kbd", { text: key })), element("dd", { text })]));
+  return element("dl", { kind: "keys long-only" }, ...shown.flatMap(([key, text]) => [element("dt", {}, element("kbd", { text: key })), element("dd", { text })]));
 }
 
 const minutes = (count) => (count < 6 ? words.minute : filled(words.minutes, { count: Math.round(count / 4) }));
@@ -233,6 +235,7 @@ function heard(answer) {
   if (!outbox.entries.length) answered = answer.answered;
   progress();
   if (waiting) show();
+  if (answer.ties !== campaign.ties) lay({ ...campaign, ties: answer.ties });
   if (answer.version > campaign.version) renew();
 }
 
