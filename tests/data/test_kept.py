@@ -283,4 +283,6 @@ def test_blanks_around_labels_are_told_once(tmp_path):
         with pytest.warns(PodiumWarning) as caught:
             votes = read(tmp_path)
         assert len(caught) == 1
+        assert "a.csv, row 1) and ' a'" in str(caught[0].message)
+        assert "b.csv, row 1)" in str(caught[0].message)
         assert isinstance(votes, Comparisons | KeptComparisons)

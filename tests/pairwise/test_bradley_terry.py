@@ -247,9 +247,31 @@ def test_consistent_votes_warn_and_name_the_ends_and_without_penalty_are_an_erro
         BradleyTerry(l2=0).fit(data)
 
 
+@pytest.mark.parametrize("l2", ["auto", 1e-3])
+def test_a_chain_that_nobody_climbs_says_that_all_distances_are_the_penaltys(l2):
+    chain = Comparisons.from_pairs([(f"i{k:02d}", f"i{k + 1:02d}") for k in range(29)])
+    words = r"'i00' never loses and 'i29' never wins, and 28 groups in between .*; all their distances are set by "
+    with pytest.warns(SeparationWarning, match=words):
+        BradleyTerry(l2=l2).fit(chain)
+    pairs = [
+        ("top", "a"),
+        ("a", "b"),
+        ("b", "a"),
+        ("b", "c"),
+        ("c", "d"),
+        ("d", "c"),
+        ("d", "end"),
+    ]  # a group each
+    with pytest.warns(SeparationWarning, match="and 2 groups in between only ever beat those below"):
+        BradleyTerry(l2=l2).fit(Comparisons.from_pairs(pairs))
+    pairs = [("top", "a"), ("a", "b"), ("b", "a"), ("b", "end")]  # one group between both ends
+    with pytest.warns(SeparationWarning, match="'top' never loses and 'end' never wins; the distance to the rest is"):
+        BradleyTerry(l2=l2).fit(Comparisons.from_pairs(pairs))
+
+
 def test_a_group_that_never_loses_is_named():
     data = Comparisons.from_pairs([("a", "b"), ("b", "a"), ("c", "d"), ("d", "c"), ("a", "c")])
-    with pytest.warns(SeparationWarning, match=r"the group \['a', 'b'\] never loses to the rest"):
+    with pytest.warns(SeparationWarning, match=r"the group \['a', 'b'\] never loses to the rest; the distance"):
         BradleyTerry().fit(data)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from podium.data.tables.labels import encode, encode_pair, is_missing, is_text
+from podium.data.tables.labels import encode, encode_pair, is_missing, is_text, warn_of_look_alikes
 from podium.data.tables.times import given_times
 from podium.data.validation import (
     code_column,
@@ -127,6 +127,11 @@ def array_columns(
         if len(winner) == 0:
             raise InputError("no votes: there is nothing to rank")
         labels, left, right = encode_pair(winner, loser)
+
+        def first(code: int) -> str:
+            return f"row {int(np.argmax((left == code) | (right == code))) + 1}"
+
+        warn_of_look_alikes("items", labels, first, stacklevel=4)
     else:
         labels, left, right = _item_labels(items), code_column(winner, "winner"), code_column(loser, "loser")
         if len(left) != len(right):

@@ -47,8 +47,19 @@ def check_connected(items: Sequence[Hashable], a: Adjacency, l2: float | None) -
         raise InputError(f"{unbounded}, so no finite scores exist; set l2 > 0")
     if unbounded:
         penalty = "the penalty" if l2 is None else f"l2 = {l2:g}"
-        text = f"{unbounded}; the distance to the rest is set by {penalty} alone, and intervals are open-ended"
+        what = "the distance to the rest is"
+        if groups := _groups_between(a):
+            unbounded += f", and {groups:,} groups in between only ever beat those below"
+            what = "all their distances are"
+        text = f"{unbounded}; {what} set by {penalty} alone, and intervals are open-ended"
         warnings.warn(text, SeparationWarning, stacklevel=4)
+
+
+def _groups_between(a: Adjacency) -> int:
+    """How many groups stand one above the other between those at both ends; 0 where there is one."""
+    ends = sum(int(mask.sum()) for mask in a.one_sided) or 2  # where no single item is one, a group is
+    groups = int(a.strong_components.max()) + 1 - ends
+    return groups if groups > int(a.components.max()) + 1 else 0
 
 
 def _unbounded(items: Sequence[Hashable], a: Adjacency) -> str:

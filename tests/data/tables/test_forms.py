@@ -383,7 +383,8 @@ def test_a_word_that_names_the_other_item_in_another_case_is_not_guessed():
     with pytest.raises(InputError, match=r"row 2: outcome 'Tie' says tie, but in another case is also the other"):
         read_frame({"left": ["x", "tie"], "right": ["y", "x"], "outcome": ["left", "Tie"]})
     frame = {"left": ["A", "a", "A"], "right": ["B", "A", "C"], "winner": ["a", "a", "b"]}
-    assert rows(read_frame(frame)) == [("A", "B", 1), ("a", "A", 1), ("A", "C", -1)]
+    with pytest.warns(DataWarning, match=r"'A' \(row 1\) and 'a' \(row 2\)"):
+        assert rows(read_frame(frame)) == [("A", "B", 1), ("a", "A", 1), ("A", "C", -1)]
 
 
 @pytest.mark.parametrize("kind", [pl.Int64, pl.Float64, pl.String])
@@ -486,15 +487,53 @@ def test_what_is_no_frame_is_refused():
         read_frame(pa.table([["a"], ["b"], ["c"]], names=["winner", "loser", "winner"]))
 
 
-def test_labels_that_differ_only_in_blanks_are_kept_apart_with_a_warning():
-    with pytest.warns(DataWarning, match=r"items that differ only in blanks around them are kept apart: 'b' and ' b'"):
-        found = read_frame({"winner": ["a", "b"], "loser": ["c", " b"]})
-    assert found["items"] == ("a", "c", "b", " b")
-    with pytest.warns(DataWarning, match=r"judges that differ only in blanks .* 'ann' and 'ann '"):
-        read_frame({"winner": ["a", "b"], "loser": ["b", "a"], "judge": ["ann", "ann "]})
+LOOK_ALIKES = [
+    ("b", " b", "'b' (row 2) and ' b' (row 3)"),
+    ("Tea", "tea ", "'Tea' (row 2) and 'tea ' (row 3)"),
+    ("café", "cafe\u0301", r"'caf\xe9' (row 2) and 'cafe\u0301' (row 3)"),
+    ("Zürich", "ZÜRICH", "'Zürich' (row 2) and 'ZÜRICH' (row 3)"),
+    ("tea", "t\u200bea", r"'tea' (row 2) and 't\u200bea' (row 3)"),
+    ("green tea", "green\u00a0 tea", r"'green tea' (row 2) and 'green\xa0 tea' (row 3)"),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "words"), LOOK_ALIKES)
+def test_labels_that_look_alike_are_kept_apart_with_a_warning_that_names_their_rows(one, other, words):
+    columns = {"winner": ["a", one, "c", one], "loser": ["c", "a", other, other]}
+    for read in (
+        lambda: read_frame(columns)["items"],
+        lambda: Comparisons.from_pairs(list(zip(*columns.values(), strict=True))).items,
+    ):
+        with pytest.warns(DataWarning, match="items that differ only in case, blanks") as told:
+            assert read() == ("a", "c", one, other)
+        assert [words in str(each.message) for each in told] == [True]
+    with pytest.warns(DataWarning, match=r"judges that differ only in case") as told:
+        read_frame({"winner": ["a", "b", "a"], "loser": ["b", "a", "b"], "judge": ["x", one, other]})
+    assert words in str(told[0].message)
+
+
+@pytest.mark.parametrize("table", [
+    {"ranking": ["a > Tea", "b > a", "b > tea"]},
+    {"Rank 1": ["a", "b", "b"], "Rank 2": ["Tea", "a", "tea"]},
+    {"respondent": [1, 1, 1], "item": ["Tea", "a", "tea"], "rank": [1, 2, 3]},
+])  # fmt: skip
+def test_items_of_rankings_that_look_alike_are_named_too(table):
+    with pytest.warns(DataWarning, match=r"'Tea' \(row 1\) and 'tea' \(row 3\)"):
+        read_frame(table, unranked="unknown")
+
+
+def test_labels_that_are_plainly_different_are_not_remarked():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        read_frame({"winner": ["a", "b"], "loser": ["b", " c"]})
+        read_frame({"winner": ["a", "b", "Maße"], "loser": ["b", " c", "Masse"]})
+        read_frame({"winner": ["a\nb", "A", "x1"], "loser": ["A", "B", "x2"]})
+        read_frame({"winner": [1, 2], "loser": [2, 3]})
+
+
+def test_many_look_alikes_are_not_all_named():
+    names = [f"{case}{k}" for k in range(9) for case in "xX"]
+    with pytest.warns(DataWarning, match=r"'x2' \(row 3\) and 'X2' \(row 3\); …; write them alike"):
+        read_frame({"winner": names[::2], "loser": names[1::2]})
 
 
 # ---- rankings ------------------------------------------------------------------------------------------------

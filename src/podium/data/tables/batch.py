@@ -160,7 +160,9 @@ class Batch:
         items = [item for ranking in flat for item in ranking]
         codes = np.empty(0, np.int32)
         if items:
+            known = len(seen.items)
             codes = seen.items.single(self.as_labels(pl.Series(layout.left, items, strict=False)))
+            seen.items.note(known, [codes], self.row_numbers(np.repeat(np.arange(len(size)), size)), self.where)
         tied = [
             int(k > 0) for ranking in rankings for place in ranking for k in range(len(place) if _is_tie(place) else 1)
         ]
@@ -179,6 +181,7 @@ class Batch:
                     int(np.flatnonzero(np.isin(codes[:, k], blank))[0]),
                     f"{name!r} holds blanks only; leave the cell empty, or name an item",
                 )
+            items.note(known, [codes[:, k]], self.row_numbers(), self.where)
         return from_places(codes, names, lambda code: items.labels[code], self.fail)
 
     def ranked(self) -> ListPiece:
@@ -281,6 +284,13 @@ class Batch:
             bad = np.flatnonzero(np.isin(codes, [-1, *blank]))
             if len(bad):
                 self.fail(int(bad[0]), f"column {name!r} is empty; give every row a label or remove the row")
+        if len(numbering) > known:
+            numbering.note(known, list(columns.values()), self.row_numbers(), self.where)
+
+    def row_numbers(self, rows: NDArray[np.intp] | None = None) -> NDArray[np.int64]:
+        """The numbers in their file, as people count, of these rows of the piece, or of all."""
+        rows = np.arange(self.frame.height) if rows is None else rows
+        return self.row + 1 + (rows if self.kept is None else self.kept[rows]).astype(np.int64)
 
     def number(
         self,

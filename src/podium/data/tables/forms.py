@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from podium.data.tables.batch import Batch, Piece, Seen, prefix
 from podium.data.tables.columns import Layout, arena_covariates, recognise, refuse_difference
 from podium.data.tables.frames import as_polars
-from podium.data.tables.labels import encode, encode_pair, is_missing
+from podium.data.tables.labels import encode, encode_pair, is_missing, warn_of_look_alikes
 from podium.data.tables.merging import Merger
 from podium.data.tables.nested import nested_names, picked
 from podium.errors import DataWarning, InputError, InPython, Option
@@ -229,7 +229,7 @@ class Collector(Seen):
     def warn_of_labels(self) -> None:
         """Say so where two labels are more likely one."""
         for what, numbering in (("items", self.items), ("judges", self.judges), ("groups", self.groups)):
-            _warn_of_blanks(what, numbering.labels)
+            warn_of_look_alikes(what, numbering.labels, numbering.place, stacklevel=5)
 
     def _listed(self) -> Piece:
         """All rankings, with their judges, groups and parts."""
@@ -324,22 +324,6 @@ class Collector(Seen):
             if self.style:
                 arguments["covariates"] = _standardised(columns, arguments["covariate_names"])
         return arguments
-
-
-def _warn_of_blanks(what: str, labels: tuple[Hashable, ...]) -> None:
-    """Labels are taken as they are; two that differ in blanks around them are more likely one."""
-    padded = [label for label in labels if isinstance(label, str) and label != label.strip()]
-    if not padded:
-        return
-    bare: dict[str, list[str]] = {}
-    for label in labels:
-        if isinstance(label, str):
-            bare.setdefault(label.strip(), []).append(label)
-    alike = [twins for twins in bare.values() if len(twins) > 1]
-    if alike:
-        named = "; ".join(" and ".join(map(repr, twins)) for twins in alike[:3]) + ("; …" if len(alike) > 3 else "")
-        text = f"{what} that differ only in blanks around them are kept apart: {named}; strip them if they are the same"
-        warnings.warn(text, DataWarning, stacklevel=5)
 
 
 def _that_count(column: pl.Series) -> NDArray[np.intp]:

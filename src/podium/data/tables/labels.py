@@ -7,7 +7,9 @@ A missing one (None, NaN, an empty string) is refused, with its row.
 from __future__ import annotations
 
 import sys
-from collections.abc import Hashable, Iterable, Sequence
+import unicodedata
+import warnings
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
@@ -15,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.tables.arrow import text_views
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 from podium.kernels.text import encode as kernel
 from podium.kernels.text import views as text_kernel
 from podium.text import counted
@@ -23,10 +25,15 @@ from podium.text import counted
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Numbering", "as_column", "encode", "encode_pair", "is_missing", "is_text", "number_records"]
+__all__ = [
+    "Numbering", "as_column", "encode", "encode_pair", "is_missing", "is_text", "number_records", "warn_of_look_alikes",
+]  # fmt: skip
 
 Codes: TypeAlias = NDArray[np.int32]
 Labels: TypeAlias = tuple[Hashable, ...]
+INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u200c\u200d\u2060\ufeff"))  # hyphens and joints that nobody sees
+MAX_NAMED = 3  # look-alikes that a warning names
+FIRST_LOOK = 1 << 12  # rows in which most labels appear already
 
 
 def encode_pair(
@@ -130,6 +137,7 @@ class Numbering:
         self._heap = np.empty(1 << 14, np.int8)
         self._used = np.zeros(2, np.int64)
         self._codes: dict[Hashable, int] = {}  # for `find`, as far as it has looked
+        self._firsts: list[tuple[int, str, NDArray[np.int64]]] = []  # from which code on, the file, and the rows
 
     def __len__(self) -> int:
         return len(self._numbers) if self._numbers is not None else int(self._used[0])
@@ -180,16 +188,42 @@ class Numbering:
                 self._grow()
         return codes_left, codes_right
 
+    def note(self, known: int, columns: Sequence[Codes], rows: NDArray[np.int64], where: str) -> None:
+        """Remember in which of `rows` the labels from code `known` on first appear, in columns numbered row by row."""
+        if len(self) <= known:
+            return
+        last, size = len(self) - 1, FIRST_LOOK
+        while size < len(rows) and max(column[:size].max() for column in columns) < last:
+            size *= 4
+        codes = np.column_stack([column[:size] for column in columns]).ravel()
+        highest = np.maximum.accumulate(np.maximum(codes, known - 1))  # one more wherever a label is new
+        new = np.flatnonzero(np.diff(highest, prepend=known - 1))
+        self._firsts.append((known, where, rows[new // len(columns)]))
+
+    def place(self, code: int) -> str:
+        """Where a label first appears, in words; empty where that is not known."""
+        for start, where, rows in self._firsts:
+            if start <= code < start + len(rows):
+                return f"{where}, row {rows[code - start]}" if where else f"row {rows[code - start]}"
+        return ""
+
     def unite(self, other: Numbering) -> Codes:
         """The codes here of the labels of another numbering; those not known here come after all others."""
         import polars as pl
 
+        known = len(self)
         if other._numbers is None:
-            return self.single(pl.Series(other.labels, dtype=pl.String))
-        if self._numbers is None:
-            self._numbers = {}
-        index = self._numbers
-        return np.array([index.setdefault(label, len(index)) for label in other._numbers], np.int32)
+            codes = self.single(pl.Series(other.labels, dtype=pl.String))
+        else:
+            if self._numbers is None:
+                self._numbers = {}
+            index = self._numbers
+            codes = np.array([index.setdefault(label, len(index)) for label in other._numbers], np.int32)
+        for start, where, rows in other._firsts:
+            part = codes[start : start + len(rows)]
+            if (new := part >= known).any():
+                self._firsts.append((int(part[new][0]), where, rows[new]))
+        return codes
 
     def _pair_of_numbers(self, left: pl.Series, right: pl.Series) -> tuple[Codes, Codes]:
         """Columns that no one type of number holds exactly: compared as Python does, whole numbers as integers."""
@@ -268,6 +302,54 @@ def is_missing(label: object) -> bool:
         return label is None or bool(label != label)
     except (TypeError, ValueError):  # pandas.NA will not be compared, not even with itself
         return True
+
+
+def warn_of_look_alikes(what: str, labels: Labels, place: Callable[[int], str], stacklevel: int) -> None:
+    """Labels are taken as they are; two that differ only in what people overlook are more likely one."""
+    alike = _look_alikes(labels)
+    if not alike:
+        return
+    named = "; ".join(" and ".join(_shown(labels, code, twins, place) for code in twins) for twins in alike[:MAX_NAMED])
+    text = (
+        f"{what} that differ only in case, blanks or how their characters are coded are kept apart: {named}"
+        f"{'; …' if len(alike) > MAX_NAMED else ''}; write them alike if they are the same"
+    )
+    warnings.warn(text, DataWarning, stacklevel=stacklevel + 1)
+
+
+def _shown(labels: Labels, code: int, twins: Sequence[int], place: Callable[[int], str]) -> str:
+    """A label and where it is; spelt out where its twin looks the same."""
+    same = len({_composed(str(labels[each])) for each in twins}) < len(twins)
+    name = ascii(labels[code]) if same else repr(labels[code])
+    where = place(code)
+    return f"{name} ({where})" if where else name
+
+
+def _look_alikes(labels: Labels) -> list[list[int]]:
+    """Codes of labels that are one but for case, blanks and the coding of their characters.
+
+    >>> _look_alikes(("Tea", "milk", "tea "))
+    [[0, 2]]
+    """
+    codes = [code for code, label in enumerate(labels) if isinstance(label, str)]
+    texts = [str(labels[code]) for code in codes]
+    if len(texts) < 2:
+        return []
+    joined = _composed("\n".join(texts)).lower()  # all at once, as there may be a million
+    keys = joined.split()
+    if len(keys) != len(texts):  # some hold blanks
+        keys = [" ".join(_composed(text).lower().split()) for text in texts]
+    if len(set(keys)) == len(keys):
+        return []
+    twins: dict[str, list[int]] = {}
+    for code, key in zip(codes, keys, strict=True):
+        twins.setdefault(key, []).append(code)
+    return [each for each in twins.values() if len(each) > 1]
+
+
+def _composed(text: str) -> str:
+    """Text in one coding of its characters, without those that nobody sees."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text).translate(INVISIBLE)
 
 
 def is_text(text: str) -> bool:
