@@ -13,6 +13,7 @@ from podium import BradleyTerry, read_comparisons
 from podium.cli import run
 from podium.evaluate import judging_quality
 from podium.ranking import award_marks
+from podium.text import percent
 
 
 @pytest.fixture
@@ -92,8 +93,21 @@ def test_the_page_has_the_marks_of_the_table(votes, capfd, tmp_path):
         line = re.search(rf'<tr id="item-{row["item"]}".*?</tr>', text)[0]
         assert all(cell in line for cell in shown)
         assert f">{html.escape(row['grade'])}</td>" in line
+        assert f">{percent(row['chance'])}</td>" in line
     assert "Marks on a scale from the lowest item to the best, with 95 % intervals." in text
     assert "<A>" not in text
+    for sentence in judging_quality(read_comparisons(votes)).words():
+        assert f"<p>{sentence[0].upper()}{sentence[1:]}.</p>" in text or "median" in sentence
+    assert "more votes are needed before marks are given" not in text, "reliable"
+
+
+def test_a_page_of_unreliable_marks_says_so_at_its_top(tmp_path, capfd):
+    rng, file, page = np.random.default_rng(0), tmp_path / "coins.csv", tmp_path / "page.html"
+    pairs = [rng.choice(6, 2, replace=False) for _ in range(60)]
+    file.write_text("winner,loser\n" + "".join(f"e{a},e{b}\n" for a, b in pairs))
+    ok(capfd, file, "--marks", "0:100", "--report", page)
+    text = page.read_text()
+    assert "more votes are needed before marks are given" in text[: text.index("<section")]
 
 
 def test_marks_without_errors_claim_no_intervals(votes, capfd):

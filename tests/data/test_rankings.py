@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 
 from podium import Comparisons, Rankings, read_comparisons, read_rankings
 from podium.data.files import read_votes
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 
 ITEMS = ["tea", "milk", "cola", "mate, cold", 'say "hi"', "a > b"]
 
@@ -182,7 +182,8 @@ def test_short_lists_need_a_word_about_the_others():
     with pytest.raises(InputError) as caught:
         Rankings.from_lists([["a", "b", "c"], ["a", "c"]])
     assert str(caught.value) == (
-        "1 ranking of 2 lists fewer items than were on offer (the first 2 of 3), so say what holds of the others: "
+        "1 ranking of 2 lists fewer items than were on offer (the first of them 2 of 3), so say what holds of the "
+        "others: "
         "unranked='below' if they could have been listed and were passed over, as in a top 5; "
         "unranked='unknown' if nothing is known of them, as when each was asked about some items only"
     )
@@ -193,6 +194,13 @@ def test_short_lists_need_a_word_about_the_others():
     assert len(Comparisons.from_rankings([["a", "b", "c"], ["a", "c"]], unranked="unknown")) == 4
     with pytest.raises(InputError, match="unranked='above' is not known; use 'below' or 'unknown'"):
         Rankings.from_lists([["a", "b"]], unranked="above")
+
+
+def test_respondents_who_rank_nothing_are_left_out_and_counted():
+    text = WIDE + "1,tea,milk,\n2,,,\n3,milk,tea,\n4,,,\n"
+    with pytest.warns(DataWarning, match="2 rankings without any item, left out"):
+        rankings = read_rankings(io.BytesIO(text.encode()), unranked="below")
+    assert len(rankings) == 2
 
 
 def test_what_was_on_offer_may_differ_from_list_to_list():

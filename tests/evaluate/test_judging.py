@@ -103,6 +103,16 @@ def test_infit_by_hand_and_the_careless_judge_misfits():
     assert any("misfit: judge 7, infit" in line and "beyond chance" in line for line in quality.words())
 
 
+def test_the_careless_one_of_four_judges_misfits():
+    """Of four, none can be above the mean + 2 sd of them all: (n − 1) / √n is 1.5. Chance alone decides there."""
+    votes = judged(np.random.default_rng(3), [1, 1, 1, 0.0], each=80)[1]
+    quality = judging_quality(votes)
+    infits = quality.judge_fit["infit"]
+    assert not (infits > infits.mean() + 2 * infits.std()).any()
+    assert quality.judge_fit.filter("misfit")["judge"].to_list() == ["3"]
+    assert any("misfit: judge 3, infit" in line and "beyond chance" in line for line in quality.words())
+
+
 def test_honest_judges_misfit_by_chance_and_are_seldom_beyond_it():
     """Fifteen honest judges: mean + 2 sd is passed by one in many sets, what chance leads to in few."""
     rng = np.random.default_rng(18)
@@ -168,7 +178,7 @@ def test_few_items_and_seconds():
     votes = Comparisons.from_arrays(["a", "b", "a"], ["b", "a", "b"], judge=["p", "p", "q"])
     quality = judging_quality(votes, seconds={"p": 4.0, "q": 8.0})
     assert quality.separation is None
-    assert "2 items with scores that votes bound are too few" in quality.words()[0]
+    assert "2 items, too few, have scores that votes bound on both sides" in quality.words()[0]
     assert quality.judge_fit.sort("judge")["seconds"].to_list() == [4.0, 8.0]
     assert "median seconds a judgement: 6.0 (judges 4.0 to 8.0)" in quality.words()[-1]
 

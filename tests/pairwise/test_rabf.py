@@ -559,6 +559,16 @@ def test_a_constant_column_is_ignored_and_said(name):
     assert model.feature_names_[-1] in model.idle_features_
 
 
+def test_a_text_that_differs_from_item_to_item_is_no_feature():
+    """It would be a column for each item, and explain everything."""
+    votes = Comparisons.from_arrays(np.arange(12), np.roll(np.arange(12), 1))
+    table = {k: {"remark": f"about {k}", "size": float(k % 5)} for k in range(12)}
+    with pytest.raises(
+        InputError, match=r"'remark' is another text for every item, so it says nothing that items share"
+    ):
+        RABF(one_hot=True).fit(votes, table)
+
+
 def test_text_becomes_a_column_a_value_on_request():
     table = {"a": {"kind": "x", "size": 1}, "b": {"kind": "y", "size": 2}, "c": {"kind": "z", "size": 2}}
     with pytest.raises(InputError, match=r"'kind' holds text; leave it out, or set one_hot=True"):

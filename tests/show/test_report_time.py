@@ -47,7 +47,9 @@ def test_the_last_column_is_the_leaderboard_and_the_first_is_of_the_first_days(m
     fitted, votes = model
     page = str(Report(fitted.ranking_, votes, model=fitted))
     Reader(page)
-    assert '<h2>Scores over time</h2>\n<p class="soft">The score of each item over time.' in page
+    assert '<p class="soft">The score of each item over time.' in page
+    days = fitted.times_[1] - fitted.times_[0]
+    assert f"<p>Scores move by about 0.1 log-odds a day, {0.1 * days**0.5:.3g} from first to last.</p>" in page
     table = {
         row[0]: [int(re.search(r"\d+", cell)[0]) if cell else None for cell in row[1:]]
         for row in rows(page, "The table over time")

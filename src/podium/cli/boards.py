@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shlex
+import warnings
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from podium.cli.marking import Marking
 from podium.cli.model_words import words_about
 from podium.cli.output import Output, leaderboard, say, table, votes_on_items
 from podium.cli.show import Intervals, Selection
-from podium.errors import InputError, Option, PodiumError
+from podium.errors import InputError, Option, PodiumError, PodiumWarning
 from podium.ranking.leaderboard import prior_words
 from podium.text import counted, one_line
 
@@ -51,6 +52,17 @@ class Boards:
             say(one_line(part))
         return _about(part)
 
+    @contextmanager
+    def about_all(self) -> Iterator[None]:
+        """What is warned of while all parts together are fitted is told of all of them."""
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always", PodiumWarning)
+            yield
+        if heard:
+            say(f"all values of {one_line(self.selection.by)} together")
+        for each in heard:
+            warnings.showwarning(each.message, each.category, each.filename, each.lineno)
+
     def _name(self, value: Any) -> str | None:
         return f"{self.selection.by} = {value}" if self.selection.by else None
 
@@ -65,9 +77,10 @@ class Boards:
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
         if self.out.for_people:
             text = self.marking.table(frame, self.out.room) if self.marking.wanted else None
-            self.texts.append(_shown(frame, 2 if ranking.unit < 10 else 0, part, self.out.room, text))
+            digits, lists = 2 if ranking.unit < 10 else 0, _are_lists(votes)
+            self.texts.append(_shown(frame, digits, part, self.out.room, text, lists))
         self.frames.append(frame)
-        _remark(votes, ranking, self.method, self.intervals, self.selection.pool)
+        _remark(votes, model, ranking, self.method, self.intervals, self.selection.pool)
         level = self.intervals.shown_level
         for line in words_without(self.method, self.known) + words_about(model, level, _sds(votes)):
             say(line)
@@ -103,10 +116,18 @@ class Boards:
         return self.marking.applied(ranking, frame, self.intervals.shown_level) if self.marking.wanted else frame
 
 
-def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None, text: str | None) -> str:
-    pairs = "against" in frame.columns
-    if text is None:
-        text = table(frame, digits=digits + 2, room=room) if pairs else leaderboard(frame, digits=digits, room=room)
+def _are_lists(votes: Comparisons | Rankings) -> bool:
+    """Whether these are rankings, of which the table counts the pairs that they put in order."""
+    from podium.data.rankings import Rankings
+
+    return isinstance(votes, Rankings) or votes.group_is == "ranking"
+
+
+def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None, text: str | None, lists: bool) -> str:
+    if text is None and "against" in frame.columns:
+        text = table(frame, digits=digits + 2, room=room)
+    elif text is None:
+        text = leaderboard(frame, digits=digits, room=room, counted_as="pairs" if lists else "votes")
     return text if title is None else f"{one_line(title)}\n{text}"
 
 
@@ -174,15 +195,17 @@ def _more_settings(balance: str | None, pool: bool, reference: str | None, style
 
 
 def _remark(
-    comparisons: Comparisons | Rankings, ranking: Ranking, method: str, intervals: Intervals, pool: bool
+    comparisons: Comparisons | Rankings, model: Any, ranking: Ranking, method: str, intervals: Intervals, pool: bool
 ) -> None:
     words = [f"{votes_on_items(comparisons)}, {method}"]
     if ranking.information is not None and intervals.ci != "none":
         fixed = ranking.held_fixed.removesuffix(" score")
-        words.append(f"{100 * intervals.level:.4g} % confidence intervals, relative to the {fixed}")
+        kind = "credible" if model.credible_intervals_ else "confidence"
+        words.append(f"{100 * intervals.level:.4g} % {kind} intervals, relative to the {fixed}")
     say("; ".join(words))
     if ranking.posterior is not None and ranking.posterior.ridge > 0:
-        say(prior_words(ranking.posterior.ridge**-0.5, "that of all parts together" if pool else "the mean"))
+        noun = "rankings" if _are_lists(comparisons) else "votes"
+        say(prior_words(ranking.posterior.ridge**-0.5, "that of all parts together" if pool else "the mean", noun))
         _say_if_outside(ranking, intervals)
     if ranking.note:
         say(ranking.note)

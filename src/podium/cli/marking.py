@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from podium.data.comparisons import Comparisons
     from podium.data.rankings import Rankings
+    from podium.evaluate.judging import Judging
     from podium.ranking.ranking import Ranking
     from podium.store.content import Content
 
@@ -192,6 +193,8 @@ class Marking:
                 found.setdefault("Mark from … to", {})[item] = ends, row["mark_lower"]
             if row.get("grade") is not None:
                 found.setdefault("Grade", {})[item] = str(row["grade"]), mark
+            if row.get("chance") is not None:
+                found.setdefault("Chance", {})[item] = percent(row["chance"]), row["chance"]
         return found
 
     def _digits(self) -> int:
@@ -204,22 +207,22 @@ class Marking:
         intervals = "" if level is None else f", with {100 * level:.4g} % intervals"
         return f"marks on a scale {fixed}{intervals}"
 
-    def quality(self, votes: tuple[str, ...], columns: Columns, campaign: Content | None) -> list[str]:
-        """Words on reliability and fit; the votes are read anew with their judges, and the kind of their pairs."""
-        from podium.evaluate.judging import judging_quality
+    def quality(self, votes: tuple[str, ...], columns: Columns, campaign: Content | None) -> Judging:
+        """Reliability and fit; the votes are read anew with their judges, and the kind of their pairs."""
+        from podium.evaluate.judging import judging_quality, unknown_quality
 
         whole: Comparisons | Rankings
         if campaign is not None:
             whole, check, chosen = _of_campaign(campaign)
-            return judging_quality(whole, check=check, chosen=chosen or self.chosen_pairs).words()
+            return judging_quality(whole, check=check, chosen=chosen or self.chosen_pairs)
         if "-" in votes:
-            return ["reliability is not told of votes from standard input; give a file"]
+            return unknown_quality("reliability is not told of votes from standard input; give a file")
         source: Any = list(votes) if len(votes) > 1 else votes[0]
         try:
             whole, check, chosen, seconds = _of_files(source, columns)
         except PodiumError as problem:
-            return [f"reliability could not be found: {problem}"]
-        return judging_quality(whole, check=check, chosen=chosen or self.chosen_pairs, seconds=seconds).words()
+            return unknown_quality(f"reliability could not be found: {problem}")
+        return judging_quality(whole, check=check, chosen=chosen or self.chosen_pairs, seconds=seconds)
 
 
 def _is_chance(name: str) -> bool:

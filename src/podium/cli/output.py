@@ -262,18 +262,18 @@ def counting(what: str, unit: str = "rows") -> Iterator[Callable[[int], None]]:
         yield lambda more: progress.advance(task, more)
 
 
-def leaderboard(frame: pl.DataFrame, *, digits: int, room: int | None = None) -> str:
+def leaderboard(frame: pl.DataFrame, *, digits: int, room: int | None = None, counted_as: str = "votes") -> str:
     """A ranking's frame as an aligned table, with a little picture of the intervals.
 
     Where the terminal is narrow, the picture becomes smaller, then the columns of LEFT_OUT are left out one by one,
     which is told, until labels have MIN_ITEM columns; longer ones are shortened in the middle, as far as they differ.
     """
-    columns = _leaderboard_columns(frame, digits)
+    columns = _leaderboard_columns(frame, digits, counted_as)
     labels = columns["item"]
     gone: list[str] = []
     wanted = min(distinct_room(labels, MIN_ITEM), max(map(width, labels), default=0))
     if room is not None:
-        for name in LEFT_OUT:
+        for name in (counted_as if name == "votes" else name for name in LEFT_OUT):
             spare = room - _width_beside(columns, "item") - wanted
             if spare >= 0:
                 break
@@ -289,7 +289,7 @@ def leaderboard(frame: pl.DataFrame, *, digits: int, room: int | None = None) ->
     return aligned(list(columns), list(columns.values()))
 
 
-def _leaderboard_columns(frame: pl.DataFrame, digits: int) -> dict[str, list[str]]:
+def _leaderboard_columns(frame: pl.DataFrame, digits: int, counted_as: str) -> dict[str, list[str]]:
     columns: dict[str, list[str]] = {
         "rank": [str(value) for value in frame["rank"]],
         "item": [one_line(value) for value in frame["item"]],
@@ -303,7 +303,7 @@ def _leaderboard_columns(frame: pl.DataFrame, digits: int) -> dict[str, list[str
         columns["ranks"] = [f"{a}–{b}" for a, b in ranks]
         columns["tier"] = [str(value) for value in frame["tier"]]
     if frame["comparisons"].null_count() < len(frame):
-        columns["votes"] = [f"{value:,.10g}" for value in frame["comparisons"]]
+        columns[counted_as] = [f"{value:,.10g}" for value in frame["comparisons"]]
     return columns
 
 

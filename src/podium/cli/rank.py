@@ -133,12 +133,20 @@ def rank(
     boards = Boards(method, columns, known, intervals, selection, marking, out, fitting.balance)
     fitted = {}
     for value, data in sets.items():
+        show.part = str(value) if selection.by else None
         with boards.about(value):
             model = make().fit(data, **features, **prior) if old is None else old.partial_fit(data, **features)
         fitted[value] = boards.add(value, data, model)
+    show.part = None
+    quality = marking.quality(votes, columns, campaign) if marking.wanted else None
+    if quality is not None:
+        show.reliability = quality.words()
+        if pictures.report and not quality.reliable:
+            show.warnings.append(show.reliability[0])
     if selection.by and (pictures.report or pictures.embed):
         whole = _together(list(sets.values()))
-        model = make().fit(whole, **features)
+        with boards.about_all():
+            model = make().fit(whole, **features)
         model.ranking_ = intervals.applied(model.ranking_, columns.jobs, columns.engine())
         show.write(model, whole, features, {str(value): (fitted[value][1], sets[value]) for value in sets})
     if not selection.by:
@@ -151,7 +159,7 @@ def rank(
     if marking.wanted:
         bounded = any(ranking.information is not None for _, ranking in fitted.values())
         level = intervals.shown_level if bounded else None
-        for line in [marking.words(level), *marking.quality(votes, columns, campaign)]:
+        for line in [marking.words(level), *show.reliability]:
             say(line)
     boards.write()
 

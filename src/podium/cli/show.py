@@ -221,6 +221,9 @@ class Show:
         self.time = time  # the column that says when, of votes and fixtures alike
         self.marking: Marking | None = None  # of the page, where marks are asked for
         self.warnings: list[str] = []
+        self.remarks: dict[str, list[str]] = {}  # warnings about parts of the votes, by their names
+        self.part: str | None = None  # that is being fitted
+        self.reliability: list[str] = []  # sentences on how far marks can be relied on
         if pictures.report:
             from podium.show import report
 
@@ -243,7 +246,8 @@ class Show:
 
         def heard(message: Warning | str, category: type[Warning], *rest: Any, **more: Any) -> None:
             if issubclass(category, PodiumWarning):
-                self.warnings.append(worded(message))
+                told = self.warnings if self.part is None else self.remarks.setdefault(self.part, [])
+                told.append(worded(message))
             tell(message, category, *rest, **more)
 
         warnings.showwarning = heard
@@ -362,10 +366,12 @@ class Show:
             if lists
             else diagnose(comparisons, model, **features, shown=shown, replicates=39 if by_vote else 199),
             history=history,
+            reliability=self.reliability,
             fit=_fit_of(model, votes),
             beside=Beside(
                 by=self.selection.by if parts else None,
                 parts=parts,
+                remarks=self.remarks,
                 before=self.before,
                 before_name=self.pictures.since.name if self.pictures.since else "before",
                 plain=_without_effects(model, comparisons, features),

@@ -117,7 +117,8 @@ class Rankings:
                 row, many = int(short[0]), len(short)
                 raise InputError(
                     f"{counted(many, 'ranking')} of {len(self):,} {'lists' if many == 1 else 'list'} fewer items than "
-                    f"were on offer (the first {self.sizes[row]} of {offered[row]}), so say what holds of the others: ",
+                    f"were on offer (the first of them {self.sizes[row]} of {offered[row]}), so say what holds of the "
+                    "others: ",
                     Option("unranked", "below"),
                     " if they could have been listed and were passed over, as in a top 5; ",
                     Option("unranked", "unknown"),

@@ -24,7 +24,7 @@ from podium.text import counted, number, one_line, storable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Judging", "judging_quality", "scale_separation"]
+__all__ = ["Judging", "judging_quality", "scale_separation", "unknown_quality"]
 
 ENOUGH = 0.8  # the reliability that comparative judgement asks for
 CHANCE = 0.05  # of sets in which chance alone puts the infit of some judge (or item) beyond it
@@ -43,9 +43,9 @@ class Judging:
     separation : scale separation reliability (SSR), or None with the reason in `why`
     separation_from : "all pairs" or "check pairs"; and of how many items, where some only won or only lost
     split_half : agreement of the scores from one half of the judges with those from the other; None with few judges
-    item_fit, judge_fit : frames of item or judge, votes, infit, misfit: an infit above mean + 2 sd of them all, and
-        beyond_chance: more than the model leads to in one of twenty such sets; the judges' also with seconds, the
-        median time of a judgement, where it was given. Rankings have none: their pairs depend on each other.
+    item_fit, judge_fit : frames of item or judge, votes, infit, beyond_chance: more than the model leads to in one of
+        twenty such sets, and misfit: that, or an infit above mean + 2 sd of them all; the judges' also with seconds,
+        the median time of a judgement, where it was given. Rankings have none: their pairs depend on each other.
     """
 
     separation: float | None
@@ -90,6 +90,11 @@ class Judging:
                 ends = f"judges {times.min():.1f} to {times.max():.1f}"
                 lines.append(f"median seconds a judgement: {np.median(times):.1f} ({ends})")
         return lines
+
+
+def unknown_quality(why: str) -> Judging:
+    """Nothing but the reason why nothing is known."""
+    return Judging(None, "", why, None, None, None)
 
 
 def scale_separation(ranking: Ranking) -> tuple[float | None, int]:
@@ -165,7 +170,8 @@ def judging_quality(
         except PodiumError as problem:
             items, why = 0, f"no scale separation reliability: {problem}"
         if separation is None and why is None:
-            why = f"no scale separation reliability: {counted(items, 'item')} with scores that votes bound are too few"
+            have = f"{counted(items, 'item')}, too few, have scores" if items else "no item has a score"
+            why = f"no scale separation reliability: {have} that votes bound on both sides; more votes are needed"
     else:
         why = CHOSEN
     item_fit, judge_fit = (None, None) if isinstance(comparisons, Rankings) else _fits(comparisons, ranking, seconds)
@@ -235,7 +241,7 @@ def _frame(name: str, labels: Any, code: np.ndarray, columns: np.ndarray) -> pl.
             name: [storable(label) for label in labels],
             "votes": votes,
             "infit": infit,
-            "misfit": np.nan_to_num(infit, nan=0.0) > limit,
+            "misfit": (np.nan_to_num(infit, nan=0.0) > limit) | beyond,  # of five, none can be beyond that limit
             "beyond_chance": beyond,
         }
     )

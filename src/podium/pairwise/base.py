@@ -129,6 +129,14 @@ class Ranker:
 
     # ---- what was learned -----------------------------------------------------------------------------------
 
+    @property
+    def credible_intervals_(self) -> bool:
+        """Whether intervals of `ranking_` are a posterior's: given the votes, the true score lies there so likely.
+
+        Others are confidence intervals: votes collected again and again would give as many that hold it.
+        """
+        return False
+
     def __sklearn_is_fitted__(self) -> bool:
         return "ranking_" in vars(self)
 

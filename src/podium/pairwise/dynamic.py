@@ -444,6 +444,11 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
     # ---- what was learned -----------------------------------------------------------------------------------
 
     @property
+    def credible_intervals_(self) -> bool:
+        """Intervals and bands are the posterior's."""
+        return True
+
+    @property
     def side_effect_(self) -> float:
         """Advantage of the left side, in log-odds; 0 where it was not estimated."""
         self._check_fitted()

@@ -363,6 +363,11 @@ class PlackettLuce(FeatureScores, Ranker):
         return self._log_likelihood
 
     @property
+    def credible_intervals_(self) -> bool:
+        """Whether intervals are the posterior's: with features, unless they come by sandwich, clusters or bootstrap."""
+        return bool(self.feature_names_) and self.ranking_.uncertainty in ("auto", "hessian")
+
+    @property
     def tie_strength_(self) -> float | None:
         """Davidson's ν, of ties between two; None with ties="efron"."""
         self._check_fitted()

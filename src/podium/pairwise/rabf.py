@@ -438,6 +438,11 @@ class RABF(FeatureScores, Ranker):
         return information
 
     @property
+    def credible_intervals_(self) -> bool:
+        """Whether intervals are the posterior's; those by sandwich, clusters or bootstrap are not."""
+        return self.ranking_.uncertainty in ("auto", "hessian")
+
+    @property
     def covariate_names_(self) -> tuple[str, ...]:
         """Names of the votes' covariates, aligned with `covariate_coef_`."""
         self._check_fitted()

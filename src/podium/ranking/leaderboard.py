@@ -81,13 +81,15 @@ def remarks(information: Information, asked: Source, used: Source, fixed: str) -
     return lines
 
 
-def prior_words(sd: float, centre: str = "the mean") -> str:
+def prior_words(sd: float, centre: str = "the mean", votes: str = "votes") -> str:
     """What a penalty from the votes did to the scores.
 
     >>> prior_words(0.8)
     'few votes pull a score towards the mean: true scores seem to lie about 0.80 log-odds from it (l2=auto)'
     """
-    return f"few votes pull a score towards {centre}: true scores seem to lie about {sd:.2f} log-odds from it (l2=auto)"
+    return (
+        f"few {votes} pull a score towards {centre}: true scores seem to lie about {sd:.2f} log-odds from it (l2=auto)"
+    )
 
 
 def unit_word(unit: float) -> str:

@@ -30,7 +30,7 @@ from podium.ranking.ranking import Ranking
 from podium.show import plots
 from podium.show.canvas import check_options, short
 from podium.show.embedded import embed
-from podium.show.report_board import leaderboard
+from podium.show.report_board import in_order, leaderboard
 from podium.show.report_look import MARKS, SCRIPT, STYLE
 from podium.show.report_pairs import head_to_head
 from podium.show.report_parts import Beside, matrix, size_of, tabs
@@ -64,6 +64,7 @@ class Report:
     simultaneous : whether rank intervals hold for all items at once
     top, min_votes : how many items to list at most, and how many votes an item needs to be listed
     diagnosis, history, fit : further sections, from the same model; `fit` is the test of fit of rankings
+    reliability : sentences on how far the judging, and with it the marks, can be relied on
     model : the fitted ranker; its features, covariates, side effect, ties and judges get sections too
     beside : rankings of parts of the votes side by side, an earlier leaderboard, the one without effects
     fixtures : pairs still to be compared, as `read_fixtures` gives them; the page tells their chances by the model
@@ -90,6 +91,7 @@ class Report:
     diagnosis: Diagnosis | None = None
     history: History | None = None
     fit: GoodnessOfFit | None = None
+    reliability: Sequence[str] = ()
     model: Any = None
     beside: Beside = field(default_factory=Beside)
     fixtures: Comparisons | None = None
@@ -107,11 +109,10 @@ class Report:
         check_options(top=self.top, level=self.level, title=self.title, method=self.method, command=self.command)
         number_option("min_votes", self.min_votes, least=0)
         flag_option("simultaneous", self.simultaneous)
-        remarks = (
-            self.warnings if isinstance(self.warnings, Sequence) and not isinstance(self.warnings, str) else [None]
-        )
-        if not all(isinstance(text, str) for text in remarks):
-            raise InputError("warnings must be a list of sentences")
+        for what, sentences in (("warnings", self.warnings), ("reliability", self.reliability)):
+            listed = isinstance(sentences, Sequence) and not isinstance(sentences, str)
+            if not listed or not all(isinstance(text, str) for text in sentences):
+                raise InputError(f"{what} must be a list of sentences")
 
     def write(self, path: str | os.PathLike[str]) -> None:
         """Write the page; if that fails, an older file stays as it was."""
@@ -130,7 +131,7 @@ class Report:
         shown = frame["item"].head(rows).to_list()
         overall = [
             *self._boards(frame, rows),
-            *(f'<p class="soft">{safe(text)}</p>' for text in self._meaning()),
+            *(f'<p class="soft">{safe(text)}</p>' for text in self._meaning(frame.head(rows))),
             *sections(self.model, self.level, self.comparisons, self._side()),
         ]
         panels = {
@@ -151,7 +152,7 @@ class Report:
             *self._downloads(frame, rows),
             "</header>",
             f'<p class="facts">{"".join(f"<span>{fact}</span> " for fact in self._facts())}</p>',
-            *(f'<p class="warn">{safe(text[:1].upper() + text[1:].rstrip("."))}.</p>' for text in self.warnings),
+            *_warned(self.warnings),
             *tabs(panels, self._switch()),
         ]
         head = '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
@@ -211,9 +212,11 @@ class Report:
         c = self.comparisons
         rankings = c.group_is == "ranking"
         counts = [(len(c.groups), "ranking")] if rankings else []
-        counts += [(len(c), "pair" if rankings else "vote"), (len(c.items), "item")]
+        counts += [(len(c), "pair" if rankings else "vote"), (len(self.ranking), "item")]
         counts += [(len(c.judges), "judge")] if c.judges else []
         facts = [_strong(counted(count, noun)) for count, noun in counts]
+        idle = len(set(self.ranking.items) - set(c.items))
+        facts += [_strong(f"{idle:,} without {'rankings' if rankings else 'votes'}")] if idle else []
         ties, total = float(c.pairs.ties.sum()), float(c.pairs.total.sum())
         facts += [_strong(f"{percent(ties / total, 1)} ties")] if ties else []
         if self.beside.parts:
@@ -267,6 +270,8 @@ class Report:
             *self._history(),
             *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
             *(_fit(self.fit, self.model) if self.fit is not None else ()),
+            *(["<h2>Can the marks be relied on?</h2>"] if self.reliability else []),
+            *(f"<p>{safe(text[:1].upper() + text[1:])}.</p>" for text in self.reliability),
             "<h2>The data</h2>",
             listed(vote_summary(self.comparisons)),
             "<h2>Method</h2>",
@@ -283,7 +288,8 @@ class Report:
             frame = ranking.to_frame(self.level, self.simultaneous)
             board = leaderboard(frame, _digits(ranking), rows, counted_as=self._counted_as())
             title = f"{safe(self.beside.by)} = <bdi>{safe(name)}</bdi>, {size_of(votes)}"
-            pages.append(f'<details class="card"><summary>{title}</summary>{board}</details>')
+            told = "".join(_warned(self.beside.remarks.get(name, ())))
+            pages.append(f'<details class="card"><summary>{title}</summary>{told}{board}</details>')
         if len(pages) <= MAX_OPEN_PARTS:
             return pages
         return [f"<details><summary>Each {safe(self.beside.by)} on its own</summary>", *pages, "</details>"]
@@ -298,10 +304,27 @@ class Report:
             )
         if self.ranking.information is not None and self.level is not None:
             together = ", ranks of all items at once" if self.simultaneous else ""
-            lines["Intervals"] = f"{100 * self.level:g} % confidence, {self.ranking.error_source}{together}"
+            kind, source = "confidence", self.ranking.error_source
+            if self._credible:
+                kind, source = "credible", "from the curvature of the posterior"
+            lines["Intervals"] = f"{100 * self.level:g} % {kind}, {source}{together}"
         return lines | {"Made with": f"podium {__version__}"}
 
-    def _meaning(self) -> list[str]:
+    @property
+    def _credible(self) -> bool:
+        return self.model is not None and self.model.credible_intervals_
+
+    def _about_tiers(self, frame: pl.DataFrame) -> str:
+        """What tiers are, and how the table shows them."""
+        means = "items of one tier are not significantly below its leader, with all pairs looked at"
+        if in_order(frame["tier"].to_list()):
+            return f"A stronger line begins a new tier: {means}."
+        return (
+            f"Tiers: {means}; an item with a wide interval may be of an earlier tier than one above it. All below a "
+            "stronger line are of later tiers than all above it."
+        )
+
+    def _meaning(self, frame: pl.DataFrame) -> list[str]:
         """What scores and intervals mean, in a sentence or two."""
         ranking, unit = self.ranking, plots.unit_of(self.ranking, self.model)
         measured = unit.partition(", ")[2]
@@ -309,12 +332,19 @@ class Report:
         if ranking.information is not None and self.level is not None:
             share = f"{100 * self.level:g}"
             together = "for all items at once" if self.simultaneous else "for each item on its own"
+            kind, means = "confidence", f"about {share} of 100 such intervals contain the true score"
+            if self._credible:
+                kind, means = "credible", f"given the votes, the true score lies there with a chance of {share} %"
             sentences += [
-                f"Bars are {share} % confidence intervals, relative to the {ranking.held_fixed}: if the votes were "
-                f"collected again and again, {share} of 100 such intervals would contain the true score. Ranks are "
-                f"{share} % intervals of the rank, {together}. A stronger line begins a "
-                "new tier: items of one tier are not significantly below its leader, with all pairs looked at."
+                f"Bars are {share} % {kind} intervals, relative to the {ranking.held_fixed}: {means}. Ranks are "
+                f"{share} % intervals of the rank, {together}. {self._about_tiers(frame)}"
             ]
+            if ranking.posterior is not None and not self._credible and ranking.uncertainty == "auto":
+                sentences.append(
+                    "Bars rest on the votes alone. Scores and ranks also know how far apart items seem to be, so that "
+                    "a few wins or losses prove little: a dot may lie off the middle of its bar, and ranks may reach "
+                    "further than it."
+                )
             errors = ranking.std_errors
             if errors is not None and not np.isfinite(errors).all():
                 sentences.append(
@@ -368,11 +398,12 @@ def vote_summary(comparisons: Comparisons) -> dict[str, str]:
     met = len({(min(i, j), max(i, j)) for i, j in zip(p.left.tolist(), p.right.tolist(), strict=True)})
     groups = int(c.adjacency.components.max()) + 1
     total = float(p.total.sum())
+    noun = "Pairs put in order" if c.group_is == "ranking" else "Votes"
     rows = {
-        "Votes": f"{len(c):,}" + ("" if total == len(c) else f", total weight {total:,.6g}"),
+        noun: f"{len(c):,}" + ("" if total == len(c) else f", total weight {total:,.6g}"),
         "Ties": f"{100 * float(p.ties.sum()) / total:.1f} %",
-        "Items": f"{n:,}",
-        "Votes per item": f"{votes.min():,.6g} to {votes.max():,.6g}, median {np.median(votes):,.6g}",
+        "Items compared": f"{n:,}",
+        f"{noun.split()[0]} per item": f"{votes.min():,.6g} to {votes.max():,.6g}, median {np.median(votes):,.6g}",
         "Pairs compared": f"{met:,} of {n * (n - 1) // 2:,} ({100 * met / (n * (n - 1) / 2):.3g} %)",
         "Connected": "yes: every item was compared with every other, directly or through others"
         if groups == 1
@@ -393,13 +424,19 @@ def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
     if level is None:
         return f"{first} leads. No confidence intervals were asked for."
     tier = frame.filter(frame["tier"] == frame["tier"][0])
+    if frame["comparisons"][0] == 0:
+        first = f"{first}, on which there are no votes yet, leads by its features"
+    else:
+        first = f"{first} leads"
     if len(tier) == 1:
-        return f"{first} leads, significantly above every other item ({percent(level)} confidence)."
+        return f"{first}, significantly above every other item ({percent(level)} confidence)."
+    if len(tier) == len(frame) > 2:
+        return f"{first}, but no other item is significantly below it ({percent(level)} confidence)."
     others = [_named(item) for item in tier["item"].to_list()[1:5]]
     others += [f"{len(tier) - 5:,} more"] if len(tier) > 5 else []
     named = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
     verb = "is" if len(tier) == 2 else "are"
-    return f"{first} leads, but {named} {verb} not significantly below it ({percent(level)} confidence)."
+    return f"{first}, but {named} {verb} not significantly below it ({percent(level)} confidence)."
 
 
 def _named(item: object) -> str:
@@ -417,6 +454,12 @@ def _strong(fact: str) -> str:
 
 def _digits(ranking: Ranking) -> int:
     return 2 if ranking.unit < 10 else 0
+
+
+def _warned(sentences: Sequence[str]) -> list[str]:
+    """Sentences to look at, each once."""
+    told = dict.fromkeys(text[:1].upper() + text[1:].rstrip(".") for text in sentences)
+    return [f'<p class="warn">{safe(text)}.</p>' for text in told]
 
 
 def safe(text: object) -> str:

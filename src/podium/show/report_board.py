@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +14,19 @@ from podium.text import counted, one_line
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["bar", "leaderboard"]
+__all__ = ["bar", "in_order", "leaderboard"]
+
+
+def in_order(tiers: list[int | None]) -> bool:
+    """Whether no item is of an earlier tier than one above it.
+
+    >>> in_order([1, 1, 2, 2]), in_order([1, 2, 1])
+    (True, False)
+    """
+    return all(one is None or other is None or one <= other for one, other in pairwise(tiers))
+
+
+DRAWN = '<span class="away">drawn</span>'
 
 
 def leaderboard(
@@ -26,6 +39,9 @@ def leaderboard(
 ) -> str:
     """The table of a ranking's frame, best first; a stronger line begins each tier.
 
+    An item with a wide interval may be of an earlier tier than one above it: tiers then have a column, and a line
+    stands only where all below are of later tiers than all above.
+
     The page's own one (with `beside`) has links to its rows, and further columns; `name` tells it from others.
     `counted_as` says what the last column counts.
     """
@@ -37,22 +53,26 @@ def leaderboard(
     links = anchors([row["item"] for row in rows]) if beside is not None else {}
     more = beside.columns() if beside is not None else {}
     moved = beside is not None and beside.before is not None
-    heads = ['<th class="n">Rank</th><th>Item</th><th class="n">Score</th><th class="still">Interval</th>']
+    heads = ['<th class="n">Rank</th><th>Item</th><th class="n">Score</th>']
+    heads.append(f'<th class="still">{"Interval" if with_intervals else DRAWN}</th>')
     heads.append('<th class="n wide still">From … to</th><th class="n wide">Ranks</th>' if with_intervals else "")
+    tiers = [row["tier"] for row in rows]
+    mixed = with_intervals and not in_order(tiers)
+    cuts = _cuts(tiers) if with_intervals else set()
+    heads.append('<th class="n wide">Tier</th>' if mixed else "")
     heads.append('<th class="n wide">Moved</th>' if moved else "")
     heads += [f'<th class="n wide">{escape(title)}</th>' for title in more]
     heads.append(f'<th class="n wide">{counted_as}</th>' if with_votes else "")
     caption = f"<caption>{escape(name)}</caption>" if name else ""
     parts = [f'<table class="board sortable">{caption}<thead><tr>{"".join(heads)}</tr></thead><tbody>']
-    before = rows[0]["tier"]
-    for row in rows:
+    for k, row in enumerate(rows):
         item = str(row["item"])
-        new_tier = with_intervals and row["tier"] != before
-        before = row["tier"]
+        new_tier = k in cuts
         link = anchor(links[item], item) if links else ""
         ranks = f"{row['rank_lower']}–{row['rank_upper']}" if with_intervals else ""
         change, places = beside.change(item, row["rank"]) if beside is not None and moved else ("", None)
-        under = [f"ranks {ranks}"] * with_intervals + [change] * (places != 0 and change != "")
+        under = [f"ranks {ranks}"] * with_intervals + [f"tier {row['tier']}"] * mixed
+        under += [change] * (places != 0 and change != "")
         under += beside.told(item) if beside is not None else []
         small = (
             f'<small class="narrow">{" · ".join(f"<span>{each}</span>" for each in under)}</small>' if under else ""
@@ -65,6 +85,8 @@ def leaderboard(
         if with_intervals:
             ends = f"{_number(row['lower'], digits)} … {_number(row['upper'], digits)}"
             cells.append(f'<td class="n wide">{ends}</td><td class="n wide" data-v="{row["rank_lower"]}">{ranks}</td>')
+        if mixed:
+            cells.append(_valued(str(row["tier"]), row["tier"]))
         if moved:
             cells.append(_valued(change, places))
         cells += [_valued(*column.get(item, ("", None))) for column in more.values()]
@@ -77,6 +99,12 @@ def leaderboard(
     if len(frame) > len(rows):
         parts.append(f'<p class="soft">… and {counted(len(frame) - len(rows), "more item")} below.</p>')
     return "\n".join(parts)
+
+
+def _cuts(tiers: list[int]) -> set[int]:
+    """Rows that, with all below them, are of later tiers than all above."""
+    above, below = np.maximum.accumulate(tiers), np.minimum.accumulate(tiers[::-1])[::-1]
+    return set((1 + np.flatnonzero(above[:-1] < below[1:])).tolist())
 
 
 def _valued(shown: str, value: float | None) -> str:

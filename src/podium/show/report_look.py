@@ -29,7 +29,7 @@ td{padding:.4rem .6rem;vertical-align:middle;border-bottom:1px solid var(--line)
 tbody tr:last-child td{border-bottom:0}
 td.n,th.n{text-align:right}td.n{white-space:nowrap}
 td.item{overflow-wrap:anywhere;min-width:8.5rem;font-weight:600;unicode-bidi:plaintext;text-align:left}
-td.item small{font-weight:400}td.item small span{white-space:nowrap}
+.board td.item{min-width:10rem}td.item small{font-weight:400}td.item small span{white-space:nowrap}
 tr.first td{border-top:2px solid var(--rule)}
 td.bar{width:28%;min-width:6.5rem;padding:0 .6rem}td.bar.judge{width:40%}
 td.bar svg{display:block;width:100%;height:1.6rem;overflow:visible}
@@ -53,7 +53,7 @@ pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;
 border-radius:10px;overflow-wrap:anywhere}
 @media (max-width:40rem){body{padding:1.2rem .9rem 2rem}h1{font-size:1.6rem}.wide{display:none}
 .narrow{display:block;color:var(--soft)}
-td,th{padding:.35rem .25rem}td.item{min-width:6.8rem}td.bar{width:32%;min-width:4rem;padding:0 .25rem}
+td,th{padding:.35rem .25rem}td.item,.board td.item{min-width:6.8rem}td.bar{width:32%;min-width:4rem;padding:0 .25rem}
 .card td:first-child,.card th:first-child{padding-left:.7rem}
 .card td:last-child,.card th:last-child{padding-right:.7rem}
 dl{grid-template-columns:1fr;gap:0}dd{margin:0 0 .4rem}}
@@ -69,13 +69,13 @@ thead{display:table-header-group}
 MARKS = """
 .hero{display:flex;flex-wrap:wrap;align-items:end;justify-content:space-between;gap:.5rem 1.5rem}
 .hero>div{flex:1 1 24rem}.lead{color:var(--soft);font-size:1rem;margin:0}
-.lead b{color:var(--ink);font-weight:620;unicode-bidi:isolate}
+.lead b{color:var(--ink);font-weight:620;unicode-bidi:plaintext}
 .facts{display:flex;flex-wrap:wrap;gap:.3rem 1.5rem;max-width:none;margin:1rem 0 0;padding-bottom:1.2rem;
 border-bottom:1px solid var(--line);color:var(--soft);font-size:.875rem}.facts b{color:var(--ink);font-weight:620}
 .tools{display:flex;flex-wrap:wrap;align-items:center;gap:.7rem 1.5rem;margin:1.2rem 0 0}
 caption{text-align:left;padding:.9rem 1.2rem .3rem;font-weight:620}
 .board td{padding-top:.55rem;padding-bottom:.55rem}.board td.bar{padding-top:0;padding-bottom:0}
-.board td.score{font-weight:620}.resorted tr.first td{border-top:0}
+.board th:first-child{width:4rem}.board td.score{font-weight:620}.resorted tr.first td{border-top:0}
 th button{all:unset;cursor:pointer}th button:focus-visible{outline:2px solid var(--blue)}
 th[aria-sort=ascending] button::after{content:" ↑"}th[aria-sort=descending] button::after{content:" ↓"}
 input[type=search]{font:inherit;font-size:.875rem;min-height:2.25rem;padding:.3rem .8rem;

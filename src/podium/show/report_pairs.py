@@ -53,27 +53,31 @@ def head_to_head(
     whole = bool((won == np.round(won)).all() and (tied == np.round(tied)).all())
     level = level if whole else None  # weights are no counts, so they give no interval
     expected = _expected(order, model, residuals)
+    title, noun, by, beat = "Who beat whom", "votes", "that", "won against"
+    if comparisons.group_is == "ranking":
+        title, noun, by, beat = "Who was above whom", "rankings", "in which", "is above"
     if len(order) <= MAX_SINGLE_ITEMS:
         names = [one_line(item) for item in order]
         sides = Sides([str(k + 1) for k in range(len(order))], names, names)
         table = _matrix(sides, won, tied, level, expected)
         caption = (
-            "Votes that the row’s item won against the column’s, in per cent, a tie counting half; empty: never met."
+            f"{noun.capitalize()} {by} the row’s item {beat} the column’s, in per cent, a tie counting half; empty: "
+            "never met."
         )
     else:
         starts = np.linspace(0, len(order), MAX_GROUPS + 1).astype(int)
         sides = _groups(order, starts)
         table = _matrix(sides, _folded(won, starts), _folded(tied, starts), level, None)
         caption = (
-            f"{counted(len(order), 'item')} in {MAX_GROUPS} groups of neighbours: votes that the row’s group won "
-            "against the column’s, in per cent, a tie counting half; empty: never met, or the group itself."
+            f"{counted(len(order), 'item')} in {MAX_GROUPS} groups of neighbours: {noun} {by} the row’s group "
+            f"{beat} the column’s, in per cent, a tie counting half; empty: never met, or the group itself."
         )
     what = f"; in brackets the {100 * level:g} % interval of that share alone" if level is not None else ""
-    hint = f"Point at a cell, touch it, or go there with the arrow keys for its record{what}."
+    hint = f"Few {noun} have little colour. Point at a cell, touch it, or use the arrow keys for its record{what}."
     return [
-        "<h2>Who beat whom</h2>",
+        f"<h2>{title}</h2>",
         f'<p class="soft">{caption} {hint}</p>',
-        f'<div class="scroll" tabindex="0" role="region" aria-label="Who beat whom">{table}</div>',
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">{table}</div>',
         _records(order, won, tied, level, expected),
     ]
 
@@ -150,7 +154,7 @@ def _matrix(sides: Sides, won: Floats, tied: Floats, level: float | None, expect
     rows = [f'<table class="pairs"><thead><tr><td></td>{heads}</tr></thead><tbody>']
     votes = won + won.T + tied
     for k, (place, name, title) in enumerate(zip(sides.places, sides.names, sides.titles, strict=True)):
-        cells = [f'<th scope="row" title="{escape(title)}"><i>{place}</i> {escape(name)}</th>']
+        cells = [f'<th scope="row" title="{escape(title)}"><i>{place}</i> <bdi>{escape(name)}</bdi></th>']
         cells += [
             _cell(won[k, j], tied[k, j], won[j, k], votes[k, j], level, expected, (k, j)) for j in range(len(won))
         ]
@@ -175,7 +179,8 @@ def _cell(
         ends = [f"{100 * end:.0f}" for end in score_interval(won + tied / 2, votes, level)]
     hope = "-" if expected is None or np.isnan(expected[at]) else f"{100 * expected[at]:.0f}"
     record = " ".join([*(f"{value:.6g}" for value in (won, tied, lost)), *ends, hope])
-    much = min(4, round(abs(share - 0.5) * 10))
+    middle = (won + tied / 2 + 2) / (votes + 4)  # of its 95 % interval: a single win is no landslide
+    much = min(4, round(abs(middle - 0.5) * 10))
     side = " lost" if share < 0.5 else ""
     return f'<td class="hit m{much}{side}" data-r="{record}">{100 * share:.0f}</td>'
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -31,12 +31,14 @@ class Beside:
     before : ranks of an earlier leaderboard by item
     before_name : what that one is called, such as "last.csv"
     plain : the ranking of the same votes without the effects that the leaderboard takes out (style, sides)
+    remarks : what is to be said of a part, by its name
     more : further columns of the leaderboard, such as marks: for each item what stands there, and what it is sorted by
     more_note : a sentence on those columns
     """
 
     by: str | None = None
     parts: Mapping[str, tuple[Ranking, Comparisons]] = field(default_factory=dict)
+    remarks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     before: Mapping[str, int] | None = None
     before_name: str = "before"
     plain: Ranking | None = None
@@ -122,7 +124,8 @@ def matrix(beside: Beside, frame: Any, level: float | None, simultaneous: bool) 
         cells = [f'<td class="item">{escape(one_line(item))}</td>', _cell(row)]
         cells += [_cell(table.get(item)) for table in tables.values()]
         rows.append(f"<tr>{''.join(cells)}</tr>")
-    caption = "Small: the ranks it may truly have there. Solid: first; framed: may be first. Empty: no votes there."
+    noun = "rankings" if any(votes.group_is == "ranking" for _, votes in beside.parts.values()) else "votes"
+    caption = f"Small: the ranks it may truly have there. Solid: first; framed: may be first. Empty: no {noun} there."
     return [
         f"<h2>Ranks by {what}</h2>",
         f'<p class="soft">{caption}</p>',

@@ -12,6 +12,7 @@ from podium.data.comparisons import Comparisons
 from podium.errors import InputError
 from podium.pairwise.base import Ranker
 from podium.pairwise.dynamic import DynamicBradleyTerry
+from podium.ranking.leaderboard import unit_word
 from podium.show import plots
 from podium.show.time_plots import MAX_CURVES, curves
 from podium.text import counted, one_line
@@ -40,11 +41,23 @@ def over_time(model: Any, order: Sequence[Hashable], level: float | None, unit: 
     picture = plots.svg(figure, "curves").replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
     return [
         "<h2>Scores over time</h2>",
+        f"<p>{_drift(model, frame['time'].dtype.is_temporal())}</p>",
         f'<p class="soft">{caption}</p>',
         f'<div class="figure" tabindex="0" role="region" aria-label="Scores over time">{picture}</div>',
         *(_bands(frame, len(named), level) if level is not None and len(named) > 1 else []),
-        *_table(model, named),
+        *(_table(model, named) if model.drift_ else []),
     ]
+
+
+def _drift(model: DynamicBradleyTerry, dated: bool) -> str:
+    """How fast scores move, in a sentence."""
+    unit, word = model.ranking_.unit, unit_word(model.ranking_.unit)
+    if not model.drift_:
+        bands = "; bands allow for the drifts that so few leave possible" if model.drift == "auto" else ""
+        return f"The votes do not show that scores moved, so each has one score at all times{bands}."
+    span = unit * model.drift_ * (model.times_[1] - model.times_[0]) ** 0.5
+    time = "a day" if dated else "in one unit of time"
+    return f"Scores move by about {unit * model.drift_:.3g} {word} {time}, {span:.3g} from first to last."
 
 
 def _bands(frame: Any, count: int, level: float) -> list[str]:

@@ -51,6 +51,7 @@ FORMS = {
     "numbers": {"outcome": [1, 0, 0.5]},
     "words": {"outcome": ["left", " RIGHT ", "Tie"]},
     "arena": {"winner": ["model_a", "model_b", "tie (bothbad)"]},
+    "equals": {"outcome": ["left", "right", "="]},
     "letters": {"result": ["a", "b", "draw"]},
     "labels": {"winner": ["tea", "milk", "both"]},
     "flags": {"winner_model_a": [1, 0, 0], "winner_model_b": [0, 1, 0], "winner_tie": [0, 0, 1]},
@@ -542,6 +543,7 @@ def test_many_look_alikes_are_not_all_named():
 @given(
     st.lists(st.permutations(["tea", "milk", "mate", "ale"]).flatmap(lambda p: st.integers(0, 4).map(lambda k: p[:k])))
 )
+@pytest.mark.filterwarnings("ignore:.* without any item, left out")
 def test_rankings_in_a_frame_are_those_of_a_list(rankings):
     if not any(len(ranking) > 1 for ranking in rankings):
         with pytest.raises(InputError, match=r"no ranking holds two items|no rows|only one item|no items"):

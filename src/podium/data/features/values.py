@@ -16,6 +16,7 @@ __all__ = ["Floats", "Matrix", "checked_sparse", "few", "indicators", "is_sparse
 Floats: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = Any  # an array of floats, or a sparse one of SciPy by rows (csr)
 
+MIN_DISTINCT = 10  # texts, one an item, from which on they are taken for labels or remarks, and no feature
 READ = ("Boolean", "String", "Null")  # what is read as numbers, or refused by value
 
 
@@ -61,11 +62,17 @@ def text_levels(table: Mapping[str, Any], one_hot: bool) -> dict[str, tuple[str,
         if text:
             levels[name] = tuple(sorted({str(value) for value in values if value is not None}))
     if levels and not one_hot:
+        hold, it = ("holds", "it") if len(levels) == 1 else ("hold", "them")
         raise InputError(
-            f"features: {few(list(levels))} holds text; leave it out, or set ",
+            f"features: {few(list(levels))} {hold} text; leave {it} out, or set ",
             Option("one_hot", True),
             " for a column per value",
         )
+    for name, known in levels.items():
+        if len(known) >= MIN_DISTINCT and len(known) == sum(value is not None for value in table[name]):
+            raise InputError(
+                f"features: {name!r} is another text for every item, so it says nothing that items share; leave it out"
+            )
     return levels
 
 

@@ -45,6 +45,12 @@ EXPECTED = (
     Option("winner", "COLUMN"),
     " and ",
     Option("loser", "COLUMN"),
+    ", as ",
+    Option("left", "COLUMN"),
+    ", ",
+    Option("right", "COLUMN"),
+    " and ",
+    Option("outcome", "COLUMN"),
     ", or as ",
     Option("rank_columns"),
     " where columns are items and hold their ranks",
@@ -359,7 +365,8 @@ def _recognised_result(names: Names, sides: tuple[str, ...]) -> tuple[Form, dict
         return "goals", goals
     raise InputError(
         f"cannot tell who won: found columns {listed(names.columns)}, read {sides[0]!r} against {sides[1]!r}; "
-        "expected outcome, winner, margin, home_goals and away_goals, or left_wins and right_wins"
+        "expected outcome, winner, margin, home_goals and away_goals, or left_wins and right_wins; or name it, as ",
+        Option("outcome", "COLUMN"),
     )
 
 

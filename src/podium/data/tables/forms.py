@@ -256,6 +256,9 @@ class Collector(Seen):
         self.warn_of_labels()
         self.together.refuse(self.items.labels)
         self.together.warn(stacklevel=5)
+        empty = int(np.count_nonzero(np.diff(columns["start"]) == 0))
+        if empty and len(self.items.labels) > 1:  # with fewer there is nothing to rank, which is said
+            warnings.warn(f"{counted(empty, 'ranking')} without any item, left out", DataWarning, stacklevel=5)
         if not columns["tied"].any():
             del columns["tied"]
         return columns
@@ -281,7 +284,7 @@ class Collector(Seen):
             if not chosen.any():
                 continue
             if is_missing(value):
-                lacking += int(chosen.sum())
+                lacking += int((chosen & (size > 0)).sum())
                 continue
             places = np.repeat(chosen, size)
             part = {

@@ -26,7 +26,7 @@ __all__ = ["Outcomes"]
 LEFT = {"1", "1.0", "left", "l", "a", "model_a", "true", "1-0"}
 RIGHT = {"0", "0.0", "right", "r", "b", "model_b", "false", "0-1"}
 TIE = {"0.5", "1/2", "½", "tie", "tied", "draw", "drawn", "equal", "both", "bothbad", "both_bad", "both bad"}
-TIE |= {"tie (bothbad)", "tie (both bad)", "tie(bothbad)", "1/2-1/2", "½-½"}
+TIE |= {"tie (bothbad)", "tie (both bad)", "tie(bothbad)", "1/2-1/2", "½-½", "="}
 NUMBERS = {"1", "1.0", "0", "0.0", "0.5"}
 HOME, AWAY = {"h", "home", "1"}, {"a", "away"}  # of leagues, where A is no left side
 LEAGUE_TIE = TIE | {"d", "x"}
