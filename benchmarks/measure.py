@@ -60,7 +60,8 @@ def commands() -> list[Command]:
                 continue
             whole = "benchmarks.run --full --data DIR" if words.startswith("benchmarks.run") else words
             named.setdefault(whole, set()).add(str(page.relative_to(ROOT)))
-    found = [Command(words, tuple(sorted(pages))) for words, pages in named.items()]
+    bare = {words for words in named if any(other.startswith(f"{words} ") for other in named)}  # only mentioned
+    found = [Command(words, tuple(sorted(pages))) for words, pages in named.items() if words not in bare]
     days = {command: last.day if (last := printed.kept(command.words)) else "" for command in found}
     return sorted(found, key=days.__getitem__)
 

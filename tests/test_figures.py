@@ -126,7 +126,7 @@ def house(tmp_path, monkeypatch):
     (tmp_path / "src" / "code.py").write_text("one\n")
     (tmp_path / "README.md").write_text("`python -m benchmarks.fake_broken`\n")
     page = "<!-- figures: python -m benchmarks.fake_quick -->\n<!-- /figures -->\n`python -m benchmarks.fake_slow`\n"
-    (tmp_path / "docs" / "page.md").write_text(page + "`python -m benchmarks.fake_quick --data DIR`")
+    (tmp_path / "docs" / "page.md").write_text(page + "`python -m benchmarks.fake_far --data DIR`")
     git(tmp_path, "init")
     commit(tmp_path)
     monkeypatch.setattr(measure, "ROOT", tmp_path)
@@ -154,7 +154,7 @@ def test_measuring_goes_on_where_it_stopped_and_names_what_is_left(house, capsys
     assert "python -m benchmarks.fake_quick  (never kept; to go: about 120 min for 1, 1 of unknown length)" in ran
     assert "benchmarks.fake_broken: failed with exit code 3" in ran
     assert "benchmarks.fake_slow: left for another day, takes 120 min" in ran
-    assert "benchmarks.fake_quick --data DIR: needs what is not here" in ran
+    assert "benchmarks.fake_far --data DIR: needs what is not here" in ran
     last = printed.kept("benchmarks.fake_quick")
     assert last.tables == ["| a |\n|---|\n| 1 |\n"]
     assert printed.kept("benchmarks.fake_broken") is None
