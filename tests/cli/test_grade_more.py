@@ -234,6 +234,12 @@ def test_text_is_refused_or_each_of_its_values_is_a_feature(tmp_path):
     (tmp_path / "t.csv").write_text("hue,x,g\nred,1,1\nblue,2,2\n,3,1\nred,4,2\n")
     refused = podium("fit", tmp_path / "t.csv", "--label", "g", "--save", tmp_path / "m")
     assert "column 'hue' is not numeric; leave it out by --id hue, or set --one-hot" in worded(refused.exception)
+    (tmp_path / "odd.csv").write_text("hue,x,g\nred,1,1\nblue,n/a,2\nred,3,1\nred,4,2\n")
+    for more in ([], ["--one-hot"], ["--one-hot", "--missing", "mean"]):
+        odd = podium("fit", tmp_path / "odd.csv", "--label", "g", *more, "--save", tmp_path / "m")
+        assert "row 2: 'x' is 'n/a', where most rows have numbers; correct it, or empty the cell" in worded(
+            odd.exception
+        )
     hole = podium("fit", tmp_path / "t.csv", "--label", "g", "--one-hot", "--save", tmp_path / "m")
     assert "row 3: 'hue' is missing" in worded(hole.exception)
     done = podium("fit", tmp_path / "t.csv", "--label", "g", "--one-hot", "--missing", "mean", "--save", tmp_path / "m")

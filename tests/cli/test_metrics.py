@@ -71,6 +71,21 @@ def test_queries_with_nothing_relevant_count_as_in_trec_or_are_left_out(files, c
         assert f"1 with nothing relevant, {says}" in err
 
 
+@pytest.mark.parametrize(
+    ("judged", "run"),
+    [
+        ("query_id,doc_id,relevance", "query_id,doc_id,score"),  # as ir_datasets
+        ("qid,docno,label", "qid,docno,score"),  # as PyTerrier
+        ("query-id,corpus-id,score", "query-id,corpus-id,score"),  # as BEIR
+    ],
+)
+def test_columns_go_by_their_usual_names(files, capfd, judged, run):
+    (files / "j.csv").write_text(f"{judged}\nq1,a,1\nq1,b,0\n")
+    (files / "r.csv").write_text(f"{run}\nq1,a,1\nq1,b,2\n")
+    out, _ = ok(capfd, files / "j.csv", files / "r.csv", "-m", "rr", "--format", "json")
+    assert json.loads(out)[0]["mean"] == 0.5
+
+
 def test_a_small_p_is_never_written_as_0(files, capfd):
     rows = [(f"q{n}", f"d{n % 3}") for n in range(300)]
     (files / "qrels").write_text("".join(f"{q} 0 d0 1\n" for q, _ in rows))
@@ -331,7 +346,10 @@ def test_bad_runs_are_named(files, capfd, content, says):
         (["qrels", "run", "-m", "mapp"], "'mapp' is no metric"),
         (["qrels", "run", "-m", "prec"], "needs a cut-off"),
         (["qrels"], "missing argument"),
-        (["qrels", "table.csv"], "has no column 'query'"),
+        (
+            ["qrels", "table.csv"],
+            "has no column 'query', nor query_id, query-id, qid, topic, topic_id; found 'a', 'b': call one of them",
+        ),
         (["words.csv", "run"], "relevance 'high' is not a number"),
         (["none", "run"], "no row has a relevant label"),
     ],

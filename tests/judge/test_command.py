@@ -65,6 +65,11 @@ def test_a_line_that_is_no_json_is_a_skip_with_its_text():
     assert {(each.problem, each.raw) for each in said} == {("form", "thinking hard")}
 
 
+def test_an_id_that_was_never_sent_is_a_skip_at_once():
+    said, _ = answers('for row in rows:\n    print(\'{"id": "of my own", "outcome": 1}\', flush=True)\n', 2)
+    assert {each.problem for each in said} == {"form"}
+
+
 def test_a_dead_process_is_started_again_three_times():
     code = "row = next(rows)\n" + SAY % "1" + "sys.exit(3)\n"  # one answer each
     said, starts = answers(code, 4)
@@ -76,10 +81,12 @@ def test_a_dead_process_is_started_again_three_times():
 
 def test_a_program_that_is_not_there_is_named():
     async def run():
-        await CommandJudge(["/no/such/program"]).answer(Asked("1", "q", "a", "b"))
+        judge = CommandJudge(["/no/such/program"])
+        many = [judge.answer(Asked(str(k), "q", "a", "b")) for k in range(8)]
+        return await asyncio.gather(*many, return_exceptions=True)
 
-    with pytest.raises(InputError, match="cannot run '/no/such/program': No such file or directory; check --command"):
-        asyncio.run(run())
+    said = "cannot run '/no/such/program': No such file or directory; check --command"
+    assert [str(each) for each in asyncio.run(run())] == [said] * 8, "whichever call comes first"
     with pytest.raises(InputError, match="list of words"):
         CommandJudge([])
 

@@ -109,6 +109,11 @@ def test_bins_of_pandas_are_grades_in_their_order():
         (["1", "4-2"], None, "row 2: the range .* lower end above"),
         (["1", "2-9"], [1, 2, 3], "row 2: '2-9' is not one of the grades"),
         (["1-2", None], None, "row 2: no grade"),
+        (
+            ["1-2", "2", "≥3"],
+            None,
+            "row 3: the grade '≥3' is no number and no range such as '1-2'; correct it, or name",
+        ),
         ([pd.Interval(0.5, 2.5)], None, "row 1: the interval .* leaves out an end"),
     ],
 )

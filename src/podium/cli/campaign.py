@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["campaign"]
 
+DB = "campaign.db"
 URL = "http://127.0.0.1:8000"
 NEW = (
     ("podium campaign new essays.csv --title Essays --question 'Better?'", "a table of texts"),
@@ -57,7 +58,7 @@ def campaign() -> None:
 def _database(new: bool = False) -> Decorator:
     words = "Keep the campaign in this file, or in postgresql://user@host/name."
     named = option("Data", "--campaign", "name", metavar="NAME", help="Choose one of several campaigns.")
-    where = option("Data", "--db", default="campaign.db", show_default=True, metavar="DB", help=words)
+    where = option("Data", "--db", default=DB, show_default=True, metavar="DB", help=words)
     return where if new else lambda command: where(named(command))
 
 
@@ -156,7 +157,10 @@ def new(
 
         made, token, invited = store.write(0, make)
     _links([("organiser", f"{url}/o#{token}"), *((judge.name, f"{url}/j#{secret}") for judge, secret in invited)], out)
+    if not any(item.body or item.media for item in read.items):
+        say("judges see the labels alone: no column is called text, body or file; --text COLUMN shows another one")
     say(f"campaign {made.slug!r} in {_safe(db)}: {counted(len(read.items), 'item')}, {counted(len(names), 'judge')}")
+    say("the links work while `podium serve` runs" + ("" if db == DB else f", with --db {_safe(db)}"))
 
 
 @campaign.command(cls=GroupedCommand, examples=ADD, name="add-items", short_help="Add items while the campaign runs.")

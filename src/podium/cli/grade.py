@@ -219,7 +219,7 @@ def fit(
     summary = {"rows": grader.rows, "features": len(grader.features), "grades": len(known), "error": grader.error}
     out.write(pl.DataFrame({name: [value] for name, value in summary.items()}))
     first = " for the first time" if passes > 1 else ""
-    say(f"error: grades off on average, before each row was learned{first}; saved {place}")
+    say(f"the error is by how many grades a row was off, on average, before it was learned{first}; saved {place}")
     _say_about_grades(grader, before, grades is not None)
 
 
@@ -281,8 +281,8 @@ def predict(
     if level is not None:
         share, rows = grader.held(level)
         say(
-            f"lower to upper holds {100 * level:g} % of rows like the last ones learned; while learning, "
-            f"{100 * share:.0f} % of {counted(rows, 'row')}, by sets from the rows before them"
+            f"lower to upper holds the grade of {100 * level:g} % of rows like the last ones learned, of a range a "
+            f"part; while learning, {100 * share:.0f} % of {counted(rows, 'row')}, by sets from the rows before them"
         )
         if grader.right > level:
             right = 100 * grader.right

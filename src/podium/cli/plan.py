@@ -103,6 +103,10 @@ def plan(
     short = [row[2] for row in rows if row[2] < reliability]
     digits = next(places for places in range(2, 18) if all(round(mean, places) < reliability for mean in short))
     out.write(frame, table(frame, digits=digits, room=out.room))
+    most = judges * n * (n - 1) // 2
+    if rows[-1][0] > most:
+        asked = "a campaign asks nobody about a pair twice"
+        click.echo(f"beyond {counted(most, 'vote')} {counted(judges, 'judge')} would be too few: {asked}", err=True)
     reached_it = rows[-1][2] >= reliability
     if not reached_it:
         click.echo(

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = [
     "feature_columns",
     "is_number",
+    "odd_one_out",
     "read_comparisons",
     "read_comparisons_by",
     "read_fixtures",
@@ -404,12 +405,32 @@ def feature_columns(frame: pl.DataFrame, others: Collection[str]) -> list[str]:
     names = [name for name in frame.columns if name not in others]
     for name in names:
         if not is_number(frame.schema[name]):
+            odd = odd_one_out(frame[name])
+            if odd:
+                raise InputError(f"{odd}; correct it, or leave the column out by ", Option("id", name))
             raise InputError(
                 f"column {name!r} is not numeric; leave it out by ", Option("id", name), ", or turn it into numbers"
             )
     if not names:
         raise InputError(f"no column is left for features; found {listed(frame.columns)}")
     return names
+
+
+def odd_one_out(cells: pl.Series) -> str:
+    """The first text of a column that holds numbers for the most part, with its row; else nothing.
+
+    >>> import polars as pl
+    >>> odd_one_out(pl.Series("size", ["1", "2", "n/a"]))
+    "row 3: 'size' is 'n/a', where most rows have numbers"
+    """
+    import polars as pl
+
+    if cells.dtype != pl.String:
+        return ""
+    odd = (cells.cast(pl.Float64, strict=False).is_null() & cells.is_not_null() & (cells != "")).arg_true()
+    if not len(odd) or 2 * len(odd) >= cells.count():
+        return ""
+    return f"row {odd[0] + 1}: {cells.name!r} is {cells[int(odd[0])]!r}, where most rows have numbers"
 
 
 def is_number(kind: Any) -> bool:

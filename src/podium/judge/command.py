@@ -50,6 +50,8 @@ class CommandJudge:
         self._process: asyncio.subprocess.Process | None = None
         self._reader: asyncio.Task[None] | None = None
         self._waiting: dict[str, asyncio.Future[Verdict | None]] = {}
+        self._asked: set[str] = set()
+        self._failed: str | None = None  # why the program cannot be run at all
         self._starting = asyncio.Lock()
 
     def __repr__(self) -> str:
@@ -77,6 +79,7 @@ class CommandJudge:
             process = await self._alive()
             answered: asyncio.Future[Verdict | None] = asyncio.get_running_loop().create_future()
             self._waiting[question.id] = answered
+            self._asked.add(question.id)
             try:
                 assert process.stdin is not None
                 process.stdin.write(line)
@@ -112,6 +115,8 @@ class CommandJudge:
         async with self._starting:
             if self._process is not None and self._process.returncode is None:
                 return self._process
+            if self._failed is not None:
+                raise InputError(self._failed)
             if self.starts >= MOST_STARTS:
                 code = None if self._process is None else self._process.returncode
                 raise InputError(f"{self.argv[0]} ended {self.starts} times, at last with exit code {code}; see its words above")  # fmt: skip  # noqa: E501
@@ -127,7 +132,8 @@ class CommandJudge:
                 )
             except (OSError, ValueError) as problem:
                 said = getattr(problem, "strerror", None) or problem
-                raise InputError(f"cannot run {self.argv[0]!r}: {said}; check --command") from problem
+                self._failed = f"cannot run {self.argv[0]!r}: {said}; check --command"
+                raise InputError(self._failed) from problem
             self._reader = asyncio.create_task(self._read(self._process))
             return self._process
 
@@ -148,7 +154,7 @@ class CommandJudge:
                 waiting.set_result(None)
 
     def _take(self, line: bytes) -> None:
-        """A line that answers a question; one that is no JSON is the answer to whatever was asked first."""
+        """A line that answers a question; one that is no JSON, or has no id we sent, answers what was asked first."""
         text = line.decode("utf-8", "replace").strip()
         if not text:
             return
@@ -156,7 +162,7 @@ class CommandJudge:
             row = json.loads(text)
         except (ValueError, RecursionError):
             row = None
-        if not isinstance(row, dict):
+        if not isinstance(row, dict) or str(row.get("id")) not in self._asked:
             self._give_up(text)
             return
         waiting = self._waiting.get(str(row.get("id")))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.files import read_table
+from podium.data.tables.names import listed
 from podium.errors import InputError
 from podium.metrics.report import Report, ranking_report
 from podium.text import counted, some
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
 __all__ = ["read_judgements", "read_run", "run_report"]
 
 TABLES = {".csv", ".tsv", ".parquet", ".json", ".jsonl", ".ndjson", ".arrow", ".ipc", ".feather"}
+COLUMNS = {
+    "query": ("query", "query_id", "query-id", "qid", "topic", "topic_id"),
+    "doc": ("doc", "doc_id", "doc-id", "docid", "docno", "document", "document_id", "corpus-id", "corpus_id"),
+    "relevance": ("relevance", "rel", "label", "grade", "score"),
+    "score": ("score", "sim", "similarity"),
+}
 WANTED = {"query": "names", "doc": "names"}
 QRELS = (r"^\s*(?<query>\S+)\s+\S+\s+(?<doc>\S+)\s+(?<value>\S+)\s*$", "query 0 document relevance")
 RUN = (r"^\s*(?<query>\S+)\s+\S+\s+(?<doc>\S+)\s+\S+\s+(?<value>\S+)\s+\S+\s*$", "query Q0 document rank score tag")
@@ -79,7 +86,7 @@ def _read(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
 
     end = Path(str(path)).name.removesuffix(".gz")
     if Path(end).suffix.lower() in TABLES:
-        frame = read_table(path, columns=["query", "doc", value]).with_row_index("row", offset=1)
+        frame = _read_named(path, value)
     else:
         frame = _read_trec(path, value, pattern, form)
     if not len(frame):
@@ -102,8 +109,25 @@ def _read(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
     twice = frame.filter(~pl.struct("query", "doc").is_first_distinct())
     if len(twice):
         one = twice.row(0, named=True)
-        raise InputError(f"{path}: row {one['row']}: document {one['doc']!r} of query {one['query']!r} is there twice")
+        raise InputError(
+            f"{path}: row {one['row']}: document {one['doc']!r} of query {one['query']!r} is there twice; keep one"
+        )
     return frame.drop("row")
+
+
+def _read_named(path: Any, value: str) -> pl.DataFrame:
+    """The three columns of a table, by whichever of their usual names they go."""
+    table = read_table(path)
+    names = {}
+    for role in ("query", "doc", value):
+        known = [name for name in COLUMNS[role] if name in table.columns and name not in names]
+        if not known:
+            raise InputError(
+                f"{path} has no column {role!r}, nor {', '.join(COLUMNS[role][1:])}; found {listed(table.columns)}: "
+                f"call one of them {role}"
+            )
+        names[known[0]] = role
+    return table.select(list(names)).rename(names).with_row_index("row", offset=1)
 
 
 def _held(kind: Any) -> str:

@@ -33,6 +33,9 @@ class Examples:
     ids: dict[str, pl.Series]
 
 
+ONE_EACH = ": give each label a column of its own, with 1 where it fits and 0 where not"
+
+
 def read_examples(
     path: Any,
     *,
@@ -76,7 +79,7 @@ def _relevance(path: Any, frame: pl.DataFrame) -> np.ndarray:
     import polars as pl
 
     empty = [name for name in frame.columns if frame[name].null_count() == len(frame)]
-    table = _numbers(path, frame.with_columns(pl.lit(0.0).alias(name) for name in empty).fill_null(0))
+    table = _numbers(path, frame.with_columns(pl.lit(0.0).alias(name) for name in empty).fill_null(0), ONE_EACH)
     bad = np.argwhere(~(np.isfinite(table) & (table >= 0)))
     if len(bad):
         row, label = bad[0]
@@ -135,12 +138,12 @@ def _features(
     return table, np.array(names)
 
 
-def _numbers(path: Any, frame: pl.DataFrame) -> np.ndarray:
+def _numbers(path: Any, frame: pl.DataFrame, hint: str = "") -> np.ndarray:
     import polars as pl
 
     for name in frame.columns:
         if not is_number(frame.schema[name]) and frame.schema[name] != pl.Boolean:
-            raise InputError(f"{path}: column {name!r} holds text; numbers are needed")
+            raise InputError(f"{path}: column {name!r} holds text; numbers are needed{hint}")
     return np.column_stack([column.cast(pl.Float64).to_numpy() for column in frame])
 
 

@@ -55,7 +55,7 @@ def split_ranges(labels: Array, known: Collection[Any] | None, first: int) -> tu
     """Lower and upper ends of a column in which some labels are ranges; None where none is.
 
     `known` are the grades, where they are known: a label that is one of them is no range. Else text is read as ranges
-    only where every other label is a number.
+    only where every other label is a number; where most are, a word among them is refused.
     """
     if labels.dtype.kind not in "OUT":
         return None
@@ -67,7 +67,13 @@ def split_ranges(labels: Array, known: Collection[Any] | None, first: int) -> tu
         rest = [v for k, v in enumerate(values) if k not in ranges]
         words = [v for v in rest if v is not None and v == v and v != "" and number_of(v) is None]
         if words and all(isinstance(values[k], str) for k in ranges):
-            return None
+            if 2 * len(words) >= len(values):
+                return None
+            raise InputError(
+                f"row {values.index(words[0]) + first}: the grade {words[0]!r} is no number and no range such as "
+                f"{values[next(iter(ranges))]!r}; correct it, or name all grades from lowest to highest by ",
+                Option("classes"),
+            )
     lower, upper = (np.array(values, dtype=object) for _ in range(2))
     numbers = known is not None or any(not isinstance(v, str) for v in values)
     for k, v in enumerate(values):

@@ -56,12 +56,15 @@ class GradeColumns:
 
     def features(self, frame: pl.DataFrame, *, one_hot: bool = False) -> list[str]:
         """All other columns, which must hold numbers, or with `one_hot` text."""
-        from podium.data.files import feature_columns, is_number
+        from podium.data.files import feature_columns, is_number, odd_one_out
 
         for name in (*self.ends, *self.ids, *([] if self.weight is None else [self.weight])):
             column(frame, name)
         text = [name for name in frame.columns if not is_number(frame.schema[name]) and name not in self.others]
         kinds = [name for name in text if _is_text(frame[name])]
+        for odd in (odd_one_out(frame[name]) for name in kinds):
+            if odd:
+                raise InputError(f"{odd}; correct it, or empty the cell and set ", Option("missing", "mean"))
         if kinds and not one_hot:
             raise InputError(
                 f"column {kinds[0]!r} is not numeric; leave it out by ", Option("id", kinds[0]), ", or set ",
