@@ -82,6 +82,15 @@ BESIDE = {  # tests of a room that stand elsewhere, beside REFUSALS
     "text": ["ranking/test_ranking.py"],
 }
 REFUSALS = "test_refusals.py"
+HEAVY = (
+    "hypothesis.strategies",
+    "numpy",
+    "polars",
+    "scipy.optimize",
+    "scipy.sparse.linalg",
+    "scipy.stats",
+    "sklearn.base",
+)
 FIRST_TESTS = 12
 ELSEWHERE = 77  # exit status: the change is not one of functions alone
 CANNOT_MATTER = {"strict", "stacklevel", "copy", "exist_ok"}  # keywords that only check, or only save time
@@ -429,6 +438,13 @@ def _own(code: CodeType) -> list[object]:
     return [*found, *map(_own, classes)]
 
 
+def import_heavy() -> None:
+    """What tests import when they first need it: once here, not in every process that is forked."""
+    for name in HEAVY:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
+
+
 @dataclass
 class Cold:
     """A process that has imported what every test needs, nothing of ours, and forks one for each question.
@@ -447,16 +463,7 @@ class Cold:
         if not os.fork():
             os.close(ask)
             os.close(answer)
-            for name in (
-                "hypothesis.strategies",
-                "numpy",
-                "polars",
-                "scipy.sparse.linalg",
-                "scipy.stats",
-                "sklearn.base",
-            ):
-                with contextlib.suppress(ImportError):
-                    importlib.import_module(name)
+            import_heavy()
             with os.fdopen(there) as questions, os.fdopen(back, "w") as answers:
                 for line in questions:
                     question = json.loads(line)
@@ -663,6 +670,7 @@ class Room:
                 self.say(f"{share:5.1f} % of {len(lines)} statements in {_inside(path)}; not reached: {_runs(missed)}")
 
     def _try(self, session: pytest.Session | None, reach: Reach) -> None:
+        import_heavy()
         rng = random.Random(self.options.seed)
         possible = [change for path in self.files for change in changes(path)]
         rng.shuffle(possible)
