@@ -312,6 +312,20 @@ class RankerSuite:
         assert frame["rank"].to_list() == sorted(frame["rank"].to_list())
         assert (np.diff(frame["score"].to_numpy()) <= 0).all()
 
+    def test_the_table_counts_wins_losses_and_ties_as_a_plain_loop_does(self, case):
+        c = data()
+        with thin_data():
+            frame = case.make().fit(c).ranking_.to_frame()
+        if hasattr(case.make(), "update"):  # votes may come one by one, and none is kept
+            assert frame["wins"].is_null().all()
+            return
+        counts = {item: [0, 0, 0] for item in c.items}
+        for left, right, outcome in zip(c.left.tolist(), c.right.tolist(), c.outcome.tolist(), strict=True):
+            for item, y in ((c.items[left], outcome), (c.items[right], -outcome)):
+                counts[item][{1: 0, -1: 1, 0: 2}[y]] += 1
+        for item, *found in frame.select("item", "wins", "losses", "ties").rows():
+            assert found == pytest.approx(counts[item])
+
     # ---- the contract ---------------------------------------------------------------------------------------
 
     def test_parameters_are_those_of_the_signature_and_survive_clone_repr_and_set_params(self, case):
