@@ -1,6 +1,7 @@
 """Scores that move, against a dense Newton on the whole posterior, Bradley-Terry without drift, and simulation."""
 
 import datetime
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from podium import BradleyTerry, Comparisons, DynamicBradleyTerry, Elo
 from podium.errors import ConvergenceError, InputError, SeparationWarning
 from podium.kernels.pairwise import walks as kernel
 from podium.pairwise._fit import walks as fitting
+from podium.pairwise._fit.walk_effects import side_effect
 
 import reference_dynamic as reference
 
@@ -417,3 +419,11 @@ def test_votes_of_any_weight_end_in_an_answer_or_a_sentence(weight):
     c = games()
     with pytest.raises(ConvergenceError, match=r"no optimum|weigh too much"):
         DynamicBradleyTerry().fit(replace(c, weight=np.full(len(c.left), weight)))
+
+
+def test_the_home_advantage_of_equals_counts_ties_half():
+    # Two equals, at home in turn: of 600 games 300 won, 200 tied, 100 lost at home, which is 400 points to 200.
+    side = np.array([0, 1], dtype=np.int32)
+    games = {"wins": np.full(2, 300.0), "losses": np.full(2, 100.0), "ties": np.full(2, 200.0)}
+    history = {"items": ("a", "b"), "left": side, "right": 1 - side, **games}
+    assert side_effect(history, "half", 0.0, 100).effect == pytest.approx(math.log(2), abs=0.01)
