@@ -286,6 +286,7 @@ def _is_text(node: ast.expr) -> bool:
 # ---- which tests reach which line -----------------------------------------------------------------------------------
 
 Lines = dict[str, list[int]]  # of each file
+OTHER_PROCESS = "another process"  # in place of a file, of a test that starts one
 
 
 @dataclass
@@ -295,15 +296,22 @@ class Reach:
     lines: dict[str, Lines]
     spent: dict[str, float]
 
-    def tests(self, change: Change, most: float) -> list[str]:
-        """The tests that reach the change's statement, quickest first, for at most so many seconds.
+    def near(self, change: Change) -> list[str]:
+        """The tests that reach the change's statement.
 
         What stands outside of functions has run before any test: there, all that reach the file.
         """
         file, wanted = _inside(change.path), set(change.statement)
-        near = [test for test, lines in self.lines.items() if not wanted.isdisjoint(lines.get(file, ()))]
         if not change.in_function:
-            near = [test for test, lines in self.lines.items() if file in lines]
+            return [test for test, lines in self.lines.items() if file in lines]
+        return [test for test, lines in self.lines.items() if not wanted.isdisjoint(lines.get(file, ()))]
+
+    def tests(self, change: Change, most: float) -> list[str]:
+        """Those to try against a change, quickest first, for at most so many seconds.
+
+        What none reaches, a process may that a test starts, where no notes are taken: there, those that start one.
+        """
+        near = self.near(change) or [test for test, lines in self.lines.items() if OTHER_PROCESS in lines]
         own = change.path.stem.strip("_")
         near.sort(key=lambda test: self.spent[test] * (1.0 if own in test.partition("::")[0] else 2.0))
         total = itertools.accumulate(self.spent[test] for test in near)
@@ -358,6 +366,12 @@ def noting(files: list[Path]) -> set[tuple[str, int]]:
     """Put notes into the functions of these files; the lines they reach from now on are in the set."""
     seen: set[tuple[str, int]] = set()
     builtins.__dict__["__seen__"] = seen.add
+
+    def started(event: str, details: object) -> None:
+        if event in ("subprocess.Popen", "os.fork", "os.posix_spawn"):
+            seen.add((OTHER_PROCESS, 0))
+
+    sys.addaudithook(started)
     for path in files:
         name = ".".join(path.with_suffix("").parts[path.parts.index("src") + 1 :])
         with contextlib.suppress(ImportError):  # of what is not installed
@@ -682,9 +696,12 @@ class Room:
                 break
             tests = reach.tests(change, self.options.seconds)
             alive = survives(change, tests, session, self.cold, reach.spent)
-            tried, noticed, unreached = tried + 1, noticed + (not alive), unreached + (not tests)
+            missed = alive and not reach.near(change)
+            tried, noticed, unreached = tried + 1, noticed + (not alive), unreached + missed
             if alive:
-                self.say(f"{change}\n  ({len(tests)} tests reach it)" if tests else f"{change}\n  (no test reaches it)")
+                self.say(
+                    f"{change}\n  (no test reaches it)" if missed else f"{change}\n  ({len(tests)} tests reach it)"
+                )
             if self.options.keep:
                 row = {"room": self.name, "kind": change.kind, "change": str(change), "noticed": not alive, "tests": len(tests)}  # fmt: skip  # noqa: E501
                 with self.options.keep.open("a", encoding="utf-8") as file:
