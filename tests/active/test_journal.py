@@ -92,13 +92,15 @@ def test_leases_hold_until_their_time_or_the_answer_and_a_clock_that_jumps_back_
     one, two = begun(path), begun(path)
     one.join("ann")
     with one.locked():
-        one.lease([("tea", "milk")], "ann", 1000.0, 60.0)
+        one.lease([(("tea", "milk"), "check")], "ann", 1000.0, 60.0)
     with two.locked():
         assert two.standing.out(1030.0, but="bob") == [("tea", "milk")]
         assert two.standing.out(1030.0, but="ann") == []
         assert two.standing.out(1061.0) == []
+        assert two.standing.held_by("ann", 1030.0) == [(("tea", "milk"), "check")]
+        assert two.standing.held_by("bob", 1030.0) == []
     with one.locked():
-        one.lease([("tea", "juice")], "ann", 10.0, 60.0)  # the clock went back by a quarter of an hour
+        one.lease([(("tea", "juice"), "chosen")], "ann", 10.0, 60.0)  # the clock went back by a quarter of an hour
     with two.locked():
         assert two.standing.out(1055.0) == [("tea", "milk"), ("tea", "juice")]
     one.append([vote("milk", "tea")])

@@ -356,6 +356,20 @@ def test_after_a_kill_the_open_question_comes_again(table):
     assert outcomes(log) == [1, 0]
 
 
+@pytest.mark.parametrize(
+    ("kind", "answered"), [("check", "check"), ("chosen", "chosen"), (None, "chosen"), (3, "chosen")]
+)
+def test_an_open_question_comes_again_as_what_it_was(table, kind, answered):
+    _, log = asked(table, "1q", "--judge", "ann")
+    lease = {"podium": "lease", "left": "juice", "right": "milk", "judge": "ann", "until": 4e9}
+    with log.open("a") as file:  # as a kill leaves it; earlier versions wrote no kind
+        file.write(json.dumps(lease | ({} if kind is None else {"kind": kind})) + "\n")
+    asked(table, "2u2q", "--judge", "ann")  # answered, taken back, answered again
+    votes = [row for row in rows_of(log) if "outcome" in row]
+    assert {votes[-1]["left"], votes[-1]["right"]} == {"juice", "milk"}
+    assert [row["kind"] for row in votes[1:]] == [answered, answered]
+
+
 def test_more_items_join_a_log(table):
     _, log = asked(table, "11q")
     table.write_text(DRINKS + "cola,Cola\n")

@@ -6,7 +6,7 @@
     {"podium": "skip", "left": "tea", "right": "coffee", "judge": "ann", "time": null}
     {"podium": "undo", "row": 2, "judge": "ann", "time": null}
     {"podium": "judge", "judge": "bob"}
-    {"podium": "lease", "left": "milk", "right": "coffee", "judge": "bob", "until": 1763200000.0}
+    {"podium": "lease", "left": "milk", "right": "coffee", "judge": "bob", "until": 1763200000.0, "kind": "check"}
     {"podium": "item", "item": "juice"}
     {"podium": "exclude", "judge": "bob"}
 
@@ -29,6 +29,7 @@ from typing import IO, Any
 
 from podium._version import __version__
 from podium.active.locks import lock, session, unlock
+from podium.active.tally import KINDS
 from podium.data.validation import entries_of
 from podium.errors import DataWarning, InputError, Option
 
@@ -182,10 +183,10 @@ class Standing:
         held = [lease for lease in self.leases.values() if lease["until"] > now and lease["judge"] != but]
         return [(_label(lease["left"]), _label(lease["right"])) for lease in held]
 
-    def held_by(self, judge: Any, now: float) -> list[tuple[Any, Any]]:
-        """Pairs that `judge` has taken and not answered."""
+    def held_by(self, judge: Any, now: float) -> list[tuple[tuple[Any, Any], str]]:
+        """Pairs that `judge` has taken and not answered, and why each was asked."""
         held = [lease for lease in self.leases.values() if lease["until"] > now and lease["judge"] == judge]
-        return [(_label(lease["left"]), _label(lease["right"])) for lease in held]
+        return [((_label(lease["left"]), _label(lease["right"])), _kind(lease)) for lease in held]
 
 
 def _is_label(value: Any) -> bool:
@@ -196,8 +197,18 @@ def _label(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
 
+def _kind(row: dict[str, Any]) -> str:
+    """Why a pair was asked; rows of earlier versions do not say."""
+    kind = row.get("kind")
+    return kind if kind in KINDS else "chosen"
+
+
 def _pair(row: dict[str, Any]) -> frozenset[Any]:
     return frozenset((_label(row["left"]), _label(row["right"])))
+
+
+def _lease(pair: tuple[Any, Any], judge: Any, until: float, kind: str) -> dict[str, Any]:
+    return {"podium": "lease", "left": pair[0], "right": pair[1], "judge": judge, "until": until, "kind": kind}
 
 
 class Journal:
@@ -284,15 +295,15 @@ class Journal:
             if judge not in self.standing.judges:
                 self._write([{"podium": "judge", "judge": judge}])
 
-    def lease(self, pairs: list[tuple[Any, Any]], judge: Any, now: float, seconds: float) -> None:
-        """Say that `judge` has these pairs in hand; call with the lock held, after planning around what is out.
+    def lease(self, pairs: list[tuple[tuple[Any, Any], str]], judge: Any, now: float, seconds: float) -> None:
+        """Say that `judge` has these pairs in hand, each with why it is asked; call with the lock held, after planning
+        around what is out.
 
         A clock that goes back (another machine's, or this one's after a correction) never lets a lease of others end
         early: time goes on from the latest that was written.
         """
         now = self.time(now)
-        rows = [{"podium": "lease", "left": u, "right": v, "judge": judge, "until": now + seconds} for u, v in pairs]
-        self._write(rows)
+        self._write([_lease(pair, judge, now + seconds, kind) for pair, kind in pairs])
 
     def time(self, now: float) -> float:
         """`now`, or the latest time this process has seen if that is later."""
@@ -304,7 +315,7 @@ class Journal:
         with self.locked():
             held = self.standing.held_by(judge, self.time(now))
             if held:
-                self._write([{"podium": "lease", "left": u, "right": v, "judge": judge, "until": 0} for u, v in held])
+                self._write([_lease(pair, judge, 0, kind) for pair, kind in held])
 
     def undo(self, judge: Any, time: Any = None, *, until: float | None = None) -> dict[str, Any] | None:
         """Take back the last vote or skip of `judge`: a row says so. Returns what was taken back.
@@ -318,8 +329,7 @@ class Journal:
             gone = self.standing.votes[mine[-1]]
             rows: list[dict[str, Any]] = [{"podium": "undo", "row": mine[-1], "judge": judge, "time": time}]
             if until is not None:
-                pair = {"left": gone["left"], "right": gone["right"]}
-                rows.append({"podium": "lease", **pair, "judge": judge, "until": until})
+                rows.append(_lease((gone["left"], gone["right"]), judge, until, _kind(gone)))
             self._write(rows)
             return gone
 

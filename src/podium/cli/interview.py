@@ -42,7 +42,7 @@ class Interview:
         self._taken = len(journal.rows)
         if judge is not None:
             journal.join(judge)
-            self.again = [(pair, "chosen") for pair in journal.standing.held_by(judge, time.time())]
+            self.again = journal.standing.held_by(judge, time.time())
 
     def run(self) -> None:
         """Ask until all is asked and the last answer stands, or until q; then take what others wrote since."""
@@ -109,7 +109,7 @@ class Interview:
             out = self.journal.standing.out(self.journal.time(now), but=self.judge)
             question = self.ranker.next_pair(self.judge, out)
             if question is not None and self.judge is not None:
-                self.journal.lease([question[0]], self.judge, now, LEASE)
+                self.journal.lease([question], self.judge, now, LEASE)
                 self._catch_up()
         return question
 
