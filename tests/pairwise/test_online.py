@@ -315,3 +315,11 @@ def test_what_cannot_be_learned_from_is_refused():
         OnlineRABF().fit(Comparisons("ab", np.array([0]), np.array([1]), count=np.array([5]), ordered=False))
     with pytest.raises(NotFittedError, match="not fitted yet"):
         _ = OnlineRABF().ranking_
+
+
+def test_text_among_features_is_refused_without_an_option_that_is_not_there():
+    votes = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a")])
+    table = {"a": {"kind": "x"}, "b": {"kind": "y"}, "c": {"kind": "x"}}
+    with pytest.raises(InputError) as caught:
+        OnlineRABF().fit(votes, table)
+    assert str(caught.value) == "features: 'kind' holds text; leave it out; this method takes numbers only"

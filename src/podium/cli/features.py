@@ -73,7 +73,13 @@ knowledge_options = gathered(
         type=click.Choice(["error", "mean"]),
         help="Refuse missing features, or replace them by the mean.",
     ),
-    option("Data", "--one-hot", is_flag=True, default=None, help="Give each value of a text feature its own column."),
+    option(
+        "Data",
+        "--one-hot",
+        is_flag=True,
+        default=None,
+        help="Give each value of a text feature but the first, against which they count, its own column.",
+    ),
     option(
         "Data",
         "--covariates",

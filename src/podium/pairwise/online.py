@@ -128,7 +128,7 @@ class OnlineRABF(Ranker):
             new = tuple(item for item in comparisons.items if item not in known)
             by_place = isinstance(features, np.ndarray | list | tuple) or is_sparse(features)
             items = comparisons.items if by_place or not new else new  # a table may hold newcomers only
-            labels, matrix, spec = read_features(features, items, id=id)
+            labels, matrix, spec = read_features(features, items, id=id, one_hot=None)
             self._begin(spec)
             self._add(labels, matrix)
             self._warn_of_constants()
@@ -142,7 +142,7 @@ class OnlineRABF(Ranker):
         """Make items known with their features: a mapping from label, as in `RABF.fit`. They join the ranking."""
         if not isinstance(features, Mapping):
             raise InputError("add takes a mapping from item to its features")
-        labels, matrix, spec = read_features(features, tuple(features))
+        labels, matrix, spec = read_features(features, tuple(features), one_hot=None)
         self._begin(spec)
         self._add(labels, matrix)
         return self

@@ -75,7 +75,7 @@ def leaderboard(
         under += [change] * (places != 0 and change != "")
         under += beside.told(item) if beside is not None else []
         small = (
-            f'<small class="narrow">{" · ".join(f"<span>{each}</span>" for each in under)}</small>' if under else ""
+            f'<small class="narrow">{" ".join(f"<span>{each}</span>" for each in under)}</small>' if under else ""
         )  # on a phone, under the name
         cells = [
             f'<td class="n">{row["rank"]}</td><td class="item">{escape(one_line(item))}{link}{small}</td>',

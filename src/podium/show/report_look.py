@@ -29,7 +29,7 @@ td{padding:.4rem .6rem;vertical-align:middle;border-bottom:1px solid var(--line)
 tbody tr:last-child td{border-bottom:0}
 td.n,th.n{text-align:right}td.n{white-space:nowrap}
 td.item{overflow-wrap:anywhere;min-width:8.5rem;font-weight:600;unicode-bidi:plaintext;text-align:left}
-.board td.item{min-width:10rem}td.item small{font-weight:400}td.item small span{white-space:nowrap}
+.board td.item{min-width:10rem}td.item small{font-weight:400}td.item small span{white-space:nowrap;margin-right:.6em}
 tr.first td{border-top:2px solid var(--rule)}
 td.bar{width:28%;min-width:6.5rem;padding:0 .6rem}td.bar.judge{width:40%}
 td.bar svg{display:block;width:100%;height:1.6rem;overflow:visible}
@@ -150,7 +150,8 @@ box-shadow:0 8px 24px rgb(0 0 0/.25)}
 @media (hover:none){a.anchor{display:none}}
 @media (max-width:40rem){input[type=search]{width:100%}.board .dot{r:3.5px;stroke-width:1}
 .pairs td{width:2.1rem}.pairs th[scope=row]{max-width:7rem;min-width:6rem;white-space:normal;line-height:1.15;
-font-size:.78rem;padding-left:.2rem}.pairs th[scope=row] i{min-width:0}}
+font-size:.78rem;padding-left:.2rem}.pairs th[scope=row] i{min-width:0}
+.pairs th[scope=row] bdi{display:-webkit-box;-webkit-box-orient:vertical;-webkit-line-clamp:2;overflow:hidden}}
 """
 
 # With a script the tables can be sorted and searched, and a pair's record opens where one points; without one, all is

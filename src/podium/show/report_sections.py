@@ -123,7 +123,8 @@ def _side_and_ties(
     parts, heads = [], []
     if side is not None:
         half = "" if level is None else f" ± {quantile(level) * side[1]:.2g} ({100 * level:g} %)"
-        effect = f"{sided.capitalize()}, in favour of the left side: {side[0]:+.3g}{half} {unit}"
+        who = "the side at home" if sided == "home advantage" else "the left side"
+        effect = f"{sided.capitalize()}, in favour of {who}: {side[0]:+.3g}{half} {unit}"
         parts.append(f"<p>{effect}; scores are corrected for it.</p>")
         heads.append(sided)
     if nu is not None:

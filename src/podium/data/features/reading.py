@@ -112,7 +112,7 @@ def read_features(
     *,
     id: str | None = None,
     missing: str = "error",
-    one_hot: bool = False,
+    one_hot: bool | None = False,
     sparse: bool = False,
 ) -> tuple[tuple[Hashable, ...], Matrix, FeatureSpec]:
     """Read the features of the compared `items`, and of any further items the table holds.
@@ -126,7 +126,7 @@ def read_features(
         By default the one column that holds every compared item.
     missing : "error" or "mean"
         What to do with missing values and with compared items that have no row.
-    one_hot : bool
+    one_hot : bool, or None for those who take numbers only
         Turn text columns into a column of 0 and 1 for each value but the first; otherwise they are an error.
     sparse : bool
         Whether a sparse table stays one; otherwise it is written out.

@@ -51,8 +51,11 @@ def few(labels: Sequence[Any], most: int = 4) -> str:
     return ", ".join(repr(label) for label in labels[:most]) + (f" and {rest} more" if rest > 0 else "")
 
 
-def text_levels(table: Mapping[str, Any], one_hot: bool) -> dict[str, tuple[str, ...]]:
-    """The values of each column of text, sorted; such columns are refused unless `one_hot`."""
+def text_levels(table: Mapping[str, Any], one_hot: bool | None) -> dict[str, tuple[str, ...]]:
+    """The values of each column of text, sorted; such columns are refused unless `one_hot`.
+
+    None is for those who take numbers only.
+    """
     levels = {}
     for name, values in table.items():
         kind = getattr(values, "dtype", None)
@@ -63,11 +66,10 @@ def text_levels(table: Mapping[str, Any], one_hot: bool) -> dict[str, tuple[str,
             levels[name] = tuple(sorted({str(value) for value in values if value is not None}))
     if levels and not one_hot:
         hold, it = ("holds", "it") if len(levels) == 1 else ("hold", "them")
-        raise InputError(
-            f"features: {few(list(levels))} {hold} text; leave {it} out, or set ",
-            Option("one_hot", True),
-            " for a column per value",
-        )
+        way: tuple[Any, ...] = (", or set ", Option("one_hot", True), " for a column per value")
+        if one_hot is None:
+            way = ("; this method takes numbers only",)
+        raise InputError(f"features: {few(list(levels))} {hold} text; leave {it} out", *way)
     for name, known in levels.items():
         if len(known) >= MIN_DISTINCT and len(known) == sum(value is not None for value in table[name]):
             raise InputError(
