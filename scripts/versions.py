@@ -20,7 +20,7 @@ PAGE = """<!doctype html>
 <title>Podium: documentation by version</title>
 <style>body {{ font: 1.1rem/1.6 system-ui, sans-serif; max-width: 40rem; margin: 3rem auto; padding: 0 1rem; }}</style>
 <h1>Podium</h1>
-<p>Documentation by version, the newest first:</p>
+<p>Documentation by version, the newest first, and of what is being worked on:</p>
 <ul>
 {items}
 </ul>
