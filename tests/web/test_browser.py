@@ -191,6 +191,18 @@ def test_a_reload_shows_the_same_pair_and_undo_still_works(served):
     assert "#" not in page.url, "the secret is gone from the address"
 
 
+def test_a_change_of_options_reaches_an_open_page_with_the_next_vote(served):
+    page = served.judge()
+    assert page.locator("#tie").is_visible()
+    assert page.locator("#count").inner_text() == "1", "the first of about 30"
+    served.room.organiser.patch(served.room.at, json={"options": {"ties": False, "target": None}})
+    press(page, "ArrowLeft", 1)
+    page.locator("#tie").wait_for(state="hidden")
+    assert page.locator("#count").inner_text() == "1", "one so far"
+    left, right = (page.locator(f"[data-act={side}]").bounding_box()["width"] for side in ("left", "right"))
+    assert abs(left - right) < 2, "both sides are as wide"
+
+
 def test_votes_without_a_network_arrive_once_after_the_page_was_closed(served):
     page = served.judge()
     press(page, "ArrowLeft", 1)

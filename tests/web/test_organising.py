@@ -194,3 +194,26 @@ def test_an_empty_campaign_has_all_its_pages(room):
     for path in ("live", "setup", "people", "judges", f"judges/{room.judge_id}", "export", "try", "items/3"):
         assert room.organiser.get(f"/o/{path}").status_code == 200, path
     assert room.organiser.get(f"{room.at}/ranking").json() == []
+
+
+def test_votes_that_nobody_can_give_are_not_forecast(room):
+    """A judge whose answers contradict each other has seen every pair: the page says so and forecasts nothing."""
+    judge, answered = room.judge, 0
+    while questions := judge.get("/api/v1/next").json()["questions"]:
+        vote = {"id": f"v{answered}", "question": questions[0]["id"], "outcome": answered % 2, "ms": 2000}
+        judge.post("/api/v1/votes", json={"votes": [vote]})
+        answered += 1
+    assert answered == 28, "the pairs of eight items"
+    summary = room.organiser.get(f"{room.at}/summary").json()
+    assert (summary["stable"], summary["finished"], summary["pairs_left"], summary["stable_at"]) == (
+        False,
+        False,
+        0,
+        None,
+    )
+    page = room.organiser.get("/o/live").text
+    assert "Not stable, and no judge has a pair left" in page
+    assert "Stable in about" not in page
+    room.organiser.post(f"{room.at}/judges", json={"names": ["Zoe"]})
+    assert room.organiser.get(f"{room.at}/summary").json()["pairs_left"] == 28
+    assert "no judge has a pair left" not in room.organiser.get("/o/live").text

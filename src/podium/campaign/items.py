@@ -82,7 +82,7 @@ def read_items(
             seen[row.label] = number
             problem = _take(row, items, media)
         if problem is not None:
-            problems.append(problem if path.is_dir() else f"row {number}: {problem}")
+            problems.append(f"row {number}: {problem}")
     if problems:
         more = f" (and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
         raise InputError(f"{source}: {'; '.join(problems[:SHOWN])}{more}; nothing was taken, correct the file")

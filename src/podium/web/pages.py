@@ -169,7 +169,7 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
         "summary": summary,
         "when": _day(summary["stable_at"], now),
         "per_day": came,
-        "done_share": _done(stands.votes, stands.until_stable),
+        "done_share": _done(stands.votes, stands.until_stable_upper),
         "early": stands.until_stable_upper > EARLY * stands.votes,
         "forecast": about(stands.until_stable, stands.until_stable_upper, "more vote").removeprefix("about "),
         "goal": figures.goal_width(n),
