@@ -25,6 +25,7 @@ import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import NormalDist
 from typing import Any
@@ -47,9 +48,13 @@ ITEMS = (8, 30, 100, 200)
 PER_ITEM = (3, 5, 6, 10, 30, 60)
 BLOCK = 10  # sets that are drawn and written down together
 LEVEL, SPREAD = 0.95, 0.8
+DEVIATIONS = NormalDist().inv_cdf(0.5 + LEVEL / 2)
 EFFECT = 0.5  # of the left side, and of a covariate with standard deviation 1
 TIE = 1.0  # Davidson's ν
 CLAIMS = (0.0, 0.1, 0.2, 0.3, 0.5, 0.7, 0.9, 1.0)  # ends of the ranges in which claimed chances are compared with truth
+FOLLOWS = 1.5  # log-odds of standing on the left, for a score better by one
+FLIP_RATES = (0.1, 0.2, 0.3)
+IN_MARGINS = 0.25  # margins a log-odds, so that hardly any difference of scores is above 1
 JUDGES, TASTE = 40, 0.5
 CROWD_VOTES = 5  # of each judge of a crowd
 
@@ -131,14 +136,12 @@ def side(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
     truth = _truth(rng, n)
     left, right = pairs(rng, n, n * per_item // 2)
     won = rng.random(len(left)) < chance(truth[left] - truth[right] + EFFECT)
-    made = Comparisons(
-        range(n),
-        left.astype(np.int32),
-        right.astype(np.int32),
-        outcome=np.where(won, 1, -1).astype(np.int8),
-        sided=True,
-    )
-    return made, truth
+    return _sided(n, left, right, won), truth
+
+
+def _sided(n: int, left: np.ndarray, right: np.ndarray, won: np.ndarray) -> Comparisons:
+    outcome = np.where(won, 1, -1).astype(np.int8)
+    return Comparisons(range(n), left.astype(np.int32), right.astype(np.int32), outcome=outcome, sided=True)
 
 
 def covariate(rng: np.random.Generator, n: int, per_item: int, of_strength: float = 0.0) -> Drawn:
@@ -173,23 +176,77 @@ def weights(rng: np.random.Generator, n: int, per_item: int) -> Drawn:
     return _votes(rng, truth, left, right, weight=heavy), truth
 
 
-def features(rng: np.random.Generator, n: int, per_item: int) -> dict[str, float]:
-    """Items with features that explain half of their scores' variance, and half as many that no vote mentions."""
-    every, count = n + max(n // 2, 4), 3
+def features(
+    rng: np.random.Generator, n: int, per_item: int, *, count: int = 3, follows: str = "", flip_rate: float = 0.0
+) -> dict[str, float]:
+    """Items with features that explain half of their scores' variance, and half as many that no vote mentions.
+
+    Scores are followed by the side (better items stand on the left more often) or by a covariate (they have more of
+    it); or a share of votes, known to the model, is reported the wrong way round.
+    """
+    every = n + (max(n // 2, 4) if count else 0)
+    table, weights_of, truth = _featured(rng, every, count)
+    left, right = pairs(rng, n, n * per_item // 2)
+    gap, style = truth[left] - truth[right], rng.standard_normal(len(left))
+    if follows == "side":
+        stays = rng.random(len(left)) < chance(FOLLOWS * gap)
+        left, right, gap = np.where(stays, left, right), np.where(stays, right, left), np.where(stays, gap, -gap)
+    style = 1.0 + 0.0 * style if follows == "side" else style + gap / SPREAD
+    won = rng.random(len(left)) < chance(gap + (EFFECT * style if follows else 0.0))
+    won = won != (rng.random(len(left)) < flip_rate)
+    more: dict[str, Any] = {}
+    if follows == "covariate":
+        more["covariates"] = {"style": np.where(won, style, -style)}
+    made = _sided(n, left, right, won) if follows == "side" else votes(n, left, right, won, **more)
+    model = RABF(side_effect=follows == "side", flip_rate=flip_rate).fit(
+        made, dict(enumerate(table)) if count else None
+    )
+    here = _features_held(model, truth, weights_of, n)
+    if follows:
+        effect, error = model.side_effect_, model.side_effect_std_error_ or 0.0
+        if follows == "covariate":
+            effect, error = float(model.covariate_coef_[0]), float(model.covariate_std_errors_[0])
+        here |= {
+            "effect": float(abs(effect - EFFECT) <= DEVIATIONS * error),
+            "effect too large by": effect / EFFECT - 1,
+        }
+    return here
+
+
+def flips_in_margins(rng: np.random.Generator, n: int, per_item: int, *, flip_rate: float) -> dict[str, float]:
+    """The same with the squared loss, on votes whose mean is the difference of two scores; some are flipped."""
+    table, weights_of, truth = _featured(rng, n + max(n // 2, 4), 3)
+    weights_of, truth = IN_MARGINS * weights_of, IN_MARGINS * truth
+    left, right = pairs(rng, n, n * per_item // 2)
+    won = rng.random(len(left)) < 0.5 + 0.5 * np.clip(truth[left] - truth[right], -1.0, 1.0)
+    made = votes(n, left, right, won != (rng.random(len(left)) < flip_rate))
+    model = RABF(loss="squared", flip_rate=flip_rate).fit(made, dict(enumerate(table)))
+    return _features_held(model, truth, weights_of, n)
+
+
+def _featured(rng: np.random.Generator, every: int, count: int) -> tuple[np.ndarray, np.ndarray, Truth]:
+    """Features, their weights and true scores."""
     table = rng.standard_normal((every, count))
-    weights_of = SPREAD * math.sqrt(0.5 / count) * rng.standard_normal(count)
-    truth = table @ weights_of + SPREAD * math.sqrt(0.5) * rng.standard_normal(every)
-    made = _votes(rng, truth[:n], *pairs(rng, n, n * per_item // 2))
-    model = RABF().fit(made, dict(enumerate(table)))
+    weights_of = SPREAD * math.sqrt(0.5 / max(count, 1)) * rng.standard_normal(count)
+    return (
+        table,
+        weights_of,
+        table @ weights_of + SPREAD * math.sqrt(0.5 if count else 1.0) * rng.standard_normal(every),
+    )
+
+
+def _features_held(model: RABF, truth: Truth, weights_of: np.ndarray, n: int) -> dict[str, float]:
+    """Which intervals hold: of the first n items, of the others, of the weights."""
     ranking = model.ranking_
     lower, upper = (bound[np.argsort(np.array(ranking.items))] for bound in ranking.intervals(LEVEL))
     placed = truth - truth.mean() + ranking.scores.mean()
     held, width = (lower <= placed) & (placed <= upper), upper - lower
-    off = np.abs(model.coef_ - weights_of) <= NormalDist().inv_cdf(0.5 + LEVEL / 2) * model.coef_std_errors_
-    return {
-        "score": float(held[:n].mean()), "unseen": float(held[n:].mean()), "coefficient": float(off.mean()),
-        "score width": float(width[:n].mean()), "unseen width": float(width[n:].mean()),
-    }  # fmt: skip
+    here = {"score": float(held[:n].mean()), "score width": float(width[:n].mean())}
+    if len(weights_of):
+        off = np.abs(model.coef_ - weights_of) <= DEVIATIONS * model.coef_std_errors_
+        here |= {"unseen": float(held[n:].mean()), "unseen width": float(width[n:].mean())}
+        here["coefficient"] = float(off.mean())
+    return here
 
 
 def crowd(rng: np.random.Generator, n: int, per_item: int, flippers: float = 0.0) -> dict[str, float]:
@@ -237,7 +294,18 @@ DESIGNS: dict[str, Design] = {
     "features": Design(None, own=features),
     "crowd, all alike": Design(None, own=crowd),
     "crowd, 30 % coin-flippers": Design(None, own=crowd_with_flippers),
+    "features, better items left": Design(None, own=partial(features, follows="side")),
+    "features, covariate of strength": Design(None, own=partial(features, follows="covariate")),
+    "no features, better items left": Design(None, own=partial(features, count=0, follows="side")),
+    "no features, covariate of strength": Design(None, own=partial(features, count=0, follows="covariate")),
+    **{f"flips {rate}, log loss": Design(None, own=partial(features, flip_rate=rate)) for rate in FLIP_RATES},
+    **{
+        f"flips {rate}, squared loss": Design(None, own=partial(flips_in_margins, flip_rate=rate))
+        for rate in FLIP_RATES
+    },
 }
+FOLLOWED = [name for name in DESIGNS if name.endswith(("better items left", "covariate of strength"))]
+FLIPPED = [name for name in DESIGNS if name.startswith("flips")]
 
 # What is printed, and the band in which it keeps its word: mean over sets of a value in every set.
 PROMISES: dict[str, tuple[float, float]] = {
@@ -341,7 +409,7 @@ def block(task: tuple[str, int, int, int, int]) -> dict[str, Any]:
                 here = measure(ranking, truth)
                 if design.effect is not None:
                     effect, error = design.effect(model)
-                    here["effect"] = float(abs(effect - EFFECT) <= NormalDist().inv_cdf(0.5 + LEVEL / 2) * error)
+                    here["effect"] = float(abs(effect - EFFECT) <= DEVIATIONS * error)
                     here["effect too large by"] = effect / EFFECT - 1
                 found.append(here)
             except PodiumError:  # a model that refuses such votes makes no promise
@@ -518,12 +586,18 @@ def _other_models(found: list[Cell]) -> list[str]:
         (["crowd, all alike", "crowd, 30 % coin-flippers"],
          ("score", "score width", "RMSE beyond plain", "Kendall beyond plain", "judges differ"),
          "Scores held | Mean width | Error beyond plain | Kendall beyond plain | Judges taken to differ"),
+        (FOLLOWED, ("score", "score width", "unseen", "coefficient", "effect", "effect too large by"),
+         "Scores held | Mean width | Of items nobody voted on | Coefficients | Effect | Effect too large by"),
+        (FLIPPED, ("score", "score width", "unseen", "coefficient"),
+         "Scores held | Mean width | Of items nobody voted on | Coefficients"),
     ):  # fmt: skip
+        own = [cell for cell in found if cell.design in wanted]
+        if not own:
+            continue
         lines += ["", f"| Design | Items | Votes | Sets | {heads} |", "|---" * (4 + len(names)) + "|"]
-        for cell in found:
-            if cell.design in wanted:
-                start = [f"| {cell.design}", str(cell.items), str(cell.votes), str(int(cell.sums["score"][0]))]
-                lines.append(" | ".join([*start, *(_text(cell, name) for name in names)]) + " |")
+        for cell in own:
+            start = [f"| {cell.design}", str(cell.items), str(cell.votes), str(int(cell.sums["score"][0]))]
+            lines.append(" | ".join([*start, *(_text(cell, name) for name in names)]) + " |")
     return lines[1:]
 
 
@@ -532,7 +606,7 @@ def _text(cell: Cell, name: str) -> str:
     if name not in cell.sums:
         return ""
     if name in ("score width", "unseen width"):
-        return f"{cell.mean(name):.1f}"
+        return f"{cell.mean(name):.2f}" if cell.design in FLIPPED else f"{cell.mean(name):.1f}"
     if name == "rank width":
         return f"{100 * cell.mean(name):.0f} %"
     return f"{100 * cell.mean(name):.0f} ± {196 * cell.error(name):.0f} %"

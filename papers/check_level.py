@@ -9,9 +9,10 @@ ones are 10,000 an item. Each line of `podium check` must be marked in at most 7
 from three votes an item up.
 
 Other votes ought to be found out, and there the share of marks is the power, shown, not promised. "cyclic" ones are
-drawn as if items stood on a circle and each beat those that follow it; in "stuffed" ones a judge gives a quarter of the
-votes, all for one middling item. `too few` is the share of sets in which all three tests of the fit said that votes are
-too few to tell.
+drawn as if items stood on a circle and each beat those that follow it; in "planar" ones items are normal points of the
+plane, and each beats those to its left by twice the area between them, in "mixed" ones with scores on top; in "stuffed"
+ones a judge gives a quarter of the votes, all for one middling item. `too few` is the share of sets in which all three
+tests of the fit said that votes are too few to tell.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from podium.pairwise.bradley_terry import BradleyTerry
 
 ITEMS, VOTES = (8, 30, 100), (3, 6, 10, 30)
 DENSE = 10_000
-KINDS = ("honest", "tied", "halved", "sided", "weighted", "cyclic", "stuffed")
+KINDS = ("honest", "tied", "halved", "sided", "weighted", "cyclic", "stuffed", "planar", "mixed")
 HONEST = KINDS[:5]
 MARKS = ("Largest residual", "Over-dispersion", "Transitivity", "Split-half reliability", "Influence of an item",
          "Influence of a judge")  # fmt: skip
@@ -46,6 +47,10 @@ def draw(kind: str, n: int, per_item: int, rng: np.random.Generator) -> Comparis
     if kind == "cyclic":
         angle = 2 * np.pi * rng.permutation(n) / n
         margin = 2.0 * np.sin(angle[left] - angle[right])
+    if kind in ("planar", "mixed"):
+        spot = rng.normal(size=(n, 2))
+        cycle = spot[left, 0] * spot[right, 1] - spot[left, 1] * spot[right, 0]
+        margin = 2.0 * cycle + (margin if kind == "mixed" else 0.0)
     if kind == "sided":
         margin = margin + 0.5
     tie = 0.8 if kind == "halved" else 0.0

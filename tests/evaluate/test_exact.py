@@ -145,3 +145,37 @@ def test_very_many_votes_are_drawn_from_the_scores_and_ring_no_more_often(monkey
     assert [fit.exact for fit in fits] == [True, False]
     shares = check_level.study("honest", 6, 300, 25, seed=3, replicates=39)
     assert max(shares[mark] for mark in check_level.MARKS) <= most_of(0.05, 25)
+
+
+def circle_of_single_votes(n, reach):
+    """Every item beats the `reach` items that follow it, once each."""
+    return [(k, (k + step) % n) for k in range(n) for step in range(1, reach + 1)]
+
+
+def test_a_circle_of_single_votes_is_found_out():
+    """Everybody won as often, and no pair voted twice: all that tells it from chance is who beat whose victims."""
+    circle = circle_of_single_votes(21, 4)
+    found = diagnose(Comparisons.from_pairs(circle), replicates=199, splits=2, influence=False)
+    assert found.cyclic.enough
+    assert found.cyclic.p_value == pytest.approx(1 / 200)
+    rng = np.random.default_rng(3)
+    pairs = [pair if rng.random() < 0.5 else pair[::-1] for pair in circle]
+    with thin_data():
+        assert not diagnose(Comparisons.from_pairs(pairs), replicates=199, splits=2, influence=False).cyclic.significant
+
+
+@pytest.mark.parametrize("dense", [True, False])
+def test_round_trips_are_those_of_a_plain_loop(dense, monkeypatch):
+    if not dense:
+        monkeypatch.setattr("podium.evaluate.diagnosis.misfit.MAX_DENSE_ITEMS", 0)
+    rng = np.random.default_rng(2)
+    left = rng.integers(7, size=15)
+    votes = Comparisons.from_arrays(left, (left + rng.integers(1, 7, size=15)) % 7, items=range(7))
+    with thin_data():
+        fit = Fit(Table.of(votes, False), Model.of(BradleyTerry(l2=0.5).fit(votes)))
+    off = np.zeros((7, 7))
+    for (i, j), won, expected in zip(zip(*fit.table.pair[:2], strict=True), fit.won, fit.expected, strict=True):
+        off[i, j], off[j, i] = won - expected, expected - won
+    pairs = [(i, j) for i in range(7) for j in range(7) if i != j]
+    by_hand = sum(sum(off[i, k] * off[j, k] for k in range(7)) ** 2 for i, j in pairs)
+    assert fit.measures()[-1] == pytest.approx(by_hand)

@@ -21,6 +21,7 @@ from podium.pairwise._fit.feature_model import FeatureModel, VoteModel
 from podium.pairwise._fit.feature_solver import FeatureProblem, FeatureSolution, Place, solve_features
 from podium.pairwise._fit.featured import FeatureScores
 from podium.pairwise._fit.flips import FlippedVotes
+from podium.pairwise._fit.followed import FollowedEffects
 from podium.pairwise._fit.likelihoods import LogisticRows, SquaredRows
 from podium.pairwise._fit.norms import within_norms
 from podium.pairwise._fit.penalties import Node, Penalties, choose_penalties, possible_penalties
@@ -205,7 +206,8 @@ class RABF(FeatureScores, Ranker):
         if self.loss == "logistic" and not self.flip_rate and self.max_norm is None and self.residual_penalty == "auto":
             model.hold_effects(self.max_iter)
         flips = FlippedVotes(model.problem, model.plain(), self.flip_rate, self.max_iter) if lapse else None
-        found = self._optimum(model, flips)
+        followed = model.followed(self.max_iter)
+        found = self._optimum(model, flips or followed)
         if not found.solution.converged:
             raise ConvergenceError(
                 f"no optimum in {self.max_iter} steps: expected and observed wins still differ by "
@@ -222,6 +224,8 @@ class RABF(FeatureScores, Ranker):
         others: Nodes = partial(possible_penalties, model.problem, found, self.max_iter)
         if flips is not None:
             others = flips.possible
+        elif followed is not None:
+            others = partial(followed.possible, found)
         if engine is not None:
             others = self._shared_out(others, found, engine)
         self._learn(model, found, others, labels)
@@ -240,12 +244,12 @@ class RABF(FeatureScores, Ranker):
         )
         return others
 
-    def _optimum(self, model: FeatureModel, flips: FlippedVotes | None) -> Penalties:
-        """The optimum at the penalties given or chosen, or within the limits."""
+    def _optimum(self, model: FeatureModel, chooser: FlippedVotes | FollowedEffects | None) -> Penalties:
+        """The optimum at the penalties given or chosen, by a way of its own if there is one; or within the limits."""
         given = _number(self.feature_penalty), _number(self.residual_penalty)
         self.binding_: tuple[str, ...] = ()
-        if flips is not None:
-            return flips.choose(*given, self.tol)
+        if chooser is not None:
+            return chooser.choose(*given, self.tol)
         if self.max_norm is None and self.loss != "hinge":
             return choose_penalties(model.problem, *given, self.tol, self.max_iter)
         if self.loss == "hinge" and model.problem.rows.n > hinge.MAX_DENSE_ITEMS:

@@ -24,6 +24,8 @@ Floats = NDArray[np.float64]
 SIGNIFICANCE = 0.05  # a p-value below is a concern
 MAX_EXACT_VOTES = 100_000
 MIN_BOOTSTRAP_VOTES = 200  # an item, from which on drawing from the fitted scores keeps the level
+MAX_DENSE_ITEMS = 300  # up to here what goes round is seen by a matrix of all items, in a millisecond,
+MAX_TRIPS = 1e6  # and beyond by the pairs of opponents of every item, if they are no more
 MIN_CHANGES = 10  # moves of a redraw that must change the votes, or it is too much like them to tell anything
 
 
@@ -102,14 +104,18 @@ class Fit:
         residual: Floats = np.sign(share - mean) * np.sqrt(2.0 * number * np.maximum(loss, 0.0))
         return residual
 
-    def measures(self, table: Table | None = None) -> tuple[float, float, float, float]:
-        """Largest residual, dispersion, cyclic sum of squares and its share; of other votes with the same chances."""
+    def measures(self, table: Table | None = None) -> tuple[float, float, float, float, float]:
+        """Largest residual, dispersion, cyclic share, cyclic sum of squares, and how far misfit goes round.
+
+        Of other votes with the same chances, if given.
+        """
         votes = table or self.table
         won = self._won(votes)
         residual = (won - self.expected) / self.std_error
         freedom = self.cycles.freedom
         dispersion = float(residual @ residual) / freedom if freedom else np.nan
-        return float(np.max(np.abs(self._residual(won)))), dispersion, *self.cycles.measure(votes)
+        largest, (squares, share) = float(np.max(np.abs(self._residual(won)))), self.cycles.measure(votes)
+        return largest, dispersion, share, squares, self.cycles.round_trips(won - self.expected)
 
     def tests(self, replicates: int, rng: np.random.Generator, chances: Model | None = None) -> tuple[Test, Test, Test]:
         """Each measure against the same measure of redrawn votes: largest residual, dispersion, cycles.
@@ -126,16 +132,17 @@ class Fit:
         else:
             source = self if chances is None else Fit(self.table, chances, self.cycles)
             drawn = np.array([self._refitted(source.drawn(rng)).measures() for _ in range(replicates)])
+        measured, drawn = _together(measured, drawn)
         p_values = _shares(drawn, measured)
         smallest = _shares(drawn, np.maximum(measured, drawn.max(axis=0)))  # that any outcome could have had
         # The largest of few redraws has a share of two of them: few redraws are not few votes.
         enough = freely & (smallest <= max(SIGNIFICANCE, 2.0 / (1.0 + replicates)))
         mean = drawn.mean(axis=0)
-        largest, dispersion, squares, share = (
+        largest, dispersion, share, cycles = (
             Test(float(value), float(usual), float(p), bool(known) or bool(p < SIGNIFICANCE))
             for value, usual, p, known in zip(measured, mean, p_values, enough, strict=True)
         )
-        return largest, dispersion, replace(share, p_value=squares.p_value, enough=squares.enough)
+        return largest, dispersion, replace(share, p_value=cycles.p_value, enough=cycles.enough)
 
     def drawn(self, rng: np.random.Generator) -> Table:
         """Votes on the same rows, drawn from the model; weighted ones as the equal votes they are worth."""
@@ -172,7 +179,10 @@ class Cycles:
 
     Each pair's mean outcome y (from −1 to 1) is fitted by differences of scores in weighted least squares. What is
     left, Σ w (y − fit)², is cyclic; over Σ w y² it is 0 when one ranking explains everything and 1 for rock, paper,
-    scissors. The share is easy to read; the sum is what tells cycles from chance.
+    scissors. The share is easy to read; the sum is what tells cycles from chance, together with what goes round.
+
+    Given everybody's wins the fit is the same whoever won which vote, and so is the square of a pair that voted once:
+    the sum sees pairs that voted more often, and no circle of single votes. `round_trips` sees these.
     """
 
     def __init__(self, table: Table) -> None:
@@ -185,6 +195,9 @@ class Cycles:
         met = Adjacency.of_pairs(Pairs(first, second, self.weight, none, none, none, none, none), table.n)
         groups = int(met.components.max()) + 1  # items without votes are groups of their own
         self.freedom = len(first) - (table.n - groups)
+        met_by = (np.bincount(first, minlength=table.n) + np.bincount(second, minlength=table.n)).astype(np.float64)
+        self.dense = table.n <= MAX_DENSE_ITEMS
+        self.few = self.dense or float(met_by @ met_by) <= MAX_TRIPS
 
     def measure(self, table: Table) -> tuple[float, float]:
         """Cyclic sum of squares of a table with the same pairs and totals, and its share of all."""
@@ -199,10 +212,43 @@ class Cycles:
         cyclic, whole = float(self.weight @ rest**2), float(self.weight @ mean**2)
         return cyclic, cyclic / whole if whole > 0 else 0.0
 
+    def round_trips(self, off: Floats) -> float:
+        """Σ over two items of (Σ over a third of its misfit `off` with the one times that with the other)².
+
+        On a circle items next to each other win and lose beyond their scores against the same others. 0 where there
+        are too many pairs to go through.
+        """
+        if not self.few:
+            return 0.0
+        first, second, *_ = self.table.pair
+        n = self.table.n
+        if self.dense:
+            matrix = np.zeros((n, n))
+            matrix[first, second], matrix[second, first] = off, -off
+            alike = matrix @ matrix
+            return float(np.sum(alike**2) - alike.diagonal() @ alike.diagonal())
+        from scipy.sparse import csr_array
+
+        ends = np.concatenate([first, second]), np.concatenate([second, first])
+        sparse = csr_array((np.concatenate([off, -off]), ends), shape=(n, n))
+        product = sparse @ sparse
+        return float(product.data @ product.data - product.diagonal() @ product.diagonal())
+
+
+def _together(measured: Floats, drawn: Floats) -> tuple[Floats, Floats]:
+    """The last two measures as one: each over its standard deviation, votes and redraws taken together, and added."""
+    both = np.vstack([measured, drawn])
+    ends = both[:, -2:]
+    deviation = ends.std(axis=0)
+    known = deviation > 1e-9 * np.abs(ends).max(axis=0)
+    scaled = np.where(known, (ends - ends.mean(axis=0)) / np.where(known, deviation, 1.0), 0.0)
+    joined = np.column_stack([both[:, :-2], scaled.sum(axis=1)])
+    return joined[0], joined[1:]
+
 
 def _shares(drawn: Floats, measured: Floats) -> Floats:
     """P-values: the share of redraws that reach each measure, the votes themselves counted among them."""
     # Equal in exact arithmetic must count as equal.
-    reached = (drawn >= measured - 1e-9 * np.abs(measured)).sum(axis=0)
+    reached = (drawn >= measured - 1e-9 * np.abs(np.vstack([measured, drawn])).max(axis=0)).sum(axis=0)
     shares: Floats = (1.0 + reached) / (1.0 + len(drawn))
     return shares

@@ -20,6 +20,7 @@ from podium.data.comparisons import Comparisons
 from podium.data.features import Matrix, column_moments, is_sparse
 from podium.errors import InputError, Option
 from podium.pairwise._fit.feature_solver import FeatureProblem, Place, row_basis
+from podium.pairwise._fit.followed import FollowedEffects
 from podium.pairwise._fit.hinge import HingeRows
 from podium.pairwise._fit.likelihoods import DavidsonRows, LapseRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.penalties import Node
@@ -192,6 +193,7 @@ class FeatureModel(ScaledFeatures):
         self._count_votes()
         total = self.loss.wins + self.loss.losses + self.loss.ties if self.davidson else self.loss.total
         weight = np.bincount(self.left, total, n) + np.bincount(self.right, total, n)
+        self.total: Floats = total
         self.weight = float(total.sum())
         self.seen = np.zeros(matrix.shape[0], dtype=bool)
         self.seen[:n] = weight > 0
@@ -251,6 +253,13 @@ class FeatureModel(ScaledFeatures):
             self.effects = alone.effects
             rows = dataclasses.replace(self.whole.rows, design=None, offset=design @ self.effects.values)
             self.problem = FeatureProblem(rows, self.whole.loss, self.whole.features, self.whole.votes)
+
+    def followed(self, max_iter: int) -> FollowedEffects | None:
+        """How penalties are chosen where effects are held that scores may follow."""
+        design = self.whole.rows.design
+        if self.effects is None or design is None:
+            return None
+        return FollowedEffects.of(self.problem, design, self.effects, self.total, max_iter)
 
     def with_effects(self, place: Place) -> Place:
         """With the effects that are held among the extra parameters."""
