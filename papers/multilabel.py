@@ -30,6 +30,7 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
 
+from benchmarks import printed as tables
 from podium.engine import Engine, Serial, engine_for
 from podium.metrics import check_family, loss_family, ranking_loss
 from podium.metrics.names import parse
@@ -346,6 +347,9 @@ def main() -> None:
         HERE.mkdir(exist_ok=True)
         (HERE / "results.json").write_text(json.dumps(found | {"claims that fail": wrong}, indent=1) + "\n")
         draw(found)
+    tables.head("Loss", "target of the loss", "softmax (normalised)", "pairwise logistic")
+    for loss, worst in found["consistency"].items():
+        tables.row(loss, *(f"{worst[kind]:.2g}" for kind in ("target", "softmax", "pairwise")))
     for part, rows in found.items():
         print(part, json.dumps(rows, indent=1))
     print("all claims hold" if not wrong else f"claims that fail: {wrong}")

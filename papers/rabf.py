@@ -38,6 +38,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import printed as tables
 from podium.data.comparisons import Comparisons
 from podium.engine import Engine, Serial, engine_for
 from podium.errors import PodiumWarning
@@ -577,6 +578,11 @@ def main() -> None:
     found["claims"] = claims(found)
     (given.folder / "results.json").write_text(json.dumps(found, indent=1) + "\n")
     draw(found, given.folder)
+    shares = ("½", "1", "2", "5", "10", "20")
+    tables.head("Pairs in the wrong order", *(f"{share} votes an item" for share in shares))
+    for name, study in found["figure4"].items():
+        for method, values in study["distance"].items():
+            tables.row(f"{name}: {NAMES[method]}", *(f"{value:.2f}" for value in values))
     for claim, holds in found["claims"].items():
         print("holds " if holds else "FAILS ", claim)
 
