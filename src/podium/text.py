@@ -9,6 +9,7 @@ from collections.abc import Collection, Hashable, Sequence
 
 __all__ = [
     "aligned",
+    "chance",
     "counted",
     "distinct_room",
     "fitted",
@@ -271,6 +272,19 @@ def percent(share: float, digits: int = 0) -> str:
     ('95 %', '12.3 %')
     """
     return f"{100 * share:.{digits}f} %"
+
+
+def chance(probability: float) -> str:
+    """A chance in per cent; what is not certain is not called so.
+
+    Examples
+    --------
+    >>> chance(0.95), chance(0.9996), chance(0.001), chance(1.0)
+    ('95 %', '> 99 %', '< 1 %', '100 %')
+    """
+    if 0.995 <= probability < 1:
+        return "> 99 %"
+    return "< 1 %" if 0 < probability < 0.005 else percent(probability)
 
 
 def named(items: Sequence[Hashable], most: int = 4) -> str:

@@ -13,7 +13,7 @@ from podium import BradleyTerry, read_comparisons
 from podium.cli import run
 from podium.evaluate import judging_quality
 from podium.ranking import award_marks
-from podium.text import percent
+from podium.text import chance
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_the_page_has_the_marks_of_the_table(votes, capfd, tmp_path):
         line = re.search(rf'<tr id="item-{row["item"]}".*?</tr>', text)[0]
         assert all(cell in line for cell in shown)
         assert f">{html.escape(row['grade'])}</td>" in line
-        assert f">{percent(row['chance'])}</td>" in line
+        assert f">{html.escape(chance(row['chance']))}</td>" in line
     assert "Marks on a scale from the lowest item to the best, with 95 % intervals." in text
     assert "<A>" not in text
     for sentence in judging_quality(read_comparisons(votes)).words():

@@ -116,7 +116,9 @@ def test_one_win_has_less_colour_than_forty():
 
 
 def test_a_page_of_rankings_speaks_of_rankings_and_pairs():
-    lists = Rankings.from_lists([["tea", "milk", "cola"], ["milk", "tea", "cola"], ["tea", "cola", "milk"]])
+    lists = Rankings.from_lists(
+        [["tea", "milk", "cola"], ["milk", "tea", "cola"], ["tea", "cola", "milk"]], judge=["ann", "bob", "cem"]
+    )
     model = PlackettLuce().fit(lists)
     page = str(Report(model.ranking_, Comparisons.from_rankings(lists), model=model))
     assert "<h2>Who was above whom</h2>" in page
@@ -124,6 +126,7 @@ def test_a_page_of_rankings_speaks_of_rankings_and_pairs():
     assert "<dt>Pairs put in order</dt><dd>9</dd>" in page
     assert "Who beat whom" not in page
     assert "<dt>Votes" not in page
+    assert "<b>3</b> respondents" in page
 
 
 def test_scores_that_do_not_move_have_no_table_over_time():

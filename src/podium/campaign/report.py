@@ -25,7 +25,7 @@ from podium.show.report_look import MARKS, SCRIPT, STYLE
 from podium.show.report_pairs import head_to_head
 from podium.show.report_parts import anchor, anchors, tabs
 from podium.store.content import Content
-from podium.text import counted, percent
+from podium.text import chance, counted, percent
 
 __all__ = ["report_page", "write_report"]
 
@@ -149,8 +149,8 @@ def _marks(content: Content, now: Standing) -> list[str]:
         ends = "" if own["lower"] is None else f"{own['lower']} … {own['upper']}"
         cells = f'<td class="item">{safe(place.item)}</td><td class="n">{own["mark"]}</td><td class="n">{ends}</td>'
         if graded:
-            chance = "" if own["chance"] is None else percent(own["chance"])
-            cells += f'<td>{safe(str(own["grade"]))}</td><td class="n">{chance}</td>'
+            likely = "" if own["chance"] is None else chance(own["chance"])
+            cells += f'<td>{safe(str(own["grade"]))}</td><td class="n">{safe(likely)}</td>'
         rows.append(f"<tr>{cells}</tr>")
     caption = f"{percent(MARKS_LEVEL)} intervals, from all votes that count."
     if live_votes(content).of_kind("chosen").any():

@@ -14,7 +14,7 @@ from podium.cli.calling import gathered
 from podium.cli.columns import Columns
 from podium.cli.help import option
 from podium.errors import InputError, Option, PodiumError
-from podium.text import fitted, number, one_line, percent
+from podium.text import chance, fitted, number, one_line
 
 if TYPE_CHECKING:
     import polars as pl
@@ -175,7 +175,7 @@ class Marking:
         if "grade" in frame.columns:
             columns["grade"] = [str(value) for value in frame["grade"]]
         if "chance" in frame.columns:
-            columns["chance"] = ["" if value is None else percent(value) for value in frame["chance"]]
+            columns["chance"] = ["" if value is None else chance(value) for value in frame["chance"]]
         if frame["comparisons"].null_count() < len(frame):
             columns["votes"] = [f"{value:,.10g}" for value in frame["comparisons"]]
         return fitted(list(columns), list(columns.values()), room, to_left=("item", "grade"))
@@ -194,7 +194,7 @@ class Marking:
             if row.get("grade") is not None:
                 found.setdefault("Grade", {})[item] = str(row["grade"]), mark
             if row.get("chance") is not None:
-                found.setdefault("Chance", {})[item] = percent(row["chance"]), row["chance"]
+                found.setdefault("Chance", {})[item] = chance(row["chance"]), row["chance"]
         return found
 
     def _digits(self) -> int:

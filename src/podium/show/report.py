@@ -213,7 +213,7 @@ class Report:
         rankings = c.group_is == "ranking"
         counts = [(len(c.groups), "ranking")] if rankings else []
         counts += [(len(c), "pair" if rankings else "vote"), (len(self.ranking), "item")]
-        counts += [(len(c.judges), "judge")] if c.judges else []
+        counts += [(len(c.judges), "respondent" if rankings else "judge")] if c.judges else []
         facts = [_strong(counted(count, noun)) for count, noun in counts]
         idle = len(set(self.ranking.items) - set(c.items))
         facts += [_strong(f"{idle:,} without {'rankings' if rankings else 'votes'}")] if idle else []
@@ -410,7 +410,7 @@ def vote_summary(comparisons: Comparisons) -> dict[str, str]:
         else f"no: {groups:,} groups of items were never compared with each other",
     }
     if c.judges:
-        rows["Judges"] = f"{len(c.judges):,}"
+        rows["Respondents" if c.group_is == "ranking" else "Judges"] = f"{len(c.judges):,}"
     if c.groups:
         rows["Rankings" if c.group_is == "ranking" else "Groups"] = f"{len(c.groups):,}"
     return rows
