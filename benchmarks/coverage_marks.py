@@ -15,6 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from benchmarks.printed import head, row
+
 DESIGNS = (  # items, votes an item, known marks, data sets
     (20, 8, 0, 200), (20, 8, 2, 200), (20, 8, 6, 200), (20, 40, 0, 200), (20, 40, 6, 200), (60, 10, 0, 100),
     (60, 10, 6, 100),
@@ -75,10 +77,9 @@ def _one(n: int, votes: int, anchors: int, rng: np.random.Generator) -> tuple[np
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    head("Scripts", "Votes each", "Known marks", "Sets", "Intervals hold", "A unlikely: said", "came true",
+         "A likely: said", "came true")  # fmt: skip
     for design in DESIGNS:
-        items, each, known, sets = design
         found = simulate(*design)
-        ends = "; ".join(f"{name} {a:.2f} said, {b:.2f} came" for name, (a, b) in
-                         (("unlikely A", found.unlikely), ("likely A", found.likely)))  # fmt: skip
-        print(f"{items} items, {each} votes each, {known} known marks ({sets} sets): "
-              f"intervals {found.held:.3f} ± {found.error:.3f}; {ends}", flush=True)  # fmt: skip
+        chances = (f"{each:.0%}" for each in (*found.unlikely, *found.likely))
+        row(*design, f"{found.held:.1%} ± {1.96 * found.error:.1%}", *chances)

@@ -9,11 +9,13 @@ import warnings
 
 import numpy as np
 
+from benchmarks.printed import head, row
+
 DESIGNS = ((10, 80, 3, 200), (30, 400, 5, 100), (8, 20, 8, 200))  # items, rankings, listed, data sets
 
 
-def simulate(n: int, rows: int, k: int, sets: int) -> str:
-    """One line of figures: scores are normal, every ranking lists its k best of n."""
+def simulate(n: int, rows: int, k: int, sets: int) -> None:
+    """Print a row of figures: scores are normal, every ranking lists its k best of n."""
     from podium import PlackettLuce, Rankings
 
     rng = np.random.default_rng(1)
@@ -32,8 +34,8 @@ def simulate(n: int, rows: int, k: int, sets: int) -> str:
         alone = PlackettLuce().fit(Rankings.from_lists(lists, unranked="unknown")).ranking_
         known = dict(zip(alone.items, alone.scores, strict=True))
         unknown.append(_spearman(scores, np.array([known.get(item, -9.0) for item in range(n)])))
-    figures = f"intervals {np.mean(held):.3f}, ranks {np.mean(ranks):.3f}, Spearman {np.mean(near):.3f}"
-    return f"{rows} rankings of {k} of {n} ({sets} sets): {figures}, read as unknown {np.mean(unknown):.3f}"
+    title = f"{rows} rankings that list {k} of {n} ({sets} sets)"
+    row(title, f"{np.mean(held):.1%}", f"{np.mean(ranks):.1%}", f"{np.mean(near):.3f}", f"{np.mean(unknown):.3f}")
 
 
 def _spearman(one: np.ndarray, other: np.ndarray) -> float:
@@ -42,5 +44,6 @@ def _spearman(one: np.ndarray, other: np.ndarray) -> float:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
+    head("Simulated surveys", "Intervals hold", "Ranks hold", "Spearman, unlisted below", "Spearman, unlisted unknown")
     for design in DESIGNS:
-        print(simulate(*design), flush=True)
+        simulate(*design)
