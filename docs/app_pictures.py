@@ -60,7 +60,7 @@ def answer(link):
         return sum(map(len, words)) / len(words)
 
     def judge(left, right):
-        return float(random.random() < 1 / (1 + math.exp(4 * (quality(right) - quality(left)))))
+        return float(random.random() < 1 / (1 + math.exp(16 * (quality(right) - quality(left)))))
 
     with Judge.by_link(link) as reader:
         for _ in range(200):

@@ -380,6 +380,11 @@ def test_how_many_more_votes_judges_can_give(store):
         .words(3)
         .endswith("not stable yet: about 12 to 480 more votes; its judges have 3 pairs left: invite others")
     )
+    assert (
+        replace(found, stable=False, finished=False, until_stable=12, until_stable_upper=480)
+        .words(60)
+        .endswith("not stable yet: about 12 to 480 more votes; its judges have 60 pairs left")
+    )
 
 
 def test_standings_are_computed_once_a_position(store):

@@ -144,8 +144,9 @@ class Standing:
             lines.append("not stable, and no judge has a pair left: another judge would help")
         else:
             more = about(self.until_stable, self.until_stable_upper, "more vote")
-            short = f"; its judges have {counted(left, 'pair')} left: invite others" if self.until_stable > left else ""
-            lines.append(f"not stable yet: {more}{short}")
+            short = f"; its judges have {counted(left, 'pair')} left" if self.until_stable_upper > left else ""
+            others = ": invite others" if self.until_stable > left else ""
+            lines.append(f"not stable yet: {more}{short}{others}")
         return "\n".join(lines)
 
 

@@ -26,7 +26,9 @@ def progress(curve: Sequence[tuple[int, float]], *, ax: Any = None) -> Any:
     seen, error = points.T
     ax.plot(seen, error, color=BLUE, marker="o" if len(seen) < 30 else None, markersize=3)
     ax.set(
-        xlabel="examples seen", ylabel="mean absolute error so far (grades)", title="Error before learning each example"
+        xlabel="examples seen, again with each pass",
+        ylabel="mean absolute error so far (grades)",
+        title="Error before learning from each example",
     )
     ax.set_ylim(bottom=0, top=max(error) * 1.15 or 1)
     ax.grid(alpha=0.3)
