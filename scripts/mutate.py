@@ -69,7 +69,12 @@ BESIDE = {  # tests of a room that stand elsewhere, beside REFUSALS
         *("pairwise/test_plackett_luce.py", "pairwise/test_base.py", "evaluate/test_feature_diagnosis.py"),
         "test_models.py",
     ],
-    "data": ["test_hostile_labels.py", "cli/test_spreadsheets.py", "cli/test_features.py"],
+    "data": [
+        "test_hostile_labels.py",
+        "cli/test_spreadsheets.py",
+        "cli/test_features.py",
+        "pairwise/test_dynamic_features.py",
+    ],
     "ordinal": ["cli/test_grade.py", "cli/test_grade_more.py"],
     "multilabel": ["cli/test_label.py"],
     "evaluate": ["cli/test_check.py", "cli/test_diff.py"],

@@ -496,3 +496,9 @@ def test_very_many_rankings_have_the_optimum_of_few_passes(monkeypatch):
     large = PlackettLuce().fit(r)
     assert math.log(large.sd_ / auto.sd_) == pytest.approx(0.0, abs=0.2 / math.sqrt(24))
     assert_allclose(large.ranking_.scores, auto.ranking_.scores, atol=1e-3)
+
+
+def test_rankings_that_are_even_need_one_step():
+    model = PlackettLuce(l2=0, max_iter=1).fit(Rankings.from_lists([["a", "b"], ["b", "a"]]))
+    assert model.n_iter_ == 1
+    assert_allclose(model.ranking_.scores, 0, atol=1e-12)
