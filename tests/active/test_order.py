@@ -7,7 +7,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 
+from podium import Comparisons
 from podium.active.order import (
+    Kemeny,
     SparseWins,
     exact_order,
     insertion_search,
@@ -167,3 +169,21 @@ def test_several_votes_on_a_pair_are_passed_as_one_and_the_search_comes_to_rest(
 def test_votes_that_are_no_numbers_are_refused():
     with pytest.raises(InputError, match="no number"):
         kemeny(np.array([["a", "b"], ["c", "d"]]))
+
+
+def test_votes_and_ties_are_a_table_of_wins():
+    # a before b: 2 and half a tie; b before c: 3; c before a: 1 and half a tie. The order a, b, c breaks 1.5 and half.
+    pairs = [("a", "b")] * 3 + [("b", "c")] * 3 + [("c", "a")] * 2
+    tie = [False, False, True] + [False] * 3 + [False, True]
+    votes = Comparisons.from_arrays(*zip(*pairs, strict=True), tie=tie)
+    best = kemeny(votes)
+    assert best.order == ("a", "b", "c")
+    assert best.cost == 2.0
+    with pytest.raises(InputError, match="leave items out"):
+        kemeny(votes, items=["x", "y", "z"])
+
+
+def test_the_gap_is_how_far_from_the_bound_the_cost_is():
+    assert Kemeny(("a", "b"), 6.0, 5.0, exact=False).gap == pytest.approx(0.2)
+    assert Kemeny(("a", "b"), 6.0, 6.0, exact=True).gap == 0.0
+    assert Kemeny(("a", "b"), 6.0, 0.0, exact=False).gap == float("inf")
