@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import os
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -622,3 +623,10 @@ def test_what_another_format_holds_is_said(tmp_path):
         write_table(pl.DataFrame({"stuff": [[1]]}), tmp_path / "t.csv")
     with pytest.raises(InputError, match="cannot hold; turn it into text or numbers, or leave it out"):
         write_table(pl.DataFrame({"stuff": pl.Series([object()], dtype=pl.Object)}), tmp_path / "t.csv")
+
+
+def test_a_table_on_stdout_comes_after_what_was_printed():
+    code = "import polars, podium.data as data; print('first'); data.write_table(polars.DataFrame({'a': [1]}), '-')"
+    buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=buffered)
+    assert done.stdout.split() == ["first", "a", "1"]
