@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.crowds import crowd
+from podium.active.models import _turning
 from podium.active.oracles import Simulated
 from podium.active.planner import Planner
-from podium.active.tally import distinct, is_among
+from podium.active.posterior import Posterior
+from podium.active.tally import Tally, distinct, is_among
 from podium.errors import InputError
 from podium.kernels.active.swiss import pair_off
 
@@ -449,3 +451,16 @@ def test_unequal_judges_of_whom_none_is_named_err_as_often_as_the_mean_of_them_d
     assert judge.answer(pairs).tolist() == answers.tolist()
     assert judge.cost(judge.order) == round(share * len(pairs))
     assert (judge.matrix()[pairs[:, 0], pairs[:, 1]] == answers).all()
+
+
+@pytest.mark.parametrize(("far", "turning"), [(0.50, False), (0.55, True)])
+def test_far_pairs_turn_the_order_where_they_err_two_and_a_half_errors_more_often(far, turning):
+    # Of 300 near pairs 40 % are wrong, so that the share of 100 far ones has an error of √(0.4 · 0.6 / 100) = 0.049.
+    high = np.repeat([1, 20], [300, 100])
+    value = np.concatenate([np.arange(300) >= 120, np.arange(100) >= round(100 * far)]).astype(float)
+    none = np.empty(0, dtype=np.int64)
+    nobody = np.zeros(400, dtype=np.int64)
+    tally = Tally(30, 1, nobody, high, value, nobody, nobody, none, none, none)
+    posterior = Posterior(30)
+    assert posterior.order.tolist() == list(range(30))
+    assert _turning(tally, posterior) == (turning, False)
