@@ -630,3 +630,9 @@ def test_a_table_on_stdout_comes_after_what_was_printed():
     buffered = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=buffered)
     assert done.stdout.split() == ["first", "a", "1"]
+
+
+@pytest.mark.parametrize("role", ["outcome", "winner", "margin"])
+def test_a_role_that_is_named_makes_no_rankings_of_columns_of_places(role):
+    with pytest.raises(InputError, match="cannot tell who met whom: found columns 'rank 1', 'rank 2', 'who'"):
+        read_comparisons(io.StringIO("rank 1,rank 2,who\na,b,1\nb,c,0\n"), **{role: "who"})
