@@ -399,10 +399,14 @@ def noted(
     for item, after in itertools.zip_longest(items, items[1:]):
         seen.clear()
         began, failed = _cpu(), session.testsfailed
-        with contextlib.suppress(SlowError):
+        try:
             signal.setitimer(signal.ITIMER_PROF, slow)
             item.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
             signal.setitimer(signal.ITIMER_PROF, 0)
+        except Exception:  # the signal came to pytest itself, which may have made another error of it
+            with contextlib.suppress(Exception):
+                session._setupstate.teardown_exact(None)
+            session.testsfailed += 1
         if session.testsfailed > failed or _cpu() - began > slow:
             failing.append(item.nodeid)
             continue
