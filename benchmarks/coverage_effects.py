@@ -113,15 +113,15 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--items", type=int, default=30)
     parser.add_argument("--votes", type=int, nargs="+", default=[10, 30])
-    parser.add_argument("--only", default="", help="part of a ranker's name")
+    parser.add_argument("--only", default="", help="part of a line's title, as Crowd or 'drift 0.2'")
     parser.add_argument("--known-drift", action="store_true", help="give leagues their true drift, which is quicker")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     designs = [(votes, pull) for votes in asked.votes for pull in (0.0, 1.5)]
     head("", *(f"{votes} votes, {'better left' if pull else 'random sides'}" for votes, pull in designs))
     for name, kind in RANKERS:
-        if asked.only in name:
-            told = "".join(f", {key} {value:g}" for key, value in kind.items())
+        told = "".join(f", {key} {value:g}" for key, value in kind.items())
+        if asked.only in name + told:
             row(f"`{name}`{told}", *(study(name, kind, asked.items, *design, asked) for design in designs))
 
 

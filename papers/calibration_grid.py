@@ -8,7 +8,7 @@ Each cell draws true scores and votes, fits the default model, and notes how oft
 intervals; rank intervals of an average item, the truly best and the truly last, and of all items at once; tiers (a set
 is wrong if a leader is not better than some item of the tiers below); the claimed chance that the leader is best; the
 position bias or the covariate's effect where there is one. `RABF` on items with features, some of which nobody voted
-on, and `CrowdBradleyTerry` beside plain Bradley-Terry are two more designs, with measures of their own. Sets are drawn
+on, and `CrowdBradleyTerry` beside plain Bradley-Terry are more designs, with measures of their own. Sets are drawn
 in blocks with a seed of their own, each written down when it is done: a second run goes on where the first stopped, and
 `--jobs` changes no number. At the end the blocks of a cell become one line. Other methods and packages are in
 `papers.calibration_rivals`.
@@ -37,6 +37,7 @@ from podium.data.comparisons import Comparisons
 from podium.engine import engine_for
 from podium.errors import PodiumError, PodiumWarning
 from podium.metrics import kendall_tau
+from podium.pairwise._fit.judge_tests import MIN_VOTES
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.pairwise.crowd import CrowdBradleyTerry
 from podium.pairwise.rabf import RABF
@@ -56,7 +57,6 @@ FOLLOWS = 1.5  # log-odds of standing on the left, for a score better by one
 FLIP_RATES = (0.1, 0.2, 0.3)
 IN_MARGINS = 0.25  # margins a log-odds, so that hardly any difference of scores is above 1
 JUDGES, TASTE = 40, 0.5
-CROWD_VOTES = 5  # of each judge of a crowd
 
 Truth = np.ndarray
 Drawn = tuple[Comparisons, Truth]
@@ -249,29 +249,38 @@ def _features_held(model: RABF, truth: Truth, weights_of: np.ndarray, n: int) ->
     return here
 
 
-def crowd(rng: np.random.Generator, n: int, per_item: int, flippers: float = 0.0) -> dict[str, float]:
-    """Judges with five votes each, all alike or some flipping coins; beside plain Bradley-Terry."""
+def crowd(
+    rng: np.random.Generator, n: int, per_item: int, *, each: int = 5, flippers: float = 0.0, contrary: float = 0.0
+) -> dict[str, float]:
+    """Judges of whom some flip coins or answer the wrong way round; beside plain Bradley-Terry."""
     truth = _truth(rng, n)
     left, right = pairs(rng, n, n * per_item // 2)
-    judge = np.arange(len(left)) // CROWD_VOTES
-    awake = rng.random(judge[-1] + 1) >= flippers
-    made = _votes(rng, truth, left, right, judge=judge)
-    coins = rng.random(len(left)) < 0.5
-    first, second, outcome, _ = made.vote_rows()
-    won = np.where(awake[judge], outcome == 1, coins)
-    made = votes(n, first, second, won, judge=judge)
+    judge = np.arange(len(left)) // each
+    kind = rng.random(judge[-1] + 1)
+    slope = np.where(kind < flippers, 0.0, np.where(kind < flippers + contrary, -1.0, 1.0))
+    won = rng.random(len(left)) < chance(slope[judge] * (truth[left] - truth[right]))
+    made = votes(n, left, right, won, judge=judge)
     model, alike = CrowdBradleyTerry().fit(made), BradleyTerry().fit(made)
-    known = (1 - flippers) * truth  # an average judge's
+    known = (1 - flippers - 2 * contrary) * truth  # an average judge's
     here = measure(model.ranking_, known)
     error, plain_error = (np.std(each.ranking_.scores - known) for each in (model, alike))
     agreement, plain_agreement = (kendall_tau(each.ranking_.scores, truth) for each in (model, alike))
     here |= {"RMSE beyond plain": float(error / plain_error - 1), "Kendall beyond plain": agreement - plain_agreement}
-    return here | {"judges differ": float(model.reliability_sd_ > 0)}
+    here |= {"judges differ": float(model.reliability_sd_ > 0)}
+    return here | (_flags(model, slope) if each >= MIN_VOTES else {})
 
 
-def crowd_with_flippers(rng: np.random.Generator, n: int, per_item: int) -> dict[str, float]:
-    """The same with 30 % of the judges flipping coins."""
-    return crowd(rng, n, per_item, 0.3)
+def _flags(model: CrowdBradleyTerry, slope: np.ndarray) -> dict[str, float]:
+    """Whether an honest judge is flagged, and which share of the others; "contrary" ones by that name."""
+    flags = {int(judge): flag for judge, flag in model.flags_.items()}
+    coins, wrong = np.flatnonzero(slope == 0), np.flatnonzero(slope < 0)
+    return {
+        "honest judge flagged": float(any(slope[k] > 0 for k in flags)),
+        "coin-flippers flagged": float(np.mean([k in flags for k in coins])) if len(coins) else math.nan,
+        "contrary judges named": float(np.mean([flags.get(k) == "contrary" for k in wrong]))
+        if len(wrong)
+        else math.nan,
+    }
 
 
 def _first_effect(model: BradleyTerry) -> tuple[float, float]:
@@ -293,7 +302,7 @@ DESIGNS: dict[str, Design] = {
     "covariate, more of it in better items": Design(covariate_of_strength, {}, effect=_first_effect),
     "features": Design(None, own=features),
     "crowd, all alike": Design(None, own=crowd),
-    "crowd, 30 % coin-flippers": Design(None, own=crowd_with_flippers),
+    "crowd, 30 % coin-flippers": Design(None, own=partial(crowd, flippers=0.3)),
     "features, better items left": Design(None, own=partial(features, follows="side")),
     "features, covariate of strength": Design(None, own=partial(features, follows="covariate")),
     "no features, better items left": Design(None, own=partial(features, count=0, follows="side")),
@@ -303,9 +312,19 @@ DESIGNS: dict[str, Design] = {
         f"flips {rate}, squared loss": Design(None, own=partial(flips_in_margins, flip_rate=rate))
         for rate in FLIP_RATES
     },
+    "25 votes a judge, all alike": Design(None, own=partial(crowd, each=25)),
+    "25 votes a judge, 30 % coin-flippers": Design(None, own=partial(crowd, each=25, flippers=0.3)),
+    "25 votes a judge, 20 % coin-flippers, 10 % contrary": Design(
+        None, own=partial(crowd, each=25, flippers=0.2, contrary=0.1)
+    ),
+    "50 votes a judge, all alike": Design(None, own=partial(crowd, each=50)),
+    "50 votes a judge, 20 % coin-flippers, 10 % contrary": Design(
+        None, own=partial(crowd, each=50, flippers=0.2, contrary=0.1)
+    ),
 }
 FOLLOWED = [name for name in DESIGNS if name.endswith(("better items left", "covariate of strength"))]
 FLIPPED = [name for name in DESIGNS if name.startswith("flips")]
+CROWDS = [name for name in DESIGNS if name.startswith(("crowd", "25 votes", "50 votes"))]
 
 # What is printed, and the band in which it keeps its word: mean over sets of a value in every set.
 PROMISES: dict[str, tuple[float, float]] = {
@@ -322,6 +341,7 @@ PROMISES: dict[str, tuple[float, float]] = {
     "coefficient": (0.92, 1.0),
     "RMSE beyond plain": (-1.0, 0.02),
     "Kendall beyond plain": (-0.02, 1.0),
+    "honest judge flagged": (0.0, 0.05),
 }
 SHOWN = list(PROMISES)[:7]  # those that every ranking of Bradley-Terry makes
 
@@ -583,9 +603,11 @@ def _other_models(found: list[Cell]) -> list[str]:
     for wanted, names, heads in (
         (["features"], ("score", "score width", "unseen", "unseen width", "coefficient"),
          "Scores held | Mean width | Of items nobody voted on | Mean width | Coefficients"),
-        (["crowd, all alike", "crowd, 30 % coin-flippers"],
-         ("score", "score width", "RMSE beyond plain", "Kendall beyond plain", "judges differ"),
-         "Scores held | Mean width | Error beyond plain | Kendall beyond plain | Judges taken to differ"),
+        (CROWDS,
+         ("score", "score width", "RMSE beyond plain", "Kendall beyond plain", "judges differ",
+          "honest judge flagged", "coin-flippers flagged", "contrary judges named"),
+         "Scores held | Mean width | Error beyond plain | Kendall beyond plain | Judges taken to differ"
+         " | An honest judge flagged | Coin-flippers flagged | Contrary judges named"),
         (FOLLOWED, ("score", "score width", "unseen", "coefficient", "effect", "effect too large by"),
          "Scores held | Mean width | Of items nobody voted on | Coefficients | Effect | Effect too large by"),
         (FLIPPED, ("score", "score width", "unseen", "coefficient"),

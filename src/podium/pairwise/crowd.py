@@ -38,20 +38,20 @@ class CrowdBradleyTerry(Ranker):
     Judge k prefers i to j with chance 1 / (1 + exp(−b_k (s_i − s_j))). The slope b_k is the judge's reliability: 1 on
     average over judges, 0 for one who flips coins, negative for one who answers the wrong way round. Slopes are draws
     from N(1, τ²) and are integrated out (a random-effects model), so that many judges with few votes each do no harm;
-    τ comes from the votes. Where they do not show that judges differ, τ = 0 and this is `BradleyTerry`.
+    τ comes from the votes. Where judges are more likely alike, τ = 0 and this is `BradleyTerry`.
 
     Parameters
     ----------
     l2 : float or "auto"
         Pull of the scores towards zero; "auto" takes it from the votes, as in `BradleyTerry`.
     reliability_sd : float or "auto"
-        Standard deviation τ of the judges' reliabilities. "auto" takes the most likely one, found without a penalty;
-        it is 0 unless there are 15 votes for each item's score, ten judges have five votes, or three have 25, and it
-        raises the log-likelihood by 1.35.
+        Standard deviation τ of the judges' reliabilities. "auto" takes its posterior mean, the prior being that judges
+        differ in two sets of three, then by about .5; it is 0 where judges are more likely alike, and unless there are
+        15 votes for each item's score, and ten judges have five votes, or three have 25.
     side_effect : bool
         Estimate how far each judge leans to the left side, whatever is shown there: draws from a normal distribution
-        whose mean and standard deviation come from the votes, the latter 0 unless these show that leans differ, as for
-        reliabilities. Needs votes that say which side was which. With `l2="auto"` the mean is found without the
+        whose mean and standard deviation come from the votes, the latter 0 unless leans that differ raise the
+        log-likelihood by 1.35. Needs votes that say which side was which. With `l2="auto"` the mean is found without the
         penalty, as the side effect of `BradleyTerry` is.
     max_iter : int
         Newton steps allowed before `ConvergenceError`.

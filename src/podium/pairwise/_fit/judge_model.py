@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons
 from podium.errors import ConvergenceError, DataWarning, InPython, Option
 from podium.pairwise._fit.judge_information import judge_information
+from podium.pairwise._fit.judge_spread import scaled_sd, slope_spread
 from podium.pairwise._fit.judge_tests import MIN_VOTES, Cast, JudgeTest, judge_tests
 from podium.pairwise._fit.judges import EXTRAS, JudgeVotes, integrate
-from podium.pairwise._fit.marginal import LEAN, LEAN_SD, MAX_SD, SLOPE_SD, JudgeFit, fit_judges, judge_prior
-from podium.pairwise._fit.prior import adjacency_rows, choose_prior
+from podium.pairwise._fit.marginal import LEAN, LEAN_SD, SLOPE_SD, JudgeFit, fit_judges
+from podium.pairwise._fit.prior import Prior, adjacency_rows, choose_prior
 from podium.pairwise._fit.solvers import SEPARATES, coordinate_newton, newton
 from podium.pairwise._fit.strength_model import StrengthModel
 from podium.ranking.uncertainty import Information, extra_covariance
@@ -26,17 +27,16 @@ __all__ = ["JudgeModel"]
 Floats = NDArray[np.float64]
 Variance = Callable[[NDArray[np.int32], NDArray[np.int32]], Floats]
 
-MIN_GAIN = 1.35  # of the log-likelihood, before judges are taken to differ: 5 % by ½χ², τ = 0 being an end of its range
+MIN_GAIN = 1.35  # of the log-likelihood, before leans are taken to differ: 5 % by ½χ², 0 being an end of their range
 # Judges with so many votes, before their differences are looked for: many with a few, or a few with many.
 ENOUGH = ((10, 5.0), (3, 25.0))
-# And votes for each item: with fewer, likelihood exaggerates scores, and judges who are alike seem to differ: in a
-# third of sets with 8 votes an item's score, a fifth with 10, a twentieth with 15.
+# And votes for each item: with fewer these say little about judges, and likelihood exaggerates their leans.
 MIN_VOTES_A_SCORE = 15.0
 LEAST_L2, LOOSE_L2 = 1e-6, 1e-3  # next to no penalty, where the votes bound all scores and where not
 # The search for the shift that holds the mean slope: how the mean answers at first, when it is near enough, steps.
 MEAN_SLOPE_RESPONSE, MEAN_SLOPE_TOL, MAX_SHIFTS = 0.5, 1e-3, 12
 ROUGH_TOL = 1e-3  # of scores on the way
-START_SD = 0.5  # of slopes and leans, where the search for theirs begins
+START_SD = 0.5  # of leans, where the search for theirs begins
 FOLDS = 10  # parts of the judges, each tested against scores found without it
 TESTED_L2 = 0.125  # least penalty behind the scores that judges are tested against
 MAX_COVARIANCE_ITEMS = 500  # up to here the tests use the covariance of the scores, beyond their variances
@@ -109,26 +109,34 @@ class JudgeModel:
         start = self._plain(self.loose_l2, None)
         alike = self._with_leans(start, np.zeros(EXTRAS))
         leans = (LEAN_SD,) if alike.extras[LEAN_SD] else ()
-        if given != "auto":
-            sd = float(given)
-            return (self._with_leans(alike.scores, _put(alike.extras, SLOPE_SD, sd)) if sd else alike), leans
+        sd = self._slope_sd(alike) if given == "auto" else float(given)
+        if not sd:
+            return alike, leans
+        try:
+            apart = self._with_leans(alike.scores, _put(alike.extras, SLOPE_SD, sd))
+        except ConvergenceError:
+            if given != "auto":
+                raise
+            return alike, leans  # without a penalty scores run away
+        leans = (LEAN_SD,) if apart.extras[LEAN_SD] else ()
+        return apart, leans if given != "auto" else (SLOPE_SD, *leans)
+
+    def _slope_sd(self, alike: JudgeFit) -> float:
+        """How much judges differ, by the votes; 0 where these do not speak for it."""
         cast = np.bincount(self.votes.judge, self.votes.total, self.votes.judges) + 1e-9
-        if self.few or not any((cast >= votes).sum() >= judges for judges, votes in ENOUGH):
-            return alike, leans
-        free = (SLOPE_SD, *leans)
-        start = _put(alike.extras, SLOPE_SD, START_SD)
-        apart = self._search(alike, start, (*self._leans, *free))
-        if not apart.converged or alike.objective - apart.objective < MIN_GAIN:
-            return alike, leans
-        if apart.extras[SLOPE_SD] >= 0.99 * MAX_SD:
+        enough = any((cast >= votes).sum() >= judges for judges, votes in ENOUGH)
+        if self.few or not enough or abs(alike.extras[LEAN]) > SEPARATES:
+            return 0.0
+        found = slope_spread(self.votes, self.plain.l2, alike, free=self._leans, max_iter=self.max_iter)
+        if found.endless:
             warnings.warn(
                 DataWarning(
                     "judges differ by more than reliability: some contradict the others about the order itself, which "
                     "one order for all does not describe; look at groups of judges apart"
                 ),
-                stacklevel=4,
+                stacklevel=5,
             )
-        return apart, free
+        return found.sd
 
     def _with_leans(self, scores: Floats, extras: Floats) -> JudgeFit:
         """The fit at these standard deviations of the slopes, with leans where they are asked for."""
@@ -188,8 +196,9 @@ class JudgeModel:
             self.lean_variance = float(alone.effects.covariance[0, 0]) + between
         return held
 
-    def prior(self, loose: JudgeFit) -> tuple[float, JudgeFit]:
-        """The standard deviation of the true scores that the votes speak for, and the fit under that prior."""
+    @cached_property
+    def plain(self) -> Prior:
+        """The spread of the true scores that the votes speak for if all judges are alike."""
         a = self.comparisons.adjacency
         rows, loss = adjacency_rows(a)
 
@@ -197,15 +206,18 @@ class JudgeModel:
             return self._plain(l2, scores), np.empty(0)
 
         points, votes = a.sums
-        plain = choose_prior(rows, loss, solve, points=points, votes=votes)
+        return choose_prior(rows, loss, solve, points=points, votes=votes)
 
+    def prior(self, loose: JudgeFit) -> tuple[float, JudgeFit]:
+        """The standard deviation of the true scores that the votes speak for, and the fit under that prior."""
+        plain = self.plain
         if not loose.extras.any():
             return plain.sd, self.fit(plain.l2, plain.scores, loose.extras)
-        sd, found = judge_prior(loose, partial(self.penalised, loose, rough=True), plain.sd)
-        return sd, self.penalised(loose, 0.5 / sd**2, found)
+        sd = scaled_sd(self.votes, plain.l2, loose, free=self._free_leans, max_iter=self.max_iter)
+        return sd, self.penalised(loose, 0.5 / sd**2, loose)
 
-    def penalised(self, loose: JudgeFit, l2: float, near: JudgeFit, *, rough: bool = False) -> JudgeFit:
-        """The fit under a penalty, with the slopes as large on average as without it; `rough` to a thousandth.
+    def penalised(self, loose: JudgeFit, l2: float, near: JudgeFit) -> JudgeFit:
+        """The fit under a penalty, with the slopes as large on average as without it.
 
         A penalty makes scores smaller, and slopes could make up for it: votes do not tell the two apart, and few judges
         hold their slopes less than many items their scores. The mean slope over votes is therefore held where it is
@@ -231,7 +243,7 @@ class JudgeModel:
             step = max(-1.0, min(off / response, 1.0))
             before, (found, off) = off, at(shift + step, found)
             shift, response = shift + step, max((before - off) / step, 0.05)
-        return found if rough else self.fit(l2, found.scores, extras, centre=found.integral.centre)
+        return self.fit(l2, found.scores, extras, centre=found.integral.centre)
 
     def log_likelihood(self, found: JudgeFit) -> float:
         """Of the votes, at the scores found and slopes around 1."""

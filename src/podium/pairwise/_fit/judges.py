@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -278,11 +279,17 @@ def integrate(
     return found
 
 
+@cache
+def _gauss_hermite(nodes: int) -> tuple[Floats, Floats]:
+    x, mass = np.polynomial.hermite_e.hermegauss(nodes)
+    return x, mass
+
+
 def _rule(slopes: bool, leans: bool, nodes: dict[int, int]) -> tuple[Floats, Floats]:
     """Nodes (Q, 2) and logs of masses for ∫ f(x)·(2π)^(−d/2) dx, d being 0, 1 or 2; a direction left out stays at 0."""
     if not slopes and not leans:
         return np.zeros((1, 2)), np.zeros(1)
-    x, mass = np.polynomial.hermite_e.hermegauss(nodes[int(slopes) + int(leans)])
+    x, mass = _gauss_hermite(nodes[int(slopes) + int(leans)])
     line = np.log(mass) + 0.5 * x**2 - 0.5 * math.log(2.0 * math.pi)
     none = np.zeros(1), np.zeros(1)
     (one, one_mass), (other, other_mass) = ((x, line) if on else none for on in (slopes, leans))

@@ -17,11 +17,9 @@ from numpy.typing import NDArray
 from podium.kernels.pairwise.bradley_terry import laplacian_product, scatter_difference
 from podium.numeric import conjugate_gradients
 from podium.pairwise._fit.judges import EXTRAS, Integral, JudgeVotes, integrate
-from podium.pairwise._fit.likelihoods import LogisticRows
-from podium.pairwise._fit.prior import Prior, choose_prior
-from podium.pairwise._fit.solvers import SEPARATES, Rows, newton
+from podium.pairwise._fit.solvers import SEPARATES
 
-__all__ = ["LEAN", "LEAN_SD", "SLOPE_SD", "JudgeFit", "fit_judges", "judge_prior"]
+__all__ = ["LEAN", "LEAN_SD", "SLOPE_SD", "JudgeFit", "fit_judges"]
 
 Floats = NDArray[np.float64]
 
@@ -34,7 +32,6 @@ HALVINGS = 30
 MAX_ESCAPES = 2  # from saddles
 ROUNDING = 1e-9  # of the objective
 STILL, MAX_MOVING = 0.01, 40  # steps, in log-odds, from which the nodes of the quadrature stay; at the latest then
-PRIOR_ROUNDS, PRIOR_TOL = 6, 0.01  # of choosing the penalty and refitting, until log s changes by less
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,51 +62,6 @@ def fit_judges(
     dense = votes.n <= MAX_DENSE_ITEMS and votes.dense_work <= MAX_DENSE_WORK
     search = (_Newton if dense else _Profile)(votes, l2, free, centre)
     return search.run(scores, np.asarray(extras, dtype=np.float64), tol, max_iter)
-
-
-def judge_prior(fit: JudgeFit, refit, start: float) -> tuple[float, JudgeFit]:  # type: ignore[no-untyped-def]
-    """The standard deviation of the true scores that the votes speak for, and the fit there.
-
-    `refit(l2, near)` returns the optimum at a penalty. Around an optimum the votes are replaced by those of plain
-    Bradley-Terry rows with the same gradient and curvature, for which `choose_prior` finds s; then again around the
-    optimum at that s.
-    """
-    sd = start
-    fit = refit(0.5 / sd**2, fit)
-    for _ in range(PRIOR_ROUNDS):
-        found = _plain_prior(fit)
-        change = abs(math.log(found.sd / sd))
-        sd = found.sd
-        fit = refit(0.5 / sd**2, fit)
-        if change <= PRIOR_TOL:
-            break
-    return sd, fit
-
-
-def _plain_prior(fit: JudgeFit) -> Prior:
-    """The prior of plain rows that have, at the optimum, the gradient and curvature of these."""
-    i, v = fit.integral, fit.integral.votes
-    n = v.n
-    one, other = np.minimum(v.left, v.right), np.maximum(v.left, v.right)
-    sign = np.where(v.left < v.right, 1.0, -1.0)
-    pairs, pair = np.unique(one.astype(np.int64) * n + other, return_inverse=True)
-    left, right = (each.astype(np.int32) for each in np.divmod(pairs, n))
-    curvature = np.bincount(pair, i.curvature[:, 0], len(pairs))
-    pull = np.bincount(pair, sign * i.gradient[:, 0], len(pairs))
-    gap = np.clip(fit.scores[left] - fit.scores[right], -15.0, 15.0)
-    chance = 1.0 / (1.0 + np.exp(-gap))
-    total = np.maximum(curvature / (chance * (1.0 - chance)), 1e-12)
-    rows, loss = Rows(n, left, right), LogisticRows(total * chance + pull, total)
-    votes: Floats = np.add(np.bincount(left, total, n), np.bincount(right, total, n), dtype=np.float64)
-    lost = np.bincount(right, total - loss.points, n)
-    points: Floats = np.add(np.bincount(left, loss.points, n), lost, dtype=np.float64)
-
-    def solve(l2: float, tol: float, scores: Floats | None, extras: Floats | None) -> tuple[Floats, Floats]:
-        begin = fit.scores if scores is None else scores
-        found = newton(rows, loss, l2, tol, 200, votes=np.maximum(votes, 1e-12), scores=begin)
-        return found.scores, found.extras
-
-    return choose_prior(rows, loss, solve, points=points, votes=votes)
 
 
 class _Newton:
