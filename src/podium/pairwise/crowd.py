@@ -51,8 +51,8 @@ class CrowdBradleyTerry(Ranker):
     side_effect : bool
         Estimate how far each judge leans to the left side, whatever is shown there: draws from a normal distribution
         whose mean and standard deviation come from the votes, the latter 0 unless leans that differ raise the
-        log-likelihood by 1.35. Needs votes that say which side was which. With `l2="auto"` the mean is found without the
-        penalty, as the side effect of `BradleyTerry` is.
+        log-likelihood by 1.35. Needs votes that say which side was which. With `l2="auto"` the mean is found without
+        the penalty, as the side effect of `BradleyTerry` is.
     max_iter : int
         Newton steps allowed before `ConvergenceError`.
     tol : float
