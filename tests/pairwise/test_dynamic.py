@@ -427,3 +427,19 @@ def test_the_home_advantage_of_equals_counts_ties_half():
     games = {"wins": np.full(2, 300.0), "losses": np.full(2, 100.0), "ties": np.full(2, 200.0)}
     history = {"items": ("a", "b"), "left": side, "right": 1 - side, **games}
     assert side_effect(history, "half", 0.0, 100).effect == pytest.approx(math.log(2), abs=0.01)
+
+
+@pytest.mark.parametrize("drift", [0.0, 0.1])
+def test_errors_of_scores_known_far_better_than_others_are_right_or_refused(drift):
+    def fitted(weight):
+        votes = [[0, 1, 0, 1, 0, 2, 1, 2], [1, 0, 1, 0, 2, 0, 2, 1]]
+        data = Comparisons.from_arrays(*votes, items=list("abc"), weight=[weight] * 4 + [1.0] * 4, time=np.zeros(8))
+        return DynamicBradleyTerry(drift=drift, sd=1.0).fit(data).ranking_
+
+    # At one time all scores are 0: the prior's 1 and the pulls w p q of 4 votes of weight w and of 2 and 2 of weight 1.
+    precision = 1.0 + 2 * 1e8 + 0.5, 1.0 + 1.5  # along a − b, and along c against both
+    found = fitted(1e8).difference_variance(np.array([0]), np.array([1]))
+    assert found == pytest.approx([2 / precision[0]], rel=1e-5)
+    assert fitted(1e8).std_errors[2] ** 2 == pytest.approx((2 / 3) / precision[1], rel=1e-5)
+    with pytest.raises(ConvergenceError, match="some scores are known so much better than others"):
+        _ = fitted(1e30).std_errors
