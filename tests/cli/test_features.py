@@ -298,3 +298,11 @@ def test_predict_names_the_cell_that_is_no_number(folder, capfd, monkeypatch, ro
     assert (code, out) == (2, "")
     assert message in err
     assert "--missing" not in err
+
+
+def test_a_column_of_labels_that_is_empty_is_refused_with_its_row(folder, capfd):
+    (folder / "nameless.csv").write_text("name,size\n,1\n,2\n")
+    for command in ("rank", "check"):
+        code, _, err = call(capfd, command, folder / "votes.csv", "--features", folder / "nameless.csv", "--id", "name")
+        assert code == 2
+        assert "features, row 1: no label; name the item or remove the row" in err

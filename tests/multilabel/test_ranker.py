@@ -257,3 +257,14 @@ def test_a_word_among_the_features_is_named_with_its_row(X, where):
         InputError, match=f"^{where} is no number; give words as columns of 0 and 1, or leave them out$"
     ):
         LabelRanker("sum@1").fit(X, [[1, 0], [0, 1]])
+
+
+@pytest.mark.parametrize("value", [0, -1, 2.5, float("nan"), float("inf"), "much", None, 10**400], ids=repr)
+@pytest.mark.parametrize("name", ["max_iter", "tol", "C"])
+def test_a_number_without_a_meaning_is_refused_by_name(name, value):
+    X, Y = np.arange(8.0)[:, None], np.arange(8)[:, None] % [2, 3] == 0
+    if (name, value) in (("tol", 2.5), ("C", 2.5)):
+        assert np.isfinite(LabelRanker(**{name: value}).fit(X, Y).decision_function(X)).all()
+        return
+    with pytest.raises(InputError, match=name):
+        LabelRanker(**{name: value}).fit(X, Y)
