@@ -238,6 +238,7 @@ def evaluate(
     left = f"; --at {','.join(map(str, beyond))} left out, there are fewer labels" if beyond else ""
     rows, width = examples.Y.shape
     say(f"{counted(rows, 'example')}, {counted(width, 'label')}; trained for {ranker.loss}{left}")
+    say("the loss is what the best order of a row's labels would gain more")
 
 
 def _load(path: Path) -> Any:

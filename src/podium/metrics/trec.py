@@ -164,6 +164,13 @@ def _read_trec(path: Any, value: str, pattern: str, form: str) -> pl.DataFrame:
     frame = parts.select("row", "query", "doc", pl.col("value").cast(pl.Float64, strict=False).alias(value))
     bad = frame.filter(pl.col(value).is_null() | pl.col("query").is_null())
     if len(bad):
+        fields = len(rows.filter(pl.col("row") == bad["row"][0])["line"][0].split())
+        if value == "relevance" and fields == len(RUN[1].split()):
+            raise InputError(f"{path}: row {bad['row'][0]} looks like a run's, '{RUN[1]}'; give the judgements first")
+        if value == "score" and fields == len(QRELS[1].split()):
+            raise InputError(
+                f"{path}: row {bad['row'][0]} looks like a judgement, '{QRELS[1]}'; give it first, then runs"
+            )
         raise InputError(
             f"{path}: row {bad['row'][0]} is not '{form}'; correct it, or give a .csv with columns query, doc, {value}"
         )
