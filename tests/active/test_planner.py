@@ -464,3 +464,10 @@ def test_far_pairs_turn_the_order_where_they_err_two_and_a_half_errors_more_ofte
     posterior = Posterior(30)
     assert posterior.order.tolist() == list(range(30))
     assert _turning(tally, posterior) == (turning, False)
+
+
+@pytest.mark.parametrize(("n", "width"), [(4, 1.0), (7, 1.5), (20, 2.0)])
+def test_in_a_settled_order_close_calls_may_have_gone_wrong(n, width):
+    planner = driven(Simulated(n, "flips", 0.0, seed=1), n * n)
+    assert planner.settled
+    assert planner.half_widths().tolist() == [width] * n
