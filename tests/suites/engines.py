@@ -212,6 +212,11 @@ class EngineSuite:
         assert engine.sum(tell, [0, 1], progress=told.append) == 1
         assert sorted(told) == [(chunk, step) for chunk in (0, 1) for step in range(3)]
 
+    def test_what_is_reported_arrives_with_each_answer(self, engine):
+        told = []
+        assert list(engine.map(tell, [0, 1], progress=told.append)) == [0, 1]
+        assert sorted(told) == [(chunk, step) for chunk in (0, 1) for step in range(3)]
+
     def test_parts_are_kept(self, engine):
         kept = engine.keep(part_of, range(10))
         for shift in (0.0, 1.0):
