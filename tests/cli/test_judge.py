@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import polars as pl
 import pytest
@@ -377,3 +378,15 @@ def test_progress_tells_no_more_than_is_left():
     assert _words(now).endswith("at most 25 s more")
     now.pairs = 100
     assert _words(now) == "100 of at most 100 pairs; 100 calls (2.0/s, 0 out)"
+
+
+def test_calls_that_nobody_heard_are_no_figures(capfd):
+    from podium.cli.judge_words import tell
+
+    tally = SimpleNamespace(words=lambda: ["not parsed 0.0 %; 80 calls"], length=None)
+    ended = SimpleNamespace(tally=tally, path=None, judge="m", words="nothing was ever answered", why="unheard")
+    tell(None, ended)
+    assert capfd.readouterr().err.splitlines() == ["m: nothing was ever answered"]
+    ended.why = "gone"
+    tell(None, ended)
+    assert "80 calls" in capfd.readouterr().err

@@ -136,7 +136,7 @@ def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
     """The judge in numbers, and what stopped it; not `alone`: what is stable depends on votes that are elsewhere."""
     if title is not None:
         say(f"{title}:")
-    for line in ended.tally.words():
+    for line in ended.tally.words() if ended.why != "unheard" else ():  # calls that nobody heard are no figures
         say(line)
     if ended.tally.length is not None and ended.path is not None and ended.tally.length.is_off_half:
         say(
