@@ -281,7 +281,7 @@ def test_on_a_phone_what_columns_say_is_told_under_the_name():
     page = str(Report(BradleyTerry().fit(votes).ranking_, votes, beside=beside))
     row = re.search(r'<tr id="item-a".*?</tr>', page)[0]
     under = re.search(r'<small class="narrow">(.*?)</small>', row)[1]
-    parts = re.findall(r"<span>(.*?)</span>(?= ·|$)", under)
+    parts = re.findall(r"<span>(.*?)</span>(?= <span>|$)", under)
     assert re.fullmatch(r"ranks 1–\d", parts[0])
     assert "▲ 1" in parts[1]
     assert parts[2:] == ["mark 90 (80 … 95)", "grade &lt;A&gt;"]
