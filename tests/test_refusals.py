@@ -34,6 +34,7 @@ from podium.ordinal import (
     surrogate,
 )
 from podium.ordinal.grading.grader import Grader
+from podium.ranking import award_marks
 from podium.ranking.uncertainty.critical import _root
 from podium.show import active_plots, canvas, feature_plots, grade_plots, plots
 from podium.show.report import Report, vote_summary
@@ -46,6 +47,14 @@ RANKING = BradleyTerry().fit(VOTES).ranking_
 CURVE = {"a": [(1, 1.5), (2, 1.2)]}
 
 CALLS = {
+    "masked scale of marks": (
+        lambda: award_marks(Ranking("ab", [1.0, 2.0]), np.ma.masked_array([1.0, 2.0], [True, False])),
+        "the two ends must be different numbers",
+    ),
+    "masked mark": (
+        lambda: award_marks(Ranking("ab", [1.0, 2.0]), known={"a": np.ma.masked, "b": 1.0}),
+        "the known mark of 'a' is .*; give a number",
+    ),
     "votes from a number": (lambda: Comparisons.from_arrays(np.float64(3), [1]), "winner: .* is no column"),
     "votes from no array": (lambda: Comparisons.from_arrays(np.array(3), [1]), "winner: .* is no column"),
     "votes from no pairs": (lambda: Comparisons.from_pairs(5), "pairs: 5 is no column"),
@@ -222,6 +231,25 @@ def test_a_damaged_copy_of_a_data_set_is_named(name, data, tmp_path):
         warnings.simplefilter("error")
         with pytest.raises(InputError, match=f"the copy of {name} is .*damaged .*get it anew"):
             load(name, tmp_path)
+
+
+NO_GRADES = [
+    ("abalone", "sex,a,b,rings\nM,0.1,0.2,7\nF,0.2,0.3,nan\n", "row 2: the grade is no number"),
+    ("abalone", "sex,a,b,rings\nM,0.1,0.2,7\nF,,0.3,5\n", "row 2: a feature is no number"),
+    ("parkinsons", "subject#,age,motor_UPDRS,total_UPDRS,x\n1,70,20,,1\n2,6,9,11,2\n", "row 1: the grade is no number"),
+    ("mslr", "0 qid:1 1:3 2:0.5\n2e300 qid:1 1:1 2:0\n", "row 2: the relevance 2e.300 is none of"),
+    ("mslr", "0 qid:1 1:3 2:0.5\n0.5 qid:1 1:1 2:0\n", "row 2: the relevance 0.5 is none of"),
+    ("mslr", "0 qid:1 1:3 2:inf\n1 qid:1 1:1 2:0\n", "row 1: a feature is no number|[Ii]nf"),
+]
+
+
+@pytest.mark.parametrize(("name", "text", "words"), NO_GRADES)
+def test_a_copy_whose_rows_no_publisher_wrote_is_refused_with_its_row(name, text, words, tmp_path):
+    (tmp_path / COPIES[name]).write_text(text)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match=words):
+            load_graded(name, tmp_path)
 
 
 def test_sparse_tables_that_point_outside_are_refused(tmp_path):

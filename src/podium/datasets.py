@@ -82,7 +82,22 @@ def load_graded(name: str, data: str | os.PathLike[str] | None = None) -> tuple[
         X, y = loaders[name](data)
         if not len(X):
             raise ValueError("it holds no rows")
+        _check_finite(np.asarray(X, dtype=np.float64).sum(axis=1), "a feature")
         return X, y
+
+
+def _check_finite(values: Array, what: str) -> None:
+    """Refuse rows where something is no number: no published row has one."""
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise ValueError(f"row {bad[0] + 1}: {what} is no number")
+
+
+def _binned(edges: list[float], values: Any) -> Array:
+    """Grades 1, 2, … by the edges that values are above."""
+    numbers = np.asarray(values, dtype=np.float64)
+    _check_finite(numbers, "the grade")
+    return 1 + np.searchsorted(edges, numbers, side="left")
 
 
 def _table(path: Path | None, archive: str, member: str) -> Any:
@@ -99,7 +114,7 @@ def _abalone(data: Any) -> tuple[Array, Array]:
     sex, *measures, rings = table.get_columns()
     indicators = np.stack([(sex == each).to_numpy() for each in "MFI"], axis=1)
     X = np.hstack([indicators, np.stack([column.to_numpy() for column in measures], axis=1)])
-    return X, 1 + np.searchsorted([7, 9, 12], rings.to_numpy(), side="left")
+    return X, _binned([7, 9, 12], rings.to_numpy())
 
 
 def _california(data: Any) -> tuple[Array, Array]:
@@ -115,14 +130,14 @@ def _california(data: Any) -> tuple[Array, Array]:
             table = np.genfromtxt(path, delimiter=",", skip_header=1)
         table = table[np.isfinite(table).all(axis=1)]
         X, value = table[:, :-1], table[:, -1]
-    return X, 1 + np.searchsorted([100_000, 200_000, 300_000, 400_000], value, side="left")
+    return X, _binned([100_000, 200_000, 300_000, 400_000], value)
 
 
 def _parkinsons(data: Any) -> tuple[Array, Array]:
     path = find_file("parkinsons_updrs.csv", data)
     table = _table(path, "189/parkinsons+telemonitoring.zip", "parkinsons_updrs.data")
     X = table.drop("subject#", "motor_UPDRS", "total_UPDRS").to_numpy().astype(float)
-    return X, 1 + np.searchsorted([17, 27, 37], np.floor(table["total_UPDRS"].to_numpy()), side="left")
+    return X, _binned([17, 27, 37], np.floor(table["total_UPDRS"].to_numpy()))
 
 
 def _mslr(data: Any) -> tuple[Array, Array]:
@@ -132,6 +147,9 @@ def _mslr(data: Any) -> tuple[Array, Array]:
     from sklearn.datasets import load_svmlight_file
 
     X, relevance = load_svmlight_file(str(path))[:2]
+    if not np.isin(relevance, range(5)).all():
+        row = int(np.argmin(np.isin(relevance, range(5)))) + 1
+        raise ValueError(f"row {row}: the relevance {relevance[row - 1]:g} is none of 0, 1, 2, 3, 4")
     return X.toarray(), 1 + relevance.astype(np.int64)
 
 

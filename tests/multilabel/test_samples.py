@@ -1,7 +1,7 @@
 """Sample sizes of the theorems against the inequalities they come from, and against what can be shattered."""
 
 import math
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 import pytest
@@ -80,3 +80,16 @@ def test_the_sizes_are_the_least_at_which_the_inequalities_hold(loss, B):
 def test_bad_input_is_named(given, says):
     with pytest.raises(InputError, match=says):
         sample_sizes(**({"n_features": 3, "n_labels": 4} | given))
+
+
+def test_a_distance_whose_square_is_no_number_needs_no_more_examples_than_a_smaller_one():
+    sizes = [sample_sizes(3, 4, epsilon=epsilon) for epsilon in (0.5, 1e3, 1e200, 1e308)]
+    for one, other in pairwise(sizes):
+        assert one.examples >= other.examples
+        assert one.labelled >= other.labelled
+
+
+def test_a_chance_whose_inverse_is_no_number_needs_more_examples():
+    sizes = [sample_sizes(3, 4, epsilon=0.5, delta=delta) for delta in (0.05, 1e-100, 5e-324)]
+    for one, other in pairwise(sizes):
+        assert one.examples < other.examples < 100 * one.examples

@@ -280,6 +280,16 @@ class OnlineSuite(OrdinalSuite):
         assert_allclose(learned(named), learned(plain))
         assert named.predict_one(dict(zip("dcba", X[0][::-1], strict=True))) == plain.predict_one(X[0])
 
+    def test_a_weight_of_one_may_be_any_number_that_is_one(self):
+        X, y, _ = graded(n=50)
+        plain, *others = (self.make().set_params(classes=[1, 2, 3, 4, 5]) for _ in range(4))
+        for x, label in zip(X, y.tolist(), strict=True):
+            plain.learn_one(x, label)
+            for model, one in zip(others, (1, True, np.int8(1)), strict=True):
+                model.learn_one(x, label, weight=one)
+        for model in others:
+            assert_allclose(learned(model), learned(plain))
+
     def test_progressive_predictions_give_the_progressive_error(self):
         X, _, ranges = graded()
         model = self.make()

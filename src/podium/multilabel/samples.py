@@ -84,17 +84,20 @@ def sample_sizes(
     classes = K * p if ordered else K
     largest = _largest(K, p, ordered) * B
 
-    def excess(n: int, chance: float) -> float:
+    rarity = -math.log(delta)  # whose inverse may be no number
+
+    def excess(n: int, shares: int) -> float:
         complexity = B * classes * math.sqrt(2 * d * (K - 1) * math.log(math.e * max(n, d) / d) / n)
-        return 2 * (2 * complexity + 3 * largest * math.sqrt(math.log(2 / chance) / (2 * n)))
+        return 2 * (2 * complexity + 3 * largest * math.sqrt((math.log(2 * shares) + rarity) / (2 * n)))
 
-    def enough(within: float, chance: float) -> int:
-        return _last(lambda n: excess(n, chance) > within, 1) + 1
+    def enough(within: float, shares: int) -> int:
+        """Examples until so near, with one of so many equal shares of δ."""
+        return _last(lambda n: excess(n, shares) > within, 1) + 1
 
-    unlabelled = enough(epsilon / 2, delta / 2)  # the least loss that is not 0 is 1
+    unlabelled = enough(epsilon / 2, 2)  # the least loss that is not 0 is 1
     ways = unlabelled * math.log(math.comb(K, p))  # of relabelling them by their first p labels
-    labelled = math.ceil(8 / epsilon**2 * (math.log(4 / delta) + ways))
-    return SampleSizes(vc_bound(d, K), enough(epsilon, delta), unlabelled, labelled)
+    labelled = math.ceil(8 / epsilon / epsilon * (math.log(4) + rarity + ways))  # whose square may be no number
+    return SampleSizes(vc_bound(d, K), enough(epsilon, 1), unlabelled, labelled)
 
 
 def _largest(K: int, p: int, ordered: bool) -> int:

@@ -172,10 +172,9 @@ class OnlineClassifier(OrdinalClassifier):
         low, high = (code, code) if code is not None else code_of(y, codes)
         if type(x) is not np.ndarray or x.dtype.char != "d" or x.shape != self._shape or x.strides != ROW:
             x = self._example(x)
-        if weight != 1.0:
-            weight = self._weight_one(weight)
-            if weight == 0.0:
-                return self
+        weight = 1.0 if weight == 1.0 else self._weight_one(weight)  # also 1 and True are 1.0
+        if weight == 0.0:
+            return self
         if self._scale is not None and (self.n_seen_ < WARM or not self._learns_one_scaled()):
             self._squares_finite(x[None], one=True)
             ends = np.array([[low], [high]], dtype=np.int32)

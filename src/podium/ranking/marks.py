@@ -198,7 +198,7 @@ def _checked_scale(scale: Any) -> tuple[float, float] | None:
     if scale is None:
         return None
     try:
-        low, high = (float(end) for end in scale)
+        low, high = (float("nan") if end is np.ma.masked else float(end) for end in scale)
     except (TypeError, ValueError, OverflowError):
         raise InputError(Option("scale", scale), " is no scale; give two numbers, low and high") from None
     if not (abs(low) <= MAX_MARK and abs(high) <= MAX_MARK and low != high):
@@ -208,6 +208,8 @@ def _checked_scale(scale: Any) -> tuple[float, float] | None:
 
 def _number(mark: Any) -> float | None:
     """A mark as a number; None where it is none."""
+    if mark is np.ma.masked:
+        return None
     try:
         value = float(mark)
     except (TypeError, ValueError, OverflowError):
