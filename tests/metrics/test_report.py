@@ -278,7 +278,7 @@ Y, S = [[1, 0, 0], [0, 1, 1]], [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
         ([1, 0, 1], [0.1, 0.2, 0.3], {"group": [2, 2]}, r"adds up to 4 documents, but there are 3"),
         ([1, 0, 1], [0.1, float("nan"), 0.3], {"group": [1, 2]}, r"query 2, document 1: the score is NaN"),
         ([1, 0, -2], [0.1, 0.2, 0.3], {"group": [1, 2]}, r"query 2, document 2: relevance -2"),
-        ([[1], [0, 1]], [[1.0], [2.0]], {}, r"row 2: 2 relevance values but 1 scores|list of 2 lists"),
+        ([[1], [0, 1]], [[1.0], [2.0]], {}, r"row 2: 2 relevance values but 1 score;|list of 2 lists"),
         ([["a", "b"]], [[1.0, 2.0]], {}, r"relevance holds .* numbers are needed"),
     ],
 )

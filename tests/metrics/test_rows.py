@@ -78,7 +78,7 @@ def test_a_stored_score_is_ranked_and_one_that_is_not_stored_is_not_retrieved():
         ([1, 0], [1.0, 2.0], None, r"both must be \(examples, labels\)"),
         (np.zeros((0, 3)), np.zeros((0, 3)), None, r"nothing to rank: scores is of shape \(0, 3\)"),
         (np.zeros((2, 0)), np.zeros((2, 0)), None, r"nothing to rank: scores is of shape \(2, 0\)"),
-        ([[1], [1, 0]], [[1.0], [2.0]], None, "row 2: 2 relevance values but 1 scores"),
+        ([[1], [1, 0]], [[1.0], [2.0]], None, "row 2: 2 relevance values but 1 score;"),
         ([[1], [1, 0]], [[1.0], [2.0, 3.0], [1.0]], None, "relevance is a list of 2 lists, scores is a list"),
         ([[1], [1, 0]], np.ones((2, 2)), None, r"scores is of shape \(2, 2\); pass one list of scores"),
         ([1, 0], [[1.0, 2.0]], [2], "with `group`, relevance and scores are flat and equally long"),

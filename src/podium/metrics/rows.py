@@ -16,6 +16,7 @@ from podium.data.validation import (
 )
 from podium.errors import InputError
 from podium.kernels.metrics.ranks import count_nonzero, gather_nonzero, summary
+from podium.text import counted
 
 __all__ = ["Rows", "is_ragged", "read_rows"]
 
@@ -69,7 +70,8 @@ def read_rows(relevance: Any, scores: Any, group: Any = None) -> Rows:
             )
         for row, (y, s) in enumerate(zip(relevance, scores, strict=True), start=1):
             if len(y) != len(s):
-                raise InputError(f"row {row}: {len(y)} relevance values but {len(s)} scores; they must pair up")
+                values, numbers = counted(len(y), "relevance value"), counted(len(s), "score")
+                raise InputError(f"row {row}: {values} but {numbers}; they must pair up")
         sizes = [len(y) for y in relevance]
         return _from_groups(_joined(relevance), _joined(scores), sizes)
     return _from_matrix(relevance, scores)
