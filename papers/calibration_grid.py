@@ -242,6 +242,7 @@ def _features_held(model: RABF, truth: Truth, weights_of: np.ndarray, n: int) ->
     placed = truth - truth.mean() + ranking.scores.mean()
     held, width = (lower <= placed) & (placed <= upper), upper - lower
     here = {"score": float(held[:n].mean()), "score width": float(width[:n].mean())}
+    here |= ranks_held(ranking, truth[np.array(ranking.items)])
     if len(weights_of):
         off = np.abs(model.coef_ - weights_of) <= DEVIATIONS * model.coef_std_errors_
         here |= {"unseen": float(held[n:].mean()), "unseen width": float(width[n:].mean())}
@@ -353,11 +354,6 @@ def measure(ranking: Ranking, truth: Truth) -> dict[str, float]:
     assert errors is not None
     bounded = np.isfinite(errors) if np.isfinite(errors).any() else np.ones(len(truth), dtype=bool)
     placed = truth - truth[bounded].mean() + ranking.scores[bounded].mean()
-    best, worst = ranking.rank_intervals(LEVEL)
-    first, last = ranking.rank_intervals(LEVEL, simultaneous=True)
-    above, below = (truth[:, None] < truth).sum(axis=1), (truth[:, None] > truth).sum(axis=1)
-    high, low = 1 + above, len(truth) - below
-    held = (best <= high) & (low <= worst)
     claimed = ranking.probability_best()
     leader = int(np.argmax(claimed))
     finite = np.isfinite(upper - lower)
@@ -365,15 +361,27 @@ def measure(ranking: Ranking, truth: Truth) -> dict[str, float]:
     within = _claim_range(float(claimed[leader]))
     return {
         "score": float(((lower <= placed) & (placed <= upper)).mean()),
+        **ranks_held(ranking, truth),
+        "P(best) less truth": float(claimed[leader] - is_best),
+        f"claimed, {within}": float(claimed[leader]),
+        f"best, {within}": is_best,
+        "score width": float((upper - lower)[finite].mean()) if finite.any() else math.nan,
+    }
+
+
+def ranks_held(ranking: Ranking, truth: Truth) -> dict[str, float]:
+    """Which ranks and tiers are so, and how wide rank intervals are."""
+    best, worst = ranking.rank_intervals(LEVEL)
+    first, last = ranking.rank_intervals(LEVEL, simultaneous=True)
+    above, below = (truth[:, None] < truth).sum(axis=1), (truth[:, None] > truth).sum(axis=1)
+    high, low = 1 + above, len(truth) - below
+    held = (best <= high) & (low <= worst)
+    return {
         "rank": float(held.mean()),
         "rank of the best": float(held[np.argmax(truth)]),
         "rank of the last": float(held[np.argmin(truth)]),
         "all ranks": float(((first <= high) & (low <= last)).all()),
         "tier wrong": float(_tier_wrong(ranking, truth)),
-        "P(best) less truth": float(claimed[leader] - is_best),
-        f"claimed, {within}": float(claimed[leader]),
-        f"best, {within}": is_best,
-        "score width": float((upper - lower)[finite].mean()) if finite.any() else math.nan,
         "rank width": float((worst - best + 1).mean() / len(truth)),
     }
 
@@ -601,8 +609,11 @@ def _other_models(found: list[Cell]) -> list[str]:
     """Items with features, and crowds of judges, cell by cell."""
     lines = []
     for wanted, names, heads in (
-        (["features"], ("score", "score width", "unseen", "unseen width", "coefficient"),
-         "Scores held | Mean width | Of items nobody voted on | Mean width | Coefficients"),
+        (["features"],
+         ("score", "score width", "unseen", "unseen width", "coefficient", "rank of the best", "rank of the last",
+          "rank width", "tier wrong"),
+         "Scores held | Mean width | Of items nobody voted on | Mean width | Coefficients | Rank of the best held"
+         " | of the last | Ranks, of all | Tier wrong"),
         (CROWDS,
          ("score", "score width", "RMSE beyond plain", "Kendall beyond plain", "judges differ",
           "honest judge flagged", "coin-flippers flagged", "contrary judges named"),

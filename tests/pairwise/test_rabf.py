@@ -683,3 +683,27 @@ def test_chances_of_both_sides_add_up():
         model = fitted(np.arange(3.0), loss=loss)
         assert model.win_probability("a", "b") + model.win_probability("b", "a") == pytest.approx(1.0)
         assert (model.win_probability("a", "b") > 0.5) == (model.ranking_.score("a") > model.ranking_.score("b"))
+
+
+def test_rank_intervals_go_by_the_posterior_where_the_votes_gave_the_penalties():
+    data, features, _, _ = planted(12, 2, 600, np.random.default_rng(3))
+    ranking = RABF().fit(data, features).ranking_
+    best, worst = ranking.rank_intervals()
+    apart = np.array([[ranking.probability_above(i, j) > 0.975 for j in range(12)] for i in range(12)])
+    np.fill_diagonal(apart, val=False)
+    assert best.tolist() == (1 + apart.sum(axis=0)).tolist()
+    assert worst.tolist() == (12 - apart.sum(axis=1)).tolist()
+    wide_best, wide_worst = ranking.rank_intervals(method="guaranteed")
+    assert (wide_best <= best).all()
+    assert (worst <= wide_worst).all()
+    assert (wide_worst - wide_best).sum() > (worst - best).sum()
+
+
+def test_rank_intervals_with_penalties_given_as_numbers_are_the_guaranteed_ones():
+    data, features, _, _ = planted(12, 2, 600, np.random.default_rng(3))
+    ranking = RABF(feature_penalty=0.1, residual_penalty=0.1).fit(data, features).ranking_
+    assert [ends.tolist() for ends in ranking.rank_intervals()] == [
+        ends.tolist() for ends in ranking.rank_intervals(method="guaranteed")
+    ]
+    with pytest.raises(InputError, match="needs a posterior"):
+        ranking.rank_intervals(method="pairwise")

@@ -326,6 +326,9 @@ class RABF(FeatureScores, Ranker):
             record=partial(_record, c, len(labels)),
             uncertainty="cluster" if clustered and self.loss != "hinge" else robust,
             cluster="ranking" if clustered and self.loss != "hinge" else None,
+            credible=self.loss != "hinge"
+            and self.max_norm is None
+            and self.feature_penalty == self.residual_penalty == "auto",
         )
 
     def _check(self, comparisons: Comparisons) -> None:

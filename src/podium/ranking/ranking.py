@@ -64,10 +64,12 @@ class Ranking:
         A sentence shown below the table, for instance what is anchored.
     covariance : ScoreCovariance or None
         How the scores vary, where that was worked out with them; no other errors can then be asked for.
+    credible : bool
+        Whether `information` is itself a posterior's, under a prior from the votes: ranks are then read from it.
 
     Attributes
     ----------
-    items, scores, unit, uncertainty, cluster, note
+    items, scores, unit, uncertainty, cluster, note, credible
     reference, rank_method : what intervals hold fixed and how rank intervals are found unless told; see `shown`
 
     Examples
@@ -93,6 +95,7 @@ class Ranking:
         cluster: str | None = None,
         note: str | None = None,
         covariance: ScoreCovariance | None = None,
+        credible: bool = False,
     ) -> None:
         self.items = tuple(distinct_labels(items))
         if uncertainty not in inference.KINDS:
@@ -111,6 +114,7 @@ class Ranking:
         self.uncertainty = uncertainty
         self.cluster = cluster
         self.note = note
+        self.credible = credible
         self._information = information
         self._posterior = posterior
         self._spreads = spreads
@@ -251,9 +255,10 @@ class Ranking:
         `simultaneous=True` all of them do at once. Items that are truly equal share all their ranks.
 
         `method="pairwise"` counts an item above another when their difference is clear of zero under the posterior: it
-        needs a penalty from the votes (`l2="auto"`), where simulations show that it holds. `method="guaranteed"` bounds
-        all differences of the item at once by the likelihood (Mogstad, Romano, Shaikh and Wilhelm 2024): wider, with a
-        theorem. None is the first where it can be had, else the second, unless `shown` chose one.
+        needs penalties from the votes (`l2="auto"`, or those of `RABF`), where simulations show that it holds.
+        `method="guaranteed"` bounds all differences of the item at once by the likelihood (Mogstad, Romano, Shaikh and
+        Wilhelm 2024): wider, with a theorem. None is the first where it can be had, else the second, unless `shown`
+        chose one.
         """
         method = method or self.rank_method
         best, worst = inference.rank_intervals(*self._view(method), level, simultaneous, self._rank_method(method))
@@ -382,6 +387,7 @@ class Ranking:
             uncertainty=kind,
             cluster=cluster,
             note=self.note,
+            credible=self.credible,
         )
         ranking.reference, ranking.rank_method = self.reference, self.rank_method
         if kind == "bootstrap":
@@ -511,11 +517,11 @@ class Ranking:
 
     __hash__ = None  # type: ignore[assignment]
 
-    state_version: ClassVar[int] = 2  # since a ranking may keep its reference and its kind of rank intervals
+    state_version: ClassVar[int] = 3  # since a ranking knows whether its errors are a posterior's
 
     @classmethod
     def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        """Version 1 kept neither; `__setstate__` knows."""
+        """Earlier versions kept less; `__setstate__` knows what."""
         return state
 
     def __getstate__(self) -> dict[str, Any]:
@@ -530,6 +536,7 @@ class Ranking:
             "uncertainty": self.uncertainty,
             "cluster": self.cluster,
             "note": self.note,
+            "credible": self.credible,
             "reference": self.reference,
             "rank_method": self.rank_method,
             "_information": self.information,
@@ -540,7 +547,7 @@ class Ranking:
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(
-            {"_posterior": None, "reference": None, "rank_method": None} | state,
+            {"_posterior": None, "reference": None, "rank_method": None, "credible": False} | state,
             _index=None,
             _spreads=(),
             _posterior_covariance=None,
@@ -598,20 +605,20 @@ class Ranking:
 
     def _rank_method(self, method: str | None = None) -> str:
         """The way to rank intervals: that asked for, else the narrower one where there is a posterior."""
-        pairwise = self.posterior is not None and self.uncertainty == "auto"
+        pairwise = (self.credible or self.posterior is not None) and self.uncertainty == "auto"
         if method == "pairwise" and not pairwise:
             raise InputError(
                 InPython("method='pairwise'"),
                 " needs a posterior: use ",
                 Option("l2", "auto"),
-                " and its own errors, or 'guaranteed'",
+                ", or RABF with penalties from the votes, and its own errors; or 'guaranteed'",
             )
         return method or ("pairwise" if pairwise else "guaranteed")
 
     def _view(self, method: str | None = None) -> tuple[np.ndarray, ScoreCovariance]:
         """Scores and covariance that ranks and probabilities are read from: the posterior, unless errors were named."""
         if self._rank_method(method) == "pairwise":
-            return self._plain_scores(), self._credible()
+            return self._plain_scores(), self._known_covariance() if self.credible else self._credible()
         return self._likelihood_scores(), self._known_covariance()
 
     def difference_variance(self, one: np.ndarray, other: np.ndarray) -> np.ndarray:
