@@ -385,6 +385,8 @@ def test_how_many_more_votes_judges_can_give(store):
         .words(60)
         .endswith("not stable yet: about 12 to 480 more votes; its judges have 60 pairs left")
     )
+    bench.do(lambda writer: desk.undo(writer, 0, "back", "t7", bench.now))
+    assert pairs_left(bench.content()) == 1, "a vote taken back can be given again"
 
 
 def test_standings_are_computed_once_a_position(store):

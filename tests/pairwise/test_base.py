@@ -211,7 +211,8 @@ class Share(Ranker):
         c = as_comparisons(comparisons)
         number_option("draws", self.draws, least=0)
         points, votes = c.adjacency.sums
-        self.ranking_ = Ranking(c.items, ((points + self.draws / 2) / (votes + self.draws)).round(12))
+        scores = ((points + self.draws / 2) / (votes + self.draws)).round(12)
+        self.ranking_ = Ranking(c.items, scores, record=c.record)
         return self._fitted_to(c)
 """
 

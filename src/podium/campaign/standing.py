@@ -208,8 +208,9 @@ def pairs_left(content: Content) -> int:
     votes = content.votes
     here = np.zeros(len(content.items) + 1, dtype=bool)
     here[[item.code for item in content.items if item.withdrawn is None]] = True
-    seen = (votes.counted() | votes.skipped()) & here[votes.left] & here[votes.right]
+    seen = votes.counted() | votes.skipped()  # an undo names no items
     judge, left, right = (each[seen].astype(np.int64) for each in (votes.judge, votes.left, votes.right))
+    judge, left, right = (each[here[left] & here[right]] for each in (judge, left, right))
     pairs = np.unique((judge * len(here) + np.minimum(left, right)) * len(here) + np.maximum(left, right))
     judges, counts = np.unique(pairs // len(here) ** 2, return_counts=True)
     had = dict(zip(judges.tolist(), counts.tolist(), strict=True))
