@@ -284,7 +284,7 @@ def chance(probability: float) -> str:
     """
     if 0.995 <= probability < 1:
         return "> 99 %"
-    return "< 1 %" if 0 < probability < 0.005 else percent(probability)
+    return "< 1 %" if 0 < probability <= 0.005 else percent(probability)
 
 
 def named(items: Sequence[Hashable], most: int = 4) -> str:

@@ -328,7 +328,7 @@ def test_where_a_pair_may_be_asked_once_more_there_is_one_left_and_a_forecast():
     assert len(planner.plan(1)) == 1
     assert not found.finished
     assert not found.stable
-    assert "more questions, most of them asked again: 0 pairs are new" in str(found)
+    assert "more questions; 0 pairs are new, the rest would be asked again" in str(found)
 
 
 def test_a_forecast_reaches_from_plain_mistakes_to_close_calls():

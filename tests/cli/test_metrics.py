@@ -116,6 +116,7 @@ ODD_JUDGEMENTS = {
     "hole.csv": (b"query,doc,relevance\nq1,a,1\nq1,b,\n", "row 2 lacks a query, doc or relevance"),
     "words.csv": (b"query,doc,relevance\nq1,a,1\nq1,b,high\n", "row 2: relevance 'high' is not a number"),
     "lacks.csv": (b"query,relevance\nq1,1\n", "has no column 'doc'"),
+    "scores.csv": (b"query,doc,score\nq1,a,2\nq1,b,0.5\n", "row 2: score 0.5 looks like a run's; give the judgements"),
 }
 ODD_RUNS = {
     "empty": (b"", "is empty"),

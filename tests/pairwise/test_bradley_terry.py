@@ -264,6 +264,16 @@ def test_a_chain_that_nobody_climbs_says_that_all_distances_are_the_penaltys(l2)
     ]  # a group each
     with pytest.warns(SeparationWarning, match="and 2 groups in between only ever beat those below"):
         BradleyTerry(l2=l2).fit(Comparisons.from_pairs(pairs))
+    circles = [
+        ("top", "a"),
+        ("a", "b"),
+        ("b", "a"),
+        ("b", "c"),
+        ("c", "d"),
+        ("d", "c"),
+    ]  # one group, and one at the end
+    with pytest.warns(SeparationWarning, match="'top' never loses; the distance to the rest is"):
+        BradleyTerry(l2=l2).fit(Comparisons.from_pairs(circles))
     pairs = [("top", "a"), ("a", "b"), ("b", "a"), ("b", "end")]  # one group between both ends
     with pytest.warns(SeparationWarning, match="'top' never loses and 'end' never wins; the distance to the rest is"):
         BradleyTerry(l2=l2).fit(Comparisons.from_pairs(pairs))

@@ -86,7 +86,7 @@ def test_a_method_without_intervals_says_so():
 
 def test_a_clear_winner_is_called_one():
     votes = Comparisons.from_pairs([("a", "b")] * 90 + [("b", "a")] * 10 + [("b", "c")] * 50 + [("c", "b")] * 50)
-    assert "<b>a</b> leads, significantly above every other item (95 % confidence)" in str(
+    assert "<b>a</b> leads, significantly above every other item (95 %)" in str(
         Report(BradleyTerry().fit(votes).ranking_, votes)
     )
 

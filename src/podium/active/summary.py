@@ -107,7 +107,9 @@ class Summary:
         fresh = self.items * (self.items - 1) // 2 - self.pairs - self.skipped
         if fresh >= self.until_stable:
             return forecast
-        return f"{forecast}, most of them asked again: {counted(fresh, 'pair')} {'is' if fresh == 1 else 'are'} new"
+        return (
+            f"{forecast}; {counted(fresh, 'pair')} {'is' if fresh == 1 else 'are'} new, the rest would be asked again"
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -57,7 +57,7 @@ def check_connected(items: Sequence[Hashable], a: Adjacency, l2: float | None) -
 
 def _groups_between(a: Adjacency) -> int:
     """How many groups stand one above the other between those at both ends; 0 where there is one."""
-    ends = sum(int(mask.sum()) for mask in a.one_sided) or 2  # where no single item is one, a group is
+    ends = sum(max(1, int(mask.sum())) for mask in a.one_sided)  # where no single item is one, a group is
     groups = int(a.strong_components.max()) + 1 - ends
     return groups if groups > int(a.components.max()) + 1 else 0
 

@@ -127,7 +127,23 @@ def _read_named(path: Any, value: str) -> pl.DataFrame:
                 f"call one of them {role}"
             )
         names[known[0]] = role
-    return table.select(list(names)).rename(names).with_row_index("row", offset=1)
+    frame = table.select(list(names)).rename(names).with_row_index("row", offset=1)
+    if names.get("score") == "relevance":
+        _refuse_scores(path, frame)
+    return frame
+
+
+def _refuse_scores(path: Any, frame: pl.DataFrame) -> None:
+    """Some call grades a score, as runs do theirs: those of judgements are whole numbers."""
+    import polars as pl
+
+    broken = frame.filter(pl.col("relevance").cast(pl.Float64, strict=False) % 1 != 0)
+    if len(broken):
+        where = broken.row(0, named=True)
+        raise InputError(
+            f"{path}: row {where['row']}: score {where['relevance']} looks like a run's; give the judgements first, "
+            "or call their column relevance"
+        )
 
 
 def _held(kind: Any) -> str:

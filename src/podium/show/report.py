@@ -429,14 +429,14 @@ def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
     else:
         first = f"{first} leads"
     if len(tier) == 1:
-        return f"{first}, significantly above every other item ({percent(level)} confidence)."
+        return f"{first}, significantly above every other item ({percent(level)})."
     if len(tier) == len(frame) > 2:
-        return f"{first}, but no other item is significantly below it ({percent(level)} confidence)."
+        return f"{first}, but no other item is significantly below it ({percent(level)})."
     others = [_named(item) for item in tier["item"].to_list()[1:5]]
     others += [f"{len(tier) - 5:,} more"] if len(tier) > 5 else []
     named = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
     verb = "is" if len(tier) == 2 else "are"
-    return f"{first}, but {named} {verb} not significantly below it ({percent(level)} confidence)."
+    return f"{first}, but {named} {verb} not significantly below it ({percent(level)})."
 
 
 def _named(item: object) -> str:

@@ -53,8 +53,12 @@ def _drift(model: DynamicBradleyTerry, dated: bool) -> str:
     """How fast scores move, in a sentence."""
     unit, word = model.ranking_.unit, unit_word(model.ranking_.unit)
     if not model.drift_:
-        bands = "; bands allow for the drifts that so few leave possible" if model.drift == "auto" else ""
-        return f"The votes do not show that scores moved, so each has one score at all times{bands}."
+        if model.drift != "auto":
+            return "Drift was set to 0: each item has one score at all times."
+        return (
+            "The votes do not show that scores moved, so each has one score at all times; bands allow for the drifts "
+            "that so few leave possible."
+        )
     span = unit * model.drift_ * (model.times_[1] - model.times_[0]) ** 0.5
     time = "a day" if dated else "in one unit of time"
     return f"Scores move by about {unit * model.drift_:.3g} {word} {time}, {span:.3g} from first to last."
