@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from pathlib import Path
+from contextlib import ExitStack
 
 import numpy as np
 import polars as pl
@@ -29,26 +29,25 @@ from suites.engines import ProcessSuite, wrap
 
 
 @pytest.fixture(scope="module")
-def cluster():
+def cluster(tmp_path_factory):
     require_dask()
-    folders = set(Path(tempfile.gettempdir()).glob("podium-*"))
-    with connect("local:2") as engine:
+    own = tmp_path_factory.mktemp("own")  # other tests have clusters of their own meanwhile
+    with ExitStack() as stack:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(tempfile, "tempdir", str(own))
+            engine = stack.enter_context(connect("local:2"))
         port = int(engine.client.scheduler.address.rpartition(":")[2])
+        assert list(own.glob("podium-*")), "it has a folder"
         yield engine
     assert not multiprocessing.active_children(), "no process is left behind"
     assert not _listens(port), "no socket is"
-    made = {path for path in set(Path(tempfile.gettempdir()).glob("podium-*")) - folders if _is_ours(path)}
-    assert not made, "nor a folder"
+    assert not list(own.glob("podium-*")), "nor a folder"
 
 
 def _listens(port):
     with socket.socket() as one:
         one.settimeout(1)
         return one.connect_ex(("127.0.0.1", port)) == 0
-
-
-def _is_ours(path):
-    return any("dask" in each.name for each in path.glob("*"))
 
 
 class TestDask(ProcessSuite):
