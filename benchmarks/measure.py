@@ -3,10 +3,11 @@
 python -m benchmarks.measure [--data DIR] [--only WORDS …] [--budget MINUTES]
 python -m benchmarks.measure --list          only say which commands there are, on which page, when last and how long
 
-It goes on where it stopped: what was printed by the very code of the working tree is left as it is, the rest runs
-oldest first. What a command prints is kept in benchmarks/results/printed with day and commit as soon as it has come to
-its end, and fills the marked blocks of the pages, as do benchmarks/results/*.json (see `benchmarks.figures`). A command
-that fails, or that needs what is not here (copies of public data, a model's server), is named at the end.
+It goes on where it stopped: what was printed by the very code of the working tree is left as it is (no file that the
+command may run has changed, see `printed.code_of`), the rest runs oldest first. What a command prints is kept in
+benchmarks/results/printed with day and commit as soon as it has come to its end, and fills the marked blocks of the
+pages, as do benchmarks/results/*.json (see `benchmarks.figures`). A command that fails, or that needs what is not here
+(copies of public data, a model's server), is named at the end.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from benchmarks import figures, printed
 ROOT = Path(__file__).parent.parent
 NAMED = re.compile(r"`python -m ((?:benchmarks|papers)\.[^`]+)`")
 NEEDED = re.compile(r"(?<![\w.-])[A-Z]{3,}(?![\w.])")  # DIR, URL, NAME: what only a user has
+RUN = "benchmarks.run --full --data DIR"
 ITSELF = ("benchmarks.measure", "benchmarks.figures")
 
 
@@ -49,7 +51,7 @@ class Command:
 
 
 def commands() -> list[Command]:
-    """Every command of README and docs, once, oldest first; all scenarios of `benchmarks.run` are one of them."""
+    """Every command of README and docs, once, oldest first; each family of `benchmarks.run` is one of them."""
     named: dict[str, set[str]] = {}
     for page in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
         text = page.read_text(encoding="utf-8")
@@ -58,8 +60,9 @@ def commands() -> list[Command]:
             words = " ".join(words.split())
             if words.split()[0] in ITSELF:
                 continue
-            whole = "benchmarks.run --full --data DIR" if words.startswith("benchmarks.run") else words
-            named.setdefault(whole, set()).add(str(page.relative_to(ROOT)))
+            ran = words.startswith("benchmarks.run")
+            for each in [f"{RUN} --family {family}" for family in figures.FAMILIES] if ran else [words]:
+                named.setdefault(each, set()).add(str(page.relative_to(ROOT)))
     bare = {words for words in named if any(other.startswith(f"{words} ") for other in named)}  # only mentioned
     found = [Command(words, tuple(sorted(pages))) for words, pages in named.items() if words not in bare]
     days = {command: last.day if (last := printed.kept(command.words)) else "" for command in found}
@@ -69,7 +72,7 @@ def commands() -> list[Command]:
 def filled(words: str, data: str | None) -> str | None:
     """The command with the folder of public data in its place; None where it needs something else."""
     if data is None:
-        words = words.replace(" --full --data DIR", " --full")  # scenarios that need data are skipped by name
+        words = words.replace(RUN, "benchmarks.run --full")  # scenarios that need data are skipped by name
     else:
         words = words.replace("DIR", shlex.quote(data))
     return None if NEEDED.search(words) or "…" in words else words
@@ -119,7 +122,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
             raise SystemExit(f"no page quotes a command with {' or '.join(options.only)}; see --list")
     if options.list:
         for command in known:
-            print(f"{command.last():36}  {command.words}  ({', '.join(command.pages)})")
+            mark = "*" if printed.is_current(command.words) else " "
+            print(f"{mark} {command.last():36}  {command.words}  ({', '.join(command.pages)})")
+        print("\n* by the code as it is")
         return
     begin, left, waiting = time.monotonic(), [], []
     for command in known:

@@ -7,10 +7,12 @@ day and commit of that page, not of a measurement. The rest is what the command 
 
 from __future__ import annotations
 
+import ast
 import datetime
 import re
 import subprocess
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -18,6 +20,8 @@ ROOT = HERE.parent
 PRINTED = HERE / "results" / "printed"
 CODE = ("src", "setup.py", "benchmarks/*.py", "papers/*.py")  # what decides a measurement; pages and results do not
 TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
+PROGRAM = re.compile(r"^from (podium[\w.]*) import ([\w, ]+)$", re.MULTILINE)
+OURS = re.compile(r"podium(\.\w+)+")  # a module that is imported by its name
 SOURCE = re.compile(r"^measured in (\S+)$", re.MULTILINE)  # said by a command that goes on from results it keeps itself
 
 
@@ -76,12 +80,73 @@ def stamp() -> dict[str, str]:
 
 
 def is_current(words: str) -> bool:
-    """Whether it was printed by the code of the working tree: src and the command's own file are as they were."""
+    """Whether it was printed by the code of the working tree: every file that the command may run is as it was."""
     last = kept(words)
-    if last is None or last.seconds is None or not re.fullmatch(r"[0-9a-f]+", last.commit):
+    if last is None or last.seconds is None:
         return False
-    own = words.split()[0].replace(".", "/") + ".py"
-    return _git("diff", "--quiet", last.commit, "--", "src", "setup.py", own).returncode == 0
+    return is_as_in(last.commit, code_of(words))
+
+
+def is_as_in(commit: str, files: set[Path]) -> bool:
+    """Whether these files, and how kernels are compiled, are as they were in a commit; one with a + is not known."""
+    if not re.fullmatch(r"[0-9a-f]+", commit):
+        return False
+    names = sorted(str(path.relative_to(ROOT)) for path in files)
+    return _git("diff", "--quiet", commit, "--", "setup.py", *names).returncode == 0
+
+
+def code_of(words: str) -> set[Path]:
+    """Files of src, benchmarks and papers that a command may run: its own and what they import, but for this one."""
+    module, *options = words.split()
+    begin = [module]
+    if "--family" in options:  # benchmarks.run finds its families by their names
+        begin.append(f"benchmarks.{options[options.index('--family') + 1]}")
+    found = {Path(__file__)}
+    waiting = [path for each in begin if (path := _file(each))]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += _imported(path)
+    found.remove(Path(__file__))  # how a table is written
+    return found | {pxd for path in found if (pxd := path.with_suffix(".pxd")).exists()}
+
+
+@cache
+def _imported(path: Path) -> list[Path]:
+    """Files that a file imports, by a statement, by name or in a program it holds; with `-m podium` all of src."""
+    found: list[Path | None] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found += [_file(alias.name) for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [_where(node.module, alias.name) for alias in node.names]
+        elif isinstance(node, ast.List) and {"-m", "podium"} <= {getattr(word, "value", "") for word in node.elts}:
+            found += (ROOT / "src").rglob("*.py")
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.append(_file(node.value) if OURS.fullmatch(node.value) else None)
+            found += [
+                _where(module, name) for module, names in PROGRAM.findall(node.value) for name in names.split(", ")
+            ]
+    return [each for each in found if each]
+
+
+def _file(module: str) -> Path | None:
+    """The file of a module of ours."""
+    place = module.removeprefix("cython.cimports.").replace(".", "/")
+    beside = (ROOT / base / end for base in ("", "src") for end in (f"{place}.py", f"{place}/__init__.py"))
+    return next((path for path in beside if path.exists()), None)
+
+
+def _where(module: str, name: str) -> Path | None:
+    """The file that `from module import name` reads: a module of that name, or where a package takes the name from."""
+    package = _file(module)
+    if (path := _file(f"{module}.{name}")) or package is None or package.name != "__init__.py":
+        return path or package
+    for node in ast.walk(ast.parse(package.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module and name in (alias.name for alias in node.names):
+            return _where(node.module, name)
+    return package
 
 
 def _git(*words: str) -> subprocess.CompletedProcess[str]:

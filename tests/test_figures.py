@@ -3,6 +3,8 @@
 import json
 import re
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
@@ -82,7 +84,7 @@ def test_every_command_that_a_page_quotes_can_be_run_by_the_one_that_measures_al
 def test_what_only_a_user_has_is_not_made_up():
     assert measure.filled("papers.ordinal --data DIR", None) is None
     assert measure.filled("papers.ordinal --data DIR", "a b") == "papers.ordinal --data 'a b'"
-    assert measure.filled("benchmarks.run --full --data DIR", None) == "benchmarks.run --full"
+    assert measure.filled("benchmarks.run --full --data DIR --family app", None) == "benchmarks.run --full --family app"
     assert measure.filled("benchmarks.judge injections --base-url URL --model NAME", "d") is None
     assert measure.filled("benchmarks.active grid --picture FILE", "d") is None
 
@@ -111,7 +113,7 @@ def test_a_block_that_names_a_command_holds_the_tables_it_printed(tmp_path, monk
 
 
 FAKES = {
-    "quick": "print('| a |\\n|---|\\n| 1 |')",
+    "quick": "if False:\n    from podium import code\nprint('| a |\\n|---|\\n| 1 |')",
     "slow": "import time; time.sleep(60)",
     "broken": "raise SystemExit(3)",
 }
@@ -124,7 +126,9 @@ def house(tmp_path, monkeypatch):
         (tmp_path / folder).mkdir()
     for name, source in FAKES.items():
         (tmp_path / "benchmarks" / f"fake_{name}.py").write_text(source)
-    (tmp_path / "src" / "code.py").write_text("one\n")
+    (tmp_path / "src" / "podium").mkdir()
+    (tmp_path / "src" / "podium" / "code.py").write_text("one\n")
+    (tmp_path / "src" / "podium" / "other.py").write_text("one\n")
     (tmp_path / "README.md").write_text("`python -m benchmarks.fake_broken`\n")
     page = "<!-- figures: python -m benchmarks.fake_quick -->\n<!-- /figures -->\n`python -m benchmarks.fake_slow`\n"
     (tmp_path / "docs" / "page.md").write_text(page + "`python -m benchmarks.fake_far --data DIR`")
@@ -165,7 +169,9 @@ def test_measuring_goes_on_where_it_stopped_and_names_what_is_left(house, capsys
     measure.main(["--only", "fake_quick"])
     assert "python -m benchmarks.fake_quick  (20" in capsys.readouterr().out, "asked for by name, it runs again"
     measure.main(["--list"])
-    assert capsys.readouterr().out.splitlines()[-1].startswith(f"{last.day}, {last.commit}, "), "oldest first"
+    *_, latest, _, legend = capsys.readouterr().out.splitlines()
+    assert latest.startswith(f"* {last.day}, {last.commit}, "), "oldest first"
+    assert legend == "* by the code as it is"
 
 
 def test_a_command_that_outlasts_the_budget_is_stopped_and_keeps_nothing(house):
@@ -179,13 +185,50 @@ def test_only_a_change_of_code_makes_what_was_printed_old(house):
     assert re.fullmatch("[0-9a-f]{7,}", printed.kept("benchmarks.fake_quick").commit)
     (house / "docs" / "page.md").write_text("another page")
     commit(house)
+    (house / "src" / "podium" / "other.py").write_text("two\n")
+    assert printed.is_current("benchmarks.fake_quick"), "it does not run that file"
+    commit(house)
     assert printed.is_current("benchmarks.fake_quick")
-    (house / "src" / "code.py").write_text("two\n")
+    (house / "src" / "podium" / "code.py").write_text("two\n")
     assert not printed.is_current("benchmarks.fake_quick")
     assert printed.stamp()["commit"].endswith("+")
     commit(house)
     assert not printed.is_current("benchmarks.fake_quick")
     assert not printed.stamp()["commit"].endswith("+")
+
+
+LOADED = """
+import sys
+from pathlib import Path
+import {module}
+root = Path(sys.argv[1])
+files = {{Path(each.__file__) for each in sys.modules.values() if getattr(each, "__file__", None)}}
+print("\\n".join(str(path) for path in files if root in path.parents and path.suffix == ".py"))
+"""
+
+
+@pytest.mark.parametrize("module", ["papers.calibration", "papers.active", "papers.chosen_pairs", "papers.ordinal"])
+def test_the_files_that_decide_a_figure_hold_all_that_its_command_loads(module):
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(module=module), str(figures.ROOT)],
+        cwd=figures.ROOT, check=True, capture_output=True, text=True,
+    )  # fmt: skip
+    loaded = {Path(line) for line in done.stdout.split()}
+    known = printed.code_of(module)
+    beside = {path for path in loaded if path.name in ("__init__.py", "_lazy.py", "_version.py", "printed.py")}
+    assert len(loaded) > 20
+    assert loaded - beside <= known, "but for what hands out names and writes tables"
+    assert figures.ROOT / "src/podium/web/app.py" not in known
+
+
+def test_the_files_that_decide_a_figure_reach_through_processes_and_families():
+    every = set((figures.ROOT / "src").rglob("*.py"))
+    assert every <= printed.code_of("benchmarks.run --full --data DIR --family pairwise"), "it runs the command line"
+    metrics = printed.code_of("benchmarks.run --full --data DIR --family metrics")
+    assert figures.ROOT / "benchmarks/metrics.py" in metrics
+    assert figures.ROOT / "src/podium/kernels/metrics/sort.pxd" in metrics
+    assert figures.ROOT / "src/podium/pairwise/rabf.py" not in metrics
+    assert figures.ROOT / "src/podium/data/files.py" in printed.code_of("benchmarks.counting"), "in a program it holds"
 
 
 def test_a_command_that_no_page_quotes_is_refused(house):
