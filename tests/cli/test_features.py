@@ -72,6 +72,21 @@ def test_text_is_one_hot_on_request(folder, capfd):
     assert "kind=b" in err
 
 
+@pytest.mark.parametrize("more", [(), ("--one-hot",)])
+def test_a_text_among_numbers_is_named_with_its_row(folder, capfd, more):
+    """Row 4 of the table is the odd one; as an indicator of its own, each other number would be one too."""
+    rows = (folder / "sizes.csv").read_text().splitlines()
+    rows[4] = rows[4].rpartition(",")[0] + ",n/a"
+    (folder / "odd.csv").write_text("\n".join(rows))
+    code, _, err = call(capfd, "rank", folder / "votes.csv", "--features", folder / "odd.csv", *more)
+    assert code == 2
+    assert "row 4: 'size' is 'n/a', where most rows have numbers; correct it, or empty the cell" in err
+    rows[4] = rows[4].removesuffix("n/a")
+    (folder / "odd.csv").write_text("\n".join(rows))
+    code, _, err = call(capfd, "rank", folder / "votes.csv", "--features", folder / "odd.csv", "--missing", "mean")
+    assert code == 0, err
+
+
 def test_covariates_are_controlled_for(folder, capfd):
     code, _, err = call(capfd, "rank", folder / "votes.csv", "--covariates", "length")
     assert code == 0, err

@@ -323,3 +323,6 @@ def test_text_among_features_is_refused_without_an_option_that_is_not_there():
     with pytest.raises(InputError) as caught:
         OnlineRABF().fit(votes, table)
     assert str(caught.value) == "features: 'kind' holds text; leave it out; this method takes numbers only"
+    odd = {"a": {"size": 1.0}, "b": {"size": "n/a"}, "c": {"size": 2.0}}
+    with pytest.raises(InputError, match=r"row 2: 'size' is 'n/a', where most rows have numbers; correct it$"):
+        OnlineRABF().fit(votes, odd)

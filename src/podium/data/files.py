@@ -17,7 +17,7 @@ from podium.data.tables.forms import Collector, Keep, located, read_frame
 from podium.data.tables.names import Given, Names, listed
 from podium.data.tables.readers import Batch, Table
 from podium.data.tables.sources import find_sources
-from podium.data.tables.values import comma_numbers
+from podium.data.tables.values import comma_numbers, odd_one_out
 from podium.data.validation import names_option
 from podium.errors import InputError, Option
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = [
     "feature_columns",
     "is_number",
-    "odd_one_out",
     "read_comparisons",
     "read_comparisons_by",
     "read_fixtures",
@@ -414,23 +413,6 @@ def feature_columns(frame: pl.DataFrame, others: Collection[str]) -> list[str]:
     if not names:
         raise InputError(f"no column is left for features; found {listed(frame.columns)}")
     return names
-
-
-def odd_one_out(cells: pl.Series) -> str:
-    """The first text of a column that holds numbers for the most part, with its row; else nothing.
-
-    >>> import polars as pl
-    >>> odd_one_out(pl.Series("size", ["1", "2", "n/a"]))
-    "row 3: 'size' is 'n/a', where most rows have numbers"
-    """
-    import polars as pl
-
-    if cells.dtype != pl.String:
-        return ""
-    odd = (cells.cast(pl.Float64, strict=False).is_null() & cells.is_not_null() & (cells != "")).arg_true()
-    if not len(odd) or 2 * len(odd) >= cells.count():
-        return ""
-    return f"row {odd[0] + 1}: {cells.name!r} is {cells[int(odd[0])]!r}, where most rows have numbers"
 
 
 def is_number(kind: Any) -> bool:

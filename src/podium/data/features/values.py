@@ -8,6 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from podium.data.tables.values import odd_one_out
 from podium.data.validation import sound_sparse
 from podium.errors import InputError, Option
 
@@ -17,6 +18,7 @@ Floats: TypeAlias = NDArray[np.float64]
 Matrix: TypeAlias = Any  # an array of floats, or a sparse one of SciPy by rows (csr)
 
 MIN_DISTINCT = 10  # texts, one an item, from which on they are taken for labels or remarks, and no feature
+WITHOUT = (", or empty the cell and set ", Option("missing", "mean"))
 READ = ("Boolean", "String", "Null")  # what is read as numbers, or refused by value
 
 
@@ -54,7 +56,7 @@ def few(labels: Sequence[Any], most: int = 4) -> str:
 def text_levels(table: Mapping[str, Any], one_hot: bool | None) -> dict[str, tuple[str, ...]]:
     """The values of each column of text, sorted; such columns are refused unless `one_hot`.
 
-    None is for those who take numbers only.
+    None is for those who take numbers only. A text among numbers is refused in any case, with its row.
     """
     levels = {}
     for name, values in table.items():
@@ -64,6 +66,7 @@ def text_levels(table: Mapping[str, Any], one_hot: bool | None) -> dict[str, tup
             text = any(isinstance(value, str) for value in values)
         if text:
             levels[name] = tuple(sorted({str(value) for value in values if value is not None}))
+            _refuse_odd_one(name, values, () if one_hot is None else WITHOUT)
     if levels and not one_hot:
         hold, it = ("holds", "it") if len(levels) == 1 else ("hold", "them")
         way: tuple[Any, ...] = (", or set ", Option("one_hot", True), " for a column per value")
@@ -76,6 +79,16 @@ def text_levels(table: Mapping[str, Any], one_hot: bool | None) -> dict[str, tup
                 f"features: {name!r} is another text for every item, so it says nothing that items share; leave it out"
             )
     return levels
+
+
+def _refuse_odd_one(name: str, values: Any, way: tuple[Any, ...]) -> None:
+    import polars as pl
+
+    if isinstance(values, list):
+        values = pl.Series(name, [None if value is None else str(value) for value in values], dtype=pl.String)
+    odd = odd_one_out(values)
+    if odd:
+        raise InputError(f"features: {odd}; correct it", *way)
 
 
 def indicators(values: Any, name: str, levels: tuple[str, ...], labels: Sequence[Hashable] | None) -> list[Floats]:

@@ -14,7 +14,7 @@ from podium.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["as_labels", "as_numbers", "comma_numbers", "is_decimal_comma", "summed"]
+__all__ = ["as_labels", "as_numbers", "comma_numbers", "is_decimal_comma", "odd_one_out", "summed"]
 
 DECIMAL_COMMA = "[+-]?[0-9]+,[0-9]+"
 Fail: TypeAlias = Callable[[int, str], NoReturn]  # raises for a row of the column, with what is wrong
@@ -96,6 +96,23 @@ def comma_numbers(column: pl.Series) -> pl.Series | None:
             "which may be decimal or thousands; write it with a point, or without a comma"
         )
     return text.str.replace(",", ".", literal=True).cast(pl.Float64)
+
+
+def odd_one_out(cells: pl.Series) -> str:
+    """The first text of a column that holds numbers for the most part, with its row; else nothing.
+
+    >>> import polars as pl
+    >>> odd_one_out(pl.Series("size", ["1", "2", "n/a"]))
+    "row 3: 'size' is 'n/a', where most rows have numbers"
+    """
+    import polars as pl
+
+    if cells.dtype != pl.String:
+        return ""
+    odd = (cells.cast(pl.Float64, strict=False).is_null() & cells.is_not_null() & (cells != "")).arg_true()
+    if not len(odd) or 2 * len(odd) >= cells.count():
+        return ""
+    return f"row {odd[0] + 1}: {cells.name!r} is {cells[int(odd[0])]!r}, where most rows have numbers"
 
 
 def _reads(kind: pl.DataType) -> bool:

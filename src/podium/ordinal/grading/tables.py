@@ -56,7 +56,8 @@ class GradeColumns:
 
     def features(self, frame: pl.DataFrame, *, one_hot: bool = False) -> list[str]:
         """All other columns, which must hold numbers, or with `one_hot` text."""
-        from podium.data.files import feature_columns, is_number, odd_one_out
+        from podium.data.files import feature_columns, is_number
+        from podium.data.tables.values import odd_one_out
 
         for name in (*self.ends, *self.ids, *([] if self.weight is None else [self.weight])):
             column(frame, name)
