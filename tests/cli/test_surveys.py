@@ -116,6 +116,9 @@ def test_marks_of_a_survey_are_as_reliable_as_its_rankings(run):
     done = run("rank", "long.csv", "--unranked", "below", "--marks", "0:100")
     assert "(all rankings)" in done.stderr
     assert "misfit" not in done.stderr  # as pairs, every respondent would have 135 votes
+    head, *rows = done.stdout.splitlines()
+    assert head.split()[-1] == "pairs"
+    assert sum(int(row.split()[-1].replace(",", "")) for row in rows) == 2 * 400 * 135, "both items of a pair count it"
 
 
 def test_errors_by_respondent_bootstrap_and_none(run):

@@ -76,9 +76,14 @@ class Boards:
             name = self.selection.by if self.selection.by not in frame.columns else f"by {self.selection.by}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
         if self.out.for_people:
-            text = self.marking.table(frame, self.out.room) if self.marking.wanted else None
-            digits, lists = 2 if ranking.unit < 10 else 0, _are_lists(votes)
-            self.texts.append(_shown(frame, digits, part, self.out.room, text, lists))
+            digits, counted_as = 2 if ranking.unit < 10 else 0, "pairs" if _are_lists(votes) else "votes"
+            if self.marking.wanted:
+                text = self.marking.table(frame, self.out.room, counted_as)
+            elif self.selection.differences:
+                text = table(frame, digits=digits + 2, room=self.out.room)
+            else:
+                text = leaderboard(frame, digits=digits, room=self.out.room, counted_as=counted_as)
+            self.texts.append(text if part is None else f"{one_line(part)}\n{text}")
         self.frames.append(frame)
         _remark(votes, model, ranking, self.method, self.intervals, self.selection.pool)
         level = self.intervals.shown_level
@@ -121,14 +126,6 @@ def _are_lists(votes: Comparisons | Rankings) -> bool:
     from podium.data.rankings import Rankings
 
     return isinstance(votes, Rankings) or votes.group_is == "ranking"
-
-
-def _shown(frame: pl.DataFrame, digits: int, title: str | None, room: int | None, text: str | None, lists: bool) -> str:
-    if text is None and "against" in frame.columns:
-        text = table(frame, digits=digits + 2, room=room)
-    elif text is None:
-        text = leaderboard(frame, digits=digits, room=room, counted_as="pairs" if lists else "votes")
-    return text if title is None else f"{one_line(title)}\n{text}"
 
 
 @contextmanager

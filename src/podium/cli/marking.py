@@ -159,8 +159,8 @@ class Marking:
         wish = {"scale": scale, "known": known, "boundaries": self.boundaries}
         return {name: value for name, value in wish.items() if value is not None}
 
-    def table(self, frame: pl.DataFrame, room: int | None) -> str:
-        """Marks, intervals and grades for people."""
+    def table(self, frame: pl.DataFrame, room: int | None, counted_as: str) -> str:
+        """Marks, intervals and grades for people; `counted_as` says what the last column counts."""
         digits = self._digits()
         columns: dict[str, list[str]] = {
             "rank": [str(value) for value in frame["rank"]],
@@ -177,7 +177,7 @@ class Marking:
         if "chance" in frame.columns:
             columns["chance"] = ["" if value is None else chance(value) for value in frame["chance"]]
         if frame["comparisons"].null_count() < len(frame):
-            columns["votes"] = [f"{value:,.10g}" for value in frame["comparisons"]]
+            columns[counted_as] = [f"{value:,.10g}" for value in frame["comparisons"]]
         return fitted(list(columns), list(columns.values()), room, to_left=("item", "grade"))
 
     def columns(self, ranking: Ranking, level: float | None) -> dict[str, dict[str, tuple[str, float | None]]]:
