@@ -9,7 +9,15 @@ import click
 
 from podium.cli.help import GroupedCommand, option
 from podium.cli.interview import Interview
-from podium.cli.options import MAX_COUNT, SEED, NumberRange, id_option, output_options
+from podium.cli.options import (
+    MAX_COUNT,
+    SEED,
+    NumberRange,
+    id_option,
+    missing_option,
+    one_hot_option,
+    output_options,
+)
 from podium.cli.output import Output
 from podium.errors import InputError, Option
 from podium.text import counted
@@ -62,13 +70,8 @@ PRESETS = ("quick", "standard", "thorough", "few_rounds", "exact", "paper")
     metavar="FILE",
     help="Read item features from this table. With --preset paper the order is that of a score learnt from them.",
 )
-@option(
-    "Data",
-    "--missing",
-    type=click.Choice(["error", "mean"]),
-    help="Refuse missing features, or replace them by the mean.",
-)
-@option("Data", "--one-hot", is_flag=True, default=None, help="Give each value of a text feature its own column.")
+@missing_option
+@one_hot_option()
 @option(
     "Model",
     "--preset",

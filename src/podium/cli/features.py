@@ -5,11 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import click
-
 from podium.cli.calling import gathered
 from podium.cli.help import option
-from podium.cli.options import id_option, split_names, style_arguments, style_option
+from podium.cli.options import (
+    id_option,
+    missing_option,
+    one_hot_option,
+    split_names,
+    style_arguments,
+    style_option,
+)
 from podium.errors import InputError, Option
 from podium.pairwise import ranker
 
@@ -67,19 +72,8 @@ knowledge_options = gathered(
         help="Read item features from this table, for rabf, online-rabf, plackett-luce and dynamic.",
     ),
     id_option("the column of --features that holds every compared item"),
-    option(
-        "Data",
-        "--missing",
-        type=click.Choice(["error", "mean"]),
-        help="Refuse missing features, or replace them by the mean.",
-    ),
-    option(
-        "Data",
-        "--one-hot",
-        is_flag=True,
-        default=None,
-        help="Give each value of a text feature but the first, against which they count, its own column.",
-    ),
+    missing_option,
+    one_hot_option(),
     option(
         "Data",
         "--covariates",

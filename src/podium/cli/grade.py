@@ -16,7 +16,9 @@ from podium.cli.options import (
     MAX_COUNT,
     ids_option,
     is_typed,
+    missing_option,
     model_option,
+    one_hot_option,
     output_options,
     plot_option,
     save_option,
@@ -88,15 +90,8 @@ EVALUATE = (("podium grade evaluate test.csv --label grade --model m.podium", "h
     "Data", "--weight", metavar="COLUMN", help="Name the column of the rows' weights; a row of weight 0 is skipped."
 )
 @_header_option
-@option("Data", "--one-hot", is_flag=True, help="Give each value of a text column its own feature.")
-@option(
-    "Data",
-    "--missing",
-    type=click.Choice(["error", "mean"]),
-    default="error",
-    show_default=True,
-    help="Refuse missing features, or replace them by the mean.",
-)
+@one_hot_option(of_all=True)
+@missing_option
 @option(
     "Data",
     "--bins",
@@ -159,8 +154,8 @@ def fit(
     ids: tuple[str, ...],
     weight: str | None,
     no_header: bool,
-    one_hot: bool,
-    missing: str,
+    one_hot: bool | None,
+    missing: str | None,
     bins: str | None,
     classes: str | None,
     variant: str,
@@ -193,8 +188,8 @@ def fit(
     settings: dict[str, Any] = {
         "variant": variant,
         "C": _number(C),
-        "one_hot": one_hot,
-        "missing": missing,
+        "one_hot": bool(one_hot),
+        "missing": missing or "error",
         "rbf": rbf,
         "seed": seed,
     }

@@ -24,8 +24,10 @@ __all__ = [
     "is_typed",
     "level_option",
     "metric_options",
+    "missing_option",
     "model_option",
     "new_file",
+    "one_hot_option",
     "output_options",
     "plot_option",
     "save_option",
@@ -96,6 +98,19 @@ def ids_option(command: Handler) -> Handler:
     """Columns of labels in a table of examples."""
     words = "Name a column that tells rows apart: no feature, and copied into predictions; may be given again."
     return option("Data", "--id", "ids", multiple=True, metavar="COLUMN", help=words)(command)
+
+
+def missing_option(command: Handler) -> Handler:
+    """What is done with features that are missing."""
+    words = "Refuse missing features, or replace them by the mean.  [default: error]"
+    return option("Data", "--missing", type=click.Choice(["error", "mean"]), help=words)(command)
+
+
+def one_hot_option(*, of_all: bool = False) -> Decorator:
+    """What is done with text among features; a score, which is relative, needs no column for the first value."""
+    which = "each value" if of_all else "each value but the first, against which they count,"
+    words = f"Give {which} of a text feature its own column."
+    return option("Data", "--one-hot", is_flag=True, default=None, help=words)
 
 
 def save_option(*, required: bool = False) -> Decorator:
