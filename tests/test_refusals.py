@@ -10,19 +10,41 @@ import numpy as np
 import pytest
 
 import podium
-from podium import RABF, BradleyTerry, Comparisons, Elo, OnlineRABF, Ranking
+from podium import (
+    RABF,
+    BradleyTerry,
+    Comparisons,
+    CrowdBradleyTerry,
+    DynamicBradleyTerry,
+    Elo,
+    LeastSquares,
+    OnlineRABF,
+    PlackettLuce,
+    RankCentrality,
+    Ranking,
+    WinRate,
+)
 from podium.active import Planner, Simulated, kemeny
 from podium.active.journal import problem_of
 from podium.datasets import load_graded, load_multilabel
-from podium.errors import InputError, Option
-from podium.evaluate import assess, final_table, learning_curve
+from podium.errors import ConvergenceError, InputError, Option, PodiumWarning
+from podium.evaluate import (
+    assess,
+    final_table,
+    forecasts,
+    judging_quality,
+    learning_curve,
+    plan_votes,
+    risk_bound,
+)
 from podium.evaluate.diagnosis import diagnose, score_history
 from podium.evaluate.differences import compare_rankings, read_settings, standing
-from podium.metrics import footrule, kendall_distance, ranking_gain, top_k_kendall
+from podium.metrics import check_family, footrule, kendall_distance, ranking_gain, top_k_kendall
 from podium.multilabel import AgnosticLabelRanker, ExpertLabelRanker, Halving, LabelRanker, binary_relevance
 from podium.ordinal import (
     ConformalGrades,
     CumulativeLogit,
+    MarginOrdinal,
     PassiveAggressiveOrdinal,
     PRank,
     accuracy,
@@ -383,3 +405,102 @@ def test_what_strange_inputs_found_last_is_refused_by_name(tmp_path):
     (tmp_path / "votes.csv").write_text("winner,loser\na,b\n")
     with pytest.raises(InputError, match="is no column"):
         podium.data.read_comparisons_by(str(tmp_path / "votes.csv"), False)
+
+
+FOUR = Comparisons.from_frame(
+    {"left": list("abcab") * 6, "right": list("bcabc") * 6, "outcome": [1, 1, 1, 0, 0.5] * 6, "judge": list("xyz") * 10,
+     "time": range(30)},
+    judge="judge", time="time",
+)  # fmt: skip
+GRADED = np.arange(8.0).reshape(8, 1), [1, 1, 2, 1, 2, 2, 3, 3]
+TINY, NEAR_HALF = 5e-324, float(np.nextafter(0.5, 0))
+
+
+def ranker(kind, *features, **fixed):
+    return lambda **option: kind(**fixed, **option).fit(FOUR, *features)
+
+
+def learner(kind, **fixed):
+    return lambda **option: kind(**fixed, **option).fit(*GRADED)
+
+
+WITH_FEATURES = {"a": [1.0], "b": [2.0], "c": [0.0]}
+STEPS = [("tol", [0, -1e-9], [1e-3]), ("max_iter", [0, -1, 1.5], [1])]
+LIMITS = [  # a call, its option, the values refused nearest to those taken, and the nearest that are taken
+    *((ranker(BradleyTerry), *each) for each in [*STEPS, ("l2", [-TINY], [0])]),
+    *((ranker(CrowdBradleyTerry), *each) for each in [
+        *STEPS, ("l2", [-TINY], [0, TINY]), ("reliability_sd", [-TINY, np.nextafter(5.0, 6)], [0, 5.0])]),
+    *((ranker(RABF, WITH_FEATURES), *each) for each in [
+        *STEPS, ("feature_penalty", [0, 1.1e12], [1e-3, 1e12]), ("residual_penalty", [0, 1.1e12], [1e-3, 1e12]),
+        ("flip_rate", [-TINY, 0.5], [0, 0.49])]),
+    *((ranker(PlackettLuce, WITH_FEATURES), *each) for each in [
+        *STEPS, ("feature_penalty", [0, 1.1e12], [1e-3, 1e12]), ("l2", [-TINY, 0, 1.1e12], [1e-3, 1e12])]),
+    (ranker(PlackettLuce), "l2", [-TINY], [0, 1e13]),
+    *((ranker(DynamicBradleyTerry, WITH_FEATURES), *each) for each in [
+        *STEPS, ("drift", [-TINY], [0]), ("sd", [0, 0.9e-6, 1001], [1e-6, 1e3]),
+        ("feature_penalty", [0, 0.9e-12, 1.1e12], [1e-12, 1e12])]),
+    (ranker(DynamicBradleyTerry), "drift", [1e4 / np.sqrt(28)], [1e4 / np.sqrt(29)]),
+    *((ranker(OnlineRABF, WITH_FEATURES), *each) for each in [
+        ("feature_penalty", [-TINY], [0]), ("residual_penalty", [-TINY], [0]), ("step", [0], [TINY]),
+        ("flip_rate", [-TINY, 0.5], [0, NEAR_HALF])]),
+    *((ranker(OnlineRABF, WITH_FEATURES, schedule="strong"), *each) for each in [
+        ("feature_penalty", [0], [1e-3]), ("residual_penalty", [0], [1e-3])]),
+    *((ranker(Elo), *each) for each in [
+        ("k", [0, 1.1e100], [TINY, 1e100]), ("initial", [1.1e100, -1.1e100], [1e100, -1e100, -1]),
+        ("side_advantage", [1.1e100, -1.1e100], [-1])]),
+    (ranker(RankCentrality), "prior", [-TINY, 1e150], [0, 1e149]),
+    (ranker(WinRate), "prior", [-TINY], [0]),
+    (ranker(LeastSquares), "l2", [-TINY], [0]),
+    (lambda weight: Elo().fit(FOUR).update("a", "b", weight=weight), "weight", [-TINY], [0]),
+    (lambda weight: OnlineRABF().fit(FOUR).update("a", "b", weight=weight), "weight", [-TINY], [0]),
+    (lambda draws: BradleyTerry().fit(FOUR).draw_chances(FOUR, draws, np.random.default_rng(0)), "draws", [0], [1]),
+    (lambda points: DynamicBradleyTerry(drift=0.1, sd=1).fit(FOUR).curves(points=points), "points", [0], [1]),
+    (lambda half_life: FOUR.aged(half_life), "half_life", [0], [1e-3]),
+    (lambda folds: assess(FOUR, ["win-rate"], folds=folds), "folds", [1], [2]),
+    (lambda start: forecasts(Elo(), FOUR, start=start), "start", [0, 1], [1 / 30, 1 - 1e-9]),
+    (lambda top: final_table(Elo().fit(FOUR), FOUR, top=top, draws=9), "top", [0, 3], [1, 2]),
+    (lambda draws: final_table(Elo().fit(FOUR), FOUR, top=1, draws=draws), "draws", [0], [1]),
+    (lambda points: score_history(FOUR, Elo().fit(FOUR), points=points), "points", [0], [1, 30, 31]),
+    (lambda replicates: diagnose(FOUR, replicates=replicates, splits=1), "replicates", [0], [1]),
+    (lambda splits: diagnose(FOUR, replicates=1, splits=splits), "splits", [0], [1]),
+    (lambda splits: judging_quality(FOUR, splits=splits), "splits", [0], [1]),
+    (lambda seed: judging_quality(FOUR, splits=1, seed=seed), "seed", [-1, True, 0.0], [0, np.int64(1)]),
+    (lambda splits: learning_curve(FOUR, WITH_FEATURES, splits=splits, sizes=[0.5]), "splits", [0], [1]),
+    (lambda sizes: learning_curve(FOUR, WITH_FEATURES, sizes=[sizes], splits=1), "sizes", [0, 0.81, True, "x"], [0.8]),
+    (lambda splits: plan_votes(FOUR, WITH_FEATURES, splits=splits), "splits", [0], [1]),
+    (lambda epsilon: plan_votes(FOUR, WITH_FEATURES, epsilon=epsilon, splits=1), "epsilon", [0, 0.5], [NEAR_HALF]),
+    (lambda delta: risk_bound(RABF().fit(FOUR, WITH_FEATURES), FOUR, delta=delta), "delta", [0, 1], [TINY, 0.999]),
+    (
+        lambda replicates: BradleyTerry().fit(FOUR).ranking_.with_uncertainty("bootstrap", replicates=replicates),
+        "replicates", [1], [2],
+    ),
+    (lambda K: check_family("rr", K=K), "K", [1, 6], [2]),
+    (lambda B: check_family("dcg@1", K=2, B=B), "B", [0], [1]),
+    (lambda ties: kendall_distance([1, 2], [1, 1], ties=ties), "ties", [-TINY, 1.1], [0, 1]),
+    (lambda ties: top_k_kendall("ab", "ba", ties=ties), "ties", [-TINY, 1.1], [0, 1]),
+    (lambda restarts: kemeny(np.eye(3), restarts=restarts), "restarts", [-1], [0]),
+    (lambda n: Simulated(n), "n", [0], [1]),
+    (lambda level: Simulated(3, level=level), "level", [-TINY, 1.1], [0, 1]),
+    (lambda seed: Simulated(3, seed=seed), "seed", [-1], [0]),
+    *((learner(CumulativeLogit), *each) for each in [
+        ("l2", [-TINY], [0]), ("tol", [-TINY], [0]), ("max_iter", [0], [1])]),
+    *((learner(MarginOrdinal), *each) for each in [("l2", [0], [1e-3]), ("tol", [0], [1e-3]), ("max_iter", [0], [1])]),
+    *((learner(PassiveAggressiveOrdinal), *each) for each in [
+        ("C", [0], [1e-3]), ("tol", [-TINY], [0]), ("max_iter", [0], [1]), ("random_state", [-1], [0])]),
+    *((learner(PassiveAggressiveOrdinal, kernel="rbf"), *each) for each in [
+        ("gamma", [0], [1e-3]), ("budget", [0], [1])]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("call", "name", "refused", "taken"), LIMITS)
+def test_an_option_ends_where_it_says(call, name, refused, taken):
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)
+        for value in refused:
+            with pytest.raises(InputError, match=name):
+                call(**{name: value})
+        for value in taken:
+            try:
+                call(**{name: value})
+            except ConvergenceError:
+                assert name == "max_iter"
