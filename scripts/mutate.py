@@ -111,6 +111,9 @@ SYMMETRIC = {
     "array_equal",
     "union1d",
     "isinstance",
+    "and_",
+    "or_",
+    "UniqueConstraint",
 }
 FUNCTION = (ast.FunctionDef, ast.AsyncFunctionDef)
 FOR_TYPES = {"cast", "TypeVar", "ParamSpec", "NewType", "namedtuple"}
@@ -304,11 +307,12 @@ class Reach:
     def near(self, change: Change) -> list[str]:
         """The tests that reach the change's statement.
 
-        What stands outside of functions has run before any test: there, all that reach the file.
+        What stands outside of functions has run before any test: there, all that reach the file, or all where the file
+        has no function that is reached (a module of tables).
         """
         file, wanted = _inside(change.path), set(change.statement)
         if not change.in_function:
-            return [test for test, lines in self.lines.items() if file in lines]
+            return [test for test, lines in self.lines.items() if file in lines] or list(self.lines)
         return [test for test, lines in self.lines.items() if not wanted.isdisjoint(lines.get(file, ()))]
 
     def tests(self, change: Change, most: float) -> list[str]:

@@ -35,7 +35,7 @@ class PostgresStore(Store):
             raise InputError("PostgreSQL needs psycopg; pip install 'podium[postgres]'") from problem
         try:
             parsed = make_url(url).set(drivername="postgresql+psycopg")
-        except ArgumentError as problem:
+        except (ArgumentError, ValueError) as problem:  # the latter of a port that is no number
             raise InputError("--db is no address of a database; give postgresql://user@host:port/name") from problem
         name = f"PostgreSQL {parsed.host or 'here'}{f':{parsed.port}' if parsed.port else ''}/{parsed.database or ''}"
         super().__init__(name, _engine(parsed, 10, isolation_level=ONE_STATE), _engine(parsed, 2))
