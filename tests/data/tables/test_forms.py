@@ -1,5 +1,6 @@
 """Frames of every form become the same codes; whatever is wrong is named with its row."""
 
+import itertools
 import warnings
 
 import numpy as np
@@ -7,7 +8,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from podium.data.comparisons import Comparisons
@@ -529,6 +530,20 @@ def test_labels_that_are_plainly_different_are_not_remarked():
         read_frame({"winner": ["a", "b", "Maße"], "loser": ["b", " c", "Masse"]})
         read_frame({"winner": ["a\nb", "A", "x1"], "loser": ["A", "B", "x2"]})
         read_frame({"winner": [1, 2], "loser": [2, 3]})
+        read_frame({"winner": ["b b", "\u200b"], "loser": ["\u200b", "b b"]})
+
+
+@given(st.lists(st.text("aA b\n\u200b\u00a0", min_size=1, max_size=4), min_size=2, max_size=4, unique=True))
+def test_labels_look_alike_if_their_words_do_whatever_the_others_hold(labels):
+    def words(label):
+        return label.replace("\u200b", "").lower().split()
+
+    assume(all(label.strip() for label in labels))
+    alike = any(words(one) == words(other) for one, other in itertools.combinations(labels, 2))
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        Comparisons.from_pairs(list(itertools.pairwise(labels)))
+    assert any("differ only in case" in str(each.message) for each in told) == alike
 
 
 def test_many_look_alikes_are_not_all_named():

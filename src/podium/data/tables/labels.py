@@ -336,8 +336,8 @@ def _look_alikes(labels: Labels) -> list[list[int]]:
     if len(texts) < 2:
         return []
     joined = _composed("\n".join(texts)).lower()  # all at once, as there may be a million
-    keys = joined.split()
-    if len(keys) != len(texts):  # some hold blanks
+    keys = joined.split("\n")
+    if len(keys) != len(texts) or keys != joined.split():  # some hold blanks, or nothing that is seen
         keys = [" ".join(_composed(text).lower().split()) for text in texts]
     if len(set(keys)) == len(keys):
         return []
