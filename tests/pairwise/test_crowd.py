@@ -262,6 +262,21 @@ def test_how_much_judges_differ_is_found():
     assert np.mean(found) == pytest.approx(0.5, abs=0.1)
 
 
+@pytest.mark.parametrize("outcomes", [["tie", "tie"], ["left", "right"]])
+def test_of_judges_who_prefer_nothing_nothing_is_known(outcomes):
+    """At equal scores every vote has chance ½, whatever a slope: the votes do not tell reliabilities."""
+    pairs = [(a, b) for a in range(5) for b in range(a)]
+    rows = [(a, b, outcome, judge) for judge in "vwxyz" for a, b in pairs for outcome in outcomes * 3]
+    votes = Comparisons.from_frame(
+        dict(zip(("left", "right", "outcome", "judge"), zip(*rows, strict=True), strict=True))
+    )
+    model = CrowdBradleyTerry().fit(votes)
+    assert_allclose(model.log_likelihood_, len(rows) * math.log(0.5), rtol=1e-12)
+    flat = CrowdBradleyTerry(reliability_sd=0.5).fit(votes).log_likelihood_
+    assert_allclose(flat, model.log_likelihood_, rtol=1e-12)
+    assert (model.reliability_sd_, model.reliability_std_errors_.tolist()) == (0.0, [0.0] * 5), "not shown to differ"
+
+
 def test_the_evidence_for_judges_who_differ_is_that_of_brute_force():
     """Two items, so that the marginal likelihood is an integral over one difference, d ~ N(0, 2s²)."""
     rng = np.random.default_rng(21)

@@ -125,7 +125,8 @@ class JudgeModel:
         """How much judges differ, by the votes; 0 where these do not speak for it."""
         cast = np.bincount(self.votes.judge, self.votes.total, self.votes.judges) + 1e-9
         enough = any((cast >= votes).sum() >= judges for judges, votes in ENOUGH)
-        if self.few or not enough or abs(alike.extras[LEAN]) > SEPARATES:
+        even = np.array_equal(2.0 * self.votes.points, self.votes.total)  # ties: nobody prefers anything
+        if self.few or not enough or even or abs(alike.extras[LEAN]) > SEPARATES:
             return 0.0
         found = slope_spread(self.votes, self.plain.l2, alike, free=self._leans, max_iter=self.max_iter)
         if found.endless:
