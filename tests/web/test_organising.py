@@ -7,7 +7,7 @@ import zipfile
 import polars as pl
 import pytest
 
-from podium.campaign.standing import standing
+from podium.campaign.standing import DAY, standing
 from podium.store.file import read_campaign_file
 
 
@@ -217,3 +217,23 @@ def test_votes_that_nobody_can_give_are_not_forecast(room):
     room.organiser.post(f"{room.at}/judges", json={"names": ["Zoe"]})
     assert room.organiser.get(f"{room.at}/summary").json()["pairs_left"] == 28
     assert "no judge has a pair left" not in room.organiser.get("/o/live").text
+
+
+def test_a_day_is_forecast_once_votes_came_before_the_last(room, monkeypatch):
+    """At two votes a day, as many days are left as half the votes that are needed."""
+
+    def answer(*names):
+        judge = room.judge
+        for name in names:
+            question = judge.get("/api/v1/next").json()["questions"][0]
+            vote = {"id": name, "question": question["id"], "outcome": 1, "ms": 2000}
+            assert judge.post("/api/v1/votes", json={"votes": [vote]}).status_code == 200
+        return room.organiser.get(f"{room.at}/summary").json()
+
+    first = answer("a", "b", "c")
+    assert (first["votes"], first["votes_today"], first["stable_at"]) == (3, 3, None)
+    now = room.store.now() + 2 * DAY
+    monkeypatch.setattr(room.store, "now", lambda: now)
+    then = answer("d", "e")
+    assert (then["votes"], then["votes_today"]) == (5, 2)
+    assert then["stable_at"] == now + then["until_stable"] * DAY // 2

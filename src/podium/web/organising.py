@@ -265,20 +265,12 @@ async def summary(request: Request, campaign: Mine) -> dict[str, Any]:
     state = state_of(request)
     standing = await run_in_threadpool(state.standings.get, campaign)
     now = await state.now()
-    came, before, content = await state.read(
-        lambda reader: (*came_since(reader, campaign, now - DAY), reader.content(campaign))
-    )
-    return summary_of(state, standing, await run_in_threadpool(pairs_left, content), came, before, now)
+    came, content = await state.read(lambda reader: (reader.count_came(campaign, now - DAY), reader.content(campaign)))
+    return summary_of(state, standing, await run_in_threadpool(pairs_left, content), came, now)
 
 
-def came_since(reader: Reader, campaign: int, since: int) -> tuple[int, int]:
-    """How many votes came since a moment, and before it."""
-    came = reader.count_came(campaign, since)
-    return came, reader.count_came(campaign, 0) - came
-
-
-def summary_of(state: State, standing: Standing, left: int, came: int, before: int, now: int) -> dict[str, Any]:
-    """The summary as the API and the page give it; a day is forecast once votes came `before` the last day, too."""
+def summary_of(state: State, standing: Standing, left: int, came: int, now: int) -> dict[str, Any]:
+    """The summary as the API and the page give it; a day is forecast once votes came before the last day, too."""
     return {
         "position": list(standing.position),
         "votes": standing.votes,
@@ -291,7 +283,7 @@ def summary_of(state: State, standing: Standing, left: int, came: int, before: i
         "until_stable": standing.until_stable,
         "until_stable_upper": standing.until_stable_upper,
         "pairs_left": left,
-        "stable_at": stable_at(standing, came if before and left else 0, now),
+        "stable_at": stable_at(standing, came if came < standing.votes and left else 0, now),
         "width": standing.width if standing.places else None,
         "level": LEVEL,
         "trouble": state.trouble or state.planning.trouble,

@@ -27,7 +27,7 @@ from podium.text import about
 from podium.web import figures
 from podium.web.content import item_view, media_headers, preview
 from podium.web.judging import key_of, past_votes
-from podium.web.organising import came_since, summary_of
+from podium.web.organising import summary_of
 from podium.web.session import JudgeHere, Number, OperatorHere, OrganiserHere, bearer, token_of, who_is
 from podium.web.state import State, state_of
 from podium.web.words import JUDGE
@@ -151,15 +151,15 @@ async def live_page(request: Request, who: OrganiserHere) -> HTMLResponse:
 
 
 def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
-    def look(reader: Reader) -> tuple[Content, list[Event], int, int]:
-        return reader.content(campaign), reader.events(campaign), *came_since(reader, campaign, now - DAY)
+    def look(reader: Reader) -> tuple[Content, list[Event], int]:
+        return reader.content(campaign), reader.events(campaign), reader.count_came(campaign, now - DAY)
 
     stands = state.standings.get(campaign)
-    content, events, came, before = state.store.read(look)
+    content, events, came = state.store.read(look)
     live = live_votes(content)
     marked = state.marks.get(campaign)
     n = len(stands.places)
-    summary = summary_of(state, stands, pairs_left(content), came, before, now)
+    summary = summary_of(state, stands, pairs_left(content), came, now)
     checks = int(live.of_kind("check").sum())
     return {
         "campaign": content.campaign,
