@@ -5,7 +5,9 @@ python -m benchmarks.coverage_marks
 Items have normal scores (sd 1.5, mean taken off), pairs are drawn at random, and votes follow Bradley-Terry. True marks
 lie on a line through the true scores: the one that `award_marks` found on a scale alone, or 50 + 12 · score where some
 marks are known. Intervals are of 95 %; of the grade A it is told how often it was said (mean chance) and how often it
-came true, where the chance was at most .2, and at least .8.
+came true, where the chance was at most .2, between, and at least .8.
+
+Then judges who are all honest, 30 votes each on 20 such items: how often one of them is a misfit, and beyond chance.
 """
 
 from __future__ import annotations
@@ -22,15 +24,17 @@ DESIGNS = (  # items, votes an item, known marks, data sets
     (60, 10, 6, 100),
 )  # fmt: skip
 BOUNDARIES = {"A": 60, "B": 45}
+JUDGES, SETS = (9, 15, 40), 200
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """`held` with its standard error over data sets; (mean chance, share that came true) of unlikely and likely A's."""
+    """`held`, its error over data sets; (mean chance, share that came true) of A's, unlikely, between and likely."""
 
     held: float
     error: float
     unlikely: tuple[float, float]
+    between: tuple[float, float]
     likely: tuple[float, float]
 
 
@@ -44,8 +48,8 @@ def simulate(n: int, votes: int, anchors: int, sets: int, seed: int = 1) -> Figu
         said.append(chance)
         came.append(earned)
     chance, earned = np.concatenate(said), np.concatenate(came)
-    ends = [(chance <= 0.2), (chance >= 0.8)]
-    told = [(float(chance[part].mean()), float(earned[part].mean())) for part in ends]
+    parts = [chance <= 0.2, (chance > 0.2) & (chance < 0.8), chance >= 0.8]
+    told = [(float(chance[part].mean()), float(earned[part].mean())) for part in parts]
     return Figures(float(np.mean(held)), float(np.std(held) / np.sqrt(sets)), *told)
 
 
@@ -75,11 +79,33 @@ def _one(n: int, votes: int, anchors: int, rng: np.random.Generator) -> tuple[np
     return inside[rest], marks.chances[rest, 0], true[rest] >= BOUNDARIES["A"]
 
 
+def honest(judges: int, sets: int, seed: int = 1, n: int = 20, each: int = 30) -> tuple[float, float]:
+    """Shares of sets of honest judges in which one of them is a misfit, and in which one is beyond chance."""
+    from podium import Comparisons
+    from podium.evaluate import judging_quality
+
+    rng = np.random.default_rng([seed, judges])
+    fits = []
+    for _ in range(sets):
+        truth = rng.normal(0, 1.5, n)
+        judge = np.repeat(np.arange(judges), each)
+        left = rng.integers(0, n, len(judge))
+        right = (left + rng.integers(1, n, len(judge))) % n
+        won = rng.random(len(judge)) < 1 / (1 + np.exp(truth[right] - truth[left]))
+        winner, loser = np.where(won, left, right), np.where(won, right, left)
+        votes = Comparisons.from_arrays(winner, loser, items=range(n), judge=judge)
+        fits.append(judging_quality(votes, splits=1).judge_fit)
+    return tuple(float(np.mean([fit[name].any() for fit in fits])) for name in ("misfit", "beyond_chance"))
+
+
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
     head("Scripts", "Votes each", "Known marks", "Sets", "Intervals hold", "A unlikely: said", "came true",
-         "A likely: said", "came true")  # fmt: skip
+         "between: said", "came true", "likely: said", "came true")  # fmt: skip
     for design in DESIGNS:
         found = simulate(*design)
-        chances = (f"{each:.0%}" for each in (*found.unlikely, *found.likely))
+        chances = (f"{each:.0%}" for each in (*found.unlikely, *found.between, *found.likely))
         row(*design, f"{found.held:.1%} ± {1.96 * found.error:.1%}", *chances)
+    head("Honest judges", "Sets", "One is a misfit", "One is beyond chance")
+    for judges in JUDGES:
+        row(judges, SETS, *(f"{share:.0%}" for share in honest(judges, SETS)))
