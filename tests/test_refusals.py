@@ -63,8 +63,14 @@ from podium.show.report import Report, vote_summary
 
 from suites.store import new_campaign
 
-VOTES = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a"), ("a", "c")])
-OTHER = Comparisons.from_pairs([("a", "x"), ("x", "c"), ("c", "a")])
+
+def numbered(items, left, right, **more):
+    """Votes by number: reading labels starts Polars' threads, and then scripts/mutate.py cannot fork any more."""
+    return Comparisons(tuple(items), np.array(left, dtype=np.int32), np.array(right, dtype=np.int32), **more)
+
+
+VOTES = numbered("abc", [0, 1, 2, 0], [1, 2, 0, 2])
+OTHER = numbered("axc", [0, 1, 2], [1, 2, 0])
 RANKING = BradleyTerry().fit(VOTES).ranking_
 CURVE = {"a": [(1, 1.5), (2, 1.2)]}
 
@@ -407,10 +413,9 @@ def test_what_strange_inputs_found_last_is_refused_by_name(tmp_path):
         podium.data.read_comparisons_by(str(tmp_path / "votes.csv"), False)
 
 
-FOUR = Comparisons.from_frame(
-    {"left": list("abcab") * 6, "right": list("bcabc") * 6, "outcome": [1, 1, 1, 0, 0.5] * 6, "judge": list("xyz") * 10,
-     "time": range(30)},
-    judge="judge", time="time",
+FOUR = numbered(
+    "abc", [0, 1, 2, 0, 1] * 6, [1, 2, 0, 1, 2] * 6, outcome=np.array([1, 1, 1, -1, 0] * 6, dtype=np.int8),
+    judge=np.array([0, 1, 2] * 10, dtype=np.int32), judges=("x", "y", "z"), time=np.arange(30.0), sided=True,
 )  # fmt: skip
 GRADED = np.arange(8.0).reshape(8, 1), [1, 1, 2, 1, 2, 2, 3, 3]
 TINY, NEAR_HALF = 5e-324, float(np.nextafter(0.5, 0))

@@ -314,7 +314,7 @@ def test_what_a_function_says():
     assert ask(None) == Verdict(None, problem="refusal")
     assert [ask(said).outcome for said in (1, 0, 0.5, True)] == [1.0, 0.0, 0.5, 1.0]
     for bad in (2, "A", 0.7, math.nan):
-        with pytest.raises(InputError, match="the judge said .*; it is 1 for the left item, 0, 0.5, or None"):
+        with pytest.raises(InputError, match=r"the judge said .*; it is 1 for the left item, 0, 0.5, or None"):
             ask(bad)
 
 
@@ -885,7 +885,7 @@ def test_one_model_at_a_time_and_none_beside_a_server(store):
     campaign = begun(store)
     with ledger.locked(store, campaign, "m"), pytest.raises(InputError, match=r"another model judges here \(process"):
         ledger.locked(store, campaign, "other")
-    with store.serve(), pytest.raises(InputError, match="is served by process .*; judge through it by --server"):
+    with store.serve(), pytest.raises(InputError, match=r"is served by process .*; judge through it by --server"):
         ledger.locked(store, campaign, "m")
     ledger.locked(store, campaign, "m").release()
 
@@ -1002,7 +1002,7 @@ def test_votes_of_two_judges_are_compared_whichever_side_stood_where(store, tmp_
     assert pairs._found_judge(path, "y")[1] == 1
     with pytest.raises(InputError, match="has no judge 'z'; there are 'x', 'y'"):
         pairs._found_judge(path, "z")
-    with pytest.raises(InputError, match="no such file: none.db; check the path"):
+    with pytest.raises(InputError, match=r"no such file: none\.db; check the path"):
         pairs._found_judge("none.db", "z")
 
 
@@ -1056,7 +1056,7 @@ def test_a_campaign_that_is_not_open_is_not_judged(store):
             pairs.judged(store, dataclasses.replace(campaign, state=state), FunctionJudge(len), Settings())
 
 
-# ---- a desk elsewhere -------------------------------------------------------------------------------------------------
+# ---- a desk elsewhere ----------------------------------------------------------------------------------------------
 
 
 class Far:
