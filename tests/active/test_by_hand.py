@@ -1,0 +1,521 @@
+"""What the planner says of itself and what it asks next, each part worked out by hand or by a plain loop."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.special import expit, logit
+from scipy.stats import norm
+
+from podium.active import ActiveRanker, bands, clean, models, summary
+from podium.active.choice import swiss_round
+from podium.active.clean import clean_pairs, partial_order
+from podium.active.many import head_chance
+from podium.active.models import _doubt, _share, _turning, _vague, draft_model, fold_of
+from podium.active.planner import Planner
+from podium.active.summary import State, Summary, summarise
+from podium.active.tally import CHECK, CHOSEN, REPEAT, Ballots, distinct, is_among, pair_keys
+from podium.errors import InputError
+
+
+def tally_of(n, votes):
+    """Votes as (left, right, value, judge, kind); nan is a skip."""
+    ballots = Ballots(n)
+    columns = zip(*votes, strict=True) if votes else [[]] * 5
+    types = (np.int64, np.int64, np.float64, np.int64, np.int64)
+    ballots.add(*(np.array(list(column), dtype=kind) for column, kind in zip(columns, types, strict=True)))
+    return ballots.tally
+
+
+# ---- votes ----------------------------------------------------------------------------------------------------------
+
+
+def test_votes_are_the_same_from_either_side_and_in_any_order():
+    votes = [(3, 1, 1.0, 0, CHOSEN), (0, 2, 0.5, 2, CHECK), (1, 3, 1.0, 1, REPEAT), (2, 0, np.nan, 1, CHOSEN)]
+    tally = tally_of(4, votes)
+    assert list(zip(tally.low, tally.high, tally.value, tally.judge, tally.kind, strict=True)) == [
+        (0, 2, 0.5, 2, CHECK), (1, 3, 0.0, 0, CHOSEN), (1, 3, 1.0, 1, REPEAT),
+    ]  # fmt: skip
+    assert (tally.skipped_low.tolist(), tally.skipped_high.tolist(), tally.skipped_judge.tolist()) == ([0], [2], [1])
+    assert tally.keys.tolist() == [0 * 4 + 2, 1 * 4 + 3]
+    assert [part.tolist() for part in tally.sums()] == [[0.5, 1.0], [1.0, 2.0]]
+    one_by_one = Ballots(4)
+    for vote in reversed(votes):
+        one_by_one.add(*(np.array([part]) for part in vote))
+        again = one_by_one.tally
+    for name in ("low", "high", "value", "judge", "kind", "skipped_low", "skipped_judge"):
+        assert getattr(again, name).tolist() == getattr(tally, name).tolist()
+    one_by_one.clear()
+    assert len(one_by_one.tally) == 0
+    one_by_one.add(*np.zeros((5, 0)))
+    assert one_by_one.tally.judges == 1
+
+
+def test_a_judge_has_a_number_below_a_million():
+    ballots = Ballots(3)
+    ballots.add(*(np.array([value]) for value in (0, 1, 1.0, 999_999, 0)))
+    with pytest.raises(InputError, match="judge 1000000 is too large a number; number the judges from 0"):
+        ballots.add(*(np.array([value]) for value in (0, 1, 1.0, 1_000_000, 0)))
+
+
+def test_keys_of_pairs():
+    assert pair_keys(np.array([[1, 2], [2, 1], [0, 4]]), 5).tolist() == [7, 7, 4]
+    assert distinct(np.array([3, 5]), np.array([1, 3])).tolist() == [1, 3, 5]
+    assert distinct(np.zeros(0, dtype=np.int64)).tolist() == []
+    assert is_among(np.array([0, 3, 9]), np.array([3, 5])).tolist() == [False, True, False]
+    assert is_among(np.array([0]), np.zeros(0, dtype=np.int64)).tolist() == [False]
+
+
+# ---- the summary ----------------------------------------------------------------------------------------------------
+
+
+def state_of(votes, n=5, off=1.0, fitted=None, top=None, settled=False, finished=False, order=None):
+    order = np.arange(n) if order is None else np.array(order)
+    half = np.full(n, off) if np.isscalar(off) else np.array(off)
+    return State(top, tally_of(n, votes), fitted, order, half, bands.ranks_between(order, half), settled, finished)
+
+
+def fit(chances, turning=False, straight=True, floor=0.1, scale=2.0, tested=None):
+    chances = np.array(chances)
+    return SimpleNamespace(
+        turning=turning, straight=straight, posterior=SimpleNamespace(floor=floor, scale=scale),
+        held_out_chances=lambda: chances, tested=np.ones(len(chances), bool) if tested is None else np.array(tested),
+    )  # fmt: skip
+
+
+def test_nothing_asked_is_said_as_nothing():
+    found = summarise(state_of([], off=[0.0, 1, 2, 3, 4]))
+    assert (found.questions, found.pairs, found.repeated, found.skipped, found.judges) == (0, 0, 0, 0, 0)
+    assert (found.agreement, found.agreement_interval, found.noise, found.cost_interval) == (None,) * 4
+    assert (found.cost, found.stable, found.turning, found.finished) == (0.0, False, False, False)
+    assert found.within_ranks == pytest.approx(3.6)
+
+
+def votes_of(checks, hits, n=5, rest=0):
+    """Check votes of which so many agree with the order 0, 1, 2 …; then others that all do."""
+    pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
+    rows = [(*pairs[k % len(pairs)], float(k < hits), 0, CHECK) for k in range(checks)]
+    return rows + [(*pairs[k % len(pairs)], 1.0, 1, CHOSEN) for k in range(rest)]
+
+
+@pytest.mark.parametrize(("checks", "hits"), [(10, 8), (8, 8), (9, 0)])
+def test_agreement_has_the_score_interval_of_nine_in_ten(checks, hits):
+    """Wilson's ends: where the share is 1.645 standard deviations off."""
+    votes = votes_of(checks, hits)
+    state = state_of(votes, fitted=fit(np.full(checks, 0.9)))
+    found = summarise(state)
+    share, z = hits / checks, norm.ppf(0.95)
+    assert found.agreement == pytest.approx(share)
+    for end in found.agreement_interval:
+        assert abs(share - end) == pytest.approx(z * math.sqrt(max(end * (1 - end), 0) / checks), abs=1e-3)
+    assert found.agreement_interval[0] <= share + 1e-9
+    assert found.agreement_interval[1] >= share - 1e-9
+    assert found.check_votes == checks
+    contradicted, rest = checks - hits, 10 - len(state.tally.keys)
+    assert found.cost == pytest.approx(contradicted + rest * (1 - share))
+    low, high = found.agreement_interval
+    assert found.cost_interval == pytest.approx((contradicted + rest * (1 - high), contradicted + rest * (1 - low)))
+
+
+def test_only_check_votes_that_were_predicted_without_them_count():
+    votes = [*votes_of(4, 4), (0, 1, 1.0, 2, CHOSEN)]
+    tested = fit([0.9] * 5, tested=[False] * 5)
+    assert summarise(state_of(votes, fitted=tested)).agreement is None
+    tested = fit([0.9] * 5, tested=[True, True, False, True, True])
+    found = summarise(state_of(votes, fitted=tested))
+    assert (found.agreement, found.check_votes) == (1.0, 4)
+    mean = (1 + 1.645**2 / 6) / (1 + 1.645**2 / 3)  # of three
+    assert sum(found.agreement_interval) / 2 == pytest.approx(mean)
+    wrong = fit([0.4] * 5)
+    assert summarise(state_of(votes, fitted=wrong)).agreement == 0.0
+    half = fit([0.5] * 5)  # no lower item is foreseen to win
+    assert summarise(state_of(votes, fitted=half)).agreement == 0.0
+
+
+def test_votes_on_one_pair_are_one_answer_and_a_contradiction_is_its_share():
+    votes = [(0, 1, 1.0, 0, CHOSEN), (0, 1, 0.0, 1, CHOSEN), (2, 1, 1.0, 0, REPEAT), (3, 4, np.nan, 0, CHOSEN)]
+    found = summarise(state_of(votes, fitted=fit([0.5] * 3)))
+    assert (found.questions, found.pairs, found.repeated, found.skipped, found.judges) == (4, 2, 1, 1, 2)
+    assert found.cost == pytest.approx(0.5 + 1.0)  # before 20 answers mistakes are not guessed
+    found = summarise(state_of(votes, fitted=fit([0.5] * 3), order=[0, 2, 1, 3, 4]))
+    assert found.cost == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize(
+    ("count", "changes", "stable"),
+    [
+        (20, {}, True), (19, {}, False), (20, {"turning": True}, False), (20, {"straight": False}, False),
+        (20, {"off": 2.0}, False),
+    ],
+)  # fmt: skip
+def test_when_to_stop(count, changes, stable):
+    """Of 5 items a typical band may cover 0.6 ranks beside the item's own."""
+    changes = dict(changes)
+    off = changes.pop("off", 0.5)
+    votes = votes_of(0, 0, rest=count)
+    found = summarise(state_of(votes, off=off, fitted=fit([0.5] * count, **changes)))
+    assert found.stable == stable
+    assert found.turning == changes.get("turning", False)
+    assert (found.until_stable == 0) == stable
+    assert found.noise == (0.1 if count >= 20 else None)
+    assert found.close_calls == (2.0 if count >= 20 else None)
+    ended = summarise(state_of(votes, off=off, fitted=fit([0.5] * count, **changes), finished=True))
+    assert (ended.until_stable, ended.until_stable_upper, ended.finished) == (0, 0, True)
+
+
+def test_an_order_that_is_settled_is_stable_however_wide():
+    votes = votes_of(0, 0, rest=20)
+    found = summarise(state_of(votes, off=4.0, settled=True, fitted=fit([0.5] * 20, turning=True)))
+    assert found.stable
+    assert (found.noise, found.close_calls) == (0.0, None)
+    assert summarise(state_of(votes[:19], off=4.0, settled=True)).noise is None
+
+
+@pytest.mark.parametrize("floor", [0.0, 0.003, 0.1, 0.45, 0.5])
+def test_questions_until_stable(floor):
+    """Each carries 1 − H(floor) bits, 1.7 bits halve the band of an item, and bands are twice the half-widths."""
+    n, off = 40, 12.0
+    p = min(max(floor, 0.003), 0.45)
+    bits = 1 + p * math.log2(p) + (1 - p) * math.log2(1 - p)
+    expected = math.ceil(n * 1.7 / bits * math.log2(2 * off / (0.15 * (n - 1))))
+    votes = votes_of(0, 0, n=n, rest=25)
+    state = state_of(votes, n=n, off=off, fitted=fit([0.5] * 25, floor=floor))
+    found = summarise(state)
+    assert found.until_stable == expected
+    lower, upper = state.bands
+    wide = np.mean(upper - lower) / (0.15 * (n - 1))
+    assert found.width == pytest.approx(np.mean(upper - lower))
+    assert found.until_stable_upper == max(expected, math.ceil(25 * (wide**2 - 1)))
+    assert summary._if_close(10, 0.5) == 0
+    assert summary._until_stable(np.full(n, 0.1), np.ones(n), 0.0) == math.ceil(
+        n * 1.7 / (1 + 0.003 * math.log2(0.003) + 0.997 * math.log2(0.997)) * 0.1
+    )
+
+
+def test_of_the_first_few_only_those_count_who_may_be_among_them():
+    off = np.array([0.5, 0.5, 0.5, 4.0, 4.0])
+    votes = votes_of(0, 0, rest=20)
+    whole = summarise(state_of(votes, off=off, fitted=fit([0.5] * 20)))
+    state = state_of(votes, off=off, fitted=fit([0.5] * 20), top=1)
+    first = summarise(state)
+    weight = head_chance(np.arange(5), off / 2, 1) + 1e-9
+    lower, upper = state.bands
+    assert first.width == pytest.approx(np.sum(weight * (upper - lower)) / weight.sum())
+    assert first.width < whole.width
+
+
+def test_the_chance_to_be_among_the_first():
+    rank, std = np.array([0, 2, 3, 9]), np.array([0.0, 1.0, 1.0, 3.0])
+    assert_allclose(head_chance(rank, std, 2), expit(-2 * (rank - 2) / (std + 1)))
+    assert head_chance(np.array([1000]), np.array([0.0]), 1)[0] > 0
+
+
+def said(**more):
+    whole = {
+        "items": 10, "questions": 30, "pairs": 28, "repeated": 0, "skipped": 0, "judges": 1, "check_votes": 0,
+        "agreement": None, "agreement_interval": None, "noise": None, "close_calls": None, "cost": 0.0,
+        "cost_interval": None, "within_ranks": 1.4, "width": 1.0, "stable": False, "turning": False, "finished": False,
+        "until_stable": 10, "until_stable_upper": 20,
+    }  # fmt: skip
+    return str(Summary(**(whole | more))).splitlines()
+
+
+def test_the_summary_in_words():
+    assert said()[:2] == [
+        "10 items, 30 questions (3.0 an item)",
+        "mistakes: too few answers to tell; nine in ten items within 1 rank",
+    ]
+    assert said(skipped=2, repeated=3)[1] == "2 skipped, 3 asked again"
+    assert said(repeated=3)[1] == "3 asked again"
+    assert said(noise=0.061)[1].startswith("mistakes about 6.1 %;")
+    assert said(agreement=0.9, agreement_interval=(0.8, 0.95), check_votes=12)[1] == (
+        "agreement on check pairs 90 % (80 % to 95 %, 12)"
+    )
+    assert said(turning=True)[2].startswith("far pairs contradict the order, as on a circle")
+    assert said(stable=True, finished=True)[-1] == "stable: more questions would change little"
+    assert said(finished=True)[-1] == "not stable, but no useful pair is left to ask"
+    assert said()[-1].startswith("not stable yet: about 10 to 20 more questions")
+    assert "new" not in said(pairs=35)[-1]  # ten pairs are left for ten questions
+    assert said(pairs=36)[-1].endswith("; 9 pairs are new, the rest would be asked again")
+    assert said(pairs=40, skipped=4)[-1].endswith("; 1 pair is new, the rest would be asked again")
+
+
+# ---- bands ----------------------------------------------------------------------------------------------------------
+
+
+def test_ranks_between_are_whole_and_inside_the_list():
+    lower, upper = bands.ranks_between(np.array([2, 0, 1]), np.array([0.4, 0.6, 9.0]))
+    assert lower.tolist() == [2, 2, 1]  # of item 0 at rank 2, item 1 at rank 3, item 2 at rank 1
+    assert upper.tolist() == [2, 3, 3]
+    lower, upper = bands.ranks_between(np.arange(9), np.full(9, 1.5))
+    assert lower.tolist() == [1, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert upper.tolist() == [2, 3, 4, 5, 6, 7, 8, 9, 9]
+
+
+def modelled(n, **more):
+    scores = SimpleNamespace(mean=-np.arange(n) * 1.0, variance=np.full(n, 4.0), covariance=None)
+    posterior = SimpleNamespace(std=np.full(n, 2.0), floor=0.1)
+    whole = {"turning": False, "loose": 1.0, "vague": 0.0, "share": 0.5, "doubt": 1.0}
+    return SimpleNamespace(scores=scores, posterior=posterior, **(whole | more))
+
+
+@pytest.mark.parametrize("checks", [0, 15])
+@pytest.mark.parametrize("more", [{}, {"share": 1.0}, {"share": 1.0, "vague": 0.5}, {"loose": 1.25, "doubt": 1.5}])
+def test_a_band_is_the_wider_of_two_models(checks, more):
+    """Model A: 1.8 · 1.645 rank deviations; model B: 2.2 of its own over √(1 − 2·floor), and a rank more."""
+    n = 60
+    votes = [(k, k + 1, 1.0, 0, CHECK) for k in range(checks)]
+    tally = tally_of(n, [*votes, (50, 52, 1.0, 0, CHOSEN)])
+    models = modelled(n, **more)
+    spread = bands.rank_spread(models.scores)
+    assert spread[30] == pytest.approx(2.0, abs=0.5)  # scores one apart, each known to ±2
+    by_score = 1.8 * models.loose * 1.645 * spread * (1.0 if models.share < 1 else models.vague)
+    by_place = 2.2 * 2.0 / math.sqrt(0.8) + 1.0
+    unasked = 1 - (checks + 1) / (n * (n - 1) / 2)
+    blind = 1 + 2.0 * unasked * math.exp(-checks / 15.0)
+    expected = np.minimum(np.maximum(by_score, by_place) * models.doubt * blind, n - 1)
+    assert_allclose(bands.half_widths(tally, models), expected)
+    assert bands.half_widths(tally, modelled(n, turning=True)).tolist() == [n - 1.0] * n
+
+
+def test_ranks_spread_as_draws_of_the_scores_do():
+    mean = np.array([2.0, 1.0, 0.0])
+    covariance = np.array([[0.5, 0.1, 0.0], [0.1, 0.4, 0.0], [0.0, 0.0, 0.3]])
+    scores = SimpleNamespace(mean=mean, covariance=covariance)
+    drawn = np.random.default_rng(5).multivariate_normal(mean, covariance, 40_000)
+    ranks = np.argsort(np.argsort(-drawn, axis=1), axis=1)
+    assert_allclose(bands.rank_spread(scores), ranks.std(axis=0), atol=0.09)
+    assert bands._drawn_ranks(scores).shape == (200, 3)
+    assert_allclose(bands._drawn_ranks(scores).mean(axis=0), ranks.mean(axis=0), atol=0.15)
+
+
+# ---- what held-out votes say ----------------------------------------------------------------------------------------
+
+
+def test_logits_are_divided_by_what_fits_the_votes_best():
+    rng = np.random.default_rng(1)
+    truth = rng.normal(0, 1.5, 4000)
+    value = (rng.random(4000) < expit(truth)).astype(float)
+    assert _doubt(expit(truth), value)[0] == 1.0
+    assert _doubt(expit(truth), value)[1] == 0.0
+    divisor, gain = _doubt(expit(2 * truth), value)
+    assert divisor == 2.0
+
+    def likelihood(x):
+        return float(np.sum(value * np.log(expit(x)) + (1 - value) * np.log(expit(-x))))
+
+    assert gain == pytest.approx(likelihood(truth) - likelihood(2 * truth), rel=1e-2)
+    few = slice(0, 12)
+    assert _doubt(expit(2 * truth[few]), 1 - value[few])[0] == 4.0
+    assert _doubt(expit(0.3 * truth[few]), 1 - value[few], trust=0.01)[0] == 1.0
+    assert _doubt(np.zeros(0), np.zeros(0)) == (1.0, 0.0)
+
+
+def test_doubt_that_is_expected_less_counts_less():
+    chances, value = np.array([0.9, 0.9, 0.9]), np.array([1.0, 0.0, 0.0])
+    log_fit = np.array([np.sum(value * x - np.log1p(np.exp(x))) for x in logit(0.9) / models.DOUBTS])
+    for trust in (0.2, 0.5, 1.0, np.inf):
+        best = np.argmax(log_fit - 0.5 * (np.log(models.DOUBTS) / trust) ** 2)
+        divisor, gain = _doubt(chances, value, trust)
+        assert (divisor, gain) == (models.DOUBTS[best], pytest.approx(log_fit[best] - log_fit[0], abs=1e-9))
+
+
+@pytest.mark.parametrize(("gain", "vague"), [(5.0, 0.0), (10.0, 0.0), (15.0, 0.5), (20.0, 1.0), (99.0, 1.0)])
+def test_neighbours_are_vague_by_what_doubt_gains(gain, vague, monkeypatch):
+    monkeypatch.setattr(models, "_doubt", lambda chances, value, trust=np.inf: (3.0, gain))
+    few = np.full(499, 0.6), np.ones(499)
+    assert _vague(*few) == (pytest.approx(vague), 1.0)
+    for hits, least in ((0.62, 0.0), (0.6, 0.5), (0.58, 1.0), (0.5, 1.0)):
+        value = (np.arange(500) < 500 * hits).astype(float)
+        found, loose = _vague(np.full(500, 0.6), value)
+        assert found == pytest.approx(max(vague, least))
+        assert loose == pytest.approx(1 + max(vague, least) * 0.25)
+    monkeypatch.setattr(models, "_doubt", lambda chances, value, trust=np.inf: (1.75, gain))
+    assert _vague(np.full(500, 0.6), np.zeros(500))[1] == 1.0
+
+
+def test_the_mixture_must_be_worth_its_constants():
+    value = np.ones(10)
+    for gain, share in ((1.9, 0.0), (2.1, 1.0)):  # log-likelihood that model B is better by, in all
+        seen = np.tile([0.5, 0.5 * math.exp(gain / 10)], (10, 1))
+        assert _share(seen, value) == share
+        assert _share(1 - seen, 1 - value) == share
+    mixed = np.column_stack([np.tile([0.999, 0.001], 20), np.tile([0.001, 0.999], 20)])
+    assert _share(mixed, np.ones(40)) == 0.5
+    assert _share(np.zeros((0, 2)), np.zeros(0)) == 0.0
+
+
+def far_and_near(far, wrong_far, near, wrong_near, n=30):
+    """Votes on pairs 11 and 1 apart in the order 0, 1, …, so many of them the wrong way round."""
+    votes = [(k % (n - 11), k % (n - 11) + 11, float(k >= wrong_far), k, CHOSEN) for k in range(far)]
+    votes += [(k % (n - 1), k % (n - 1) + 1, float(k >= wrong_near), k, CHOSEN) for k in range(near)]
+    return tally_of(n, votes)
+
+
+@pytest.mark.parametrize(
+    ("far", "wrong_far", "near", "wrong_near"),
+    [(19, 19, 40, 0), (20, 20, 40, 0), (20, 1, 40, 0), (100, 8, 40, 0), (100, 9, 40, 0), (100, 3, 40, 0),
+     (400, 25, 40, 0), (100, 25, 100, 10), (100, 10, 100, 10), (40, 30, 0, 0)],
+)  # fmt: skip
+def test_far_pairs_that_contradict_the_order(far, wrong_far, near, wrong_near):
+    """Turning beyond 0.08 and 2.5 errors; straight where 1.282 errors more are no more than 0.08; 20 pairs tell."""
+    tally = far_and_near(far, wrong_far, near, wrong_near)
+    found = _turning(tally, SimpleNamespace(order=np.arange(30)))
+    if far < 20 or not near:
+        assert found == (False, True)
+        return
+    share = wrong_near / near
+    error = math.sqrt(max(share * (1 - share), 0.01) / far)
+    more = wrong_far / far - share
+    assert found == (more > max(0.08, 2.5 * error), more + 1.282 * error <= 0.08)
+
+
+def test_a_pair_is_far_beyond_a_third_of_all_ranks():
+    for gap, tells in ((10, False), (11, True)):
+        votes = [(k % 19, k % 19 + gap, 0.0, k, CHOSEN) for k in range(40)]
+        votes += [(k, k + 1, 1.0, 0, CHOSEN) for k in range(20)]
+        assert _turning(tally_of(30, votes), SimpleNamespace(order=np.arange(30)))[0] == tells
+
+
+def test_all_votes_on_a_pair_are_in_one_of_five_parts():
+    votes = [(i, j, 1.0, judge, CHOSEN) for i in range(30) for j in range(i) for judge in (0, 1)]
+    tally = tally_of(30, votes)
+    part = fold_of(tally)
+    assert set(part.tolist()) == {0, 1, 2, 3, 4}
+    assert all(len(set(part[begin : begin + 2].tolist())) == 1 for begin in tally.first)
+    assert np.bincount(part).min() > 0.15 * len(tally)
+
+
+def test_a_draft_holds_out_a_fifth_and_half_of_the_other_check_votes():
+    votes = [(i, j, 1.0, 0, CHECK if (i + j) % 3 == 0 else CHOSEN) for i in range(40) for j in range(i)]
+    tally = tally_of(40, votes)
+    draft = draft_model(tally)
+    checks = tally.kind == CHECK
+    assert draft.part.mean() == pytest.approx(0.2, abs=0.05)
+    assert (draft.out[draft.part]).all()
+    assert not (draft.out & ~draft.part & ~checks).any()
+    assert draft.out[checks].mean() == pytest.approx(0.5, abs=0.1)
+    assert (draft.seen[~draft.out] == 0.5).all()
+    assert (draft.seen[draft.out] > 0.5).mean() < 0.5  # the lower of a pair lost each time
+
+
+# ---- sorting without a contradiction --------------------------------------------------------------------------------
+
+
+def test_first_rounds_pair_those_of_equal_record():
+    """Ten items: first any disjoint pairs; then winners meet winners, and nobody the same twice."""
+    tally = tally_of(10, [])
+    known = partial_order(tally)
+    none = np.zeros((0, 2), dtype=np.int64)
+    pairs = clean_pairs(known, np.zeros(0, dtype=np.int64), none, 5, seed=3)
+    assert sorted(pairs.ravel().tolist()) == list(range(10))
+    votes = [(int(u), int(v), 1.0, 0, CHOSEN) for u, v in pairs]
+    tally = tally_of(10, votes)
+    second = clean_pairs(partial_order(tally), tally.keys, none, 5, seed=3)
+    assert sorted(second.ravel().tolist()) == list(range(10))
+    won = {int(u) for u, _ in pairs}
+    assert sum((int(u) in won) == (int(v) in won) for u, v in second) >= 4
+    assert not is_among(pair_keys(second, 10), tally.keys).any()
+    few = clean_pairs(known, np.zeros(0, dtype=np.int64), none, 2, seed=3)
+    assert few.tolist() == pairs[:2].tolist()
+    busy = clean_pairs(known, np.zeros(0, dtype=np.int64), pairs[:3], 5, seed=3)
+    assert not set(busy.ravel().tolist()) & set(pairs[:3].ravel().tolist())
+
+
+def test_a_swiss_round_pairs_the_least_asked_from_the_top():
+    none = np.zeros(0, dtype=np.int64)
+    order, degree = np.array([3, 1, 0, 2]), np.array([1, 0, 0, 1])
+    assert swiss_round(order, np.zeros(4, dtype=np.int64), none, 9).tolist() == [[3, 1], [0, 2]]
+    assert swiss_round(order, degree * 0, none, 1).tolist() == [[3, 1]]
+    assert swiss_round(order, 1 - degree, none, 9).tolist() == [[3, 0]]
+    least = swiss_round(np.array([0, 1, 2]), np.array([0, 1, 1]), none, 9)  # alone among the least: its nearest
+    assert least.tolist() == [[0, 1]]
+    barred = np.array([0 * 3 + 1])
+    assert swiss_round(np.array([0, 1, 2]), np.array([0, 1, 1]), barred, 9).tolist() == [[0, 2]]
+    assert swiss_round(np.array([0, 1, 2]), np.array([0, 1, 1]), np.array([1, 2]), 9).tolist() == []
+
+
+def test_what_is_implied_is_what_paths_say():
+    votes = [(0, 1, 1.0, 0, CHOSEN), (1, 2, 1.0, 0, CHOSEN), (3, 2, 0.0, 0, CHOSEN), (3, 4, 1.0, 1, CHOSEN)]
+    known = partial_order(tally_of(5, votes))
+    paths = np.triu(np.ones((5, 5), bool), 1)  # 0 < 1 < 2 < 3 < 4
+    assert known.implied.tolist() == paths.tolist()
+    assert known.sorted_chain(np.array([4, 0, 2])).tolist() == [0, 2, 4]
+    part = partial_order(tally_of(5, votes[:2]))
+    assert part.sorted_chain(np.array([2, 0])).tolist() == [0, 2]
+    assert part.sorted_chain(np.array([2, 3])) is None
+    low, high = part.bounds(np.array([0, 2]))
+    assert (low[1], high[1], low[3], high[3]) == (1, 2, 0, 3)
+    assert partial_order(tally_of(5, [*votes, (2, 0, 1.0, 0, CHOSEN)])) is None
+    assert partial_order(tally_of(5, [*votes, (1, 0, 1.0, 1, CHOSEN)])) is None
+    assert partial_order(tally_of(5, [(0, 1, 0.5, 0, CHOSEN)])) is None
+
+
+def test_a_finished_order_is_checked_two_to_four_places_apart(monkeypatch):
+    n = 30
+    tally = tally_of(n, [(k, k + 1, 1.0, 0, CHOSEN) for k in range(n - 1)])
+    known = partial_order(tally)
+    none = np.zeros(0, dtype=np.int64)
+    pairs = clean._verified(known, known.order, none, 1000)
+    apart = np.abs(np.diff(pairs, axis=1)).ravel()
+    assert len(pairs) == 60  # the fewest
+    assert apart.tolist() == sorted(apart.tolist())
+    assert np.bincount(apart)[2:].tolist() == [28, 27, 5]
+    assert len(clean._verified(known, known.order, none, 7)) == 7
+    shut = np.sort(pair_keys(pairs[:10], n))
+    assert clean._verified(known, known.order, shut, 1000).tolist() == pairs[10:].tolist()
+    monkeypatch.setattr(clean, "FEWEST", 3)
+    assert len(clean._verified(known, known.order, none, 1000)) == 8  # a quarter of thirty
+
+
+def test_stages_are_one_less_than_powers_of_two():
+    assert clean._stages(15, 200) == [31, 63, 127, 200]
+    sizes = clean._stages(15, 1000)
+    assert sizes[-1] == 1000
+    assert all(math.log2(size + 1) == round(math.log2(size + 1)) for size in sizes[:-1])
+    assert sizes == sorted(set(sizes))
+    assert clean._stages(15, 15) == []
+
+
+def test_answers_settle_as_many_pairs_either_way_where_they_are_even():
+    """Two chains of two: who heads both settles as many pairs either way; a head against a foot does not."""
+    later = np.zeros((4, 4), bool)
+    later[0, 1] = later[2, 3] = True
+
+    def settled(u, v):  # open pairs (a, b) with a at or above u, b at or below v
+        above = [a for a in range(4) if a == u or later[a, u]]
+        below = [b for b in range(4) if b == v or later[v, b]]
+        return sum(not (later[a, b] or later[b, a] or a == b) for a in above for b in below)
+
+    pairs = np.array([[0, 2], [0, 3], [1, 2], [1, 3]])
+    expected = [abs(math.log(settled(u, v) / settled(v, u))) for u, v in pairs.tolist()]
+    assert_allclose(clean._imbalance(later, pairs), expected, atol=1e-6)
+
+
+def test_pairs_are_taken_in_turn_no_item_twice():
+    pairs = np.array([[0, 1], [1, 2], [3, 4], [5, 6]])
+    assert clean._disjoint(pairs, np.array([6]), 9).tolist() == [[0, 1], [3, 4]]
+    assert clean._disjoint(pairs, np.zeros(0, int), 2).tolist() == [[0, 1], [3, 4]]
+    assert clean._disjoint(pairs, np.zeros(0, int), 0).shape == (0, 2)
+
+
+# ---- when a ranker stops --------------------------------------------------------------------------------------------
+
+
+def test_the_stop_signal_is_looked_at_once_for_so_many_answers_as_items(monkeypatch):
+    ranker = ActiveRanker(list("abcdefgh"), seed=0)
+    looks = []
+
+    def look(self):
+        looks.append(ranker.answered)
+        return SimpleNamespace(stable=ranker.answered >= 32)
+
+    monkeypatch.setattr(Planner, "summary", look)
+    monkeypatch.setattr(Planner, "finished", False)
+    for count, stable in ((23, False), (24, False), (31, False), (32, True), (39, True)):
+        monkeypatch.setattr(ranker, "_ledger", [None] * count)
+        for _ in range(2):
+            assert ranker._looks_stable() == stable
+    assert looks == [24, 32]
