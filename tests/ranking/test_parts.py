@@ -1,0 +1,377 @@
+"""Parts of a ranking's uncertainty by hand: what information says of itself, covariances, bounds, words, printing."""
+
+import itertools
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.stats import norm
+
+from podium import BradleyTerry, Comparisons, Ranking
+from podium.errors import InputError
+from podium.ranking import leaderboard
+from podium.ranking.uncertainty import Information, ScoreCovariance, probability_above, probability_best, quantile
+from podium.ranking.uncertainty.chances import probability_best_over
+from podium.ranking.uncertainty.information import Alternative, WeightedInformation
+from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_covariance
+from podium.ranking.uncertainty.redraw import _newton, _poisson
+
+ENDS = {"left": np.array([0, 1]), "right": np.array([1, 2]), "curvature": np.array([2.0, 3.0])}
+
+
+def information(
+    gradients=True, weight=(1.0, 1.0), square=None, extras=0, extra_gradient=False, kind=Information, **more
+):
+    weight = np.array(weight, dtype=float)
+    rows = {
+        "vote_left": np.array([0, 1]), "vote_right": np.array([1, 2]), "vote_gradient": np.array([0.1, -0.2]),
+        "vote_weight": weight, "vote_weight_sq": weight if square is None else np.array(square, dtype=float),
+    }  # fmt: skip
+    if extras:
+        rows |= {"border": np.zeros((3, extras)), "corner": np.eye(extras)}
+        rows |= {"vote_extra_gradient": np.zeros((2, extras))} if extra_gradient else {}
+    if not gradients:
+        rows = {name: value for name, value in rows.items() if not name.startswith("vote")}
+    return kind(3, **ENDS, **(rows | more))
+
+
+@pytest.mark.parametrize(("gradients", "extras", "known", "counts"), itertools.product([0, 1], repeat=4))
+def test_auto_is_the_sandwich_where_all_gradients_are_known_and_weights_are_no_counts(gradients, extras, known, counts):
+    if extras and known and not gradients:
+        return
+    found = information(
+        bool(gradients), square=None if counts else [2.0, 2.0], extras=extras, extra_gradient=bool(known)
+    )
+    whole = gradients and (known or not extras)
+    assert found.choose("auto") == ("sandwich" if whole and not counts else "hessian")
+    assert found.choose("cluster") == "cluster"
+    assert found.has_gradients == bool(gradients)
+    assert found.extras == extras
+    if whole:
+        assert found.require("sandwich") is None
+    else:
+        with pytest.raises(InputError, match="'sandwich' needs every vote's gradient"):
+            found.require("sandwich")
+    assert found.require("hessian") is None
+
+
+def test_weights_are_counts_where_their_squares_are_about_as_much():
+    """Up to a hundredth: Σ|w² − w| against Σw."""
+    assert information(weight=[60.0, 40.0], square=[60.6, 40.4]).counted
+    assert not information(weight=[60.0, 40.0], square=[60.6, 40.5]).counted
+    assert not information(weight=[60.0, 40.0], square=[61.0, 39.0]).counted  # though the sums are equal
+    assert information(gradients=False).counted
+    assert information(weight=[60.0, 40.0], square=[60.6, 40.4]).votes_per_weight == 1.0
+    assert information(weight=[2.0, 4.0], square=[4.0, 16.0]).votes_per_weight == pytest.approx(6 / 20)
+    assert information(weight=[2.0, 4.0], square=[0.0, 0.0]).votes_per_weight == 1.0
+    assert information(gradients=False).votes_per_weight == 1.0
+
+
+def test_weighted_information_is_weighted_where_weights_are_no_counts():
+    uneven = information(weight=[2.0, 4.0], square=[4.0, 16.0], kind=WeightedInformation, squared_curvature=np.ones(2))
+    assert uneven.choose("auto") == "weighted"
+    assert uneven.choose("sandwich") == "sandwich"
+    assert uneven.require("auto") is None
+    assert uneven.fits
+    assert information(kind=WeightedInformation, squared_curvature=np.ones(2)).choose("auto") == "hessian"
+    assert not information(kind=WeightedInformation, squared_curvature=np.ones(3)).fits
+    assert not information(kind=WeightedInformation, squared_curvature=np.ones(2), extras=1).fits
+
+
+def test_the_cluster_is_named_where_there_are_several():
+    codes = np.array([0, 1])
+    one, two = information(clusters={"judge": codes}), information(clusters={"judge": codes, "group": codes})
+    assert one.require("cluster") == "judge"
+    assert two.require("cluster", "group") == "group"
+    assert two.require("bootstrap", "judge") == "judge"
+    assert two.require("bootstrap") is None
+    with pytest.raises(InputError, match="name the cluster: the votes have 'judge', 'group'"):
+        two.require("cluster")
+    with pytest.raises(InputError, match="name the cluster: the votes name no judge, group or ranking"):
+        information().require("cluster")
+    for kind in ("hessian", "sandwich", "auto"):
+        with pytest.raises(InputError, match="takes no cluster"):
+            two.require(kind, "judge")
+    assert information(clusters={"judge": np.array([4, 4])}).cluster_count("judge") == 1
+    assert information(clusters={"judge": np.array([-1, -1])}).cluster_count("judge") == 2
+    assert information(clusters={"judge": np.array([-1, 0])}).cluster_count("judge") == 2
+
+
+def test_what_a_penalty_leaves_of_a_score_without_votes():
+    assert information(ridge=4.0).prior_variance == 0.25
+    parts = [
+        Alternative(share, ENDS["curvature"] * share, ridge, None, None, np.zeros(3))
+        for share, ridge in ((0.25, 1), (0.75, 3))
+    ]
+    mixed = information(ridge=9.0, alternatives=tuple(parts))
+    assert mixed.prior_variance == pytest.approx(0.25 / 1 + 0.75 / 3)
+    for one, whole in mixed.under_each_penalty():
+        assert whole.alternatives == ()
+        assert whole.ridge == one.ridge
+        assert whole.curvature is one.curvature
+    assert information(ridge=0.5).summed_curvature().tolist() == [2.5, 5.5, 3.5]
+
+
+def test_a_shift_is_free_where_the_border_sums_to_nothing():
+    border = np.array([[1.0], [2.0], [-3.0]])
+    assert information(extras=0).shift_free
+    assert Information(3, **ENDS, border=border, corner=np.eye(1)).shift_free
+    assert not Information(3, **ENDS, border=border + np.array([[1e-6], [0], [0]]), corner=np.eye(1)).shift_free
+    two = np.hstack([border, np.ones((3, 1))])
+    assert not Information(3, **ENDS, border=two, corner=np.eye(2)).shift_free
+
+
+# ---- covariances ----------------------------------------------------------------------------------------------------
+
+MATRIX = np.array([[2.0, 0.5, -1.0], [0.5, 1.0, 0.2], [-1.0, 0.2, 3.0]])
+
+
+def test_variances_of_differences():
+    known = ScoreCovariance(MATRIX)
+    whole = np.array([[MATRIX[i, i] + MATRIX[j, j] - 2 * MATRIX[i, j] for j in range(3)] for i in range(3)])
+    assert_allclose(known.differences(slice(None)), whole)
+    assert_allclose(known.differences(1), whole[1])
+    alone = ScoreCovariance(variances=MATRIX.diagonal())
+    assert_allclose(alone.differences(0), [4.0, 3.0, 5.0])
+    assert_allclose(known.among(np.array([2, 0])).matrix, MATRIX[np.ix_([2, 0], [2, 0])])
+    assert_allclose(alone.among(np.array([2, 0])).variance, [3.0, 2.0])
+    assert ScoreCovariance(variances=np.array([-1e-9, 1.0])).variance.tolist() == [0.0, 1.0]
+
+
+def test_bounds_open_on_the_side_that_votes_leave_open():
+    scores = np.array([1.0, 0.0, -1.0])
+    plain = ScoreCovariance(MATRIX)
+    half = 2.0 * np.sqrt(MATRIX.diagonal())
+    for found, wanted in zip(plain.bounds(scores, 2.0), (scores - half, scores + half), strict=True):
+        assert_allclose(found, wanted)
+    apart = 2.0 * np.sqrt(plain.differences(1))
+    lower, upper = plain.bounds(scores, 2.0, fixed=1)
+    assert_allclose(lower, scores - apart)
+    assert_allclose(upper, scores + apart)
+    above, below = np.array([True, False, False]), np.array([False, False, True])
+    ends = ScoreCovariance(MATRIX, open_above=above, open_below=below)
+    assert ends.open_ended.tolist() == [True, False, True]
+    assert ScoreCovariance(MATRIX, open_above=above & False).open_ended is None
+    lower, upper = ends.bounds(scores, 2.0)
+    assert_allclose(lower, [1 - half[0], -half[1], -np.inf])
+    assert_allclose(upper, [np.inf, half[1], -1 + half[2]])
+    lower, upper = ends.bounds(scores, 2.0, fixed=1)  # the difference to one that is bounded
+    assert_allclose(lower, [1 - half[0], 0.0, -np.inf])
+    assert_allclose(upper, [np.inf, 0.0, -1 + half[2]])
+    lower, upper = ends.bounds(scores, 2.0, fixed=0)  # which may be as high as it likes: all others as low
+    assert lower.tolist() == [1.0, -np.inf, -np.inf]
+    assert_allclose(upper, [1.0, half[1] + half[0], -1 + half[2] + half[0]])
+    lower, upper = ends.bounds(scores, 2.0, fixed=2)
+    assert upper.tolist() == [np.inf, np.inf, -1.0]
+
+
+def test_confidence_that_one_is_above_another():
+    known, scores = ScoreCovariance(MATRIX), np.array([1.0, 0.0, -1.0])
+    assert probability_above(scores, known, 0, 2) == pytest.approx(norm.cdf(2 / math.sqrt(2 + 3 + 2)))
+    assert probability_above(scores, known, 2, 0) == pytest.approx(norm.cdf(-2 / math.sqrt(7)))
+    assert probability_above(scores, known, 1, 1) == 0.5
+    sure = ScoreCovariance(np.zeros((3, 3)))
+    assert [probability_above(np.array([1.0, 1.0, 0.0]), sure, *pair) for pair in ((0, 1), (0, 2), (2, 0))] == [
+        0.5,
+        1,
+        0,
+    ]
+    ends = ScoreCovariance(MATRIX, open_above=np.array([True, False, False]))
+    assert math.isnan(probability_above(scores, ends, 0, 1))
+    assert math.isnan(probability_above(scores, ends, 1, 0))
+    assert probability_above(scores, ends, 1, 2) > 0.5
+    shares = probability_best(scores, ends)
+    assert math.isnan(shares[0])
+    assert shares[1:].sum() == pytest.approx(1)
+    assert shares[1] == pytest.approx(probability_above(scores, ends, 1, 2), abs=0.02)
+    assert np.isnan(probability_best(scores, ScoreCovariance(MATRIX, open_above=np.ones(3, bool)))).all()
+
+
+def test_firsts_over_several_posteriors_are_their_mean():
+    one, other = ScoreCovariance(np.eye(2)), ScoreCovariance(np.eye(2))
+    possible = [(0.25, np.array([0.0, 50.0]), one), (0.75, np.array([1.0, 0.0]), other)]
+    expected = 0.75 * norm.cdf(1 / math.sqrt(2))
+    assert probability_best_over(possible)[0] == pytest.approx(expected, abs=0.02)
+    assert probability_best_over([(0.0, np.array([9.0, 0.0]), one), (1.0, np.array([0.0, 9.0]), other)])[0] < 1e-6
+
+
+def test_levels_go_from_a_trillionth_to_one_less():
+    for level in (1e-12, 0.5, 0.95, 1 - 1e-12):
+        assert quantile(level) == pytest.approx(norm.ppf((1 + level) / 2), rel=1e-3, abs=1e-14)
+    for level in (0.9e-12, 0, 1, 1 - 0.9e-12, "x", None, float("nan")):
+        with pytest.raises(InputError, match="level must lie between 0 and 1"):
+            quantile(level)
+
+
+def test_groups_that_never_met_may_lie_anywhere_to_each_other():
+    left, right = np.array([0, 2, 3]), np.array([1, 3, 4])
+    known = Information(5, left, right, np.ones(3), ridge=1.0)
+    grouped = Information(5, left, right, np.ones(3), ridge=1.0, groups=np.array([0, 0, 1, 1, 1]))
+    plain, apart = posterior_covariance(known).matrix, posterior_covariance(grouped).matrix
+    added = apart - plain
+    assert_allclose(added[:2, :2], 1e4)
+    assert_allclose(added[2:, 2:], 1e4)
+    assert_allclose(added[:2, 2:], 0.0)
+    assert_allclose(mean_chance_margin(np.array([3.0]), np.array([0.0])), 3.0)
+    assert_allclose(mean_chance_margin(np.array([3.0]), np.array([2.0])), 3 / math.sqrt(1 + math.pi / 4))
+
+
+def test_poisson_draws_have_the_mean_and_variance_that_they_should():
+    mean = np.array([0.3, 1.0, 5.0, 60.0, 5000.0])
+    draws = _poisson(mean, 4000, np.random.default_rng(0))
+    assert_allclose(draws.mean(axis=0), mean, rtol=0.05)
+    assert_allclose(draws.var(axis=0), mean, rtol=0.1)
+    assert (draws[:, :3] == np.rint(draws[:, :3])).all()
+    few = _poisson(mean[:3], 3, np.random.default_rng(0))
+    assert few.shape == (3, 3)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.5])
+def test_a_redrawn_optimum_has_no_gradient(ridge):
+    left, right = np.array([0, 1, 2]), np.array([1, 2, 0])
+    total, wins = np.array([9.0, 8.0, 7.0]), np.array([8.0, 1.0, 3.0])
+    scores = _newton(np.array([5.0, -5.0, 0.0]), left, right, total, wins, ridge, 1e-9)
+    force = total / (1 + np.exp(scores[right] - scores[left])) - wins
+    gradient = np.bincount(left, force, 3) - np.bincount(right, force, 3) + ridge * scores
+    assert_allclose(gradient, 0, atol=1e-6)
+
+
+# ---- words and printing ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("asked", "used", "says"),
+    [
+        (("auto", None), ("hessian", None), "from the likelihood's curvature"),
+        (("auto", None), ("weighted", None), "from the likelihood's curvature, as weights are not counts"),
+        (("auto", None), ("sandwich", None), "sandwich, as weights are not counts"),
+        (("sandwich", None), ("sandwich", None), "sandwich"),
+        (("cluster", "judge"), ("cluster", "judge"), "clustered by judge"),
+        (("cluster", "judge"), ("hessian", None), "from the likelihood's curvature; all votes are of one judge"),
+        (("bootstrap", "group"), ("bootstrap", "group"), "bootstrap by group"),
+    ],
+)
+def test_where_errors_come_from(asked, used, says):
+    assert leaderboard.error_source(asked, used) == says
+
+
+def test_remarks_below_a_table():
+    plain = SimpleNamespace(counted=True, cluster_count=lambda cluster: 30)
+    assert leaderboard.remarks(plain, ("auto", None), ("hessian", None), "mean score") == [
+        "95 % confidence intervals, relative to the mean score (from the likelihood's curvature)"
+    ]
+    assert len(leaderboard.remarks(plain, ("cluster", "judge"), ("cluster", "judge"), "mean")) == 1
+    few = information(clusters={"judge": np.array([0, 1])})
+    assert "2 judges" in leaderboard.remarks(few, ("cluster", "judge"), ("cluster", "judge"), "mean")[1]
+    uneven = SimpleNamespace(counted=False)
+    assert leaderboard.remarks(uneven, ("auto", None), ("hessian", None), "mean")[1].startswith(
+        "weights are not counts, but"
+    )
+    assert len(leaderboard.remarks(uneven, ("hessian", None), ("hessian", None), "mean")) == 1
+    assert len(leaderboard.remarks(uneven, ("auto", None), ("weighted", None), "mean")) == 1
+
+
+def test_labels_of_one_plain_type_stay_as_they_are():
+    kinds = {"i64": [1, 2], "f64": [1.5, 2.0], "bool": [True, False], "str": ["a", 1]}
+    for name, items in kinds.items():
+        frame = leaderboard.frame(items, {"score": np.zeros(2)})
+        assert (
+            str(frame["item"].dtype)
+            .lower()
+            .startswith({"i64": "int", "f64": "float", "bool": "bool", "str": "str"}[name])
+        )
+        assert frame["tier"].null_count() == 2
+        assert frame.columns == list(leaderboard.COLUMNS)
+    assert leaderboard.interval_cells(*np.array([[1.0], [2.0], [1], [3], [2]]), digits=1)[0] == ["1.0 … 2.0"]
+
+
+def votes(n=4):
+    pairs = [(f"i{a}", f"i{b}") for a in range(n) for b in range(n) if a != b] + [("i0", "i1")] * 3
+    return Comparisons.from_pairs(pairs)
+
+
+def test_a_long_table_is_cut_and_says_by_how_much():
+    from podium.ranking.ranking import MAX_PRINTED_ROWS
+
+    for count in (MAX_PRINTED_ROWS, MAX_PRINTED_ROWS + 1):
+        text = repr(Ranking(range(count), -np.arange(count) * 1.0))
+        assert ("… and 1 more" in text) == (count > MAX_PRINTED_ROWS)
+        assert "and 0 more" not in text
+        assert f"{-(MAX_PRINTED_ROWS - 1)}.00" in text
+    elo = Ranking("ab", [1500.4, 1400.0], unit=400 / math.log(10), note="anchored")
+    assert "1500" in repr(elo)
+    assert "1500.4" not in repr(elo)
+    assert repr(elo).endswith("anchored")
+    assert "9.95" in repr(Ranking("ab", [9.95, 0.0], unit=9.9))
+
+
+def test_equal_rankings_are_equal_in_scores_units_and_sources():
+    one = Ranking("ab", [1.0, 0.0])
+    assert one == Ranking("ab", [1.0, 0.0])
+    for other in (
+        Ranking("ba", [1.0, 0.0]), Ranking("ab", [1.0, 0.1]), Ranking("ab", [1.0, 0.0], unit=2.0),
+        Ranking("ab", [1.0, 0.0], uncertainty="sandwich"), Ranking("ab", [1.0, 0.0], cluster="judge"),
+    ):  # fmt: skip
+        assert one != other
+    assert one != "ab"
+
+
+def test_errors_and_bounds_against_one_item_are_those_of_the_difference():
+    ranking = BradleyTerry(l2=0.01, scale="elo").fit(votes()).ranking_
+    matrix, unit = ranking.covariance, ranking.unit
+    expected = unit * np.sqrt([matrix[i, i] + matrix[1, 1] - 2 * matrix[i, 1] for i in range(4)])
+    against = ranking.shown(reference="i1")
+    assert_allclose(against.std_errors, expected, atol=1e-9)
+    lower, upper = ranking.intervals(0.9, reference="i1")
+    assert_allclose(upper - lower, 2 * norm.ppf(0.95) * expected, atol=1e-9)
+    assert against.held_fixed == "score of 'i1'"
+    assert ranking.held_fixed == "mean score"
+    assert_allclose(ranking.std_errors, unit * np.sqrt(matrix.diagonal()))
+
+
+def test_items_are_found_by_label_or_near_ones_are_named():
+    ranking = Ranking(["apple", "pear", ("item", "x"), "mean"], [1.0, 2.0, 3.0, 4.0])
+    assert ranking._reference("pear") == 1
+    assert ranking._reference(("item", "x")) == 2  # a label itself
+    assert ranking._reference(("item", "apple")) == 0
+    assert ranking._reference(("item", "mean")) == 3
+    assert ranking._reference(None) is None
+    with pytest.raises(InputError, match="'mean' is an item here"):
+        ranking._reference("mean")
+    with pytest.raises(InputError, match="'aple' is not in this ranking; did you mean 'apple'"):
+        ranking.score("aple")
+    with pytest.raises(InputError, match="the 4 items are in `items`"):
+        ranking.score("zzzzzz")
+    with pytest.raises(InputError, match="is not in this ranking"):
+        ranking.score(["apple"])
+
+
+def test_the_share_of_ties_is_by_weight():
+    record = np.array([1.0, 2.0]), np.array([2.0, 1.0]), np.array([3.0, 3.0])
+    assert Ranking("ab", [1.0, 0.0], record=record)._tied_share() == 0.5
+    assert Ranking("ab", [1.0, 0.0], record=tuple(np.zeros((3, 2))))._tied_share() == 0.0
+    assert Ranking("ab", [1.0, 0.0])._tied_share() == 0.0
+
+
+def test_ranks_by_the_posterior_need_one_and_its_own_errors():
+    auto = BradleyTerry().fit(votes()).ranking_
+    plain = BradleyTerry(l2=0.01).fit(votes()).ranking_
+    assert auto._rank_method() == "pairwise"
+    assert plain._rank_method() == "guaranteed"
+    assert auto.with_uncertainty("hessian")._rank_method() == "guaranteed"
+    with pytest.raises(InputError, match="needs a posterior"):
+        plain.rank_intervals(method="pairwise")
+    with pytest.raises(InputError, match="credible intervals need a prior"):
+        plain.intervals(kind="credible")
+    with pytest.raises(InputError, match="kind='x' is not known"):
+        plain.intervals(kind="x")
+    assert Ranking("ab", [1.0, 0.0], credible=True)._rank_method() == "pairwise"
+    lower, upper = auto.intervals(kind="credible")
+    assert_allclose((lower + upper) / 2, auto.scores, atol=1e-9)
+    lower, upper = auto.intervals()
+    assert_allclose((lower + upper) / 2, auto.estimates, atol=1e-9)
+    assert np.ptp(auto.estimates) > np.ptp(auto.scores)
+    assert auto.estimates.mean() == pytest.approx(auto.scores.mean())
+    assert plain.estimates is plain.scores
