@@ -37,7 +37,7 @@ def information(
     return kind(3, **ENDS, **(rows | more))
 
 
-@pytest.mark.parametrize(("gradients", "extras", "known", "counts"), itertools.product([0, 1], repeat=4))
+@pytest.mark.parametrize(("gradients", "extras", "known", "counts"), list(itertools.product([0, 1], repeat=4)))
 def test_auto_is_the_sandwich_where_all_gradients_are_known_and_weights_are_no_counts(gradients, extras, known, counts):
     if extras and known and not gradients:
         return
