@@ -340,7 +340,7 @@ THREADED = {  # what a kernel follows without a look: every axis of each has one
         "ranking_._information.border",
         "ranking_._information.scores",
     ],
-    "Elo": ["_ratings"],
+    "Elo": ["_ratings", "_record"],
     "OnlineRABF": ["_rest", "_weights", "_moments", "_scalars"],
     "DynamicBradleyTerry, features": [
         *("_scores", "_table", "_extras", "coef_", "_mean", "_scale", "_ignored"),

@@ -353,7 +353,11 @@ def _online_fits(model: Any) -> bool:
 
 
 def _elo_fits(model: Any) -> bool:
-    return not hasattr(model, "_index") or (_numbered(model._index) and model._ratings.shape == (len(model._index),))
+    if not hasattr(model, "_index"):
+        return True
+    n, record = len(model._index), model._record
+    shapes = (model._ratings.shape, None if record is None else record.shape)
+    return _numbered(model._index) and shapes in (((n,), None), ((n,), (3, n)))
 
 
 def _dynamic_fits(model: Any) -> bool:

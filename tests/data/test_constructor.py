@@ -34,6 +34,7 @@ GOOD = {
     "group": np.array([0, 0, 1, 1], np.int32),
     "groups": (1, 2),
     "group_is": "group",
+    "vote_is": "game",
     "covariates": np.array([[0.5], [1.0], [-1.0], [0.0]]),
     "covariate_names": ("length",),
     "sided": True,
@@ -97,6 +98,7 @@ labels = st.one_of(
 )
 anything = {name: columns() for name in GOOD} | dict.fromkeys(["items", "judges", "groups", "covariate_names"], labels)
 anything |= {name: st.sampled_from([True, False, 1, "yes", None, np.True_]) for name in ("sided", "ordered")}
+anything["vote_is"] = st.sampled_from(["vote", "game", "match", None, 3, []])
 anything["group_is"] = st.sampled_from(["group", "ranking", "judge", None, 3, []])
 
 
@@ -219,6 +221,7 @@ def test_pairs_of_the_constructor_are_those_of_a_plain_loop(data):
         ({"covariates": [[1.0], [np.inf], [0.0], [0.0]]}, "row 2: covariate 'x1' is inf"),
         ({"covariate_names": ["x"]}, "covariate_names are given without covariates"),
         ({"group_is": "judge"}, "group_is is 'judge'; choose 'group' or 'ranking'"),
+        ({"vote_is": "match"}, "vote_is is 'match'; choose 'vote' or 'game'"),
         ({"sided": "no"}, "sided is 'no'; give True or False"),
         ({"items": ["a", None, "b"]}, r"items: place 2 is missing \(None\); name every item"),
         ({"items": 3}, "items: 3 is no list of labels"),

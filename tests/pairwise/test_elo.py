@@ -39,6 +39,27 @@ def test_one_by_one_in_parts_or_at_once_is_the_same_and_newcomers_may_appear():
     assert np.mean(at_once.scores) == pytest.approx(1000.0)  # what one wins the other loses
 
 
+@given(votes())
+def test_each_items_record_is_kept_in_parts_and_at_once(data):
+    n, rows = data
+    expected = np.zeros((3, n))  # wins, losses and ties
+    for i, j, score, weight in rows:
+        for item, points in ((i, score), (j, 1 - score)):
+            expected[{1.0: 0, 0.0: 1, 0.5: 2}[points], item] += weight
+    half = len(rows) // 2
+    parts = Elo()
+    for part in (rows[:half], rows[half:]):
+        if part:
+            parts.partial_fit(as_comparisons(n, part))
+    one_by_one = Elo()
+    for i, j, score, weight in rows:
+        one_by_one.update(*((j, i) if score == 0 else (i, j)), tie=score == 0.5, weight=weight)
+    for model in (Elo().fit(as_comparisons(n, rows)), parts):
+        assert_allclose(model.ranking_.record, expected, atol=1e-12)
+    single = one_by_one.ranking_  # its items in the order in which they appeared
+    assert_allclose(single.record, expected[:, list(single.items)], atol=1e-12)
+
+
 def test_counted_votes_and_bad_options_are_refused():
     counted = Comparisons("ab", np.array([0]), np.array([1]), count=np.array([5]), ordered=False)
     with pytest.raises(InputError, match="have no order"):

@@ -40,7 +40,7 @@ def model(season):
 
 def rows(page, after):
     body = re.search(r"<tbody>(.*?)</tbody>", page[page.index(after) :], flags=re.DOTALL)[1]
-    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr>(.*?)</tr>", body)]
+    return [re.findall(r"<td[^>]*>(.*?)</td>", row) for row in re.findall(r"<tr[^>]*>(.*?)</tr>", body)]
 
 
 def test_the_last_column_is_the_leaderboard_and_the_first_is_of_the_first_days(model):
@@ -95,6 +95,49 @@ def test_games_to_come_have_the_chances_of_predict_proba(model, season):
         assert row[3:6] == [f"{100 * share:.0f} %" for share in (win, tie, loss)]
         widths = [float(width) for width in re.findall(r' width="([\d.]+)%"', row[6])]
         assert widths == pytest.approx([100 * win, 100 * tie, 100 * loss], abs=0.01)
+
+
+def heads(page, after):
+    head = re.search(r"<thead>(.*?)</thead>", page[page.index(after) :], flags=re.DOTALL)[1]
+    return re.findall(r"<th[^>]*>(.*?)</th>", head)
+
+
+def test_games_are_called_so_and_sides_by_where_they_play(model, season):
+    """The same rows under the names left and right are votes."""
+    fitted, games = model
+    fixtures = read_fixtures(season / "left.csv", time="date")
+    page = str(Report(fitted.ranking_, games, model=fitted, fixtures=fixtures))
+    assert heads(page, "<table")[-1] == "Games"
+    assert heads(page, "<h2>Games to come")[1:6] == ["Home", "Away", "Home wins", "Tie", "Away wins"]
+    assert "<b>120</b> games" in page
+    assert "Home advantage, in favour of the side at home" in page
+    assert "Games that the row’s item won" in page
+    for name in ("season", "left"):
+        text = (season / f"{name}.csv").read_text()
+        (season / f"{name}-sides.csv").write_text(text.replace("home", "left").replace("away", "right"))
+    votes = read_comparisons(season / "season-sides.csv", time="date")
+    plain = str(
+        Report(fitted.ranking_, votes, model=fitted, fixtures=read_fixtures(season / "left-sides.csv", time="date"))
+    )
+    assert heads(plain, "<table")[-1] == "Votes"
+    assert heads(plain, "<h2>Games to come")[1:6] == ["Left", "Right", "Left wins", "Tie", "Right wins"]
+    assert "<b>120</b> votes" in plain
+
+
+def test_elo_counts_each_teams_games(season):
+    command = ["rank", "season.csv", "--time", "date", "--method", "elo", "--report", "elo.html"]
+    done = subprocess.run(
+        [sys.executable, "-m", "podium", *command], cwd=season, capture_output=True, text=True, check=True
+    )
+    table = pl.read_csv(season / "season.csv")
+    played = {row[0]: row[1] for row in pl.concat([table["home"], table["away"]]).value_counts().rows()}
+    head, *lines = done.stdout.splitlines()
+    assert head.split() == ["rank", "item", "score", "games"]
+    assert {line.split()[1]: int(line.split()[3]) for line in lines} == played
+    assert done.stderr.startswith("120 games on 5 items, elo")
+    page = (season / "elo.html").read_text()
+    assert heads(page, "<table")[-1] == "Games"
+    assert [int(row[-1]) for row in rows(page, "<table")] == [played[line.split()[1]] for line in lines]
 
 
 def test_the_command_gives_the_same_chances_as_predict(season):

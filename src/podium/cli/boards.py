@@ -76,7 +76,7 @@ class Boards:
             name = self.selection.by if self.selection.by not in frame.columns else f"by {self.selection.by}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
         if self.out.for_people:
-            digits, counted_as = 2 if ranking.unit < 10 else 0, "pairs" if _are_lists(votes) else "votes"
+            digits, counted_as = 2 if ranking.unit < 10 else 0, f"{_noun(votes)}s"
             if self.marking.wanted:
                 text = self.marking.table(frame, self.out.room, counted_as)
             elif self.selection.differences:
@@ -87,7 +87,7 @@ class Boards:
         self.frames.append(frame)
         _remark(votes, model, ranking, self.method, self.intervals, self.selection.pool)
         level = self.intervals.shown_level
-        for line in words_without(self.method, self.known) + words_about(model, level, _sds(votes)):
+        for line in words_without(self.method, self.known) + words_about(model, level, _sds(votes), _noun(votes)):
             say(line)
         return model, ranking
 
@@ -121,11 +121,11 @@ class Boards:
         return self.marking.applied(ranking, frame, self.intervals.shown_level) if self.marking.wanted else frame
 
 
-def _are_lists(votes: Comparisons | Rankings) -> bool:
-    """Whether these are rankings, of which the table counts the pairs that they put in order."""
+def _noun(votes: Comparisons | Rankings) -> str:
+    """What the table counts; of rankings the pairs that they put in order."""
     from podium.data.rankings import Rankings
 
-    return isinstance(votes, Rankings) or votes.group_is == "ranking"
+    return "pair" if isinstance(votes, Rankings) else votes.noun
 
 
 @contextmanager
@@ -201,7 +201,7 @@ def _remark(
         words.append(f"{100 * intervals.level:.4g} % {kind} intervals, relative to the {fixed}")
     say("; ".join(words))
     if ranking.posterior is not None and ranking.posterior.ridge > 0:
-        noun = "rankings" if _are_lists(comparisons) else "votes"
+        noun = _noun(comparisons).replace("pair", "ranking") + "s"
         say(prior_words(ranking.posterior.ridge**-0.5, "that of all parts together" if pool else "the mean", noun))
         _say_if_outside(ranking, intervals)
     if ranking.note:

@@ -150,7 +150,7 @@ def _nested_table(frame: pl.DataFrame, room: int | None) -> str:
 def _refuse_few(votes: Comparisons, folds: int) -> None:
     """Every fold needs two votes, or a ranking."""
     whole = votes.group_is == "ranking" and votes.group is not None
-    what = counted(len(votes.groups), "ranking") if whole else counted(len(votes), "vote")
+    what = counted(len(votes.groups), "ranking") if whole else counted(len(votes), votes.noun)
     most = len(votes.groups) if whole else len(votes) // 2
     if most < folds:
         few = f"{what} cannot be dealt into {counted(folds, 'fold')}; "

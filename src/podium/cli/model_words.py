@@ -20,8 +20,11 @@ MAX_SHOWN = 12  # coefficients, outliers and judges put into words
 MIN_VOTES_PER_PARAMETER = 10.0  # below which effects at a fixed penalty are too large
 
 
-def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None = None) -> list[str]:
-    """Lines on coefficients, residual outliers, items without votes, and judges, where the model has them."""
+def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None = None, noun: str = "vote") -> list[str]:
+    """Lines on coefficients, residual outliers, items without votes, and judges, where the model has them.
+
+    `noun` is what a vote is called: of games it is said who plays at home.
+    """
     import numpy as np
 
     from podium.pairwise.bradley_terry import BradleyTerry
@@ -32,7 +35,7 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
     from podium.pairwise.rabf import RABF
 
     if isinstance(model, PlackettLuce):
-        return _about_features(model, level, None, "rankings") + _about_ties(model)
+        return _about_features(model, level, None, "ranking") + _about_ties(model)
     if isinstance(model, OnlineRABF):
         lines = [f"{counted(model.n_votes_, 'vote')} learned from in all"]
         if model.feature_names_:
@@ -41,11 +44,11 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
             lines += _effects(model.feature_names_, model.coef_, unknown, None)
         return lines
     if isinstance(model, RABF):
-        return _about_features(model, level, sds)
+        return _about_features(model, level, sds, noun)
     if isinstance(model, CrowdBradleyTerry):
         return _about_judges(model, level)
     if isinstance(model, DynamicBradleyTerry):
-        return _about_drift(model, level)
+        return _about_drift(model, level, noun)
     if not isinstance(model, BradleyTerry):
         return []
     lines, unit = [], model.ranking_.unit
@@ -55,7 +58,7 @@ def words_about(model: Any, level: float | None = 0.95, sds: np.ndarray | None =
         lines += _effects(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, level, sds)
     if (error := model.side_effect_std_error_) is not None:
         effect, half = unit * model.side_effect_, _half(unit * error, level, ".2g")
-        lines.append(f"position bias, in favour of the left side: {effect:+.3g}{half} {unit_word(unit)}")
+        lines.append(f"{_side_words(noun)}: {effect:+.3g}{half} {unit_word(unit)}")
     if lines and model.votes_per_parameter_ < MIN_VOTES_PER_PARAMETER and not model.bias_reduction:
         words = f"{model.votes_per_parameter_:.1f} votes for each score and effect estimated are few"
         way = ", and effects may be too large; use --bias-reduction, or --l2 auto"
@@ -71,7 +74,7 @@ def _about_ties(model: PlackettLuce) -> list[str]:
     return [f"strength of ties, against one item's: {', '.join(strengths)}"] if strengths else []
 
 
-def _about_drift(model: DynamicBradleyTerry, level: float | None) -> list[str]:
+def _about_drift(model: DynamicBradleyTerry, level: float | None, noun: str) -> list[str]:
     """How fast scores move, and effects."""
     unit, (first, last) = model.ranking_.unit, model.times_
     word, span = unit_word(unit), (last - first) ** 0.5
@@ -81,14 +84,20 @@ def _about_drift(model: DynamicBradleyTerry, level: float | None) -> list[str]:
         moved = f"scores move by about {unit * model.drift_:.3g} {word} in one unit of time (a day, for dates)"
         lines.append(f"{moved}, {unit * model.drift_ * span:.3g} from first to last")
     else:
-        lines.append("the votes do not show that scores moved: drift 0")
-    lines = _explained(model, level, unit) + lines + _unseen(model, "votes")
+        lines.append(f"the {noun}s do not show that scores moved: drift 0")
+    lines = _explained(model, level, unit) + lines + _unseen(model, f"{noun}s")
     if model.side_effect:
         half = _half(unit * float(model.effect_std_errors_[0]), level, ".2g")
-        lines.append(f"position bias, in favour of the left side: {unit * model.side_effect_:+.3g}{half} {word}")
+        lines.append(f"{_side_words(noun)}: {unit * model.side_effect_:+.3g}{half} {word}")
     if model.tie_strength_ is not None:
         lines.append(_tie_words(model.tie_strength_))
     return lines
+
+
+def _side_words(noun: str) -> str:
+    if noun == "game":
+        return "home advantage, in favour of the side at home"
+    return "position bias, in favour of the left side"
 
 
 def _tie_words(strength: float) -> str:
@@ -136,7 +145,7 @@ def _per(sds: np.ndarray | None) -> str:
     return "per unit" if sds is None else "per standard deviation over the votes"
 
 
-def _about_features(model: Any, level: float | None, sds: np.ndarray | None, votes: str = "votes") -> list[str]:
+def _about_features(model: Any, level: float | None, sds: np.ndarray | None, noun: str) -> list[str]:
     from podium.evaluate.feature_diagnosis import residual_outliers
 
     lines = []
@@ -148,24 +157,24 @@ def _about_features(model: Any, level: float | None, sds: np.ndarray | None, vot
         for row in outliers[:MAX_SHOWN]:
             side = "better" if row["residual"] > 0 else "worse"
             lines.append(f"  {one_line(row['item'])} is {side} than its features say, by {abs(row['residual']):.2f}")
-    lines += _unseen(model, votes)
+    lines += _unseen(model, f"{noun}s")
     if getattr(model, "max_norm", None) is not None:
         words = " and ".join(f"the {name} limit" for name in model.binding_)
         bind = "bind" if len(model.binding_) > 1 else "binds"
         lines.append(f"{words} of --max-norm {bind}" if words else "neither limit of --max-norm binds")
     for name in model.boundary_:
         lines.append(
-            f"the {name} penalty stopped at the end of its range: the {votes} hardly say how large it should be"
+            f"the {name} penalty stopped at the end of its range: the {noun}s hardly say how large it should be"
         )
     if model.covariate_names_:
         lines.append(f"covariates, {_per(sds)}")
         each = 1.0 if sds is None else sds
         errors = each * model.covariate_std_errors_ if sure else 0.0 * model.covariate_coef_
         lines += _effects(model.covariate_names_, each * model.covariate_coef_, errors, level, sds)
-    if votes == "rankings":
+    if noun == "ranking":
         return lines
     unit = "of margin" if model.in_margins else "log-odds"
-    return lines + _side_and_ties(model, 1.0, unit, level)
+    return lines + _side_and_ties(model, 1.0, unit, level, noun)
 
 
 def _explained(model: Any, level: float | None, unit: float) -> list[str]:
@@ -187,11 +196,11 @@ def _unseen(model: Any, votes: str) -> list[str]:
     return [f"ranked by features alone, without {votes}: {len(unseen)} ({some})"]
 
 
-def _side_and_ties(model: Any, unit: float, word: str, level: float | None) -> list[str]:
+def _side_and_ties(model: Any, unit: float, word: str, level: float | None, noun: str) -> list[str]:
     lines = []
     if model.side_effect:
         half = "" if level is None else _half(unit * model.side_effect_std_error_, level, ".2g")
-        lines.append(f"position bias, in favour of the left side: {unit * model.side_effect_:+.3g}{half} {word}")
+        lines.append(f"{_side_words(noun)}: {unit * model.side_effect_:+.3g}{half} {word}")
     if model.tie_strength_ is not None:
         lines.append(_tie_words(model.tie_strength_))
     return lines

@@ -105,8 +105,8 @@ def votes_on_items(comparisons: Comparisons | Rankings) -> str:
     if weighted and total > 0:
         squares = float((comparisons.weight_squares() / total / total).sum())
         if squares * votes > 2:  # worth (Σw)²/Σw² votes of equal weight, less than half of them
-            weighted += f" (worth {counted(float(f'{1 / squares:.3g}'), 'vote')} of equal weight)"
-    return f"{counted(votes, 'vote')}{weighted} on {counted(len(comparisons.items), 'item')}"
+            weighted += f" (worth {counted(float(f'{1 / squares:.3g}'), comparisons.noun)} of equal weight)"
+    return f"{counted(votes, comparisons.noun)}{weighted} on {counted(len(comparisons.items), 'item')}"
 
 
 @dataclass(frozen=True, slots=True)

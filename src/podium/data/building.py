@@ -69,6 +69,8 @@ def _checked_labels(votes: Comparisons, rows: int) -> Columns:
             )
     if not isinstance(votes.group_is, str) or votes.group_is not in ("group", "ranking"):
         raise InputError(f"group_is is {votes.group_is!r}; choose 'group' or 'ranking'")
+    if not isinstance(votes.vote_is, str) or votes.vote_is not in ("vote", "game"):
+        raise InputError(f"vote_is is {votes.vote_is!r}; choose 'vote' or 'game'")
     if votes.time is not None:
         columns["time"] = time_column(votes.time, rows)
     if votes.time_is not in ("number", "date"):
@@ -200,6 +202,7 @@ def joined_columns(one: Comparisons, other: Comparisons) -> Columns:
         "group": joined("group", 0, np.int32, group_code),
         "groups": groups,
         "group_is": one.group_is if one.group_is == other.group_is else "group",
+        "vote_is": one.vote_is if one.vote_is == other.vote_is else "vote",
         "time": joined("time", 0.0, np.float64),
         "time_is": one.time_is,
         "covariates": joined("covariates", 0.0, np.float64),

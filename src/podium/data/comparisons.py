@@ -65,6 +65,7 @@ class Comparisons:
     count, weight_sq : how many equal votes the row stands for (None: one each), and their Σw²
     margin, margin_ss : weighted mean of the margin of left over right, and Σw(y - mean)² within the row
     judge, group : codes into `judges` and `groups`
+    vote_is : what a vote is called: "vote", or "game" where a home and an away side met
     time : when each vote was cast, in days since 1970 for dates (`time_is` "date"), else as given ("number")
     covariates : (rows, p), left minus right
     sided : left and right are the sides shown, not merely winner and loser
@@ -92,6 +93,7 @@ class Comparisons:
     group: Codes | None = None
     groups: tuple[Hashable, ...] = ()
     group_is: str = "group"
+    vote_is: str = "vote"
     time: Floats | None = None
     time_is: str = "number"
     covariates: Floats | None = None
@@ -452,6 +454,11 @@ class Comparisons:
         left, right = self.left.astype(np.int32, copy=False), self.right.astype(np.int32, copy=False)
         outcome = np.ones(len(left)) if self.outcome is None else np.asarray((self.outcome + 1.0) / 2.0)
         return left, right, outcome, np.ones(len(left)) if self.weight is None else self.weight
+
+    @property
+    def noun(self) -> str:
+        """What is counted: a "vote", a "game", or a "pair" that a ranking puts in order."""
+        return "pair" if self.group_is == "ranking" else self.vote_is
 
     def record(self) -> tuple[Floats, Floats, Floats]:
         """Each item's wins, losses and ties, as sums of weights."""

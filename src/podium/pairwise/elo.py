@@ -56,13 +56,13 @@ class Elo(Ranker):
     """
 
     uses = Uses(sides=True, margins=True, time=True, order=True)
-    state_version = 2  # since the side advantage and margins
+    state_version = 3  # since it counts each item's games
     _begins_with = "fit(comparisons) or update(winner, loser)"
 
     @classmethod
     def upgraded(cls, state: dict[str, Any], version: int) -> dict[str, Any]:
-        """Version 1 knew neither sides nor margins."""
-        return {"side_advantage": 0.0, "margins": False} | state
+        """Version 1 knew neither sides nor margins, and version 2 kept no record."""
+        return {"side_advantage": 0.0, "margins": False, "_record": None} | state
 
     def __init__(
         self, *, k: float = 16.0, initial: float = 1000.0, side_advantage: float = 0.0, margins: bool = False
@@ -74,8 +74,7 @@ class Elo(Ranker):
 
     def fit(self, comparisons: Comparisons) -> Self:
         """Forget everything and rate by these votes, in their order."""
-        self._index: dict[Hashable, int] = {}
-        self._ratings = np.empty(0)
+        self._begin()
         return self.partial_fit(comparisons)
 
     def partial_fit(self, comparisons: Comparisons) -> Self:
@@ -95,6 +94,7 @@ class Elo(Ranker):
         self._check_moves(weight)
         codes = self._codes_of(votes.items)
         self._play(codes[left], codes[right], outcome, weight, self._advantage(votes))
+        self._count(codes, votes.record())
         return self._fitted_to(comparisons)
 
     def update(self, winner: Hashable, loser: Hashable, *, tie: bool = False, weight: float = 1.0) -> Self:
@@ -107,7 +107,18 @@ class Elo(Ranker):
         self._check_moves(heavy)
         codes = self._codes_of(pair)
         self._play(codes[:1], codes[1:], np.array([0.5 if tie else 1.0]), heavy, 0.0)
+        won, tied = (0.0, heavy[0]) if tie else (heavy[0], 0.0)
+        self._count(codes, ([won, 0.0], [0.0, won], [tied, tied]))
         return self
+
+    def _begin(self) -> None:
+        self._index: dict[Hashable, int] = {}
+        self._ratings = np.empty(0)
+        self._record: Floats | None = np.empty((3, 0))  # wins, losses and ties; None where an old file did not count
+
+    def _count(self, codes: NDArray[np.int32], record: Any) -> None:
+        if self._record is not None:
+            self._record[:, codes] += record
 
     def _check(self) -> None:
         number_option("k", self.k, above=0)
@@ -130,12 +141,14 @@ class Elo(Ranker):
 
     def _codes_of(self, items: object) -> NDArray[np.int32]:
         if "_index" not in vars(self):
-            self._index, self._ratings = {}, np.empty(0)
+            self._begin()
         index = self._index
         codes = np.array([index.setdefault(item, len(index)) for item in items], dtype=np.int32)  # type: ignore[attr-defined]
         new = len(index) - len(self._ratings)
         if new > 0:
             self._ratings = np.concatenate([self._ratings, np.full(new, float(self.initial))])
+            if self._record is not None:
+                self._record = np.hstack([self._record, np.zeros((3, new))])
         return codes
 
     def _play(
@@ -169,4 +182,5 @@ class Elo(Ranker):
     def ranking_(self) -> Ranking:  # type: ignore[override]
         """The ratings so far."""
         self._check_fitted()
-        return Ranking(tuple(self._index), self._ratings, unit=400.0 / math.log(10.0))
+        record = None if self._record is None else (*self._record.copy(),)
+        return Ranking(tuple(self._index), self._ratings, unit=400.0 / math.log(10.0), record=record)

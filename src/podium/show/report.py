@@ -139,7 +139,9 @@ class Report:
             f"By {self.beside.by}": [
                 *matrix(self.beside, frame.head(rows), self.level, self.simultaneous), *self._parts(rows)
             ],
-            "Over time": over_time(self.model, shown, self.level, plots.unit_of(self.ranking, self.model)),
+            "Over time": over_time(
+                self.model, shown, self.level, plots.unit_of(self.ranking, self.model), self.comparisons.noun
+            ),
             "Games to come": fixtures_of(self.model, self.fixtures),
             "Head to head": self._pairs(frame),
             "Checks": self._trust(),
@@ -168,14 +170,14 @@ class Report:
         if self.beside.plain is None:
             board = leaderboard(frame, digits, rows, self.beside, counted_as=self._counted_as())
             return [f'<div class="card">{board}</div>']
-        board = leaderboard(frame, digits, rows, self.beside, name=f"{self._effects()} taken out")
-        other = leaderboard(
-            self._plain(self.beside.plain), _digits(self.beside.plain), rows, name=f"{self._effects()} left in"
-        )
+        named = f"{self._effects()} taken out", f"{self._effects()} left in"
+        board = leaderboard(frame, digits, rows, self.beside, name=named[0], counted_as=self._counted_as())
+        plain, digits = self._plain(self.beside.plain), _digits(self.beside.plain)
+        other = leaderboard(plain, digits, rows, name=named[1], counted_as=self._counted_as())
         return [f'<div class="card with-effects">{board}</div>', f'<div class="card without-effects">{other}</div>']
 
     def _counted_as(self) -> str:
-        return "Pairs" if self.comparisons.group_is == "ranking" else "Votes"
+        return f"{self.comparisons.noun.capitalize()}s"
 
     def _plain(self, ranking: Ranking) -> pl.DataFrame:
         """The leaderboard with effects left in, of the items that have votes enough."""
@@ -197,8 +199,9 @@ class Report:
         return " and ".join(["style"] * styled + [self._side()] * bool(sided)).capitalize()
 
     def _side(self) -> str:
-        """What the left side has over the right: in games, those to come tell that these are, it plays at home."""
-        return "position bias" if self.fixtures is None else "home advantage"
+        """What the left side has over the right: in games, as those to come are, it plays at home."""
+        games = self.comparisons.vote_is == "game" or self.fixtures is not None
+        return "home advantage" if games else "position bias"
 
     def _switch(self) -> str:
         """Lets the reader look at the leaderboard without the effects that it takes out."""
@@ -212,11 +215,11 @@ class Report:
         c = self.comparisons
         rankings = c.group_is == "ranking"
         counts = [(len(c.groups), "ranking")] if rankings else []
-        counts += [(len(c), "pair" if rankings else "vote"), (len(self.ranking), "item")]
+        counts += [(len(c), c.noun), (len(self.ranking), "item")]
         counts += [(len(c.judges), "respondent" if rankings else "judge")] if c.judges else []
         facts = [_strong(counted(count, noun)) for count, noun in counts]
         idle = len(set(self.ranking.items) - set(c.items))
-        facts += [_strong(f"{idle:,} without {'rankings' if rankings else 'votes'}")] if idle else []
+        facts += [_strong(f"{idle:,} without {'ranking' if rankings else c.noun}s")] if idle else []
         ties, total = float(c.pairs.ties.sum()), float(c.pairs.total.sum())
         facts += [_strong(f"{percent(ties / total, 1)} ties")] if ties else []
         if self.beside.parts:
@@ -268,7 +271,7 @@ class Report:
         """How scores settled, checks of the fit, the data and the method."""
         parts = [
             *self._history(),
-            *(_diagnosis(self.diagnosis) if self.diagnosis is not None else ()),
+            *(_diagnosis(self.diagnosis, self._counted_as()) if self.diagnosis is not None else ()),
             *(_fit(self.fit, self.model) if self.fit is not None else ()),
             *(["<h2>Can the marks be relied on?</h2>"] if self.reliability else []),
             *(f"<p>{safe(text[:1].upper() + text[1:])}.</p>" for text in self.reliability),
@@ -362,11 +365,14 @@ class Report:
         if self.history is None:
             return []
         h = self.history
-        caption = "The score of each item as votes came in, by the same model: a flat line has settled."
+        caption = (
+            f"The score of each item as {self.comparisons.noun}s came in, by the same model: a flat line has settled."
+        )
         unit = plots.unit_of(self.ranking, self.model)
         figure = plots.history(h.votes.tolist(), h.items, h.scores, top=self.top, unit=unit, title=" ")
+        figure.axes[0].set_xlabel(f"{self.comparisons.noun}s")
         return [
-            "<h2>Scores as votes came in</h2>",
+            f"<h2>Scores as {self.comparisons.noun}s came in</h2>",
             f'<p class="soft">{caption}</p>',
             _figure(figure, "history", caption),
         ]
@@ -398,7 +404,7 @@ def vote_summary(comparisons: Comparisons) -> dict[str, str]:
     met = len({(min(i, j), max(i, j)) for i, j in zip(p.left.tolist(), p.right.tolist(), strict=True)})
     groups = int(c.adjacency.components.max()) + 1
     total = float(p.total.sum())
-    noun = "Pairs put in order" if c.group_is == "ranking" else "Votes"
+    noun = "Pairs put in order" if c.group_is == "ranking" else f"{c.noun.capitalize()}s"
     rows = {
         noun: f"{len(c):,}" + ("" if total == len(c) else f", total weight {total:,.6g}"),
         "Ties": f"{100 * float(p.ties.sum()) / total:.1f} %",
@@ -485,7 +491,7 @@ def listed(pairs: dict[str, str]) -> str:
     return "<dl>" + "".join(f"<dt>{safe(k)}</dt><dd>{safe(v)}</dd>" for k, v in pairs.items()) + "</dl>"
 
 
-def _diagnosis(diagnosis: Diagnosis) -> list[str]:
+def _diagnosis(diagnosis: Diagnosis, counted_as: str) -> list[str]:
     parts = ["<h2>Can the ranking be trusted?</h2>"]
     if diagnosis.against:
         note = f"Residuals and p-values are those of {diagnosis.against} on the same votes, not of this ranker."
@@ -495,7 +501,8 @@ def _diagnosis(diagnosis: Diagnosis) -> list[str]:
         parts.append(f"<p {mark}><b>{safe(finding.name)}.</b> {safe(finding.text)}</p>")
     rows = diagnosis.residuals.head(8).to_dicts()
     heads = (
-        '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th><th class="n wide">Votes</th>'
+        '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th>'
+        f'<th class="n wide">{counted_as}</th>'
     )
     parts.append(
         f'<p class="soft">Pairs that the scores explain least:</p><table><thead><tr>{heads}</tr></thead><tbody>'

@@ -53,7 +53,7 @@ def head_to_head(
     whole = bool((won == np.round(won)).all() and (tied == np.round(tied)).all())
     level = level if whole else None  # weights are no counts, so they give no interval
     expected = _expected(order, model, residuals)
-    title, noun, by, beat = "Who beat whom", "votes", "that", "won against"
+    title, noun, by, beat = "Who beat whom", f"{comparisons.noun}s", "that", "won against"
     if comparisons.group_is == "ranking":
         title, noun, by, beat = "Who was above whom", "rankings", "in which", "is above"
     if len(order) <= MAX_SINGLE_ITEMS:

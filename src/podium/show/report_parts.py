@@ -138,7 +138,7 @@ def matrix(beside: Beside, frame: Any, level: float | None, simultaneous: bool) 
 def size_of(votes: Comparisons) -> str:
     """How many votes, or rankings, there are."""
     lists = votes.group_is == "ranking"
-    return counted(len(votes.groups), "ranking") if lists else counted(len(votes), "vote")
+    return counted(len(votes.groups), "ranking") if lists else counted(len(votes), votes.noun)
 
 
 def listings(rankings: Rankings) -> dict[str, dict[str, tuple[str, float | None]]]:

@@ -24,7 +24,7 @@ MAX_BANDS = 40  # items with a small picture of their own
 MAX_FIXTURES = 1000
 
 
-def over_time(model: Any, order: Sequence[Hashable], level: float | None, unit: str) -> list[str]:
+def over_time(model: Any, order: Sequence[Hashable], level: float | None, unit: str, noun: str = "vote") -> list[str]:
     """Curves with bands, and ranks at a few dates; nothing for a model whose scores stand still."""
     if not isinstance(model, DynamicBradleyTerry) or model.times_[0] == model.times_[1]:
         return []
@@ -41,23 +41,23 @@ def over_time(model: Any, order: Sequence[Hashable], level: float | None, unit: 
     picture = plots.svg(figure, "curves").replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
     return [
         "<h2>Scores over time</h2>",
-        f"<p>{_drift(model, frame['time'].dtype.is_temporal())}</p>",
+        f"<p>{_drift(model, frame['time'].dtype.is_temporal(), noun)}</p>",
         f'<p class="soft">{caption}</p>',
         f'<div class="figure" tabindex="0" role="region" aria-label="Scores over time">{picture}</div>',
         *(_bands(frame, len(named), level) if level is not None and len(named) > 1 else []),
-        *(_table(model, named) if model.drift_ else []),
+        *(_table(model, named, noun) if model.drift_ else []),
     ]
 
 
-def _drift(model: DynamicBradleyTerry, dated: bool) -> str:
+def _drift(model: DynamicBradleyTerry, dated: bool, noun: str) -> str:
     """How fast scores move, in a sentence."""
     unit, word = model.ranking_.unit, unit_word(model.ranking_.unit)
     if not model.drift_:
         if model.drift != "auto":
             return "Drift was set to 0: each item has one score at all times."
         return (
-            "The votes do not show that scores moved, so each has one score at all times; bands allow for the drifts "
-            "that so few leave possible."
+            f"The {noun}s do not show that scores moved, so each has one score at all times; bands allow for the "
+            "drifts that so few leave possible."
         )
     span = unit * model.drift_ * (model.times_[1] - model.times_[0]) ** 0.5
     time = "a day" if dated else "in one unit of time"
@@ -103,7 +103,7 @@ def _bands(frame: Any, count: int, level: float) -> list[str]:
     ]
 
 
-def _table(model: DynamicBradleyTerry, order: list[Hashable]) -> list[str]:
+def _table(model: DynamicBradleyTerry, order: list[Hashable], noun: str) -> list[str]:
     """Rank and score of each item at a few dates, evenly from the first to the last."""
     frame = model.curves(points=DATES)
     times = frame["time"].unique().sort().to_list()
@@ -114,7 +114,7 @@ def _table(model: DynamicBradleyTerry, order: list[Hashable]) -> list[str]:
         for item, score in zip(part["item"].to_list(), scores.tolist(), strict=True):
             if item in ranks:
                 ranks[item][time] = int((scores > score).sum()) + 1, score
-    left_out = " Items without votes are left out of these ranks." if model.unseen_ else ""
+    left_out = f" Items without {noun}s are left out of these ranks." if model.unseen_ else ""
     digits = 2 if model.ranking_.unit < 10 else 0
     kinds = ["n" if (len(times) - at) % 2 else "n wide" for at in range(len(times))]  # a phone has room for half
     heads = "".join(f'<th class="{kind}">{escape(_day(time))}</th>' for kind, time in zip(kinds, times, strict=True))
@@ -153,8 +153,9 @@ def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
     chances = model.predict_proba(fixtures)
     with_ties = bool((chances[:, 1] > 0).any())
     times = fixtures.to_frame()["time"].to_list() if fixtures.time is not None else None
-    heads = ('<th class="wide">When</th>' if times else "") + "<th>Left (home)</th><th>Right (away)</th>"
-    heads += "".join(f'<th class="n">{word}</th>' for word in ("Left wins", *["Tie"] * with_ties, "Right wins"))
+    one, other = ("Home", "Away") if fixtures.vote_is == "game" else ("Left", "Right")
+    heads = ('<th class="wide">When</th>' if times else "") + f"<th>{one}</th><th>{other}</th>"
+    heads += "".join(f'<th class="n">{word}</th>' for word in (f"{one} wins", *["Tie"] * with_ties, f"{other} wins"))
     heads += '<th class="still wide">Chances</th>'
     rows = []
     for k in range(min(len(chances), MAX_FIXTURES)):

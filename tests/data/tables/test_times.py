@@ -209,6 +209,14 @@ def test_a_season_gives_outcomes_margins_sides_and_dates():
     assert np.diff(votes.time).tolist() == [1, 6]
 
 
+def test_what_has_a_home_side_is_a_game_and_stays_one():
+    games = read_comparisons(io.StringIO(SEASON), time="Date", keep="rows")
+    assert {games.vote_is, (games + games).vote_is, games.merged().vote_is, games.take([0, 1]).vote_is} == {"game"}
+    votes = read_comparisons(io.StringIO("left,right,outcome\nAjax,Brugge,1\n"), keep="rows")
+    assert (votes.noun, (votes + read_comparisons(io.StringIO("home,away,FTR\nAjax,Celtic,H\n"))).noun) == ("vote",) * 2
+    assert Comparisons.from_rankings([["Ajax", "Brugge", "Celtic"]]).noun == "pair"
+
+
 @pytest.mark.parametrize("names", ["home,away,home_goals,away_goals", "home_team,away_team,home_score,away_score"])
 def test_goals_alone_tell_who_won(names):
     votes = read_comparisons(io.StringIO(f"{names}\nx,y,2,0\ny,x,1,1\nx,y,0,4\n"), keep="rows")

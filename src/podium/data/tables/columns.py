@@ -99,6 +99,13 @@ class Layout:
         names = [name for name in single if name is not None]
         return list(dict.fromkeys([*names, *(name for chosen in self.covariates.values() for name in chosen)]))
 
+    @property
+    def in_a_league(self) -> bool:
+        """Whether rows are games: the sides are home and away, as their columns or that of the result are called."""
+        left, right = (name.strip().casefold() for name in (self.left, self.right))
+        called = (self.outcome or "").strip().casefold()
+        return (left.startswith("home") and right.startswith("away")) or called == "ftr"
+
 
 def recognise(
     columns: Sequence[str], *, covariates: Any = None, by: str | None = None, time: Given = None, **options: Given

@@ -315,6 +315,8 @@ class Collector(Seen):
         ordered = not self.merger.merge and "count" not in columns
         arguments: dict[str, Any] = {"items": items, **columns, "sided": layout.form != "winner", "ordered": ordered}
         arguments["sided"] &= not self.merger.fold
+        if layout.in_a_league:
+            arguments["vote_is"] = "game"
         arguments.pop("by", None)
         if layout.time:
             arguments["time_is"] = self.times.kind

@@ -152,20 +152,13 @@ def meaning_of(value: object, layout: Layout) -> int:
     """+1, -1, 0, or UNKNOWN. The names of the two columns count as words for their sides."""
     word = _text(value)
     left, right = layout.left.strip().casefold(), layout.right.strip().casefold()
-    if _in_a_league(layout):
+    if layout.in_a_league:
         return 1 if word in HOME else -1 if word in AWAY else 0 if word in LEAGUE_TIE else _plain(word)
     if word in LEFT or word == left:
         return 1
     if word in RIGHT or word == right:
         return -1
     return 0 if word in TIE else UNKNOWN
-
-
-def _in_a_league(layout: Layout) -> bool:
-    """Whether the sides are home and away, as their columns or that of the result are called."""
-    left, right = (name.strip().casefold() for name in (layout.left, layout.right))
-    called = (layout.outcome or "").strip().casefold()
-    return (left.startswith("home") and right.startswith("away")) or called == "ftr"
 
 
 def _plain(word: str) -> int:
