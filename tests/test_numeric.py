@@ -70,3 +70,19 @@ def test_quantiles_of_student_are_those_of_scipy(degrees):
     chances = [0.5, 0.6, 0.9, 0.975, 0.9995]
     found = [student_quantile(degrees, chance) for chance in chances]
     np.testing.assert_allclose(found, scipy.stats.t.ppf(chances, degrees), rtol=1e-9, atol=1e-12)
+
+
+def test_conjugate_gradients_take_no_step_where_there_is_nothing_to_solve():
+    def never(way):
+        raise AssertionError("no product is needed")
+
+    x, enough = conjugate_gradients(never, np.ones(3), np.zeros(3), accuracy=1e-9, most=5)
+    assert (x.tolist(), enough) == ([0.0] * 3, True)
+    steps = []
+
+    def diagonal(way):
+        steps.append(1)
+        return 2.0 * way
+
+    x, enough = conjugate_gradients(diagonal, np.full(2, 2.0), np.array([2.0, 4.0]), accuracy=0.0, most=5)
+    assert (x.tolist(), enough, len(steps)) == ([1.0, 2.0], True, 1)

@@ -2,6 +2,7 @@
 
 import ast
 import itertools
+import math
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import podium
+from podium import text
 from podium.text import (
     aligned,
     counted,
@@ -195,3 +197,67 @@ def test_what_is_said_to_people_counts_in_the_singular_where_there_is_one():
                 if PLURALS.match(after) and value not in SAFE
             ]
     assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("probability", "says"),
+    [(0.0, "0 %"), (1e-9, "< 1 %"), (0.005, "< 1 %"), (0.0051, "1 %"), (0.006, "1 %"), (0.0149, "1 %"), (0.5, "50 %"),
+     (0.994, "99 %"), (0.9949, "99 %"), (0.995, "> 99 %"), (0.9999, "> 99 %"), (1.0, "100 %")],
+)  # fmt: skip
+def test_what_is_not_certain_is_not_called_so(probability, says):
+    assert text.chance(probability) == says
+
+
+@pytest.mark.parametrize(
+    ("least", "most", "says"),
+    [(1, 1, "about 1 vote"), (3, 9, "about 3 to 9 votes"), (8, 14, "about 8 to 14 votes"),
+     (99, 101, "about 99 to 100 votes"),
+     (149, 1251, "about 150 to 1,300 votes"), (20, 10, "about 20 votes"), (1, 0, "about 1 vote")],
+)  # fmt: skip
+def test_a_forecast_has_two_figures_that_count(least, most, says):
+    assert text.about(least, most, "vote") == says
+
+
+def test_only_what_fits_is_left_of_wide_letters_with_marks():
+    assert text.shortened("界\u0301\u0301", 1) == "…"
+    assert text.shortened("界界界", 5) == "界…界"
+    assert text.shortened("界界界", 4) == "界…"
+    assert text.shortened("e\u0301界界e\u0301", 3) == "e\u0301…e\u0301"
+    assert text.shortened("abcdef", 1) == "…"
+    assert text.shortened("abcdef", 2) == "a…"
+    assert text.shortened("abcdef", 3) == "a…f"
+
+
+def test_numbers_have_no_negative_zero_and_counts_their_commas():
+    assert [text.number(value, 1) for value in (-0.04, 0.04, -0.06, math.inf, -math.inf, 1234.5)] == [
+        "0.0", "0.0", "-0.1", "∞", "-∞", "1234.5"
+    ]  # fmt: skip
+    assert [text.counted(count, "vote") for count in (0, 1, 1.0, 1.5, 1234567, 2000.0)] == [
+        "0 votes", "1 vote", "1 vote", "1.5 votes", "1,234,567 votes", "2,000 votes"
+    ]  # fmt: skip
+    assert [text.percent(share, digits) for share, digits in ((0.125, 0), (0.125, 1), (1, 0))] == [
+        "12 %",
+        "12.5 %",
+        "100 %",
+    ]
+
+
+def test_a_few_labels_are_named_and_the_others_counted():
+    assert [text.named(range(n), 2) for n in (1, 2, 3, 4)] == ["0", "0 and 1", "0, 1 and 1 more", "0, 1 and 2 more"]
+    assert text.named(range(2000), 1) == "0 and 1,999 more"
+    assert [text.named(range(n)).count("more") for n in (4, 5)] == [0, 1]
+    assert [text.some(range(n)) for n in (4, 5)] == ["[0, 1, 2, 3]", "[0, 1, 2, 3, …]"]
+    assert text.some([]) == "[]"
+
+
+def test_a_table_of_html_escapes_cells_and_notes():
+    found = text.html_table(["a", "b<"], [["x\n", "&"], [1, 2]], ["one", "<two>"])
+    assert found == (
+        "<table><thead><tr><th>a</th><th>b&lt;</th></tr></thead><tbody><tr><td>x\\n</td><td>1</td></tr>"
+        "<tr><td>&amp;</td><td>2</td></tr></tbody></table><p>one<br>&lt;two&gt;</p>"
+    )
+
+
+def test_what_another_library_says_is_one_line():
+    assert text.first_line(ValueError("11 rows\nmore")) == "11 rows"
+    assert text.first_line(ValueError("")) == "ValueError"
