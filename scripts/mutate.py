@@ -81,6 +81,7 @@ BESIDE = {  # tests of a room that stand elsewhere, beside REFUSALS
     "active": ["cli/test_ask.py", "cli/test_plan.py", "cli/test_simulate.py"],
     "campaign": ["cli/test_campaign.py"],
     "judge": ["cli/test_judge.py"],
+    "show": ["evaluate/test_feature_diagnosis.py", "cli/test_grade.py"],
     "store": ["campaign"],
     "models": ["test_golden.py"],
     "numeric": ["metrics/test_comparing.py", "kernels/test_small_solves.py", "evaluate/test_assessment.py", "ranking"],
