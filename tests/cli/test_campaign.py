@@ -141,7 +141,13 @@ def test_bad_calls_end_in_one_sentence(run, made, tmp_path):
     for file, says in (("words.txt", "words.txt is not UTF-8 text"), ("none.txt", "none.txt: No such file")):
         told = ("--title", "T", "--question", "Q", "--instructions", file)
         run("campaign", "new", "items.csv", *told, "--db", "n.db", fails=says)
-    assert not (tmp_path / "n.db").exists()
+    (tmp_path / "one.csv").write_text("id\na\n")
+    run("campaign", "new", "one.csv", "--db", "n.db", fails="1 item; a ranking needs at least two")
+    run("campaign", "new", "items.csv", "--judge", "ann", "--judge", "ann", "--db", "n.db", fails="ann")
+    assert not list(tmp_path.glob("n.db*"))
+    there = (tmp_path / "campaign.db").stat().st_ino
+    run("campaign", "new", "one.csv", fails="1 item; a ranking needs at least two")
+    assert (tmp_path / "campaign.db").stat().st_ino == there, "one that was there stays"
     run("campaign", "pause", "--db", "none.db", fails="no such file: none.db")
     run("campaign", "pause", "--db", "text.db", fails="is no campaign: it is not an SQLite file")
     run("campaign", "pause", "--campaign", "coffee", fails="there is no campaign 'coffee'; there are tea")

@@ -44,17 +44,17 @@ class SQLiteStore(Store):
     def __init__(self, path: str | os.PathLike[str], *, new: bool = False) -> None:
         self.path = Path(path)
         _check_path(self.path, new)
-        existed = self.path.exists()
+        self._existed = self.path.exists()
         engines = [self._engine(f"PRAGMA query_only = {flag}", begin) for flag, begin in ENGINES]
         try:
             super().__init__(str(path), *engines)
             self._prepare(new=new)
             self._tell_sizes()
         except SQLAlchemyError as problem:
-            self._abandon(existed)
+            self._abandon()
             raise self._opening_words(problem) from problem
         except InputError:
-            self._abandon(existed)
+            self._abandon()
             raise
 
     def _engine(self, pragma: str, begin: str) -> Any:
@@ -90,10 +90,17 @@ class SQLiteStore(Store):
         for engine in (self._reading, self._writing):
             engine.dispose()  # connections read it when they are made
 
-    def _abandon(self, existed: bool) -> None:
+    def __exit__(self, *problem: object) -> None:
+        """Close; where all that was asked for is refused, no new file without a campaign is left behind."""
+        if isinstance(problem[1], InputError) and not self.read(lambda reader: reader.campaigns()):
+            self._abandon()
+        else:
+            self.close()
+
+    def _abandon(self) -> None:
         if hasattr(self, "_committer"):
             self.close()
-        if not existed:
+        if not self._existed:
             self.path.unlink(missing_ok=True)
 
     def _opening_words(self, problem: Exception) -> PodiumError:
