@@ -157,6 +157,16 @@ def test_a_table_without_a_feature_of_the_model_or_another_model_is_refused(tabl
     assert "not a podium model" in str(podium("predict", table, "--model", table).exception)
 
 
+def test_svmlight_lines_are_named_as_what_they_are(tmp_path):
+    (tmp_path / "g.svm").write_text("1 1:0.5 2:1\n2 1:0.1\n")
+    for words in (
+        ("fit", "--label", "1", "--save", tmp_path / "m"),
+        ("fit", "--label", "1", "--no-header", "--save", "m"),
+    ):
+        done = podium(words[0], tmp_path / "g.svm", *words[1:])
+        assert "g.svm holds svmlight lines, which only `podium label` reads; give a table" in str(done.exception)
+
+
 def test_several_files_are_one_table(table, tmp_path):
     frame = pl.read_csv(table)
     frame[:150].write_csv(tmp_path / "a.csv")

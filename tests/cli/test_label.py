@@ -304,7 +304,17 @@ def test_odd_names_are_refused_in_one_sentence(fitted, capfd):
 def test_an_empty_label_column_and_yes_or_no_are_relevance(tmp_path, capfd, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "void.csv").write_text("f,tag_a,tag_b\n1,,0\n2,,1\n")
-    ok(capfd, "fit", "void.csv", "--labels", "tag_*", "--save", "m")
+    _, err = ok(capfd, "fit", "void.csv", "--labels", "tag_*", "--save", "m")
+    assert "void.csv: row 1: label 'tag_a' is empty, as in 1 other cell, which counts as 0; write 0 or 1" in err
+    (tmp_path / "hole.csv").write_text("f,tag_a,tag_b\n1,1,0\n2,0,\n3,1,1\n")
+    (tmp_path / "full.csv").write_text("f,tag_a,tag_b\n1,1,0\n2,0,0\n3,1,1\n")
+    said = {}
+    for name in ("hole", "full"):
+        said[name] = ok(capfd, "fit", f"{name}.csv", "--labels", "tag_*", "--save", name)[1]
+    assert "hole.csv: row 2: label 'tag_b' is empty, which counts as 0" in said["hole"]
+    assert "empty" not in said["full"]
+    both = [ok(capfd, "predict", "full.csv", "--model", name)[0] for name in said]
+    assert both[0] == both[1]
     frame = pl.DataFrame({"f": [1.0, 2.0], "tag_a": [True, False], "tag_b": [False, True]})
     frame.write_parquet("yes.parquet")
     ok(capfd, "fit", "yes.parquet", "--labels", "tag_*", "--save", "m")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.data.files import feature_columns, is_number, read_table
-from podium.errors import InputError
+from podium.data.tables.sources import SVMLIGHT
+from podium.errors import DataWarning, InputError
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["Examples", "read_examples", "read_svmlight"]
 
 MAX_COLUMN = 10_000_000  # a dense row of weights for each label has to fit
-SVMLIGHT = {".svm", ".svmlight", ".libsvm"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +77,15 @@ def _names(path: Any, column: pl.Series) -> pl.Series:
 
 
 def _relevance(path: Any, frame: pl.DataFrame) -> np.ndarray:
-    """Relevance of the labels: 0 where the cell is empty, and nothing below 0."""
+    """Relevance of the labels: 0 where the cell is empty, which is said, and nothing below 0."""
     import polars as pl
 
+    holes = np.argwhere(np.column_stack([column.is_null().to_numpy() for column in frame]))
+    if len(holes):
+        row, label = holes[0]
+        more = f", as in {counted(len(holes) - 1, 'other cell')}" if len(holes) > 1 else ""
+        words = f"{path}: row {row + 1}: label {frame.columns[label]!r} is empty{more}, which counts as 0; write 0 or 1"
+        warnings.warn(words, DataWarning, stacklevel=3)
     empty = [name for name in frame.columns if frame[name].null_count() == len(frame)]
     table = _numbers(path, frame.with_columns(pl.lit(0.0).alias(name) for name in empty).fill_null(0), ONE_EACH)
     bad = np.argwhere(~(np.isfinite(table) & (table >= 0)))

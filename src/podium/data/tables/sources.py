@@ -21,7 +21,7 @@ from urllib.parse import urlsplit
 
 from podium.errors import InputError, Option
 
-__all__ = ["Format", "Opened", "Source", "by_name", "find_sources", "is_packed", "opened", "refuse_twice"]
+__all__ = ["SVMLIGHT", "Format", "Opened", "Source", "by_name", "find_sources", "is_packed", "opened", "refuse_twice"]
 
 Format: TypeAlias = Literal["csv", "json", "jsonl", "parquet", "ipc"]
 
@@ -33,6 +33,7 @@ SUFFIXES: dict[str, Format] = {
     **dict.fromkeys((".parquet", ".pq"), "parquet"),
     **dict.fromkeys((".arrow", ".ipc", ".feather"), "ipc"),
 }
+SVMLIGHT = (".svm", ".svmlight", ".libsvm")  # lines without columns
 URL = re.compile(r"(?!file:)[a-zA-Z][a-zA-Z0-9+.-]+://")
 PACKED = (".gz", ".zst")
 MAGIC: dict[bytes, Format] = {b"PAR1": "parquet", b"ARROW1": "ipc"}
@@ -120,6 +121,10 @@ def _find_path(path_or_url: str, format: Format | None) -> list[Source]:
     if path.is_dir():
         return _find_folder(path, format)
     if path.exists():
+        if format is None and path.suffix.lower() in SVMLIGHT:
+            raise InputError(
+                f"{path_or_url} holds svmlight lines, which only `podium label` reads; give a table, as CSV"
+            )
         return [Source(path_or_url, path, format=format)]
     if glob.has_magic(path_or_url):
         matches = sorted(glob.glob(path_or_url, recursive=True))
