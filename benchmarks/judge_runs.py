@@ -14,10 +14,21 @@ from typing import Any
 import numpy as np
 
 from benchmarks.judge import CALLS, ITEMS, LEANS, Verdicts
-from benchmarks.printed import head, row
+from benchmarks.printed import head, kept, row
 
-# Chosen pairs in both orders, of the table in docs/judge.md (40 seeds): Kendall tau and its standard error by lean.
-TABLE = {0.0: (0.864, 0.003), 1.0: (0.855, 0.003), 2.0: (0.809, 0.004), 3.0: (0.745, 0.007)}
+
+def table_of_bias() -> dict[float, tuple[float, float]]:
+    """Kendall tau of chosen pairs in both orders, and its standard error, by lean, as `bias` printed them last."""
+    printed = kept("benchmarks.judge bias --seeds 40")
+    assert printed is not None
+    names, _, *rows = ([cell.strip() for cell in line.split("|")[1:-1]] for line in printed.tables[0].splitlines())
+    both = names.index("chosen, both")
+    return {float(cells[0]): _mean_and_error(cells[both]) for cells in rows}
+
+
+def _mean_and_error(cell: str) -> tuple[float, float]:
+    mean, error = cell.rstrip(")").split(" (")
+    return float(mean), float(error)
 
 
 def whole_run(model: Verdicts, calls: int, lengths: np.ndarray | None = None, **options: Any) -> Any:
@@ -46,10 +57,11 @@ def runs(seeds: int, first: int) -> None:
     """Print tau of whole runs beside that of the table, less two standard errors of the difference."""
     print(f"{ITEMS} items, {CALLS:,} calls in both orders, mean of {seeds} seeds (standard error)")
     head("Lean, log-odds", "Kendall tau of whole runs", "Of the table above", "Less two standard errors", "")
+    table = table_of_bias()
     for lean in LEANS:
         values = np.array([run_tau(seed, lean) for seed in range(first, first + seeds)])
         mean, error = values.mean(), values.std(ddof=1) / np.sqrt(seeds)
-        known, its = TABLE[lean]
+        known, its = table[lean]
         bar = known - 2 * float(np.hypot(error, its))
         verdict = "not below" if mean >= bar else "below"
         row(f"{lean:g}", f"{mean:.3f} ({error:.3f})", f"{known:.3f}", f"{bar:.3f}", verdict)
