@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons
 from podium.data.features import Matrix, column_moments, is_sparse
 from podium.errors import InputError, Option
+from podium.pairwise._fit.effects import Effects
 from podium.pairwise._fit.feature_solver import FeatureProblem, Place, row_basis
 from podium.pairwise._fit.followed import FollowedEffects
 from podium.pairwise._fit.hinge import HingeRows
@@ -26,7 +27,7 @@ from podium.pairwise._fit.likelihoods import DavidsonRows, LapseRows, LogisticRo
 from podium.pairwise._fit.penalties import Node
 from podium.pairwise._fit.rows import davidson_loss, logistic_loss, pull_rows, squared_loss, vote_targets
 from podium.pairwise._fit.solvers import LinearSolver, Rows
-from podium.pairwise._fit.strength_model import EFFECT_TOL, Effects, StrengthModel
+from podium.pairwise._fit.strength_model import EFFECT_TOL, StrengthModel
 from podium.ranking.uncertainty import Alternative, Information
 
 __all__ = ["FeatureModel", "ScaledFeatures", "SparseBasis", "VoteModel"]

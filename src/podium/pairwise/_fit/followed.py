@@ -1,41 +1,35 @@
-"""Penalties where effects of covariates or side are held, and scores may follow them.
+"""Penalties of features and residuals where effects of covariates or side are held, and scores may follow them.
 
-Where better items stand on the left more often, the left wins more often than its effect alone says. Scores that know
-nothing of the sides would make it win less often the farther they lie apart, by the bend of the logistic function, and
-so the evidence takes them for close. So penalties are chosen where scores may follow what is held (Mundlak 1978),
+As in `effects.py`, here with features: scores may follow what is held,
 
     u = X w + γ z̄ + r,
 
-with z̄ the mean of the held effects over the votes of an item, scaled to standard deviation 1, and γ without a penalty.
-What γ explains is given back to where it was taken from: with z̄ = X a + z̄⊥, of length ‖z̄⊥‖² = n·q, the variances become
+and what γ explains is given back to where it was taken from: with z̄ = X a + z̄⊥, of length ‖z̄⊥‖² = n·q, the variances
+become
 
     s_w² + ‖a‖²·γ²/d    and    s_r² + q·γ².
-
-γ is as uncertain as the votes and the effects held make it, and N(0, 1) before: its mean is taken for γ where penalties
-are chosen, and its mean square where those are weighed that the votes leave possible.
 """
 
 from __future__ import annotations
 
 import dataclasses
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from podium.engine import running
+from podium.pairwise._fit.effects import Effects, Following
 from podium.pairwise._fit.feature_solver import FeatureProblem, Place, solve_features
 from podium.pairwise._fit.penalties import FIT_TOL, Node, Penalties, choose_penalties, possible_penalties
 from podium.pairwise._fit.solvers import runs_away
-from podium.pairwise._fit.strength_model import Effects
 
 __all__ = ["FollowedEffects"]
 
 Floats = NDArray[np.float64]
 
-MIN_ITEMS = 5  # fewer say nothing of how their scores follow anything
-LEAST_SD = 1e-6  # of an effect's mean over items, beside its size in single votes
 ACCURACY = 1e-4  # of conjugate gradients
 
 
@@ -44,9 +38,7 @@ class FollowedEffects:
     """A problem whose rows have held effects as their offset, and the same where scores may follow these."""
 
     problem: FeatureProblem
-    following: FeatureProblem
-    means: Floats  # z̄
-    noise: float  # variance of γ that comes from that of the effects
+    following: Following
     max_iter: int
     chosen: Penalties | None = field(default=None, init=False)  # where scores may follow
 
@@ -55,26 +47,18 @@ class FollowedEffects:
         cls, problem: FeatureProblem, design: Floats, effects: Effects, total: Floats, max_iter: int
     ) -> FollowedEffects | None:
         """None where there is nothing to follow; `total` are the votes of each row."""
-        n, offset = problem.rows.n, problem.rows.offset
-        assert offset is not None, "effects are held"
-        left, right = problem.rows.left, problem.rows.right
-        sums = [np.bincount(left, total * z, n) - np.bincount(right, total * z, n) for z in design.T]
-        means: Floats = np.column_stack(sums) / problem.votes[:, None]
-        means -= means.mean(axis=0)
-        followed: Floats = means @ effects.values
-        size = float(followed.std())
-        if n < MIN_ITEMS or size <= LEAST_SD * float(np.sqrt(np.mean(offset**2))):
-            return None
-        followed /= size
-        steps = np.ascontiguousarray((followed[left] - followed[right])[:, None])
-        rows = dataclasses.replace(problem.rows, design=steps)
-        following = FeatureProblem(rows, problem.loss, problem.features, problem.votes)
-        along = means.T @ followed / n  # how far γ goes down as an effect goes up
-        return cls(problem, following, followed, float(along @ effects.covariance @ along), max_iter)
+        following = Following.of(problem.rows, design, effects, total, problem.votes)
+        return None if following is None else cls(problem, following, max_iter)
+
+    @cached_property
+    def free(self) -> FeatureProblem:
+        """The problem where scores may follow."""
+        problem = self.problem
+        return FeatureProblem(self.following.rows, problem.loss, problem.features, problem.votes)
 
     def choose(self, feature: float | None, residual: float | None, tol: float) -> Penalties:
         """Choose the penalties that are None; the others stay as they are."""
-        problem = self.following
+        problem = self.free
         found = choose_penalties(problem, feature, residual, FIT_TOL, self.max_iter)
         if not found.solution.converged or runs_away(problem.rows, found.solution.place.extras):
             return choose_penalties(self.problem, feature, residual, tol, self.max_iter)  # γ alone decides the votes
@@ -87,22 +71,20 @@ class FollowedEffects:
         """Penalties around those that were `found`, with their share of the posterior."""
         if self.chosen is None:
             return possible_penalties(self.problem, found, self.max_iter, engine=engine)
-        nodes = possible_penalties(self.following, self.chosen, self.max_iter)
+        nodes = possible_penalties(self.free, self.chosen, self.max_iter)
         with running(1, engine=engine) as runner:
             return list(runner.map(_not_following, nodes, self))
 
     def _near(self, place: Place) -> Place:
         """The same scores as residuals."""
-        return Place(place.weights, place.residuals + place.extras[0] * self.means, place.extras[1:])
+        return Place(place.weights, place.residuals + place.extras[0] * self.following.means, place.extras[1:])
 
     def _given_back(self, penalties: tuple[float, float], place: Place, of_mean: bool = False) -> tuple[float, float]:
         """The penalties of a fit in which nothing follows: by the square `of_mean` γ, or by the mean of γ²."""
         assert self.chosen is not None, "penalties are chosen"
-        features, means = self.problem.features, self.means
+        features, means = self.problem.features, self.following.means
         n, d = features.shape
-        variance = self._variance(penalties, place) + self.noise
-        shrink = 1.0 / (1.0 + variance)
-        square = (shrink * place.extras[0]) ** 2 + (0.0 if of_mean else shrink * variance)
+        square = self.following.square(place.extras[0], self._variance(penalties, place), of_mean=of_mean)
         core = features.T @ features
         core[np.diag_indices(d)] += penalties[0] / penalties[1]
         explained: Floats = np.asarray(np.linalg.solve(core, features.T @ means), dtype=np.float64)
@@ -113,7 +95,7 @@ class FollowedEffects:
 
     def _variance(self, penalties: tuple[float, float], place: Place) -> float:
         """Variance of γ, at the penalties."""
-        problem = self.following
+        problem = self.free
         point = problem.evaluate(place)
         system = problem.system(point.curvature, point.diagonal, penalties)
         border = np.vstack([problem.features.T @ point.border, point.border])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from copy import copy
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,12 +16,15 @@ from podium.data.comparisons import Comparisons
 from podium.engine import running
 from podium.errors import ConvergenceError, DataWarning, InputError, InPython, Option, PodiumWarning
 from podium.pairwise._fit.bias import MAX_ITEMS, leverages, reduce_bias
+from podium.pairwise._fit.effects import Effects, Following
 from podium.pairwise._fit.likelihoods import DavidsonRows, HeldTies, LogisticRows
 from podium.pairwise._fit.prior import (
+    FIT_TOL,
     MAX_DENSE_ITEMS,
     Fit,
     Prior,
     RowLosses,
+    Spread,
     adjacency_rows,
     choose_prior,
     possible_spreads,
@@ -49,7 +52,7 @@ from podium.ranking.uncertainty import (
 )
 from podium.text import counted
 
-__all__ = ["EFFECT_TOL", "Effects", "StrengthModel", "refuse_idle", "refuse_repeated"]
+__all__ = ["EFFECT_TOL", "StrengthModel", "refuse_idle", "refuse_repeated"]
 
 Floats = NDArray[np.float64]
 
@@ -62,29 +65,6 @@ SPREAD = 1.0  # of true scores, to begin with, and to see whether an effect alon
 PLAIN_L2, LEAST_L2 = 1e-3, 1e-6  # what stands in for no penalty where the votes bound no score, for a hard fit and any
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """Effects of covariates and side that were found without the penalty, and their covariance.
-
-    `added` are the leverages of a left win, a right win and a tie of every row, (3, rows), if Firth's correction was
-    made; the rows are those of the pairs by side, or of the votes where these have covariates.
-    """
-
-    values: Floats
-    covariance: Floats
-    added: Floats | None = None
-
-    def added_to(self, c: Comparisons, left: NDArray[Any], right: NDArray[Any], total: Floats) -> Floats:
-        """The same for rows of the votes `c` that are told apart further, as by time or judge: by their `total`."""
-        assert self.added is not None, "there is a correction"
-        pairs, n = c.pairs_by_side, len(c.items)
-        keys = pairs.left.astype(np.int64) * n + pairs.right
-        order = np.argsort(keys)
-        pair = order[np.searchsorted(keys, left.astype(np.int64) * n + right, sorter=order)]
-        shared: Floats = self.added[:, pair] * (total / pairs.total[pair])
-        return shared
-
-
 class StrengthModel:
     """The likelihood of one set of votes: which rows, which extra parameters, which way of counting ties."""
 
@@ -95,6 +75,7 @@ class StrengthModel:
         self.columns: tuple[str, ...] = ()
         self.davidson = False
         self.effects: Effects | None = None
+        self.followed: tuple[Following, Prior] | None = None  # the spread where scores may follow the effects
         if c.covariates is not None:
             self.columns += tuple(f"covariate:{name}" for name in c.covariate_names)
         if side:
@@ -273,7 +254,12 @@ class StrengthModel:
     def prior(self, max_iter: int) -> Prior:
         """The spread of the true scores that the votes speak for."""
         worth, (points, votes) = self.votes_per_weight, self.comparisons.adjacency.sums
-        prior = choose_prior(*self._evidence(max_iter), points=worth * points, votes=worth * votes)
+        points, votes = worth * points, worth * votes
+        following = self._following(max_iter)
+        prior = choose_prior(*self._evidence(max_iter, following), points=points, votes=votes)
+        if following is not None:
+            self.followed = following, prior
+            prior = replace(prior, **self._not_following(prior, of_mean=True))
         if prior.flat:
             warnings.warn(
                 DataWarning(
@@ -290,19 +276,71 @@ class StrengthModel:
         """What is different under other spreads of the true scores that the votes leave possible."""
         if len(self.comparisons.items) > MAX_DENSE_ITEMS:  # so many tell it well
             return ()
-        held = 0 if self.effects is None else len(self.effects.values)
-        near = replace(prior, scores=found.scores, extras=found.extras[held:])
         made = []
-        for node in possible_spreads(*self._evidence(max_iter), near):
+        for node in self._possible_spreads(found, prior, max_iter):
             l2 = 0.5 / node.sd**2 / self.votes_per_weight
             there = self.posterior(replace(found, scores=node.scores, extras=self._all(node.extras)), l2)
             shift = np.concatenate([node.scores - found.scores, self._all(node.extras) - found.extras])
             made.append(Alternative(node.share, there.curvature, there.ridge, there.border, there.corner, shift))
         return tuple(made)
 
-    def _evidence(self, max_iter: int) -> tuple[Rows, RowLosses, Fit]:
-        """Rows and losses in votes, and how to fit them at a penalty."""
+    def _possible_spreads(self, found: Solution, prior: Prior, max_iter: int) -> list[Spread]:
+        """Spreads that the votes leave possible, and the optimum at each."""
+        rows, loss, fit = self._evidence(max_iter)
+        if self.followed is None:
+            held = 0 if self.effects is None else len(self.effects.values)
+            near = replace(prior, scores=found.scores, extras=found.extras[held:])
+            return possible_spreads(rows, loss, fit, near)
+        following, chosen = self.followed
+        made = []
+        for node in possible_spreads(*self._evidence(max_iter, following), chosen):
+            there = replace(node, **self._not_following(node))
+            scores, extras = fit(0.5 / there.sd**2, FIT_TOL, there.scores, there.extras)
+            made.append(replace(there, scores=scores, extras=extras))
+        return made
+
+    def _following(self, max_iter: int) -> Following | None:
+        """The rows where scores may follow the effects that are held, unless nothing is there or it decides alone."""
+        if self.effects is None or self.centre is not None:
+            return None
+        by_vote, worth = self.comparisons.covariates is not None, self.votes_per_weight
+        rows, loss = self._rows(by_vote, worth)
+        design = self._design(len(rows.left))
+        assert design is not None, "there are effects"
+        total = loss.wins + loss.losses + loss.ties if isinstance(loss, DavidsonRows) else loss.total
+        votes = worth * self.comparisons.adjacency.sums[1]
+        found = Following.of(rows, design, self.effects, total, votes)
+        if found is None:
+            return None
+        extras = np.zeros(1 + self.davidson)
+        near = newton(found.rows, loss, 0.5 / SPREAD**2, EFFECT_TOL, max_iter, votes=votes, extras=extras)
+        return found if near.converged and not runs_away(found.rows, near.extras) else None
+
+    def _not_following(self, node: Prior | Spread, *, of_mean: bool = False) -> dict[str, Any]:
+        """The spread of all that scores may follow or not, and scores near the optimum there."""
+        assert self.followed is not None, "scores may follow"
+        following, gamma = self.followed[0], float(node.extras[0])
+        loss = self._rows(self.comparisons.covariates is not None, self.votes_per_weight)[1]
+        point = evaluate(following.rows, loss, 0.5 / node.sd**2, node.scores, node.extras)
+        left = self._schur(following.rows, point, node.sd**-2)
+        square = following.square(gamma, float(np.linalg.inv(left)[0, 0]), of_mean=of_mean)
+        scores = node.scores + gamma * following.means
+        return {"sd": math.sqrt(node.sd**2 + square), "scores": scores, "extras": node.extras[1:]}
+
+    def _evidence(self, max_iter: int, following: Following | None = None) -> tuple[Rows, RowLosses, Fit]:
+        """Rows and losses in votes, and how to fit them at a penalty; scores may be `following` the effects."""
         worth, c = self.votes_per_weight, self.comparisons
+        if following is not None:
+            loss, votes = self._rows(c.covariates is not None, worth)[1], worth * c.adjacency.sums[1]
+
+            def follow(l2: float, tol: float, scores: Floats | None, extras: Floats | None) -> tuple[Floats, Floats]:
+                if scores is None:
+                    near = self.solve(l2 / worth, tol, max_iter)
+                    scores, extras = near.scores, np.concatenate([[0.0], near.extras])
+                found = newton(following.rows, loss, l2, tol, max_iter, votes=votes, scores=scores, extras=extras)
+                return found.scores, found.extras
+
+            return following.rows, loss, follow
         if self.columns or self.centre is not None:
             rows, loss = self._rows(c.covariates is not None, worth)
         else:
@@ -381,13 +419,18 @@ class StrengthModel:
         covariance: the prior says nothing about effects.
         """
         assert self.effects is not None, "they are held"
-        count = len(self.effects.values)
-        solve = LinearSolver(rows, ridge).factor(point.curvature, EFFECT_TOL)
-        through = np.column_stack([solve(np.ascontiguousarray(column)) for column in point.border.T])
-        left = point.corner - point.border.T @ through
+        count, left = len(self.effects.values), self._schur(rows, point, ridge)
         if self.davidson:
             left = left[:-1, :-1] - np.outer(left[:-1, -1], left[-1, :-1]) / left[-1, -1]
         point.corner[:count, :count] += np.linalg.inv(self.effects.covariance) - left
+
+    @staticmethod
+    def _schur(rows: Rows, point: Point, ridge: float) -> Floats:
+        """What is left of the Hessian for the extra parameters, scores eliminated."""
+        solve = LinearSolver(rows, ridge).factor(point.curvature, EFFECT_TOL)
+        through = np.column_stack([solve(np.ascontiguousarray(column)) for column in point.border.T])
+        left: Floats = point.corner - point.border.T @ through
+        return left
 
     def _rows(
         self, by_vote: bool, worth: float = 1.0, *, squared: bool = False, whole: bool = False
