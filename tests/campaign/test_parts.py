@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from scipy.stats import binomtest
 
+from podium.active import Planner
 from podium.campaign import archive, desk, exchange, items, judges, marks, planning, report, setup, standing
-from podium.campaign.choosing import predicted
+from podium.campaign.choosing import loaded_planner, predicted, ranks_by_code
 from podium.campaign.items import Items, media_type, read_items
 from podium.campaign.live import live_votes
 from podium.campaign.marks import AllMarks, Marked, campaign_marks
@@ -927,3 +928,145 @@ def test_sides_of_drawn_pairs_are_even_also_where_few_are_left():
     assert 60 < found.count((4, 7)) < 140
     assert desk._random_pairs([4, 7], {pair_of(4, 7)}, 1, rng) == []
     assert Marked().words() == {}
+
+
+# ---- what a plan does -----------------------------------------------------------------------------------------------
+
+
+def test_a_plan_takes_the_place_of_what_was_open(store):
+    bench = Bench(store, items=12)
+    first = planning.plan_once(store, bench.id, bench.now)
+    out = bench.next(0, 2).questions
+    second = planning.plan_once(store, bench.id, bench.now)
+    waiting = bench.read(lambda reader: reader.questions(bench.id, "open"))
+    assert (first.number, second.number, {each.plan for each in waiting}) == (1, 2, {2})
+    assert len(waiting) == second.questions
+    assert {each.id for each in bench.read(lambda reader: reader.questions(bench.id, "out"))} == {q.id for q in out}
+    told = events(bench, "plan")[-1]
+    assert (told.data["plan"], told.data["position"], told.who, told.at) == (2, 0, "planner", bench.now)
+    assert {"questions", "votes", "width", "stable", "until_stable"} <= set(told.data)
+
+
+def test_a_plan_that_somebody_else_made_first_or_that_nobody_needs_is_dropped(store):
+    bench = Bench(store, items=6)
+    seen = bench.read(lambda reader: reader.campaign(bench.id))
+    made = {"votes": 0, "stable": False, "until_stable": 3}
+
+    def replace_queue(writer):
+        return planning._replace_queue(writer, [Question(0, 1), Question(1, 0)], seen, made, 5, np.zeros(0, np.int32))
+
+    plan = bench.do(replace_queue)
+    assert (plan.number, plan.questions, plan.until_stable) == (1, 1, 3)  # a pair once
+    assert plan.position is not None
+    assert bench.do(replace_queue) is None
+    seen = bench.read(lambda reader: reader.campaign(bench.id))
+    bench.do(lambda writer: writer.append_votes([Vote(0, "x", 0, 1, 1.0)]) and None)
+    assert bench.do(replace_queue).position is None  # a vote came meanwhile
+    seen = bench.read(lambda reader: reader.campaign(bench.id))
+    bench.do(lambda writer: setup.set_state(writer, "closed", 5))
+    assert bench.do(replace_queue) is None
+
+
+def test_the_planner_is_asked_for_what_the_campaign_is_for(store):
+    bench = Bench(store, items=6, top=2, check_share=0.25)
+    items, live = bench.content().items, live_votes(bench.content())
+
+    def planner(**options):
+        return loaded_planner(items, live, Options(**options), 7, 3)
+
+    assert planner(top=2).goal == Planner(6, seed=1, goal=("top", 2)).goal
+    assert planner().goal == planner(top=6).goal == Planner(6, seed=1, goal="order").goal
+    assert planner(top=5).goal == Planner(6, seed=1, goal=("top", 5)).goal
+    assert (planner().seed, planner().plans) == (7, 3)
+    assert planner(check_share=0.25).random_share == 0.25
+
+
+def test_ranks_are_those_of_the_order_by_code(store):
+    bench = Bench(store, items=5)
+    assert len(ranks_by_code(None, live_votes(bench.content()))) == 0
+    bench.do(lambda writer: setup.withdraw(writer, 1, 1))
+    content = log(bench, *[(0, a, b, 1.0, {}) for a in (4, 3, 2, 0) for b in (4, 3, 2, 0) if a > b] * 2)
+    live = live_votes(content)
+    found = ranks_by_code(loaded_planner([i for i in content.items if i.withdrawn is None], live, Options(), 1), live)
+    assert found.tolist() == [3, -1, 2, 1, 0]
+
+
+def test_every_change_of_people_is_told_with_its_moment(store):
+    bench = Bench(store, items=3)
+    changes = [
+        lambda writer: setup.invite(writer, ["cy"], 11), lambda writer: setup.exclude(writer, 0, 12),
+        lambda writer: setup.rename(writer, 1, "rob", 13), lambda writer: setup.set_conflicts(writer, 1, [2], 14),
+        lambda writer: setup.new_link(writer, 1, 15), lambda writer: setup.erase(writer, 1, 16),
+        lambda writer: setup.set_instructions(writer, "new", 17),
+        lambda writer: setup.set_options(writer, {"target": 3}, 18),
+        lambda writer: setup.set_state(writer, "paused", 19), lambda writer: setup.withdraw(writer, 0, 20),
+        lambda writer: setup.set_words(writer, 21, title="New"),
+    ]  # fmt: skip
+    for change in changes:
+        bench.do(lambda writer, change=change: change(writer) and None)
+    there = bench.read(lambda reader: reader.events(bench.id))
+    assert [each.at for each in there[-len(changes) :]] == list(range(11, 22))
+    erased = next(each for each in there if each.data.get("erased"))
+    assert erased.data == {"judge": 1, "erased": True}
+    told = next(each for each in there if each.verb == "instructions")
+    assert told.data == {"version": 2, "text": "new"}
+
+
+def test_planning_says_what_went_wrong_and_goes_on(store):
+    bench = Bench(store, items=4)
+    plans = planning.Planning(store, every=0.001)
+
+    def ticks():
+        plans._stop.set()
+        raise InputError("no plan; mend it")
+
+    plans.tick = ticks
+    plans.start()
+    plans._thread.join()
+    plans.stop()
+    assert plans.trouble == "no plan; mend it"
+    assert store.holder("plan") is None
+    again = planning.Planning(store)
+    again.tick()
+    assert again.plans == 1
+    again.tick()
+    assert again.plans == 1  # nothing has come since
+    assert bench.read(lambda reader: reader.campaign(bench.id)).plans == 1
+
+
+def test_check_pairs_stand_anywhere_among_the_chosen():
+    planner = Planner(4, seed=3)
+    check = np.array([False] * 10 + [True] * 10)
+    order = planning._mixed(check, planner)
+    assert sorted(order) == list(range(20))
+    assert [k for k in order if k < 10] == list(range(10))  # the chosen in their order
+    assert order != list(range(20))
+    assert planning._mixed(np.zeros(3, dtype=bool), planner) == [0, 1, 2]
+    assert planning._mixed(check, planner) == order
+
+
+def test_gold_pairs_of_items_that_are_there(store):
+    bench = Bench(store, items=4, gold=[["item 0", "item 1", 1], ["item 2", "item 3", 0]])
+    bench.do(lambda writer: setup.withdraw(writer, 3, 1))
+    content = bench.content()
+    (only,) = planning._gold(content, Options.of(content.campaign.options))
+    assert (only.left, only.right, only.kind, only.predicted, only.place) == (0, 1, "gold", 1.0, 0)
+    assert only.wanted > 10**6
+    planned = [(0, 1, "chosen"), (1, 2, "check")]
+    rows = planning._questions(planned, live_votes(content), np.array([1, 0, 2], np.int32), Options(votes_per_pair=3))
+    assert [(q.left, q.right, q.kind, q.wanted, q.predicted, q.place) for q in rows] == [
+        (0, 1, "chosen", 3, None, 0), (1, 2, "check", 1, 1.0, 1)]  # fmt: skip
+
+
+def test_a_campaign_that_spent_its_budget_is_paused_once(store):
+    bench = Bench(store, items=4, budget=2)
+    planning.plan_once(store, bench.id, bench.now)
+    bench.do(lambda writer: planning._spent(writer, 2, 9))
+    bench.do(lambda writer: planning._spent(writer, 2, 10))
+    told = [each for each in events(bench, "state") if each.who == "planner"]
+    assert [(each.data, each.at) for each in told] == [
+        ({"to": "paused", "why": "the budget of 2 votes is used"}, 9)]  # fmt: skip
+    assert bench.read(lambda reader: reader.questions(bench.id, "open")) == []
+    lone = Bench(store, items=2)
+    lone.do(lambda writer: setup.withdraw(writer, 1, 1))
+    assert planning.plan_once(store, lone.id, lone.now) is None
