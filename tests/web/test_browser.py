@@ -417,6 +417,33 @@ def test_the_end_a_closed_campaign_and_a_wrong_link_each_say_so(served):
     served.open("/j").get_by_role("heading", name="Open your link").wait_for()
 
 
+def test_a_page_left_open_goes_on_after_a_pause(served):
+    page = served.judge()
+    served.room.organiser.patch(served.room.at, json={"state": "paused"})
+    paused = page.get_by_role("heading", name="The campaign is paused")
+    for _ in range(40):  # the pairs that were out already are still taken
+        if page.locator("#message").is_visible():
+            break
+        press(page, "ArrowLeft", 1)
+    paused.wait_for()
+    before = served.room.organiser.get(f"{served.room.at}/summary").json()["votes"]
+    page.get_by_role("button", name="Look again").click()
+    paused.wait_for()
+    served.room.organiser.patch(served.room.at, json={"state": "open"})
+    page.get_by_role("button", name="Look again").click()
+    page.locator("#judging:visible").wait_for()
+    press(page, "ArrowLeft", 1)
+    for _ in range(100):
+        if served.room.organiser.get(f"{served.room.at}/summary").json()["votes"] > before:
+            break
+        page.wait_for_timeout(20)
+    assert served.room.organiser.get(f"{served.room.at}/summary").json()["votes"] == before + 1
+    served.room.organiser.patch(served.room.at, json={"state": "closed"})
+    page.reload()
+    page.get_by_role("heading", name="The campaign is closed").wait_for()
+    assert not page.get_by_role("button", name="Look again").count()
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 360])
 def test_no_page_scrolls_sideways_and_every_control_has_a_name(served, width, scheme):

@@ -68,6 +68,7 @@ JUDGE = {
     "return": "Return to the study",
     "paused_title": "The campaign is paused",
     "paused": "Your votes are safe. Come back by the same link later.",
+    "look_again": "Look again",
     "closed_title": "The campaign is closed",
     "closed": "No more votes are taken. Those you made are safe; thank you.",
     "draft_title": "Not open yet",

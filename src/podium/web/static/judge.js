@@ -152,7 +152,11 @@ function rest() {
 }
 
 function ended(reason) {
-  if (["paused", "closed", "draft", "misunderstood"].includes(reason)) { tell(words[`${reason}_title`], [paragraph(words[reason])]); return; }
+  if (["paused", "closed", "draft", "misunderstood"].includes(reason)) {
+    const again = button(words.look_again, () => location.reload(), "button");
+    tell(words[`${reason}_title`], [paragraph(words[reason])], ["paused", "draft"].includes(reason) ? [again] : []);
+    return;
+  }
   const parts = [paragraph(filled(words.done, { count: answered }))];
   if (completion?.code) parts.push(paragraph(words.code), element("p", { kind: "code", text: completion.code }));
   const buttons = [];
