@@ -1,6 +1,7 @@
 """Model files: what is saved comes back, and nothing else does."""
 
 import datetime
+import importlib
 import io
 import json
 import zipfile
@@ -461,3 +462,66 @@ def test_a_model_without_data_comes_back_with_its_options(name, tmp_path):
     model = type(MODELS[name][0]())()
     podium.save(model, tmp_path / "m.podium")
     assert podium.load(tmp_path / "m.podium").get_params() == model.get_params()
+
+
+VERSIONS = {
+    "Grader": 3, "RunningScale": 2, "PassiveAggressiveOrdinal": 2, "RABF": 4, "BradleyTerry": 3, "CrowdBradleyTerry": 3,
+    "Elo": 3, "PlackettLuce": 2, "OnlineRABF": 2, "DynamicBradleyTerry": 4, "ListInformation": 1, "Information": 2,
+    "WeightedInformation": 1, "Ranking": 3, "LabelRanker": 2,
+}  # fmt: skip
+
+
+def test_a_class_has_the_version_that_its_files_were_written_with():
+    """A number too high would be told to users of an older podium as "newer"; raise it here with what is stored."""
+    from podium.models import KNOWN
+    from podium.pairwise import METHODS, ranker
+
+    classes = {ranker(name).__name__: ranker(name) for name in METHODS}
+    for name, module in KNOWN.items():
+        classes[name] = getattr(importlib.import_module(module), name)
+    for name, cls in classes.items():
+        assert (name, getattr(cls, "state_version", 1)) == (name, VERSIONS.get(name, 1))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "fits"),
+    [
+        ({}, True), ({"size": 0}, True), ({"size": 4}, True), ({"size": 5}, False), ({"size": -1}, False),
+        ({"rows": (3, 2)}, False), ({"lengths": (5,)}, False), ({"coef": (3, 1, 4)}, False), ({"raw": (0, 2)}, True),
+        ({"raw": (3, 2)}, False), ({"rows": (4, 3)}, False),
+    ],
+)  # fmt: skip
+def test_kept_examples_fit_the_room_that_they_have(sizes, fits):
+    from types import SimpleNamespace
+
+    from podium.models import _support_fits
+
+    shapes = {"rows": (4, 2), "lengths": (4,), "coef": (3, 2, 4), "raw": (4, 2)}
+    size = sizes.get("size", 3)
+    support = SimpleNamespace(**{name: np.zeros(sizes.get(name, shape)) for name, shape in shapes.items()}, size=size)
+    assert _support_fits(support, 2, 2) == fits
+
+
+@pytest.mark.parametrize("model", [[], "x", 3, None, {}, {"tuple": []}, {"state": {}}])
+def test_a_header_without_a_model_holds_none(model, tmp_path):
+    path = tmp_path / "m.podium"
+    write(path, {"format": 1, "podium": "0", "model": model})
+    with pytest.raises(InputError, match=r"not a podium model file, or a damaged one \(it holds no model\)"):
+        podium.load(path)
+
+
+def test_classes_are_named_by_what_users_type_and_others_not_at_all():
+    from podium.models import _class_of, _name_of
+    from podium.pairwise.base import Ranker
+
+    assert _name_of(WinRate) == {"object": "WinRate"}
+    assert _class_of({"ranker": "win-rate"}) is WinRate
+    assert _name_of(podium.Ranking) == {"object": "Ranking"}
+    assert _name_of(dict) is None
+    assert _name_of(object) is None  # which every ranker is, too
+    assert _name_of(Ranker) is None
+    with pytest.raises(InputError, match="it holds a ranker 'theirs' of another package"):
+        _class_of({"ranker": "theirs"})
+    for name in ("os", ["Ranking"], None):
+        with pytest.raises(InputError, match="the file asks for an unknown class"):
+            _class_of({"object": name})

@@ -76,7 +76,8 @@ def test_the_fit_in_words():
         (0.5384, 60, True, "That is little for so many votes"),
         (0.5384, 50, True, "That is little for so many votes"),
         (0.5384, 49, False, "With 49 votes an item the order is not settled; 50 settle it mostly."),
-        (7 / 13, 60, False, "which means 0.70 for all votes"), (-0.1, 60, True, "no agreement, so the scores are noise"),
+        (7 / 13, 60, False, "which means 0.70 for all votes"),
+        (-0.1, 60, True, "no agreement, so the scores are noise"),
         (0.0, 60, True, "which means 0.00"),
     ],
 )  # fmt: skip

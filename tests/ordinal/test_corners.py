@@ -1,0 +1,99 @@
+"""Corners of the learners of grades: weights below one, features that come later, grades beyond the ends, no rows."""
+
+import types
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from podium.errors import InputError
+from podium.ordinal import Grader, PassiveAggressiveOrdinal, PRank, neg_mae, read_labels
+from podium.ordinal.labels import _codes
+
+X = np.array([[0.0, 4.0], [1.0, 3.0], [5.0, 1.0], [6.0, 0.5], [2.0, 2.0], [7.0, 9.0]])
+Y = [1, 1, 2, 3, 2, 3]
+
+
+def test_the_scale_of_features_is_taken_from_rows_of_any_weight_above_zero():
+    """Rows of weight 0 change nothing, whatever they hold; rows of weight ½ and ¼ count as rows."""
+    half = [0.5, 0.25, 0.5, 0.25, 0.5, 0.25]
+    plain = PassiveAggressiveOrdinal(standardize=True, shuffle=False).fit(X, Y, sample_weight=half)
+    more = np.vstack([X, [[1e6, -1e6]]])
+    also = PassiveAggressiveOrdinal(standardize=True, shuffle=False).fit(more, [*Y, 1], sample_weight=[*half, 0.0])
+    assert_allclose(plain._scale.apply(X), also._scale.apply(X))
+    assert np.abs(plain._scale.apply(X)).max() < 10
+    whole = PassiveAggressiveOrdinal(standardize=True, shuffle=False).fit(X, Y)
+    assert_allclose(plain._scale.apply(X), whole._scale.apply(X))
+
+
+def test_named_features_may_be_of_any_length_and_kind():
+    learner = PassiveAggressiveOrdinal(classes=[1, 2, 3], grow=True)
+    learner.learn_one({"a": 1.0, "bb": 2.0}, 1)
+    learner.learn_one({"a": 1.0, "a much longer name": 2.0, 7: 1.0}, 2)
+    assert learner.feature_names_in_.tolist() == ["a", "bb", "a much longer name", 7]
+    assert learner.feature_names_in_.dtype == object
+    mixed = PRank(classes=[1, 2])
+    mixed.learn_one({1: 1.0, "x": 0.0}, 1)
+    assert mixed.feature_names_in_.tolist() == [1, "x"]
+
+
+def test_what_is_not_finite_is_refused_before_anything_is_widened():
+    learner = PassiveAggressiveOrdinal(classes=[1, 2, 3], grow=True)
+    learner.learn_one({"a": 1.0}, 1)
+    for x in ({"a": 1.0, "b": np.inf}, {"a": np.nan, "c": 1.0}):
+        with pytest.raises(InputError, match=r"finite|NaN|infinity"):
+            learner.learn_one(x, 2)
+    assert learner.feature_names_in_.tolist() == ["a"]
+    assert learner.n_features_in_ == 1
+
+
+def test_new_grades_stand_a_mean_gap_apart_beyond_the_ends():
+    learner = PRank(classes=[3, 4, 5, 6]).fit(X, [3, 3, 4, 5, 4, 6])
+    before = learner.thresholds_.copy()
+    gap = (before[-1] - before[0]) / 2
+    learner.add_grades(below=[1, 2], above=[7, 8, 9])
+    expected = [*(before[0] + gap * np.array([-2, -1])), *before, *(before[-1] + gap * np.array([1, 2, 3]))]
+    assert_allclose(learner.thresholds_, expected)
+    assert learner.classes_.tolist() == [1, 2, 3, 4, 5, 6, 7, 8, 9]
+
+
+def test_whole_numbers_in_a_row_are_numbered_and_others_looked_up():
+    missing = np.zeros(3, bool)
+    for classes, column, codes in (
+        ([3, 4, 5], [5, 3, 4], [2, 0, 1]),
+        ([3, 5, 9], [9, 3, 5], [2, 0, 1]), ([2, 4], [4, 2, 4], [1, 0, 1]),
+        ([7], [7, 7, 7], [0, 0, 0]),
+        ([3, 5, 4], [4, 3, 5], [2, 0, 1]),
+    ):  # fmt: skip
+        found = _codes(np.array(column), missing, np.array(classes), 1)
+        assert (found.tolist(), found.dtype) == (codes, np.int32)
+    for classes, wrong in (([3, 4, 5], 6), ([3, 4, 5], 2), ([3, 5, 9], 4)):
+        with pytest.raises(InputError, match=f"row 2: .*{wrong}"):
+            _codes(np.array([3, wrong, 3]), missing, np.array(classes), 1)
+    assert read_labels([2, 4, 2], classes=[2, 4])[1].tolist() == [0, 1, 0]
+
+
+@pytest.mark.parametrize("kind", [{"predict": 1}, {"classes_": 1}, {}])
+def test_a_scorer_takes_a_fitted_learner(kind):
+    with pytest.raises(InputError, match="estimator must be a fitted learner of grades, not SimpleNamespace"):
+        neg_mae(types.SimpleNamespace(**kind), X, Y)
+
+
+def test_a_table_without_rows_has_nothing_to_grade(tmp_path):
+    path, empty = tmp_path / "t.csv", tmp_path / "empty.csv"
+    path.write_text("size,grade\n" + "".join(f"{k},{1 + k // 5}\n" for k in range(15)))
+    empty.write_text("size\n")
+    grader = Grader.fit(path, label="grade")
+    told = []
+
+    class Progress:
+        def __enter__(self):
+            return told.append
+
+        def __exit__(self, *problem):
+            pass
+
+    frames = list(grader.grade(path, progress=lambda what: Progress()))
+    assert sum(told) == 15 == sum(len(frame) for frame in frames)
+    with pytest.raises(InputError, match="the table has no rows"):
+        list(grader.grade(empty, progress=lambda what: Progress()))
