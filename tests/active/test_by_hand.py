@@ -9,11 +9,14 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from podium.active import ActiveRanker, bands, clean, models, summary
+from podium.active import ActiveRanker, bands, clean, models, rehearsal, summary
 from podium.active.choice import swiss_round
 from podium.active.clean import clean_pairs, partial_order
 from podium.active.many import head_chance
 from podium.active.models import _doubt, _share, _turning, _vague, draft_model, fold_of
+from podium.active.oracles import Simulated
+from podium.active.paper.decompose import _pairs_within
+from podium.active.paper.learners import _best_step
 from podium.active.planner import Planner
 from podium.active.summary import State, Summary, summarise
 from podium.active.tally import CHECK, CHOSEN, REPEAT, Ballots, distinct, is_among, pair_keys
@@ -519,3 +522,69 @@ def test_the_stop_signal_is_looked_at_once_for_so_many_answers_as_items(monkeypa
         for _ in range(2):
             assert ranker._looks_stable() == stable
     assert looks == [24, 32]
+
+
+# ---- the published algorithm and rehearsals -------------------------------------------------------------------------
+
+
+def test_pairs_of_places_are_all_of_them_where_as_many_are_asked_for():
+    rng = np.random.default_rng(0)
+    every = [[i, j] for i in range(5) for j in range(i + 1, 5)]
+    assert _pairs_within(5, 10, rng).tolist() == every
+    assert _pairs_within(5, 11, rng).tolist() == every
+    some = _pairs_within(5, 9, rng)
+    assert some.shape == (9, 2)
+    assert (some[:, 0] < some[:, 1]).all()
+    drawn = _pairs_within(30, 400, rng)
+    assert len({tuple(pair) for pair in drawn.tolist()}) > 200
+    assert (drawn.min(), drawn.max()) == (0, 29)
+
+
+@pytest.mark.parametrize("best", [0.01, 0.3, 1.0, 7.0, 5000.0])
+def test_the_best_step_is_where_a_convex_loss_turns(best):
+    direction = np.array([1.0, -2.0])
+    loss = SimpleNamespace(at=lambda scores: (0.0, (scores - best * direction) * 1e-3))
+    assert _best_step(loss, np.zeros(2), direction) == pytest.approx(best, rel=1e-2, abs=2e-4)
+    assert _best_step(loss, np.zeros(2), np.zeros(2)) == 0.0
+
+
+@pytest.mark.parametrize(("share", "most"), [(0.5, int(0.5 * 8 * 3)), (9.0, 28), (None, None)])
+def test_a_rehearsal_has_a_budget_by_the_logarithm_and_at_most_all_pairs(share, most, monkeypatch):
+    asked = []
+
+    def rank_with(judge, items, **options):
+        asked.append(options["budget"])
+        return SimpleNamespace(
+            summary=lambda: SimpleNamespace(questions=16, within_ranks=2.0, stable=True), rounds=3,
+            order=lambda aim="truth": list(range(8)),
+        )  # fmt: skip
+
+    monkeypatch.setattr(rehearsal, "rank_with", rank_with)
+    judge = Simulated(8, "flips", 0.0, seed=1)
+    found = rehearsal.rehearse(judge, "quick", log2_share=share)
+    assert asked == [most]
+    assert (found.questions_per_item, found.rounds, found.stated_within, found.stable) == (2.0, 3, 2.0, 1.0)
+    assert found.ranks_off == pytest.approx(np.quantile(np.abs(np.arange(8) - judge.place), 0.9))
+    assert found.cost_ratio == max(judge.cost(np.arange(8)), 1)
+
+
+def test_held_out_chances_are_mixed_by_how_far_each_model_is_believed():
+    held = np.array([[0.2, 0.6], [0.9, 0.5]])
+    one = SimpleNamespace(share=0.25, held_out=held)
+    assert_allclose(models.Models.held_out_chances(one), [0.3, 0.8])
+
+
+def test_votes_among_neighbours_are_those_within_a_twentieth_of_the_ranks(monkeypatch):
+    """Of 40 items those less than two places apart; the chances come first, then the votes."""
+    tally = tally_of(
+        40, [(k, k + 1, 1.0, 0, CHOSEN) for k in range(10)] + [(k, k + 2, 1.0, 0, CHECK) for k in range(5)]
+    )
+    seen = np.column_stack([np.full(15, 0.8), np.full(15, 0.8)])
+    given = []
+    monkeypatch.setattr(models, "_vague", lambda chances, value: given.append((chances, value)) or (0.0, 1.0))
+    posterior = SimpleNamespace(order=np.arange(40))
+    everything = np.ones(15, bool)
+    models._models(tally, None, posterior, None, None, seen, everything, everything)
+    ((chances, value),) = given
+    assert_allclose(chances, 0.8)
+    assert value.tolist() == [1.0] * 10

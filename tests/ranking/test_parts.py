@@ -14,9 +14,11 @@ from podium.errors import InputError
 from podium.ranking import leaderboard
 from podium.ranking.uncertainty import Information, ScoreCovariance, probability_above, probability_best, quantile
 from podium.ranking.uncertainty.chances import probability_best_over
+from podium.ranking.uncertainty.ends import end_rows, reach
 from podium.ranking.uncertainty.information import Alternative, WeightedInformation
 from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_covariance
 from podium.ranking.uncertainty.redraw import _newton, _poisson
+from podium.ranking.uncertainty.worth import cluster_worth, votes_worth
 
 ENDS = {"left": np.array([0, 1]), "right": np.array([1, 2]), "curvature": np.array([2.0, 3.0])}
 
@@ -375,3 +377,70 @@ def test_ranks_by_the_posterior_need_one_and_its_own_errors():
     assert np.ptp(auto.estimates) > np.ptp(auto.scores)
     assert auto.estimates.mean() == pytest.approx(auto.scores.mean())
     assert plain.estimates is plain.scores
+
+
+# ---- what votes are worth, and where open scores end ----------------------------------------------------------------
+
+
+def test_votes_are_worth_more_where_ties_are_counted_half_and_less_where_weights_differ():
+    assert votes_worth(information(weight=[5.0, 5.0]), 0.0) == 1.0
+    assert votes_worth(information(weight=[5.0, 5.0]), 0.2) == pytest.approx(1 / 0.8)
+    assert votes_worth(information(weight=[5.0, 5.0]), 1.0) == pytest.approx(10.0)  # all but one vote
+    assert votes_worth(information(weight=[5.0, 5.0], tie_strength=0.5), 0.2) == 1.0
+    assert votes_worth(information(gradients=False), 0.5) == 1.0
+    assert votes_worth(information(weight=[5.0, 5.0], square=[0.0, 0.0]), 0.5) == 1.0
+    for lacking in ("vote_weight", "vote_weight_sq"):
+        assert votes_worth(information(**{lacking: None}), 0.5) == 1.0
+    uneven = information(weight=[2.0, 4.0], square=[4.0, 16.0])
+    own, squares = np.array([2.0, 6.0, 4.0]), np.array([4.0, 20.0, 16.0])
+    expected = 3 / np.sum(squares / own) / (6 / 20)
+    assert votes_worth(uneven, 0.0) == pytest.approx(expected)
+
+
+def test_votes_of_one_cluster_are_worth_their_share():
+    rows = {"clusters": {"judge": np.array([0, 0])}}
+    alike = information(**rows)
+    pulls = np.array([0.1, -0.2])
+    alone = np.array([pulls[0] ** 2, pulls[0] ** 2 + pulls[1] ** 2, pulls[1] ** 2])
+    together = np.array([pulls[0], -pulls[0] + pulls[1], -pulls[1]]) ** 2
+    variance = np.array([1.0, 2.0, 3.0])
+    assert cluster_worth(alike, "judge", variance) == pytest.approx(alone @ variance / (together @ variance))
+    apart = information(clusters={"judge": np.array([-1, -1])})
+    assert cluster_worth(apart, "judge", variance) == 1.0
+    mixed = information(clusters={"judge": np.array([0, -1])})
+    assert cluster_worth(mixed, "judge", variance) == 1.0
+    assert cluster_worth(alike, "judge", np.zeros(3)) == 1.0
+
+
+def open_top(codes, weight=(1.0, 1.0, 1.0)):
+    """Item 2 beat 0 three times; 0 and 1 are bounded."""
+    weight = np.array(weight)
+    return Information(
+        3, np.array([0]), np.array([1]), np.ones(1), vote_left=np.array([2, 2, 2]), vote_right=np.array([0, 0, 0]),
+        vote_gradient=np.array([-0.1, -0.1, -0.2]), vote_weight=weight, vote_weight_sq=weight,
+        clusters={"judge": np.array(codes)},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("codes", "numbers"),
+    [([0, 0, 0], [1 / 3] * 3), ([0, 1, 0], [1 / 2, 1, 1 / 2]), ([-1, -1, -1], [1, 1, 1]),
+     ([-1, 0, 0], [1, 1 / 2, 1 / 2]),
+     ([1, -1, -1], [1, 1, 1]), ([0, -1, 1], [1, 1, 1])],
+)  # fmt: skip
+def test_wins_of_one_cluster_count_as_one(codes, numbers):
+    item, margin, number = end_rows(open_top(codes), np.array([0, 1]), "judge")
+    assert item.tolist() == [2, 2, 2]
+    assert_allclose(number, numbers)
+    assert_allclose(margin, np.log([9.0, 9.0, 4.0]))  # what was missing was 0.1: odds of nine to one
+    assert end_rows(open_top(codes), np.array([0, 1]), None)[2].tolist() == [1, 1, 1]
+
+
+def test_a_score_ends_where_its_wins_become_improbable():
+    """Three wins at margin m, moved down by x: the chance of all of them is Π 1/(1 + e^(x − m))."""
+    item, margin, number = np.array([2, 2, 0]), np.array([1.0, 2.0, 0.5]), np.array([1.0, 2.0, 1.0])
+    found = reach(3, item, margin, number, 0.05)
+    chance = 1 / (1 + math.exp(found[2] - 1.0)) / (1 + math.exp(found[2] - 2.0)) ** 2
+    assert chance == pytest.approx(0.05, rel=1e-4)
+    assert 1 / (1 + math.exp(found[0] - 0.5)) == pytest.approx(0.05, rel=1e-4)
+    assert found[1] == np.inf
