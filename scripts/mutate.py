@@ -80,6 +80,11 @@ BESIDE = {  # tests of a room that stand elsewhere, beside REFUSALS
     "evaluate": ["cli/test_check.py", "cli/test_diff.py"],
     "active": ["cli/test_ask.py", "cli/test_plan.py", "cli/test_simulate.py"],
     "campaign": ["cli/test_campaign.py"],
+    "cli": [
+        *("campaign/test_marks.py", "evaluate/test_nested.py", "web/test_serve.py", "judge/test_remote.py"),
+        *("show/test_embed.py", "show/test_report.py", "show/test_report_board.py", "show/test_report_time.py"),
+        *("data/test_arena.py", "metrics/test_trec.py", "test_hostile_labels.py"),
+    ],
     "judge": ["cli/test_judge.py"],
     "show": ["evaluate/test_feature_diagnosis.py", "cli/test_grade.py"],
     "store": ["campaign"],
