@@ -12,6 +12,7 @@ import argparse
 import importlib
 import json
 import os
+import subprocess
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -65,9 +66,16 @@ def main() -> None:
     known = families()
     if options.data:
         os.environ["PODIUM_BENCHMARK_DATA"] = options.data
-    if not options.page:
+    if not options.page and len(asked := options.family or list(known)) > 1:
+        # Each in a process of its own: threads that one family has started would hang the forks of the next.
+        words = ["--full"] * options.full + ["--no-save"] * options.no_save
+        words += ["--only", *options.only] if options.only else []
+        words += ["--data", options.data] if options.data else []
+        for family in asked:
+            subprocess.run([sys.executable, "-m", "benchmarks.run", *words, "--family", family], check=True)
+    elif not options.page:
         for family, scenarios in known.items():
-            if options.family and family not in options.family:
+            if family not in asked:
                 continue
             for scenario in scenarios:
                 if (scenario.name in options.only) if options.only else (options.full or not scenario.full):
