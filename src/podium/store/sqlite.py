@@ -92,7 +92,8 @@ class SQLiteStore(Store):
 
     def __exit__(self, *problem: object) -> None:
         """Close; where all that was asked for is refused, no new file without a campaign is left behind."""
-        if isinstance(problem[1], InputError) and not self.read(lambda reader: reader.campaigns()):
+        refused = not self._existed and isinstance(problem[1], InputError)
+        if refused and not self.read(lambda reader: reader.campaigns()):
             self._abandon()
         else:
             self.close()
