@@ -1192,3 +1192,153 @@ def test_votes_that_did_not_reach_the_server_are_sent_when_somebody_goes_on(stor
     again = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign))
     assert [(number, outcome) for number, outcome, _ in desk.votes] == [(71, 0.0)]
     assert (again._served, again._delivered) == ({one.id: 70, two.id: 71}, {70, 71})
+
+
+# ---- what is asked next ---------------------------------------------------------------------------------------------
+
+
+class Stock(Quiet):
+    """A ledger with pairs to give, which notes what it is asked for."""
+
+    def __init__(self, pairs, **more):
+        super().__init__(**more)
+        self.pairs, self.asked = list(pairs), []
+
+    def take(self, count, orders):
+        self.asked.append(("take", count, orders))
+        given, self.pairs = self.pairs[:count], self.pairs[count:]
+        return [question(k) for k in given], [call(k, turned) for k in given for turned in range(orders)]
+
+    def draw(self, count, orders, wanted=(), **more):
+        self.asked.append(("draw", count, orders, *more.values()))
+        given, self.pairs = self.pairs[:count], self.pairs[count:]
+        return [question(k) for k in given], [call(k, turned) for k in given for turned in range(orders)]
+
+
+def filled(ledger, monkeypatch, items=60, settings=None, planned=True, before=None, **progress):
+    """One step of filling, with a plan that is made at once."""
+    plans = []
+
+    def plan(store, campaign, now):
+        plans.append(1)
+        return None
+
+    monkeypatch.setattr(run, "plan_once", plan)
+    ledger.store.now = lambda: 5
+
+    async def go():
+        one = Run(ledger, None, None, settings or Settings(), items=items)
+        one.progress = Progress(**{"limit": 1000} | progress)
+        one.plan = run.Plan(1, 0, 0) if planned else None
+        if before is not None:
+            before(one)
+        await asyncio.wait_for(one._fill(), 10)
+        return one
+
+    return asyncio.run(go()), len(plans)
+
+
+def test_few_pairs_are_out_where_items_are_few(monkeypatch):
+    """Of 60 items ten pairs side by side; of 6 two; the calls at a time are 16, so of both orders eight pairs."""
+    for items, asked in ((600, 8), (60, 8), (30, 5), (6, 2)):
+        ledger = Stock(range(100))
+        one, _ = filled(ledger, monkeypatch, items=items)
+        assert ledger.asked == [("take", asked, 2)]
+        assert len(one._todo) == 2 * asked
+    ledger = Stock(range(100))
+    filled(ledger, monkeypatch, items=30, before=lambda one: one._pairs.update({901: None, 902: None}))
+    assert ledger.asked == [("take", 3, 2)]
+
+
+def test_random_pairs_of_one_order_are_drawn_many_at_once(monkeypatch):
+    ledger = Stock(range(1000))
+    one, _ = filled(ledger, monkeypatch, settings=Settings(one_order=True))
+    assert ledger.asked == [("draw", 256, 1)]
+    assert len(one._todo) == 256
+    ledger = Stock(range(1000))
+    filled(ledger, monkeypatch, settings=Settings(one_order=True), limit=7)
+    assert ledger.asked == [("draw", 7, 1)]
+
+
+def test_what_stops_a_run_that_has_no_room(monkeypatch):
+    for progress, settings, why in (
+        ({"limit": 5, "pairs": 5}, Settings(budget=5), "budget"), ({"calls": 9}, Settings(max_calls=10), "max-calls"),
+        ({"calls": 1, "cost": 3.0}, Settings(max_cost=3.0), "max-cost"),
+    ):  # fmt: skip
+        ledger = Stock(range(9))
+        one, _ = filled(ledger, monkeypatch, settings=settings, **progress)
+        assert (one.why, ledger.asked) == (why, [])
+
+
+def test_where_nothing_is_left_the_run_is_finished_unless_votes_are_on_their_way(monkeypatch):
+    one, _ = filled(Stock([]), monkeypatch)
+    assert one.why == "finished"
+
+    def busy(one):
+        one._unwritten = 1
+        asyncio.get_running_loop().call_later(0.01, one._notify)
+
+    ledger = Stock([])
+    one, _ = filled(ledger, monkeypatch, before=busy)  # it waits until something has changed
+    assert (one.why, len(ledger.asked)) == (None, 1)
+
+
+def test_a_new_plan_is_made_once_a_quarter_of_the_items_came(monkeypatch):
+    for came, planned, plans in ((0, True, 0), (14, True, 0), (15, True, 1), (0, False, 1)):
+        ledger = Stock(range(100))
+        _, made_plans = filled(
+            ledger, monkeypatch, planned=planned, before=lambda one, c=came: setattr(one, "_came", c)
+        )
+        assert made_plans == plans, (came, planned)
+    empty = Stock([])
+    one, made_plans = filled(empty, monkeypatch, settings=Settings(budget=50))
+    assert (made_plans, empty.asked[-1]) == (0, ("draw", 8, 2))  # with a budget, pairs at random
+    assert one.why == "finished"
+
+
+def test_a_stable_order_ends_the_run_that_may_end_so(monkeypatch):
+    stable = run.Plan(2, 5, 9, stable=True, until_stable=0, agreement=Estimate(0.75, 0.5, 0.9, 9))
+
+    async def go(settings):
+        ledger = Stock(range(9))
+        ledger.store.now = lambda: 5
+        one = Run(ledger, None, None, settings, items=9)
+        one._came = 4
+        monkeypatch.setattr(run, "plan_once", lambda *_: stable)
+        return await one._plan(), one.why, one.progress.agreed, one._came, one.plan
+
+    assert asyncio.run(go(Settings())) == (False, "stable", 0.75, 0, stable)
+    assert asyncio.run(go(Settings(budget=9))) == (True, None, 0.75, 0, stable)
+
+
+def test_a_calibration_is_a_quarter_of_the_pairs_and_ends_before_anything_else(monkeypatch):
+    async def calibrated(items, **progress):
+        ledger = Stock(range(100))
+        one = Run(ledger, None, None, Settings(budget=30), items=items)
+        one.progress = Progress(limit=30, **progress)
+        stage = await one._calibrate()
+        return stage, ledger.asked[0]
+
+    assert asyncio.run(calibrated(5)) == ("drawn", ("draw", 2, 2, True, 30))
+    assert asyncio.run(calibrated(100)) == ("drawn", ("draw", 40, 2, True, 30))
+    assert asyncio.run(calibrated(2, pairs=29)) == ("drawn", ("draw", 1, 2, True, 1))
+
+    async def ends(tally, more=False, pairs=None, **settings):
+        ledger = Stock([], draws_more=lambda: more, calibrated=lambda: None)
+        one = Run(ledger, None, None, Settings(**settings), items=9)
+        one.progress = Progress(limit=30, calibrating=True)
+        one._pairs = pairs or {}
+        monkeypatch.setattr(run, "tally_of", lambda *_: tally)
+        if pairs:
+            asyncio.get_running_loop().call_later(0.01, one._notify)
+        return await asyncio.wait_for(one._calibration_ends(), 10), one.why, one.progress.calibrating
+
+    noise = Tally(pairs=3, position=Position(Estimate(0.5, 0.4, 0.6, 9), Estimate(0.1, 0.0, 0.2, 9), 1, 1, 1.0))
+    assert asyncio.run(ends(Tally(pairs=3))) == ("done", None, False)
+    assert asyncio.run(ends(Tally(pairs=3), pairs={1: None})) == ("drawn", None, True)
+    assert asyncio.run(ends(Tally(pairs=3), more=True)) == ("new", None, True)
+    assert asyncio.run(ends(Tally(skips=3))) == ("drawn", "unread", True)
+    assert asyncio.run(ends(Tally(skips=3, pairs=1))) == ("done", None, False)
+    assert asyncio.run(ends(Tally(skips=3), anyway=True)) == ("done", None, False)
+    assert asyncio.run(ends(noise)) == ("drawn", "noise", True)
+    assert asyncio.run(ends(noise, anyway=True)) == ("done", None, False)
