@@ -318,3 +318,43 @@ def test_infit_of_counts_weights_and_judges_who_saw_nothing():
         assert row["infit"] == pytest.approx(number @ (1 - p) ** 2 / information)
     assert quality.judge_fit["infit"].is_sorted(descending=True)
     assert replace(quality, judge_fit=None).judge_fit is None
+
+
+# ---- the same model on another table --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"side_effect": True}, {"ties": "davidson"}, {"ties": "davidson", "side_effect": True}]
+)
+@pytest.mark.parametrize("covariate", [False, True])
+def test_a_refit_of_a_table_is_a_fit_of_its_votes(settings, covariate):
+    more = {"x": [0.1, -0.4, 0.3, 0.9, -1.0, 0.2, 0.5, -0.3]} if covariate else {}
+    named = {"covariates": ["x"]} if covariate else {}
+    first = Comparisons.from_frame(ROWS | more, **named)
+    other = Comparisons.from_frame(ROWS | more | {"outcome": [0, 1, 0.5, 1, 0, 0.5, 0, 0.5]}, **named)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PodiumWarning)
+        one, two = (BradleyTerry(l2=0.1, tol=1e-9, **settings).fit(votes) for votes in (first, other))
+    side = settings.get("side_effect", False)
+    found, wanted = Model.of(one).refitted(Table.of(other, side), tol=1e-10), Model.of(two)
+    assert_allclose(found.scores - found.scores.mean(), wanted.scores, atol=1e-6)
+    assert_allclose(found.effects, wanted.effects, atol=1e-6)
+    assert (found.log_nu is None) == (wanted.log_nu is None)
+    assert found.log_nu is None or found.log_nu == pytest.approx(wanted.log_nu, abs=1e-6)
+
+
+@pytest.mark.parametrize("side", [False, True])
+@pytest.mark.parametrize("covariate", [False, True])
+def test_a_table_of_decided_votes_is_that_of_the_votes_without_ties(side, covariate):
+    weight = [1, 2, 1, 3, 1, 1, 0.5, 1]
+    rows = ROWS | {"weight": weight} | ({"x": range(8)} if covariate else {})
+    named = {"covariates": ["x"]} if covariate else {}
+    votes = Comparisons.from_frame(rows, **named)
+    kept = [k for k, outcome in enumerate(ROWS["outcome"]) if outcome != 0.5]
+    bare = Table.of(votes.take(np.array(kept)), side)
+    found = Table.of(votes, side).decided(votes)
+    for name in ("left", "right", "wins", "losses", "ties", "squares"):
+        assert_allclose(getattr(found, name), getattr(bare, name))
+    assert (found.design is None) == (bare.design is None)
+    assert found.design is None or found.design.tolist() == bare.design.tolist()
+    assert_allclose(found.squares.sum(), sum(weight[k] ** 2 for k in kept))
