@@ -5,7 +5,7 @@ import pytest
 
 from podium.errors import InputError
 from podium.metrics import check_family, compare_runs, losses, ranking_gain, ranking_loss, ranking_report
-from podium.metrics.report import _canonical, _cuts
+from podium.metrics.report import _canonical, _cuts, _in_threads
 
 GRADES = np.array([[0, 2, 1, 0, 3], [1, 0, 0, 2, 0]])
 SCORES = np.array([[0.5, 0.1, 0.9, 0.4, 0.3], [0.2, 0.8, 0.6, 0.1, 0.3]])
@@ -89,3 +89,20 @@ def test_runs_are_compared_by_signs_of_all_patterns_or_of_some():
     p = compare_runs(reports, test="permutation", permutations=20_000, seed=3).to_frame()
     wanted = binomtest(21, 30).pvalue
     assert p.filter(p["metric"] == "ap")["p_value"].to_list() == pytest.approx([wanted], abs=0.005)
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_goes_wrong_in_a_thread_is_raised(threads):
+    seen = []
+
+    def work(first, last):
+        seen.append((first, last))
+        if first == 2:
+            raise InputError("row 3 is bad")
+
+    with pytest.raises(InputError, match="row 3 is bad"):
+        _in_threads(work, [(0, 2), (2, 4)], threads)
+    _in_threads(work, [(0, 2), (4, 6)], threads)
+    assert set(seen) == {(0, 2), (2, 4), (4, 6)}
+    with pytest.raises(InputError, match="threads=0: at least 1"):
+        _in_threads(work, [(0, 2)], 0)
