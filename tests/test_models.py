@@ -4,6 +4,7 @@ import datetime
 import importlib
 import io
 import json
+import warnings
 import zipfile
 
 import numpy as np
@@ -525,3 +526,22 @@ def test_classes_are_named_by_what_users_type_and_others_not_at_all():
     for name in ("os", ["Ranking"], None):
         with pytest.raises(InputError, match="the file asks for an unknown class"):
             _class_of({"object": name})
+
+
+def test_a_model_of_scores_that_move_with_more_features_than_items_comes_back(tmp_path):
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 4, 30).astype(np.int32)
+    right = ((left + rng.integers(1, 4, 30)) % 4).astype(np.int32)
+    votes = podium.Comparisons(tuple("abcd"), left, right, time=np.arange(30.0))
+    features = {item: rng.normal(size=9) for item in "abcd"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = podium.DynamicBradleyTerry(drift=0.1, sd=1.0, feature_penalty=1.0).fit(votes, features)
+    assert model._basis is not None
+    podium.save(model, tmp_path / "m.podium")
+    again = podium.load(tmp_path / "m.podium")
+    assert_array_equal(again.predict_proba(votes), model.predict_proba(votes))
+    again._extras = np.append(again._extras, 0.0)
+    podium.save(again, tmp_path / "n.podium")
+    with pytest.raises(InputError, match="do not fit one another"):
+        podium.load(tmp_path / "n.podium")

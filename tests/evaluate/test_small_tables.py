@@ -12,7 +12,7 @@ from scipy.stats import kendalltau
 
 from podium import BradleyTerry, Comparisons, Elo, Rankings
 from podium.errors import InputError, PodiumWarning
-from podium.evaluate import judging_quality, scale_separation
+from podium.evaluate import judging_quality, plan_votes, scale_separation
 from podium.evaluate.diagnosis import MERGED_FROM, _as_counts, diagnose, misfit
 from podium.evaluate.diagnosis.misfit import Cycles, Fit, Test, _shares, _together
 from podium.evaluate.diagnosis.steadiness import Reliability
@@ -358,3 +358,30 @@ def test_a_table_of_decided_votes_is_that_of_the_votes_without_ties(side, covari
     assert (found.design is None) == (bare.design is None)
     assert found.design is None or found.design.tolist() == bare.design.tolist()
     assert_allclose(found.squares.sum(), sum(weight[k] ** 2 for k in kept))
+
+
+@pytest.mark.parametrize(("moved", "enough"), [(29, False), (30, True)])
+def test_redraws_that_hardly_differ_from_the_votes_tell_nothing(moved, enough, monkeypatch):
+    """Ten moves of a redraw must have changed the votes: thirty of three redraws."""
+    fit = fit_of(table())
+
+    class Redraws:
+        def __init__(self, table, keep_sides):
+            self.moved, self.redraws = moved, 3
+
+        def draw(self, replicates, rng):
+            return [fit.table] * replicates
+
+    monkeypatch.setattr(misfit, "ExactRedraws", Redraws)
+    tests = fit.tests(39, np.random.default_rng(0))
+    assert [test.p_value for test in tests] == [1.0] * 3
+    assert [test.enough for test in tests] == [False] * 3  # no redraw has another measure
+    monkeypatch.setattr(misfit, "_shares", lambda drawn, measured: np.full(4, 0.05))
+    assert [test.enough for test in fit.tests(39, np.random.default_rng(0))] == [enough] * 3
+
+
+def test_a_plan_is_made_from_a_quarter_of_the_votes_to_all():
+    votes = Comparisons.from_arrays(np.resize(list("abcab"), 40), np.resize(list("bcaca"), 40))
+    plan = plan_votes(votes, {"a": [1.0], "b": [0.0], "c": [2.0]}, splits=1)
+    assert plan.sizes == (10, 14, 20, 28, 40)
+    assert plan.epsilon == 0.05
