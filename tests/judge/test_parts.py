@@ -1221,7 +1221,7 @@ def filled(ledger, monkeypatch, items=60, settings=None, planned=True, before=No
 
     def plan(store, campaign, now):
         plans.append(1)
-        return None
+        return
 
     monkeypatch.setattr(run, "plan_once", plan)
     ledger.store.now = lambda: 5

@@ -1,0 +1,321 @@
+"""What a report says in words, and its leaderboard cell by cell, against frames and votes made by hand."""
+
+import math
+import re
+import types
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium import RABF, BradleyTerry, Comparisons, Elo, Ranking
+from podium.errors import InputError
+from podium.show import feature_plots, report
+from podium.show.report import Report, vote_summary
+from podium.show.report_board import in_order, leaderboard
+from podium.show.report_parts import Beside
+
+VOTES = Comparisons.from_pairs(
+    [("a", "b")] * 7 + [("b", "a")] * 3 + [("b", "c")] * 6 + [("c", "b")] * 4 + [("c", "a")] * 2
+)
+
+
+def board(rows, **more):
+    names = ("item", "rank", "score", "lower", "upper", "rank_lower", "rank_upper", "tier", "comparisons")
+    frame = pl.DataFrame([dict(zip(names, row, strict=True)) for row in rows])
+    return leaderboard(frame, 2, more.pop("most", 9), **more)
+
+
+def cells(page):
+    """Heads, and the text of every cell, row by row."""
+    plain = re.compile(r"<svg.*?</svg>|<[^>]+>")
+    heads = [plain.sub("", each) for each in re.findall(r"<th.*?</th>", page)]
+    rows = [
+        [plain.sub("", each) for each in re.findall(r"<td.*?</td>", row)]
+        for row in re.findall(r"<tr.*?</tr>", page)[1:]
+    ]
+    return heads, rows
+
+
+TWO = [("a", 1, 1.234, 0.5, 2.0, 1, 1, 1, 1200.0), ("b", 2, -1.0, -math.inf, 0.25, 2, 3, 2, 7.0)]
+
+
+def test_a_leaderboard_cell_by_cell():
+    heads, rows = cells(board(TWO))
+    assert heads == ["Rank", "Item", "Score", "Interval", "From … to", "Ranks", "Votes"]
+    assert rows == [
+        ["1", "aranks 1–1", "1.23", "", "0.50 … 2.00", "1–1", "1,200"],
+        ["2", "branks 2–3", "−1.00", "", "−∞ … 0.25", "2–3", "7"],
+    ]
+    assert '<tr class="first">' in board(TWO)
+    assert board(TWO).count('class="first"') == 1
+    assert "<caption>Mine</caption>" in board(TWO, name="Mine")
+    assert "<caption>" not in board(TWO)
+    assert "… and 1 more item below." in board(TWO, most=1)
+    assert "below." not in board(TWO, most=2)
+    assert cells(board(TWO, counted_as="Games"))[0][-1] == "Games"
+    assert 'id="item-a"' in board(TWO, beside=Beside())
+    assert "id=" not in board(TWO)
+
+
+def test_tiers_that_are_not_in_order_have_a_column():
+    mixed = [("a", 1, 2.0, 1.0, 3.0, 1, 2, 2, 9.0), ("b", 2, 1.0, -1.0, 3.0, 1, 2, 1, 9.0)]
+    heads, rows = cells(board(mixed))
+    assert heads == ["Rank", "Item", "Score", "Interval", "From … to", "Ranks", "Tier", "Votes"]
+    assert [row[6] for row in rows] == ["2", "1"]
+    assert "tier 2" in rows[0][1]
+    assert (in_order([1, 1, 2]), in_order([2, 1]), in_order([1, None, 2])) == (True, False, True)
+
+
+def test_a_leaderboard_without_intervals_or_votes():
+    bare = [("a", 1, 2.0, None, None, None, None, None, None), ("b", 2, 1.0, None, None, None, None, None, None)]
+    heads, rows = cells(board(bare))
+    assert heads == ["Rank", "Item", "Score", "drawn"]
+    assert rows == [["1", "a", "2.00", ""], ["2", "b", "1.00", ""]]
+
+
+def test_what_moved_and_what_more_is_told_have_their_columns():
+    beside = Beside(before={"a": 3}, more={"Mark": {"a": ("70", 70.0)}})
+    heads, rows = cells(board(TWO, beside=beside))
+    assert heads == ["Rank", "Item", "Score", "Interval", "From … to", "Ranks", "Moved", "Mark", "Votes"]
+    assert [row[6:8] for row in rows] == [["▲ 2", "70"], ["new", ""]]
+    assert "mark 70" in rows[0][1]
+    assert "▲ 2" in rows[0][1]
+    still = cells(board(TWO, beside=Beside(before={"a": 1, "b": 2})))[1]
+    assert still[0][6] == "–"
+    assert "–" not in still[0][1].replace("1–1", "")  # nothing is told under the name
+
+
+# ---- the votes in words ---------------------------------------------------------------------------------------------
+
+
+def test_votes_are_summed_up_as_counted_by_hand():
+    assert vote_summary(VOTES) == {
+        "Votes": "22",
+        "Ties": "0.0 %",
+        "Items compared": "3",
+        "Votes per item": "12 to 20, median 12",
+        "Pairs compared": "3 of 3 (100 %)",
+        "Connected": "yes: every item was compared with every other, directly or through others",
+    }
+    frame = {
+        "left": list("abcd"),
+        "right": list("badc"),
+        "outcome": [1, 0.5, 1, 0.5],
+        "judge": list("xxyz"),
+        "weight": [1.0, 2.0, 1.0, 2.5],
+    }
+    split = vote_summary(Comparisons.from_frame(frame, judge="judge", weight="weight"))
+    assert split["Votes"] == "4, total weight 6.5"
+    assert split["Ties"] == "69.2 %"
+    assert split["Connected"] == "no: 2 groups of items were never compared with each other"
+    assert split["Pairs compared"] == "2 of 6 (33.3 %)"
+    assert split["Judges"] == "3"
+    with pytest.raises(InputError, match="comparisons"):
+        vote_summary(3)
+
+
+def lead(rows, level=0.95, **ranking):
+    made = types.SimpleNamespace(**{"information": 1} | ranking)
+    return report._lead(made, pl.DataFrame(rows, schema=["item", "tier", "comparisons"], orient="row"), level)
+
+
+def test_the_result_in_a_sentence():
+    one = [("a", 1, 5.0), ("b", 2, 5.0), ("c", 2, 5.0)]
+    assert lead(one) == "<b>a</b> leads, significantly above every other item (95 %)."
+    assert lead(one, None) == "<b>a</b> leads. No confidence intervals were asked for."
+    assert lead(one, information=None) == "<b>a</b> leads. This method gives scores without intervals."
+    two = [("a", 1, 5.0), ("b", 1, 5.0), ("c", 2, 5.0)]
+    assert lead(two) == "<b>a</b> leads, but <b>b</b> is not significantly below it (95 %)."
+    assert lead(two[:2]) == "<b>a</b> leads, but <b>b</b> is not significantly below it (95 %)."
+    every = [(name, 1, 5.0) for name in "abc"]
+    assert lead(every) == "<b>a</b> leads, but no other item is significantly below it (95 %)."
+    three = [*every, ("d", 2, 5.0)]
+    assert lead(three) == "<b>a</b> leads, but <b>b</b> and <b>c</b> are not significantly below it (95 %)."
+    many = [*((name, 1, 5.0) for name in "abcdefg"), ("z", 2, 1.0)]
+    assert "<b>b</b>, <b>c</b>, <b>d</b>, <b>e</b> and 2 more are not" in lead(many)
+    five = [*((name, 1, 5.0) for name in "abcde"), ("z", 2, 1.0)]
+    assert "<b>b</b>, <b>c</b>, <b>d</b> and <b>e</b> are not" in lead(five)
+    idle = [("a", 1, 0.0), ("b", 2, 5.0)]
+    assert lead(idle).startswith("<b>a</b>, on which there are no votes yet, leads by its features, significantly")
+
+
+def test_small_words():
+    assert (report._strong("1,200 votes"), report._strong("12 % ties")) == ("<b>1,200</b> votes", "<b>12 %</b> ties")
+    assert report._warned(["watch out.", "Watch out", "<b>"]) == [
+        '<p class="warn">Watch out.</p>',
+        '<p class="warn">&lt;b&gt;.</p>',
+    ]
+    told = [report._setting(value) for value in (("tea", 1500.0), True, False, 0.123456, 3, "auto")]
+    assert told == ["tea = 1500", "yes", "no", "0.1235", "3", "auto"]
+    assert report.listed({"a<": "b>"}) == "<dl><dt>a&lt;</dt><dd>b&gt;</dd></dl>"
+    assert report._digits(types.SimpleNamespace(unit=1.0)) == 2
+    assert report._digits(types.SimpleNamespace(unit=173.7)) == 0
+
+
+# ---- pages ----------------------------------------------------------------------------------------------------------
+
+
+def plain(text):
+    return re.sub(r"<[^>]+>", "", text)
+
+
+def made(model=None, votes=VOTES, **more):
+    fitted = (model or BradleyTerry()).fit(votes)
+    return Report(fitted.ranking_, votes, model=fitted, **more)
+
+
+def test_what_a_page_says_of_scores_and_intervals():
+    page = made()
+    (first, *_) = page._meaning(page.ranking.to_frame(0.95))
+    assert first == "Scores are in log-odds."
+    bars = page._meaning(page.ranking.to_frame(0.95))[1]
+    assert "95 % " in bars
+    assert "for each item on its own" in bars
+    together = made(simultaneous=True)
+    assert "for all items at once" in together._meaning(together.ranking.to_frame(0.95, True))[1]
+    assert made(level=None)._meaning(page.ranking.to_frame(None)) == ["Scores are in log-odds."]
+    scored = Report(Ranking(["a", "b"], [1.0, 0.0]), VOTES)
+    assert not any(each.startswith("Scores are") for each in scored._meaning(scored.ranking.to_frame(0.95)))
+    beside = Beside(before={"a": 1}, before_name="last.csv", more_note="Marks.", plain=page.ranking)
+    told = made(beside=beside)._meaning(page.ranking.to_frame(0.95))
+    assert "Marks." in told
+    assert "Moved: places gained or lost since last.csv." in told
+    assert any(each.startswith("Without effects: the rank with") for each in told)
+
+
+def test_facts_of_a_page():
+    facts = [plain(each) for each in made()._facts()]
+    assert facts == ["22 votes", "3 items", "95 % intervals"]
+    frame = {
+        "left": list("abca"),
+        "right": list("bcab"),
+        "outcome": [1, 0.5, 1, 0],
+        "judge": list("xxyz"),
+        "date": ["2026-01-01", "2026-01-02", "2026-03-01", "2026-01-05"],
+    }
+    votes = Comparisons.from_frame(frame, judge="judge", time="date")
+    whole = [plain(each) for each in made(votes=votes, level=None)._facts()]
+    assert whole == ["4 votes", "3 items", "3 judges", "25.0 % ties", "2026-01-01 to 2026-03-01"]
+    idle = Report(Ranking(["a", "b", "c", "d"], [3.0, 2.0, 1.0, 0.0]), VOTES)
+    assert "1 without votes" in [plain(each) for each in idle._facts()]
+    parts = made(beside=Beside(by="language", parts={"en": (made().ranking, VOTES)}))
+    assert "1 group by language" in [plain(each) for each in parts._facts()]
+    same = Comparisons.from_frame(frame | {"date": ["2026-01-01"] * 4}, time="date")
+    assert [plain(each) for each in made(votes=same)._facts()][-2] == "2026-01-01"
+
+
+def test_the_leaderboard_with_effects_left_in_stands_beside_it():
+    outcome = [1, 1, 0] * 7 + [0, 0, 1] * 3
+    sided = Comparisons.from_frame({"left": list("abc") * 10, "right": list("bca") * 10, "outcome": outcome})
+    model = BradleyTerry(side_effect=True)
+    page = made(model, sided, beside=Beside(plain=BradleyTerry().fit(sided).ranking_))
+    assert page._effects() == "Position bias"
+    one, other = page._boards(page.ranking.to_frame(0.95), 9)
+    assert "<caption>Position bias taken out</caption>" in one
+    assert "<caption>Position bias left in</caption>" in other
+    assert one.startswith('<div class="card with-effects">')
+    assert other.startswith('<div class="card without-effects">')
+    assert page._leads(page.ranking.to_frame(0.95))[1].startswith(
+        '<p class="lead without-effects">Position bias left in: '
+    )
+    assert "Position bias taken out" in page._switch()
+    names = re.findall(r'download="([^"]+)"', "".join(page._downloads(page.ranking.to_frame(0.95), 9)))
+    assert names == [
+        "leaderboard.svg",
+        "leaderboard.csv",
+        "leaderboard-position-bias-left-in.svg",
+        "leaderboard-position-bias-left-in.csv",
+    ]
+    assert made()._switch() == ""
+    assert len(made()._boards(page.ranking.to_frame(0.95), 9)) == 1
+
+
+def test_parts_are_closed_and_many_of_them_together():
+    ranking = made().ranking
+    few = made(beside=Beside(by="by", parts={str(k): (ranking, VOTES) for k in range(report.MAX_OPEN_PARTS)}))._parts(9)
+    assert len(few) == report.MAX_OPEN_PARTS
+    assert few[0].startswith('<details class="card"><summary>by = <bdi>0</bdi>, 22 votes</summary>')
+    many = made(
+        beside=Beside(
+            by="by",
+            parts={str(k): (ranking, VOTES) for k in range(report.MAX_OPEN_PARTS + 1)},
+            remarks={"0": ["thin."]},
+        )
+    )._parts(9)
+    assert (many[0], many[-1]) == ("<details><summary>Each by on its own</summary>", "</details>")
+    assert len(many) == report.MAX_OPEN_PARTS + 3
+    assert '<p class="warn">Thin.</p>' in many[1]
+
+
+def test_pages_that_cannot_be_are_refused_first():
+    ranking = made().ranking
+    for given, words in (
+        ({"warnings": "one"}, "warnings must be a list of sentences"),
+        ({"reliability": [3]}, "reliability must be a list"),
+        ({"top": 0}, "top=0"),
+        ({"min_votes": -1}, "min_votes=-1"),
+        ({"simultaneous": 3}, "simultaneous=3"),
+        ({"title": 3}, "title=3"),
+        ({"model": 3}, "model"),
+        ({"beside": 3}, "beside"),
+        ({"fixtures": 3}, "fixtures"),
+        ({"level": 2}, "level=2"),
+        ({"history": 3}, "history"),
+        ({"diagnosis": 3}, "diagnosis"),
+        ({"fit": 3}, "fit"),
+    ):
+        with pytest.raises(InputError, match=words):
+            Report(ranking, VOTES, **given)
+    with pytest.raises(InputError, match="no item has so many votes; give less"):
+        str(Report(ranking, VOTES, min_votes=99))
+    page = str(Report(ranking, VOTES, min_votes=20))
+    assert [row[1][0] for row in cells(page.partition("<table")[2].partition("</table>")[0])[1]] == ["b"]
+    assert "To make this page again:" not in page
+    assert "<pre>podium rank</pre>" in str(Report(ranking, VOTES, command="podium rank"))
+
+
+def test_how_a_page_came_about():
+    page = made(method="bradley-terry", simultaneous=True)
+    lines = page._method()
+    assert lines["Ranker"] == "bradley-terry"
+    assert lines["Intervals"].startswith("95 % ")
+    assert lines["Intervals"].endswith(", ranks of all items at once")
+    assert "method:" not in lines["Settings"]
+    assert "Intervals" not in made(level=None)._method()
+    assert "Settings" not in Report(Ranking(["a", "b"], [1.0, 0.0]), VOTES)._method()
+    assert made(Elo())._counted_as() == "Votes"
+
+
+def test_coefficients_are_drawn_by_significance():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(12, 2))
+    left, right = rng.integers(0, 12, 400), rng.integers(0, 12, 400)
+    keep = left != right
+    left, right = left[keep], right[keep]
+    won = rng.random(len(left)) < 1 / (1 + np.exp(-2.0 * (X[left, 1] - X[right, 1])))
+    pairs = [(f"i{a}", f"i{b}") if w else (f"i{b}", f"i{a}") for a, b, w in zip(left, right, won, strict=True)]
+    model = RABF().fit(Comparisons.from_pairs(pairs), {f"i{k}": X[k].tolist() for k in range(12)})
+    (ax,) = feature_plots.coefficients(model, level=0.9).axes
+    labels = [each.get_text() for each in ax.get_yticklabels()]
+    assert labels[0] == model.feature_names_[1]
+    assert ax.get_ylim() == (-2 + 0.4, 0.6)
+    assert ax.get_xlabel() == "change of score per one standard deviation of the feature, 90 % interval"
+    plain_units = feature_plots.coefficients(model, standard=False).axes[0]
+    assert plain_units.get_xlabel().startswith("change of score per one unit of the feature, 95 %")
+    drawn = feature_plots.outliers(model).axes[0]
+    shown = drawn.collections[0].get_offsets()
+    scores, predicted = model.ranking_.scores, model.ranking_.scores - model.residuals_
+    assert {tuple(np.round(each, 9)) for each in shown} <= {
+        tuple(np.round(each, 9)) for each in zip(predicted, scores, strict=True)
+    }
+    assert (drawn.get_xlabel(), drawn.get_ylabel()) == (
+        "score predicted by features alone",
+        "score from features and votes",
+    )
+    names = [each.get_text() for each in drawn.get_legend().get_texts()]
+    far = 12 - len(shown)
+    assert names == ["within chance", "better or worse than predicted"][: 1 + bool(far)]
+    assert len(drawn.texts) == far
+    with pytest.raises(InputError, match="model must be a RABF, PlackettLuce or DynamicBradleyTerry"):
+        feature_plots.coefficients(BradleyTerry().fit(VOTES))
