@@ -1070,3 +1070,49 @@ def test_a_campaign_that_spent_its_budget_is_paused_once(store):
     lone = Bench(store, items=2)
     lone.do(lambda writer: setup.withdraw(writer, 1, 1))
     assert planning.plan_once(store, lone.id, lone.now) is None
+
+
+def test_a_second_campaign_has_numbers_of_its_own(store):
+    """Numbers of campaigns, questions, judges and items differ here, so that no two can be taken for one another."""
+    other = Bench(store, items=5)
+    other.next(0, 5)
+    other.next(1, 5)
+    bench = Bench(store, items=6, judges=("ann", "bob", "cy"))
+    mine = bench.next(2, 1).questions[0]
+    assert len({bench.id, mine.id, 2, mine.left, mine.right}) >= 3
+    assert mine.id > 5
+    bench.now += 11 * MINUTE
+    theirs = bench.next(0, 1).questions[0]
+    assert theirs.id == mine.id
+    late, _ = bench.vote(2, mine.id, 0.0, id="late")
+    assert late.status == "stored"
+    row = bench.read(lambda reader: reader.vote(bench.id, late.seq))
+    assert (row.judge, row.question, row.left, row.right, row.outcome) == (2, mine.id, mine.left, mine.right, 0.0)
+    again, _ = bench.vote(2, mine.id, 1.0, id="twice")
+    assert again.code == "answered"
+    assert bench.vote(1, mine.id, 1.0, id="stranger")[0].code == "not-given"
+    assert bench.vote(2, 10**6, 1.0, id="nowhere")[0].code == "not-given"
+    skipped, _ = bench.vote(0, theirs.id, None, id="skip")
+    assert skipped.status == "stored"
+    undone, hand = bench.undo(2, "late")
+    assert undone.status == "stored"
+    assert [question.id for question in hand.questions][:1] == [mine.id]
+    assert bench.undo(2, "late")[0].status == "repeated"
+    with pytest.raises(RefusedError, match="no vote of yours has the id 'late'"):
+        bench.undo(0, "late")
+    with pytest.raises(RefusedError, match="was used for something else"):
+        bench.undo(0, "skip", id="skip")
+    assert [row.client_id for row in bench.read(lambda reader: desk.history(reader, bench.id, 0))] == ["skip"]
+    assert bench.read(lambda reader: desk.history(reader, bench.id, 2)) == []
+    assert bench.read(lambda reader: reader.count_given(bench.id, 2, mine.kind)) >= 1
+    assert bench.read(lambda reader: reader.count_given(other.id, 2, mine.kind)) == 0
+
+
+def test_who_comes_by_the_open_link_is_told_with_the_moment(store):
+    bench = Bench(store)
+    link = bench.do(lambda writer: setup.open_link(writer, 33, most=3, parameter="PID"))
+    bench.do(lambda writer: setup.join(writer, link, 44) and None)
+    told = bench.read(lambda reader: reader.events(bench.id))
+    assert [each.at for each in told[-2:]] == [33, 44]
+    assert told[-2].data["texts"]["open_link"]["most"] == 3
+    assert told[-2].data["texts"]["open_link"]["parameter"] == "PID"
