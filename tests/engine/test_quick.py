@@ -11,6 +11,7 @@ import pickle
 import threading
 import time
 import warnings
+from contextlib import ExitStack
 from types import SimpleNamespace
 
 import numpy as np
@@ -801,3 +802,49 @@ def test_things_started_are_ended_where_connecting_fails(monkeypatch):
     with connecting.connect("local:2"):
         assert not ended
     assert ended == ["client", "cluster"]
+
+
+def test_a_cluster_of_our_own_is_started_on_the_loopback_address_without_a_dashboard(monkeypatch):
+    require_dask()
+    import dask
+    import distributed
+
+    asked, ended = {}, []
+
+    def local_cluster(**options):
+        asked.update(options, failures=dask.config.get("distributed.scheduler.allowed-failures"))
+        return SimpleNamespace(close=lambda: ended.append("cluster"))
+
+    monkeypatch.setattr(distributed, "LocalCluster", local_cluster)
+    monkeypatch.setattr(distributed, "Client", lambda cluster, **options: ("client", options))
+    with ExitStack() as things:
+        client, mending = connecting._start(3, things)
+        folder = asked.pop("local_directory")
+        assert os.path.isdir(folder)
+        assert not ended
+    assert ended == ["cluster"]
+    assert not os.path.exists(folder)
+    assert client == ("client", {"set_as_default": False})
+    assert mending.count == 3
+    assert issubclass(asked.pop("worker_class"), distributed.Nanny)
+    assert asked == {
+        "n_workers": 3, "threads_per_worker": 1, "processes": True, "host": "127.0.0.1", "failures": 2,
+        "dashboard_address": "127.0.0.1:0", "worker_dashboard_address": "127.0.0.1:0",
+        "scheduler_kwargs": {"dashboard": False}, "silence_logs": logging.CRITICAL,
+    }  # fmt: skip
+
+    def refused(**options):
+        raise OSError("no room")
+
+    monkeypatch.setattr(distributed, "LocalCluster", refused)
+    with (
+        ExitStack() as things,
+        pytest.raises(EngineError, match="a cluster of 3 workers cannot be started here: no room"),
+    ):
+        connecting._start(3, things)
+
+
+def test_a_chunk_without_a_size_counts_as_one():
+    two = SimpleNamespace(size=2)
+    assert shares([two, "a", "b"], 2) == [[two], ["a", "b"]]
+    assert shares(["a", "b", two], 2) == [["a", "b"], [two]]
