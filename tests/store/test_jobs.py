@@ -54,6 +54,20 @@ def names(store, campaign):
     return [row.client_id for row in store.read(lambda reader: list(reader.votes(campaign)))]
 
 
+def held_up(store, campaign, gate):
+    """A job that holds the writing thread until the gate is open; it has begun, so whoever comes now is in the next."""
+    begun = threading.Event()
+
+    def hold(writer):
+        begun.set()
+        time.sleep(0.01)
+        gate.wait()
+
+    first = store.submit(campaign, hold)
+    begun.wait()
+    return first
+
+
 def refuses(writer):
     raise RefusedError("no", "not this one")
 
@@ -123,7 +137,7 @@ def test_nobody_waits_any_more(store):
     """A future that was cancelled and a loop that is closed hold up nothing; the work of the latter is on disk."""
     campaign = new_campaign(store)
     gate = threading.Event()
-    first = store.submit(campaign, lambda writer: gate.wait())
+    first = held_up(store, campaign, gate)
     cancelled = store.submit(campaign, adds("cancelled"))
     assert cancelled.cancel()
     loop = asyncio.new_event_loop()
@@ -150,7 +164,7 @@ def test_closing_writes_what_waits(path):
     store = open_store(str(path), new=True)
     campaign = new_campaign(store)
     gate = threading.Event()
-    first = store.submit(campaign, lambda writer: gate.wait())
+    first = held_up(store, campaign, gate)
     jobs = [store.submit(campaign, adds(str(k))) for k in range(3)]
     closing = threading.Thread(target=store.close)
     closing.start()
@@ -167,7 +181,7 @@ def test_closing_writes_what_waits(path):
 def test_jobs_of_a_commit_go_by_campaign_whoever_came_first(store):
     one, two = new_campaign(store, "one"), new_campaign(store, "two")
     gate, order = threading.Event(), []
-    first = store.submit(one, lambda writer: gate.wait())
+    first = held_up(store, one, gate)
     jobs = [store.submit(each, lambda writer: order.append(writer.locked.id)) for each in (two, one, two, one)]
     gate.set()
     for job in (first, *jobs):
@@ -179,9 +193,7 @@ def test_a_commit_has_an_end(store, monkeypatch):
     monkeypatch.setattr(commits, "MAX_JOBS", 2)
     campaign = new_campaign(store)
     gate = threading.Event()
-    first = store.submit(campaign, lambda writer: gate.wait())
-    while store._committer._jobs.qsize():
-        pass
+    first = held_up(store, campaign, gate)
     before = store.commits
     jobs = [store.submit(campaign, adds(str(k))) for k in range(4)]
     gate.set()
@@ -511,9 +523,7 @@ def test_a_process_of_another_user_lives(store, monkeypatch):
 def test_who_waited_at_the_last_commit_and_how_long_it_took(store):
     campaign = new_campaign(store)
     began, gate = time.monotonic(), threading.Event()
-    first = store.submit(campaign, lambda writer: (time.sleep(0.01), gate.wait()))
-    while store._committer._jobs.qsize():
-        pass
+    first = held_up(store, campaign, gate)
     later = [store.submit(campaign, lambda writer: (store._committer._here, store._committer._took)) for _ in range(3)]
     gate.set()
     first.result()
