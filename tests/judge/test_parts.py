@@ -979,6 +979,9 @@ def test_every_item_is_drawn_about_equally_often_and_no_pair_twice():
     assert ledger._balanced(range(4), set(), 0, rng) == []
     busy = [pair_of(0, 1), pair_of(0, 2), pair_of(1, 2)]  # three items that were asked already
     assert set(np.ravel(ledger._balanced(range(6), set(busy), 1, rng, busy)).tolist()) <= {3, 4, 5}
+    met = [pair_of(0, 1)]  # both stood once before: after two pairs of the others item 1 is due as they are
+    thirds = [ledger._balanced(range(5), set(met), 3, rng, met)[2] for _ in range(100)]
+    assert any(1 in third for third in thirds)
     sides = [ledger._balanced([0, 1], set(), 1, rng)[0] for _ in range(200)]
     assert 60 < sum(side == (0, 1) for side in sides) < 140
 

@@ -756,3 +756,17 @@ def test_pages_of_an_organiser_show_what_there_is(room):
     assert room.operator.get("/new/campaign").status_code == 200
     assert "<" in there.get("/docs").text
     assert "/api/v1/votes" in there.get("/docs").text
+
+
+def test_numbers_in_an_address_are_those_a_database_holds(room):
+    there = room.organiser
+    for path in (
+        "campaigns/{}",
+        f"campaigns/{room.campaign}/items/{{}}",
+        f"campaigns/{room.campaign}/judges/{{}}/without",
+    ):
+        assert there.get(f"/api/v1/{path.format(2**31 - 1)}").status_code == 404
+        assert there.get(f"/api/v1/{path.format(2**31)}").status_code == 422
+        assert there.get(f"/api/v1/{path.format(-1)}").status_code == 422
+    assert there.get(f"{room.at}/events?after={2**53}").status_code == 200
+    assert there.get(f"{room.at}/events?after={2**53 + 1}").status_code == 422
