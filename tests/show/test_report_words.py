@@ -10,7 +10,7 @@ import pytest
 
 from podium import RABF, BradleyTerry, Comparisons, Elo, Ranking
 from podium.errors import InputError
-from podium.show import feature_plots, report
+from podium.show import feature_plots, plots, report, report_sections, report_time
 from podium.show.report import Report, vote_summary
 from podium.show.report_board import in_order, leaderboard
 from podium.show.report_parts import Beside
@@ -319,3 +319,51 @@ def test_coefficients_are_drawn_by_significance():
     assert len(drawn.texts) == far
     with pytest.raises(InputError, match="model must be a RABF, PlackettLuce or DynamicBradleyTerry"):
         feature_plots.coefficients(BradleyTerry().fit(VOTES))
+
+
+def test_the_error_of_a_side_effect_is_the_model_s():
+    rng = np.random.default_rng(2)
+    left, right = rng.integers(0, 6, 300), rng.integers(0, 6, 300)
+    keep = left != right
+    left, right = left[keep], right[keep]
+    won = rng.random(len(left)) < 1 / (1 + np.exp(-(0.5 + 0.3 * (right - left))))
+    frame = {"left": [f"i{k}" for k in left], "right": [f"i{k}" for k in right], "outcome": won.astype(int)}
+    votes = Comparisons.from_frame(frame)
+    for model in (RABF(side_effect=True, residual_penalty=1.0, feature_penalty=1.0), BradleyTerry(side_effect=True)):
+        fitted = model.fit(votes)
+        (_, told) = report_sections.sections(fitted, 0.95, votes)[-2:]
+        half = 1.959963984540054 * fitted.side_effect_std_error_
+        assert f"the left side: {fitted.side_effect_:+.3g} ± {half:.2g} (95 %)" in told
+        bare = report_sections.sections(fitted, None, votes)[-1]
+        assert "±" not in bare
+
+
+def test_games_to_come_are_listed_up_to_a_number(monkeypatch):
+    model = BradleyTerry().fit(VOTES)
+    games = Comparisons.from_frame({"left": list("abc"), "right": list("bca"), "outcome": [1, 1, 1]})
+    whole = report_time.fixtures_of(model, games)
+    assert "more fixture" not in "".join(whole)
+    heads, rows = cells("".join(whole))
+    assert heads == ["Left", "Right", "Left wins", "Right wins", "Chances"]
+    chances = model.predict_proba(games)
+    assert [row[:4] for row in rows] == [
+        [one, other, f"{100 * chance[0]:.0f} %", f"{100 * chance[2]:.0f} %"]
+        for one, other, chance in zip("abc", "bca", chances, strict=True)
+    ]
+    assert whole[1] == '<p class="soft">The chance of each outcome by this model.</p>'
+    monkeypatch.setattr(report_time, "MAX_FIXTURES", 2)
+    assert "… and 1 more fixture." in report_time.fixtures_of(model, games)[-1]
+    monkeypatch.setattr(report_time, "MAX_FIXTURES", 3)
+    assert "more fixture" not in "".join(report_time.fixtures_of(model, games))
+    assert report_time.fixtures_of(model, None) == []
+    with pytest.raises(InputError, match="fixtures need the fitted model too"):
+        report_time.fixtures_of(None, games)
+    strange = Comparisons.from_frame({"left": ["a", "a"], "right": ["b", "z"], "outcome": [1, 1]})
+    with pytest.raises(InputError, match="fixtures, row 2: 'z' is not in the ranking; remove the row"):
+        report_time.fixtures_of(model, strange)
+
+
+def test_an_item_that_came_last_is_among_the_best_lines():
+    scores = np.array([[0.0, math.nan], [1.0, 2.0]])
+    figure = plots.history([1, 2], ["old", "new"], scores, top=1)
+    assert [each.get_text() for each in figure.axes[0].texts] == ["new"]
