@@ -11,10 +11,11 @@ from scipy.stats import norm
 
 from podium import BradleyTerry, Comparisons, Ranking
 from podium.errors import InputError
-from podium.ranking import leaderboard
+from podium.ranking import award_marks, leaderboard
 from podium.ranking.uncertainty import Information, ScoreCovariance, probability_above, probability_best, quantile
 from podium.ranking.uncertainty.chances import probability_best_over
 from podium.ranking.uncertainty.ends import end_rows, reach
+from podium.ranking.uncertainty.graph import Graph
 from podium.ranking.uncertainty.information import Alternative, WeightedInformation
 from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_covariance
 from podium.ranking.uncertainty.redraw import _newton, _poisson
@@ -444,3 +445,30 @@ def test_a_score_ends_where_its_wins_become_improbable():
     assert chance == pytest.approx(0.05, rel=1e-4)
     assert 1 / (1 + math.exp(found[0] - 0.5)) == pytest.approx(0.05, rel=1e-4)
     assert found[1] == np.inf
+
+
+def test_marks_go_up_to_a_billion_either_way():
+    ranking = Ranking("ab", [1.0, 0.0])
+    assert award_marks(ranking, (-1e9, 1e9)).to_frame()["mark"].to_list() == [1e9, -1e9]
+    for scale in ((0, 1.1e9), (-1.1e9, 0)):
+        with pytest.raises(InputError):
+            award_marks(ranking, scale)
+    assert award_marks(ranking, known={"a": 1e9, "b": -1e9}).to_frame()["mark"].to_list() == pytest.approx([1e9, -1e9])
+    with pytest.raises(InputError, match="the known mark of 'a' is"):
+        award_marks(ranking, known={"a": 1.1e9, "b": 0})
+
+
+def test_a_penalty_from_the_votes_is_told_below_the_table():
+    auto = BradleyTerry().fit(votes())
+    assert f"about {auto.sd_:.2f} log-odds from it (l2=auto)" in repr(auto.ranking_)
+    assert "l2=auto" not in repr(BradleyTerry(l2=0.1).fit(votes()).ranking_)
+
+
+@pytest.mark.parametrize("curvature", [0.01, 1.0, 100.0])
+def test_a_graph_is_long_where_four_steps_reach_few(curvature):
+    """Six of a chain are within four steps of its second, the first that met two: a twentieth of 120; of a star all."""
+    for n, long in ((200, True), (120, True), (119, False)):
+        chain = Information(n, np.arange(n - 1), np.arange(1, n), np.full(n - 1, curvature), ridge=1e-3)
+        assert Graph(chain).is_long == long
+    star = Information(300, np.zeros(299, int), np.arange(1, 300), np.full(299, curvature), ridge=1e-3)
+    assert not Graph(star).is_long
