@@ -41,6 +41,7 @@ from podium.active.paper.margin import BlockHinge, cross_block_hinge, least_loss
 from podium.active.paper.options import LEARNERS
 from podium.active.paper.quicksort import quicksort
 from podium.active.paper.state import State
+from podium.active.presets import questions_of
 from podium.engine import Engine, Serial, engine_for
 from podium.show.canvas import LINES, MARKERS, SOFT, axes_at, save, sheet, styled
 
@@ -172,7 +173,7 @@ VARIANTS = ((None, 1.0), (None, 1.5), (16, 1.0), (16, 1.5))  # small size (None:
 
 
 def decomposition(sizes, noise=NOISE, epsilon=0.5, engine=SERIAL):
-    """What `sample_and_decompose` adds to an order of the standard preset; `sizes` maps n to the number of seeds.
+    """What `sample_and_decompose` adds to an order after all questions of the standard preset; `sizes` has n: seeds.
 
     questions : new ones an item, beyond those the order took; chaotic : share of the items in blocks that stay big;
     planted : share of the planted chaos among these; chaos_holds, optimality_holds : runs with (2.2), (2.3).
@@ -196,7 +197,8 @@ def _variants(setting, epsilon):
     """Every variant of the decomposition on top of one order, for one n, noise and seed."""
     n, model, level, seed = setting
     judge = Simulated(n, model, level, seed=seed)
-    ranker, wins = rank_with(judge, range(n), seed=seed), judge.matrix().astype(float)
+    asked = questions_of("standard", n, None)  # one that stops when stable leaves more to ask
+    ranker, wins = rank_with(judge, range(n), seed=seed, budget=asked), judge.matrix().astype(float)
     return {
         (small, chaos): _decomposed(ranker, judge, wins, PaperOptions(epsilon=epsilon, small=small, chaos=chaos))
         for small, chaos in VARIANTS
