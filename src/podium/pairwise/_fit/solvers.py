@@ -477,9 +477,9 @@ class LinearSolver:
         return self.firm
 
     def _dense(self, curvature: Floats, diagonal: Floats) -> Callable[[Floats], Floats]:
-        matrix = np.diag(diagonal)
-        np.subtract.at(matrix, (self.rows.left, self.rows.right), curvature)
-        np.subtract.at(matrix, (self.rows.right, self.rows.left), curvature)
+        n = self.rows.n
+        across = np.bincount(self.rows.left.astype(np.int64) * n + self.rows.right, curvature, n * n).reshape(n, n)
+        matrix = np.diag(diagonal) - (across + across.T)
         lower = np.linalg.cholesky(matrix)
         self.log_determinant = 2.0 * float(np.log(np.diag(lower)).sum())
 
