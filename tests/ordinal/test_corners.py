@@ -97,3 +97,12 @@ def test_a_table_without_rows_has_nothing_to_grade(tmp_path):
     assert sum(told) == 15 == sum(len(frame) for frame in frames)
     with pytest.raises(InputError, match="the table has no rows"):
         list(grader.grade(empty, progress=lambda what: Progress()))
+
+
+def test_ordered_categories_of_one_column_are_the_grades():
+    pd = pytest.importorskip("pandas")
+    for categories in ([3, 1, 2], [1.5, 0.5], ["low", "high"]):
+        column = pd.Series(pd.Categorical(categories[::-1], categories=categories, ordered=True))
+        low, _, classes = read_labels(column)
+        assert classes.tolist() == categories
+        assert low.tolist() == list(range(len(categories)))[::-1]
