@@ -151,7 +151,8 @@ def metrics(
     if comparison is not None:
         say(_words(comparison, len(queries), differences))
         if comparison.has_untested:
-            say("no p-value where two runs differ by the same amount in every query; see --test permutation")
+            why = "two runs differ by the same amount in every query; see --test permutation"
+            say("no p-value from one query" if len(queries) == 1 else f"no p-value where {why}")
 
 
 def _write(out: Output, frame: pl.DataFrame, rows: Sequence[Sequence[Cell]], heads: Sequence[str] = ()) -> None:

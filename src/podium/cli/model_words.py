@@ -109,8 +109,11 @@ def _about_judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
     alike, frame = model.reliability_sd_ == 0, model.judge_frame()
     lines = ["reliability of judges, least first (1: average, 0: chance)"]
     if alike:
-        lines = [f"reliability: {counted(len(frame), 'judge')} not shown to differ; all count alike"]
+        judges = counted(len(frame), "judge")
         frame = frame.filter(frame["flag"].is_not_null())
+        lines = [f"reliability: {judges} not shown to differ; all count alike"]
+        if len(frame):
+            lines = [f"reliability: too few votes to weigh {judges}, so all count alike; flagged by a test of each alone"]
     rows = frame.head(MAX_SHOWN).rows(named=True)
     columns = {"judge": [one_line(row["judge"]) for row in rows]}
     if not alike:

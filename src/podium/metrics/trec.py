@@ -62,8 +62,8 @@ def run_report(judgements: pl.DataFrame, run: pl.DataFrame, **options: Any) -> t
     known = run.filter(pl.col("query").is_in(queries.implode()))
     if not len(known):
         raise InputError(
-            f"the run answers none of the {counted(len(queries), 'judged query', 'judged queries')}: they are "
-            f"{some(queries.to_list())}, "
+            f"the run answers none of {counted(len(queries), 'judged query', 'judged queries')}, "
+            f"{some(queries.to_list())}; "
             f"the run has {some(run['query'].unique(maintain_order=True).to_list())}"
         )
     names = pl.concat([judgements["doc"], known["doc"]]).unique().sort(descending=True)

@@ -151,7 +151,9 @@ def _judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
         cells += _numbers(f"{row['votes']:,.10g}", "" if row["p_value"] is None else f"{row['p_value']:.2g}", wide=True)
         rows.append(f"<tr>{''.join(cells)}{''.join(_numbers(row['flag'] or ''))}</tr>")
     note = (
-        "The votes do not show that judges differ in reliability; all count alike."
+        "The votes are too few to weigh judges by, and all count alike; a flag is from a test of the judge by itself."
+        if alike and any(row["flag"] for row in frame)
+        else "The votes do not show that judges differ in reliability; all count alike."
         if alike
         else "Reliability is 1 for the average judge, 0 for random votes (the two lines), negative for reversed votes."
     )
