@@ -588,3 +588,21 @@ def test_votes_among_neighbours_are_those_within_a_twentieth_of_the_ranks(monkey
     ((chances, value),) = given
     assert_allclose(chances, 0.8)
     assert value.tolist() == [1.0] * 10
+
+
+def test_the_log_of_the_published_algorithm_has_its_asks():
+    ranker = ActiveRanker(list("abcdefgh"), preset="paper", seed=3)
+    for most in (2, None):
+        pairs = ranker.ask(most)
+        ranker.tell(pairs, [1] * len(pairs))
+    asks = [row["max_pairs"] for row in ranker.log if row.get("podium") == "ask"]
+    assert asks == [2, None]
+
+
+def test_one_pair_for_a_judge_is_planned_by_the_number_of_answers():
+    """Nothing is remembered: whoever asks again after as many answers gets the same pair, also after other plans."""
+    ranker = ActiveRanker(list("abcdefgh"), seed=3)
+    first = ranker.next_pair("ann")
+    ranker.planner.plans = 99
+    assert ranker.next_pair("ann") == first
+    assert ranker.planner.plans in (0, 1)
