@@ -247,7 +247,7 @@ def test_judges_are_told_least_reliable_first():
         ["j1", "1.50", "±", "0.20", "1,200", "slow", "0.0020"],
     ]
     alike = model_words._about_judges(crowd([None, "slow"], sd=0), 0.95)
-    assert alike[0] == "reliability: too few votes to weigh 2 judges, so all count alike; flagged by a test of each alone"
+    assert alike[0] == "reliability: too few votes to weigh 2 judges, so all count alike; a test of each flags"
     assert [line.split()[0] for line in alike[1:]] == ["judge", "j1"]
     assert model_words._about_judges(crowd([None], sd=0), 0.95) == [
         "reliability: 1 judge not shown to differ; all count alike"

@@ -113,7 +113,7 @@ def _about_judges(model: CrowdBradleyTerry, level: float | None) -> list[str]:
         frame = frame.filter(frame["flag"].is_not_null())
         lines = [f"reliability: {judges} not shown to differ; all count alike"]
         if len(frame):
-            lines = [f"reliability: too few votes to weigh {judges}, so all count alike; flagged by a test of each alone"]
+            lines = [f"reliability: too few votes to weigh {judges}, so all count alike; a test of each flags"]
     rows = frame.head(MAX_SHOWN).rows(named=True)
     columns = {"judge": [one_line(row["judge"]) for row in rows]}
     if not alike:
