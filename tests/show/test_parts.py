@@ -306,11 +306,11 @@ def test_histories_name_the_best_and_count_the_rest():
     assert [each.get_text() for each in ax.texts] == [f"i{k}" for k in range(29, 21, -1)]
     assert len(ax.lines) == 30
     assert (ax.get_xlim(), ax.get_xlabel(), ax.get_ylabel()) == ((0, 1000), "votes", "points")
-    assert "Scores as votes came in" in words(whole)
+    assert "Scores as votes came in (22 others in grey)" in words(whole)
     some = plots.history([10, 100, 1000], items, scores, top=26, title="Mine")
     assert len(some.axes[0].texts) == 24
     assert len(some.axes[0].lines) == 26
-    assert "Mine (the first 26 of 30 items)" in words(some)
+    assert "Mine (the first 26 of 30 items) (2 others in grey)" in words(some)
     late = scores.copy()
     late[-1, 29] = math.nan
     assert plots.history([1, 2, 3], items, late).axes[0].texts[0].get_text() == "i28"

@@ -309,6 +309,7 @@ def history(
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.grid(color="#dddddd", linewidth=0.6)
     rest = f" (the first {len(shown):,} of {counted(len(items), 'item')})" if len(shown) < len(items) else ""
+    rest += f" ({counted(len(others), 'other')} in grey)" if len(others) else ""
     headline(figure, (title or "Scores as votes came in") + rest)
     return figure
 

@@ -215,6 +215,8 @@ def test_what_has_a_home_side_is_a_game_and_stays_one():
     votes = read_comparisons(io.StringIO("left,right,outcome\nAjax,Brugge,1\n"), keep="rows")
     assert (votes.noun, (votes + read_comparisons(io.StringIO("home,away,FTR\nAjax,Celtic,H\n"))).noun) == ("vote",) * 2
     assert Comparisons.from_rankings([["Ajax", "Brugge", "Celtic"]]).noun == "pair"
+    named = {"left": "Heim", "right": "Gast", "left_goals": "TH", "right_goals": "TG"}
+    assert read_comparisons(io.StringIO("Heim,Gast,TH,TG\nAjax,Brugge,1,0\n"), **named).noun == "game"
 
 
 @pytest.mark.parametrize("names", ["home,away,home_goals,away_goals", "home_team,away_team,home_score,away_score"])

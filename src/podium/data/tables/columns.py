@@ -101,7 +101,9 @@ class Layout:
 
     @property
     def in_a_league(self) -> bool:
-        """Whether rows are games: the sides are home and away, as their columns or that of the result are called."""
+        """Whether rows are games: there are goals, or the sides are called home and away, or the result is FTR."""
+        if self.form == "goals":
+            return True
         left, right = (name.strip().casefold() for name in (self.left, self.right))
         called = (self.outcome or "").strip().casefold()
         return (left.startswith("home") and right.startswith("away")) or called == "ftr"
