@@ -1116,3 +1116,22 @@ def test_who_comes_by_the_open_link_is_told_with_the_moment(store):
     assert [each.at for each in told[-2:]] == [33, 44]
     assert told[-2].data["texts"]["open_link"]["most"] == 3
     assert told[-2].data["texts"]["open_link"]["parameter"] == "PID"
+
+
+def test_a_judge_who_is_there_keeps_what_is_in_hand(store):
+    bench = Bench(store, items=5)
+    first = bench.next(1, 2).questions
+    bench.now += 5 * MINUTE
+    again = bench.next(1, 2).questions
+    assert [each.id for each in again] == [each.id for each in first]
+    assert {each.until for each in again} == {bench.now + 10 * MINUTE}
+    held = bench.read(lambda reader: reader.questions(bench.id, "out"))
+    assert {(each.judge, each.until) for each in held} == {(1, bench.now + 10 * MINUTE)}
+
+
+def test_votes_on_withdrawn_items_take_no_pair_away(store):
+    """Of three items that stay a judge has three pairs; a vote on one of them and a withdrawn one uses none up."""
+    bench = Bench(store, items=4, judges=("ann",))
+    log(bench, (0, 0, 3, 1.0, {}), (0, 3, 1, 1.0, {}), (0, 0, 1, 1.0, {}))
+    bench.do(lambda writer: setup.withdraw(writer, 3, 5))
+    assert standing.pairs_left(bench.content()) == 2
