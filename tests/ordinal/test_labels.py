@@ -148,3 +148,14 @@ def test_ends_given_alone_are_open_on_the_other_side():
         alone = read_labels(**ends, classes=[1, 2, 3])
         together = read_labels(np.array(rows, dtype=object), None, None, classes=[1, 2, 3])
         assert [each.tolist() for each in alone] == [each.tolist() for each in together]
+
+
+def test_a_range_the_wrong_way_round_by_the_alphabet_says_how_the_grades_go():
+    with pytest.raises(InputError) as found:
+        read_labels(None, y_lower=["solid", "poor"], y_upper=["fine", "solid"])
+    assert str(found.value) == (
+        "row 1: the range ['solid', 'fine'] has its lower end above its upper end, as the grades go "
+        "'fine', 'poor', 'solid'; swap them, or name the grades from lowest to highest by classes="
+    )
+    with pytest.raises(InputError, match=r"row 2: the range \[3, 2\] has its lower end above its upper end; swap them"):
+        read_labels(None, y_lower=[1, 3], y_upper=[2, 2])

@@ -276,8 +276,9 @@ def predict(
     if level is not None:
         share, rows = grader.held(level)
         say(
-            f"lower to upper holds the grade of {100 * level:g} % of rows like the last ones learned, of a range a "
-            f"part; while learning, {100 * share:.0f} % of {counted(rows, 'row')}, by sets from the rows before them"
+            f"lower to upper holds the grade of {100 * level:g} % of rows like the last ones learned (of a range it "
+            "meets some grade, and holds the true one less often); while learning, "
+            f"{100 * share:.0f} % of {counted(rows, 'row')}, by sets from the rows before them"
         )
         if grader.right > level:
             right = 100 * grader.right

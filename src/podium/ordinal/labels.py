@@ -65,7 +65,11 @@ def read_labels(
     if (low > high).any():
         row = _first(low > high, first)
         shown = f"[{_shown(lower[row - first])}, {_shown(upper[row - first])}]"
-        raise InputError(f"row {row}: the range {shown} has its lower end above its upper end; swap them")
+        above = f"row {row}: the range {shown} has its lower end above its upper end"
+        if classes.dtype.kind in "iuf" or number_of(str(classes[0])) is not None:
+            raise InputError(f"{above}; swap them")
+        order = f"{above}, as the grades go {_listed(classes.tolist())}; swap them, or name the grades from lowest to "
+        raise InputError(f"{order}highest by ", Option("classes"))
     return low, high, classes
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,7 +14,8 @@ from podium.data.tables.forms import as_polars
 from podium.data.tables.labels import is_missing
 from podium.data.tables.values import as_labels
 from podium.data.validation import array_of
-from podium.errors import InputError, Option
+from podium.errors import DataWarning, InputError, Option
+from podium.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -125,5 +127,8 @@ def lined_up(
         )
     if lacking and missing == "error":
         raise InputError(f"features: no row for {few(lacking)}; add it, or set ", Option("missing", "mean"))
+    if lacking:
+        what = f"no row for {len(lacking):,} of {counted(len(items), 'compared item')}, {few(lacking)}"
+        warnings.warn(DataWarning(f"features: {what}; the mean of every column stands for theirs"), stacklevel=4)
     labels = tuple(dict.fromkeys([*items, *rows]))
     return labels, np.array([rows.get(label, -1) for label in labels], dtype=np.intp)
