@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 
 import pytest
 
@@ -84,7 +85,7 @@ def test_the_final_table_counts_the_points_so_far(folder, run):
 
 
 def test_a_fixture_before_the_first_game_is_its_rows_problem(folder, run):
-    options = "--time Date --method dynamic --drift 0 --save m.podium"
+    options = "--time Date --method dynamic --drift 0 --ties davidson --save m.podium"
     assert run(["rank", "season.csv", *options.split()]).exit_code == 0
     (folder / "old.csv").write_text("Date,home,away\n2022-10-14,Ajax,Brugge\n2023-10-14,Ajax,Brugge\n")
     asked = ["predict", "old.csv", "--model", "m.podium", "--time", "Date"]
@@ -96,6 +97,107 @@ def test_a_fixture_before_the_first_game_is_its_rows_problem(folder, run):
     result = run([*asked, "--table", "--top", "1"])
     assert result.exit_code == 2
     assert "row 1: it is before the model's first vote" in result.stderr
+
+
+OUTCOMES = {"H": 36, "D": 40, "A": 24}
+
+
+@pytest.fixture
+def equals(folder):
+    """Two equal teams, either at home: every model of three outcomes has to find these shares."""
+    games = [
+        f"{pair},{outcome}" for pair in ("P,Q", "Q,P") for outcome, often in OUTCOMES.items() for _ in range(often)
+    ]
+    (folder / "equals.csv").write_text("\n".join(["home,away,FTR", *games]) + "\n")
+    (folder / "next.csv").write_text("home,away\nP,Q\n")
+    return folder
+
+
+def predicted(run, options, season="equals.csv"):
+    more = ["--save", "e.podium", "--fixtures", "next.csv", "--report", "e.html"]
+    ranked = run(["rank", season, *options, *more])
+    assert ranked.exit_code == 0, ranked.stderr
+    result = run(["predict", "next.csv", "--model", "e.podium"])
+    assert result.exit_code == 0, result.stderr
+    [row] = rows(result.stdout)
+    return row, (ranked.stderr, result.stderr)
+
+
+HALF = "the model counts a tie half, so chances are of a win plus half a tie; fit"
+
+
+def test_ties_counted_half_leave_the_chance_of_a_tie_unknown(equals, run):
+    row, told = predicted(run, ["--side-effect", "--l2", "1e-6"])
+    assert list(row) == ["left", "right", *(f"win_plus_half_tie{end}" for end in ("", "_lower", "_upper"))]
+    assert float(row["win_plus_half_tie"]) == pytest.approx(0.36 + 0.40 / 2, abs=1e-6)
+    for words in told:
+        assert words.count(f"{HALF} it with --ties davidson for the chance of each outcome") == 1
+    page = (equals / "e.html").read_text()
+    assert "Home wins + ½ tie</th>" in page
+    assert "Away wins + ½ tie</th>" in page
+    assert "fit it with <code>--ties davidson</code>" in page
+    assert podium.load("e.podium").counts_ties_half_
+
+
+def test_ties_that_are_modelled_have_their_own_chance(equals, run):
+    row, told = predicted(run, ["--side-effect", "--l2", "1e-6", "--ties", "davidson"])
+    assert [float(row[name]) for name in ("win", "tie", "loss")] == pytest.approx([0.36, 0.40, 0.24], abs=1e-6)
+    page = (equals / "e.html").read_text()
+    assert "½ tie" not in page
+    assert not any(HALF in words for words in told)
+
+
+def test_games_without_ties_have_the_chance_of_a_win(equals, run):
+    """Nothing was counted half: 36 of 60 games were won at home."""
+    text = (equals / "equals.csv").read_text()
+    decided = [line for line in text.splitlines() if not line.endswith(",D")]
+    (equals / "decided.csv").write_text("\n".join(decided) + "\n")
+    row, told = predicted(run, ["--side-effect", "--l2", "1e-6"], "decided.csv")
+    assert [float(row[name]) for name in ("win", "tie", "loss")] == pytest.approx([0.6, 0.0, 0.4], abs=1e-6)
+    assert not any(HALF in words for words in told)
+
+
+def test_a_method_that_cannot_model_ties_is_told_which_can(equals, run):
+    row, told = predicted(run, ["--method", "elo"])
+    assert list(row) == ["left", "right", "win_plus_half_tie"]
+    assert all(
+        f"{HALF} one that models ties, as dynamic or bradley-terry with --ties davidson" in words for words in told
+    )
+
+
+def test_fixtures_have_the_names_of_the_votes_columns_and_strangers_their_row(folder, run):
+    """The page and the model are written all the same, and say of the known pair what the standard names say."""
+    options = "--time Date --method dynamic --drift 0.02 --sd 1 --ties davidson --side-effect --report page.html"
+    assert run(["rank", "season.csv", *options.split(), "--fixtures", "fixtures.csv"]).exit_code == 0
+    standard = (folder / "page.html").read_text()
+    for name, text in (("season", SEASON), ("fixtures", FIXTURES)):
+        for old, new in {
+            "HomeTeam": "Heim",
+            "AwayTeam": "Gast",
+            "FTHG": "ToreH",
+            "FTAG": "ToreG",
+            ",FTR": ",x",
+        }.items():
+            text = text.replace(old, new)
+        (folder / f"{name}-de.csv").write_text(text)
+    (folder / "page.html").unlink()
+    names = "--left Heim --right Gast --left-goals ToreH --right-goals ToreG --save m.podium"
+    result = run(["rank", "season-de.csv", *options.split(), *names.split(), "--fixtures", "fixtures-de.csv"])
+    assert result.exit_code == 0, result.stderr
+    assert "fixtures-de.csv, row 2: 'Dundee' is not in the model; its chances are left empty" in result.stderr
+    assert "Ajax" in result.stdout
+    assert (folder / "m.podium").exists()
+    shares = [
+        re.findall(r"\d+ %</td>", to_come((folder / "page.html").read_text())),
+        re.findall(r"\d+ %</td>", to_come(standard)),
+    ]
+    assert shares[0] == shares[1]
+    assert len(shares[0]) == 6  # win, tie and loss of two pairs
+    assert "Row 2: &#x27;Dundee&#x27; is not in the model; its chances are left empty." in standard
+
+
+def to_come(page):
+    return page[page.index("<h2>Games to come") :].split("</table>")[0]
 
 
 def test_fixtures_that_were_played_already_are_told(folder, run):

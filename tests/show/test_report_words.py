@@ -359,8 +359,9 @@ def test_games_to_come_are_listed_up_to_a_number(monkeypatch):
     with pytest.raises(InputError, match="fixtures need the fitted model too"):
         report_time.fixtures_of(None, games)
     strange = Comparisons.from_frame({"left": ["a", "a"], "right": ["b", "z"], "outcome": [1, 1]})
-    with pytest.raises(InputError, match="fixtures, row 2: 'z' is not in the ranking; remove the row"):
-        report_time.fixtures_of(model, strange)
+    _, (known, unknown) = cells("".join(report_time.fixtures_of(model, strange)))
+    assert known[2:4] == [f"{100 * chances[0, k]:.0f} %" for k in (0, 2)]
+    assert unknown == ["a", "z", "", "", ""]
 
 
 def test_an_item_that_came_last_is_among_the_best_lines():

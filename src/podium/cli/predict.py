@@ -11,17 +11,15 @@ from podium.cli.help import GroupedCommand, option
 from podium.cli.options import MAX_COUNT, id_option, is_typed, level_option, model_option, output_options, seed_option
 from podium.cli.output import Output, say
 from podium.errors import InputError, Option
-from podium.text import counted, one_line
+from podium.text import counted
 
 if TYPE_CHECKING:
-    import numpy as np
     import polars as pl
-    from numpy.typing import NDArray
 
     from podium.data.comparisons import Comparisons
     from podium.pairwise.base import Ranker
 
-__all__ = ["predict"]
+__all__ = ["predict", "say_if_half"]
 
 
 EXAMPLES = (
@@ -69,8 +67,9 @@ def predict(fixtures: str, model: Path, id: str | None, level: float, out: Outpu
     """Predict the FIXTURES, a file of pairs (home and away, left and right), by a saved model.
 
     Writes the chances that the left item wins, ties and loses, with home advantage where the model has it, and their
-    bounds. A row with an item that the model does not know is left empty and named. With --table the fixtures are
-    played many times, from strengths as they may truly be, and the chances of the final table written.
+    bounds; of a model that counts ties half, the chance of a win plus half that of a tie. A row with an item that the
+    model does not know is left empty and named. With --table the fixtures are played many times, from strengths as
+    they may truly be, and the chances of the final table written.
 
     With a model of `podium rank --features` a table of features is taken too: item, score, its standard error (which
     includes what features cannot know of an item; online-rabf and the hinge loss have none), bounds and rank.
@@ -126,23 +125,15 @@ def _predict_pairs(model: Ranker, pairs: Comparisons, level: float, out: Output)
     import numpy as np
     import polars as pl
 
-    known = set(model.ranking_.items)
-    unknown = np.array([item not in known for item in pairs.items])
-    strange = unknown[pairs.left] | unknown[pairs.right]
-    for row in np.flatnonzero(strange)[:5].tolist():
-        code = int(pairs.left[row] if unknown[pairs.left[row]] else pairs.right[row])
-        say(f"row {row + 1}: {one_line(str(pairs.items[code]))!r} is not in the model; its chances are left empty")
-    if len(more := np.flatnonzero(strange)[5:]):
-        say(f"… and {counted(len(more), 'row')} more with items that are not in the model")
-    early = _before_the_votes(model, pairs) & ~strange
-    if early.any():
-        say(f"{_first_of(early, model)}; its chances are left empty")
-        if early.sum() > 1:
-            say(f"… and {counted(int(early.sum()) - 1, 'row')} more before it")
-        strange |= early
+    from podium.evaluate.league import unpredicted
+
+    strange, sentences = unpredicted(model, pairs)
+    for sentence in sentences:
+        say(sentence)
     chances = np.where(strange[:, None], np.nan, model.predict_proba(pairs))
-    names = ("win", "tie", "loss")
-    columns: dict[str, Any] = {f"{name}": chances[:, k] for k, name in enumerate(names)}
+    half = model.counts_ties_half_
+    names = ("win_plus_half_tie",) if half else ("win", "tie", "loss")  # the right item's half is what is left to 1
+    columns: dict[str, Any] = {name: chances[:, k] for k, name in enumerate(names)}
     bounds = model.predict_interval(pairs, level)
     if bounds is not None:
         for k, name in enumerate(names):
@@ -153,27 +144,19 @@ def _predict_pairs(model: Ranker, pairs: Comparisons, level: float, out: Output)
     shown = pairs.to_frame().select(pl.col("^left|right|time$"))
     out.write(shown.with_columns(pl.DataFrame(columns).fill_nan(None)))
     bounds_words = "" if bounds is None else f"; bounds hold with {100 * level:.4g} % confidence"
-    say(f"{counted(int((~strange).sum()), 'pair')} predicted: left wins, ties, loses{bounds_words}")
+    outcomes = "left wins, plus half a tie" if half else "left wins, ties, loses"
+    say(f"{counted(int((~strange).sum()), 'pair')} predicted: {outcomes}{bounds_words}")
+    say_if_half(model)
 
 
-def _before_the_votes(model: Ranker, pairs: Comparisons) -> NDArray[np.bool_]:
-    """Which pairs are of a time before the first vote, when scores that move have none."""
-    import numpy as np
-
-    times = getattr(model, "times_", None)
-    if times is None or pairs.time is None:
-        return np.zeros(len(pairs.left), dtype=bool)
-    early: NDArray[np.bool_] = np.floor(pairs.time) < times[0] if pairs.time_is == "date" else pairs.time < times[0]
-    return early
-
-
-def _first_of(early: NDArray[np.bool_], model: Any) -> str:
-    import numpy as np
-
-    from podium.data.tables.times import shown_times
-
-    first = shown_times(np.array([model.times_[0]]), model._time_is)[0]
-    return f"row {int(np.argmax(early)) + 1}: it is before the model's first vote, {first}"
+def say_if_half(model: Ranker) -> None:
+    """Where ties were counted half, nobody should take what a model gives for the chance of a win."""
+    if model.counts_ties_half_:
+        modelled = "fit it with" if model.uses.ties else "fit one that models ties, as dynamic or bradley-terry with"
+        say(
+            "the model counts a tie half, so chances are of a win plus half a tie; "
+            f"{modelled} --ties davidson for the chance of each outcome"
+        )
 
 
 def _say_if_played(pairs: Comparisons, played: Comparisons) -> None:
@@ -196,7 +179,7 @@ def _say_if_played(pairs: Comparisons, played: Comparisons) -> None:
 
 def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], out: Output) -> None:
     from podium.data.files import read_comparisons
-    from podium.evaluate.league import final_table
+    from podium.evaluate.league import before_first_vote, final_table
 
     try:
         points = [float(part) for part in chosen["points"].split(",")]
@@ -208,8 +191,9 @@ def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], ou
     if chosen["played"]:
         sides = {name: chosen[name] for name in ("left", "right") if chosen[name]}
         played = read_comparisons(chosen["played"], **sides, keep="counts", judge=False, group=False)
-    if (early := _before_the_votes(model, pairs)).any():
-        raise InputError(f"{_first_of(early, model)}; correct the date, or remove the row")
+    early, words = before_first_vote(model, pairs)
+    if early.any():
+        raise InputError(f"row {int(early.argmax()) + 1}: {words}; correct the date, or remove the row")
     if played is not None and played.sided:
         _say_if_played(pairs, played)
     numbers = {name: chosen[name] for name in ("top", "draws", "seed")}

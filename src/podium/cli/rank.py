@@ -112,7 +112,7 @@ def rank(
     marking.refuse_idle(selection.differences)
     _refuse_one_of_many(selection, {"save": save, "plot": pictures.plot})
     show = Show(
-        pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"), columns.time
+        pictures, selection, intervals, fitting.described(method, intervals.ci and f"ci={intervals.ci}"), columns
     )
     show.marking = marking if marking.wanted else None
     if campaign is None:

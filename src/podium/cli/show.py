@@ -17,10 +17,13 @@ from podium.cli.calling import gathered
 from podium.cli.help import option
 from podium.cli.messages import worded
 from podium.cli.options import MAX_COUNT, NumberRange, is_typed, level_option, plot_option, seed_option
+from podium.cli.output import say
+from podium.cli.predict import say_if_half
 from podium.cli.standings import ranks_in
 from podium.errors import InputError, Option, PodiumWarning
 
 if TYPE_CHECKING:
+    from podium.cli.columns import Columns
     from podium.cli.marking import Marking
     from podium.data.comparisons import Comparisons
     from podium.data.rankings import Rankings
@@ -212,13 +215,13 @@ class Show:
     """What the user asked to be shown. The page's name is checked at once, before any vote is read."""
 
     def __init__(
-        self, pictures: Pictures, selection: Selection, intervals: Intervals, method: str, time: str | None = None
+        self, pictures: Pictures, selection: Selection, intervals: Intervals, method: str, columns: Columns
     ) -> None:
         self.pictures = pictures
         self.selection = selection
         self.intervals = intervals
         self.method = method
-        self.time = time  # the column that says when, of votes and fixtures alike
+        self.columns = columns  # of the votes, and of the fixtures where they have the same
         self.marking: Marking | None = None  # of the page, where marks are asked for
         self.warnings: list[str] = []
         self.remarks: dict[str, list[str]] = {}  # warnings about parts of the votes, by their names
@@ -311,16 +314,21 @@ class Show:
         return {item for item, votes in zip(ranking.items, won + lost + tied, strict=True) if votes >= least}
 
     def _games_to_come(self, path: Path, model: Any) -> Comparisons:
-        """The fixtures, at their own dates where the file has the column that the votes have."""
+        """The fixtures, by the names of the votes' columns where the file has them: both items, and the date."""
         from podium.data.files import read_fixtures, read_table
+        from podium.evaluate.league import unpredicted
 
-        dated = self.time is not None and self.time in read_table(str(path)).columns
+        there = read_table(str(path)).columns
+        typed = {name: getattr(self.columns, name) for name in ("left", "right", "time")}
+        named = {name: column for name, column in typed.items() if column in there}
         try:
-            return read_fixtures(
-                str(path), time=self.time if dated else None, covariates=list(model.covariate_names_) or None
-            )
+            fixtures = read_fixtures(str(path), **named, covariates=list(model.covariate_names_) or None)
         except InputError as problem:
             raise InputError(f"{path.name}: ", *problem.args) from problem
+        for sentence in unpredicted(model, fixtures, f"{path.name}, ")[1]:
+            say(sentence)
+        say_if_half(model)
+        return fixtures
 
     def _report(
         self,

@@ -9,19 +9,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.comparisons import Comparisons, as_comparisons
+from podium.data.tables.times import shown_times
 from podium.data.validation import flag_option, instance_of, number_option, seed_option, union_of_labels, whole_option
 from podium.errors import InputError, Option
 from podium.pairwise.base import Ranker
+from podium.text import counted, one_line
 
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["final_table", "forecasts"]
+__all__ = ["before_first_vote", "final_table", "forecasts", "unpredicted"]
 
 Floats = NDArray[np.float64]
 
 DRAWS_AT_ONCE = 1000
 MAX_FIXTURES = 5000  # whose errors are drawn together
+MAX_NAMED = 5  # rows that are named one by one
 
 
 def forecasts(
@@ -132,6 +135,40 @@ def final_table(
     columns |= dict(zip(("first", "top", "last"), hits / draws, strict=True)) | {"expected_rank": ranks / draws}
     frame = pl.DataFrame({"item": list(items)} | columns, strict=False)
     return frame.sort("expected_points", descending=True, maintain_order=True)
+
+
+def unpredicted(model: Ranker, fixtures: Comparisons, place: str = "") -> tuple[NDArray[np.bool_], list[str]]:
+    """Which fixtures the model can give no chances of, and why, in sentences; `place` says of which file the rows are.
+
+    An item may be unknown, or the date before the first vote.
+    """
+    known = set(model.ranking_.items)
+    unknown = np.array([item not in known for item in fixtures.items])
+    strange = unknown[fixtures.left] | unknown[fixtures.right]
+    sentences = []
+    for row in np.flatnonzero(strange)[:MAX_NAMED].tolist():
+        code = int(fixtures.left[row] if unknown[fixtures.left[row]] else fixtures.right[row])
+        label = one_line(str(fixtures.items[code]))
+        sentences.append(f"{place}row {row + 1}: {label!r} is not in the model; its chances are left empty")
+    if (more := int(strange.sum()) - MAX_NAMED) > 0:
+        sentences.append(f"… and {counted(more, 'row')} more with items that are not in the model")
+    early, words = before_first_vote(model, fixtures)
+    early &= ~strange
+    if early.any():
+        sentences.append(f"{place}row {int(np.argmax(early)) + 1}: {words}; its chances are left empty")
+        if (more := int(early.sum()) - 1) > 0:
+            sentences.append(f"… and {counted(more, 'row')} more before it")
+    return strange | early, sentences
+
+
+def before_first_vote(model: Any, fixtures: Comparisons) -> tuple[NDArray[np.bool_], str]:
+    """Which fixtures are of a time before the first vote, when scores that move have none; in words, too."""
+    times = getattr(model, "times_", None)
+    if times is None or fixtures.time is None:
+        return np.zeros(len(fixtures.left), dtype=bool), ""
+    time = np.floor(fixtures.time) if fixtures.time_is == "date" else fixtures.time
+    first = shown_times(np.array([times[0]]), model._time_is)[0]
+    return time < times[0], f"it is before the model's first vote, {first}"
 
 
 def _points(points: Any) -> Floats:

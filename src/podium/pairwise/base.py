@@ -180,6 +180,18 @@ class Ranker:
         return None
 
     @property
+    def counts_ties_half_(self) -> bool:
+        """Whether ties of the votes were counted half, so that nothing is known of the chance of a tie.
+
+        What `predict_proba` gives for a win is then that of a win plus half that of a tie, and so for a loss. A ranker
+        that models no ties and keeps no record of the votes is taken to have seen some.
+        """
+        if self.tie_strength_ is not None:
+            return False
+        record = self.ranking_.record
+        return record is None or bool(record[2].any())
+
+    @property
     def in_margins(self) -> bool:
         """Whether scores are counted in the votes' margins."""
         return False
@@ -219,8 +231,10 @@ class Ranker:
         """Chances that the left item of each row wins, ties and loses, under this model: (rows, 3).
 
         The side, covariates and the judge enter where the model knows of them. The chance of a tie is 0 for a model
-        without ties. An item that the model does not know stands in the middle. A ranker without chances of its own
-        is given 1 / (1 + exp(−b · difference of scores)), with the b that suits the votes it was fitted to best.
+        without ties: where the votes had some (`counts_ties_half_`), each was counted half, and the other two are the
+        chances of a win and of a loss plus half that of a tie. An item that the model does not know stands in the
+        middle. A ranker without chances of its own is given 1 / (1 + exp(−b · difference of scores)), with the b that
+        suits the votes it was fitted to best.
         """
         c = as_comparisons(comparisons, "predict_proba")
         self._check_fitted()

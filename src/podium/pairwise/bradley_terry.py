@@ -340,7 +340,8 @@ class BradleyTerry(Ranker):
         """Chances that the left item of each row wins, ties and loses: (rows, 3).
 
         With a penalty from the votes they allow for how well the scores are known. Covariates and the side enter where
-        they were estimated; an item that was not compared stands in the middle.
+        they were estimated; an item that was not compared stands in the middle. With `ties="half"` a win is a win plus
+        half a tie, and so is a loss.
         """
         c = as_comparisons(comparisons, "predict_proba")
         self._check_fitted()

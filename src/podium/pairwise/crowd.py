@@ -201,7 +201,7 @@ class CrowdBradleyTerry(Ranker):
 
         A judge that the model knows is predicted by that judge's reliability, as well as it is known; votes without a
         judge, or of a new one, by the mean over all judges. With a penalty from the votes chances allow for how well
-        the scores are known, too.
+        the scores are known, too. Ties of the votes were counted half: a win is a win plus half a tie.
         """
         c = as_comparisons(comparisons, "predict_proba")
         self._check_fitted()

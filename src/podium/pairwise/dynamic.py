@@ -623,7 +623,8 @@ class DynamicBradleyTerry(FeatureScores, Ranker):
         """Chances that the left item of each row wins, ties and loses, at the time of the row: (rows, 3).
 
         Rows without times are taken to be at the last time of the votes. An item not compared by then is a newcomer.
-        With `drift` or `sd` from the votes, chances allow for how well the scores are known.
+        With `drift` or `sd` from the votes, chances allow for how well the scores are known. With `ties="half"` a win
+        is a win plus half a tie, and so is a loss.
         """
         c = as_comparisons(comparisons, "predict_proba")
         self._check_fitted()

@@ -10,6 +10,7 @@ import numpy as np
 
 from podium.data.comparisons import Comparisons
 from podium.errors import InputError
+from podium.evaluate.league import unpredicted
 from podium.pairwise.base import Ranker
 from podium.pairwise.dynamic import DynamicBradleyTerry
 from podium.ranking.leaderboard import unit_word
@@ -145,17 +146,15 @@ def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
         return []
     if not isinstance(model, Ranker):
         raise InputError("fixtures need the fitted model too, which gives their chances; pass model")
-    known = set(model.ranking_.items)
-    for row, (left, right) in enumerate(zip(fixtures.left.tolist(), fixtures.right.tolist(), strict=True), start=1):
-        for item in (fixtures.items[left], fixtures.items[right]):
-            if item not in known:
-                raise InputError(f"fixtures, row {row}: {one_line(item)!r} is not in the ranking; remove the row")
+    strange, sentences = unpredicted(model, fixtures)
     chances = model.predict_proba(fixtures)
     with_ties = bool((chances[:, 1] > 0).any())
     times = fixtures.to_frame()["time"].to_list() if fixtures.time is not None else None
     one, other = ("Home", "Away") if fixtures.vote_is == "game" else ("Left", "Right")
     heads = ('<th class="wide">When</th>' if times else "") + f"<th>{one}</th><th>{other}</th>"
-    heads += "".join(f'<th class="n">{word}</th>' for word in (f"{one} wins", *["Tie"] * with_ties, f"{other} wins"))
+    half = " + ½ tie" if model.counts_ties_half_ else ""
+    words = (f"{one} wins{half}", *["Tie"] * with_ties, f"{other} wins{half}")
+    heads += "".join(f'<th class="n">{word}</th>' for word in words)
     heads += '<th class="still wide">Chances</th>'
     rows = []
     for k in range(min(len(chances), MAX_FIXTURES)):
@@ -165,16 +164,29 @@ def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
         day = f'<small class="narrow">{escape(_day(times[k]))}</small>' if times else ""  # on a phone, under the name
         cells += f'<td class="item">{escape(names[0])}{day}</td><td class="item">{escape(names[1])}</td>'
         shown = (win, tie, loss) if with_ties else (win, loss)
-        cells += "".join(f'<td class="n" data-v="{share:.6f}">{100 * share:.0f} %</td>' for share in shown)
-        rows.append(f'<tr>{cells}<td class="wide">{odds(win, tie, loss)}</td></tr>')
+        if strange[k]:
+            cells += '<td class="n" data-v=""></td>' * len(shown)
+        else:
+            cells += "".join(f'<td class="n" data-v="{share:.6f}">{100 * share:.0f} %</td>' for share in shown)
+        rows.append(f'<tr>{cells}<td class="wide">{"" if strange[k] else odds(win, tie, loss)}</td></tr>')
     more = len(chances) - MAX_FIXTURES
     return [
         "<h2>Games to come</h2>",
-        f'<p class="soft">The chance of each outcome by this model{_as_of(model, times)}.</p>',
+        f'<p class="soft">{_chances_of(model)} by this model{_as_of(model, times)}.</p>',
+        *(f'<p class="soft">{escape(sentence[0].upper() + sentence[1:])}.</p>' for sentence in sentences),
         '<div class="scroll card" tabindex="0" role="region" aria-label="Games to come">',
         f'<table class="sortable chances"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
         *([f'<p class="soft">… and {counted(more, "more fixture")}.</p>'] if more > 0 else []),
     ]
+
+
+def _chances_of(model: Ranker) -> str:
+    if not model.counts_ties_half_:
+        return "The chance of each outcome"
+    return (
+        "The model counts a tie half and knows no chance of one (fit it with <code>--ties davidson</code> for the "
+        "chance of each outcome). The chance of a win plus half that of a tie"
+    )
 
 
 def _as_of(model: Ranker, times: list[Any] | None) -> str:
