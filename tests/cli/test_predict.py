@@ -196,6 +196,30 @@ def test_fixtures_have_the_names_of_the_votes_columns_and_strangers_their_row(fo
     assert "Row 2: &#x27;Dundee&#x27; is not in the model; its chances are left empty." in standard
 
 
+def test_games_so_far_may_have_columns_of_their_own_names(folder, run):
+    """Points by hand: Ajax won 3, Brugge 2 and drew 2, Celtic won 1 and drew 2."""
+    assert run(["rank", "season.csv", "--ties", "davidson", "--save", "m.podium"]).exit_code == 0
+    text = SEASON.replace("HomeTeam", "Heim").replace("AwayTeam", "Gast")
+    (folder / "goals.csv").write_text(text.replace("FTHG", "ToreH").replace("FTAG", "ToreG").replace("FTR", "x"))
+    text = text.replace("FTHG", "y").replace("FTAG", "z").replace("FTR", "Ausgang")
+    (folder / "outcome.csv").write_text(text.replace(",H\n", ",1\n").replace(",D\n", ",0.5\n").replace(",A\n", ",0\n"))
+    (folder / "next.csv").write_text("Heim,Gast\nAjax,Brugge\n")
+    asked = ["predict", "next.csv", "--model", "m.podium", "--left", "Heim", "--right", "Gast"]
+    table = ["--table", "--top", "1", "--played"]
+    goals = ["goals.csv", "--left-goals", "ToreH", "--right-goals", "ToreG"]
+    for named in (goals, ["outcome.csv", "--outcome", "Ausgang"]):
+        result = run([*asked, *table, *named])
+        assert result.exit_code == 0, result.stderr
+        assert {row["item"]: float(row["points"]) for row in rows(result.stdout)} == {
+            "Ajax": 9,
+            "Brugge": 8,
+            "Celtic": 5,
+        }
+    result = run([*asked, "--table", "--top", "1", *goals[1:]])
+    assert result.exit_code == 2
+    assert "--left-goals is about --played, which is not given; add it" in result.stderr
+
+
 def to_come(page):
     return page[page.index("<h2>Games to come") :].split("</table>")[0]
 

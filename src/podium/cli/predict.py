@@ -28,8 +28,9 @@ EXAMPLES = (
     ("podium predict fixtures.csv --model m.podium --table --played season.csv", "chances of the final table"),
     ("podium predict new-items.csv --model m.podium", "with a model of --features: scores of items without votes"),
 )
-ABOUT_PAIRS = ("left", "right", "time", "table", "played", "points", "top", "draws", "seed")
+ABOUT_PLAYED = ("outcome", "left_goals", "right_goals")
 ABOUT_TABLES = ("played", "points", "top", "draws", "seed")
+ABOUT_PAIRS = ("left", "right", "time", "table", *ABOUT_TABLES, *ABOUT_PLAYED)
 
 
 @click.command(cls=GroupedCommand, examples=EXAMPLES)
@@ -41,6 +42,9 @@ ABOUT_TABLES = ("played", "points", "top", "draws", "seed")
 @option("Data", "--time", metavar="COLUMN", help="Name the column that says when; else the last time of the model.")
 @option("Output", "--table", is_flag=True, help="Play the fixtures many times, for the chances of the final table.")
 @option("Data", "--played", metavar="FILE", help="Read the games so far, for the points that items have already.")
+@option("Data", "--outcome", metavar="COLUMN", help="Name the column of --played with the outcome, as in podium rank.")
+@option("Data", "--left-goals", metavar="COLUMN", help="Name its column of what the left (home) item scored.")
+@option("Data", "--right-goals", metavar="COLUMN", help="Name its column of what the right (away) item scored.")
 @option(
     "Data",
     "--points",
@@ -89,6 +93,9 @@ def predict(fixtures: str, model: Path, id: str | None, level: float, out: Outpu
         return
     if id is not None:
         raise InputError(Option("id"), " is about a table of features, and these are pairs; drop it")
+    for name in ABOUT_PLAYED:
+        if is_typed(name) and not chosen["played"]:
+            raise InputError(Option(name), " is about ", Option("played"), ", which is not given; add it")
     pairs = _read_pairs(fixtures, fitted, chosen)
     if chosen["table"]:
         if is_typed("level"):
@@ -189,8 +196,8 @@ def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], ou
         raise InputError(Option("points", chosen["points"]), ": give three numbers, as 3,1,0")
     played = None
     if chosen["played"]:
-        sides = {name: chosen[name] for name in ("left", "right") if chosen[name]}
-        played = read_comparisons(chosen["played"], **sides, keep="counts", judge=False, group=False)
+        named = {name: chosen[name] for name in ("left", "right", *ABOUT_PLAYED) if chosen[name]}
+        played = read_comparisons(chosen["played"], **named, keep="counts", judge=False, group=False)
     early, words = before_first_vote(model, pairs)
     if early.any():
         raise InputError(f"row {int(early.argmax()) + 1}: {words}; correct the date, or remove the row")
