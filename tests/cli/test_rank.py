@@ -510,3 +510,49 @@ def test_scores_outside_their_intervals_are_told(tmp_path, votes, capfd):
     assert "1 item has its score outside the interval" in err
     assert "outside the interval" not in ok(capfd, file, "--ci", "none")[1]
     assert "outside the interval" not in ok(capfd, votes)[1]
+
+
+@pytest.mark.parametrize(
+    ("length", "why"),
+    [((5, 2), "length, side: one follows from the others"), ((4, 4), "covariate 'length' is 0 in every vote")],
+)
+def test_a_part_that_cannot_be_fitted_is_left_out_and_nothing_else_changes(tmp_path, capfd, length, why):
+    rng = np.random.default_rng(4)
+    left, right = np.array([rng.choice(4, 2, replace=False) for _ in range(200)]).T
+    table = pl.DataFrame(
+        {
+            "left": [f"item {k}" for k in left],
+            "right": [f"item {k}" for k in right],
+            "outcome": rng.integers(0, 2, 200),
+            "length_a": rng.integers(1, 9, 200),
+            "length_b": rng.integers(1, 9, 200),
+            "language": rng.choice(["en", "de"], 200),
+        }
+    )
+    rare = pl.DataFrame([("item 0", "item 1", 1, *length, "sw")], schema=table.schema, orient="row")
+    table.write_csv(tmp_path / "without.csv")
+    pl.concat([table[:100], rare, table[100:]]).write_csv(tmp_path / "with.csv")
+    rare.write_csv(tmp_path / "alone.csv")
+    options = ["--by", "language", "--covariates", "length", "--side-effect", "--l2", 0.1, "--format", "csv"]
+    page = tmp_path / "page.html"
+    expected, _ = ok(capfd, tmp_path / "without.csv", *options, "--report", page)
+    out, told = ok(capfd, tmp_path / "with.csv", *options, "--report", page)
+    assert out == expected
+    warned = [line for line in told.splitlines() if line.startswith("warning:")]
+    assert len(warned) == 1
+    assert warned[0].startswith(f"warning: language = sw, 1 vote on 2 items, is left out: {why}")
+    assert "language = sw" not in told.replace(warned[0], "")
+    assert "anguage = sw, 1 vote on 2 items, is left out" in page.read_text()
+    assert "<b>201</b> votes" in page.read_text(), "all together"
+    assert f"language = sw: {why}" in refused(capfd, tmp_path / "alone.csv", *options)
+
+
+def test_a_part_whose_covariate_has_no_spread_is_left_out_in_arena_style(tmp_path, capfd):
+    rows = ["model_a,model_b,winner,length_a,length_b,lang"]
+    rows += [f"{a},{b},model_{'ab'[k % 2]},{k},{3 * k % 7},en" for k, (a, b) in enumerate(["xy", "yz", "zx"] * 10)]
+    (tmp_path / "with.csv").write_text("\n".join([*rows, "x,y,model_a,4,2,sw\n"]))
+    (tmp_path / "without.csv").write_text("\n".join([*rows, ""]))
+    options = ["--by", "lang", "--covariates", "length", "--style", "arena", "--format", "csv"]
+    out, told = ok(capfd, tmp_path / "with.csv", *options)
+    assert "lang = sw, 1 vote, is left out: covariate 'length' is the same in every vote" in told
+    assert out == ok(capfd, tmp_path / "without.csv", *options)[0]

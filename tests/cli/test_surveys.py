@@ -1,6 +1,7 @@
 """Surveys from the raw file to the table, by every command that takes them."""
 
 import csv
+import html
 import io
 import json
 import re
@@ -234,6 +235,31 @@ def test_what_nobody_of_a_part_lists_was_on_offer_to_it_all_the_same(run, folder
         "rank", "regions.csv", "--unranked", "unknown", "--by", "region", "--format", "csv", "--l2", "0.1"
     ).stdout
     assert {row["item"] for row in csv.DictReader(io.StringIO(told)) if row["region"] == "south"} == {"a", "b", "c"}
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.SeparationWarning")
+def test_a_part_with_one_item_listed_ranks_it_above_all_that_were_on_offer(run, folder):
+    """One respondent chose x of three: it is first, and the two others share the place below."""
+    rows = "Dept,Choice 1,Choice 2\na,x,y\na,y,z\na,z,x\n"
+    (folder / "depts.csv").write_text(f"{rows}b,x,\n")
+    options = ("--by", "Dept", "--report", "depts.html", "--format", "csv")
+    table = pl.read_csv(io.StringIO(run("rank", "depts.csv", "--unranked", "below", *options).stdout))
+    assert set(table.filter(Dept="b").select("item", "rank").rows()) == {("x", 1), ("y", 2), ("z", 2)}
+    left_out = "Dept = b, 1 ranking, is left out: only one item, 'x'"
+    with pytest.warns(DataWarning, match=left_out):
+        table = pl.read_csv(io.StringIO(run("rank", "depts.csv", "--unranked", "unknown", *options).stdout))
+    assert table["Dept"].to_list() == ["a"] * 3
+    assert left_out in html.unescape((folder / "depts.html").read_text())
+    (folder / "depts.csv").write_text(f"{rows}b,,\n")
+    with pytest.warns(DataWarning) as heard:
+        table = pl.read_csv(io.StringIO(run("rank", "depts.csv", "--unranked", "below", *options).stdout))
+    assert "Dept = b, 1 ranking, is left out: no ranking lists an item: there is nothing to rank" in map(
+        str, (each.message for each in heard)
+    )
+    assert table["Dept"].to_list() == ["a"] * 3
+    (folder / "depts.csv").write_text("Dept,Choice 1,Choice 2\nb,x,\n")
+    with pytest.raises(InputError, match=r"depts\.csv: only one item, 'x'"):
+        run("rank", "depts.csv", "--unranked", "unknown", *options)
 
 
 def test_a_page_of_rankings_with_features_tells_what_these_are_worth(run, folder):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from podium.cli.marking import Marking
 from podium.cli.model_words import words_about
 from podium.cli.output import Output, leaderboard, say, table, votes_on_items
 from podium.cli.show import Intervals, Selection
-from podium.errors import InputError, Option, PodiumError, PodiumWarning
+from podium.errors import DataWarning, InputError, Option, PodiumError
 from podium.ranking.leaderboard import prior_words
 from podium.text import counted, one_line
 
@@ -44,34 +44,36 @@ class Boards:
     balance: str | None
     frames: list[pl.DataFrame] = field(default_factory=list)
     texts: list[str] = field(default_factory=list)
+    problems: dict[str, tuple[Comparisons | Rankings, PodiumError]] = field(default_factory=dict)
 
-    def about(self, value: Any) -> AbstractContextManager[None]:
-        """Name a part; what goes wrong while its model is fitted is told of this part."""
-        part = self._name(value)
-        if part:
-            say(one_line(part))
-        return _about(part)
+    def leave_out(self) -> None:
+        """Say which parts could not be fitted by themselves, and why; if none could, fail for the first of them."""
+        for part, (votes, problem) in self.problems.items():
+            if not self.frames:
+                raise type(problem)(f"{part}: ", *problem.args) from problem
+            words = f"{part}, {votes_on_items(votes)}, is left out: "
+            warnings.warn(DataWarning(words, *problem.args), stacklevel=2)
 
-    @contextmanager
-    def about_all(self) -> Iterator[None]:
+    def about_all(self) -> AbstractContextManager[None]:
         """What is warned of while all parts together are fitted is told of all of them."""
-        with warnings.catch_warnings(record=True) as heard:
-            warnings.simplefilter("always", PodiumWarning)
-            yield
-        if heard:
-            say(f"all values of {one_line(self.selection.by)} together")
-        for each in heard:
-            warnings.showwarning(each.message, each.category, each.filename, each.lineno)
+        return _told_below(f"all values of {self.selection.by} together", always=False)
 
     def _name(self, value: Any) -> str | None:
         return f"{self.selection.by} = {value}" if self.selection.by else None
 
-    def add(self, value: Any, votes: Comparisons | Rankings, model: Any) -> tuple[Any, Ranking]:
-        """Take the model of a part (of all votes, where there are no parts), and say what there is to say."""
+    def add(self, value: Any, votes: Comparisons | Rankings, fit: Callable[[], Any]) -> tuple[Any, Ranking] | None:
+        """Fit a part (all votes, where there are no parts), and say what there is to say; None where that fails."""
         part = self._name(value)
-        with _about(part):
+        try:
+            with _told_below(part) if part else nullcontext():
+                model = fit()
             ranking = self.applied(model)
             frame = self._frame(model, ranking)
+        except PodiumError as problem:
+            if part is None:
+                raise
+            self.problems[part] = votes, problem
+            return None
         if self.selection.by:
             name = self.selection.by if self.selection.by not in frame.columns else f"by {self.selection.by}"
             frame = frame.insert_column(0, _constant(name, value, len(frame)))
@@ -129,14 +131,14 @@ def _noun(votes: Comparisons | Rankings) -> str:
 
 
 @contextmanager
-def _about(part: str | None) -> Iterator[None]:
-    """Errors about one part of the votes say which."""
-    try:
+def _told_below(name: str, always: bool = True) -> Iterator[None]:
+    """Say the name, then what was warned of meanwhile; nothing if it fails."""
+    with warnings.catch_warnings(record=True) as heard:
         yield
-    except PodiumError as problem:
-        if part is None:
-            raise
-        raise type(problem)(f"{part}: ", *problem.args) from problem
+    if always or heard:
+        say(one_line(name))
+    for each in heard:
+        warnings.showwarning(each.message, each.category, each.filename, each.lineno)
 
 
 def _table(ranking: Ranking, intervals: Intervals, selection: Selection) -> pl.DataFrame:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -123,7 +124,7 @@ def rank(
         sets = {None: campaign_votes(campaign, columns.arguments() | refused)}
         say_if_chosen(campaign)
     if any(isinstance(data, Rankings) for data in sets.values()):
-        method, sets = _of_rankings(method, fitting, known, pictures, _on_offer_to_all(sets))
+        method, sets = _of_rankings(method, fitting, known, pictures, sets)
         make = maker(method, options)
         show.method = fitting.described(method, intervals.ci and f"ci={intervals.ci}")
     make = make or maker(method, options)
@@ -134,10 +135,15 @@ def rank(
     fitted = {}
     for value, data in sets.items():
         show.part = str(value) if selection.by else None
-        with boards.about(value):
-            model = make().fit(data, **features, **prior) if old is None else old.partial_fit(data, **features)
-        fitted[value] = boards.add(value, data, model)
+        if old is None:
+            fit = partial(make().fit, data, **features, **prior)
+        else:
+            fit = partial(old.partial_fit, data, **features)
+        board = boards.add(value, data, fit)
+        if board is not None:
+            fitted[value] = board
     show.part = None
+    boards.leave_out()
     quality = marking.quality(votes, columns, campaign) if marking.wanted else None
     if quality is not None:
         show.reliability = quality.words()
@@ -148,7 +154,7 @@ def rank(
         with boards.about_all():
             model = make().fit(whole, **features)
         model.ranking_ = intervals.applied(model.ranking_, columns.jobs, columns.engine())
-        show.write(model, whole, features, {str(value): (fitted[value][1], sets[value]) for value in sets})
+        show.write(model, whole, features, {str(value): (fitted[value][1], sets[value]) for value in fitted})
     if not selection.by:
         model, _ = fitted[None]
         show.write(model, sets[None], features)
@@ -187,19 +193,6 @@ def _of_rankings(
             raise InputError(Option("balance"), " is about pairs; name a method for them, as ",
                              Option("method", "bradley-terry"))  # fmt: skip
     return method, sets
-
-
-def _on_offer_to_all(parts: dict[Any, Any]) -> dict[Any, Any]:
-    """Parts of a file of rankings, each among the items of all: what nobody of one part listed was on offer to it too.
-
-    Where items not listed are unknown, or each respondent had a choice of their own, a part says nothing of the others.
-    """
-    from podium.data.rankings import Rankings
-
-    if len(parts) < 2 or not all(isinstance(part, Rankings) and part.everyone for part in parts.values()):
-        return parts
-    items = tuple(dict.fromkeys(item for part in parts.values() for item in part.items))
-    return {value: part.with_items(items) for value, part in parts.items()}
 
 
 def _together(parts: list[Any]) -> Any:

@@ -5,9 +5,9 @@ Reading is lazy and in pieces. Votes are merged as they arrive, so that memory f
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from podium.data.collecting import Progress, collect
 from podium.data.comparisons import Comparisons
@@ -23,6 +23,8 @@ from podium.errors import InputError, Option
 
 if TYPE_CHECKING:
     import polars as pl
+
+Votes = TypeVar("Votes", bound=Comparisons | Rankings)
 
 __all__ = [
     "feature_columns",
@@ -138,15 +140,14 @@ def read_comparisons(
     columns = sides | result | beside
     options = {"keep": keep, "style": style, "fold_sides": fold_sides, "delimiter": delimiter, "unranked": unranked}
     collector = collect(source, format, jobs, engine, progress, **options, **columns)
-    return _comparisons(collector.result(), collector)
+    return _whole(collector, _comparisons)
 
 
 def _comparisons(columns: dict[str, Any], collector: Collector) -> Comparisons:
     """Comparisons of what was read; rankings are broken into pairs."""
-    if not collector.holds_rankings:
-        return Comparisons._of(**columns)
-    with located(collector.place):
-        return Comparisons._of(**Rankings._of(**columns).pair_columns())
+    if collector.holds_rankings:
+        columns = Rankings._of(**columns).pair_columns()
+    return Comparisons._of(**columns)
 
 
 def read_rankings(
@@ -201,7 +202,7 @@ def read_rankings(
     columns |= {"count": count, "group": group}
     columns["rank_columns"] = None if rank_columns is None else list(rank_columns)
     collector = collect(source, format, jobs, engine, progress, delimiter=delimiter, unranked=unranked, **columns)
-    votes = _either(collector.result(), collector)
+    votes = _whole(collector, _either)
     if isinstance(votes, Rankings):
         return votes
     raise InputError(f"{collector.place} holds votes on pairs, not rankings; read it by read_comparisons")
@@ -214,18 +215,38 @@ def read_votes(source: Any, by: str | None = None, **options: Any) -> dict[Hasha
     options.setdefault("delimiter", None)
     if by is None:
         collector = collect(source, *extra.values(), **options)
-        return {None: _either(collector.result(), collector)}
+        return {None: _whole(collector, _either)}
     if not by:
         raise InputError(Option("by", by), " is no column; name the one whose values divide the votes")
     collector = collect(source, *extra.values(), **options, by=by)
-    return {value: _either(part, collector) for value, part in collector.result_by().items()}
+    return _parts(collector, _either)
+
+
+def _whole(collector: Collector, build: Callable[[dict[str, Any], Collector], Votes]) -> Votes:
+    columns = collector.result()
+    with located(collector.place):
+        return build(columns, collector)
+
+
+def _parts(collector: Collector, build: Callable[[dict[str, Any], Collector], Votes]) -> dict[Hashable, Votes]:
+    """The votes of each part; one that holds nothing to rank is left out with a warning, where others do."""
+    parts: dict[Hashable, Votes] = {}
+    problems: dict[Hashable, tuple[int, InputError]] = {}
+    divided = collector.result_by()
+    with located(collector.place):
+        for value, columns in divided.items():
+            try:
+                parts[value] = build(columns, collector)
+            except InputError as problem:
+                if problem.options or not collector.holds_rankings:  # an option would mend it: for the user to say
+                    raise
+                problems[value] = len(columns["start"]) - 1, problem
+        collector.leave_out(problems, "ranking", bool(parts))
+    return parts
 
 
 def _either(columns: dict[str, Any], collector: Collector) -> Comparisons | Rankings:
-    if not collector.holds_rankings:
-        return Comparisons._of(**columns)
-    with located(collector.place):
-        return Rankings._of(**columns)
+    return Rankings._of(**columns) if collector.holds_rankings else Comparisons._of(**columns)
 
 
 def read_comparisons_by(
@@ -242,6 +263,9 @@ def read_comparisons_by(
 ) -> dict[Hashable, Comparisons]:
     """Read votes in one pass and divide them by the values of a column; each part has the items it names.
 
+    Of rankings with `unranked="below"` each part has all items, as all were on offer. A part that holds nothing to rank
+    is left out with a warning, where others do.
+
     >>> import io
     >>> parts = read_comparisons_by(io.StringIO("winner,loser,lang\\na,b,en\\nb,c,de\\n"), "lang")
     >>> {value: votes.items for value, votes in parts.items()}
@@ -250,7 +274,7 @@ def read_comparisons_by(
     if not isinstance(by, str) or not by:
         raise InputError(Option("by", by), " is no column; name the one whose values divide the votes")
     collector = collect(source, format, jobs, engine, progress, keep=keep, delimiter=delimiter, **columns, by=by)
-    return {value: _comparisons(part, collector) for value, part in collector.result_by().items()}
+    return _parts(collector, _comparisons)
 
 
 def read_fixtures(

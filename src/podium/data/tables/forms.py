@@ -199,6 +199,7 @@ class Collector(Seen):
         merged = self._merged()
         by, labels = merged.pop("by"), self.items.labels
         parts: dict[Any, dict[str, Any]] = {}
+        problems: dict[Any, tuple[int, InputError]] = {}
         lacking = 0
         for code, value in enumerate(self.bys.labels):
             chosen = np.flatnonzero(by == code)
@@ -209,9 +210,23 @@ class Collector(Seen):
                 both = np.column_stack([part["left"], part["right"]]).ravel()  # row by row, left before right
                 codes, kept = encode(both)
                 part["left"], part["right"] = np.ascontiguousarray(codes[0::2]), np.ascontiguousarray(codes[1::2])
-                parts[value] = self._arguments(part, tuple(labels[k] for k in kept))  # type: ignore[call-overload]
+                try:
+                    parts[value] = self._arguments(part, tuple(labels[k] for k in kept))  # type: ignore[call-overload]
+                except InputError as problem:
+                    votes = int(part["count"].sum()) if "count" in part else len(chosen)
+                    problems[value] = votes, problem
+        self.leave_out(problems, "vote", bool(parts))
         self._warn_of_lacking(lacking, "vote", bool(parts))
         return parts
+
+    def leave_out(self, problems: dict[Any, tuple[int, InputError]], what: str, others: bool) -> None:
+        """Say which parts, of how many votes, cannot be ranked by themselves, and why; if there are no others, fail."""
+        assert self.layout is not None
+        for value, (many, problem) in problems.items():
+            if not others:
+                raise problem
+            named = f"{self.layout.by} = {value}, {counted(many, what)}, is left out: "
+            warnings.warn(DataWarning(named, *problem.args), stacklevel=5)
 
     def _merged(self) -> Piece:
         self.release()
@@ -273,7 +288,10 @@ class Collector(Seen):
         return {f"{name}s": numbering.labels for name, numbering in known.items() if name in columns}
 
     def _rankings_by(self) -> dict[Any, dict[str, Any]]:
-        """The rankings of each value of `by`, each with the items it names, in order of appearance."""
+        """The rankings of each value of `by`, each with the items it names, in order of appearance.
+
+        Where items not listed lie below, all were on offer to every part, whether or not one of its rankings lists it.
+        """
         columns: dict[str, Any] = self._listed()
         by, start, labels = columns.pop("by"), columns["start"], self.items.labels
         size = np.diff(start)
@@ -293,8 +311,10 @@ class Collector(Seen):
                 if name != "start"
             }
             part["start"] = np.concatenate([[0], np.cumsum(size[chosen])]).astype(np.int64)
-            part["item"], kept = encode(part["item"]) if len(part["item"]) else (part["item"], ())
-            items = tuple(labels[code] for code in kept)  # type: ignore[call-overload]
+            items = labels
+            if self.unranked != "below":
+                part["item"], kept = encode(part["item"]) if len(part["item"]) else (part["item"], ())
+                items = tuple(labels[code] for code in kept)  # type: ignore[call-overload]
             parts[value] = {"items": items, "unranked": self.unranked, **part, **self._beside(part)}
         self._warn_of_lacking(lacking, "ranking", bool(parts))
         return parts
