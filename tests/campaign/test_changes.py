@@ -376,12 +376,12 @@ def test_how_many_more_votes_judges_can_give(store):
         .endswith("not stable, and no judge has a pair left: another judge would help")
     )
     assert (
-        replace(found, stable=False, finished=False, until_stable=12, until_stable_upper=480)
+        replace(found, votes=48, stable=False, finished=False, until_stable=12, until_stable_upper=480)
         .words(3)
         .endswith("not stable yet: about 12 to 480 more votes; its judges have 3 pairs left: invite others")
     )
     assert (
-        replace(found, stable=False, finished=False, until_stable=12, until_stable_upper=480)
+        replace(found, votes=48, stable=False, finished=False, until_stable=12, until_stable_upper=480)
         .words(60)
         .endswith("not stable yet: about 12 to 480 more votes; its judges have 60 pairs left")
     )
@@ -522,7 +522,7 @@ def test_a_judge_who_leans_to_one_side_is_told_by_an_exact_sign_test(store, left
     times = bench.read(lambda reader: load_times(reader.run, bench.id, len(content.votes)))
     leaning, other = judge_reports(content, times)
     side = "left" if left > count / 2 else "right"
-    words = f"chose the {side} side {max(left, count - left)} of {count} times, more than chance explains"
+    words = f"Chose the {side} side {max(left, count - left)} of {count} times, more than chance explains."
     assert (leaning.flag == words) == told_so, leaning.flag
     assert other.flag is None
 
@@ -551,8 +551,25 @@ def test_judges_in_numbers(store):
     assert contrary.agreement.value == 0.0
     assert good.agreement.value == second.agreement.value == 1.0
     assert second.seconds is None
-    assert contrary.flag == "contrary"
+    assert contrary.flag == "Significantly worse than coin flips: likely the wrong way round."
     assert good.flag is None
+
+
+def test_a_judge_who_leans_and_is_no_better_than_coins_is_told_both(store):
+    """Of 88 votes 78 for the left side, whatever stands there, among three judges who know the order."""
+    bench = Bench(store, items=6, judges=("lefty", "ann", "bob", "cy"))
+    rows = (on_both_sides(all_pairs(6)) * 6)[:88]
+    told(bench, [(a, b, float(k % 9 != 4 or k > 85)) for k, (a, b, _) in enumerate(rows)], 0, kind="check")
+    for judge in (1, 2, 3):
+        told(bench, [(a, b, v if k % 7 else 1.0 - v) for k, (a, b, v) in enumerate(rows)], judge, kind="check")
+    content = bench.content()
+    times = bench.read(lambda reader: load_times(reader.run, bench.id, len(content.votes)))
+    lefty, *others = judge_reports(content, times)
+    assert lefty.flag == (
+        "Chose the left side 78 of 88 times, more than chance explains. "
+        "Significantly less reliable than half the median judge, and not shown to be better than coin flips."
+    )
+    assert [each.flag for each in others] == [None] * 3
 
 
 def test_tired_pairs_are_those_that_enough_judges_skipped(store):

@@ -563,7 +563,7 @@ def test_the_order_with_and_without_a_judge(store):
 
 
 def made_standing(**more):
-    given = {"position": (5, 1), "places": (1,), "votes": 1, "skips": 1_000, "judges": 1, "agreement": None}
+    given = {"position": (5, 1), "places": (1,), "votes": 8, "skips": 1_000, "judges": 1, "agreement": None}
     given |= {"stable": False, "finished": False, "until_stable": 40, "until_stable_upper": 80, "width": 1.0}
     return Standing(**given | more)
 
@@ -572,7 +572,7 @@ def test_a_standing_in_words():
     def words(left=100, **more):
         return made_standing(**more).words(left).splitlines()
 
-    assert words()[0] == "1 vote by 1 judge, 1,000 skipped"
+    assert words(votes=1)[0] == "1 vote by 1 judge, 1,000 skipped"
     assert words(votes=2_000, judges=2, skips=0)[0] == "2,000 votes by 2 judges, 0 skipped"
     assert words(stable=True)[1:] == ["stable: more votes would change little"]
     assert words(finished=True)[1:] == ["not stable, but no useful pair is left to ask"]
@@ -581,6 +581,10 @@ def test_a_standing_in_words():
     assert words(left=80)[1] == "not stable yet: about 40 to 80 more votes"
     assert words(left=79)[1] == "not stable yet: about 40 to 80 more votes; its judges have 79 pairs left"
     assert words(left=39)[1].endswith("; its judges have 39 pairs left: invite others")
+    far = "far from stable: it may take more than 10 times the votes so far"
+    assert words(votes=7)[1] == far, "80 is more than ten times 7"
+    assert words(votes=7, left=79)[1] == f"{far}; its judges have 79 pairs left"
+    assert words(votes=7, left=39)[1] == f"{far}; its judges have 39 pairs left: invite others"
     told = words(agreement=Share(0.8, 0.6, 0.9, 10, 0.5, 0.95))[1]
     at_this, always = "90 % interval 60 % to 90 % at this look", "50 % to 95 % however often one looks"
     assert told == f"agreement on check pairs 80 % ({at_this}, {always}; 10 votes)"

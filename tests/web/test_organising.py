@@ -7,18 +7,23 @@ import zipfile
 import polars as pl
 import pytest
 
-from podium.campaign.standing import DAY, standing
+from podium.campaign.standing import DAY, pairs_left, standing
 from podium.store.file import read_campaign_file
 
 
-def vote_some(room, count=12, better=lambda left, right: left < right):
+def vote_some(room, count=12, better=lambda left, right: left < right, name="v"):
     judge = room.judge
     for number in range(count):
         hand = judge.get("/api/v1/next").json()["questions"]
         if not hand:
             break
         left, right = hand[0]["left"]["html"], hand[0]["right"]["html"]
-        row = {"id": f"v{number}", "question": hand[0]["id"], "outcome": 1.0 if better(left, right) else 0.0, "ms": 900}
+        row = {
+            "id": f"{name}{number}",
+            "question": hand[0]["id"],
+            "outcome": 1.0 if better(left, right) else 0.0,
+            "ms": 900,
+        }
         assert judge.post("/api/v1/votes", json={"votes": [row]}).json()["receipts"][0]["status"] == "stored"
 
 
@@ -33,6 +38,25 @@ def test_the_page_the_api_and_the_command_give_the_same_numbers(room, tmp_path):
     summary = room.organiser.get(f"{room.at}/summary").json()
     assert summary["votes"] == 12
     assert summary["level"] == 0.9
+
+
+@pytest.mark.parametrize(("times", "far"), [(10, True), (1000, False)])
+def test_the_page_and_the_command_forecast_alike_and_both_count_the_pairs_left(room, tmp_path, monkeypatch, times, far):
+    """One vote in four goes the wrong way: the judge has fewer pairs left than it takes, forecast or not."""
+    monkeypatch.setattr("podium.campaign.standing.MAX_FORECAST", times)
+    for count in range(24):
+        vote_some(room, 1, lambda left, right, wrong=count % 4 == 0: (left < right) != wrong, f"v{count}-")
+    summary = room.organiser.get(f"{room.at}/summary").json()
+    assert summary["pairs_left"] == 4, "of the 28 pairs of eight items"
+    assert summary["until_stable"] > 4
+    assert (summary["until_stable_upper"] > times * 24) == far
+    content = read_campaign_file(str(tmp_path / "campaign.db"))
+    words = standing(content).words(pairs_left(content))
+    page = room.organiser.get("/o/live").text
+    assert ("far from stable" in words, "not stable yet: about" in words) == (far, not far)
+    assert ("Far from stable" in page, "Stable in about" in page) == (far, not far)
+    assert words.endswith("; its judges have 4 pairs left: invite others")
+    assert 'These judges have 4 pairs left: <a href="/o/people">others</a> are needed.' in page
 
 
 def test_a_campaign_from_upload_to_results(room):

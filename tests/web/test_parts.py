@@ -4,6 +4,7 @@ import asyncio
 import io
 import json
 import math
+import re
 import zipfile
 from pathlib import Path
 from types import SimpleNamespace
@@ -425,7 +426,9 @@ def test_who_somebody_is_is_remembered_for_a_moment(room, monkeypatch):
 
 def test_a_link_of_another_role_is_refused_in_words(room):
     answer = room.visitor().get("/api/v1/campaigns", headers={"Authorization": f"Bearer {room.judge_token}"})
-    assert answer.json()["message"] == "this needs the link of a organiser; open that one"
+    assert answer.json()["message"] == "this needs the link of an organiser; open that one"
+    answer = room.visitor().get("/api/v1/next", headers={"Authorization": f"Bearer {room.organiser_token}"})
+    assert answer.json()["message"] == "this needs the link of a judge; open that one"
     nobody = room.visitor().get("/api/v1/next")
     assert nobody.json()["message"] == "nobody is known here; open your link again"
     elsewhere = room.organiser.get(f"/api/v1/campaigns/{room.campaign + 1}")
@@ -735,6 +738,15 @@ def test_reports_name_the_side_that_is_broken(room):
         assert there.post("/api/v1/reports", json=body).json() == {"reported": True}
         events = room.store.read(lambda reader: reader.events(room.campaign))
         assert events[-1].data["item"] == code
+
+
+@pytest.mark.parametrize(("ms", "first"), [(2000, "2\N{NO-BREAK SPACE}s a pair, "), (None, "")])
+def test_a_judge_on_a_narrow_screen_begins_with_what_is_known(room, ms, first):
+    votes = [Vote(room.judge_id, str(k), k % 7, 7, float(k % 2), ms=ms) for k in range(14)]
+    room.store.write(room.campaign, lambda w: w.append_votes(votes))
+    page = room.organiser.get("/o/judges").text
+    assert f'short-only">{first}50\N{NO-BREAK SPACE}% left</span>' in page
+    assert not re.search(r"\d %", page), "a number and its sign stay on one line"
 
 
 def test_pages_of_an_organiser_show_what_there_is(room):

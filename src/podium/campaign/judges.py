@@ -19,6 +19,12 @@ from podium.store.values import Judge
 __all__ = ["JudgeReport", "Moved", "judge_reports", "without_judge"]
 
 
+VERDICTS = {
+    "chance": "significantly less reliable than half the median judge, and not shown to be better than coin flips",
+    "contrary": "significantly worse than coin flips: likely the wrong way round",
+}  # what a flag of `CrowdBradleyTerry` says
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeReport:
     """A judge in numbers; None where there is nothing to tell from.
@@ -40,7 +46,8 @@ class JudgeReport:
     longest_run : int
         Votes for the same side in a row, at most.
     flag : str
-        What `CrowdBradleyTerry` makes of the judge, else whether one side was chosen more often than chance explains.
+        Sentences: whether one side was chosen more often than chance explains, and what `CrowdBradleyTerry` makes of
+        the judge.
     """
 
     judge: Judge
@@ -89,8 +96,10 @@ def judge_reports(content: Content, ms: NDArray[np.int64]) -> list[JudgeReport]:
                 gold=_gold(everybody, mine),
                 left=share(decided),
                 longest_run=_longest_run(value),
-                flag=flags.get(judge.id)
-                or (None if judge.kind == "import" else _leaning(decided, len(content.judges))),
+                flag=_sentences(
+                    None if judge.kind == "import" else _leaning(decided, len(content.judges)),
+                    VERDICTS.get(flags.get(judge.id, "")),
+                ),
             )
         )
     return reports
@@ -167,8 +176,13 @@ def _longest_run(value: NDArray[np.float64]) -> int:
     return int(np.diff(edges).max())
 
 
+def _sentences(*words: str | None) -> str | None:
+    """What there is to say, one sentence each; None where there is nothing."""
+    return " ".join(f"{each[0].upper()}{each[1:]}." for each in words if each) or None
+
+
 def _leaning(decided: NDArray[np.float64], judges: int) -> str | None:
-    """A flag for a judge who chose one side more often than chance explains: an exact sign test, as sides are drawn.
+    """Words for a judge who chose one side more often than chance explains: an exact sign test, as sides are drawn.
 
     At 1 %, shared among all judges.
     """

@@ -50,6 +50,7 @@ __all__ = [
 ]
 
 DAY = 24 * 60 * 60_000  # milliseconds
+MAX_FORECAST = 10  # times the votes there are: a forecast that ends beyond says nothing
 LEVEL_Z = 1.6448536269514722  # two-sided 90 %
 
 
@@ -109,6 +110,11 @@ class Standing:
         """Items, best first."""
         return tuple(place.item for place in self.places)
 
+    @property
+    def far(self) -> bool:
+        """Whether it is so far from stable that no number of votes is forecast."""
+        return self.until_stable_upper > MAX_FORECAST * self.votes
+
     def to_frame(self) -> pl.DataFrame:
         """One row an item, best first."""
         import polars as pl
@@ -146,7 +152,8 @@ class Standing:
             more = about(self.until_stable, self.until_stable_upper, "more vote")
             short = f"; its judges have {counted(left, 'pair')} left" if self.until_stable_upper > left else ""
             others = ": invite others" if self.until_stable > left else ""
-            lines.append(f"not stable yet: {more}{short}{others}")
+            far = f"far from stable: it may take more than {MAX_FORECAST} times the votes so far"
+            lines.append(f"{far if self.far else f'not stable yet: {more}'}{short}{others}")
         return "\n".join(lines)
 
 

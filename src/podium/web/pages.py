@@ -18,7 +18,7 @@ from podium.campaign.judges import JudgeReport, judge_reports, without_judge
 from podium.campaign.live import live_votes
 from podium.campaign.marks import MARKS_LEVEL
 from podium.campaign.options import Options
-from podium.campaign.standing import LEVEL, MIN_CHECK_VOTES, pairs_left
+from podium.campaign.standing import LEVEL, MAX_FORECAST, MIN_CHECK_VOTES, pairs_left
 from podium.errors import RefusedError
 from podium.store.content import Content, load_times
 from podium.store.reader import Reader
@@ -37,7 +37,7 @@ __all__ = ["problem_page", "router"]
 router = APIRouter(include_in_schema=False, default_response_class=HTMLResponse)
 DAY = 24 * 60 * 60_000
 SHOWN = 18  # rows of the order before the rest is folded away
-EARLY = 10  # times the votes there are: a forecast beyond that says nothing
+NO_BREAK = "\N{NO-BREAK SPACE}"
 LOOK = 3  # skips of an item before it is worth a look
 HTML = Environment(
     loader=FileSystemLoader(Path(__file__).parent / "templates"),
@@ -170,7 +170,7 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
         "when": _day(summary["stable_at"], now),
         "per_day": came,
         "done_share": _done(stands.votes, stands.until_stable_upper),
-        "early": stands.until_stable_upper > EARLY * stands.votes,
+        "times": MAX_FORECAST,
         "forecast": about(stands.until_stable, stands.until_stable_upper, "more vote").removeprefix("about "),
         "goal": figures.goal_width(n),
         "tiers": _tiers(stands),
@@ -321,12 +321,22 @@ def _judge_row(report: JudgeReport, options: Options) -> dict[str, Any]:
     return {
         "report": report,
         "target": target,
+        "short": _short(report),
         "progress": min(100.0, 100.0 * report.votes / target) if target else None,
         "initials": "".join(part[0] for part in report.judge.name.split()[:2]).upper(),
         "agreement": None
         if share is None
         else {"x": 100 * share.lower, "width": 100 * (share.upper - share.lower), "at": 100 * share.value},
     }
+
+
+def _short(report: JudgeReport) -> list[str]:
+    """What a narrow screen shows instead of columns, as far as it is known."""
+    words = [] if report.seconds is None else [f"{report.seconds:.0f}{NO_BREAK}s a pair"]
+    words += [] if report.left is None else [f"{100 * report.left.value:.0f}{NO_BREAK}% left"]
+    for what, share in (("agreed in", report.agreement), ("gold", report.gold)):
+        words += [] if share is None else [f"{what} {share.value * share.count:g} of {share.count}"]
+    return words
 
 
 @router.get("/o/judges/{judge}")

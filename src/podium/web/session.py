@@ -121,7 +121,9 @@ async def _here(request: Request, role: str) -> Who:
     key = hash_of(token)
     who = await _whose(request, token, key)
     if who.role != role:
-        raise RefusedError("no-session", f"this needs the link of a {role}; open that one")
+        raise RefusedError(
+            "no-session", f"this needs the link of {'a' if role == 'judge' else 'an'} {role}; open that one"
+        )
     wait = state_of(request).requests.wait(key)
     if wait:
         raise TooManyError(wait, "too many requests; wait a second")
