@@ -163,6 +163,7 @@ def test_a_method_that_cannot_model_ties_is_told_which_can(equals, run):
     assert all(
         f"{HALF} one that models ties, as dynamic or bradley-terry with --ties davidson" in words for words in told
     )
+    assert "(fit one that models ties, as dynamic or bradley-terry with <code>" in (equals / "e.html").read_text()
 
 
 def test_fixtures_have_the_names_of_the_votes_columns_and_strangers_their_row(folder, run):

@@ -183,8 +183,9 @@ def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
 def _chances_of(model: Ranker) -> str:
     if not model.counts_ties_half_:
         return "The chance of each outcome"
+    fit = "fit it with" if model.uses.ties else "fit one that models ties, as dynamic or bradley-terry with"
     return (
-        "The model counts a tie half and knows no chance of one (fit it with <code>--ties davidson</code> for the "
+        f"The model counts a tie half and knows no chance of one ({fit} <code>--ties davidson</code> for the "
         "chance of each outcome). The chance of a win plus half that of a tie"
     )
 
