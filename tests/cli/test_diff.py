@@ -1,7 +1,11 @@
 """`podium diff`."""
 
+import html
 import json
+import re
 import shlex
+import warnings
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -13,7 +17,7 @@ from hypothesis import strategies as st
 from podium import BradleyTerry, read_comparisons, save
 from podium.cli.diff import diff
 from podium.cli.rank import rank
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 from podium.evaluate.differences import read_settings
 
 from helpers import thin_data
@@ -147,6 +151,22 @@ UNLIKE = {
     "l2": ["--l2", "50"],
     "method": ["--method", "least-squares"],
 }
+
+
+@pytest.mark.parametrize("name", UNLIKE)
+def test_a_page_says_what_diff_says_of_an_earlier_leaderboard_that_was_fitted_otherwise(arena, name):
+    board("plain.csv")
+    board("other.csv", *UNLIKE[name])
+    told = CliRunner().invoke(diff, ["plain.csv", "other.csv"]).stderr
+    sentence = next(line for line in told.splitlines() if line.startswith("not fitted alike"))
+    since = ["votes.csv", "--since", "plain.csv", "--report", "page.html"]
+    with pytest.warns(DataWarning, match=re.escape(f"since plain.csv: {sentence}")):
+        assert CliRunner().invoke(rank, [*since, *UNLIKE[name]]).exit_code == 0
+    assert sentence in html.unescape(Path("page.html").read_text())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DataWarning)
+        assert CliRunner().invoke(rank, since).exit_code == 0
+    assert "not fitted alike" not in Path("page.html").read_text()
 
 
 @pytest.mark.parametrize("name", UNLIKE)

@@ -158,6 +158,21 @@ def test_each_part_has_its_own_scale(votes, capfd):
     assert rows.group_by("year").agg(pl.col("mark").min())["mark"].to_list() == pytest.approx([0, 0])
 
 
+def test_what_holds_of_all_votes_is_not_told_of_the_last_part(votes, capfd):
+    """The last heading above reliability and misfits is that of all votes, and what is said is as without parts."""
+    frame = pl.read_csv(votes).with_columns(year=pl.Series(["one", "two"] * 150))
+    frame.write_csv(votes)
+    _, whole = ok(capfd, votes, "--marks", "0:10")
+    _, err = ok(capfd, votes, "--marks", "0:10", "--by", "year")
+    assert "all votes together" not in whole
+    before, below = err.split("all votes together\n")
+    assert "year = two" in before
+    assert "reliability" not in before
+    assert "scale separation reliability" in below
+    assert "misfit: judge" in below
+    assert whole.endswith(below)
+
+
 def test_numbers_as_labels_and_columns_by_option(votes, capfd):
     frame = pl.read_csv(votes).rename({"judge": "marker"})
     frame.with_columns(pl.col("left", "right").str.slice(1).cast(pl.Int64)).write_parquet(votes.parent / "v.parquet")

@@ -109,17 +109,19 @@ class Boards:
             raise InputError(none, Option("min_votes"))
         self.out.write(pl.concat(self.frames, how="vertical_relaxed"), "\n".join(self.texts))
 
-    def _frame(self, model: Any, ranking: Ranking) -> pl.DataFrame:
+    def settings(self, model: Any, pool: bool = False) -> str:
+        """How a leaderboard was made, by the model and around it."""
         from podium.evaluate.differences import settings_of
 
+        more = _more_settings(self.balance, pool, self.intervals.reference, self.known.of_votes.get("style"))
+        return settings_of(model) + more
+
+    def _frame(self, model: Any, ranking: Ranking) -> pl.DataFrame:
         frame = _table(ranking, self.intervals, self.selection)
         if self.selection.differences:
             frame = _differences(ranking, self.intervals, frame["item"])
         else:
-            more = _more_settings(
-                self.balance, self.selection.pool, self.intervals.reference, self.known.of_votes.get("style")
-            )
-            frame = frame.with_columns(_constant("settings", settings_of(model) + more, len(frame)))
+            frame = frame.with_columns(_constant("settings", self.settings(model, self.selection.pool), len(frame)))
         return self.marking.applied(ranking, frame, self.intervals.shown_level) if self.marking.wanted else frame
 
 

@@ -111,6 +111,8 @@ def _name_penalties(one: Mapping[str, str], other: Mapping[str, str], *, tested:
 
 
 def _remark(differences: Differences, frame: pl.DataFrame) -> None:
+    from podium.evaluate.differences import unlike_words
+
     same = "no pair is ordered in both" if differences.agreement != differences.agreement else ""
     same = same or f"{100 * differences.agreement:.1f} % of their pairs stand in the same order"
     say(f"{counted(len(differences.items), 'item')} in both; {same}")
@@ -119,10 +121,7 @@ def _remark(differences: Differences, frame: pl.DataFrame) -> None:
             some = ", ".join(one_line(item) for item in items[:5]) + (", …" if len(items) > 5 else "")
             say(f"only in the {which}: {len(items):,} ({some})")
     if differences.unlike:
-        say(
-            f"not fitted alike ({'; '.join(differences.unlike)}): scores of different models differ without any change "
-            "of the votes, so only ranks are compared; fit both alike to test for changes"
-        )
+        say(unlike_words(differences.unlike))
     elif "significant" in frame.columns:
         if differences.bounded:
             say("a table holds no covariances, so intervals are upper bounds; compare saved models for exact ones")

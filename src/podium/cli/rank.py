@@ -154,9 +154,11 @@ def rank(
         with boards.about_all():
             model = make().fit(whole, **features)
         model.ranking_ = intervals.applied(model.ranking_, columns.jobs, columns.engine())
+        show.warn_if_unlike(boards.settings(model))
         show.write(model, whole, features, {str(value): (fitted[value][1], sets[value]) for value in fitted})
     if not selection.by:
         model, _ = fitted[None]
+        show.warn_if_unlike(boards.settings(model))
         show.write(model, sets[None], features)
         if save:
             from podium import models
@@ -165,7 +167,9 @@ def rank(
     if marking.wanted:
         bounded = any(ranking.information is not None for _, ranking in fitted.values())
         level = intervals.shown_level if bounded else None
-        for line in [marking.words(level), *show.reliability]:
+        # Reliability and fit are of all votes: without a heading they would be taken for those of the last part.
+        heading = ["all votes together"] if selection.by and show.reliability else []
+        for line in [marking.words(level), *heading, *show.reliability]:
             say(line)
     boards.write()
 

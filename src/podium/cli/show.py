@@ -19,8 +19,8 @@ from podium.cli.messages import worded
 from podium.cli.options import MAX_COUNT, NumberRange, is_typed, level_option, plot_option, seed_option
 from podium.cli.output import say
 from podium.cli.predict import say_if_half
-from podium.cli.standings import ranks_in
-from podium.errors import InputError, Option, PodiumWarning
+from podium.cli.standings import standing_in
+from podium.errors import DataWarning, InputError, Option, PodiumWarning
 
 if TYPE_CHECKING:
     from podium.cli.columns import Columns
@@ -236,12 +236,21 @@ class Show:
             from podium.show.embedded import check_embed_path
 
             check_embed_path(pictures.embed)
-        self.before = ranks_in(str(pictures.since)) if pictures.since else None
+        self.since = standing_in(str(pictures.since)) if pictures.since else None
 
     @property
     def in_order(self) -> bool:
         """Whether the order of the votes is needed."""
         return bool(self.pictures.report) or (bool(self.pictures.plot) and self.pictures.picture == "history")
+
+    def warn_if_unlike(self, settings: str) -> None:
+        """Say so where the leaderboard of `--since` was fitted in another way than the page's."""
+        from podium.evaluate.differences import read_settings, unlike_settings, unlike_words
+
+        if self.since is not None and self.pictures.since is not None:
+            unlike = unlike_settings(self.since.settings, read_settings(settings))
+            if unlike:
+                warnings.warn(f"since {self.pictures.since.name}: {unlike_words(unlike)}", DataWarning, stacklevel=2)
 
     def _listen(self) -> None:
         """Keep our warnings for the page, and pass them on as before."""
@@ -313,6 +322,14 @@ class Show:
         won, lost, tied = ranking.record
         return {item for item, votes in zip(ranking.items, won + lost + tied, strict=True) if votes >= least}
 
+    def _ranks_before(self) -> dict[str, int] | None:
+        """The rank of each item in the leaderboard of `--since`."""
+        from podium.ranking.ranks import ranks
+
+        if self.since is None:
+            return None
+        return dict(zip(map(str, self.since.items), ranks(self.since.scores).tolist(), strict=True))
+
     def _games_to_come(self, path: Path, model: Any) -> Comparisons:
         """The fixtures, by the names of the votes' columns where the file has them: both items, and the date."""
         from podium.data.files import read_fixtures, read_table
@@ -380,7 +397,7 @@ class Show:
                 by=self.selection.by if parts else None,
                 parts=parts,
                 remarks=self.remarks,
-                before=self.before,
+                before=self._ranks_before(),
                 before_name=self.pictures.since.name if self.pictures.since else "before",
                 plain=_without_effects(model, comparisons, features),
                 more=marked,

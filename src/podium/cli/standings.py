@@ -19,20 +19,18 @@ if TYPE_CHECKING:
 
     from podium.evaluate.differences import Standing
 
-__all__ = ["Piped", "leaderboard_in", "ranked_votes", "ranks_in", "source_of"]
+__all__ = ["Piped", "leaderboard_in", "ranked_votes", "source_of", "standing_in"]
 
 # Columns of a leaderboard beside item and score, as they come together.
 OPTIONAL = (("lower", "upper"), ("std_error",), ("comparisons",), ("settings",))
 
 
-def ranks_in(path: str) -> dict[str, int]:
-    """The rank of each item in a leaderboard file, or a saved model."""
-    from podium.ranking.ranks import ranks
-
+def standing_in(path: str) -> Standing:
+    """The leaderboard of a file, or of a saved model."""
     leaderboard = leaderboard_in(source_of(path))
     if leaderboard is None:
         raise InputError(f"{path} is no leaderboard: it has no columns item and score; write one with podium rank -o")
-    return dict(zip(map(str, leaderboard.items), ranks(leaderboard.scores).tolist(), strict=True))
+    return leaderboard
 
 
 class Piped(BytesIO):

@@ -23,7 +23,16 @@ from podium.text import some, storable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Differences", "Standing", "compare_rankings", "read_settings", "settings_of", "standing"]
+__all__ = [
+    "Differences",
+    "Standing",
+    "compare_rankings",
+    "read_settings",
+    "settings_of",
+    "standing",
+    "unlike_settings",
+    "unlike_words",
+]
 
 Floats = NDArray[np.float64]
 
@@ -188,7 +197,7 @@ def compare_rankings(first: Any, second: Any, reference: Hashable = None) -> Dif
             row[:] = side.estimates[place]
     weight = _weights(a, b, rows, items, reference)
     scores -= (scores @ weight)[:, None]
-    unlike = _unlike(a.settings, b.settings)
+    unlike = unlike_settings(a.settings, b.settings)
     errors = p_values = adjusted = None
     exact = True
     if a.std_errors is not None and b.std_errors is not None and not unlike:
@@ -261,7 +270,7 @@ def _errors(side: Standing, place: NDArray[np.intp], weight: Floats, by_mean: bo
     return np.where(weight == 1.0, 0.0, own + reference), False
 
 
-def _unlike(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> tuple[str, ...]:
+def unlike_settings(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> tuple[str, ...]:
     """Settings that make the scores of two fits different quantities, in words."""
     if one is None or other is None:
         return ()
@@ -272,4 +281,12 @@ def _unlike(one: Mapping[str, str] | None, other: Mapping[str, str] | None) -> t
         f"{name.replace('_', ' ')}: {one.get(name, 'none')} and {other.get(name, 'none')}"
         for name in names
         if one.get(name) != other.get(name)
+    )
+
+
+def unlike_words(unlike: tuple[str, ...]) -> str:
+    """What it means that two leaderboards were not fitted alike."""
+    return (
+        f"not fitted alike ({'; '.join(unlike)}): scores of different models differ without any change of the votes, "
+        "so only ranks are compared; fit both alike to test for changes"
     )
