@@ -98,7 +98,7 @@ def test_the_page_has_the_marks_of_the_table(votes, capfd, tmp_path):
     assert "<A>" not in text
     for sentence in judging_quality(read_comparisons(votes)).words():
         assert f"<p>{sentence[0].upper()}{sentence[1:]}.</p>" in text or "median" in sentence
-    assert "more votes are needed before marks are given" not in text, "reliable"
+    assert "more votes are needed before marks can be relied on" not in text, "reliable"
 
 
 def test_a_page_of_unreliable_marks_says_so_at_its_top(tmp_path, capfd):
@@ -107,7 +107,7 @@ def test_a_page_of_unreliable_marks_says_so_at_its_top(tmp_path, capfd):
     file.write_text("winner,loser\n" + "".join(f"e{a},e{b}\n" for a, b in pairs))
     ok(capfd, file, "--marks", "0:100", "--report", page)
     text = page.read_text()
-    assert "more votes are needed before marks are given" in text[: text.index("<section")]
+    assert "more votes are needed before marks can be relied on" in text[: text.index("<section")]
 
 
 def test_marks_without_errors_claim_no_intervals(votes, capfd):

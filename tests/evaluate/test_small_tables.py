@@ -225,7 +225,7 @@ def test_the_quality_of_judging_in_words():
     assert not judging(separation=None).reliable
     assert judging().words() == ["scale separation reliability 0.80 (all pairs)"]
     assert judging(separation=0.79).words() == [
-        "scale separation reliability 0.79 (all pairs), below 0.8: more votes are needed before marks are given"
+        "scale separation reliability 0.79 (all pairs), below 0.8: more votes are needed before marks can be relied on"
     ]
     assert judging(separation=0.0).words()[0].startswith("scale separation reliability 0.00 (")
     assert unknown_quality("too dark").words() == ["too dark"]

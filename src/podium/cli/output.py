@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from podium.data.comparisons import Comparisons
     from podium.data.rankings import Rankings
+    from podium.pairwise.base import Ranker
 
 __all__ = [
     "FORMATS",
@@ -33,6 +34,7 @@ __all__ = [
     "reading",
     "room_of",
     "say",
+    "say_if_half",
     "table",
     "votes_on_items",
     "wrapped",
@@ -65,6 +67,16 @@ LEFT_OUT = (
 def say(text: str) -> None:
     """Words go to stderr, and a label in them cannot steer the terminal."""
     click.echo(wrapped(printable(text), room_of(sys.stderr)), err=True)
+
+
+def say_if_half(model: Ranker) -> None:
+    """Where ties were counted half, nobody should take what a model gives for the chance of a win."""
+    if model.counts_ties_half_:
+        modelled = "fit it with" if model.uses.ties else "fit one that models ties, as dynamic or bradley-terry with"
+        say(
+            "the model counts a tie half, so chances are of a win plus half a tie; "
+            f"{modelled} --ties davidson for the chance of each outcome"
+        )
 
 
 def room_of(stream: IO[str] | None) -> int | None:

@@ -9,7 +9,7 @@ import click
 
 from podium.cli.help import GroupedCommand, option
 from podium.cli.options import MAX_COUNT, id_option, is_typed, level_option, model_option, output_options, seed_option
-from podium.cli.output import Output, say
+from podium.cli.output import Output, say, say_if_half
 from podium.errors import InputError, Option
 from podium.text import counted
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from podium.data.comparisons import Comparisons
     from podium.pairwise.base import Ranker
 
-__all__ = ["predict", "say_if_half"]
+__all__ = ["predict"]
 
 
 EXAMPLES = (
@@ -154,16 +154,6 @@ def _predict_pairs(model: Ranker, pairs: Comparisons, level: float, out: Output)
     outcomes = "left wins, plus half a tie" if half else "left wins, ties, loses"
     say(f"{counted(int((~strange).sum()), 'pair')} predicted: {outcomes}{bounds_words}")
     say_if_half(model)
-
-
-def say_if_half(model: Ranker) -> None:
-    """Where ties were counted half, nobody should take what a model gives for the chance of a win."""
-    if model.counts_ties_half_:
-        modelled = "fit it with" if model.uses.ties else "fit one that models ties, as dynamic or bradley-terry with"
-        say(
-            "the model counts a tie half, so chances are of a win plus half a tie; "
-            f"{modelled} --ties davidson for the chance of each outcome"
-        )
 
 
 def _say_if_played(pairs: Comparisons, played: Comparisons) -> None:

@@ -17,8 +17,7 @@ from podium.cli.calling import gathered
 from podium.cli.help import option
 from podium.cli.messages import worded
 from podium.cli.options import MAX_COUNT, NumberRange, is_typed, level_option, plot_option, seed_option
-from podium.cli.output import say
-from podium.cli.predict import say_if_half
+from podium.cli.output import say, say_if_half
 from podium.cli.standings import standing_in
 from podium.errors import DataWarning, InputError, Option, PodiumWarning
 

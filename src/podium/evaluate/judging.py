@@ -66,7 +66,7 @@ class Judging:
         if self.separation is None:
             lines.append(self.why or "no scale separation reliability")
         else:
-            below = "" if self.reliable else f", below {ENOUGH:g}: more votes are needed before marks are given"
+            below = "" if self.reliable else f", below {ENOUGH:g}: more votes are needed before marks can be relied on"
             value = number(self.separation, 2) if self.separation >= 0 else "below 0"  # errors larger than the spread
             lines.append(f"scale separation reliability {value} ({self.separation_from}){below}")
         if self.split_half is not None and self.split_half.full is not None:
