@@ -345,3 +345,30 @@ def test_a_server_that_sends_nowhere_ends_the_run_in_a_sentence(where):
         with pytest.raises(InputError) as told:
             ask(server)
         assert len(str(told.value).splitlines()) == 1
+
+
+def reminded(body):
+    return len(body["messages"]) == 4
+
+
+def test_an_answer_that_was_paid_for_counts_where_its_reminder_is_lost_and_sent_again():
+    with Server(MODEL, lambda body, number: {1: completion("Sorry"), 2: "drop", 3: "half"}.get(number)) as server:
+        said = ask(server)
+    assert (said.outcome, said.tokens_in, said.tokens_out) == (1.0, 200, 20)
+    assert (said.tries, said.lost, len(server.requests)) == (4, 2, 4)
+
+
+@pytest.mark.parametrize(("how", "lost"), [("drop", 7), ((503, {}, {}), 0)])
+def test_an_answer_whose_reminder_is_never_answered_is_a_skip_that_was_paid_for(how, lost):
+    with Server(MODEL, lambda body, number: how if reminded(body) else completion("Sorry")) as server:
+        said = ask(server)
+    assert (said.outcome, said.problem, said.raw) == (None, "form", "Sorry")
+    assert (said.tokens_in, said.tokens_out, said.tries, said.lost) == (100, 10, 8, lost)
+    assert len(server.requests) == 8
+
+
+def test_a_call_that_was_never_answered_says_how_often_it_was_sent():
+    with Server(MODEL, lambda body, number: "drop" if number % 2 else (503, {}, {})) as server:
+        with pytest.raises(UnreachableError) as problem:
+            ask(server)
+        assert (problem.value.tries, problem.value.lost) == (7, 4)

@@ -396,3 +396,107 @@ def test_a_server_that_never_answered_is_named(world):
         done = judge_pairs(texts, HttpJudge(server.url, "tiny", sleep=at_once), **Q)
     assert done.why == "unheard"
     assert "says 500 loading; check --base-url, then go on with the same command" in done.words
+
+
+PRICES = {"price_in": 1000.0, "price_out": 5000.0}  # 0.15 an answer of 100 and 10 tokens
+TAKEN = "SELECT sum(tokens_in), sum(tokens_out), sum(tries) FROM call"
+
+
+async def at_once(seconds):
+    await asyncio.sleep(0)
+
+
+def sorry(when, reminder):
+    """Say sorry to the first requests with `when(number)`, and do this at reminders."""
+
+    def act(body, number):
+        if len(body["messages"]) == 4:
+            return reminder
+        return completion("Sorry") if when(number) else None
+
+    return act
+
+
+def test_every_answer_that_was_paid_for_is_counted_where_reminders_are_lost(world, tmp_path):
+    texts, _, model = world(8, sure=True)
+    path = tmp_path / "c.db"
+    with Server(model, sorry(lambda number: number % 5 == 1, "drop")) as server:
+        ask = HttpJudge(server.url, "tiny", sleep=at_once)
+        done = judge_pairs(texts, ask, db=str(path), budget=20, concurrency=2, **PRICES, **Q)
+    sent, lost = len(server.requests), len(server.requests) - server.answered
+    assert lost >= 7
+    assert (done.tally.tokens_in, done.tally.tokens_out) == (100 * server.answered, 10 * server.answered)
+    assert done.tally.cost == pytest.approx(0.15 * server.answered)
+    assert (done.tally.requests, done.tally.lost) == (sent, lost)
+    assert rows(path, TAKEN) == [(100 * server.answered, 10 * server.answered, sent)]
+    unread = lost // 7  # each is tried seven times
+    assert done.tally.problems == {"form": unread}
+    assert rows(path, "SELECT count(*) FROM call WHERE raw = 'Sorry' AND tries = 8") == [(unread,)]
+    told = "\n".join(done.tally.words())
+    assert f"{lost} requests of this run got no answer: connection lost, or too slow" in told
+    assert f"40 calls in {sent} requests, " in told
+
+
+def test_a_cost_limit_counts_answers_whose_reminders_are_lost(world):
+    texts, _, model = world(8)
+    with Server(model, sorry(lambda number: True, "drop")) as server:
+        ask = HttpJudge(server.url, "tiny", sleep=at_once)
+        done = judge_pairs(texts, ask, max_cost=1.5, concurrency=2, anyway=True, **PRICES, **Q)
+    assert (done.why, server.answered) == ("max-cost", 10)
+    assert done.tally.cost == pytest.approx(1.5)
+
+
+def test_an_answer_that_was_paid_for_is_kept_where_its_reminder_ends_the_run(world, tmp_path):
+    texts, _, model = world(6, sure=True)
+    path = tmp_path / "c.db"
+    no_credit = (402, {}, {"error": "no credit"})
+    given = {"db": str(path), "budget": 5, "concurrency": 1} | PRICES | Q
+    with Server(model, sorry(lambda number: number == 4, no_credit)) as server:
+        with pytest.raises(InputError, match="402 no credit"):
+            judge_pairs(texts, HttpJudge(server.url, "tiny"), **given)
+        assert (server.answered, len(server.requests)) == (4, 5)
+    assert rows(path, TAKEN)[0][:2] == (400, 40)
+    assert rows(path, "SELECT raw, problem, tokens_in FROM call WHERE done IS NULL AND tries > 0") == [
+        ("Sorry", None, 100)
+    ]
+    with Server(model) as other:
+        done = judge_pairs(texts, HttpJudge(other.url, "tiny"), **given)
+    answered = server.answered + other.answered
+    assert (done.tally.calls, done.tally.tokens_in, answered) == (10, 1100, 11)
+    assert done.tally.cost == pytest.approx(0.15 * answered)
+    assert rows(path, "SELECT sum(cost) FROM call")[0][0] == pytest.approx(0.15 * answered)
+
+
+def test_an_answer_that_was_paid_for_is_kept_where_a_person_stops_the_run(world, tmp_path, monkeypatch):
+    from podium.judge import run
+
+    monkeypatch.setattr(run, "MAX_WAIT_AFTER_INTERRUPT", 0.0)
+    texts, _, model = world(6, sure=True)
+    path = tmp_path / "c.db"
+    says = sorry(lambda number: number == 4, "hang")
+
+    def act(body, number):
+        said = says(body, number)
+        if said == "hang":
+            os.kill(os.getpid(), signal.SIGINT)
+        return said
+
+    with Server(model, act) as server:
+        done = judge_pairs(texts, HttpJudge(server.url, "tiny"), db=str(path), concurrency=1, **PRICES, **Q)
+    assert (done.why, server.answered, done.tally.tokens_in) == ("interrupted", 4, 400)
+    assert done.tally.cost == pytest.approx(0.6)
+    assert rows(path, "SELECT raw, tokens_in FROM call WHERE done IS NULL AND tries > 0") == [("Sorry", 100)]
+
+
+def test_requests_of_a_call_that_is_put_off_are_its_tries(world, tmp_path, monkeypatch):
+    from podium.judge import run
+
+    monkeypatch.setattr(run, "RETRY_AFTER", 0.0)
+    texts, _, model = world(6, sure=True)
+    path = tmp_path / "c.db"
+    with Server(model, lambda body, number: "drop" if 4 <= number <= 10 else None) as server:
+        ask = HttpJudge(server.url, "tiny", sleep=at_once)
+        done = judge_pairs(texts, ask, db=str(path), budget=5, concurrency=1, **Q)
+    assert (done.why, done.tally.lost, done.tally.requests) == ("budget", 7, 17)
+    assert rows(path, TAKEN) == [(1000, 100, 17)]
+    assert rows(path, "SELECT max(tries) FROM call") == [(8,)]

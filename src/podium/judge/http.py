@@ -40,9 +40,10 @@ UNKNOWN_WORDS = ("not found", "does not exist", "unknown", "not exist", "invalid
 class UnreachableError(PodiumError):
     """A call was tried as often as is allowed; nothing was answered. The pair is asked again later."""
 
-    def __init__(self, words: str) -> None:
+    def __init__(self, words: str, tries: int = 0, lost: int = 0) -> None:
         super().__init__(f"{words}; try again later")
         self.words = words
+        self.tries, self.lost = tries, lost  # requests that were sent, and those that got no answer
 
 
 class HttpJudge:
@@ -126,6 +127,7 @@ class HttpJudge:
         self._format = 0 if answer == "json" else len(RESPONSE_FORMATS) - 1
         self._rng = np.random.default_rng(seed)  # of waits only
         self._clock, self._sleep = clock, sleep
+        self.paid: dict[str, Verdict] = {}  # answers to questions that are out which could not be read, by id
         rates = Rates(Pace(rpm), Pace(tpm), Crowd(concurrency))
         self._wire = Wire(self.base_url, given, timeout=timeout, rates=rates, clock=clock, sleep=sleep)
 
@@ -145,7 +147,10 @@ class HttpJudge:
         }
 
     async def answer(self, question: Asked) -> Verdict:
-        """Ask; an answer in another form is asked for once more, with a reminder."""
+        """Ask; an answer in another form is asked for once more, with a reminder.
+
+        Until that comes back, the answer that was paid for is in `paid`; where it cannot be had, that answer stands.
+        """
         messages = self.prompt.messages(question)
         begun = self._clock()
         verdict = await self._ask(messages, begun)
@@ -153,12 +158,18 @@ class HttpJudge:
             return verdict
         said = {"role": "assistant", "content": verdict.raw or "(nothing)"}
         reminder = {"role": "user", "content": REMINDERS[self.prompt.form]}
-        second = await self._ask([*messages, said, reminder], begun)
+        self.paid[question.id] = verdict
+        try:
+            second = await self._ask([*messages, said, reminder], begun)
+        except UnreachableError as problem:
+            second = replace(verdict, tokens_in=0, tokens_out=0, tries=problem.tries, lost=problem.lost)
+        self.paid.pop(question.id, None)
         return replace(
             second,
             tokens_in=(second.tokens_in or 0) + (verdict.tokens_in or 0),
             tokens_out=(second.tokens_out or 0) + (verdict.tokens_out or 0),
             tries=second.tries + verdict.tries,
+            lost=second.lost + verdict.lost,
             counted=second.counted or verdict.counted,
         )
 
@@ -169,7 +180,7 @@ class HttpJudge:
     async def _ask(self, messages: list[dict[str, Any]], begun: float) -> Verdict:
         """One answer, whatever it takes within the limits."""
         length = sum(len(str(each["content"])) for each in messages)
-        tries = 0
+        tries = lost = 0
         while True:
             tries += 1
             step = self._format
@@ -177,15 +188,16 @@ class HttpJudge:
             if RESPONSE_FORMATS[step] is not None:
                 body["response_format"] = RESPONSE_FORMATS[step]
             reply = await self._wire.post(json.dumps(body).encode(), length / LETTERS)
+            lost += reply.status == NO_ANSWER
             if reply.status == 200:
-                return self._verdict(reply.data, length, tries)
+                return replace(self._verdict(reply.data, length, tries), lost=lost)
             said = self._said(reply.data)
             if reply.status in BAD and step < len(RESPONSE_FORMATS) - 1 and _has(said, FORMAT_WORDS):
                 self._format = max(self._format, step + 1)
                 continue
             if reply.status not in (*AGAIN, NO_ANSWER):
-                return self._rejected(reply.status, said, tries)
-            await self._sleep(self._pause(reply, said, tries, begun))
+                return replace(self._rejected(reply.status, said, tries), lost=lost)
+            await self._sleep(self._pause(reply, said, tries, begun, lost))
 
     def _rejected(self, status: int, said: str, tries: int) -> Verdict:
         """What will not be otherwise when asked again: a skip, or the end of the run."""
@@ -196,16 +208,15 @@ class HttpJudge:
         problem: Problem = "too-long" if status == TOO_LARGE else "rejected"
         return Verdict(None, problem=problem, raw=f"{status}: {said}"[:MOST_RAW], tries=tries)
 
-    def _pause(self, reply: Reply, said: str, tries: int, begun: float) -> float:
+    def _pause(self, reply: Reply, said: str, tries: int, begun: float, lost: int = 0) -> float:
         """Seconds until the next try, or the end where there have been enough."""
         pause = reply.wait
         if pause is None:
             pause = float(self._rng.uniform(0.0, min(MAX_BACKOFF, 2.0 ** (tries - 1))))
         if tries > MOST_TRIES or self._clock() - begun + pause > MAX_SECONDS:
             silent = f"{self.base_url} does not answer ({said or 'no words'})"
-            raise UnreachableError(
-                silent if reply.status == NO_ANSWER else f"{self.base_url} says {reply.status} {said}"
-            )
+            words = silent if reply.status == NO_ANSWER else f"{self.base_url} says {reply.status} {said}"
+            raise UnreachableError(words, tries, lost)
         return pause
 
     def _verdict(self, data: bytes, length: int, tries: int) -> Verdict:

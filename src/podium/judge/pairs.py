@@ -277,7 +277,7 @@ def judged(
         why = _run(run)
         tally = tally_of(ledger, material)
         content = store.read(lambda reader: reader.content(campaign.id))
-    tally = replace(tally, against=_compared(content, judge.id, compared))
+    tally = replace(tally, against=_compared(content, judge.id, compared), lost=run.progress.lost)
     words = REASONS[why].format(words=f": {run.words}" if run.words else "")
     ranking = _one_order_ranking(content, judge.id) if settings.one_order else None
     return Judged(store.name, campaign.slug, who, standing(content), ranking, tally, why, words)

@@ -21,8 +21,8 @@ __all__ = ["against", "call_lines", "tally_of"]
 
 MINE = "campaign = :campaign AND judge = :judge"
 SUMS = (
-    "SELECT count(*), sum(tokens_in), sum(tokens_out), max(CASE WHEN done IS NULL THEN 0 ELSE counted END), sum(cost) "
-    f"FROM call WHERE {MINE}"
+    "SELECT count(*), sum(tokens_in), sum(tokens_out), max(COALESCE(counted, 0)), sum(cost), "
+    f"sum(CASE WHEN tries > 1 THEN tries - 1 ELSE 0 END) FROM call WHERE {MINE}"
 )
 PROBLEMS = f"SELECT problem, count(*) FROM call WHERE {MINE} AND problem IS NOT NULL GROUP BY problem ORDER BY problem"
 # Outcomes for the item shown first, of each pair: as it is, turned, and whether it was turned at all.
@@ -47,12 +47,13 @@ def tally_of(ledger: Ledger, material: Material) -> Tally:
         return [reader.run(sql, values) for sql in (SUMS, PROBLEMS, ORDERS, REPEATS, VOTES)]
 
     sums, problems, orders, repeats, votes = ledger.store.read(look)
-    calls, tokens_in, tokens_out, counted, cost = sums[0]
+    calls, tokens_in, tokens_out, counted, cost, repeated = sums[0]
     both = [row for row in orders if not row[2] and row[1] is not None]
     times = [row[3] for row in both]
     single = [row for row in orders if row[2]]
     return Tally(
         calls=calls,
+        requests=calls + int(repeated or 0),
         pairs=sum(row[2] is not None for row in votes),
         skips=sum(row[2] is None for row in votes),
         position=position(

@@ -10,6 +10,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
@@ -136,8 +137,10 @@ class Run:
         self.progress.out += 1
         begun = time.monotonic()
         try:
-            verdict = await self.asker.answer(asked)
+            verdict = await self._answer(call, asked)
         except UnreachableError as problem:
+            call = replace(call, tries=(call.tries or 0) + problem.tries)
+            self._book(call)
             self._unreachable(problem.words)
             if self.why not in STOP_AT_ONCE:  # else it is asked when somebody goes on
                 self._todo.append(call)
@@ -148,7 +151,7 @@ class Run:
         self._heard = time.monotonic()
         ended = _completed(call, verdict, int(1000 * (self._heard - begun)), self.settings.cost(verdict), self._now())
         self._count(ended, verdict)
-        await self._finish(ended, self._vote(ended, verdict))
+        await self._finish(_with_earlier(ended, call), self._vote(ended, verdict))
         if call.again is None and self.settings.repeat > 0 and self._rng.random() < self.settings.repeat:
             await self._again(call, asked)
 
@@ -156,18 +159,39 @@ class Run:
         """The same question once more, word for word."""
         if self.why is not None or self._rooms() < 1:
             return
-        repeated = replace(call, request=new_request(), again=call.request, at=self._now())
+        fresh = replace(call, tokens_in=None, tokens_out=None, counted=0, tries=None, cost=None)
+        repeated = replace(fresh, request=new_request(), again=call.request, at=self._now())
         await asyncio.to_thread(self.ledger.begin, [repeated])
         begun = time.monotonic()
         try:
-            verdict = await self.asker.answer(replace(asked, id=repeated.request))
-        except UnreachableError:
+            verdict = await self._answer(repeated, replace(asked, id=repeated.request))
+        except UnreachableError as problem:
+            self._book(replace(repeated, tries=problem.tries))
             return  # it only measures
         ended = _completed(
             repeated, verdict, int(1000 * (time.monotonic() - begun)), self.settings.cost(verdict), self._now()
         )
         self._count(ended, verdict)
         await self._finish(ended, [])
+
+    async def _answer(self, call: Call, asked: Asked) -> Verdict:
+        """Ask; where that ends early, an answer that was paid for is written down with the call, which stays open."""
+        try:
+            return await self.asker.answer(asked)
+        except UnreachableError as problem:
+            self.progress.lost += problem.lost
+            raise
+        except BaseException:
+            paid: Verdict | None = getattr(self.asker, "paid", {}).pop(call.request, None)
+            if paid is not None:
+                part = _completed(call, paid, 0, self.settings.cost(paid), 0)
+                self._book(replace(_with_earlier(part, call), problem=None, ms=None, done=None))
+            raise
+
+    def _book(self, call: Call) -> None:
+        """Have a call that is still open written with what it took so far."""
+        self._ended.append(_Ended(call, [], asyncio.get_running_loop().create_future()))
+        self._notify()
 
     async def _finish(self, call: Call, ballots: list[Ballot]) -> None:
         """Wait until the answer is on disk: until then the call is out."""
@@ -393,6 +417,7 @@ class Run:
         done.tokens_in += verdict.tokens_in or 0
         done.tokens_out += verdict.tokens_out or 0
         done.cost += call.cost or 0.0
+        done.lost += verdict.lost
         self._problems.append(verdict.problem == "rejected")
         if verdict.problem == "rejected" and sum(self._problems) >= MAX_REJECTED:
             self.words = verdict.raw
@@ -540,3 +565,19 @@ def _completed(call: Call, verdict: Verdict, ms: int, cost: float | None, now: i
         cost=cost,
         done=now,
     )
+
+
+def _with_earlier(ended: Call, before: Call) -> Call:
+    """A call with what it took before it was sent again."""
+    return replace(
+        ended,
+        tokens_in=_sum(ended.tokens_in, before.tokens_in),
+        tokens_out=_sum(ended.tokens_out, before.tokens_out),
+        counted=int(bool(ended.counted or before.counted)),
+        tries=_sum(ended.tries, before.tries),
+        cost=_sum(ended.cost, before.cost),
+    )
+
+
+def _sum(one: Any, other: Any) -> Any:
+    return one if other is None else other if one is None else one + other

@@ -68,6 +68,7 @@ class Progress:
     calls: int = 0
     here: int = 0  # calls of this run
     out: int = 0
+    lost: int = 0  # requests of this run that got no answer
     skips: int = 0
     same: int = 0
     both: int = 0

@@ -160,6 +160,8 @@ class Tally:
     tokens_out: int = 0
     counted: bool = False
     cost: float | None = None
+    requests: int = 0  # of all calls: reminders and what was sent again included
+    lost: int = 0  # requests of this run that got no answer
 
     def words(self) -> list[str]:
         """One line a matter."""
@@ -175,6 +177,9 @@ class Tally:
             lines.append(f"against {name}: {told}")
         for name, count in self.problems.items():
             lines.append(f"{counted(count, 'answer')} {PROBLEMS.get(name, name)}")
+        if self.lost:
+            told = f"{counted(self.lost, 'request')} of this run got no answer: connection lost, or too slow"
+            lines.append(f"{told}; what the server may charge for that is not known here")
         lines.append("; ".join(self._account()))
         return lines
 
@@ -196,6 +201,8 @@ class Tally:
         parts.append(f"skipped {self.skips:,}")
         about = "about " if self.counted else ""
         spent = counted(self.calls, "call")
+        if self.requests > self.calls:
+            spent += f" in {self.requests:,} requests"
         if self.tokens_in or self.tokens_out:
             spent += f", {about}{_amount(self.tokens_in)} tokens in, {_amount(self.tokens_out)} out"
         parts.append(spent if self.cost is None else f"{spent}, cost {self.cost:.2f}")

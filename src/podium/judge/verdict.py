@@ -54,6 +54,8 @@ class Verdict:
         Tokens as reported; where `counted`, as estimated from the length of the text.
     tries : int
         Requests that were sent for it.
+    lost : int
+        Of these, the ones that got no answer: the connection was lost, or it took too long.
     """
 
     outcome: float | None
@@ -66,6 +68,7 @@ class Verdict:
     tokens_out: int | None = None
     counted: bool = False
     tries: int = 1
+    lost: int = 0
 
 
 def read_answer(text: str, form: Form = "json") -> Verdict:
