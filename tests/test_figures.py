@@ -1,6 +1,7 @@
 """Every marked figure of README and docs is the one that was measured, with its day and commit."""
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+import podium
 from benchmarks import figures, measure, printed
 
 
@@ -209,9 +211,12 @@ print("\\n".join(str(path) for path in files if root in path.parents and path.su
 
 @pytest.mark.parametrize("module", ["papers.calibration", "papers.active", "papers.chosen_pairs", "papers.ordinal"])
 def test_the_files_that_decide_a_figure_hold_all_that_its_command_loads(module):
+    home = Path(podium.__file__).parent.parent
+    if home != figures.ROOT / "src":
+        pytest.skip("the package under test is not that of this folder")
     done = subprocess.run(
         [sys.executable, "-c", LOADED.format(module=module), str(figures.ROOT)],
-        cwd=figures.ROOT, check=True, capture_output=True, text=True,
+        cwd=figures.ROOT, check=True, capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(home)},
     )  # fmt: skip
     loaded = {Path(line) for line in done.stdout.split()}
     known = printed.code_of(module)
