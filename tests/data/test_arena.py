@@ -280,13 +280,17 @@ def test_the_log_of_a_campaign_counts_what_counts(tmp_path):
     frame.write_csv(tmp_path / "votes.csv")
     frame.write_parquet(tmp_path / "votes.parquet")
     for name in ("votes.csv", "votes.parquet"):
-        votes = read_comparisons(tmp_path / name, keep="rows")
+        with pytest.warns(DataWarning, match="were chosen by earlier answers, so intervals of scores are too narrow"):
+            votes = read_comparisons(tmp_path / name, keep="rows")
         assert (votes.items, votes.judges, len(votes)) == (("a", "b", "c"), ("ann",), 3)
         assert {kind: len(part) for kind, part in read_comparisons_by(tmp_path / name, "kind").items()} == {
             "check": 2,
             "chosen": 1,
         }
-    assert len(Comparisons.from_frame(frame)) == 3
+    with pytest.warns(DataWarning, match="rank the campaign itself for places"):
+        assert len(Comparisons.from_frame(frame)) == 3
+    checks = frame.with_columns(counts=pl.Series([True, False, False, True, False]))
+    assert len(Comparisons.from_frame(checks)) == 2, "what does not count is not warned of"
     bad = frame.with_columns(right=pl.Series(["b", "c", "a", "b", "b"]))
     with pytest.raises(InputError, match="row 4: 'b' is compared with itself"):
         Comparisons.from_frame(bad)

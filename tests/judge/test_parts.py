@@ -859,7 +859,7 @@ def test_pictures_are_shown_and_other_files_refused(store):
     material.add([Item(7, "a picture", "image", None, "ab"), Item(8, "named", "text")], {"ab": picture})
     assert material.pictures == {7: "data:image/png;base64,AAE="}
     assert (material.texts[7], material.texts[8], material.labels[7]) == ("(a picture)", "named", "a picture")
-    with pytest.raises(InputError, match="'song' is a audio; a model is shown texts and pictures only"):
+    with pytest.raises(InputError, match="'song' is of kind audio; a model is shown texts and pictures only"):
         material.add([Item(9, "song", "audio", None, "cd")], {})
 
 

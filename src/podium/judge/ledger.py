@@ -188,7 +188,7 @@ class Material:
         """Items that can be shown from now on, with the pictures of those that are some."""
         for each in items:
             if each.kind not in ("text", "markdown", "image", "html"):
-                raise InputError(f"{each.label!r} is a {each.kind}; a model is shown texts and pictures only")
+                raise InputError(f"{each.label!r} is of kind {each.kind}; a model is shown texts and pictures only")
             self.texts[each.code] = each.body if each.body is not None else _named(each)
             self.labels[each.code] = each.label
             picture = media.get(each.media or "")

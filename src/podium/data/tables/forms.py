@@ -73,6 +73,7 @@ class Collector(Seen):
         self.merger = Merger(merge=keep == "counts", fold=fold_sides, dense_bytes=dense_bytes)
         self.layout: Layout | None = None
         self.is_log = False  # whether the file at hand is the log of a campaign
+        self.has_chosen = False  # whether one of such a log was on a pair that earlier answers chose
         self.place = ""  # the frame that settled the layout
         self.held: list[tuple[pl.DataFrame, str, int]] = []  # pieces of a file whose dates a later one may settle
 
@@ -106,7 +107,8 @@ class Collector(Seen):
                 )
         refuse_difference(layout, where or "this frame", self.layout, self.place)
         self.is_log = set(names) >= LOG
-        return list(dict.fromkeys([*layout.columns, *(["counts"] if self.is_log else [])]))
+        of_log = [name for name in ("counts", "kind") if name in names] if self.is_log else []
+        return list(dict.fromkeys([*layout.columns, *of_log]))
 
     def add_batch(self, batch: pl.DataFrame, where: str, row: int) -> None:
         """Take the rows of one piece, which begin after `row` rows of the file `where`; its columns were chosen."""
@@ -136,6 +138,7 @@ class Collector(Seen):
         if self.is_log:
             kept = _that_count(batch["counts"])
             batch = batch[kept]
+            self.has_chosen |= "kind" in batch.columns and bool((batch["kind"] == "chosen").any())
         piece = Batch(self, self.layout, batch, where, row, kept)
         if self.layout.form == "ranking":
             piece.lists()
@@ -149,6 +152,7 @@ class Collector(Seen):
         if self.layout is None:
             return other
         refuse_difference(other.layout, other.place, self.layout, self.place)
+        self.has_chosen |= other.has_chosen
         self.times.slashes |= other.times.slashes
         if self.held and not (other.held and self.held[0][1] == other.held[0][1] not in self.times.slashes):
             self.release()
@@ -239,6 +243,10 @@ class Collector(Seen):
             with located(self.place if self.place != "the frame before" else ""):
                 raise InputError(what)
         self.warn_of_labels()
+        if self.has_chosen and (self.layout is None or self.layout.by != "kind"):
+            words = "pairs of this campaign were chosen by earlier answers, so intervals of scores are too narrow; "
+            words += "rank the campaign itself for places that allow for it, or its rows of kind 'check' alone"
+            warnings.warn(DataWarning(words), stacklevel=5)
         return merged
 
     def warn_of_labels(self) -> None:
