@@ -333,7 +333,7 @@ def _judge_row(report: JudgeReport, options: Options) -> dict[str, Any]:
 def _short(report: JudgeReport) -> list[str]:
     """What a narrow screen shows instead of columns, as far as it is known."""
     words = [] if report.seconds is None else [f"{report.seconds:.0f}{NO_BREAK}s a pair"]
-    words += [] if report.left is None else [f"{100 * report.left.value:.0f}{NO_BREAK}% left"]
+    words += [] if report.left is None else [f"{100 * report.left.value:.0f}\u00a0% left"]
     for what, share in (("agreed in", report.agreement), ("gold", report.gold)):
         words += [] if share is None else [f"{what} {share.value * share.count:g} of {share.count}"]
     return words
