@@ -73,6 +73,7 @@ NOT_ENTERED = {
     "podium.OnlineRABF.upgraded": "reads model files of older releases",
     "podium.PlackettLuce.upgraded": "reads model files of older releases",
     "podium.RABF.upgraded": "reads model files of older releases",
+    "podium.evaluate.differences.unlike_words": "words for settings that differ, called by `podium diff` and `--since`",
     "podium.show.report.fit_words": "words for a test of fit, called by the page and by `podium check`",
     "podium.multilabel.LabelRanker.upgraded": "reads model files of older releases",
     "podium.ordinal.Grader.upgraded": "reads model files of older releases",
