@@ -23,17 +23,6 @@ from podium.store.values import Call, Media, Question, Vote
 from suites.store import new_campaign, vote
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "campaign.db"
-
-
-@pytest.fixture
-def store(path):
-    with open_store(str(path), new=True) as store:
-        yield store
-
-
 def together(store, campaign, *works):
     """Send jobs that may be repeated in one go, as a server does; what became of each."""
 

@@ -22,17 +22,6 @@ from suites.store import new_campaign, vote
 FORMATS = Path(__file__).parent / "formats"
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "campaign.db"
-
-
-@pytest.fixture
-def store(path):
-    with open_store(str(path), new=True) as store:
-        yield store
-
-
 def test_every_commit_is_synced(store):
     with store._writing.connect() as connection:
         assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"

@@ -44,7 +44,7 @@ class Effects:
     added: Floats | None = None
 
     def added_to(self, c: Comparisons, left: NDArray[Any], right: NDArray[Any], total: Floats) -> Floats:
-        """The same for rows of the votes `c` that are told apart further, as by time or judge: by their `total`."""
+        """`added` for finer rows of the votes `c`, as by time or judge: each has its part, by its votes `total`."""
         assert self.added is not None, "there is a correction"
         pairs, n = c.pairs_by_side, len(c.items)
         keys = pairs.left.astype(np.int64) * n + pairs.right
