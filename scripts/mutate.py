@@ -13,7 +13,7 @@ build/mutate until source or test changes; then each change is put into the func
 processes that tests start, and the tests that reach it run, quickest first, until one fails. So a change takes a second
 or two; a little longer where a process cannot be forked (see `Cold`). One that runs for much longer than the tests did
 counts as noticed. Tests that take longer than --slow seconds are left out: with a small number a busy machine has a
-first list quickly, and what survives there is tried again against all tests.
+first list quickly, and what survives there is tried again against all tests: see `scripts/mutate_again.py`.
 What survives is printed as a diff, for a person to judge: it may be a missing test, or a change that alters nothing
 (the same optimum from another starting point, a limit never reached). With --lines the modules are listed with the
 share of their functions' lines that the tests reach.
@@ -147,7 +147,7 @@ class Change:
         """The change as a person reads it."""
         old = "\n".join("  - " + line for line in self.before.rstrip().splitlines())
         new = "\n".join("  + " + line for line in self.text.splitlines() if line.strip(" ()") or line in self.before)
-        return f"{_inside(self.path)}:{self.first} ({self.kind})\n{old}\n{new}"
+        return f"{inside(self.path)}:{self.first} ({self.kind})\n{old}\n{new}"
 
 
 # ---- what may be changed --------------------------------------------------------------------------------------------
@@ -174,6 +174,13 @@ def changes(path: Path) -> list[Change]:
                 Change(path, first, last, text, before, kind, statement, any(first in each for each in functions))
             )
     return found
+
+
+def draw(files: list[Path], seed: int, count: int) -> list[Change]:
+    """So many changes of these files, at random."""
+    possible = [change for path in files for change in changes(path)]
+    random.Random(seed).shuffle(possible)
+    return list(itertools.islice(filter(is_python, possible), count))
 
 
 def is_python(change: Change) -> bool:
@@ -316,7 +323,7 @@ class Reach:
         What stands outside of functions has run before any test: there, all that reach the file, or all where the file
         has no function that is reached (a module of tables).
         """
-        file, wanted = _inside(change.path), set(change.statement)
+        file, wanted = inside(change.path), set(change.statement)
         if not change.in_function:
             return [test for test, lines in self.lines.items() if file in lines] or list(self.lines)
         return [test for test, lines in self.lines.items() if not wanted.isdisjoint(lines.get(file, ()))]
@@ -324,9 +331,11 @@ class Reach:
     def tests(self, change: Change, most: float) -> list[str]:
         """Those to try against a change, quickest first, for at most so many seconds.
 
-        What none reaches, a process may that a test starts, where no notes are taken: there, those that start one.
+        What none reaches, a process may that a test starts, where no notes are taken, or the import of the file, as a
+        function does that makes a decorator: there, those that start one or reach the file.
         """
-        near = self.near(change) or [test for test, lines in self.lines.items() if OTHER_PROCESS in lines]
+        elsewhere = {OTHER_PROCESS, inside(change.path)}
+        near = self.near(change) or [test for test, lines in self.lines.items() if not elsewhere.isdisjoint(lines)]
         own = change.path.stem.strip("_")
         near.sort(key=lambda test: self.spent[test] * (1.0 if own in test.partition("::")[0] else 2.0))
         total = itertools.accumulate(self.spent[test] for test in near)
@@ -334,19 +343,19 @@ class Reach:
 
     def reached(self, path: Path) -> set[int]:
         """Lines of a file that any test reaches."""
-        return {line for lines in self.lines.values() for line in lines.get(_inside(path), ())}
+        return {line for lines in self.lines.values() for line in lines.get(inside(path), ())}
 
 
-def _inside(path: str | Path) -> str:
+def inside(path: str | Path) -> str:
     """The path of a module within the package."""
     return str(path).partition(f"/src/{PACKAGE}/")[2]
 
 
 class Noting(ast.NodeTransformer):
-    """Each statement inside a function says first that it is reached: `__seen__((file, line))`."""
+    """Statements inside functions say first that they are reached, `__seen__((file, line))`: all, or some lines."""
 
-    def __init__(self, file: str) -> None:
-        self.file, self.depth = file, 0
+    def __init__(self, file: str, lines: set[int] | None = None) -> None:
+        self.file, self.lines, self.depth = file, lines, 0
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         """Go inside."""
@@ -363,22 +372,24 @@ class Noting(ast.NodeTransformer):
         for name in ("body", "orelse", "finalbody") if self.depth else ():
             block = getattr(node, name, None)
             if isinstance(block, list):
-                setattr(node, name, [each for statement in block for each in (self._note(statement), statement)])
+                setattr(node, name, [each for statement in block for each in (*self._note(statement), statement)])
         return node
 
-    def _note(self, statement: ast.stmt) -> ast.stmt:
+    def _note(self, statement: ast.stmt) -> Iterator[ast.stmt]:
+        if self.lines is not None and statement.lineno not in self.lines:
+            return
         note = ast.parse(f"__seen__(({self.file!r}, {statement.lineno}))").body[0]
         for each in ast.walk(note):
             ast.copy_location(each, statement)
-        return note
+        yield note
 
 
 class SlowError(Exception):
     """A test takes longer than asked for."""
 
 
-def noting(files: list[Path]) -> set[tuple[str, int]]:
-    """Put notes into the functions of these files; the lines they reach from now on are in the set."""
+def noting(files: list[Path], lines: dict[str, set[int]] | None = None) -> set[tuple[str, int]]:
+    """Put notes into the functions of these files, or at some lines; those reached from now on are in the set."""
     seen: set[tuple[str, int]] = set()
     builtins.__dict__["__seen__"] = seen.add
 
@@ -391,7 +402,8 @@ def noting(files: list[Path]) -> set[tuple[str, int]]:
         name = ".".join(path.with_suffix("").parts[path.parts.index("src") + 1 :])
         with contextlib.suppress(ImportError):  # of what is not installed
             importlib.import_module(name.removesuffix(".__init__"))
-        tree = Noting(_inside(path)).visit(ast.parse(path.read_text(encoding="utf-8")))
+        wanted = None if lines is None else lines.get(inside(path))
+        tree = Noting(inside(path), wanted).visit(ast.parse(path.read_text(encoding="utf-8")))
         put(path, compile(ast.fix_missing_locations(tree), str(path), "exec", dont_inherit=True))
     return seen
 
@@ -587,6 +599,12 @@ def _end_group(leader: int) -> None:
 # ---- a room ---------------------------------------------------------------------------------------------------------
 
 
+def files_of(room: str, root: Path) -> list[Path]:
+    """The source of a room."""
+    inside = root / "src" / PACKAGE / room
+    return sorted(inside.rglob("*.py")) if inside.is_dir() else [inside.with_suffix(".py")]
+
+
 class Room:
     """A pytest plugin: instead of running the tests once, run them once with notes and then against each change."""
 
@@ -595,8 +613,7 @@ class Room:
         self.cold: Cold
         self.question: dict[str, Any] | None = None
         self.kept = options.root / "build" / "mutate" / f"{name}.json"
-        self.inside = copy / "src" / PACKAGE / name
-        self.files = sorted(self.inside.rglob("*.py")) if self.inside.is_dir() else [self.inside.with_suffix(".py")]
+        self.files = files_of(name, copy)
 
     def tests(self) -> list[str]:
         """Those asked for, else the room's own and what stands beside."""
@@ -705,22 +722,19 @@ class Room:
             missed = sorted(lines - reach.reached(path))
             if lines:
                 share = 100 * (1 - len(missed) / len(lines))
-                self.say(f"{share:5.1f} % of {len(lines)} statements in {_inside(path)}; not reached: {_runs(missed)}")
+                self.say(f"{share:5.1f} % of {len(lines)} statements in {inside(path)}; not reached: {_runs(missed)}")
 
     def _try(self, session: pytest.Session | None, reach: Reach) -> None:
         import_heavy()
-        rng = random.Random(self.options.seed)
-        possible = [change for path in self.files for change in changes(path)]
-        rng.shuffle(possible)
-        chosen = list(itertools.islice(filter(is_python, possible), self.options.count))
-        self.say(f"{self.name}: {len(chosen)} of {len(possible)} changes, {len(reach.spent)} tests")
+        drawn = draw(self.files, self.options.seed, self.options.count)
+        self.say(f"{self.name}: {len(drawn)} changes, {len(reach.spent)} tests")
         began, noticed, tried, unreached = time.time(), 0, 0, 0
-        for change in chosen:
+        for change in drawn:
             if time.time() - began > 60 * self.options.minutes:
                 break
-            tests = reach.tests(change, self.options.seconds)
-            alive = survives(change, tests, session, self.cold, reach.spent)
-            missed = alive and not reach.near(change)
+            tests, near = reach.tests(change, self.options.seconds), reach.near(change)
+            alive = survives(change, tests, session if near else None, self.cold, reach.spent)
+            missed = alive and not near
             tried, noticed, unreached = tried + 1, noticed + (not alive), unreached + missed
             if alive:
                 self.say(
@@ -771,11 +785,16 @@ def main() -> None:
             raise SystemExit(f"{room}: stopped")
 
 
-def _room(room: str, copy: Path, options: argparse.Namespace) -> None:
+def copied(root: Path, copy: Path) -> None:
+    """What tests need of the tree, in another folder."""
     for name in COPIED:
-        source = options.root / name
+        source = root / name
         if source.exists():
             (shutil.copytree if source.is_dir() else shutil.copy2)(source, copy / name)
+
+
+def _room(room: str, copy: Path, options: argparse.Namespace) -> None:
+    copied(options.root, copy)
     out = os.fdopen(os.dup(1), "w")
     os.environ |= {"PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # fmt: skip  # noqa: E501
     sys.path[:0] = [str(copy / "src"), str(copy)]

@@ -1,12 +1,13 @@
 """The script that changes lines at random: what it changes, and that what it calls noticed is."""
 
+import json
 import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
-from scripts import mutate
+from scripts import mutate, mutate_again
 
 SMALL = '''
 """A module of 7 lines."""
@@ -103,3 +104,49 @@ def test_survivors_are_what_no_test_can_tell_and_what_none_reaches(tmp_path):
     assert "small: 10 of 14 noticed (71.4 %), 3 reached by no test" in said
     assert "not reached: 16, 19" in said  # the second in a process of its own
     assert Path(tmp_path / "src/podium/small.py").read_text() == SMALL
+
+
+AT_IMPORT = """
+def marked(times):
+    def mark(function):
+        function.times = times + 1
+        return function
+    return mark
+
+@marked(2)
+def played():
+    return 5
+"""
+TESTS_AT_IMPORT = """
+from podium.small import played
+
+def test_played():
+    assert (played(), played.times) == (5, 3)
+"""
+
+
+def test_what_runs_when_a_module_is_imported_is_tried_too(tmp_path):
+    written(tmp_path).write_text(AT_IMPORT)
+    (tmp_path / "tests/test_small.py").write_text(TESTS_AT_IMPORT)
+    quick = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    asked = [sys.executable, mutate.__file__, "small", "--root", str(tmp_path), "--count", "99"]
+    said = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=tmp_path, env=quick).stdout
+    assert "small: 7 of 7 noticed" in said, said
+
+
+def test_survivors_are_tried_against_the_tests_of_other_rooms(tmp_path):
+    path, kept = written(tmp_path), tmp_path / "kept.jsonl"
+    (tmp_path / "tests/other").mkdir()
+    (tmp_path / "tests/other/test_never.py").write_text(
+        "from podium.small import never\n\ndef test_never():\n    assert never(1) == 2\n"
+        "def test_that_fails_anyhow():\n    assert never(1) == 3\n"
+    )
+    changes = [change for change in map(str, mutate.changes(path)) if "a - 1" in change or "a >= b" in change]
+    assert len(changes) == 2
+    kept.write_text("".join(json.dumps({"room": "small", "change": each, "noticed": False}) + "\n" for each in changes))
+    asked = [sys.executable, "-m", mutate_again.__name__, str(kept), "--root", str(tmp_path), "--jobs", "1"]
+    root = Path(mutate.__file__).parent.parent
+    done = subprocess.run(asked, capture_output=True, text=True, check=True, cwd=root)
+    assert "FAILED tests/other/test_never.py::test_never" in done.stdout  # not by the test that fails anyhow
+    assert done.stdout.endswith("1 of 2 noticed, 1 of them by tests that were not tried before\n")
+    assert path.read_text() == SMALL
