@@ -84,6 +84,46 @@ def test_hedge_never_trails_its_best_expert_by_more_than_the_bound():
     assert ranker.weights_[ranker.lost_.argmin()] == ranker.weights_.max()
 
 
+@pytest.mark.parametrize("loss", ["ndcg@2", "sum@2"])  # the largest below 1, and above
+def test_hedge_is_exponential_weights_written_out_round_by_round(loss):
+    """Chances by past losses over the largest so far, at the rate sqrt(2 ln N / round); who takes part is drawn."""
+    X, Y = stream(40)
+    weight = np.where(np.arange(40) % 9 == 4, 0.0, 1.0)
+    ranker = OnlineLabelRanker(loss, "hedge", experts=5, rate=0.3, random_state=7)
+    for part in (slice(0, 1), slice(1, 23), slice(23, 40)):  # however it is cut into calls
+        ranker.partial_fit(X[part], Y[part], weight[part])
+    rates = np.array([each.rate for each in ranker.streams_])
+    assert (rates >= 0.3 / 4).all()
+    assert (rates <= 0.3 * 4).all()
+    assert len(set(rates)) == 5
+    assert ranker.shares_[0] == 1.0
+    assert ((ranker.shares_[1:] >= 0.2) & (ranker.shares_[1:] <= 1.0)).all()
+    draws = np.random.Generator(np.random.PCG64(ranker.draw_seed_)).random((40, 5))
+    experts = [OnlineLabelRanker(loss, rate=rate) for rate in rates]
+    past, largest, chances = np.zeros(5), 0.0, np.full(5, 1 / 5)
+    for row in range(40):
+        one = slice(row, row + 1)
+        seen = [weight[row] * (draws[row, k] < ranker.shares_[k]) for k in range(5)]
+        lost = np.array([_learned(each, X[one], Y[one], take) for each, take in zip(experts, seen, strict=True)])
+        assert ranker.losses_[row] == pytest.approx(chances @ lost, abs=1e-12)
+        past, largest = past + lost, max(largest, lost.max())
+        cost = past / max(largest, 1e-12) * np.sqrt(2 * np.log(5) / (row + (2 if row < 39 else 1)))
+        chances = np.exp(-cost) / np.exp(-cost).sum()
+    assert_allclose(ranker.weights_, chances, atol=1e-12)
+    assert 0 < ranker.largest_ == largest
+    ranks = [(-each.decision_function(X)).argsort(axis=1, kind="stable").argsort(axis=1) + 1 for each in experts]
+    assert_allclose(ranker.decision_function(X), -np.tensordot(chances, np.array(ranks, float), axes=1), atol=1e-9)
+
+
+def _learned(expert, X, Y, weight):
+    """The loss of one example before it is learned from, which it is not with weight 0."""
+    if weight:
+        return expert.partial_fit(X, Y).losses_[-1]
+    if not hasattr(expert, "labels_"):
+        return ranking_loss(expert.loss, Y, np.zeros(Y.shape))[0]
+    return ranking_loss(expert.loss, Y, expert.decision_function(X))[0]
+
+
 def test_model_files_keep_the_stream(tmp_path):
     X, Y = stream(50)
     for mode in ("marginal", "threshold", "hedge"):

@@ -130,6 +130,7 @@ def test_the_best_label_alone_may_be_asked_for():
     assert ranker.predict(X).sum(axis=1).tolist() == [2] * len(X)
     assert ranker.predict(X, top=9).sum(axis=1).tolist() == [3] * len(X)
     assert (ranker.predict(X, threshold=0.25) == (scores >= 0.25)).all()
+    assert ranker.predict(X, threshold=scores[3, 1])[3, 1] == 1  # at least
     with pytest.raises(InputError, match="top=0"):
         ranker.predict(X, top=0)
     with pytest.raises(InputError, match="give top or threshold, not both"):

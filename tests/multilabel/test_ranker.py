@@ -1,5 +1,7 @@
 """LabelRanker: the optimum of each label against scikit-learn, targets through any scorer, conventions, bad input."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +17,9 @@ from podium import load, save
 from podium.errors import ConvergenceError, InputError
 from podium.metrics import ranking_loss
 from podium.multilabel import LabelRanker, OnlineLabelRanker
+from podium.multilabel.linear import design
 from podium.multilabel.ranker import _fit_one
+from podium.multilabel.surrogates import fit_coupled
 
 from reference_multilabel import adagrad
 
@@ -119,6 +123,32 @@ def test_coupled_surrogates_are_at_their_minimum(surrogate):
     slope = [(value(at + h) - value(at - h)) / 2e-4 for h in 1e-4 * np.eye(12)]
     assert np.abs(slope).max() < 1e-3
     assert not fitted.exact_
+
+
+@pytest.mark.parametrize("surrogate", ["softmax", "softmax-normalised", "pairwise"])
+@pytest.mark.parametrize("total", [40.0, 4e-8])  # with light rows, the penalties are most of the value
+@pytest.mark.parametrize("C", [0.5, 1e6])
+def test_coupled_surrogates_are_searched_with_the_slope_of_their_own_value(surrogate, total, C, monkeypatch):
+    handed = {}
+
+    def search(objective, start, **options):
+        handed.update(options["options"], objective=objective)
+        return SimpleNamespace(success=True, x=start)
+
+    monkeypatch.setattr("scipy.optimize.minimize", search)
+    X, Y = problem(n=40, d=3, K=3)
+    weight = np.linspace(0, 2, 40) * total / 40
+    start = fit_coupled(surrogate, design(X), sparse.csr_array(Y * 1.0), weight, C=C, tol=1e-5, max_iter=7)
+    assert (start.shape, start.any(), handed["maxiter"], handed["gtol"]) == ((4, 3), False, 70, 1e-5)
+    at = np.random.default_rng(1).normal(size=12)
+    kept = fit_coupled(
+        surrogate, design(X), sparse.csr_array(Y * 1.0), weight, C=C, tol=1e-5, max_iter=7, start=at.reshape(4, 3)
+    )
+    assert_allclose(kept.reshape(-1), at)
+    slope = handed["objective"](at)[1]
+    steps = 1e-4 * np.eye(12)
+    ends = [[handed["objective"](at + sign * step)[0] for sign in (1, -1)] for step in steps]
+    assert_allclose(slope, [(up - down) / 2e-4 for up, down in ends], rtol=1e-5, atol=1e-6 * np.abs(slope).max())
 
 
 def test_partial_fit_is_adagrad_row_by_row():

@@ -1,6 +1,7 @@
 """What is chosen on rows held out: parts, penalties, trees against scikit-learn's, scales against their definition."""
 
 from functools import partial
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,12 +14,22 @@ from sklearn.tree import DecisionTreeRegressor, ExtraTreeRegressor
 from threadpoolctl import threadpool_limits
 
 from podium import load, save
-from podium.errors import InputError
+from podium.errors import ConvergenceError, InputError
 from podium.metrics import ranking_loss
 from podium.multilabel import LabelRanker
 from podium.multilabel.rows import different_rows
 from podium.multilabel.scaling import measure
-from podium.multilabel.selection import Setting, _parts, _plan, _within_chance, describe
+from podium.multilabel.selection import (
+    BLIND,
+    Setting,
+    _along,
+    _best,
+    _clearly_lost,
+    _parts,
+    _plan,
+    _within_chance,
+    describe,
+)
 from podium.multilabel.trees import MAX_LEAVES, _draws, boost, grow
 
 from suites.multilabel import labelled
@@ -74,6 +85,34 @@ def test_the_work_stays_within_what_is_allowed(rows, most):
     assert trained <= max(most, 60)
     assert kept <= rows
     assert taken in (1, made)
+
+
+@pytest.mark.parametrize(
+    ("rows", "most", "plan"),
+    [
+        (500, 2000, (5, 5, 500)), (500, 1999, (3, 3, 500)), (501, 10**6, (3, 3, 501)), (501, 1002, (3, 3, 501)),
+        (501, 1001, (3, 1, 501)), (900, 500, (3, 1, 750)), (900, 41, (3, 1, 61)), (900, 40, (3, 1, 60)),
+        (900, 1, (3, 1, 60)), (50, 1, (3, 1, 50)),
+    ],
+)  # fmt: skip
+def test_five_parts_three_or_one_as_the_work_allows(rows, most, plan):
+    assert _plan(rows, most) == plan
+
+
+@pytest.mark.parametrize(("rows", "labels", "parts"), [(12, 2, 5), (11, 2, 0), (12, 1, 0)])
+def test_parts_need_twelve_different_rows_and_two_labels(rows, labels, parts):
+    X = np.arange(rows + 1.0)[:, None]
+    X[-1] = X[0]  # which is no different one
+    found = _parts(X, sparse.csr_array(np.ones((rows + 1, labels))), np.ones(rows + 1))
+    assert len(found) == parts
+
+
+def test_a_part_that_shows_no_relevant_label_is_left_out():
+    X, Y = np.arange(20.0)[:, None], np.zeros((20, 2))
+    Y[4, 1] = 1
+    parts = _parts(X, sparse.csr_array(Y), np.ones(20))
+    assert len(parts) == 4
+    assert all(4 in part.train for part in parts)
 
 
 def test_too_few_rows_to_hold_any_out_take_the_usual_penalty():
@@ -177,6 +216,151 @@ def test_settings_are_described_in_words():
     assert describe(Setting(forest="random")) == "mean of linear and trees, random splits"
     several = describe(Setting(forest="random", boosted=True))
     assert several == "mean of linear, trees, random splits and boosted trees"
+    assert describe(Setting(boosted=True)) == "mean of linear and boosted trees"
+    assert describe(Setting(False, forest="best", boosted=True)) == "mean of trees, best splits and boosted trees"
+    scorers = [
+        Setting(line, forest=forest, boosted=more).scorer
+        for line in (True, False)
+        for forest in ("", "best")
+        for more in (False, True)
+    ]
+    assert scorers == ["linear", "both", "both", "both", "linear", "trees", "trees", "trees"]
+
+
+LINE, PAIRS, WOOD = Setting(C=0.25), Setting(surrogate="pairwise", C=0.25), Setting(False, forest="best")
+
+
+@pytest.mark.parametrize(
+    ("losses", "best"),
+    [
+        ({LINE: [1, 2, 3], Setting(C=1.0): [1, 2, 3]}, LINE),  # as good: the stronger penalty
+        ({Setting(C=1.0): [1, 2, 3], LINE: [1, 2, 3]}, LINE),
+        ({LINE: [1, 2, 3], Setting(C=1.0): [1, 2, 2.5]}, Setting(C=1.0)),
+        ({LINE: [5, 6, 7], PAIRS: [4, 5, 6]}, PAIRS),  # in every row
+        ({LINE: [5, 6, 7], PAIRS: [6, 6, 5]}, LINE),  # by 1/3, with a standard error of sqrt(42) / 9
+        ({LINE: [5, 6, 7], PAIRS: [5, 6, 6]}, PAIRS),  # by 1/3, with one of sqrt(6) / 9
+        ({LINE: [5, 6, 7], PAIRS: [5, 6, 7]}, LINE),
+        ({PAIRS: [5, 6, 7]}, PAIRS),  # nothing else was asked for
+        ({PAIRS: [5, 6, 7], Setting(surrogate="pairwise", C=1.0): [5, 6, 6]}, Setting(surrogate="pairwise", C=1.0)),
+        ({BLIND: [5, 6, 7], LINE: [4, 5, 6]}, LINE),
+        ({BLIND: [5, 6, 7], LINE: [5.1, 6, 6.8]}, BLIND),  # features say nothing for sure
+        ({BLIND: [5, 6, 7], PAIRS: [4, 5, 6], LINE: [4.5, 5.5, 6.5]}, PAIRS),
+        ({BLIND: [5, 6, 7], LINE: [4, 5, 6], WOOD: [3, 4, 5]}, WOOD),
+    ],
+)
+def test_the_lowest_loss_is_taken_unless_something_simpler_is_as_good(losses, best):
+    tried = {each: np.array(lost, dtype=float) for each, lost in losses.items()}
+    means = {each: float(lost.mean()) for each, lost in tried.items()}
+    assert _best(tried, means, np.ones(3)) == best
+
+
+@pytest.mark.parametrize(
+    ("losses", "tried"),
+    [
+        ([3, 4, 5, 1], 3),  # two in a row are worse than the best
+        ([3, 4, 2, 4, 4, 1], 5),
+        ([3, 4, 3, 4, 3, 4], 6),  # as good as the best is not worse
+        ([5, 4, 3, 2, 1], 5),
+        ([3, 4], 2),
+        ([3, 2, None, 1], 2),  # a fit that does not end ends it
+    ],
+)
+def test_penalties_are_tried_until_two_in_a_row_are_worse(losses, tried, monkeypatch):
+    begun = []
+
+    def fit(trial, part, x, start, setting):
+        begun.append(start)
+        if losses[int(setting.C)] is None:
+            raise ConvergenceError("too weak")
+        return np.full((2, 1), setting.C)
+
+    monkeypatch.setattr("podium.multilabel.selection._fit", fit)
+    monkeypatch.setattr("podium.multilabel.selection._held_scores", lambda trial, part, end: end[0, 0])
+    trial = SimpleNamespace(
+        parts=[1, 2], held_weight=np.array([1.0, 1.0]), losses=lambda ends: np.array([losses[int(end)] for end in ends])
+    )
+    found = _along(trial, [None, None], "univariate", tuple(float(k) for k in range(len(losses))))
+    assert list(found) == [Setting(C=float(k)) for k in range(tried)]
+    assert begun[:2] == [None, None]
+    assert [float(each[0, 0]) for each in begun[2:]] == [k // 2 for k in range(len(begun) - 2)]  # where the last ended
+
+
+def small_trees(monkeypatch):
+    for name, value in (("selection.TREES", 3), ("trees.TREES", 4), ("trees.ROUNDS", 3)):
+        monkeypatch.setattr(f"podium.multilabel.{name}", value)
+
+
+FORESTS = {"trees, random splits", "trees, best splits"}
+
+
+@pytest.mark.parametrize("scorer", ["linear", "trees", "auto"])
+def test_what_is_tried_is_what_the_scorer_says(scorer, monkeypatch):
+    small_trees(monkeypatch)
+    monkeypatch.setattr("podium.multilabel.selection._clearly_lost", lambda gain, weight: False)
+    X, Y = crossed(80)
+    ranker = LabelRanker("ap", scorer, C=0.25, surrogate="auto" if scorer == "linear" else "univariate").fit(X, Y)
+    line = "linear, univariate, C=0.25"
+    assert ranker.chosen_ in ranker.validation_
+    tried = set(ranker.validation_)
+    if scorer == "linear":
+        assert tried == {line, "linear, pairwise, C=0.25"}
+        return
+    forest = min(FORESTS, key=ranker.validation_.get)
+    among = FORESTS | {"boosted trees", f"mean of {forest} and boosted trees"}
+    means = {
+        f"mean of linear{rest}" for rest in (f" and {forest}", " and boosted trees", f", {forest} and boosted trees")
+    }
+    assert tried == (among if scorer == "trees" else among | {line} | means)
+
+
+@pytest.mark.parametrize(
+    ("limit", "value", "gone"),
+    [
+        ("GREEDY_CELLS", 320, set()), ("GREEDY_CELLS", 319, {"trees, best splits"}),
+        ("BOOSTED_LABELS", 3, set()), ("BOOSTED_LABELS", 2, {"boosted trees"}),
+        ("BOOSTED_CELLS", 960, set()), ("BOOSTED_CELLS", 959, {"boosted trees"}),
+    ],
+)  # fmt: skip
+def test_trees_that_would_take_too_long_are_not_tried(limit, value, gone, monkeypatch):
+    small_trees(monkeypatch)
+    monkeypatch.setattr("podium.multilabel.selection._clearly_lost", lambda gain, weight: False)
+    monkeypatch.setattr(f"podium.multilabel.selection.{limit}", value)
+    X, Y = crossed(80)  # 80 rows of 4 features, 3 labels
+    tried = set(LabelRanker("ap", "trees").fit(X, Y).validation_)
+    assert (FORESTS | {"boosted trees"}) - tried == gone
+
+
+@pytest.mark.parametrize(("value", "more"), [(960, True), (959, False)])
+def test_pairs_that_would_take_too_long_are_not_tried(value, more, monkeypatch):
+    monkeypatch.setattr("podium.multilabel.selection.COUPLED_WORK", value)
+    X, Y = crossed(80)
+    tried = LabelRanker("ap", C=0.25).fit(X, Y).validation_
+    assert ("linear, pairwise, C=0.25" in tried) == more
+
+
+@pytest.mark.parametrize("lost", [True, False])
+def test_boosted_trees_are_left_out_once_both_they_and_their_mean_are_clearly_worse(lost, monkeypatch):
+    small_trees(monkeypatch)
+    asked = []
+
+    def clearly(gain, weight):
+        asked.append(len(gain))
+        return lost
+
+    monkeypatch.setattr("podium.multilabel.selection._clearly_lost", clearly)
+    X, Y = crossed(80)
+    tried = LabelRanker("ap", "trees").fit(X, Y).validation_
+    assert ("boosted trees" in tried) == (not lost)
+    assert asked == ([16, 16] if lost else [16])  # on the first of five parts alone
+
+
+def test_clearly_lost_is_below_none_by_more_than_a_standard_error():
+    even = np.ones(4)
+    assert _clearly_lost(np.array([-1.0, -1, -1, -1]), even)
+    assert not _clearly_lost(np.array([1.0, 1, 1, 1]), even)
+    assert not _clearly_lost(np.zeros(4), even)
+    assert not _clearly_lost(np.array([-3.0, 1, 1, -1]), even)  # mean -1/2, error sqrt(11) / 4
+    assert _clearly_lost(np.array([-3.0, 1, 1, -1]), np.array([9.0, 1, 1, 9]))  # mean -17/10, error 1.02 / sqrt(20)
 
 
 def own_places(n, seed):
