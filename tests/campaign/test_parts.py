@@ -611,6 +611,22 @@ def test_a_share_and_its_interval_are_wilsons(hits, count):
     assert share(np.array([])) is None
 
 
+def test_a_judge_is_compared_with_the_others_who_are_in_and_not_with_itself(store):
+    bench = Bench(store, items=3, judges=("ann", "bob", "cy"))
+    bob = [(1, 0, 1, 1.0, {}), (1, 1, 2, 1.0, {}), (1, 0, 2, 1.0, {})]
+    ann = [(0, 0, 1, 0.0, {"kind": "check"})] * 5  # the other way round, more often than bob
+    cy = [(2, 1, 0, 1.0, {"kind": "check"})] * 9
+    log(bench, *bob, *ann, *cy)
+    told = judges.judge_reports(bench.content(), np.full(17, -1))
+    assert [each.agreement and each.agreement.value for each in told] == [1.0, None, 1.0]
+    bench.do(lambda writer: setup.exclude(writer, 2, 5))
+    told = judges.judge_reports(bench.content(), np.full(17, -1))
+    assert [each.agreement and each.agreement.value for each in told] == [0.0, None, 1.0]
+    bench.do(lambda writer: setup.exclude(writer, 0, 6))
+    told = judges.judge_reports(bench.content(), np.full(17, -1))
+    assert [each.agreement and each.agreement.value for each in told] == [0.0, None, 0.0]
+
+
 def test_agreement_is_of_check_pairs_that_were_predicted(store):
     bench = Bench(store, items=3)
     content = log(

@@ -10,9 +10,11 @@ import pytest
 
 from podium.campaign import setup
 from podium.campaign.items import Items
+from podium.campaign.live import live_comparisons
 from podium.campaign.report import report_page, write_report
 from podium.campaign.standing import check_scores, standing
 from podium.errors import InputError
+from podium.evaluate import judging_quality
 from podium.show.report_look import SCRIPT
 from podium.store import open_store
 from podium.store.values import Item, Vote
@@ -110,9 +112,6 @@ def test_what_cannot_be_written_is_said_and_leaves_an_older_page(store, tmp_path
 
 
 def test_reliability_comes_from_check_pairs_and_names_nobody(store):
-    from podium.campaign.live import live_comparisons
-    from podium.evaluate import judging_quality
-
     content = made(store, 300, kind="check")
     separation = judging_quality(live_comparisons(content)).separation
     page = unescape(report_page(content))
@@ -122,3 +121,30 @@ def test_reliability_comes_from_check_pairs_and_names_nobody(store):
 
 def test_a_campaign_of_chosen_pairs_alone_has_no_scale_separation(store):
     assert "No scale separation reliability: pairs were chosen" in unescape(report_page(made(store, 60)))
+
+
+@pytest.mark.parametrize("contrary", [0, 1, 2])
+def test_judges_who_misfit_are_counted_on_the_page_and_not_named(store, contrary):
+    """Of twenty judges so many answer the other way round; the page says how many `judging_quality` flags."""
+    items = Items([Item(-1, f"item {k}") for k in range(6)])
+    campaign, _ = store.write(0, lambda w: setup.new_campaign(w, items, title="Tea", question="Which?", now=1, seed=1))
+    names = [f"judge-{k}" for k in range(20)]
+    store.write(campaign.id, lambda writer: setup.invite(writer, names, 1))
+    rng = np.random.default_rng(4)
+    rows = []
+    for judge in range(20):
+        for left in range(6):
+            for right in range(left + 1, 6):
+                better = rng.random() < 0.9
+                outcome = float(better != (judge < contrary))
+                rows.append(Vote(judge, f"{judge} {left} {right}", left, right, outcome, kind="check"))
+    store.write(campaign.id, lambda writer: writer.append_votes(rows))
+    content = store.read(lambda reader: reader.content(campaign.id))
+    fit = judging_quality(live_comparisons(content)).judge_fit
+    flagged = fit.filter(fit["misfit"])["judge"].to_list()
+    assert len(flagged) == contrary
+    page = unescape(report_page(content)).partition("<h2>Reliability</h2>")[2]
+    said = re.findall(r"(\d+) of (\d+) judges with an infit above the mean \+ 2 standard deviations\.", page)
+    assert said == ([(str(contrary), "20")] if contrary else [])
+    assert "isfit" not in page
+    assert "judge-" not in page
