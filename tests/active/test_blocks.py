@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from podium.active.blocks import exchange_stretches, mend_stretches
+from podium.active import blocks
+from podium.active.blocks import _lengths, exchange_stretches, mend_stretches
 from podium.active.oracles import Simulated
 from podium.active.order import SparseWins, mfast_cost
 from podium.active.planner import Planner
@@ -65,3 +66,40 @@ def test_nearly_clean_answers_leave_no_stretch_the_wrong_way_round():
             planner.tell(asked.left, asked.right, judge.answer(asked.pairs), 0, asked.kind)
         assert np.abs(np.argsort(planner.order()) - judge.place).max() <= 10
         assert judge.cost(planner.order("answers")) <= 1.03 * judge.cost(judge.order)
+
+
+@pytest.mark.parametrize(("n", "parts"), [(100, [100]), (256, [256]), (257, [256, 129]), (600, [256, 256, 256, 216])])
+def test_stretches_are_sought_in_parts_that_overlap_by_half(monkeypatch, n, parts):
+    seen = []
+
+    def noted(wins, order):
+        seen.append(len(order))
+        return exchange_stretches(wins, order, most=0)
+
+    monkeypatch.setattr(blocks, "exchange_stretches", noted)
+    left = np.arange(n - 1)
+    table = SparseWins(n, left, left + 1, np.ones(n - 1))
+    assert mend_stretches(table, np.arange(n)).tolist() == list(range(n))
+    assert seen == parts  # one round: the cost is not lowered
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 9, 100])
+def test_lengths_of_stretches_are_each_a_quarter_longer(n):
+    sizes = _lengths(n).tolist()
+    assert sizes[:4] == [size for size in (1, 2, 3, 4) if size < n or size == 1][: len(sizes)]
+    assert all(after == max(size + 1, int(1.25 * size)) for size, after in itertools.pairwise(sizes))
+    assert n < 2 or (sizes[-1] < n <= max(sizes[-1] + 1, int(1.25 * sizes[-1])))
+
+
+@pytest.mark.parametrize(("start", "middle", "end"), [(0, 13, 40), (3, 20, 37), (7, 29, 40), (1, 39, 40), (0, 33, 39)])
+def test_ends_of_stretches_are_found_to_the_place(start, middle, end):
+    """Lengths are tried in steps; the ends of the best are then tried one by one."""
+    truth = np.arange(40)
+    wins = np.triu(np.ones((40, 40)), 1)
+    order = np.concatenate([truth[:start], truth[middle:end], truth[start:middle], truth[end:]])
+    assert exchange_stretches(wins, order, most=1).tolist() == truth.tolist()
+    assert exchange_stretches(wins, order, most=0).tolist() == order.tolist()
+    wrong = truth.copy()
+    wrong[[0, 1, 38, 39]] = 1, 0, 39, 38
+    assert exchange_stretches(wins, wrong, most=1).tolist() != truth.tolist()
+    assert exchange_stretches(wins, wrong, most=2).tolist() == truth.tolist()

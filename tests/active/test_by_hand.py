@@ -1,22 +1,27 @@
 """What the planner says of itself and what it asks next, each part worked out by hand or by a plain loop."""
 
 import math
+import sys
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit, logit
-from scipy.stats import norm
+from scipy.stats import kstest, norm
 
-from podium.active import ActiveRanker, bands, clean, models, rehearsal, summary
+from podium.active import ActiveRanker, bands, clean, locks, models, rehearsal, summary
 from podium.active.choice import swiss_round
 from podium.active.clean import clean_pairs, partial_order
 from podium.active.many import head_chance
 from podium.active.models import _doubt, _share, _turning, _vague, draft_model, fold_of
-from podium.active.oracles import Simulated
+from podium.active.oracles import MODELS, Simulated
 from podium.active.paper.decompose import _pairs_within
+from podium.active.paper.improve import Ensemble, _pairs_of, _votes, draw_ensemble
+from podium.active.paper.interview import Interview
 from podium.active.paper.learners import _best_step
+from podium.active.paper.state import State as PaperState
 from podium.active.planner import Planner
 from podium.active.summary import State, Summary, summarise
 from podium.active.tally import CHECK, CHOSEN, REPEAT, Ballots, distinct, is_among, pair_keys
@@ -606,3 +611,312 @@ def test_one_pair_for_a_judge_is_planned_by_the_number_of_answers():
     ranker.planner.plans = 99
     assert ranker.next_pair("ann") == first
     assert ranker.planner.plans in (0, 1)
+
+
+# ---- many items, sorted in ------------------------------------------------------------------------------------------
+
+
+def chained(n, *chains):
+    """What votes on the neighbours of each chain imply."""
+    rows = [(u, v, 1.0, 0, CHOSEN) for chain in chains for u, v in pairwise(chain)]
+    return partial_order(tally_of(n, rows)), tally_of(n, rows).keys
+
+
+def bounded(n, chain, between):
+    """Of each item the numbers, from 1, of the chain between which it is known to stand."""
+    low, high = np.zeros(n, dtype=np.int64), np.full(n, len(chain) + 1, dtype=np.int64)
+    for item, (first, last) in between.items():
+        low[item], high[item] = first, last
+    return low, high
+
+
+def test_each_item_meets_the_middle_of_its_gap_or_the_nearest_that_is_left():
+    chain, n = np.arange(7), 20
+    low, high = bounded(n, chain, {8: (4, 8), 9: (0, 2), 10: (3, 4), 11: (2, 4), 12: (5, 7)})
+    items, idle = np.array([7, 8, 9, 10, 11, 12]), np.zeros(n, dtype=bool)
+    every = [(7, 3), (8, 5), (9, 0), (11, 2), (12, 5)]  # 10 has its gap already
+    assert clean._bisect(items, chain, low, high, idle, set(), 99) == every
+    assert clean._bisect(items, chain, low, high, idle, set(), 2) == every[:2]
+    assert clean._bisect(items, chain, low, high, idle, set(), 0) == []
+    busy = idle.copy()
+    busy[[7, 11]] = True
+    assert clean._bisect(items, chain, low, high, busy, set(), 99) == [(8, 5), (9, 0), (12, 5)]
+    shut = {3 * n + 7, 2 * n + 7, 0 * n + 9, 2 * n + 11}  # nothing else is left for 9 and 11
+    assert clean._bisect(items, chain, low, high, idle, shut, 99) == [(7, 4), (8, 5), (12, 5)]
+    only = {at * n + 7 for at in (1, 2, 3, 4, 5, 6)}
+    assert clean._bisect(items[:1], chain, low, high, idle, only, 9) == [(7, 0)]
+    assert clean._bisect(items[:1], chain, low, high, idle, only - {6 * n + 7} | {0 + 7}, 9) == [(7, 6)]
+    long = np.arange(9)
+    low, high = bounded(n, long, {})
+    far = {at * n + 12 for at in range(1, 8)}  # three places to each side of the middle are looked at, no more
+    assert clean._bisect(np.array([12]), long, low, high, idle, far, 9) == []
+    assert clean._bisect(np.array([12]), long, low, high, idle, far - {7 * n + 12}, 9) == [(12, 7)]
+
+
+def test_items_that_share_a_gap_meet_one_another():
+    n = 20
+    known, _ = chained(n, [0, 1, 2], [10, 11])
+    low, high = bounded(n, np.arange(3), {10: (1, 2), 11: (1, 2), 12: (1, 2), 13: (2, 3), 14: (2, 3), 15: (0, 4)})
+    new, idle = np.array([12, 14, 11, 13, 10, 15]), np.zeros(n, dtype=bool)
+
+    def settled(busy=idle, shut=(), count=99):
+        return [tuple(sorted(pair)) for pair in clean._settle_gaps(known, new, low, high, busy, set(shut), count)]
+
+    first, second = settled()  # 10 before 11 is known: one of them meets 12; 13 meets 14; 15 has no gap yet
+    assert first in [(10, 12), (11, 12)]
+    assert second == (13, 14)
+    assert settled(count=1) == [first]
+    assert settled(count=0) == []
+    busy = idle.copy()
+    busy[12] = True
+    assert settled(busy) == [(13, 14)]
+    assert settled(shut=[13 * n + 14]) == [first]
+    assert settled(shut=[10 * n + 12, 11 * n + 12, 13 * n + 14]) == []
+
+
+def test_open_pairs_of_a_gap_go_by_height():
+    """Of 1 before 2 before 3 and 4 before 5: those meet first whose shares of items above are nearest."""
+    known, _ = chained(8, [1, 2, 3], [4, 5])
+    assert clean._open_in([1, 2], known) == []
+    assert clean._open_in([2, 1], known) == []
+    assert clean._open_in([1, 4], known) == [(1, 4)]
+    height = {1: 1 / 4, 2: 2 / 4, 3: 3 / 4, 4: 1 / 3, 5: 2 / 3}  # (above + 1) / (above + below + 2)
+    found = clean._open_in([1, 2, 3, 4, 5], known)
+    assert sorted(found) == [(u, v) for u in (1, 2, 3) for v in (4, 5)]
+    apart = [abs(height[u] - height[v]) for u, v in found]
+    assert apart == sorted(apart)
+
+
+@pytest.mark.parametrize(("size", "step"), [(127, 7), (255, 6), (31, 10), (7, 17)])
+def test_near_pairs_of_a_chain_are_checked_for_a_fiftieth_of_the_questions(size, step):
+    """Sorting in takes log2(size) questions an item: every 1 / (0.02 · log2) items a pair, two to five places apart."""
+    assert step == int(1 / (0.02 * math.log2(size)))
+    chain = np.arange(size)
+    pairs = clean._near_checks(chain, set(), size, 999)
+    assert [u for u, _ in pairs] == list(range(0, size - 5, step))
+    assert [v - u for u, v in pairs] == [2 + k % 4 for k in range(len(pairs))]
+    assert clean._near_checks(chain, set(), size, 1) == pairs[:1]
+    assert clean._near_checks(chain, {pairs[0][0] * size + pairs[0][1]}, size, 999) == pairs[1:]
+
+
+def test_a_sample_is_sorted_first_and_the_others_are_sorted_in_by_stages():
+    """Of 401 items fifteen, then as many as make thirty, each against the middle one; later stages fill up to 64."""
+    n, seed = 401, 4
+    mixed = np.random.default_rng([seed, 11]).permutation(n)
+    none = np.zeros((0, 2), dtype=np.int64)
+    begin = clean_pairs(*chained(n), none, 99, seed)
+    assert set(begin.ravel().tolist()) <= set(mixed[:15].tolist())
+    known, shut = chained(n, mixed[:15].tolist())
+    pairs = clean_pairs(known, shut, none, 99, seed)
+    check, rest = pairs[:1], pairs[1:]
+    assert check.tolist() == [mixed[[0, 2]].tolist()]
+    assert rest.tolist() == [[u, mixed[7]] for u in mixed[15:78].tolist()]
+    assert len(pairs) == 64
+    assert clean_pairs(known, shut, none, 9, seed).tolist() == pairs[:9].tolist()
+    assert (
+        clean_pairs(known, shut, rest[:20], 99, seed).tolist()[1:]
+        == [[u, mixed[7]] for u in mixed[35:98].tolist()][: 64 - 1]
+    )
+    out = np.array([[mixed[15], mixed[3]]])  # 15 waits for another answer
+    assert clean_pairs(known, shut, out, 9, seed).tolist()[1:] == [[u, mixed[7]] for u in mixed[16:24].tolist()]
+    stages = clean._stages(15, n)
+    longer, shut = chained(n, mixed[: stages[0]].tolist())
+    pairs = clean_pairs(longer, shut, none, 999, seed)
+    new = pairs[3 : 3 + stages[1] - stages[0]]  # after three checks
+    assert set(new[:, 0].tolist()) == set(mixed[stages[0] : stages[1]].tolist())
+    assert set(new[:, 1].tolist()) == {int(mixed[stages[0] // 2])}
+    whole, shut = chained(n, mixed.tolist())
+    last = clean_pairs(whole, shut, none, 999, seed)
+    place = np.argsort(mixed)
+    assert (np.diff(place[last], axis=1) >= 2).all()
+    assert (np.diff(place[last], axis=1) <= 5).all()
+
+
+def test_up_to_four_hundred_items_all_are_sorted_at_once():
+    none = np.zeros((0, 2), dtype=np.int64)
+    assert len(clean_pairs(*chained(400), none, 999, 1)) == 200
+    assert len(clean_pairs(*chained(401), none, 999, 1)) == 7
+
+
+def test_swiss_rounds_go_on_for_two_and_a_half_questions_an_item():
+    """Of eight items 20 votes; the 19 before leave a round to pair, whoever stands where."""
+    none = np.zeros((0, 2), dtype=np.int64)
+    order = np.random.default_rng([3, 11]).permutation(8)
+    rows = [(int(order[i]), int(order[j]), 1.0, 0, CHOSEN) for i in range(8) for j in range(i + 1, 8)]
+    by_gap = sorted(rows, key=lambda row: -abs(int(np.argsort(order)[row[0]] - np.argsort(order)[row[1]])))
+    known = partial_order(tally_of(8, by_gap[:20]))
+    shut = tally_of(8, by_gap[:20]).keys
+    late = clean_pairs(known, shut, none, 9, 3)
+    gaps = np.abs(np.diff(np.argsort(order)[late], axis=1))
+    assert (gaps == 1).all()  # open pairs only: those two apart are implied or asked
+    out = late[:1]
+    assert not set(clean_pairs(known, shut, out, 9, 3).ravel().tolist()) & set(out.ravel().tolist())
+
+
+# ---- simulated judges -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("level", [0.0, 0.08, 0.3])
+@pytest.mark.parametrize("model", MODELS)
+def test_a_simulated_judge_errs_as_its_model_says(model, level):
+    n = 30
+    judge = Simulated(n, model, level, seed=2)
+    left, right = (part.ravel() for part in np.indices((n, n)))
+    left, right = left[left != right], right[left != right]
+    who, number = np.arange(len(left)) % 7, np.arange(len(left))
+
+    def mistake(u, v, judge_number, count):
+        a, b = judge.place[u], judge.place[v]
+        d = abs(a - b)
+        if model == "bradley-terry":
+            return expit(-d / (level * n)) if level else 0.0
+        if model in ("normal", "heavy-tailed", "near-ties"):
+            return expit(-abs(judge._scores[u] - judge._scores[v]) / level) if level else 0.0
+        if model == "long-range":
+            return float(d > (1 - math.sqrt(level)) * n)
+        if model == "cyclic":
+            return 1 - level if d > n / 2 else level
+        if model == "chaos":  # tenths 0, 2, 4 …
+            return 0.5 if a // 3 == b // 3 and (a // 3) % 2 == 0 else level
+        if model == "blocks":
+            return 0.5 if a // 6 == b // 6 else level
+        if model == "unequal":
+            return min(level * (0, 0.5, 1, 2, 3)[judge_number % 5], 0.5)
+        if model == "left-leaning":
+            return level if a > b else 0.0
+        if model == "tiring":
+            return level * min(count / (10 * n), 1.0)
+        return level
+
+    found = judge._mistakes(left, right, who, number)
+    expected = [mistake(*row) for row in zip(left, right, who, number, strict=True)]
+    assert_allclose(found, expected, atol=1e-12)
+    draws = np.random.default_rng(0).random(len(left))
+    first = judge.place[left] < judge.place[right]
+    assert judge._decide(left, right, draws, who, number).tolist() == (first ^ (draws < expected)).tolist()
+    if model == "tiring":
+        assert_allclose(judge._mistakes(left, right), level / 2)
+    turned = np.column_stack([judge.order, np.zeros(n)])[::-1, 0].astype(int)
+    both = 0.5 * (judge._mistakes(left, right) + judge._mistakes(right, left))
+    upper = left < right
+    total = np.sum(1 - 2 * both[upper])
+    assert judge.excess(turned) == pytest.approx(100 * total / (n * (n - 1) / 2))
+    assert judge.excess(judge.order) == 0.0
+
+
+def test_hidden_scores_fall_from_the_best_place_and_are_of_their_family():
+    for model in ("normal", "heavy-tailed", "near-ties"):
+        judge = Simulated(400, model, 0.5, seed=1)
+        scores = judge._scores[judge.order]
+        assert (np.diff(scores) <= 0).all()
+        if model == "normal":
+            assert kstest(scores, "norm").pvalue > 0.01
+        elif model == "heavy-tailed":
+            assert kstest(scores, "t", args=(1.3,)).pvalue > 0.01
+        else:
+            near = scores - np.round(scores)
+            assert np.bincount(np.round(scores).astype(int)).tolist() == [80] * 5
+            assert near.std() == pytest.approx(0.05, rel=0.2)
+    assert Simulated(4, "flips", 0.1)._scores.tolist() == [0.0] * 4
+
+
+def test_features_of_a_simulated_judge_hold_the_place_within_a_tenth():
+    judge = Simulated(500, "flips", 0.1, seed=3)
+    known, unknown = judge.features(), judge.features(informative=False)
+    assert known.shape == unknown.shape == (500, 4)
+    assert_allclose(known[:, 1:], unknown[:, 1:])
+    assert (known[:, 0] - judge.place).std() == pytest.approx(50.0, rel=0.1)
+    assert np.abs(np.corrcoef(unknown.T, judge.place)[4, :4]).max() < 0.15
+
+
+def test_luck_is_uniform_and_belongs_to_pair_and_judge():
+    judge = Simulated(60, "flips", 0.1, seed=1)
+    left, right = np.triu_indices(60, 1)
+    luck = judge._luck(left, right)
+    assert kstest(luck, "uniform").pvalue > 0.01
+    assert luck.tolist() == judge._luck(right, left).tolist()
+    assert len(np.unique(luck)) == len(luck)
+    other = judge._luck(left, right, 1)
+    assert abs(np.corrcoef(luck, other)[0, 1]) < 0.1
+    assert abs(np.corrcoef(luck[:-1], luck[1:])[0, 1]) < 0.1
+
+
+# ---- pairs handed out -----------------------------------------------------------------------------------------------
+
+
+def test_where_nothing_new_is_left_what_is_out_comes_again():
+    ranker = ActiveRanker(list("abcd"), preset="exact", seed=0)
+    pairs = ranker.ask()
+    assert len(pairs) == 6
+    assert not ranker.done
+    assert ranker.ask() == pairs
+    assert ranker.ask(2) == pairs[:2]
+    ranker.tell(pairs[:4], [1] * 4)
+    assert ranker.ask() == pairs[4:]
+    ranker.tell(pairs[4:], [1] * 2)
+    assert ranker.done
+
+
+def test_pairs_of_samples_are_real_and_named_once():
+    """Item 0 is real, an item is not its own partner, places outside have nobody."""
+    partner = np.array([[[0, 1, -1]], [[0, 2, 3]], [[0, 1, 2]]])
+    ensemble = Ensemble(0, partner, np.arange(3))
+    items = np.array([10, 20, 30])
+    assert _pairs_of(ensemble, items, np.arange(3)).tolist() == [[10, 20], [10, 30], [20, 30]]
+    assert _pairs_of(ensemble, items, np.array([1])).tolist() == [[10, 20], [20, 30]]
+    assert _pairs_of(ensemble, items, np.array([0])).tolist() == [[10, 20]]
+    assert ensemble.place_of(np.array([-1, 0, 2, 3])).tolist() == [-1, 0, 2, 3]
+    turned = Ensemble(0, partner, np.array([2, 1, 0]))
+    assert turned.place_of(np.array([-1, 0, 2, 3])).tolist() == [-1, 2, 0, 3]
+    state = PaperState(40, np.random.default_rng(0))
+    state.votes.tell(np.array([[10, 20], [20, 30]]), np.array([1.0, np.nan]), np.zeros(2, dtype=np.int64))
+    assert _votes(state, ensemble, items, 0).tolist() == [[0.0, -1.0, 0.0]]
+    assert _votes(state, ensemble, items, 1).tolist() == [[1.0, 0.0, 0.0]]
+
+
+def test_samples_are_drawn_from_all_places_within_reach():
+    rng, order = np.random.default_rng(0), np.array([2, 0, 1, 4, 3])
+    ensemble = draw_ensemble(order, 1, 2, 400, rng)
+    assert (ensemble.least, ensemble.partner.shape) == (1, (5, 2, 400))
+    for item, place in enumerate(np.argsort(order)):
+        for s, reach in ((0, 2), (1, 4)):
+            expected = {int(order[p]) if 0 <= p < 5 else p for p in range(place - reach, place + reach + 1)}
+            assert set(ensemble.partner[item, s].tolist()) == expected
+
+
+def test_a_pair_in_somebodys_hands_is_not_handed_out_again():
+    """Three quarters of a batch answered, the algorithm goes on: what is still out comes again only at the end."""
+    first = np.array([[0, k] for k in range(1, 9)])
+
+    def flow(state):
+        yield first
+        yield np.concatenate([first, [[1, 2], [2, 1]]])
+        return np.arange(9)
+
+    interview = Interview(9, flow, seed=0)
+    pairs = interview.ask()
+    assert {tuple(sorted(pair)) for pair in pairs.tolist()} == {(0, k) for k in range(1, 9)}
+    interview.tell(pairs[:5], np.ones(5))
+    assert interview.ask().tolist() == pairs[5:].tolist()  # three of eight are too many to go on without
+    interview.tell(pairs[5:6], np.ones(1))
+    assert [sorted(pair) for pair in interview.ask().tolist()] == [[1, 2]]
+    assert (interview.asked, interview.done) == (9, False)
+    assert [sorted(pair) for pair in interview.ask(2).tolist()] == [sorted(pair) for pair in pairs[6:].tolist()]
+    interview.tell([[1, 2]], np.ones(1))
+    interview.tell(pairs[6:], np.full(2, np.nan))
+    assert interview.done
+    assert interview.rounds == 2
+
+
+def test_on_windows_a_byte_of_the_file_is_locked(monkeypatch, tmp_path):
+    said = []
+    fake = SimpleNamespace(locking=lambda *given: said.append(given), LK_LOCK=1, LK_NBLCK=2, LK_UNLCK=0)
+    monkeypatch.setitem(sys.modules, "msvcrt", fake)
+    monkeypatch.setattr(sys, "platform", "win32")
+    with (tmp_path / "a.lock").open("w+b") as file:
+        file.write(b"rows")
+        for work, mode in ((lambda: locks.lock(file), 1), (lambda: locks.lock(file, wait=False), 2), (lambda: locks.unlock(file), 0)):  # fmt: skip  # noqa: E501
+            file.seek(3)
+            work()
+            assert said.pop() == (file.fileno(), mode, 1)
+            assert file.tell() == 0  # from the first byte on
