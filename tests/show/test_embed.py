@@ -58,6 +58,68 @@ def test_bars_lie_in_the_order_of_the_scores_and_within_the_picture():
     assert all(0 < low <= dot <= high < 640 for (low, high), dot in zip(spans, dots, strict=True))
 
 
+def parts(picture, tag, kind=None):
+    """The attributes of each such element, in order."""
+    found = [each.attrib for each in ElementTree.fromstring(picture).iter(f"{SVG}{tag}")]
+    return [each for each in found if kind is None or each.get("class") == kind]
+
+
+def test_marks_stand_on_a_scale_from_300_to_500_and_rows_are_28_apart():
+    """By hand: scores and ends between -2 and 6, so that each unit is 25 wide; `Ranking` is not asked."""
+    rows = {"score": [4.0, 1.0, 0.0], "lower": [2.0, -2.0, -np.inf], "upper": [6.0, 4.0, np.inf]}
+    frame = pl.DataFrame(rows | {"item": ["a", "b", "c"], "rank": [1, 2, 3], "rank_lower": [1, 1, 2],
+                                 "rank_upper": [2, 3, 3], "comparisons": [9.0, 8.0, 7.0]})  # fmt: skip
+    ranking = Ranking(["a", "b", "c"], [4.0, 1.0, 0.0])
+    ranking.to_frame = lambda *options: frame
+    picture = embed(ranking)
+    spans = [(float(each["x1"]), float(each["x2"])) for each in parts(picture, "line", "span")]
+    assert spans == [(400.0, 500.0), (300.0, 450.0), (300.0, 500.0)]
+    assert [float(each["cx"]) for each in parts(picture, "circle")] == [450.0, 375.0, 350.0]
+    tops = [64, 92, 120]
+    assert [int(each["y1"]) for each in parts(picture, "line", "rule")] == tops
+    assert [int(each["cy"]) for each in parts(picture, "circle")] == [top + 14 for top in tops]
+    assert [(each["y1"], each["y2"]) for each in parts(picture, "line", "span")] == [(str(t + 14),) * 2 for t in tops]
+    for line in parts(picture, "line", "rule"):
+        assert (line["x1"], line["x2"], line["y1"]) == ("14", "626", line["y2"])
+    (frame_around,) = parts(picture, "rect")
+    high = 64 + 3 * 28 + 30
+    assert (frame_around["width"], frame_around["height"]) == ("639", str(high - 1))
+    assert ElementTree.fromstring(picture).get("viewBox") == f"0 0 640 {high}"
+    written = {(each.text, each.get("x"), each.get("y")) for each in ElementTree.fromstring(picture).iter(f"{SVG}text")}
+    assert written == {
+        ("Leaderboard", "14", "28"), ("Made with Podium", "14", str(high - 11)), ("95 % interval", "300", "54"),
+        *((head, x, "54") for head, x in (("Rank", "38"), ("Item", "52"), ("Score", "565"), ("Ranks", "628"))),
+        *((text, x, str(top + 19)) for top, *row in zip(tops, "123", "abc", ("4.00", "1.00", "0.00"),
+                                                        ("1–2", "1–3", "2–3"), strict=True)
+          for text, x in zip(row, ("38", "52", "565", "628"), strict=True)),
+        ("◂", "292", "139"), ("▸", "500", "139"),
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("unit", "told"), [(1.0, "12.50"), (9.99, "12.50"), (10.0, "12"), (173.7, "12")])
+def test_scores_have_two_digits_where_their_unit_is_small(unit, told):
+    assert told in words(embed(Ranking(["a", "b"], [12.5, -0.5], unit=unit), level=None))
+
+
+def test_ten_items_are_drawn_unless_asked_for_and_the_rest_counted():
+    ranking = Ranking([f"i{k}" for k in range(12)], -np.arange(12.0))
+    for top, drawn, said in ((None, 10, "Made with Podium; 2 more below"), (12, 12, "Made with Podium"),
+                             (11, 11, "Made with Podium; 1 more below"), (30, 12, "Made with Podium")):  # fmt: skip
+        picture = embed(ranking, top=top, level=None)
+        assert len(parts(picture, "circle")) == drawn
+        assert words(picture)[-1] == said
+    title = ElementTree.fromstring(embed(ranking, top=2, level=None)).find(f"{SVG}title").text
+    assert title == "Leaderboard: 1 i0, 2 i1"
+
+
+def test_by_default_intervals_are_of_95_per_cent_one_by_one():
+    ranking, _ = fitted()
+    assert embed(ranking) == embed(ranking, level=0.95, simultaneous=False)
+    assert embed(ranking) != embed(ranking, simultaneous=True)
+    few = embed(ranking, min_votes=1)
+    assert few == embed(ranking)
+
+
 def test_without_intervals_and_with_ends_that_do_not_end():
     votes = Comparisons.from_pairs([("top", "a"), ("a", "b"), ("b", "a"), ("top", "b")])
     with thin_data():

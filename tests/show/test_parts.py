@@ -22,6 +22,7 @@ from podium.show import (
     report_time,
     time_plots,
 )
+from podium.show import report as page
 from podium.show import report_board as board
 from podium.show import report_sections as sections
 
@@ -545,3 +546,68 @@ def test_calibration_is_drawn_as_given():
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("predicted chance", "observed share")
     assert "Calibration on held-out votes" in words(figure)
     assert [each.get_text() for each in ax.get_legend().get_texts()] == ["one", "two"]
+
+
+def test_nothing_is_said_of_a_rest_where_all_are_drawn():
+    votes = Comparisons.from_pairs([("a", "b")] * 3 + [("b", "a")] + [("b", "c")] * 2 + [("c", "a")])
+    ranking = BradleyTerry().fit(votes).ranking_
+    assert not any("below: " in each for each in words(plots.intervals(ranking, top=3)))
+    assert any("below: 1 more item" in each for each in words(plots.intervals(ranking, top=2)))
+    assert "Votes won by the row's item, %" in words(plots.wins(votes, ranking, top=3))
+    assert "Votes won by the row's item, % (the first 2 of 3)" in words(plots.wins(votes, ranking, top=2))
+    whole = plots.history([1, 2], ["a", "b"], np.array([[1.0, 2.0], [2.0, 1.0]]), top=2)
+    assert "Scores as votes came in" in words(whole)
+    part = plots.history([1, 2], ["a", "b"], np.array([[1.0, 2.0], [2.0, 1.0]]), top=1)
+    assert "Scores as votes came in (the first 1 of 2 items)" in words(part)
+
+
+def test_a_method_without_a_bin_is_named_and_moves_no_axis():
+    none = ([], [], [], [])
+    ax = plots.calibration({"one": ([0.6], [0.7], [0.45], [0.8]), "two": none}).axes[0]
+    assert [each.get_text() for each in ax.get_legend().get_texts()] == ["one", "two"]
+    assert ax.get_xlim()[0] == pytest.approx(0.43)
+    assert plots.calibration({"two": none}).axes[0].get_xlim()[0] == pytest.approx(0.48)
+    low = plots.calibration({"one": ([0.4], [0.7], [0.45], [0.8])}).axes[0]
+    assert low.get_xlim()[0] == pytest.approx(0.38)
+
+
+@pytest.mark.parametrize(("n", "named", "step"), [(80, 80, 1), (81, 41, 2), (161, 54, 3)])
+def test_of_very_many_items_one_in_so_many_is_named(n, named, step):
+    left, right = np.arange(n - 1), np.arange(1, n)
+    votes = Comparisons.from_arrays(np.repeat(left, 2), np.repeat(right, 2), items=[str(k) for k in range(n)])
+    ranking = Ranking([str(k) for k in range(n)], -np.arange(float(n)))
+    figure = plots.wins(votes, ranking)
+    ax = figure.axes[0]
+    assert [each.get_text() for each in ax.get_yticklabels()] == [str(k) for k in range(0, n, step)]
+    assert len(ax.get_xticklabels()) == named
+    assert any(f"one in {step} is named" in each for each in words(figure)) == (step > 1)
+    assert not ax.texts  # no numbers beyond forty
+
+
+@pytest.mark.parametrize(("n", "size"), [(24, 7), (25, 5.5), (40, 5.5)])
+def test_numbers_of_many_cells_are_smaller(n, size):
+    votes = Comparisons.from_arrays(np.arange(n - 1), np.arange(1, n), items=[str(k) for k in range(n)])
+    figure = plots.wins(votes, Ranking([str(k) for k in range(n)], -np.arange(float(n))))
+    assert {each.get_fontsize() for each in figure.axes[0].texts} == {size}
+    assert {each.get_fontsize() for each in figure.axes[0].get_yticklabels()} == {8}
+
+
+def test_the_line_at_none_is_drawn_where_it_lies_inside():
+    """A band that only touches 0 has no line there: it would lie on the edge."""
+
+    def has_line(low, high):
+        rows = [("a", t, (low + high) / 2, low, high) for t in (1, 2)]
+        table = pl.DataFrame(rows, schema=["item", "time", "score", "lower", "upper"], orient="row")
+        return 'class="zero"' in report_time._bands(table, 1, 0.9)[2]
+
+    assert [has_line(*ends) for ends in ((-1.0, 1.0), (0.0, 1.0), (-1.0, 0.0), (0.5, 1.0))] == [
+        True,
+        False,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(("unit", "digits"), [(1.0, 2), (9.99, 2), (10.0, 0), (173.7, 0)])
+def test_a_page_gives_two_digits_where_the_unit_is_small(unit, digits):
+    assert page._digits(Ranking(["a", "b"], [1.0, 0.0], unit=unit)) == digits

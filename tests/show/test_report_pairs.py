@@ -9,7 +9,7 @@ from scipy.stats import binomtest
 from podium import BradleyTerry, Comparisons, DynamicBradleyTerry
 from podium.evaluate.diagnosis import diagnose
 from podium.show.report import Report
-from podium.show.report_pairs import MAX_GROUPS, MAX_SINGLE_ITEMS, head_to_head, score_interval
+from podium.show.report_pairs import MAX_GROUPS, MAX_SINGLE_ITEMS, _cell, _groups, head_to_head, score_interval
 
 from helpers import simulate, thin_data
 from suites.browser import FLAGS, browser_path
@@ -45,6 +45,72 @@ def test_every_cell_is_the_record_counted_by_hand():
         ["a", "b", "2", "1", "1", "62 %"],
         ["b", "c", "1", "0", "1", "50 %"],
     ]
+
+
+@pytest.mark.parametrize(
+    ("won", "tied", "lost", "kind", "share"),
+    [
+        (1, 0, 0, "m1", 100), (0, 0, 1, "m1 lost", 0), (1, 0, 1, "m0", 50), (0, 4, 0, "m0", 50),  # (1 + 2) / 5, …
+        (3, 2, 0, "m2", 80), (6, 0, 0, "m3", 100), (96, 0, 0, "m4", 100), (0, 0, 96, "m4 lost", 0),
+        (2, 8, 0, "m1", 60), (0, 8, 2, "m1 lost", 40), (10**4, 0, 0, "m4", 100),
+    ],
+)  # fmt: skip
+def test_the_colour_of_a_cell_is_how_far_the_middle_of_its_interval_is_from_even(won, tied, lost, kind, share):
+    """The middle by Agresti and Coull, (points + 2) / (votes + 4), in tenths from one half, at most four."""
+    votes = won + tied + lost
+    middle = (won + tied / 2 + 2) / (votes + 4)
+    assert int(kind[1]) == min(4, round(abs(middle - 0.5) * 10))
+    cell = _cell(won, tied, lost, votes, None, None, (0, 1))
+    assert cell == f'<td class="hit {kind}" data-r="{won} {tied} {lost} - - -">{share}</td>'
+    assert _cell(0, 0, 0, 0, None, None, (0, 1)) == "<td></td>"
+
+
+def test_a_cell_tells_its_interval_and_what_was_expected():
+    expected = np.array([[np.nan, 0.25], [0.75, np.nan]])
+    low, high = (f"{100 * end:.0f}" for end in score_interval(2.5, 4, 0.9))
+    assert f'data-r="2 1 1 {low} {high} 25"' in _cell(2, 1, 1, 4, 0.9, expected, (0, 1))
+    assert 'data-r="2 1 1 - - 75"' in _cell(2, 1, 1, 4, None, expected, (1, 0))
+    assert 'data-r="2 1 1 - - -"' in _cell(2, 1, 1, 4, None, expected, (0, 0))
+
+
+@pytest.mark.parametrize("n", [31, 40, 64, 500])
+def test_groups_of_neighbours_are_as_even_as_can_be_and_named_by_their_ends(n):
+    order = [f"i{k}" for k in range(n)]
+    starts = np.linspace(0, n, 17).astype(int)
+    sides = _groups(order, starts)
+    assert len(sides.places) == 16
+    first = 1
+    for place, name, title in zip(sides.places, sides.names, sides.titles, strict=True):
+        begin, _, end = place.partition("–")
+        end = end or begin
+        assert int(begin) == first
+        assert n // 16 <= int(end) - first + 1 <= n // 16 + 1
+        single = begin == end
+        assert name == (order[first - 1] if single else f"{order[first - 1]} … {order[int(end) - 1]}")
+        assert title == (name if single else f"Places {place}: {name}")
+        first = int(end) + 1
+    assert first == n + 1
+    page = "".join(head_to_head(many(n, 10 * n), order_of(n), 0.95))
+    assert f"{n} items in 16 groups of neighbours" in page
+    assert re.findall(r"<i>([\d–]+)</i>", page) == sides.places
+
+
+def order_of(n):
+    return [f"item {k}" for k in range(n)]
+
+
+def test_the_table_of_pairs_has_a_thousand_rows_and_counts_the_others():
+    n = 46  # 1035 pairs
+    left, right = np.triu_indices(n, 1)
+    often = np.where(np.arange(len(left)) < 35, 1, 2)
+    votes = Comparisons.from_arrays(np.repeat(left, often), np.repeat(right, often), items=range(n))
+    page = "".join(head_to_head(votes, list(range(n)), None))
+    assert "The 1,000 pairs with most votes as a table, of 1,035" in page
+    body = page[page.index("records") :]
+    assert body.count("<tr>") == 1001
+    assert '<td class="n" data-v="1">1</td>' not in body  # those with one vote are the 35 left out
+    few = "".join(head_to_head(many(5, 400), order_of(5), None))
+    assert "10 pairs as a table" in few
 
 
 @pytest.mark.parametrize(("points", "votes"), [(0, 1), (8, 10), (50, 50), (3, 200)])
