@@ -1,14 +1,17 @@
 """The parts of a campaign by themselves: settings, people, files, numbers of judges, and what is said in words."""
 
 import json
+import re
 import zipfile
 from dataclasses import replace
+from html import unescape
 
 import numpy as np
 import pytest
 from scipy.stats import binomtest
 
 from podium.active import Planner
+from podium.active.tally import KINDS as TALLIED
 from podium.campaign import archive, desk, exchange, items, judges, marks, planning, report, setup, standing
 from podium.campaign.choosing import loaded_planner, predicted, ranks_by_code
 from podium.campaign.items import Items, media_type, read_items
@@ -18,7 +21,8 @@ from podium.campaign.options import Options
 from podium.campaign.standing import Share, Standing, share, stable_at
 from podium.errors import InputError, RefusedError
 from podium.store import open_store
-from podium.store.values import Call, Event, Item, Media, Question, Vote, pair_of
+from podium.store.values import KINDS, Call, Event, Item, Media, Question, Vote, pair_of
+from podium.text import chance
 
 from suites.campaigns import MINUTE, START, Bench
 
@@ -415,6 +419,31 @@ def test_a_judge_is_noted_as_there_once_a_minute(store):
     assert seen() == START + MINUTE + 1
 
 
+def test_a_gold_pair_is_one_of_those_asked_for_and_no_more(store):
+    bench = Bench(store, items=9, gold=[["item 0", "item 1", 1]])
+    planning.plan_once(store, bench.id, bench.now)
+    bench.answer(0, times=3)
+    hand = bench.next(0, 4).questions
+    assert [each.kind for each in hand].count("gold") == 1
+    out = [each for each in bench.read(lambda reader: reader.questions(bench.id, "out")) if each.judge == 0]
+    assert {each.id for each in out} == {each.id for each in hand}
+    assert len(hand) == 4
+
+
+def test_pairs_are_drawn_until_a_judge_had_each_once_whatever_the_numbers_are(store):
+    """Of a second campaign, where the number of the campaign is not that of the judge; nothing is planned."""
+    Bench(store, items=3)
+    bench = Bench(store, items=7, judges=("ann",))
+    had = []
+    for _ in range(21):
+        (only,) = bench.next(0, 1).questions
+        had.append(pair_of(only.left, only.right))
+        bench.vote(0, only.id, 1.0, count=1)
+    assert len(set(had)) == 21
+    hand = bench.next(0, 1)
+    assert (hand.questions, hand.why) == ((), "done")
+
+
 def test_gold_comes_after_three_votes_and_every_ten(store):
     bench = Bench(store, items=40, gold=[["item 0", "item 1", 1], ["item 2", "item 3", 0]])
     planning.plan_once(store, bench.id, bench.now)
@@ -800,6 +829,9 @@ def test_what_an_import_brings(store, tmp_path):
         ("import", 2, 0, 0.0, None, 5), ("ann (import)", 0, 1, None, 1, 5)]  # fmt: skip
     assert (votes[0].ms, votes[0].reason, {v.kind for v in votes}) == (7, "r", {"import"})
     assert next(each for each in content.judges if each.name == "zed").state == "excluded"
+    told = [each for each in events(bench, "judge", "items") if each.at == 5]
+    assert [(each.verb, each.data.get("to")) for each in told] == [
+        ("items", None), *[("judge", "active")] * 3, ("judge", "excluded")]  # fmt: skip
     assert exchange.import_votes(store, bench.id, str(path), 9, add=True) == exchange.Imported(0, 4, 0, 0)
     lines = [json.loads(line) for line in exchange.journal_lines(bench.content(), votes)]
     assert lines[0] | {"version": 0} == {"podium": "campaign", "version": 0, "format": 2, "title": "Tea",
@@ -897,7 +929,7 @@ def test_marks_are_computed_once_a_position(store, monkeypatch):
 
 
 def test_marks_above_twenty_have_one_digit(store):
-    for scale, digits in (([0, 100], 1), ([0, 20], 2), ([-30, 5], 1)):
+    for scale, digits in (([0, 100], 1), ([0, 20], 2), ([0, 20.5], 1), ([0, 21], 1), ([-30, 5], 1), ([-20, 5], 2)):
         bench = Bench(store, items=3, marks={"scale": scale})
         rows = [(0, a, b, value, {}) for a in range(3) for b in range(a + 1, 3) for value in (1.0, 1.0, 0.0)]
         told = campaign_marks(log(bench, *rows)).words()
@@ -929,6 +961,29 @@ def test_the_page_says_why_there_are_no_marks_and_when_intervals_are_too_narrow(
     page = report.report_page(content)
     assert "They are too narrow" not in page
     assert '<th>Grade</th><th class="n">Chance</th>' in page
+
+
+@pytest.mark.parametrize("marks", [
+    {"scale": [0, 9]}, {"scale": [0, 100], "boundaries": {"A": 60, "B": 0}}, {"known": {"item 0": 90, "item 2": 30}},
+])  # fmt: skip
+def test_the_page_has_the_marks_of_the_campaign_in_the_order_of_the_places(store, marks):
+    bench = Bench(store, items=4, marks=marks)
+    pairs = [(a, b) for a in range(4) for b in range(a + 1, 4)]
+    content = log(bench, *[(0, a, b, value, {"kind": "check"}) for a, b in pairs for value in (1.0, 1.0, 0.0)])
+    words, places = campaign_marks(content).words(), standing.standing(content).places
+    table = report.report_page(content).partition("<h2>Marks</h2>")[2].partition("</table>")[0]
+    rows = [
+        [unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", row)]
+        for row in re.findall(r"<tr>(<td.*?)</tr>", table)
+    ]
+    expected = []
+    for place in places:
+        own = words[place.item]
+        ends = "" if own["lower"] is None else f"{own['lower']} … {own['upper']}"
+        graded = [own["grade"], chance(own["chance"])] if "boundaries" in marks else []
+        expected.append([place.item, own["mark"], ends, *graded])
+    assert rows == expected
+    assert all(each[-1] for each in rows if "boundaries" in marks)
 
 
 def test_lines_about_a_judge_are_listed_or_told():
@@ -999,6 +1054,16 @@ def test_the_planner_is_asked_for_what_the_campaign_is_for(store):
     assert planner(top=5).goal == Planner(6, seed=1, goal=("top", 5)).goal
     assert (planner().seed, planner().plans) == (7, 3)
     assert planner(check_share=0.25).random_share == 0.25
+
+
+def test_the_planner_is_told_how_each_pair_came_about(store):
+    """What is gold or imported was not drawn at random, so that it is told as chosen."""
+    bench = Bench(store, items=6)
+    kinds = {"chosen": "chosen", "check": "check", "repeat": "repeat", "gold": "chosen", "import": "chosen"}
+    assert set(kinds) == set(KINDS)
+    content = log(bench, *[(0, k, k + 1, 1.0, {"kind": kind}) for k, kind in enumerate(kinds)])
+    planner = loaded_planner(content.items, live_votes(content), Options(), 1)
+    assert [TALLIED[kind] for kind in planner.tally.kind.tolist()] == list(kinds.values())
 
 
 def test_ranks_are_those_of_the_order_by_code(store):
