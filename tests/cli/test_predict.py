@@ -84,6 +84,16 @@ def test_the_final_table_counts_the_points_so_far(folder, run):
     assert [row["expected_points"] for row in other] != [row["expected_points"] for row in table.values()]
 
 
+def test_a_final_table_without_ties_says_so(folder, run):
+    assert run(["rank", "season.csv", "--side-effect", "--save", "m.podium"]).exit_code == 0
+    (folder / "left.csv").write_text("home,away\nAjax,Brugge\nBrugge,Celtic\n")
+    result = run(["predict", "left.csv", "--model", "m.podium", "--table", "--top", "2"])
+    assert result.exit_code == 0
+    assert "no ties are played, and points are those of a league without ties" in result.stderr
+    assert "fit it with --ties davidson for one that has them" in result.stderr
+    assert sum(float(row["expected_points"]) for row in rows(result.stdout)) == pytest.approx(3 * 2)
+
+
 def test_a_fixture_before_the_first_game_is_its_rows_problem(folder, run):
     options = "--time Date --method dynamic --drift 0 --ties davidson --save m.podium"
     assert run(["rank", "season.csv", *options.split()]).exit_code == 0

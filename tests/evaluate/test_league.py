@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from podium import BradleyTerry, Comparisons, DynamicBradleyTerry, Elo, OnlineRABF, WinRate
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 from podium.evaluate import final_table, forecasts
 from podium.evaluate.league import _points
 
@@ -53,6 +53,7 @@ def by_hand(model, left_over, so_far, worth, top):
     ids=lambda model: type(model).__name__,
 )
 @pytest.mark.parametrize("worth", [(3, 1, 0), (2, 1, 0), (1, 0.5, 0)])
+@pytest.mark.filterwarnings("ignore:the model gives a tie no chance")
 def test_a_final_table_is_that_of_all_outcomes_played_by_hand(model, worth, monkeypatch):
     c = games()
     model.fit(c)
@@ -101,6 +102,33 @@ def test_later_games_of_one_team_share_what_it_walks():
     covariance = model._margin_covariance(asked)
     now = model._margin_covariance(replace(fixtures(["ab", "ab", "cd"]), time=np.full(3, last)))
     assert_allclose(covariance - now, [[2, 2, 0], [2, 4.5, 0], [0, 0, 2]], atol=1e-9)  # 0.25 · days · two teams
+
+
+@pytest.mark.parametrize(
+    ("model", "remedy"),
+    [
+        (BradleyTerry(l2=0.1), "fit it with ties='davidson'"),
+        (Elo(), "fit one that models ties, as Bradley-Terry, with ties='davidson'"),
+    ],
+    ids=lambda part: type(part).__name__,
+)
+def test_a_table_without_ties_says_so_where_the_games_had_some(model, remedy):
+    c, left_over = games(), fixtures(["ab", "ca", "bd", "dc", "ad"])
+    with pytest.warns(DataWarning, match="no ties are played, and points are those of a league without ties") as heard:
+        frame = final_table(model.fit(c), left_over, top=2, draws=200)
+    assert remedy in str(heard[0].message)
+    assert frame["expected_points"].sum() == pytest.approx(3 * 5)  # a winner of every game
+    decided = c.take(np.flatnonzero(c.outcome != 0))
+    with pytest.warns(DataWarning, match="no ties are played"):  # the model saw none, the table so far has some
+        final_table(model.fit(decided), left_over, c, top=2, draws=2)
+
+
+def test_a_table_is_silent_about_ties_that_are_modelled_or_never_were():
+    c, left_over = games(), fixtures(["ab", "ca", "bd", "dc", "ad"])
+    decided = c.take(np.flatnonzero(c.outcome != 0))
+    final_table(BradleyTerry(l2=0.1).fit(decided), left_over, decided, top=2, draws=2)  # a warning is an error here
+    modelled = final_table(BradleyTerry(l2=0.1, ties="davidson").fit(c), left_over, c.take([0]), top=2, draws=200)
+    assert (modelled["expected_points"] - modelled["points"]).sum() < 3 * 5
 
 
 def test_forecasts_are_those_of_a_loop_that_fits_before_each_day():

@@ -196,8 +196,6 @@ def _predict_table(model: Ranker, pairs: Comparisons, chosen: dict[str, Any], ou
     numbers = {name: chosen[name] for name in ("top", "draws", "seed")}
     frame = final_table(model, pairs, played, points=points, **numbers)
     out.write(frame.rename({"top": f"top_{chosen['top']}"}))
-    if not model.tie_strength_:
-        say("the model knows no ties, so none are played; fit it with --ties davidson for a league that has them")
     say(f"{counted(len(pairs.left), 'fixture')} played {counted(int(chosen['draws']), 'time')}; equal points: by lot")
     if played is None:
         say("points so far are not given (--played FILE); the table is of the fixtures alone")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from podium.data.comparisons import Comparisons, as_comparisons
 from podium.data.tables.times import shown_times
 from podium.data.validation import flag_option, instance_of, number_option, seed_option, union_of_labels, whole_option
-from podium.errors import InputError, Option
+from podium.errors import DataWarning, InputError, Option
 from podium.pairwise.base import Ranker
 from podium.text import counted, one_line
 
@@ -97,7 +98,9 @@ def final_table(
 
     Parameters
     ----------
-    model : a fitted ranker; one without ties (`ties="davidson"`) gives none
+    model : a fitted ranker
+        One that counts a tie half gives it no chance of its own: no ties are played then, and a `DataWarning` says so.
+        `ties="davidson"` models them.
     fixtures : Comparisons
         Pairs still to be played, left at home; see `read_fixtures`.
     played : Comparisons, optional
@@ -118,6 +121,7 @@ def final_table(
         raise InputError(
             Option("top", top), f": there are {len(items)} items, so all of them are among the first {top}"
         )
+    _warn_of_ties(model, played)
     place = {item: k for k, item in enumerate(items)}
     codes = np.array([place[item] for item in left_over.items])
     ends = codes[left_over.left], codes[left_over.right]
@@ -188,6 +192,23 @@ def _refuse_strangers(model: Ranker, fixtures: Comparisons) -> None:
         for code in ends:
             if fixtures.items[code] not in known:
                 raise InputError(f"row {row}: {fixtures.items[code]!r} is not in the model; correct the label")
+
+
+def _warn_of_ties(model: Ranker, played: Comparisons | None) -> None:
+    """Say so where games had ties, and those to come will have none."""
+    had_some = model.counts_ties_half_ or (played is not None and bool(played.record()[2].any()))
+    if model.tie_strength_ or not had_some:
+        return
+    modelled = "fit it with " if model.uses.ties else "fit one that models ties, as Bradley-Terry, with "
+    warnings.warn(
+        DataWarning(
+            "the model gives a tie no chance of its own, so no ties are played, and points are those of a league "
+            f"without ties; {modelled}",
+            Option("ties", "davidson"),
+            " for one that has them",
+        ),
+        stacklevel=3,
+    )
 
 
 def _so_far(fixtures: Comparisons, played: Comparisons | None, worth: Floats) -> tuple[tuple[Hashable, ...], Floats]:
