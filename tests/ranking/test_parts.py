@@ -1,5 +1,6 @@
 """Parts of a ranking's uncertainty by hand: what information says of itself, covariances, bounds, words, printing."""
 
+import dataclasses
 import itertools
 import math
 from types import SimpleNamespace
@@ -12,11 +13,25 @@ from scipy.stats import norm
 from podium import BradleyTerry, Comparisons, Ranking
 from podium.errors import InputError
 from podium.ranking import award_marks, leaderboard
-from podium.ranking.uncertainty import Information, ScoreCovariance, probability_above, probability_best, quantile
+from podium.ranking.uncertainty import (
+    Information,
+    ScoreCovariance,
+    estimate,
+    many,
+    probability_above,
+    probability_best,
+    quantile,
+    quasi,
+    score_covariance,
+)
+from podium.ranking.uncertainty import worth as worth_module
 from podium.ranking.uncertainty.chances import probability_best_over
+from podium.ranking.uncertainty.dense import covariance
 from podium.ranking.uncertainty.ends import end_rows, reach
 from podium.ranking.uncertainty.graph import Graph
 from podium.ranking.uncertainty.information import Alternative, WeightedInformation
+from podium.ranking.uncertainty.lists import ListInformation
+from podium.ranking.uncertainty.messages import item_precisions, pair_gaps
 from podium.ranking.uncertainty.posterior import mean_chance_margin, posterior_covariance
 from podium.ranking.uncertainty.redraw import _newton, _poisson
 from podium.ranking.uncertainty.worth import cluster_worth, votes_worth
@@ -472,3 +487,377 @@ def test_a_graph_is_long_where_four_steps_reach_few(curvature):
         assert Graph(chain).is_long == long
     star = Information(300, np.zeros(299, int), np.arange(1, 300), np.full(299, curvature), ridge=1e-3)
     assert not Graph(star).is_long
+
+
+# ---- rankings as votes ----------------------------------------------------------------------------------------------
+
+
+def lists(**more):
+    """Three rankings of four items, the first weighing 2, with dense gradients written out in `dense_gradients`."""
+    whole = {
+        "vote_weight": np.array([2.0, 1.0, 1.0]), "vote_weight_sq": np.array([4.0, 1.0, 1.0]),
+        "list_row": np.array([0, 0, 1, 2, 2]), "list_item": np.array([0, 1, 2, 1, 3]),
+        "list_value": np.array([0.4, -0.2, 0.3, -0.5, 0.1]),
+        "list_base": np.array([0.1, -0.3, 0.2]), "list_strength": np.array([0.4, 0.3, 0.2, 0.1]),
+        "clusters": {"judge": np.array([0, 1, 1])},
+    }  # fmt: skip
+    return ListInformation(4, np.array([0, 1, 2]), np.array([1, 2, 3]), np.array([2.0, 3.0, 1.0]), **(whole | more))
+
+
+def dense_gradients(e):
+    rows = np.zeros((3, 4))
+    for row, item, value in zip(e.list_row, e.list_item, e.list_value, strict=True):
+        rows[int(row), int(item)] += value
+    return rows + (np.outer(e.list_base, e.list_strength) if len(e.list_base) else 0.0)
+
+
+@pytest.mark.parametrize("bare", [False, True])
+@pytest.mark.parametrize("extras", [0, 2])
+@pytest.mark.parametrize("cluster", [None, "judge"])
+def test_gradients_of_rankings_are_summed_as_if_written_out(bare, extras, cluster):
+    more = {"list_base": np.empty(0), "list_strength": np.empty(0)} if bare else {}
+    extra = np.array([[0.3, -1.0], [0.2, 0.4], [-0.7, 0.1]])[:, :extras]
+    if extras:
+        more |= {"border": np.zeros((4, extras)), "corner": np.eye(extras), "vote_extra_gradient": extra}
+    e = lists(**more)
+    rows = np.hstack([dense_gradients(e), extra])
+    if cluster is None:
+        rows = rows * (np.sqrt(e.vote_weight_sq) / e.vote_weight)[:, None]
+    else:
+        rows = np.array([rows[0], rows[1] + rows[2]])
+    assert_allclose(e.meat(cluster), rows.T @ rows, atol=1e-12)
+    assert_allclose(e.squared_pulls(cluster), (rows**2).sum(axis=0)[:4], atol=1e-12)
+    assert e.fits
+    assert e.has_gradients
+
+
+def test_arrays_of_rankings_that_do_not_fit_are_seen():
+    wrong = [
+        {"list_row": np.array([0, 0, 1, 2, 3])}, {"list_row": np.array([0, 0, 1, 2, -1])},
+        {"list_item": np.array([0, 1, 2, 1, 4])}, {"list_value": np.ones(4)}, {"list_base": np.ones(2)},
+        {"list_strength": np.ones(3)}, {"clusters": {"judge": np.zeros(2, int)}}, {"end_item": np.array([0])},
+        {"end_item": np.array([4]), "end_margin": np.ones(1), "end_votes": np.ones(1), "end_row": np.zeros(1)},
+    ]  # fmt: skip
+    for change in wrong:
+        assert not lists(**change).fits, change
+    ends = {"end_item": np.array([3]), "end_margin": np.ones(1), "end_votes": np.ones(1), "end_row": np.zeros(1)}
+    assert lists(**ends).fits
+    assert not lists(vote_weight=None).fits
+    assert not lists(vote_weight=None).has_gradients
+
+
+def test_a_part_of_rankings_keeps_the_gradients_of_its_items():
+    e = lists()
+    part = e.among(np.array([1, 3]))
+    assert part["list_row"].tolist() == [0, 2, 2]
+    assert part["list_item"].tolist() == [0, 0, 1]
+    assert part["list_value"].tolist() == [-0.2, -0.5, 0.1]
+    assert part["list_strength"].tolist() == [0.3, 0.1]
+    assert lists(vote_weight=None).among(np.array([1, 3])) == {}
+    assert not len(lists(list_base=np.empty(0), list_strength=np.empty(0)).among(np.array([0]))["list_strength"])
+
+
+@pytest.mark.parametrize(
+    ("rows", "codes", "numbers"),
+    [([0, 1, 2, 2], [0, 1, 1], [1.0, 2 / 4, 1.0, 2 / 4]), ([0, 1, 2, -1], [0, 1, 1], [1.0, 1.0, 1.0, 1.0]),
+     ([-1, -1, -1, -1], [0, 1, 1], [1.0, 1.0, 1.0, 1.0]), ([0, 0, 0, 0], [1, 1, 1], [1 / 3, 2 / 4, 2 / 3, 2 / 4])],
+)  # fmt: skip
+def test_choices_of_one_cluster_on_an_item_are_worth_one(rows, codes, numbers):
+    """Items 3, 2, 3, 2 with 1, 2, 2, 2 choices; −1 is a ranking of many, in no cluster with another."""
+    margin = np.array([0.5, 1.0, 1.5, 2.0])
+    e = lists(
+        end_item=np.array([3, 2, 3, 2]), end_margin=margin, end_votes=np.array([1.0, 2.0, 2.0, 2.0]),
+        end_row=np.array(rows), clusters={"judge": np.array(codes)},
+    )  # fmt: skip
+    item, found, number = end_rows(e, np.array([0, 1]), "judge")
+    assert item.tolist() == [3, 2, 3, 2]
+    assert found is margin
+    assert_allclose(number, numbers)
+    assert e.ends(None)[2].tolist() == [1.0, 2.0, 2.0, 2.0]
+    assert not len(lists().ends("judge")[0])
+
+
+def test_rankings_of_one_cluster_are_not_clustered():
+    assert lists().count("judge") == 2
+    with pytest.raises(InputError, match="by judge need at least two clusters; the rankings have 1"):
+        lists(clusters={"judge": np.array([4, 4, 4])}).count("judge")
+
+
+def test_redrawn_rankings_move_as_their_gradients_say():
+    e = lists(scores=np.array([1.0, 0.0, 0.0, -1.0]))
+    inverse = np.eye(4) * 0.5
+    drawn = e.redrawn(inverse, 4000, None, np.random.default_rng(1))
+    assert_allclose(drawn.mean(axis=0), e.scores, atol=0.02)
+    assert_allclose(np.cov(drawn.T), inverse @ e.meat(None) @ inverse, atol=0.006)
+    together = e.redrawn(inverse, 4000, "judge", np.random.default_rng(2))
+    assert_allclose(np.cov(together.T), inverse @ e.meat("judge") @ inverse, atol=0.01)
+    assert lists().redrawn(inverse, 3, None, np.random.default_rng(1)).shape == (3, 4)
+
+
+# ---- posteriors that count a vote for less --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("worth", [0.4, 1.0, 2.5])
+def test_a_vote_that_is_worth_less_counts_less_everywhere(worth):
+    border, corner = np.array([[0.3], [-0.1], [-0.2]]), np.array([[1.7]])
+    e = information(border=border, corner=corner, ridge=0.8)
+    less = worth_module._times(e, worth)
+    assert_allclose(less.curvature, worth * e.curvature)
+    assert_allclose(less.border, worth * border)
+    assert_allclose(less.corner, worth * corner)
+    assert less.ridge == e.ridge
+    hessian = np.zeros((4, 4))
+    for left, right, curve in zip(e.left, e.right, worth * e.curvature, strict=True):
+        hessian[[left, right], [left, right]] += curve
+        hessian[[left, right], [right, left]] -= curve
+    hessian[:3, :3] += 0.8 * np.eye(3)
+    hessian[:3, 3:], hessian[3:, :3], hessian[3:, 3:] = worth * border, worth * border.T, worth * corner
+    assert worth_module._log_determinant(less) == pytest.approx(math.log(np.linalg.det(hessian)))
+    plain = worth_module._times(information(ridge=0.8), worth)
+    assert (plain.border, plain.corner) == (None, None)
+    assert worth_module._log_determinant(plain) < worth_module._log_determinant(information(ridge=0.8)) or worth >= 1
+
+
+@pytest.mark.parametrize("worth", [0.3, 1.0, 1.6])
+def test_a_posterior_of_discounted_votes_is_that_of_a_quadratic_loss(worth):
+    """Loss ½(u − m)ᵀL(u − m) to the power k with the prior R: precision kL + R, mean (kL + R)⁻¹ k L m."""
+    e = information(ridge=0.8)
+    laplacian = np.array([[2.0, -2.0, 0.0], [-2.0, 5.0, -3.0], [0.0, -3.0, 3.0]])
+    best = np.array([1.0, 0.3, -1.3])
+    prior = 0.8 * np.eye(3)
+    scores = np.linalg.solve(laplacian + prior, laplacian @ best)
+    ((share, mean, covariance),) = worth_module.posteriors(e, scores, worth)
+    assert share == 1.0
+    assert_allclose(mean, np.linalg.solve(worth * laplacian + prior, worth * laplacian @ best), atol=1e-9)
+    centre = np.eye(3) - 1 / 3
+    assert_allclose(covariance.matrix, centre @ np.linalg.inv(worth * laplacian + prior) @ centre, atol=1e-9)
+
+
+@pytest.mark.parametrize("worth", [0.3, 0.8, 1.6])
+def test_spreads_are_as_probable_as_the_discounted_votes_make_them(worth):
+    """Of the same quadratic loss: the log of ∫ exp(−k·loss) N(u; 0, 1/ridge) du under each of two penalties."""
+    laplacian = np.array([[2.0, -2.0, 0.0], [-2.0, 5.0, -3.0], [0.0, -3.0, 3.0]])
+    best = np.array([1.0, 0.3, -1.3])
+
+    def evidence(k, ridge):
+        precision = k * laplacian + ridge * np.eye(3)
+        mean = np.linalg.solve(precision, k * laplacian @ best)
+        loss = k * 0.5 * (mean - best) @ laplacian @ (mean - best) + 0.5 * ridge * mean @ mean
+        return -loss - 0.5 * np.linalg.slogdet(precision)[1] + 1.5 * math.log(ridge)
+
+    def shares(k):
+        logs = np.array([evidence(k, ridge) for ridge in (0.3, 2.0)])
+        return np.exp(logs - logs.max()) / np.exp(logs - logs.max()).sum()
+
+    means = [np.linalg.solve(laplacian + ridge * np.eye(3), laplacian @ best) for ridge in (0.3, 2.0)]
+    alternatives = tuple(
+        Alternative(share, ENDS["curvature"], ridge, None, None, mean - means[0])
+        for share, ridge, mean in zip(shares(1.0), (0.3, 2.0), means, strict=True)
+    )
+    found = worth_module.posteriors(information(ridge=0.3, alternatives=alternatives), means[0], worth)
+    assert_allclose([share for share, _, _ in found], shares(worth), atol=1e-6)
+    for (_, mean, _), ridge in zip(found, (0.3, 2.0), strict=True):
+        whole = np.linalg.solve(worth * laplacian + ridge * np.eye(3), worth * laplacian @ best)
+        assert_allclose(mean, whole, atol=1e-9)
+    for (share, mean, _), one, before in zip(
+        worth_module.posteriors(information(ridge=0.3, alternatives=alternatives), means[0]), alternatives, means,
+        strict=True,
+    ):  # fmt: skip
+        assert share == one.share
+        assert_allclose(mean, before)
+
+
+def test_misfits_of_quasi_variances_are_squared_logarithms():
+    i, j = np.triu_indices(3, 1)
+    q, wanted = np.array([1.0, 2.0, 0.5]), np.array([1.0, 1.5, 2.5])
+    assert quasi._misfit(q, i, j, wanted) == pytest.approx(math.log(3.0) ** 2)
+    assert quasi._misfit(np.array([-2.0, 1.0, 3.0]), i, j, wanted) == np.inf
+    assert quasi._misfit(np.array([1.0, -1.0, 3.0]), i, j, wanted) == np.inf
+    apart = np.diag([0.01, 1.0, 100.0, 3.0, 0.1])
+    assert_allclose(quasi.quasi_variances(apart)[0], apart.diagonal(), rtol=1e-5)
+
+
+def test_quasi_variances_that_need_small_steps_are_found_too():
+    """Strongly correlated scores: a full first step would make a sum negative."""
+    for seed in range(12):
+        root = np.random.default_rng(seed).normal(size=(6, 2))
+        matrix = root @ root.T + 0.02 * np.eye(6)
+        q, error = quasi.quasi_variances(matrix)
+        i, j = np.triu_indices(6, 1)
+        total, wanted = q[i] + q[j], matrix[i, i] + matrix[j, j] - 2 * matrix[i, j]
+        assert (total > 0).all()
+        off = np.log(total / wanted) / total
+        assert_allclose(np.bincount(i, off, 6) + np.bincount(j, off, 6), 0.0, atol=1e-5 / total.min())
+        assert error == pytest.approx(np.abs(np.sqrt(total / wanted) - 1).max())
+
+
+# ---- very many items ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("ridge", [0.05, 1.0, 400.0])
+def test_messages_on_a_tree_are_exact(ridge):
+    """Of a chain of five the precision of each item, and the variance of each neighbours' difference."""
+    left, right, curve = np.arange(4, dtype=np.int32), np.arange(1, 5, dtype=np.int32), np.array([1.0, 3.0, 0.5, 2.0])
+    hessian = ridge * np.eye(5)
+    for u, v, w in zip(left, right, curve, strict=True):
+        hessian[[u, v], [u, v]] += w
+        hessian[[u, v], [v, u]] -= w
+    inverse = np.linalg.inv(hessian)
+    diagonal = hessian.diagonal().copy()
+    tolerance = 1e-4 if ridge > 100 else 1e-8
+    assert_allclose(item_precisions((left, right, curve), diagonal, 1e-10), 1 / inverse.diagonal(), rtol=1e-8)
+    gaps, variance = pair_gaps((left, right, curve), diagonal, tolerance)
+    assert_allclose(variance, inverse.diagonal(), rtol=10 * tolerance)
+    expected = inverse[left, left] + inverse[right, right] - 2 * inverse[left, right]
+    assert_allclose(gaps, expected, rtol=10 * tolerance)
+
+
+def test_groups_of_many_items_lie_anywhere_to_the_largest(monkeypatch):
+    monkeypatch.setattr(estimate, "DENSE_LIMIT", 20)
+    left, right = np.triu_indices(24, 1)
+    groups = np.repeat([1, 0], [14, 10])
+    met = groups[left] == groups[right]
+    e = Information(24, left[met], right[met], np.ones(met.sum()), ridge=1.0, groups=groups)
+    found = posterior_covariance(e)
+    assert found.matrix is None
+    monkeypatch.undo()
+    whole = posterior_covariance(e).matrix
+    alone = posterior_covariance(dataclasses.replace(e, groups=None)).matrix
+    assert_allclose(whole, alone + 1e4 * (groups[:, None] == groups))
+    assert_allclose(found.variance, alone.diagonal() + 1e4 * (groups == 0), rtol=0.05)
+
+
+def grid(n, seed=0):
+    """Every item met four others at random: curvatures that differ."""
+    rng = np.random.default_rng(seed)
+    left = np.repeat(np.arange(n), 4)
+    right = (left + rng.integers(1, n, 4 * n)) % n
+    return Information(n, left, right, rng.uniform(0.1, 1.0, 4 * n), ridge=0.05)
+
+
+def test_which_items_are_solved_to_check_a_series(monkeypatch):
+    """Eight at random, the eight most compared, and those asked for; one that is off by more than allowed fails it."""
+    made = Graph(grid(60))
+    exact = many._solved(made, np.arange(60))
+    seen = []
+
+    def noted(graph, chosen, gradients=None):
+        seen.append(chosen)
+        return exact[chosen]
+
+    monkeypatch.setattr(many, "_solved", noted)
+    assert many._agrees(made, exact)
+    (chosen,) = seen
+    busiest = np.argsort(-made.diagonal)[:8]
+    assert set(busiest.tolist()) <= set(chosen.tolist())
+    assert 8 < len(chosen) <= 16
+    rest = np.setdiff1d(np.arange(60), chosen)
+    assert many._agrees(made, exact, also=rest[:1])
+    assert set(seen[1].tolist()) == {*chosen.tolist(), int(rest[0])}
+    for error in (0.04, 0.01):
+        for item in (chosen[0], chosen[-1], busiest[0]):
+            for factor, fine in ((1 + 1.01 * error, False), (1 - 1.01 * error, False), (1 + 0.99 * error, True)):
+                variance = exact.copy()
+                variance[item] *= factor
+                assert many._agrees(made, variance, error=error) == fine
+    variance = exact.copy()
+    variance[rest[0]] *= 2
+    assert many._agrees(made, variance)
+    assert not many._agrees(made, variance, also=rest[:1])
+
+
+def test_solved_variances_are_those_of_the_dense_inverse():
+    e = grid(40)
+    assert_allclose(many._solved(Graph(e), np.array([3, 0, 39])), covariance(e).diagonal()[[3, 0, 39]], rtol=1e-6)
+    series = many._hessian_series(Graph(e))
+    assert series is not None
+
+
+def test_the_items_that_lean_most_on_others_are_exact_and_the_next_are_checked(monkeypatch):
+    """64 items by the largest variance times own curvature are solved, the next eight compared."""
+    e = grid(120, 3)
+    made = Graph(e)
+    exact, series = covariance(e).diagonal(), many._hessian_series(made)
+    leaning = np.argsort(-series * made.diagonal, kind="stable")
+    asked = {}
+
+    def agrees(graph, variance, gradients=None, *, error=0.04, also=None):
+        asked.update(error=error, also=also)
+        return True
+
+    monkeypatch.setattr(many, "_agrees", agrees)
+    found = many._checked_series(made)
+    assert_allclose(found[leaning[:64]], exact[leaning[:64]], rtol=1e-6)
+    assert found[leaning[64]] == series[leaning[64]]
+    assert asked["also"].tolist() == leaning[64:72].tolist()
+    assert asked["error"] == 0.01
+    monkeypatch.setattr(many, "_agrees", lambda *given, **more: False)
+    assert many._checked_series(made) is None
+
+
+# ---- covariances of several penalties, and scores without an end ----------------------------------------------------
+
+
+def test_a_covariance_over_penalties_is_their_mean_and_that_of_the_optimum():
+    shifts = np.array([[0.3, 0.1, -0.1], [-0.2, 0.4, 0.1]])
+    parts = tuple(
+        Alternative(share, scale * ENDS["curvature"], ridge, None, None, shift)
+        for share, scale, ridge, shift in zip((0.25, 0.75), (1.0, 0.5), (1.0, 3.0), shifts, strict=True)
+    )
+    found = score_covariance(information(ridge=9.0, alternatives=parts)).matrix
+    expected = np.zeros((3, 3))
+    for one in parts:
+        shift = one.shift - one.shift.mean()
+        there = dataclasses.replace(information(ridge=one.ridge), curvature=one.curvature)
+        expected += one.share * (covariance(there) + np.outer(shift, shift))
+    assert_allclose(found, expected)
+
+
+@pytest.mark.parametrize("votes", [1.0, 50.0])
+def test_scores_whose_votes_say_nothing_beside_an_effect_are_open_at_both_ends(votes):
+    """Curvature below a threshold of the votes; then those go too who were held by these alone."""
+    least = estimate.LEAST_CURVATURE
+    weight = np.full(4, votes)
+    rows = {
+        "vote_left": np.array([0, 1, 2, 3]), "vote_right": np.array([1, 2, 3, 4]), "vote_gradient": np.full(4, 0.1),
+        "vote_weight": weight, "vote_weight_sq": weight**2, "border": np.zeros((5, 1)), "corner": np.eye(1),
+        "vote_extra_gradient": np.zeros((4, 1)),
+    }  # fmt: skip
+    scale = votes  # a vote is worth 1 / votes of its weight
+    curvature = least * scale * np.array([2.0, 2.0, 0.6, 0.3])
+    e = Information(5, np.arange(4), np.arange(1, 5), curvature, **rows)
+    assert e.votes_per_weight == pytest.approx(1 / votes)
+    found = estimate._without_bounds(e)
+    assert found.open_above.tolist() == found.open_below.tolist() == [False, False, False, True, True]
+    assert estimate._without_bounds(dataclasses.replace(e, ridge=1.01 * least * scale)).open_above is None
+    held = estimate._without_bounds(dataclasses.replace(e, curvature=least * scale * np.array([2.0, 2.0, 2.0, 1.01])))
+    assert held.open_above is None
+    above = np.array([True, False, False, False, False])
+    once = estimate._without_bounds(dataclasses.replace(e, open_above=above))
+    assert once.open_above.tolist() == [True, False, False, True, True]
+    assert once.open_below.tolist() == [False, False, False, True, True]
+    only_below = estimate._without_bounds(dataclasses.replace(e, open_below=above))
+    assert only_below.open_above.tolist() == [False, False, False, True, True]
+    assert only_below.open_below.tolist() == [True, False, False, True, True]
+    plain = dataclasses.replace(e, border=None, corner=None, vote_extra_gradient=None)
+    assert estimate._without_bounds(plain) is plain
+
+
+def test_redrawn_scores_are_held_within_robust_deviations_of_their_median():
+    rng = np.random.default_rng(1)
+    drawn = rng.normal(size=(4000, 2))
+    assert_allclose(estimate._covariance_of(drawn), np.cov(drawn.T), rtol=0.02, atol=0.02)
+    reach = estimate.CLIP_DEVIATIONS * 1.4826 * np.median(np.abs(drawn[:, 0] - np.median(drawn[:, 0])))
+    wild = drawn.copy()
+    wild[:40, 0] = 1e6
+    held = drawn.copy()
+    held[:40, 0] = np.median(wild[:, 0]) + reach
+    assert_allclose(estimate._covariance_of(wild)[0, 0], np.var(held[:, 0]), rtol=0.05)
+
+
+def test_very_many_items_have_no_table_of_differences(monkeypatch):
+    ranking = BradleyTerry(l2=0.5).fit(votes()).ranking_
+    monkeypatch.setattr(Ranking, "_known_covariance", lambda self: ScoreCovariance(variances=np.ones(len(self))))
+    for what, call in (("a table of differences", ranking.differences), ("quasi-variances", ranking.quasi_variances)):
+        with pytest.raises(InputError, match=f"4 items have too many pairs for {what}; rank fewer items"):
+            call()
