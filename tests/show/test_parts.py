@@ -363,14 +363,14 @@ def test_sides_and_ties_in_words():
 
 
 def test_effects_of_covariates_in_a_table():
-    assert sections._effects([], "", 0.95, None) == []
-    plain = sections._effects([("length", 0.25, 0.1)], "log-odds", 0.95, None)
-    assert "on the margin, in log-odds, left minus right" in plain[1]
+    assert sections._effects([], "", 0.95, None, "votes") == []
+    plain = sections._effects([("length", 0.25, 0.1)], "log-odds", 0.95, None, "votes")
+    assert "Effect of a vote's covariates on the margin, in log-odds, left minus right" in plain[1]
     assert "Per unit" in plain[2]
     assert '<td class="n">+0.25</td>' in plain[2]
     assert '<td class="n">0.2</td>' in plain[2]
-    spread = sections._effects([("length", 0.25, 0.1)], "", 0.95, np.array([2.5]))
-    assert "on the margin, left minus right" in spread[1]
+    spread = sections._effects([("length", 0.25, 0.1)], "", 0.95, np.array([2.5]), "games")
+    assert "Effect of a game's covariates on the margin, left minus right" in spread[1]
     heads = [spread[2].index(each) for each in ("Per standard deviation", "± (95 %)", ">Standard deviation")]
     assert heads == sorted(heads)
     assert '<td class="n">2.5</td>' in spread[2]

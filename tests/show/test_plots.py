@@ -125,6 +125,8 @@ def test_what_is_left_out_is_said():
 
 def test_the_best_lines_are_named_and_wild_beginnings_do_not_squash_the_rest():
     scores = np.array([[40.0, -40.0, np.nan], *[[1.0, 0.5, -1.0]] * 9])
+    games = plots.history(range(10, 110, 10), ["x", "y", "z"], scores, noun="game")
+    assert (games.axes[0].get_xlabel(), games.texts[0].get_text()) == ("games", "Scores as games came in")
     figure = plots.history(range(10, 110, 10), ["x", "y", "z"], scores, top=2)
     ax = figure.axes[0]
     assert [text.get_text() for text in ax.texts] == ["x", "y"]

@@ -267,6 +267,31 @@ def test_the_table_can_be_sorted_and_searched_in_a_browser(tmp_path):
         browser.close()
 
 
+def test_a_capital_is_no_part_of_what_the_user_named():
+    votes = Comparisons.from_pairs([("a", "b"), ("b", "a"), ("a", "b")])
+    told = ("few votes", "language = sw, 2 votes on 3 items, is left out", "my column = x: no", "votes.csv: row 2", "β")
+    page = str(Report(BradleyTerry().fit(votes).ranking_, votes, warnings=told))
+    shown = re.findall(r'<p class="warn">(.*?)\.</p>', page)
+    assert shown == ["Few votes", *told[1:4], "Β"]
+
+
+def test_the_head_of_the_whole_stands_on_one_line_beside_many_groups(tmp_path):
+    names = [f"group {k}" for k in range(40)]
+    page = full_report(["a", "b", "c"], 60)
+    beside = Beside(by="town", parts=dict.fromkeys(names, (page.ranking, page.comparisons)))
+    Report(page.ranking, page.comparisons, beside=beside).write(tmp_path / "page.html")
+    path, playwright = browser_path(), pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=path, args=list(FLAGS))
+        for width in (390, 1280):
+            shown = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+            shown.goto(f"file://{tmp_path}/page.html")
+            shown.get_by_text("By town", exact=True).click()
+            head = shown.locator(".ranks th", has_text="Overall").get_by_role("button")
+            assert head.bounding_box()["height"] < 30, "one line"
+        browser.close()
+
+
 def test_a_survey_says_how_often_each_was_first_and_listed():
     lists = Rankings.from_lists([["a", "b"], [["b", "a"], "c"], ["c"]], unranked="below", weight=[1.0, 2.0, 0.5])
     columns = listings(lists)

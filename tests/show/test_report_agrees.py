@@ -65,7 +65,7 @@ class Page(HTMLParser):
     def handle_endtag(self, tag):
         if tag in ("td", "th"):
             self.depth = 0
-        if tag == "small":
+        if tag in ("small", "svg"):
             self.on_phones = False
 
     def handle_data(self, data):

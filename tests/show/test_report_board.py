@@ -91,7 +91,7 @@ def test_items_without_votes_are_counted_and_a_leader_without_them_is_named_as_s
     assert model.ranking_.order[0] == "p11"
     page = str(Report(model.ranking_, votes, model=model))
     assert "<span><b>12</b> items</span> <span><b>1</b> without votes</span>" in page
-    assert "<b>p11</b>, on which there are no votes yet, leads by its features" in page
+    assert "<b>p11</b>, which has no votes yet, leads by its features" in page
     assert "<dt>Items compared</dt><dd>11</dd>" in page
 
 

@@ -48,6 +48,8 @@ def test_scores_that_move_have_their_features_effects_and_newcomers_on_the_page(
     ).fit(data, features)
     page = str(Report(model.ranking_, data, model=model))
     assert "<h2>Features</h2>" in page
+    assert page.count(">Features explain") == 1, "in a sentence"
+    assert ">features explain" not in page, "and not in the picture again"
     assert f"{400 / np.log(10) * model.coef_[0]:+.4g}" in page
     assert "without votes: 6 (1 in all)" in page
     assert "<h2>Position bias and ties</h2>" in page

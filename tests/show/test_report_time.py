@@ -11,8 +11,10 @@ import pytest
 from podium import BradleyTerry, Comparisons, DynamicBradleyTerry
 from podium.data.files import read_comparisons, read_fixtures
 from podium.errors import InputError
+from podium.evaluate.diagnosis import score_history
 from podium.show.report import Report
 
+from suites.browser import FLAGS, browser_path
 from suites.pages import Reader
 
 
@@ -34,7 +36,7 @@ def season(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def model(season):
-    votes = read_comparisons(season / "season.csv", time="date")
+    votes = read_comparisons(season / "season.csv", time="date", keep="rows")
     return DynamicBradleyTerry(drift=0.1, sd=1.0, ties="davidson", side_effect=True).fit(votes), votes
 
 
@@ -106,7 +108,9 @@ def test_games_are_called_so_and_sides_by_where_they_play(model, season):
     """The same rows under the names left and right are votes."""
     fitted, games = model
     fixtures = read_fixtures(season / "left.csv", time="date")
-    page = str(Report(fitted.ranking_, games, model=fitted, fixtures=fixtures))
+    page = str(Report(fitted.ranking_, games, model=fitted, fixtures=fixtures, history=score_history(games, points=4)))
+    assert "given the games, the true score" in page
+    assert "vote" not in re.sub(r"<style>.*?</style>|<script>.*?</script>|<[^>]*>", " ", page, flags=re.DOTALL)
     assert heads(page, "<table")[-1] == "Games"
     assert heads(page, "<h2>Games to come")[1:6] == ["Home", "Away", "Home wins", "Tie", "Away wins"]
     assert "<b>120</b> games" in page
@@ -125,6 +129,26 @@ def test_games_are_called_so_and_sides_by_where_they_play(model, season):
     assert heads(plain, "<table")[-1] == "Votes"
     assert heads(plain, "<h2>Games to come")[1:6] == ["Left", "Right", "Left wins", "Tie", "Right wins"]
     assert "<b>120</b> votes" in plain
+
+
+def test_on_a_phone_the_names_of_curves_are_seen_without_scrolling(model, tmp_path):
+    fitted, games = model
+    Report(fitted.ranking_, games, model=fitted, history=score_history(games, points=4)).write(tmp_path / "page.html")
+    path, playwright = browser_path(), pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as engine:
+        browser = engine.chromium.launch(executable_path=path, args=list(FLAGS))
+        for width in (390, 1280):
+            page = browser.new_context(viewport={"width": width, "height": 800}).new_page()
+            page.goto(f"file://{tmp_path}/page.html")
+            for tab in ("Over time", "Checks"):
+                page.get_by_text(tab, exact=True).click()
+                drawn = page.locator(".figure svg:visible")
+                assert drawn.count() == 1
+                for name in ("Brugge", "Espanyol"):
+                    box = drawn.get_by_text(name).bounding_box()
+                    assert box["x"] + box["width"] <= width, (name, tab)
+                    assert box["height"] > 9, "letters that can be read"
+        browser.close()
 
 
 def test_elo_counts_each_teams_games(season):

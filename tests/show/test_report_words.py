@@ -137,7 +137,7 @@ def test_the_result_in_a_sentence():
     five = [*((name, 1, 5.0) for name in "abcde"), ("z", 2, 1.0)]
     assert "<b>b</b>, <b>c</b>, <b>d</b> and <b>e</b> are not" in lead(five)
     idle = [("a", 1, 0.0), ("b", 2, 5.0)]
-    assert lead(idle).startswith("<b>a</b>, on which there are no votes yet, leads by its features, significantly")
+    assert lead(idle).startswith("<b>a</b>, which has no votes yet, leads by its features, significantly")
 
 
 def test_small_words():
@@ -300,9 +300,9 @@ def test_coefficients_are_drawn_by_significance():
     labels = [each.get_text() for each in ax.get_yticklabels()]
     assert labels[0] == model.feature_names_[1]
     assert ax.get_ylim() == (-2 + 0.4, 0.6)
-    assert ax.get_xlabel() == "change of score per one standard deviation of the feature, 90 % interval"
+    assert ax.get_xlabel() == "change of score per one standard deviation\nof the feature, 90 % interval"
     plain_units = feature_plots.coefficients(model, standard=False).axes[0]
-    assert plain_units.get_xlabel().startswith("change of score per one unit of the feature, 95 %")
+    assert plain_units.get_xlabel().startswith("change of score per one unit\nof the feature, 95 %")
     drawn = feature_plots.outliers(model).axes[0]
     shown = drawn.collections[0].get_offsets()
     scores, predicted = model.ranking_.scores, model.ranking_.scores - model.residuals_

@@ -309,8 +309,11 @@ class Show:
         else:
             from podium.evaluate.diagnosis import score_history
 
-            past = score_history(_as_pairs(comparisons), model, **features).among(self._shown(ranking))
-            figure = plots.history(past.votes.tolist(), past.items, past.scores, top=top, unit=unit, title=title)
+            votes = _as_pairs(comparisons)
+            past = score_history(votes, model, **features).among(self._shown(ranking))
+            figure = plots.history(
+                past.votes.tolist(), past.items, past.scores, top=top, unit=unit, title=title, noun=votes.noun
+            )
         plots.save(figure, path)
 
     def _shown(self, ranking: Ranking) -> set[Any] | None:

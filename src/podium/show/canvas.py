@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BAND", "BLUE", "FORMATS", "INK", "LINES", "MARKERS", "ON_LIGHT", "SOFT", "VERMILLION",
-    "apart", "axes_at", "check_options", "check_path", "footnote", "headline", "label_width", "panel", "save", "sheet",
-    "short", "span", "styled", "svg",
+    "apart", "axes_at", "check_options", "check_path", "footnote", "headline", "label_width", "narrow", "panel", "save",
+    "sheet", "short", "span", "styled", "svg",
 ]  # fmt: skip
 
 Floats = NDArray[np.float64]
@@ -47,6 +47,7 @@ ON_PAGE = ("blue", "lose", "green", "pink", "gold", "sky", "brown", "soft")  # o
 PAGE = {INK: "ink", SOFT: "soft", "#dddddd": "line", "#b0b0b0": "soft", BAND: "band"} | dict(
     zip(LINES, ON_PAGE, strict=True)
 )
+PHONE, LEAST_AXES = 3.7, 1.7  # inches: a page on a phone, and what is kept of axes beside long names
 STYLE = {
     "text.color": INK, "axes.edgecolor": SOFT, "axes.labelcolor": INK, "axes.labelsize": 9, "figure.titlesize": 10,
     "xtick.color": SOFT, "ytick.color": SOFT, "xtick.labelcolor": INK, "ytick.labelcolor": INK,
@@ -217,6 +218,20 @@ def _grow(figure: Figure, above: float = 0.0, below: float = 0.0) -> None:
         ax.set_position((left, (bottom * up + below) / high, width, height * up / high))
     for text in figure.texts:
         text.set_y((text.get_position()[1] * up + below) / high)
+
+
+def narrow(figure: Figure) -> None:
+    """Make a figure with one axes as narrow as a phone; letters, and the room of names, keep their size."""
+    across, up = figure.get_size_inches()
+    (ax,) = figure.axes
+    if figure.get_layout_engine() is not None:  # which gives names their room
+        figure.set_size_inches(PHONE, up)
+        return
+    left, bottom, width, height = ax.get_position(original=True).bounds
+    kept = max(LEAST_AXES, PHONE - (1 - width) * across)
+    slim = across - width * across + kept
+    figure.set_size_inches(slim, up)
+    ax.set_position((left * across / slim, bottom, kept / slim, height))
 
 
 def label_width(names: Sequence[str], points: float) -> float:

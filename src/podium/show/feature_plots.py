@@ -17,7 +17,7 @@ from podium.pairwise.dynamic import DynamicBradleyTerry
 from podium.pairwise.plackett_luce import PlackettLuce
 from podium.pairwise.rabf import RABF
 from podium.ranking.uncertainty import quantile
-from podium.show.canvas import BLUE, SOFT, VERMILLION, panel, short, styled
+from podium.show.canvas import BLUE, SOFT, VERMILLION, check_options, panel, short, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,13 +30,19 @@ MAX_NAMED_OUTLIERS = 12  # named beside their points
 
 @styled
 def coefficients(
-    model: RABF | PlackettLuce | DynamicBradleyTerry, *, level: float = 0.95, standard: bool = True
+    model: RABF | PlackettLuce | DynamicBradleyTerry,
+    *,
+    level: float = 0.95,
+    standard: bool = True,
+    title: str | None = None,
 ) -> Figure:
     """Draw each feature's coefficient with its confidence interval, the most significant first.
 
     With `standard` the effect of one standard deviation of the feature over all ranked items is drawn, so that features
-    in different units compare; else the effect of one unit. Scores are those of the ranking.
+    in different units compare; else the effect of one unit. Scores are those of the ranking. The title says how much
+    features explain, unless another is given.
     """
+    check_options(title=title)
     if not isinstance(model, RABF | PlackettLuce | DynamicBradleyTerry):
         kind = type(model).__name__
         raise InputError(f"model must be a RABF, PlackettLuce or DynamicBradleyTerry with features, not {kind}")
@@ -58,11 +64,10 @@ def coefficients(
     axes.set_yticks(heights, [short(names[k]) for k in order], parse_math=False)
     axes.set_ylim(-len(order) + 0.4, 0.6)
     what = "one standard deviation" if standard else "one unit"
-    axes.set_xlabel(f"change of score per {what} of the feature, {100 * level:g} % interval")
+    axes.set_xlabel(f"change of score per {what}\nof the feature, {100 * level:g} % interval")
     more = f"; {len(names) - MAX_COEFFICIENTS} weaker ones left out" if len(names) > MAX_COEFFICIENTS else ""
-    axes.set_title(
-        f"features explain {100 * model.explained_:.0f} % of the scores' variance{more}", fontsize=10, loc="left"
-    )
+    said = f"features explain {100 * model.explained_:.0f} % of the scores' variance{more}" if title is None else title
+    axes.set_title(said, fontsize=10, loc="left", parse_math=False)
     figure.legend(frameon=False, fontsize=8, loc="outside upper right", ncols=2)
     return figure
 

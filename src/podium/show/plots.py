@@ -251,7 +251,7 @@ def wins(
     bar.outline.set_visible(False)
     notes = [f"the first {n:,} of {len(eligible):,}"] if n < len(eligible) else []
     notes += [f"one in {step} is named"] if step > 1 else []
-    headline_text = title or "Votes won by the row's item, %"
+    headline_text = title or f"{comparisons.noun.capitalize()}s won by the row's item, %"
     headline(figure, f"{headline_text} ({', '.join(notes)})" if notes else headline_text)
     return figure
 
@@ -268,13 +268,14 @@ def history(
     top: int | None = None,
     unit: str = "score",
     title: str | None = None,
+    noun: str = "vote",
 ) -> Figure:
     """Draw each item's score after each number of votes: `scores` is (times, items), NaN where there is none yet.
 
     The best eight at the end are coloured and named, the others are grey. With `top` only that many are drawn, and up
-    to 24 of them named. `unit` is written beside the axis.
+    to 24 of them named. `unit` is written beside the axis, and `noun` says what is counted along it.
     """
-    check_options(top=top, unit=unit, title=title)
+    check_options(top=top, unit=unit, title=title, noun=noun)
     scores, times = floats_of("scores", scores), floats_of("votes", votes, (None,))
     items = entries_of("items", items, "the labels of the columns")
     if not np.isfinite(times).all() or (np.diff(times) < 0).any():
@@ -305,12 +306,12 @@ def history(
             color=colour, fontsize=8, va="center", parse_math=False, annotation_clip=False,
             arrowprops={"arrowstyle": "-", "color": colour, "linewidth": 0.6, "shrinkB": 0, "relpos": (0, 0.5)},
         )  # fmt: skip
-    ax.set(xlabel="votes", ylabel=unit, xlim=(0, times[-1]))
+    ax.set(xlabel=f"{noun}s", ylabel=unit, xlim=(0, times[-1]))
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     ax.grid(color="#dddddd", linewidth=0.6)
     rest = f" (the first {len(shown):,} of {counted(len(items), 'item')})" if len(shown) < len(items) else ""
     rest += f" ({counted(len(others), 'other')} in grey)" if len(others) else ""
-    headline(figure, (title or "Scores as votes came in") + rest)
+    headline(figure, (title or f"Scores as {noun}s came in") + rest)
     return figure
 
 

@@ -33,7 +33,7 @@ from podium.show.embedded import embed
 from podium.show.report_board import in_order, leaderboard
 from podium.show.report_look import MARKS, SCRIPT, STYLE
 from podium.show.report_pairs import head_to_head
-from podium.show.report_parts import Beside, matrix, size_of, tabs
+from podium.show.report_parts import Beside, answers, figure_of, matrix, sentence, size_of, tabs
 from podium.show.report_sections import sections
 from podium.show.report_time import fixtures_of, over_time
 from podium.text import counted, one_line, percent
@@ -186,10 +186,11 @@ class Report:
 
     def _leads(self, frame: pl.DataFrame) -> list[str]:
         """The result in a sentence, and that of the leaderboard with effects left in, which the switch shows."""
-        lead, plain = _lead(self.ranking, frame, self.level), self.beside.plain
+        votes, plain = answers(self.comparisons), self.beside.plain
+        lead = _lead(self.ranking, frame, self.level, votes)
         if plain is None:
             return [f'<p class="lead">{lead}</p>']
-        other = f"{self._effects()} left in: {_lead(plain, self._plain(plain), self.level)}"
+        other = f"{self._effects()} left in: {_lead(plain, self._plain(plain), self.level, votes)}"
         return [f'<p class="lead with-effects">{lead}</p>', f'<p class="lead without-effects">{other}</p>']
 
     def _effects(self) -> str:
@@ -271,10 +272,10 @@ class Report:
         """How scores settled, checks of the fit, the data and the method."""
         parts = [
             *self._history(),
-            *(_diagnosis(self.diagnosis, self._counted_as()) if self.diagnosis is not None else ()),
+            *(_diagnosis(self.diagnosis, answers(self.comparisons)) if self.diagnosis is not None else ()),
             *(_fit(self.fit, self.model) if self.fit is not None else ()),
             *(["<h2>Can the marks be relied on?</h2>"] if self.reliability else []),
-            *(f"<p>{safe(text[:1].upper() + text[1:])}.</p>" for text in self.reliability),
+            *(f"<p>{safe(sentence(text))}.</p>" for text in self.reliability),
             "<h2>The data</h2>",
             listed(vote_summary(self.comparisons)),
             "<h2>Method</h2>",
@@ -329,7 +330,7 @@ class Report:
 
     def _meaning(self, frame: pl.DataFrame) -> list[str]:
         """What scores and intervals mean, in a sentence or two."""
-        ranking, unit = self.ranking, plots.unit_of(self.ranking, self.model)
+        ranking, unit, votes = self.ranking, plots.unit_of(self.ranking, self.model), answers(self.comparisons)
         measured = unit.partition(", ")[2]
         sentences = [f"Scores are {measured}." if measured else ""]
         if ranking.information is not None and self.level is not None:
@@ -337,22 +338,22 @@ class Report:
             together = "for all items at once" if self.simultaneous else "for each item on its own"
             kind, means = "confidence", f"about {share} of 100 such intervals contain the true score"
             if self._credible:
-                kind, means = "credible", f"given the votes, the true score lies there with a chance of {share} %"
+                kind, means = "credible", f"given the {votes}, the true score lies there with a chance of {share} %"
             sentences += [
                 f"Bars are {share} % {kind} intervals, relative to the {ranking.held_fixed}: {means}. Ranks are "
                 f"{share} % intervals of the rank, {together}. {self._about_tiers(frame)}"
             ]
             if ranking.posterior is not None and not self._credible and ranking.uncertainty == "auto":
                 sentences.append(
-                    "Bars rest on the votes alone. Scores and ranks also know how far apart items seem to be, so that "
-                    "a few wins or losses prove little: a dot may lie off the middle of its bar, and ranks may reach "
-                    "further than it."
+                    f"Bars rest on the {votes} alone. Scores and ranks also know how far apart items seem to be, so "
+                    "that a few wins or losses prove little: a dot may lie off the middle of its bar, and ranks may "
+                    "reach further than it."
                 )
             errors = ranking.std_errors
             if errors is not None and not np.isfinite(errors).all():
                 sentences.append(
-                    "An arrow marks an interval that does not end: the votes set no bound there, as where an item, or "
-                    "it and all those above or below it, only won or only lost."
+                    f"An arrow marks an interval that does not end: the {votes} set no bound there, as where an item, "
+                    "or it and all those above or below it, only won or only lost."
                 )
         sentences.append(self.beside.more_note)
         if self.beside.before is not None:
@@ -369,12 +370,13 @@ class Report:
             f"The score of each item as {self.comparisons.noun}s came in, by the same model: a flat line has settled."
         )
         unit = plots.unit_of(self.ranking, self.model)
-        figure = plots.history(h.votes.tolist(), h.items, h.scores, top=self.top, unit=unit, title=" ")
-        figure.axes[0].set_xlabel(f"{self.comparisons.noun}s")
+        figure = plots.history(
+            h.votes.tolist(), h.items, h.scores, top=self.top, unit=unit, title=" ", noun=self.comparisons.noun
+        )
         return [
             f"<h2>Scores as {self.comparisons.noun}s came in</h2>",
             f'<p class="soft">{caption}</p>',
-            _figure(figure, "history", caption),
+            figure_of(figure, "history", caption),
         ]
 
 
@@ -422,7 +424,7 @@ def vote_summary(comparisons: Comparisons) -> dict[str, str]:
     return rows
 
 
-def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
+def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None, votes: str = "votes") -> str:
     """The result in a sentence of HTML."""
     first = _named(frame["item"][0])
     if ranking.information is None:
@@ -431,7 +433,7 @@ def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None) -> str:
         return f"{first} leads. No confidence intervals were asked for."
     tier = frame.filter(frame["tier"] == frame["tier"][0])
     if frame["comparisons"][0] == 0:
-        first = f"{first}, on which there are no votes yet, leads by its features"
+        first = f"{first}, which has no {votes} yet, leads by its features"
     else:
         first = f"{first} leads"
     if len(tier) == 1:
@@ -464,18 +466,13 @@ def _digits(ranking: Ranking) -> int:
 
 def _warned(sentences: Sequence[str]) -> list[str]:
     """Sentences to look at, each once."""
-    told = dict.fromkeys(text[:1].upper() + text[1:].rstrip(".") for text in sentences)
+    told = dict.fromkeys(sentence(text).rstrip(".") for text in sentences)
     return [f'<p class="warn">{safe(text)}.</p>' for text in told]
 
 
 def safe(text: object) -> str:
     """Text from outside, escaped and on one line."""
     return escape(one_line(text))
-
-
-def _figure(figure: Any, name: str, caption: str) -> str:
-    element = plots.svg(figure, name).replace("<svg", f'<svg role="img" aria-label="{safe(caption)}"', 1)
-    return f'<div class="figure" tabindex="0" role="region" aria-label="{safe(caption)}">{element}</div>'
 
 
 def _setting(value: Any) -> str:
@@ -491,10 +488,10 @@ def listed(pairs: dict[str, str]) -> str:
     return "<dl>" + "".join(f"<dt>{safe(k)}</dt><dd>{safe(v)}</dd>" for k, v in pairs.items()) + "</dl>"
 
 
-def _diagnosis(diagnosis: Diagnosis, counted_as: str) -> list[str]:
+def _diagnosis(diagnosis: Diagnosis, votes: str) -> list[str]:
     parts = ["<h2>Can the ranking be trusted?</h2>"]
     if diagnosis.against:
-        note = f"Residuals and p-values are those of {diagnosis.against} on the same votes, not of this ranker."
+        note = f"Residuals and p-values are those of {diagnosis.against} on the same {votes}, not of this ranker."
         parts.append(f'<p class="soft">{safe(note)}</p>')
     for finding in diagnosis.findings():
         mark = 'class="warn"' if finding.concern else ""
@@ -502,7 +499,7 @@ def _diagnosis(diagnosis: Diagnosis, counted_as: str) -> list[str]:
     rows = diagnosis.residuals.head(8).to_dicts()
     heads = (
         '<th>Item</th><th>Against</th><th class="n">Won</th><th class="n">Expected</th>'
-        f'<th class="n wide">{counted_as}</th>'
+        f'<th class="n wide">{votes.capitalize()}</th>'
     )
     parts.append(
         f'<p class="soft">Pairs that the scores explain least:</p><table><thead><tr>{heads}</tr></thead><tbody>'

@@ -42,12 +42,8 @@ box-shadow:0 1px 2px rgb(20 20 30/.05);margin:1rem 0;overflow:hidden}
 .card>p{padding:.3rem 1.2rem}.away{position:absolute;clip-path:inset(50%)}
 .warn{background:var(--warn-paper);color:var(--warn);border-left:4px solid currentColor;padding:.5rem .8rem;
 margin:.5rem 0;overflow-wrap:anywhere}
-.figure,.scroll{overflow-x:auto;max-width:100%}.figure svg{max-width:100%;height:auto;min-width:32rem}
-.figure{background:linear-gradient(to right,var(--ground) 1rem,transparent) 0 0/3rem 100% no-repeat local,
-linear-gradient(to left,var(--ground) 1rem,transparent) 100% 0/3rem 100% no-repeat local,
-linear-gradient(to right,var(--line),transparent) 0 0/.8rem 100% no-repeat,
-linear-gradient(to left,var(--line),transparent) 100% 0/.8rem 100% no-repeat}.narrow{display:none}
-:is(.figure,.scroll):focus-visible{outline:2px solid var(--blue)}
+.scroll{overflow-x:auto;max-width:100%}.figure svg{max-width:100%;height:auto}.narrow{display:none}
+.scroll:focus-visible{outline:2px solid var(--blue)}
 dl{display:grid;grid-template-columns:max-content 1fr;gap:.15rem 1rem;margin:.4rem 0}dt{color:var(--soft)}dd{margin:0}
 pre{background:var(--band);padding:.6rem .8rem;overflow-x:auto;font-size:.85rem;white-space:pre-wrap;
 border-radius:10px;overflow-wrap:anywhere}
@@ -87,7 +83,7 @@ tr:hover a.anchor,a.anchor:focus{opacity:1}tr:target{outline:2px solid var(--blu
 .up{color:var(--green)}.down{color:var(--lose)}
 .ranks td:not(.item){text-align:center}.ranks th:not(:first-child){text-align:center}
 .ranks small{color:var(--soft);display:block;font-size:.75rem;line-height:1.1;white-space:nowrap}
-.ranks th{overflow-wrap:anywhere;min-width:4rem}
+.ranks th{overflow-wrap:anywhere;min-width:4rem}.ranks th.n{overflow-wrap:normal}
 .ranks .best{background:var(--blue);color:var(--paper);border-radius:.3rem;display:inline-block;min-width:1.7rem}
 .ranks .perhaps{box-shadow:inset 0 0 0 1px var(--blue);border-radius:.3rem;display:inline-block;min-width:1.7rem}
 details{margin:.5rem 0}summary{cursor:pointer;padding:.3rem 0}.card>summary{padding:.7rem 1.2rem}

@@ -78,7 +78,7 @@ def head_to_head(
         f"<h2>{title}</h2>",
         f'<p class="soft">{caption} {hint}</p>',
         f'<div class="scroll" tabindex="0" role="region" aria-label="{title}">{table}</div>',
-        _records(order, won, tied, level, expected),
+        _records(order, won, tied, noun, expected),
     ]
 
 
@@ -185,7 +185,7 @@ def _cell(
     return f'<td class="hit m{much}{side}" data-r="{record}">{100 * share:.0f}</td>'
 
 
-def _records(order: Sequence[Hashable], won: Floats, tied: Floats, level: float | None, expected: Floats | None) -> str:
+def _records(order: Sequence[Hashable], won: Floats, tied: Floats, noun: str, expected: Floats | None) -> str:
     votes = np.triu(won + won.T + tied, 1)
     rows, columns = np.nonzero(votes)
     chosen = np.argsort(-votes[rows, columns], kind="stable")[:MAX_RECORDS]
@@ -204,7 +204,7 @@ def _records(order: Sequence[Hashable], won: Floats, tied: Floats, level: float 
         lines.append(f"<tr>{''.join(cells)}</tr>")
     title = f"{counted(len(rows), 'pair')} as a table"
     if len(rows) > MAX_RECORDS:
-        title = f"The {counted(MAX_RECORDS, 'pair')} with most votes as a table, of {len(rows):,}"
+        title = f"The {counted(MAX_RECORDS, 'pair')} with most {noun} as a table, of {len(rows):,}"
     return (
         f'<details><summary>{title}</summary><table class="sortable records"><thead><tr>{heads}</tr></thead>'
         f"<tbody>{''.join(lines)}</tbody></table></details>"

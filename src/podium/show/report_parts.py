@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
@@ -10,14 +11,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from podium.errors import InputError
+from podium.show.canvas import narrow, svg
 from podium.text import counted, one_line
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from podium.data.comparisons import Comparisons
     from podium.data.rankings import Rankings
     from podium.ranking.ranking import Ranking
 
-__all__ = ["Beside", "anchor", "anchors", "listings", "matrix", "size_of", "tabs"]
+__all__ = ["Beside", "anchor", "anchors", "answers", "figure_of", "listings", "matrix", "sentence", "size_of", "tabs"]
 
 
 @dataclass(frozen=True)
@@ -124,7 +128,7 @@ def matrix(beside: Beside, frame: Any, level: float | None, simultaneous: bool) 
         cells = [f'<td class="item">{escape(one_line(item))}</td>', _cell(row)]
         cells += [_cell(table.get(item)) for table in tables.values()]
         rows.append(f"<tr>{''.join(cells)}</tr>")
-    noun = "rankings" if any(votes.group_is == "ranking" for _, votes in beside.parts.values()) else "votes"
+    noun = answers(next(iter(beside.parts.values()))[1])
     caption = f"Small: the ranks it may truly have there. Solid: first; framed: may be first. Empty: no {noun} there."
     return [
         f"<h2>Ranks by {what}</h2>",
@@ -139,6 +143,31 @@ def size_of(votes: Comparisons) -> str:
     """How many votes, or rankings, there are."""
     lists = votes.group_is == "ranking"
     return counted(len(votes.groups), "ranking") if lists else counted(len(votes), votes.noun)
+
+
+def answers(votes: Comparisons) -> str:
+    """What a ranking rests on, in a word: votes, games or rankings."""
+    return "rankings" if votes.group_is == "ranking" else f"{votes.noun}s"
+
+
+def sentence(text: str) -> str:
+    """With a capital, unless it begins with a name of the user's: of a file, or of a column with its value.
+
+    >>> sentence("few votes"), sentence("language = sw is left out"), sentence("votes.csv: 2 rows are empty")
+    ('Few votes', 'language = sw is left out', 'votes.csv: 2 rows are empty')
+    """
+    return text if re.match(r"[^,;:(]* = |\S+\.\w", text) else text[:1].upper() + text[1:]
+
+
+def figure_of(figure: Figure, name: str, label: str) -> str:
+    """A picture of the page, drawn twice: at its width, and as narrow as a phone, where its names are seen at once."""
+    wide = svg(figure, name)
+    narrow(figure)
+    drawn = "".join(
+        element.replace("<svg", f'<svg class="{kind}" role="img" aria-label="{escape(one_line(label))}"', 1)
+        for kind, element in (("wide", wide), ("narrow", svg(figure, f"{name}-narrow")))
+    )
+    return f'<div class="figure">{drawn}</div>'
 
 
 def listings(rankings: Rankings) -> dict[str, dict[str, tuple[str, float | None]]]:

@@ -17,7 +17,8 @@ from podium.pairwise.plackett_luce import PlackettLuce
 from podium.pairwise.rabf import RABF
 from podium.ranking.leaderboard import unit_word
 from podium.ranking.uncertainty import quantile
-from podium.show import feature_plots, plots
+from podium.show import feature_plots
+from podium.show.report_parts import answers, figure_of
 from podium.text import one_line
 
 __all__ = ["sections"]
@@ -35,6 +36,7 @@ def sections(
     given; ± is half the width of the confidence interval, left out without a level. `sided` is what an effect of sides
     is called.
     """
+    votes = "votes" if comparisons is None else answers(comparisons)
     sds = comparisons.covariate_sds() if comparisons is not None and comparisons.covariates is not None else None
     if isinstance(model, RABF):
         sure = model.ranking_.information is not None  # with the hinge loss there are no errors
@@ -45,20 +47,20 @@ def sections(
         side_error = (sure and model.side_effect_std_error_) or 0.0
         side = (model.side_effect_, side_error) if model.side_effect else None
         ends = _side_and_ties(sided, side, model.tie_strength_, "of margin" if model.in_margins else "log-odds", level)
-        return _features(model, level) + _effects(list(effects), "", level, sds) + ends
+        return _features(model, level, votes) + _effects(list(effects), "", level, sds, votes) + ends
     if isinstance(model, PlackettLuce):
         return _features(model, level, "rankings")
     if isinstance(model, DynamicBradleyTerry):
         unit = model.ranking_.unit
         side = (unit * model.side_effect_, unit * float(model.effect_std_errors_[0])) if model.side_effect else None
-        return _features(model, level) + _side_and_ties(sided, side, model.tie_strength_, unit_word(unit), level)
+        return _features(model, level, votes) + _side_and_ties(sided, side, model.tie_strength_, unit_word(unit), level)
     if isinstance(model, BradleyTerry):
         unit = model.ranking_.unit
         each = unit if sds is None else unit * sds
         rows = list(zip(model.covariate_names_, each * model.coef_, each * model.coef_std_errors_, strict=True))
         side = (unit * model.side_effect_, unit * (model.side_effect_std_error_ or 0.0)) if model.side_effect else None
         word = unit_word(unit)
-        return _effects(rows, word, level, sds) + _side_and_ties(sided, side, model.tie_strength_, word, level)
+        return _effects(rows, word, level, sds, votes) + _side_and_ties(sided, side, model.tie_strength_, word, level)
     return _judges(model, level) if isinstance(model, CrowdBradleyTerry) else []
 
 
@@ -72,15 +74,15 @@ def _half_width(error: float, level: float | None, form: str) -> tuple[str, ...]
     return () if level is None else (half,)
 
 
-def _features(model: Featured, level: float | None, votes: str = "votes") -> list[str]:
+def _features(model: Featured, level: float | None, votes: str) -> list[str]:
     if not model.feature_names_:
         return []
     caption = f"Features explain {100 * model.explained_:.0f} % of the variance of the scores."
+    if level is not None and len(model.feature_names_) > feature_plots.MAX_COEFFICIENTS:
+        caption += f" The {feature_plots.MAX_COEFFICIENTS} most significant are drawn."
     parts = ["<h2>Features</h2>", f"<p>{caption}</p>"]
     if level is not None:
-        picture = plots.svg(feature_plots.coefficients(model, level=level), "coefficients")
-        picture = picture.replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
-        parts.append(f'<div class="figure" tabindex="0" role="region" aria-label="Features">{picture}</div>')
+        parts.append(figure_of(feature_plots.coefficients(model, level=level, title=""), "coefficients", caption))
     sure, unit = model.ranking_.information is not None, model.ranking_.unit
     errors = model.coef_std_errors_ if sure else 0.0 * model.coef_
     rows = zip(model.feature_names_, unit * model.coef_, unit * errors, strict=True)
@@ -103,13 +105,14 @@ def _features(model: Featured, level: float | None, votes: str = "votes") -> lis
 
 
 def _effects(
-    effects: list[tuple[str, float, float]], unit: str, level: float | None, sds: np.ndarray | None
+    effects: list[tuple[str, float, float]], unit: str, level: float | None, sds: np.ndarray | None, votes: str
 ) -> list[str]:
     if not effects:
         return []
     rows = [(name, f"{effect:+.4g}", *_half_width(error, level, ".2g")) for name, effect, error in effects]
     measured = f", in {unit}" if unit else ""
-    note = f"Effect of a vote's covariates on the margin{measured}, left minus right; scores hold at equal covariates."
+    note = f"Effect of a {votes[:-1]}'s covariates on the margin{measured}, left minus right; scores hold at equal "
+    note += "covariates."
     heads = ["Covariate", "Per unit", *_pm(level)]
     if sds is not None:
         heads[1:] = ["Per standard deviation", *_pm(level), "Standard deviation"]

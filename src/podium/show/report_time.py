@@ -14,7 +14,7 @@ from podium.evaluate.league import unpredicted
 from podium.pairwise.base import Ranker
 from podium.pairwise.dynamic import DynamicBradleyTerry
 from podium.ranking.leaderboard import unit_word
-from podium.show import plots
+from podium.show.report_parts import figure_of, sentence
 from podium.show.time_plots import MAX_CURVES, curves
 from podium.text import counted, one_line
 
@@ -39,12 +39,11 @@ def over_time(model: Any, order: Sequence[Hashable], level: float | None, unit: 
     caption = "The score of each item over time."
     if len(named) > MAX_CURVES:
         caption += f" The first {MAX_CURVES} of {len(named):,} are drawn here; all are in the table below."
-    picture = plots.svg(figure, "curves").replace("<svg", f'<svg role="img" aria-label="{escape(caption)}"', 1)
     return [
         "<h2>Scores over time</h2>",
         f"<p>{_drift(model, frame['time'].dtype.is_temporal(), noun)}</p>",
         f'<p class="soft">{caption}</p>',
-        f'<div class="figure" tabindex="0" role="region" aria-label="Scores over time">{picture}</div>',
+        figure_of(figure, "curves", caption),
         *(_bands(frame, len(named), level) if level is not None and len(named) > 1 else []),
         *(_table(model, named, noun) if model.drift_ else []),
     ]
@@ -173,7 +172,7 @@ def fixtures_of(model: Any, fixtures: Comparisons | None) -> list[str]:
     return [
         "<h2>Games to come</h2>",
         f'<p class="soft">{_chances_of(model)} by this model{_as_of(model, times)}.</p>',
-        *(f'<p class="soft">{escape(sentence[0].upper() + sentence[1:])}.</p>' for sentence in sentences),
+        *(f'<p class="soft">{escape(sentence(text))}.</p>' for text in sentences),
         '<div class="scroll card" tabindex="0" role="region" aria-label="Games to come">',
         f'<table class="sortable chances"><thead><tr>{heads}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>',
         *([f'<p class="soft">… and {counted(more, "more fixture")}.</p>'] if more > 0 else []),
