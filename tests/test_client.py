@@ -39,7 +39,10 @@ class Wire:
 
     def _answer(self, request):
         self.requests.append(request)
-        status, headers, body = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer[2], Exception):
+            raise answer[2]
+        status, headers, body = answer
         content = {"content": body} if isinstance(body, bytes) else {"json": body}
         return httpx.Response(status, headers=headers, **content)
 
@@ -232,6 +235,44 @@ def test_a_refusal_has_the_servers_code_and_words_where_it_is_one_of_ours(wire, 
         Judge(URL, "secret").next()
     assert len(wire.requests) == 1  # only a busy server is asked again
     assert getattr(told.value, "code", code) == code
+
+
+@pytest.mark.parametrize("body", [b"", b"<html>", b'{"questions": [', b"[" * 100_000], ids=len)
+def test_an_answer_that_is_no_json_is_a_strangers(wire, body):
+    wire.says(body)
+    with pytest.raises(UnavailableError, match=rf"^{URL} answers with something that is no JSON; check the address"):
+        Judge(URL, "secret").next()
+
+
+@pytest.mark.parametrize(
+    ("problem", "words"),
+    [
+        (httpx.ConnectError("refused\nhere"), rf"^{URL} does not answer \(refused\\nhere\); try again$"),
+        (httpx.ReadTimeout("too long"), rf"^{URL} does not answer \(too long\); try again$"),
+        (httpx.InvalidURL("no port"), rf"^{URL} answers with an address that is none \(no port\); check the address"),
+    ],
+)
+def test_a_server_that_cannot_be_reached_is_said(wire, problem, words):
+    wire.says(problem)
+    with pytest.raises(UnavailableError, match=words):
+        Judge(URL, "secret").next()
+    assert len(wire.requests) == 1
+
+
+def test_what_is_no_json_or_no_address_or_no_header_is_refused_before_it_is_sent(wire):
+    wire.says(HAND)
+    judge = Judge(URL, "secret")
+    for value in (float("nan"), float("inf"), object(), {1}):
+        with pytest.raises(InputError, match=r"^votes: what was to be sent is no JSON"):
+            judge.vote(1, value)
+    with pytest.raises(InputError, match="the secret holds a character that no header can"):
+        Judge(URL, "sécret").next()
+    with pytest.raises(InputError, match=r"127\.0\.0\.1:x' is no address"):
+        Judge("http://127.0.0.1:x", "secret").next()
+    assert not wire.requests
+    wire.says([{"id": 1}])
+    with pytest.raises(InputError, match=r"^cannot write .*nowhere.*: .*; choose another path$"):
+        Organiser(URL, "secret").export("votes", "/nowhere/at/all/votes.csv")
 
 
 def without(value, name):

@@ -1,0 +1,305 @@
+"""Every sentence that a command says beside its table: in whole, and with the numbers of this very run."""
+
+import re
+import types
+
+import numpy as np
+import polars as pl
+import pytest
+
+from podium import BradleyTerry, load
+from podium.active.rehearsal import QUESTIONS_PER_ITEM
+from podium.cli import diff, predict, run, serve
+from podium.data.files import read_comparisons
+from podium.evaluate.differences import Differences
+from podium.store import open_store
+
+SECRET = "each link is a secret and is shown only now; keep the organiser's, hand on the others"
+
+
+def call(capfd, *args):
+    with pytest.raises(SystemExit) as stop:
+        run([str(arg) for arg in args])
+    out, err = capfd.readouterr()
+    assert stop.value.code == 0, err
+    return out, err.splitlines()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "votes.csv").write_text("winner,loser\n" + "a,b\na,b\nb,a\nb,c\nb,c\nc,b\na,c\na,c\nc,a\n" * 4)
+    (tmp_path / "items.csv").write_text("id,text\na,tea\nb,milk\nc,coffee\n")
+    (tmp_path / "labels.csv").write_text("id\na\nb\n")
+    return tmp_path
+
+
+# ---- campaigns ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("db", ["campaign.db", "other.db"])
+def test_a_new_campaign_says_what_it_is_and_how_its_links_work(folder, capfd, db):
+    out, err = call(
+        capfd, "campaign", "new", "items.csv", "--judges", 2, "--judge", "Ann", "--db", db, "--format", "csv"
+    )
+    rows = [line.split(",") for line in out.splitlines()]
+    assert [who for who, _ in rows] == ["who", "organiser", "Ann", "judge 1", "judge 2"]
+    assert all(
+        link.startswith(f"http://127.0.0.1:8000/{'o' if k == 0 else 'j'}#") for k, (_, link) in enumerate(rows[1:])
+    )
+    assert len({link for _, link in rows}) == 5
+    more = "" if db == "campaign.db" else ", with --db other.db"
+    about = f"campaign 'items' in {db}: 3 items, 3 judges"
+    assert err == [SECRET, about, f"the links work while `podium serve` runs{more}"]
+
+
+def test_labels_alone_and_a_server_elsewhere_are_said(folder, capfd):
+    url = ["--url", "https://x.example"]
+    out, err = call(capfd, "campaign", "new", "labels.csv", "--title", "Hot & cold", *url, "--format", "csv")
+    assert out.splitlines()[1].startswith("organiser,https://x.example/o#")
+    assert err == [
+        SECRET,
+        "judges see the labels alone: no column is called text, body or file; --text COLUMN shows another one",
+        "campaign 'hot-cold' in campaign.db: 2 items, 0 judges",
+        "the links work while `podium serve` runs",
+    ]
+    out, err = call(capfd, "campaign", "invite", "Bob", "Zoe", *url, "--format", "csv")
+    assert [line.partition(",")[0] for line in out.splitlines()] == ["who", "Bob", "Zoe"]
+    assert err[0] == SECRET
+
+
+def test_marks_that_cannot_be_given_yet_say_why(folder, capfd):
+    (folder / "known.csv").write_text("item,mark\na,10\nb,90\n")
+    call(capfd, "campaign", "new", "items.csv", "--known-marks", "known.csv")
+    (folder / "ballots.csv").write_text("winner,loser,judge\n" + "a,b,Ann\nb,c,Ann\na,c,Ann\n" * 3)
+    call(capfd, "campaign", "import", "ballots.csv")
+    err = call(capfd, "rank", "campaign.db")[1]
+    (why,) = [line for line in err if line.startswith("no marks yet: ")]
+    assert len(why) > len("no marks yet: ") + 10
+    assert not any(line.startswith("marks with") for line in err)
+    assert err[-1] == "place_lower to place_upper hold an item's true place with a chance of about 90 %"
+
+
+# ---- comparing ------------------------------------------------------------------------------------------------------
+
+
+def test_how_votes_were_dealt_and_who_was_left_out_is_said(folder, capfd):
+    out, err = call(capfd, "compare", "votes.csv", "--folds", 3, "--method", "win-rate", "--method", "crowd")
+    way = "name the column of the judge by --judge, or use Bradley-Terry"
+    assert err == ["36 votes in 3 folds", f"crowd was left out: the votes name no judge; {way}"]
+    assert "crowd" not in out
+    assert "win-rate" in out
+
+
+def changes(**more):
+    given = {"items": ("a", "b"), "only": ((), ()), "agreement": 0.75, "unlike": (), "bounded": False}
+    return types.SimpleNamespace(**given | more)
+
+
+@pytest.mark.parametrize(("significant", "words"), [
+    ([True, False], "1 change is significant (*), for all items at once"),
+    ([True, True], "2 changes are significant (*), for all items at once"),
+    ([False, False], "0 changes are significant (*), for all items at once"),
+    (None, "no standard errors in one of them, so nothing can be called significant"),
+])  # fmt: skip
+def test_two_leaderboards_are_compared_in_words(capsys, significant, words):
+    frame = pl.DataFrame({"item": ["a", "b"]} | ({} if significant is None else {"significant": significant}))
+    diff._remark(changes(), frame)
+    assert capsys.readouterr().err.splitlines() == [
+        "2 items in both; 75.0 % of their pairs stand in the same order", words]  # fmt: skip
+    diff._remark(changes(agreement=float("nan"), only=(("x",), tuple("uvwxyz")), bounded=True), frame)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:3] == [
+        "2 items in both; no pair is ordered in both", "only in the first: 1 (x)",
+        "only in the second: 6 (u, v, w, x, y, …)",
+    ]  # fmt: skip
+    bound = "a table holds no covariances, so intervals are upper bounds; compare saved models for exact ones"
+    assert (bound in lines) == (significant is not None)
+    assert {"items", "only", "agreement", "unlike", "bounded"} <= {*Differences.__dataclass_fields__, *dir(Differences)}
+
+
+@pytest.mark.parametrize(("one", "other", "tested", "words"), [
+    ({"sd": "1.234"}, {"sd": "1.226"}, True, None), ({"sd": "1"}, {}, True, None),
+    ({"sd": "1"}, {"sd": "2"}, True, "true scores seem to lie about 1.00 log-odds from the mean in the first, 2.00 in "
+     "the second (l2=auto); changes are of scores without the penalty"),
+    ({"sd": "1"}, {"sd": "2"}, False,
+     "true scores seem to lie about 1.00 log-odds from the mean in the first, 2.00 in the second (l2=auto)"),
+])  # fmt: skip
+def test_penalties_that_differ_are_named(capsys, one, other, tested, words):
+    diff._name_penalties(one, other, tested=tested)
+    assert capsys.readouterr().err == (f"{words}\n" if words else "")
+
+
+# ---- predicting -----------------------------------------------------------------------------------------------------
+
+
+def test_chances_say_what_they_are_and_with_which_confidence(folder, capfd):
+    call(capfd, "rank", "votes.csv", "--ties", "davidson", "--l2", 0.1, "--save", "ties.podium")
+    (folder / "tied.csv").write_text("left,right,outcome\n" + "a,b,1\nb,a,0.5\nb,c,1\na,c,0.5\nc,b,1\nc,a,0\n" * 4)
+    call(capfd, "rank", "tied.csv", "--l2", 0.1, "--save", "half.podium")
+    (folder / "new.csv").write_text("left,right\na,b\nb,c\n")
+    err = call(capfd, "predict", "new.csv", "--model", "ties.podium", "--level", 0.9)[1]
+    assert err[0] == "2 pairs predicted: left wins, ties, loses; bounds hold with 90 % confidence"
+    err = call(capfd, "predict", "new.csv", "--model", "half.podium")[1]
+    assert err[0].startswith("2 pairs predicted: left wins, plus half a tie")
+    err = call(capfd, "predict", "new.csv", "--model", "ties.podium", "--table", "--draws", 50, "--top", 2)[1]
+    assert err == [
+        "2 fixtures played 50 times; equal points: by lot",
+        "points so far are not given (--played FILE); the table is of the fixtures alone",
+    ]
+    assert isinstance(load("ties.podium"), BradleyTerry)
+
+
+@pytest.mark.parametrize(("played", "words"), [
+    ("a,b,1\nc,a,1\n", "1 fixture of 3, as row 2, "), ("a,b,1\nb,c,0\n", "2 fixtures of 3, as row 2, "),
+    ("b,a,1\nc,b,0\n", None),  # on the other side
+    ("a,b,1\na,b,0\n", None),  # some pair met twice, so that a third time is nothing to wonder at
+])  # fmt: skip
+def test_fixtures_that_were_played_are_told(folder, capsys, played, words):
+    (folder / "played.csv").write_text(f"left,right,outcome\n{played}")
+    (folder / "new.csv").write_text("left,right,outcome\nc,b,1\na,b,1\nb,c,1\n".replace("c,b,1\n", "a,c,1\n"))
+    pairs = read_comparisons("new.csv", keep="rows")
+    for keep in ("rows", "counts"):
+        predict._say_if_played(pairs, read_comparisons("played.csv", keep=keep))
+        rest = "met on the same side in --played already; remove those that were played\n"
+        assert capsys.readouterr().err == (f"{words}{rest}" if words else "")
+
+
+# ---- grades and labels ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def graded(folder):
+    rng = np.random.default_rng(3)
+    x = rng.normal(size=400)
+    grade = 1 + (x > -0.5).astype(int) + (x > 0.5)
+    pl.DataFrame({"x": x, "noise": rng.normal(size=400), "g": grade}).write_csv("grades.csv")
+    return folder
+
+
+def test_grades_are_compared_in_a_sentence_with_one_digit(graded, capfd):
+    call(capfd, "grade", "fit", "grades.csv", "--label", "g", "--save", "g.podium", "--passes", 3)
+    out, err = call(capfd, "grade", "evaluate", "grades.csv", "--label", "g", "--model", "g.podium", "--format", "csv")
+    grader = load("g.podium")
+    table = pl.concat(list(grader.grade(["grades.csv"])))
+    truth = pl.read_csv("grades.csv")["g"]
+    wrong = (table["grade"].cast(pl.Int64) - truth).abs()
+    right = f"{100 * (wrong == 0).mean():.1f} %"
+    assert err[-1] == f"400 rows: mean absolute error {wrong.mean():.3f}, right {right}"
+    assert not any("gives every row the grade" in line for line in err)
+    assert out.splitlines()[0].startswith("grade,")
+    pl.DataFrame({"x": [0.0] * 6, "noise": [0.0] * 6, "g": [1, 2, 3] * 2}).write_csv("alike.csv")
+    err = call(capfd, "grade", "evaluate", "alike.csv", "--label", "g", "--model", "g.podium")[1]
+    assert [line for line in err if "gives every row" in line] == ["the model gives every row the grade 2"]
+    pl.DataFrame({"x": [0.0] * 6, "noise": [0.0] * 6, "g": [2] * 6}).write_csv("one.csv")
+    err = call(capfd, "grade", "evaluate", "one.csv", "--label", "g", "--model", "g.podium")[1]
+    assert not any("gives every row" in line for line in err)  # which is right
+
+
+@pytest.mark.parametrize("level", [0.3, 0.999])
+def test_sets_of_grades_say_how_often_they_hold_the_truth(graded, capfd, level):
+    call(capfd, "grade", "fit", "grades.csv", "--label", "g", "--save", "g.podium", "--passes", 3)
+    err = call(capfd, "grade", "predict", "grades.csv", "--model", "g.podium", "--level", level)[1]
+    grader = load("g.podium")
+    share, rows = grader.held(level)
+    assert err[0] == (
+        f"lower to upper holds the grade of {100 * level:g} % of rows like the last ones learned (of a range it meets "
+        "some grade, and holds the true one less often); while learning, "
+        f"{100 * share:.0f} % of {rows} rows, by sets from the rows before them"
+    )
+    more = f"the grade alone is right in {100 * grader.right:.0f} % of these rows, so that sets hold more than asked"
+    assert err[1:] == ([more] if grader.right > level else [])
+    assert (grader.right > level) == (level == 0.3)
+
+
+def test_a_label_ranker_says_what_it_was_trained_for(folder, capfd):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=60)
+    tags = {f"tag_{j}": (x + rng.normal(size=60) > j - 1).astype(int) for j in range(3)}
+    pl.DataFrame({"doc": range(60), "x": x, **tags}).write_csv("tags.csv")
+    about = ["--labels", "tag_*", "--id", "doc"]
+    for loss, exact in (("sum@2", True), ("ap", False)):
+        out, err = call(capfd, "label", "fit", "tags.csv", *about, "--save", "l.podium", "--loss", loss, "--C", 1,
+                        "--surrogate", "univariate", "--format", "csv")  # fmt: skip
+        assert out.splitlines()[1] == f"60,1,3,{loss},linear,{str(exact).lower()}"
+        assert f"trained for {loss}, saved l.podium" in err
+        guess = f"no target makes the ranking best for {loss} with this surrogate; take it as a good guess"
+        assert (guess in err) == (not exact)
+        err = call(capfd, "label", "evaluate", "tags.csv", "--model", "l.podium", *about, "--at", "1,3")[1]
+        assert err[0] == f"60 examples, 3 labels; trained for {loss}"
+        err = call(capfd, "label", "evaluate", "tags.csv", "--model", "l.podium", *about, "--at", "1,4,5")[1]
+        assert err == [
+            f"60 examples, 3 labels; trained for {loss}; --at 4,5 left out, there are fewer labels",
+            "the loss is what the best order of a row's labels would gain more",
+        ]
+
+
+# ---- plans, judges, servers -----------------------------------------------------------------------------------------
+
+
+def test_a_plan_goes_on_to_the_first_number_of_votes_that_reaches_the_goal_in_the_mean(folder, capfd, monkeypatch):
+    """Two runs with made-up reliabilities after 1, 2, 3 … questions for each item; one ends before the other."""
+    looks = {7: [0.2, 0.6, 0.9], 8: [0.4, 0.5, 0.6, 0.7, 0.8]}
+    asked = []
+
+    def rehearsed(n, judges, noise, reliability, seed):
+        asked.append((n, judges, noise, reliability))
+        return looks[seed]
+
+    monkeypatch.setattr("podium.active.rehearsal.reliability_by_votes", rehearsed)
+    plan = ["plan", "--items", 4, "--runs", 2, "--seed", 7, "--judges", 2, "--seconds", 36, "--format", "csv"]
+    out, err = call(capfd, *plan, "--reliability", 0.8)
+    table = pl.read_csv(out.encode())
+    votes = [4 * each for each in QUESTIONS_PER_ITEM[:4]]
+    assert table["votes"].to_list() == votes
+    assert table["reliability"].to_list() == pytest.approx([0.3, 0.55, 0.75, 0.8])
+    assert table["worst_run"].to_list() == [0.2, 0.5, 0.6, 0.7]
+    assert table["votes_per_judge"].to_list() == [each / 2 for each in votes]
+    assert table["hours"].to_list() == pytest.approx([each / 100 for each in votes])
+    assert table["hours_per_judge"].to_list() == pytest.approx([each / 200 for each in votes])
+    assert asked == [(4, 2, 0.5, 0.8)] * 2
+    few = "beyond 12 votes 2 judges would be too few: a campaign asks nobody about a pair twice"
+    assert err == ([few] if votes[-1] > 12 else [])
+    out, err = call(capfd, *plan, "--reliability", 0.95)
+    assert len(out.splitlines()) == 6
+    last = 4 * QUESTIONS_PER_ITEM[4]
+    assert err[-1] == f"0.95 is not reached with {last} votes; judges this unsure may never reach it"
+    assert err[:-1] == ([few] if last > 12 else [])
+
+
+def test_a_dry_run_says_what_all_would_cost(folder, capfd):
+    """Sixty tokens are taken to come back of each call; what goes in is not priced here."""
+    asked = [
+        "judge",
+        "items.csv",
+        "--question",
+        "Q?",
+        "--base-url",
+        "http://127.0.0.1:9/v1",
+        "--model",
+        "m",
+        "--dry-run",
+    ]
+    err = call(capfd, *asked, "--price-out", 5000)[1]
+    said = re.search(r"up to (\d+) pairs of 3 items, (\d+) calls, about [\d,]+ tokens in and (\d+) out", err[-2])
+    pairs, calls, out = map(int, said.groups())
+    assert (pairs, calls, out) == (3, 6, 360)
+    assert err[-1] == f"about {360 * 5000 / 1e6:.2f} in all"
+    err = call(capfd, *asked, "--price-out", 5000, "--max-cost", 1.5)[1]
+    assert err[-1] == "about 1.80 in all; --max-cost stops at 1.5"
+    assert not any(line.endswith("in all") for line in call(capfd, *asked)[1])
+    err = call(capfd, "judge", "items.csv", "--question", "Q?", "--command", "cat", "--dry-run")[1]
+    assert err == ["nothing was asked; up to 3 pairs of 3 items, 6 calls"]
+
+
+@pytest.mark.parametrize("token", [None, "secret"])
+def test_a_server_says_where_it_is_and_what_it_serves(folder, capfd, token):
+    call(capfd, "campaign", "new", "items.csv")
+    with open_store("campaign.db") as store:
+        serve._say_where(store, "https://x.example", token)
+    lines = capfd.readouterr().err.splitlines()
+    assert lines == [
+        "serving campaign.db at https://x.example; Ctrl-C ends it",
+        "  campaign 'items' is open; its links were printed when it was made",
+        *(["  make a campaign: https://x.example/new#secret"] if token else []),
+    ]
