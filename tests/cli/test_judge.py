@@ -124,9 +124,8 @@ def test_votes_that_a_judge_cannot_give_alone_are_told_so(items, capfd):
     Path("even.py").write_text(program)
     code, _, err = call(capfd, "items.csv", *ASK, "--command", f"{sys.executable} even.py", "--budget", 5)
     assert code == 0, err
-    told = re.search(r"about (\d+) to \d+ more votes until stable(.*)", err)
-    assert int(told.group(1)) > 10, "of 15 pairs five are asked"
-    assert told.group(2) == ", more than the 10 pairs this judge has left"
+    told = re.search(r"far from stable: it may take more than 10 times the votes so far(.*)", err)
+    assert told.group(1) == ", more than the 10 pairs this judge has left"
 
 
 def test_a_judge_of_lengths_is_told_so_with_the_way_to_hold_it_constant(items, capfd):
@@ -371,7 +370,7 @@ def test_progress_tells_no_more_than_is_left():
     from podium.judge.settings import Progress
 
     now = Progress(pairs=50, limit=100, calls=100, here=100, seconds=50.0, until_stable=20)
-    assert _words(now).endswith("20 or more until stable, 20 s")
+    assert _words(now).endswith("about 20 pairs or more until stable, 20 s")
     now.until_stable = 400
     assert _words(now).endswith("at most 50 s more")
     now.orders = 1

@@ -119,7 +119,12 @@ def test_marks_without_errors_claim_no_intervals(votes, capfd):
 def test_known_marks_come_from_a_file(votes, capfd):
     known = votes.parent / "known.csv"
     known.write_text("item,mark\ne0,80\ne4,55\ne7,35\n")
-    out, _ = ok(capfd, votes, "--known-marks", known, "--format", "json")
+    page = votes.parent / "known.html"
+    out, _ = ok(capfd, votes, "--known-marks", known, "--format", "json", "--report", page)
+    row = re.search(r'<tr id="item-e4".*?</tr>', page.read_text())[0]
+    assert "<th" in page.read_text().split(">Known<")[0].rsplit("\n", 1)[-1]
+    assert 'data-v="55">55</td>' in row
+    assert "<span>known 55</span>" in row
     rows = {row["item"]: row for row in json.loads(out)}
     ranking = BradleyTerry().fit(read_comparisons(votes, judge=False)).ranking_
     x = [ranking.score(item) for item in ("e0", "e4", "e7")]

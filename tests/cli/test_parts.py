@@ -141,8 +141,15 @@ def test_progress_in_words():
     )
     assert judge_words._words(whole) == (
         "calibration; 10 of at most 40 pairs; 30 calls (2.0/s, 3 out); 0.10 M tokens; cost 2.50, about 10.00 in all; "
-        "75 % the same in both orders; 75 % of check pairs as predicted; 2 skipped; 8 or more until stable, 8 s"
+        "75 % the same in both orders; 75 % of check pairs as predicted; 2 skipped; about 8 pairs or more until "
+        "stable, 8 s"
     )
+    early = Progress(pairs=200, limit=9000, here=400, seconds=200.0, until_stable=1237, lost=3)
+    assert judge_words._words(early).endswith(
+        "3 requests without an answer; about 1,200 pairs or more until stable, 21 min"
+    )
+    few = Progress(pairs=100, limit=9000, here=200, seconds=100.0, until_stable=1237)
+    assert "until stable" not in judge_words._words(few), "more than ten times the votes there are"
     far = Progress(pairs=10, limit=40, here=20, seconds=10.0, until_stable=31)
     assert judge_words._words(far).endswith("at most 30 s more")
     assert "more" not in judge_words._words(Progress(pairs=40, limit=40, here=20, seconds=10.0))
@@ -160,7 +167,7 @@ def test_durations_and_tokens():
 def test_what_ended_a_run_is_said(capsys):
     def ended(why="budget", until=30, pairs=3, length=None, path="c.db", **more):
         tally = types.SimpleNamespace(words=lambda: ["numbers"], length=length, pairs=pairs, skips=1)
-        standing = types.SimpleNamespace(until_stable=until, until_stable_upper=until)
+        standing = types.SimpleNamespace(until_stable=until, until_stable_upper=until, far=until > 10 * pairs)
         given = {
             "tally": tally,
             "why": why,
@@ -177,6 +184,9 @@ def test_what_ended_a_run_is_said(capsys):
         judge_words.tell(*args, **more)
         return capsys.readouterr().err.splitlines()
 
+    assert told(None, ended(until=31))[-2] == (
+        "far from stable: it may take more than 10 times the votes so far, more than the 6 pairs this judge has left"
+    )
     assert told("Style", ended()) == [
         "Style:",
         "numbers",

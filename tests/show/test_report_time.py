@@ -192,6 +192,10 @@ def test_fixtures_without_dates_are_told_at_the_last_date_and_bad_ones_name_thei
     assert "as strengths were at the last date" in (season / "undated.html").read_text()
     assert "strange.csv, row 2: 'Nowhere' is not in the model; its chances are left empty" in ends[1].stderr
     assert "empty.csv: " in ends[2].stderr.splitlines()[-1]
+    (season / "wrong.csv").write_text("date,home,away,home_goals,away_goals\n2026-01-01,Brugge,Brugge,1,0\n")
+    command = [sys.executable, "-m", "podium", "rank", "wrong.csv", *fit[2:], "empty.csv"]
+    done = subprocess.run(command, cwd=season, capture_output=True, text=True)
+    assert "empty.csv: " in done.stderr, "before any vote is read"
 
 
 def test_a_team_nobody_knows_is_named_with_its_row(model):

@@ -49,7 +49,7 @@ def test_the_page_and_the_command_forecast_alike_and_both_count_the_pairs_left(r
     summary = room.organiser.get(f"{room.at}/summary").json()
     assert summary["pairs_left"] == 4, "of the 28 pairs of eight items"
     assert summary["until_stable"] > 4
-    assert (summary["until_stable_upper"] > times * 24) == far
+    assert (summary["until_stable_upper"] > times * 24) == far == summary["far"]
     content = read_campaign_file(str(tmp_path / "campaign.db"))
     words = standing(content).words(pairs_left(content))
     page = room.organiser.get("/o/live").text

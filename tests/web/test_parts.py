@@ -546,6 +546,8 @@ def test_a_summary_in_numbers(room):
     assert (found["width"], found["trouble"], found["level"]) == (3.0, None, 0.9)
     assert summary(came=100)["stable_at"] is None  # all of them came today
     assert summary(left=0)["stable_at"] is None
+    far = summary(until_stable_upper=1001)
+    assert (found["far"], far["far"], far["stable_at"]) == (False, True, None)  # more than ten times the votes
     assert summary(places=0)["width"] is None
     state.planning.trouble = "no plan"
     assert summary()["trouble"] == "no plan"

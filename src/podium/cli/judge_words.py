@@ -96,6 +96,8 @@ def progress() -> Iterator[Callable[[Progress], None]]:
 
 
 def _words(now: Progress) -> str:
+    from podium.campaign.standing import MAX_FORECAST
+
     rate = now.here / max(now.seconds, 1e-9)
     parts = [
         f"{now.pairs:,} of at most {counted(now.limit, 'pair')}",
@@ -113,10 +115,13 @@ def _words(now: Progress) -> str:
         parts.append(f"{100 * now.agreed:.0f} % of check pairs as predicted")
     if now.skips:
         parts.append(f"{now.skips:,} skipped")
+    if now.lost:
+        parts.append(f"{counted(now.lost, 'request')} without an answer")
     rest = max(0, now.limit - now.pairs - now.skips)
     each = now.orders * now.seconds / max(1, now.here)  # seconds a pair
-    if now.until_stable and now.until_stable <= rest:
-        parts.append(f"{now.until_stable:,} or more until stable, {_duration(each * now.until_stable)}")
+    if now.until_stable and now.until_stable <= min(rest, MAX_FORECAST * now.pairs):
+        more = about(now.until_stable, now.until_stable, "pair")
+        parts.append(f"{more} or more until stable, {_duration(each * now.until_stable)}")
     elif now.here and rest and not now.calibrating and rest < UNBOUNDED:
         parts.append(f"at most {_duration(each * rest)} more")
     return "; ".join(parts)
@@ -134,6 +139,8 @@ def _duration(seconds: float) -> str:
 
 def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
     """The judge in numbers, and what stopped it; not `alone`: what is stable depends on votes that are elsewhere."""
+    from podium.campaign.standing import MAX_FORECAST
+
     if title is not None:
         say(f"{title}:")
     for line in ended.tally.words() if ended.why != "unheard" else ():  # calls that nobody heard are no figures
@@ -149,7 +156,8 @@ def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
     spent = ended.why in ("budget", "max-calls", "max-cost")
     if alone and spent and ended.standing.until_stable and ended.ranking is None:
         more = about(ended.standing.until_stable, ended.standing.until_stable_upper, "more vote")
-        say(f"{more} until stable{_beyond(ended)}")
+        far = f"far from stable: it may take more than {MAX_FORECAST} times the votes so far"
+        say(f"{far if ended.standing.far else f'{more} until stable'}{_beyond(ended)}")
     if ended.why == "noise":
         say("fewer than 55 % of the pairs have the same verdict in both orders; another model or question, or --anyway")
     if ended.path is not None:

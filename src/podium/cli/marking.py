@@ -191,6 +191,8 @@ class Marking:
             if row.get("mark_lower") is not None:
                 ends = f"{number(row['mark_lower'], digits)} … {number(row['mark_upper'], digits)}"
                 found.setdefault("Mark from … to", {})[item] = ends, row["mark_lower"]
+            if row.get("known") is not None:
+                found.setdefault("Known", {})[item] = f"{row['known']:g}", row["known"]
             if row.get("grade") is not None:
                 found.setdefault("Grade", {})[item] = str(row["grade"]), mark
             if row.get("chance") is not None:

@@ -211,7 +211,7 @@ picture_options = gathered(
 
 
 class Show:
-    """What the user asked to be shown. The page's name is checked at once, before any vote is read."""
+    """What the user asked to be shown. The page's name and the fixtures are checked before any vote is read."""
 
     def __init__(
         self, pictures: Pictures, selection: Selection, intervals: Intervals, method: str, columns: Columns
@@ -235,6 +235,8 @@ class Show:
             from podium.show.embedded import check_embed_path
 
             check_embed_path(pictures.embed)
+        if pictures.fixtures:
+            self._fixtures(pictures.fixtures)
         self.since = standing_in(str(pictures.since)) if pictures.since else None
 
     @property
@@ -332,18 +334,23 @@ class Show:
             return None
         return dict(zip(map(str, self.since.items), ranks(self.since.scores).tolist(), strict=True))
 
-    def _games_to_come(self, path: Path, model: Any) -> Comparisons:
+    def _fixtures(self, path: Path, covariates: list[str] | None = None) -> Comparisons:
         """The fixtures, by the names of the votes' columns where the file has them: both items, and the date."""
         from podium.data.files import read_fixtures, read_table
-        from podium.evaluate.league import unpredicted
 
         there = read_table(str(path)).columns
         typed = {name: getattr(self.columns, name) for name in ("left", "right", "time")}
         named = {name: column for name, column in typed.items() if column in there}
         try:
-            fixtures = read_fixtures(str(path), **named, covariates=list(model.covariate_names_) or None)
+            return read_fixtures(str(path), **named, covariates=covariates)
         except InputError as problem:
             raise InputError(f"{path.name}: ", *problem.args) from problem
+
+    def _games_to_come(self, path: Path, model: Any) -> Comparisons:
+        """The fixtures with all that the model needs; what it cannot predict is said."""
+        from podium.evaluate.league import unpredicted
+
+        fixtures = self._fixtures(path, list(model.covariate_names_) or None)
         for sentence in unpredicted(model, fixtures, f"{path.name}, ")[1]:
             say(sentence)
         say_if_half(model)

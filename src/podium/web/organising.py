@@ -270,7 +270,10 @@ async def summary(request: Request, campaign: Mine) -> dict[str, Any]:
 
 
 def summary_of(state: State, standing: Standing, left: int, came: int, now: int) -> dict[str, Any]:
-    """The summary as the API and the page give it; a day is forecast once votes came before the last day, too."""
+    """The summary as the API and the page give it; a day is forecast once votes came before the last day, too.
+
+    Where it is `far` from stable, how many votes it takes is not known well enough to be told to anyone.
+    """
     return {
         "position": list(standing.position),
         "votes": standing.votes,
@@ -282,8 +285,9 @@ def summary_of(state: State, standing: Standing, left: int, came: int, now: int)
         "finished": standing.finished,
         "until_stable": standing.until_stable,
         "until_stable_upper": standing.until_stable_upper,
+        "far": standing.far,
         "pairs_left": left,
-        "stable_at": stable_at(standing, came if came < standing.votes and left else 0, now),
+        "stable_at": stable_at(standing, came if came < standing.votes and left and not standing.far else 0, now),
         "width": standing.width if standing.places else None,
         "level": LEVEL,
         "trouble": state.trouble or state.planning.trouble,
