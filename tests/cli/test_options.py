@@ -69,7 +69,8 @@ DEFAULTS = [
     ("--scorer", "linear", "label fit"), ("--seconds", 30.0, "plan"),
     ("--seed", 0, "check|compare|demo|grade fit|metrics|plan|predict|rank|simulate"),
     ("--style", "difference", "check|compare|rank"), ("--surrogate", "auto", "label fit"),
-    ("--test", "student", "metrics"), ("--ties", "half", "check"), ("--ties", "label", "label evaluate|metrics"),
+    ("--temperature", 0.0, "judge"), ("--test", "student", "metrics"), ("--ties", "half", "check"),
+    ("--ties", "label", "label evaluate|metrics"),
     ("--top", 3, "label predict"), ("--top", 4, "predict"), ("--variant", "pa1", "grade fit"),
     ("--url", "http://127.0.0.1:8000", "campaign new|campaign invite"), ("--votes-per-pair", 1, "campaign new"),
     ("-n", 200, "simulate"),
@@ -156,3 +157,35 @@ def test_what_is_done_unless_told_not_to(yes, no, command):
     assert parameter.secondary_opts == [no]
     assert parameter.get_default(click.Context(made)) is True
     assert f"default: {yes[2:]}" in parameter.get_help_record(click.Context(made))[1]
+
+
+def every():
+    for name, place in COMMANDS.items():
+        module, _, function = place.partition(":")
+        made = getattr(importlib.import_module(module), function)
+        parts = made.commands.items() if isinstance(made, click.Group) else [("", made)]
+        yield from ((f"{name} {part}".strip(), command) for part, command in parts)
+
+
+@pytest.mark.parametrize(("name", "command"), [pytest.param(*each, id=each[0]) for each in every()])
+def test_what_is_to_be_typed_is_called_by_its_kind(name, command):
+    """A number is not called INTEGER RANGE; where a file is to be written, a path is taken, and no folder."""
+    for parameter in command.params:
+        word = parameter.make_metavar(click.Context(command))
+        if isinstance(parameter.type, click.types.IntParamType | click.types.FloatParamType):
+            assert word in ("NUMBER", "N", "SHARE", "LEVEL", "POINTS"), parameter.opts
+        if {"--save", "--output", "--plot", "--report", "--embed"} & set(parameter.opts):
+            assert isinstance(parameter.type, click.Path), (name, parameter.opts)
+            assert not parameter.type.dir_okay
+            assert word == "FILE"
+    if name in ("grade predict", "grade evaluate", "label predict", "label evaluate", "predict"):
+        (model,) = [each for each in command.params if "--model" in each.opts]
+        assert model.required
+
+
+@pytest.mark.parametrize("command", ["rank", "check", "compare", "grade fit", "grade predict"])
+def test_several_files_may_be_given(command):
+    made, parameter = found(command, "tables" if command.startswith("grade") else "votes")
+    assert (parameter.nargs, parameter.required) == (-1, True)
+    with pytest.raises(click.MissingParameter):
+        made.make_context(command, [])

@@ -16,7 +16,7 @@ from podium.cli import COMMANDS, judge_words, model_words
 from podium.cli.ask import ask
 from podium.cli.compare import compare
 from podium.cli.help import GROUPS, GroupedCommand, option
-from podium.cli.interview import Interview
+from podium.cli.interview import ANSWERS, HELP, Interview
 from podium.cli.marking import Boundaries, Scale
 from podium.cli.methods import _Anchor, _Norms
 from podium.cli.predict import predict
@@ -330,6 +330,15 @@ def test_keys_that_end_and_keys_that_are_none(monkeypatch):
     assert interview(" ", monkeypatch)._key("keys", turns=True) == " "
     monkeypatch.setattr("sys.stdin", None)
     assert Interview._press(made) == "q"
+
+
+def test_keys_of_the_help_mean_what_it_says():
+    """Left, right, tie and skip, by number, by letter and by arrow."""
+    left, right = "\x1b[D", "\x1b[C"  # as terminals send the arrows
+    meant = {"1": 1, "a": 1, left: 1, "2": 0, "b": 0, right: 0, "=": 0.5, "t": 0.5, "s": None}
+    assert meant == ANSWERS
+    for words in ("[b]1[/b]/← left", "[b]2[/b]/→ right", "[b]=[/b] tie", "[b]s[/b] skip", "[b]u[/b] undo"):
+        assert words in HELP
 
 
 def test_undoing_nothing_and_undoing_a_vote(monkeypatch):

@@ -184,7 +184,20 @@ def test_some_examples_are_always_held_out_and_some_always_relabelled():
         assert set(seen) == {max(1, min(3, round(4 * share)))}
 
 
-def test_scikit_learn_is_told_that_sparse_rows_are_taken():
+@pytest.mark.parametrize("learner", [LabelRanker(), OnlineLabelRanker()])
+def test_scikit_learn_is_told_what_is_taken(learner):
+    """Sparse rows are; a table of relevance, one column for each label, is needed, and a vector is no such table."""
     from sklearn.utils import get_tags
 
-    assert get_tags(LabelRanker()).input_tags.sparse
+    tags = get_tags(learner)
+    target = tags.target_tags
+    assert (tags.input_tags.sparse, target.required, target.single_output, target.multi_output) == (
+        True,
+        True,
+        False,
+        True,
+    )
+    X, Y = stream(20)
+    learner.fit(sparse.csr_array(X), Y)
+    with pytest.raises(InputError, match="y is a vector"):
+        learner.fit(X, Y[:, 0])

@@ -24,7 +24,7 @@ from podium.multilabel import (
     trees,
 )
 from podium.multilabel.agnostic import AgnosticThresholdLearner
-from podium.multilabel.experts import ExpertLabelRanker, _guesses, _largest
+from podium.multilabel.experts import ExpertLabelRanker, _guesses, _label_count, _largest
 from podium.multilabel.linear import Dense, design, fit_frequencies, fit_logistic
 from podium.multilabel.rows import different_rows
 from podium.multilabel.targets import _best_dcg, targets_for
@@ -318,6 +318,14 @@ def test_guesses_and_the_largest_loss_by_hand():
     for bad in (2, -1, "x", 1.0):
         with pytest.raises(InputError, match="an instance is the number of a column, 0 to 1"):
             halves.predict(bad)
+
+
+def test_experts_rank_up_to_a_thousand_labels():
+    assert _label_count(1_000) == 1_000
+    assert _label_count(1) == 1
+    for bad, words in ((1_001, "1,001 labels: experts rank at most 1,000 labels"), (0, "n_labels=0")):
+        with pytest.raises(InputError, match=words):
+            _label_count(bad)
 
 
 def test_a_horizon_has_an_end():

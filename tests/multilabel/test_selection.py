@@ -285,6 +285,21 @@ def test_penalties_are_tried_until_two_in_a_row_are_worse(losses, tried, monkeyp
     assert [float(each[0, 0]) for each in begun[2:]] == [k // 2 for k in range(len(begun) - 2)]  # where the last ended
 
 
+@pytest.mark.parametrize(("tol", "tried"), [(1e-6, 1e-3), (1e-3, 1e-3), (0.01, 0.01)])
+def test_trials_are_fitted_no_more_exactly_than_needed(tol, tried, monkeypatch):
+    seen = []
+
+    def linear(trial, surrogate, C):
+        seen.append((trial.tol, trial.max_iter, surrogate, C))
+        return {}
+
+    monkeypatch.setattr("podium.multilabel.selection._linear", linear)
+    X, Y = linear_truth(40)
+    ranker = LabelRanker("sum@1", C=0.5, tol=tol, max_iter=77).fit(X, Y)
+    assert seen == [(tried, 77, "auto", 0.5)]
+    assert (ranker.validation_, ranker.C_, ranker.surrogate_) == ({}, 0.5, "univariate")  # nothing came to an end
+
+
 def small_trees(monkeypatch):
     for name, value in (("selection.TREES", 3), ("trees.TREES", 4), ("trees.ROUNDS", 3)):
         monkeypatch.setattr(f"podium.multilabel.{name}", value)

@@ -13,7 +13,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Rectangle
 from matplotlib.text import Text
 
-from podium import RABF, BradleyTerry, Comparisons
+from podium import RABF, BradleyTerry, Comparisons, Ranking
 from podium import show as pictures
 from podium.evaluate.feature_diagnosis import LearningCurve, residual_outliers
 from podium.show.canvas import BAND, BLUE, INK, LINES, ON_LIGHT, SOFT, VERMILLION
@@ -170,6 +170,50 @@ def test_a_picture_can_be_read_and_wastes_nothing(name):
     check_quiet(figure)
 
 
+@pytest.mark.parametrize("count", [20, 24])
+@pytest.mark.parametrize("kind", ["history", "curves", "intervals", "coefficients"])
+def test_a_picture_of_many_is_as_high_as_their_names_need(kind, count):
+    """Names of 8 points take about a ninth of an inch; a third of an inch for each would be waste."""
+    names = [f"item-{k}" for k in range(count)]
+    if kind == "history":
+        figure = pictures.history([1, 2], names, np.arange(2.0 * count).reshape(2, count), top=count)
+    elif kind == "curves":
+        rows = [(name, t, k + t, k + t - 0.5, k + t + 0.5) for k, name in enumerate(names) for t in (1, 2)]
+        figure = pictures.curves(pl.DataFrame(rows, schema=["item", "time", "score", "lower", "upper"], orient="row"))
+    elif kind == "intervals":
+        figure = pictures.intervals(Ranking(names, -np.arange(float(count))))
+    else:
+        figure = pictures.coefficients(many_features(count))
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    FigureCanvasAgg(figure).draw()
+    (ax,) = figure.axes
+    named = [*ax.get_yticklabels()] if kind in ("intervals", "coefficients") else ax.texts
+    middles = sorted(sum(Text.get_window_extent(each, renderer).intervaly) / 2 for each in named)
+    assert len(middles) == count
+    gaps = np.diff(middles) / figure.dpi
+    assert 0.11 <= gaps.min() <= gaps.max() <= 0.3
+    assert figure.get_size_inches()[1] - np.ptp(middles) / figure.dpi <= 1.6
+
+
+@functools.cache
+def many_features(count):
+    rng = np.random.default_rng(1)
+    table = {"item": [f"i{k}" for k in range(30)]} | {f"item-{k}": rng.normal(size=30) for k in range(count)}
+    left, right = rng.integers(30, size=(2, 400))
+    left, right = left[left != right], right[left != right]
+    votes = Comparisons.from_arrays(left, right, items=table["item"])
+    with thin_data():
+        return RABF(feature_penalty=1.0, residual_penalty=1.0).fit(votes, pl.DataFrame(table), id="item")
+
+
+def test_votes_along_an_axis_are_written_with_commas():
+    figure = pictures.history([1000, 5000, 9000], ["a"], np.array([[1.0], [2.0], [3.0]]))
+    FigureCanvasAgg(figure).draw()
+    told = [each.get_text() for each in figure.axes[0].get_xticklabels()]
+    assert "4,000" in told
+    assert all("." not in each for each in told)
+
+
 @pytest.mark.parametrize("name", ["calibration", "cost_by_questions", "learning_curves"])
 def test_lines_are_told_apart_without_their_colours(name):
     lines = [each for each in DRAWN[name]().axes[0].lines if len(each.get_xdata()) > 2]
@@ -301,10 +345,11 @@ def test_coefficients_stand_where_the_model_says_and_are_filled_where_significan
     assert sorted(ax.lines[-1].get_xdata()) == [0, 0]
     assert ax.get_ylim() == (-1.6, 0.6)
     assert [each.get_text() for each in figure.legends[0].get_texts()] == ["significant", "may be 0"]
-    assert ax.get_xlabel() == "change of score per one standard deviation of the feature, 95 % interval"
+    said = " ".join(ax.get_xlabel().split())
+    assert said == "change of score per one standard deviation of the feature, 95 % interval"
     assert ax.get_title(loc="left") == f"features explain {100 * model.explained_:.0f} % of the scores' variance"
     raw = pictures.coefficients(model, standard=False, level=0.9).axes[0]
-    assert raw.get_xlabel() == "change of score per one unit of the feature, 90 % interval"
+    assert " ".join(raw.get_xlabel().split()) == "change of score per one unit of the feature, 90 % interval"
     firsts = [each[0].get_xdata()[0] for each in raw.containers]
     np.testing.assert_allclose(firsts, model.coef_[order])
     span = raw.containers[0][2][0].get_segments()[0][:, 0]
