@@ -183,6 +183,36 @@ def test_a_judge_stands_out_by_the_level_over_all_that_were_tried(monkeypatch):
         assert found.tried == {"judge": (2, 2)}
 
 
+def test_the_busiest_are_left_out_first_down_to_a_single_vote(monkeypatch):
+    """Judges with 3, 1, 2 and no votes, items with 4, 5, 1, 1 and 1; each once, in the order of their votes."""
+    votes = Comparisons(
+        tuple("abcde"), np.array([0, 0, 1, 1, 0, 1]), np.array([1, 1, 0, 2, 3, 4]), outcome=np.ones(6, np.int8),
+        judge=np.array([0, 2, 0, 1, 2, 0]), judges=tuple("xyzw"),
+    )  # fmt: skip
+
+    def found():
+        refits = steadiness.influence(
+            types.SimpleNamespace(uses=types.SimpleNamespace(order=False)), votes,
+            lambda part: np.array([1.0, 0.0, -1.0, -2.0, -3.0]), np.array([1.0, 0.0, -1.0, -2.0, -3.0]), tuple("abcde"),
+            np.ones(5, bool), lambda one, other: False,
+        )  # fmt: skip
+        return {kind: [row[1:3] for row in refits.rows if row[0] == kind] for kind in ("item", "judge")}, refits.tried
+
+    rows, tried = found()
+    assert rows["item"] == [("b", 5.0), ("a", 4.0), ("c", 1.0), ("d", 1.0), ("e", 1.0)]
+    assert rows["judge"] == [("x", 3.0), ("z", 2.0), ("y", 1.0)]
+    assert tried == {"item": (5, 5), "judge": (3, 3)}
+    monkeypatch.setattr(steadiness, "MIN_DROPPED", 1)
+    monkeypatch.setattr(steadiness, "MAX_DROPPED", 2)
+    rows, tried = found()
+    assert rows == {"item": [("b", 5.0), ("a", 4.0)], "judge": [("x", 3.0), ("z", 2.0)]}
+    assert tried == {"item": (2, 5), "judge": (2, 3)}
+    monkeypatch.setattr(steadiness, "MAX_REFIT_ROWS", 6)  # one refit of six votes
+    assert found()[1] == {"item": (1, 5), "judge": (1, 3)}
+    monkeypatch.setattr(steadiness, "MIN_DROPPED", 3)
+    assert found()[1] == {"item": (3, 5), "judge": (3, 3)}
+
+
 # ---- bounds ---------------------------------------------------------------------------------------------------------
 
 

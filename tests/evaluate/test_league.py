@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from podium import BradleyTerry, Comparisons, DynamicBradleyTerry, Elo, OnlineRABF, WinRate
+from podium import RABF, BradleyTerry, Comparisons, DynamicBradleyTerry, Elo, OnlineRABF, WinRate
 from podium.errors import DataWarning, InputError
 from podium.evaluate import final_table, forecasts
-from podium.evaluate.league import _points
+from podium.evaluate.league import _points, before_first_vote, unpredicted
 
 
 def games(seed=0, n=4, m=60):
@@ -141,6 +141,71 @@ def test_forecasts_are_those_of_a_loop_that_fits_before_each_day():
             assert_allclose(found[first : first + 4], before.predict_proba(c.take(slice(first, first + 4))), atol=1e-6)
     again = forecasts(BradleyTerry(l2=0.1), c, start=0.5, refit=True)
     assert_allclose(again[56:], BradleyTerry(l2=0.1).fit(c.take(slice(0, 56))).predict_proba(c.take(slice(56, 60))))
+
+
+def test_forecasts_with_features_are_fits_with_them():
+    c = games(m=40)
+    table = np.array([[1.0, 0.0], [0.5, 1.0], [-1.0, 0.3], [0.0, -2.0]])
+    model = RABF(feature_penalty=0.1, residual_penalty=0.5)
+    found = forecasts(model, c, start=0.8, refit=True, features=table)
+    for first in (32, 36):
+        before = RABF(feature_penalty=0.1, residual_penalty=0.5).fit(c.take(slice(0, first)), features=table)
+        assert_allclose(found[first : first + 4], before.predict_proba(c.take(slice(first, first + 4))), atol=1e-6)
+    assert np.isnan(found[:32]).all()
+    without = forecasts(model, c, start=0.8, refit=True)
+    assert np.abs(without[32:] - found[32:]).max() > 1e-3
+    with pytest.raises(InputError, match="features= do not apply to Elo; leave them out"):
+        forecasts(Elo(), c, features=table)
+
+
+@pytest.mark.parametrize(("rows", "start", "first"), [(10, 0.5, 5), (10, 0.45, 4), (10, 0.99, 9), (3, 0.5, 1)])
+def test_without_times_each_vote_is_a_time_of_its_own(rows, start, first):
+    c = replace(games(m=rows), time=None)
+    found = forecasts(Elo(), c, start=start)
+    assert np.isnan(found[:first]).all()
+    assert np.isfinite(found[first:]).all()
+
+
+def test_fixtures_that_have_no_chances_are_named_up_to_five_and_counted():
+    c = games()
+    model = DynamicBradleyTerry(drift=0.2, sd=1.0).fit(replace(c, time=c.time + 10))
+    labels = "abcdz"
+    pairs = ["ab", *["az", "zb"] * 3, "cd"]
+    left, right = (np.array([labels.index(pair[k]) for pair in pairs]) for k in (0, 1))
+    time = np.array([20.0, 20, 20, 20, 20, 20, 5, 9.0])
+    left_over = Comparisons(tuple(labels), left, right, outcome=np.zeros(8, np.int8), sided=True, time=time)
+    strange, sentences = unpredicted(model, left_over, "f.csv, ")
+    assert strange.tolist() == [False, *[True] * 6, True]
+    assert sentences == [
+        *(f"f.csv, row {row}: 'z' is not in the model; its chances are left empty" for row in range(2, 7)),
+        "… and 1 row more with items that are not in the model",
+        "f.csv, row 8: it is before the model's first vote, 10.0; its chances are left empty",
+    ]
+    early, words = before_first_vote(model, left_over)
+    assert early.tolist() == [False] * 6 + [True, True]
+    assert words == "it is before the model's first vote, 10.0"
+    at_first = replace(left_over, time=np.full(8, 10.0))
+    assert not before_first_vote(model, at_first)[0].any()
+    two = replace(left_over.take([0, 7, 7]), time=np.array([20.0, 1.0, 2.0]))
+    assert unpredicted(model, two) == (
+        pytest.approx([False, True, True]),
+        ["row 2: it is before the model's first vote, 10.0; its chances are left empty", "… and 1 row more before it"],
+    )
+    assert before_first_vote(Elo().fit(c), left_over)[1] == ""
+    assert not unpredicted(Elo().fit(c), left_over.take([0, 7]))[0].any()
+
+
+@pytest.mark.parametrize("points", [(3, 1, 0), (2, 1, 0), (3, 0, -1)])
+def test_points_so_far_are_wins_ties_and_losses(points):
+    c = Comparisons.from_frame({"left": list("aabx"), "right": list("bbaa"), "outcome": [1, 0.5, 1, 0]})
+    with pytest.warns(DataWarning, match="no ties are played"):
+        frame = final_table(Elo().fit(games(n=4)), fixtures(["cd"]), c, points=points, top=2, draws=50)
+    win, tie, loss = points
+    so_far = {"a": win + tie + loss + win, "b": loss + tie + win, "x": loss, "c": 0.0, "d": 0.0}
+    assert dict(zip(frame["item"], frame["points"], strict=True)) == so_far
+    gained = dict(zip(frame["item"], frame["expected_points"] - frame["points"], strict=True))
+    assert gained["a"] == gained["b"] == gained["x"] == 0.0
+    assert gained["c"] + gained["d"] == pytest.approx(win + loss)
 
 
 def test_forecasts_do_not_see_the_result():

@@ -1,5 +1,6 @@
 """Nested models against R's anova and logLik, the ½χ² of a boundary, and the level of the tests."""
 
+import dataclasses
 import json
 import warnings
 
@@ -36,6 +37,11 @@ def test_the_frame_says_the_same():
     assert frame["p_value"][0] is None
     assert frame["p_value"][1] == pytest.approx(0.020014731366, abs=1e-6)
     assert frame["aic"][1] == pytest.approx(353.085742905, abs=1e-4)
+    assert frame["bic"][1] == pytest.approx(378.352045471, abs=1e-4)
+    assert frame["log_likelihood"][1] == pytest.approx(-169.542871452, abs=1e-5)
+    assert frame["statistic"].to_list() == [None, pytest.approx(5.4106090846, abs=1e-4)]
+    assert frame["degrees"].to_list() == [None, 1]
+    assert frame["parameters"].to_list() == [6, 7]
 
 
 def test_a_parameter_at_the_end_of_its_range_counts_half():
@@ -62,8 +68,6 @@ def honest(rng, n=6, m=240, judges=8, unreliable=False):
 
 
 def test_effects_that_are_not_there_are_found_as_often_as_the_level_says():
-    import dataclasses
-
     p_values = []
     for seed in range(100):
         votes, covariates = honest(np.random.default_rng([3, seed]))
@@ -78,6 +82,28 @@ def test_judges_who_differ_are_found_and_judges_alike_are_not():
     assert alike["model"].to_list() == ["scores", "+ position bias", "scores + judges differ"]
     assert alike["p_value"][-1] > 0.05
     assert compare_nested(honest(np.random.default_rng(1), unreliable=True)[0])["p_value"][-1] < 0.001
+
+
+@pytest.mark.parametrize("sided", [False, True])
+def test_each_covariate_is_added_to_those_before_it(sided):
+    votes, _ = honest(np.random.default_rng(4))
+    x = np.random.default_rng(5).normal(size=(len(votes.left), 3))
+    votes = dataclasses.replace(votes, judge=None, judges=(), sided=sided)
+    with_all = dataclasses.replace(votes, covariates=x, covariate_names=("x", "y", "z"))
+    frame = compare_nested(with_all)
+    models = [BradleyTerry(l2=0).fit(votes)]
+    if sided:
+        models.append(BradleyTerry(l2=0, side_effect=True).fit(votes))
+    for k in (1, 2, 3):
+        part = dataclasses.replace(votes, covariates=x[:, :k].copy(), covariate_names=("x", "y", "z")[:k])
+        models.append(BradleyTerry(l2=0, side_effect=sided).fit(part))
+    assert frame["model"].to_list() == ["scores", *["+ position bias"][:sided], "+ x", "+ y", "+ z"]
+    for column in ("log_likelihood", "aic", "bic"):
+        assert frame[column].to_list() == pytest.approx([getattr(model, f"{column}_") for model in models], abs=1e-6)
+    assert frame["parameters"].to_list() == [model.n_parameters_ for model in models]
+    gains = 2 * np.diff([model.log_likelihood_ for model in models])
+    assert frame["statistic"].to_list()[1:] == pytest.approx(gains, abs=1e-6)
+    assert frame["degrees"].to_list()[1:] == [1] * len(gains)
 
 
 def test_what_is_no_test_is_refused():

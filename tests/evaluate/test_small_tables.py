@@ -380,6 +380,52 @@ def test_redraws_that_hardly_differ_from_the_votes_tell_nothing(moved, enough, m
     assert [test.enough for test in fit.tests(39, np.random.default_rng(0))] == [enough] * 3
 
 
+@pytest.mark.parametrize(
+    ("more", "countable"),
+    [({}, True), ({"squares": 1 + 1e-7}, False), ({"squares": 1 + 1e-11}, True), ({"squares": 0.5}, False),
+     ({"wins": 0.5}, False), ({"losses": 0.5}, False), ({"ties": 0.5}, False), ({"design": 1.0}, True),
+     ({"design": 2.0}, False)],
+)  # fmt: skip
+def test_votes_are_countable_where_they_are_whole_and_nothing_else_is_known_of_them(more, countable):
+    """Each row has three votes of a win, a loss and a tie; numbers given are factors of what is known."""
+    ones = np.ones(2)
+    known = {"wins": ones, "losses": ones, "ties": ones, "squares": 3 * ones}
+    known |= {name: factor * known.get(name, np.ones((2, 1))) for name, factor in more.items()}
+    if "squares" not in more:
+        known["squares"] = known["wins"] + known["losses"] + known["ties"]
+    made = Table(3, np.array([0, 1], np.int32), np.array([1, 2], np.int32), **known)
+    assert made.countable == countable
+    assert made.points.tolist() == (known["wins"] + 0.5 * known["ties"]).tolist()
+
+
+def test_two_columns_known_of_votes_are_not_countable_and_pairs_are_summed_from_either_side():
+    ends = np.array([0, 2, 1], np.int32), np.array([1, 1, 0], np.int32)
+    wins, losses = np.array([3.0, 1.0, 2.0]), np.array([1.0, 0.0, 5.0])
+    none = np.zeros(3)
+    two = Table(3, *ends, wins, losses, none, wins + losses, np.ones((3, 2)))
+    assert not two.countable
+    low, high, index, turned = two.pair
+    assert (low.tolist(), high.tolist()) == ([0, 1], [1, 2])
+    assert (index.tolist(), turned.tolist()) == ([0, 1, 0], [False, True, True])
+    assert two.by_pair(wins, losses).tolist() == [3.0 + 5.0, 0.0]
+    assert two.by_pair(wins).tolist() == [5.0, 1.0]
+
+
+@pytest.mark.parametrize("nu", [None, 0.3, 2.5, 1e-200])
+@pytest.mark.parametrize("gap", [0.0, 1.5, -3.0, 2000.0])
+def test_chances_of_a_table_are_davidsons(nu, gap):
+    model = Model(np.array([gap, 0.0]), np.array([0.4]), None if nu is None else math.log(nu), 0.1)
+    row = np.array([0], np.int32), np.array([1], np.int32)
+    made = Table(2, *row, *np.ones((4, 1)), np.ones((1, 1)))
+    win, tie = model.chances(made)
+    margin = gap + 0.4
+    top = abs(margin) / 2
+    odds = math.exp(margin / 2 - top), math.exp(-margin / 2 - top), (nu or 0.0) * math.exp(-top)
+    assert win[0] == pytest.approx(odds[0] / sum(odds))
+    assert tie[0] == pytest.approx(odds[2] / sum(odds))
+    assert model.margin(made)[0] == pytest.approx(margin)
+
+
 def test_a_plan_is_made_from_a_quarter_of_the_votes_to_all():
     votes = Comparisons.from_arrays(np.resize(list("abcab"), 40), np.resize(list("bcaca"), 40))
     plan = plan_votes(votes, {"a": [1.0], "b": [0.0], "c": [2.0]}, splits=1)

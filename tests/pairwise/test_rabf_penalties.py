@@ -2,6 +2,7 @@
 
 import itertools
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,12 +12,13 @@ from scipy.integrate import quad
 from podium import RABF, Comparisons
 from podium.errors import DataWarning
 from podium.models import load, save
-from podium.pairwise._fit import penalties
+from podium.pairwise._fit import flips, penalties
 from podium.pairwise._fit.feature_evidence import DenseEvidence, prior_centre
 from podium.pairwise._fit.feature_solver import FeatureProblem, solve_features
-from podium.pairwise._fit.flips import widening
+from podium.pairwise._fit.flips import FlippedVotes, widening
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows, SquaredRows
 from podium.pairwise._fit.many_evidence import SparseEvidence
+from podium.pairwise._fit.penalties import Penalties
 from podium.pairwise._fit.solvers import Rows
 
 from reference_rabf import design
@@ -298,6 +300,42 @@ def test_widened_scores_give_chances_that_vary_as_much_with_flips_as_the_votes_w
 def test_votes_more_decided_than_their_flips_allow_end_the_widening():
     assert 3.0 * widening(3.0, 0.3) == pytest.approx(3.0 / 0.4)  # no spread explains them: that of close scores stays
     assert 1.5 * widening(1.5, 0.3) == pytest.approx(4.0)
+
+
+@pytest.mark.parametrize("penalties", [(0.5, 2.0), (3.0, 0.4), (1e3, 1.0)])
+def test_penalties_are_widened_by_the_spread_of_the_scores_that_they_stand_for(penalties):
+    """Weights and residuals drawn as the penalties p say, with variance 1/2p: scores X w + r over the items."""
+    rng = np.random.default_rng(2)
+    features = rng.normal(size=(40, 3)) * [1.0, 0.3, 2.0] + 5.0
+    weights, residuals = rng.normal(size=(20_000, 3)), rng.normal(size=(20_000, 40))
+    scores = weights @ features.T / np.sqrt(2 * penalties[0]) + residuals / np.sqrt(2 * penalties[1])
+    votes = FlippedVotes(None, SimpleNamespace(features=features), 0.2, 100)
+    spread = votes._spread(penalties)
+    assert spread == pytest.approx(np.sqrt(scores.var(axis=1).mean()), rel=0.03)
+    factor = widening(spread, 0.2)
+    assert votes._widened(penalties) == pytest.approx((penalties[0] / factor**2, penalties[1] / factor**2))
+
+
+@pytest.mark.parametrize("given", [(None, None), (7.0, None), (None, 5.0)])
+def test_penalties_given_are_as_much_larger_for_votes_taken_at_their_word(monkeypatch, given):
+    """What is chosen there and widened again is what was given: the rounds find the factor that fits itself."""
+    asked = []
+
+    def chosen(problem, feature, residual, tol, max_iter):
+        asked.append((feature, residual))
+        return Penalties(15.0 if feature is None else feature, 9.0 if residual is None else residual, None, ())
+
+    monkeypatch.setattr(flips, "choose_penalties", chosen)
+    votes = FlippedVotes(None, SimpleNamespace(features=np.random.default_rng(0).normal(size=(30, 2))), 0.15, 100)
+    found = votes._without_flips(*given)
+    assert len(asked) == (1 if given == (None, None) else 4)
+    back = votes._widened((found.feature, found.residual))
+    for value, there, here in zip(given, asked[-1], back, strict=True):
+        assert (there is None) == (value is None)
+        if value is not None:
+            assert here == pytest.approx(value, rel=2e-3)
+            first = next(first for first in asked[0] if first is not None)
+            assert first == pytest.approx(value / 0.7**2)
 
 
 def flipped(n, votes, flip_rate, rng):

@@ -12,6 +12,7 @@ from benchmarks.coverage_marks import simulate
 from podium import BradleyTerry, Comparisons, Ranking, WinRate
 from podium.errors import InputError, PodiumWarning
 from podium.ranking import award_marks
+from podium.ranking.marks import _chances
 
 BY_HAND = Ranking(["x", "y", "z", "w"], [3.0, -1.0, 1.0, 0.0])
 
@@ -115,6 +116,19 @@ def test_grades_and_their_chances_by_hand():
         assert grade == (earned[0] if earned else "below C")
     row = marks.to_frame().row(0, named=True)
     assert row["chance"] == row[f"P({row['grade']})"]
+
+
+@pytest.mark.parametrize("lowest", [-np.inf, 30.0, 40.0])
+def test_chances_of_grades_are_normal_tails_and_all_reach_the_lowest_mark(lowest):
+    found = _chances(np.array([60.0, 30.0, 50.0]), np.array([10.0, 4.0, np.inf]), [70.0, 40.0], lowest)
+    for row, (mark, sd) in zip(found[:2], ((60.0, 10.0), (30.0, 4.0)), strict=True):
+        first = norm.sf(70.0, mark, sd)
+        second = 1.0 if lowest >= 40.0 else norm.sf(40.0, mark, sd)
+        assert_allclose(row, [first, second - first, 1.0 - second], atol=1e-12)
+    assert np.isnan(found[2, 0])  # nothing is known of it
+    sure = _chances(np.array([60.0, 75.0, 10.0]), np.zeros(3), [70.0, 40.0], -np.inf)
+    assert sure.tolist() == [[0.0, 1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    assert _chances(np.array([60.0]), np.ones(1), [], 0.0).shape == (1, 0)
 
 
 def test_a_mark_on_the_boundary_earns_the_grade():
