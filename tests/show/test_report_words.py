@@ -3,6 +3,7 @@
 import math
 import re
 import types
+from dataclasses import replace
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,8 @@ from podium.show import feature_plots, plots, report, report_sections, report_ti
 from podium.show.report import Report, vote_summary
 from podium.show.report_board import in_order, leaderboard
 from podium.show.report_parts import Beside
+
+from helpers import thin_data
 
 VOTES = Comparisons.from_pairs(
     [("a", "b")] * 7 + [("b", "a")] * 3 + [("b", "c")] * 6 + [("c", "b")] * 4 + [("c", "a")] * 2
@@ -368,3 +371,61 @@ def test_an_item_that_came_last_is_among_the_best_lines():
     scores = np.array([[0.0, math.nan], [1.0, 2.0]])
     figure = plots.history([1, 2], ["old", "new"], scores, top=1)
     assert [each.get_text() for each in figure.axes[0].texts] == ["new"]
+
+
+@pytest.mark.parametrize("noun", ["vote", "game"])
+def test_both_leaderboards_count_by_the_same_word_and_leave_out_the_same_items(noun):
+    """With effects taken out and left in: items of fewer than 16 votes are in neither, those of exactly 16 in both."""
+    outcome = [1, 1, 0] * 5 + [0, 0, 1] * 3
+    frame = {"left": [*"abc" * 8, "a"], "right": [*"bca" * 8, "d"], "outcome": [*outcome, 1]}
+    votes = replace(Comparisons.from_frame(frame), vote_is=noun)
+    with thin_data():
+        plain = BradleyTerry(scale="elo").fit(votes).ranking_
+        page = made(BradleyTerry(side_effect=True), votes, beside=Beside(plain=plain), min_votes=16)
+    whole = str(page)
+    boards = page._boards(page.ranking.to_frame(0.95).filter(pl.col("comparisons") >= 16), 9)
+    for text, digits in zip(boards, (2, 0), strict=True):  # log-odds, and the Elo scale
+        heads, rows = cells(text)
+        assert heads[-1] == f"{noun.capitalize()}s"
+        assert sorted(row[1][0] for row in rows) == ["a", "b", "c"]
+        assert {len(row[2].partition(".")[2]) for row in rows} == {digits}
+    side = "home advantage" if noun == "game" else "position bias"
+    assert f"{side.capitalize()} taken out" in whole
+    assert f"{side} left in" in whole.lower()
+    assert f"25</b> {noun}s" in whole
+
+
+def test_a_page_is_what_its_defaults_say():
+    ranking = made().ranking
+    assert str(Report(ranking, VOTES)) == str(
+        Report(ranking, VOTES, title="Leaderboard", method="bradley-terry", command=None, warnings=(), level=0.95,
+               simultaneous=False, top=None, min_votes=0.0, diagnosis=None, history=None, fit=None, reliability=(),
+               model=None, beside=Beside(), fixtures=None)
+    )  # fmt: skip
+    assert str(Report(ranking, VOTES)) != str(Report(ranking, VOTES, simultaneous=True))
+    assert "To make this page again" not in str(Report(ranking, VOTES))
+    assert "<pre>podium rank &lt;x&gt;</pre>" in str(Report(ranking, VOTES, command="podium rank <x>"))
+
+
+@pytest.mark.parametrize(("count", "said"), [(40, False), (41, True)])
+def test_more_than_forty_features_are_said_to_be_drawn_in_part(count, said):
+    model = types.SimpleNamespace(
+        feature_names_=tuple(f"f{k}" for k in range(count)), explained_=0.5, coef_=np.ones(count), unseen_=(),
+        coef_std_errors_=np.ones(count), ranking_=types.SimpleNamespace(information=None, unit=1.0),
+    )  # fmt: skip
+    for level in (None, 0.95):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(feature_plots, "coefficients", lambda *args, **more: plots.calibration({"x": ([0.5],) * 4}))
+            words = report_sections._features(model, level, "votes")[1]
+        assert words.startswith("<p>Features explain 50 % of the variance of the scores.")
+        assert ("The 40 most significant are drawn." in words) == (said and level is not None)
+
+
+@pytest.mark.parametrize("count", [8, 9])
+def test_items_that_only_features_know_are_named_up_to_eight(count):
+    ranking = types.SimpleNamespace(information=None, unit=1.0)
+    model = types.SimpleNamespace(feature_names_=("x",), explained_=0.5, coef_=np.ones(1), coef_std_errors_=np.ones(1),
+                                  unseen_=tuple(f"i{k}" for k in range(count)), ranking_=ranking)  # fmt: skip
+    told = report_sections._features(model, None, "games")[-1]
+    some = ", ".join(f"i{k}" for k in range(8)) + (", …" if count > 8 else "")
+    assert told == f"<p>Ranked by features alone, without games: {some} ({count} in all).</p>"
