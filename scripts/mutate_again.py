@@ -4,8 +4,8 @@ python -m scripts.mutate_again KEPT … [--seconds T] [--jobs N]
 
 KEPT is what `mutate.py --keep KEPT` wrote. First the whole suite runs once on the source as it is, with notes at the
 statements that were changed, and says which test reaches which: as long as `make test`, and kept in build/mutate until
-the source changes or KEPT has more. Then each survivor is put into a copy of the tree, and the tests that reach it
-run there in an ordinary process, those of its own room and the quickest first, until one fails or their seconds are
+one of their files changes or KEPT has more. Then each survivor is put into a copy of the tree, and the tests that reach
+it run there in an ordinary process, those of its own room and the quickest first, until one fails or their seconds are
 used up. Tests that start a process, where no notes are taken, come last. A line for each says which test noticed it.
 """
 
@@ -124,9 +124,10 @@ def drawn(rows: list[dict[str, str]], root: Path) -> dict[str, mutate.Change]:
 def reach(changes: list[mutate.Change], copy: Path, jobs: int, kept: Path) -> Tests:
     """Run the whole suite once with notes, or take what was kept of the same source and the same lines or more."""
     wanted = sorted({line for change in changes for line in noted(change)})
-    source = hashlib.sha256(b"".join(path.read_bytes() for path in mutate.files_of("", copy))).hexdigest()
-    known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    if known.get("source") != source or not set(wanted) <= set(known["noted"]):
+    paths = {change.path for change in changes}
+    source = {mutate.inside(path): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    known = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {"source": {}, "noted": []}
+    if not (source.items() <= known["source"].items() and set(wanted) <= set(known["noted"])):
         known = {"source": source, "noted": wanted, "tests": _run_suite(wanted, copy, jobs)}
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_text(json.dumps(known), encoding="utf-8")
