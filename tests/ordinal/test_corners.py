@@ -106,3 +106,24 @@ def test_ordered_categories_of_one_column_are_the_grades():
         low, _, classes = read_labels(column)
         assert classes.tolist() == categories
         assert low.tolist() == list(range(len(categories)))[::-1]
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("best", [0, 1, 2])
+def test_after_two_thousand_examples_the_candidate_that_erred_least_goes_on_alone(kernel, best):
+    learner = PassiveAggressiveOrdinal(kernel=kernel, classes=[1, 2, 3]).partial_fit(X, Y)
+    assert learner._steps.tolist() == [0.003, 0.03, 0.3]
+    lanes = learner._lanes.copy()
+    learner._losses[:] = 5
+    learner._losses[best] = 4
+    learner.n_seen_ = 1999
+    learner._renew()
+    assert (len(learner._steps), learner._lead) == (3, best)
+    assert_allclose(learner._lanes, lanes)
+    learner.n_seen_ = 2000
+    learner._renew()
+    assert learner._steps.tolist() == [(0.003, 0.03, 0.3)[best]]
+    assert_allclose(learner._lanes, lanes[[best]])
+    assert learner._losses.tolist() == [4]
+    assert learner._lead == 0
+    assert learner.C_ == (0.003, 0.03, 0.3)[best]
