@@ -303,3 +303,105 @@ def test_a_server_says_where_it_is_and_what_it_serves(folder, capfd, token):
         "  campaign 'items' is open; its links were printed when it was made",
         *(["  make a campaign: https://x.example/new#secret"] if token else []),
     ]
+
+
+# ---- refusals -------------------------------------------------------------------------------------------------------
+
+
+def refused(capfd, *args):
+    """The sentence without the name of the program."""
+    with pytest.raises(SystemExit) as stop:
+        run([str(arg) for arg in args])
+    out, err = capfd.readouterr()
+    assert (stop.value.code, out, err.count("\n")) == (2, "", 1), err
+    return err.removeprefix("podium: ").rstrip()
+
+
+MODEL = ["--question", "Q?", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--dry-run"]
+VOTES = ["rank", "votes.csv"]
+
+
+@pytest.mark.parametrize(("args", "words"), [
+    ([*VOTES, "--assist", "votes.csv", "--marks", "0:9"], "--assist gives scores, not marks; leave --marks out"),
+    ([*VOTES, "--cluster-ca", "x"], "--cluster-ca is for a cluster; add --cluster"),
+    ([*VOTES, "--cluster-cert", "x"], "--cluster-cert is for a cluster; add --cluster"),
+    ([*VOTES, "--cluster-key", "x"], "--cluster-key is for a cluster; add --cluster"),
+    ([*VOTES, "--cluster", "local:1", "--jobs", 2], "--jobs is for this machine alone; drop it, or --cluster"),
+    ([*VOTES, "--ranks", "pairwise", "--ci", "sandwich"],
+     "--ranks pairwise goes by the posterior's own errors; drop --ci sandwich"),
+    ([*VOTES, "--picture", "wins"], "--picture is about --plot, which is not given; add it"),
+    ([*VOTES, "--since", "votes.csv"], "--since is about --report, which is not given; add it"),
+    ([*VOTES, "--fixtures", "votes.csv"], "--fixtures is about --report, which is not given; add it"),
+    ([*VOTES, "--title", "T"], "--title is about --plot, --report or --embed; add one of them"),
+    ([*VOTES, "--seed", 3], "--seed is about the bootstrap only; add --ci bootstrap"),
+    ([*VOTES, "--ci", "none", "--level", 0.9], "--level is about intervals, and there are none"),
+    ([*VOTES, "--ci", "none", "--simultaneous"], "--simultaneous is about intervals, and there are none"),
+    ([*VOTES, "--method", "win-rate", "--ranks", "guaranteed"], "--ranks is about intervals, and there are none"),
+    ([*VOTES, "--method", "win-rate", "--reference", "a"], "--reference is about intervals, and there are none"),
+    (["grade", "fit", "votes.csv", "--label", "loser"], "missing option '--save'; see podium grade fit --help"),
+    (["judge", "items.csv", *MODEL, "--extra-body", "[1]"],
+     "--extra-body is no JSON object; give one, as '{\"top_p\": 0.9}'"),
+    (["judge", "items.csv", *MODEL, "--header", "X Team=red"],
+     "--header: one is not NAME=VALUE in plain letters; give it as X-Team=red"),
+    (["judge", "items.csv", *MODEL, "--header", "X-Team"],
+     "--header: one is not NAME=VALUE in plain letters; give it as X-Team=red"),
+    (["judge", "items.csv", *MODEL, "--header", "X-Team=röd"],
+     "--header: one is not NAME=VALUE in plain letters; give it as X-Team=red"),
+    (["judge", "items.csv", *MODEL, "--gold", "tied.csv"],
+     "tied.csv, row 2: 'b' and 'a' tie; a known answer has a winner"),
+    (["judge", "items.csv", *MODEL, "--gold", "twice.csv"],
+     "twice.csv, row 2: 'b' and 'a' appear twice; keep one of the rows"),
+    (["judge", "--server", "ftp://x", "--command", "cat"],
+     "--server 'ftp://x' is no address; give one as http://127.0.0.1:8000"),
+    (["judge", "--server", "x", "--command", "cat"], "--server 'x' is no address; give one as http://127.0.0.1:8000"),
+    (["judge", "--server", "http://x/j#secret", "--command", "cat"],
+     "--server holds a secret, which others can see; give the address, and set PODIUM_JUDGE_LINK to the link"),
+    (["judge", "--server", "http://x", "--command", "cat"],
+     "--server needs a judge's link; set PODIUM_JUDGE_LINK to the one that the organiser sent"),
+    (["ask", "items.csv", "--log", "l.jsonl", "--top", 3], "--top 3: there are 3 items; give 1 to 2"),
+    (["ask", "items.csv", "--log", "l.jsonl", "--top", 1, "--preset", "exact"],
+     "--preset exact orders all items; leave --top out, or take another preset"),
+    (["ask", "items.csv", "--log", "l.jsonl", "--top", 1, "--preset", "paper"],
+     "--preset paper orders all items; leave --top out, or take another preset"),
+    (["diff", "mixed.csv", "votes.csv"],
+     "mixed.csv: its rows were fitted in 2 ways (settings); give one leaderboard"),
+    (["rank", "votes.csv", "--since", "votes.csv", "--report", "r.html"],
+     "votes.csv is no leaderboard: it has no columns item and score; write one with podium rank -o"),
+])  # fmt: skip
+def test_what_cannot_be_is_refused_in_these_words(folder, capfd, monkeypatch, args, words):
+    monkeypatch.delenv("PODIUM_JUDGE_LINK", raising=False)
+    (folder / "tied.csv").write_text("left,right,outcome\na,b,1\nb,a,0.5\n")
+    (folder / "twice.csv").write_text("left,right,outcome\na,b,1\nb,a,1\n")
+    (folder / "mixed.csv").write_text("item,score,settings\na,1,method=elo\nb,2,method=bradley-terry\n")
+    assert refused(capfd, *args) == words
+
+
+def test_bad_json_says_where_it_is_bad(folder, capfd):
+    told = refused(capfd, "judge", "items.csv", *MODEL, "--extra-body", '{"top_p": }')
+    assert told.startswith("--extra-body is no JSON (Expecting value: line 1 column 11")
+    assert told.endswith("; give an object, as '{\"top_p\": 0.9}'")
+
+
+@pytest.mark.parametrize(("mark", "shown"), [("", "None"), ("nan", "nan"), ("inf", "inf")])
+def test_a_known_mark_that_is_none_is_named_with_its_row(folder, capfd, mark, shown):
+    (folder / "known.csv").write_text(f"item,mark\na,90\nb,{mark}\n")
+    told = refused(capfd, *VOTES, "--known-marks", "known.csv")
+    assert told == f"known.csv, row 2: the mark of 'b' is {shown}; give a number"
+
+
+def test_known_marks_are_by_item_each_once(folder, capfd):
+    for rows, words in (
+        ("a,90\na,10\n", "known.csv, row 2: 'a' has a mark already; keep one of them"),
+        ("a,90\n,10\n", "known.csv, row 2: there is no item; name it or remove the row"),
+        ("a,90\nA,10\n", "known.csv, row 2: there are no votes on 'A'; do you mean 'a'?"),
+        ("a,90\nzebra,10\n", "known.csv, row 2: there are no votes on 'zebra'; correct the name, or remove the row"),
+    ):
+        (folder / "known.csv").write_text(f"item,mark\n{rows}")
+        assert refused(capfd, *VOTES, "--known-marks", "known.csv") == words
+    (folder / "known.csv").write_text("name,mark\na,90\n")
+    told = refused(capfd, *VOTES, "--known-marks", "known.csv")
+    assert told == "known.csv has no column 'item'; it needs item and mark, one row for each"
+    (folder / "known.csv").write_text("Item , MARK\na,90\nb,50\nc,10\n")
+    out, _ = call(capfd, *VOTES, "--known-marks", "known.csv", "--format", "csv")
+    table = pl.read_csv(out.encode())
+    assert dict(zip(table["item"], table["known"], strict=True)) == {"a": 90.0, "b": 50.0, "c": 10.0}
