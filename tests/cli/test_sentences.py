@@ -405,3 +405,30 @@ def test_known_marks_are_by_item_each_once(folder, capfd):
     out, _ = call(capfd, *VOTES, "--known-marks", "known.csv", "--format", "csv")
     table = pl.read_csv(out.encode())
     assert dict(zip(table["item"], table["known"], strict=True)) == {"a": 90.0, "b": 50.0, "c": 10.0}
+
+
+# ---- files ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("args", "words"), [
+    ([*VOTES, "-o", "votes.csv"], "--output votes.csv would overwrite what is read; choose another name"),
+    ([*VOTES, "-o", "./votes.csv"], "--output votes.csv would overwrite what is read; choose another name"),
+    ([*VOTES, "-o", "link.csv"], "--output link.csv would overwrite what is read; choose another name"),
+    ([*VOTES, "--features", "items.csv", "-o", "items.csv"],
+     "--output items.csv would overwrite what is read; choose another name"),
+    (["rank", "votes.csv", "labels.csv", "--save", "labels.csv"],
+     "--save labels.csv would overwrite what is read; choose another name"),
+    ([*VOTES, "--save", "x.html", "--report", "x.html"],
+     "--save and --report are both x.html; give each a file of its own"),
+    ([*VOTES, "-o", "x.svg", "--plot", "x.svg"], "--output and --plot are both x.svg; give each a file of its own"),
+    ([*VOTES, "--save", "-"], "--save - : this goes to a file, not to standard output; give it a name"),
+    (["predict", "votes.csv", "--model", "m.podium", "-o", "m.podium"],
+     "--output m.podium would overwrite what is read; choose another name"),
+    (["ask", "items.csv", "--log", "items.csv"], "--log items.csv would overwrite what is read; choose another name"),
+])  # fmt: skip
+def test_an_output_is_never_written_over_what_is_read_or_written(folder, capfd, args, words):
+    (folder / "link.csv").symlink_to(folder / "votes.csv")
+    (folder / "m.podium").write_text("x")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert refused(capfd, *args) == words
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
