@@ -126,4 +126,4 @@ def test_after_two_thousand_examples_the_candidate_that_erred_least_goes_on_alon
     assert_allclose(learner._lanes, lanes[[best]])
     assert learner._losses.tolist() == [4]
     assert learner._lead == 0
-    assert learner.C_ == (0.003, 0.03, 0.3)[best]
+    assert (0.003, 0.03, 0.3)[best] == learner.C_
