@@ -2,7 +2,9 @@
 
 import math
 import sys
-from itertools import pairwise
+import warnings
+from functools import partial
+from itertools import pairwise, permutations
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,21 +13,28 @@ from numpy.testing import assert_allclose
 from scipy.special import expit, logit
 from scipy.stats import kstest, norm
 
-from podium.active import ActiveRanker, bands, clean, locks, models, rehearsal, summary
-from podium.active.choice import swiss_round
+from podium import BradleyTerry
+from podium.active import ActiveRanker, aims, bands, clean, locks, models, rehearsal, summary
+from podium.active.choice import least_certain, swiss_round
 from podium.active.clean import clean_pairs, partial_order
+from podium.active.ledger import Ledger
 from podium.active.many import head_chance
+from podium.active.model_scores import Scores
 from podium.active.models import _doubt, _share, _turning, _vague, draft_model, fold_of
 from podium.active.oracles import MODELS, Simulated
+from podium.active.order import SparseWins
 from podium.active.paper.decompose import _pairs_within
+from podium.active.paper.erm import _order_block, _sampled
 from podium.active.paper.improve import Ensemble, _pairs_of, _votes, draw_ensemble
 from podium.active.paper.interview import Interview
 from podium.active.paper.learners import _best_step
+from podium.active.paper.quicksort import _middle_pivots, quicksort
 from podium.active.paper.state import State as PaperState
+from podium.active.paper.votes import Votes
 from podium.active.planner import Planner
 from podium.active.summary import State, Summary, summarise
 from podium.active.tally import CHECK, CHOSEN, REPEAT, Ballots, distinct, is_among, pair_keys
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 
 
 def tally_of(n, votes):
@@ -920,3 +929,285 @@ def test_on_windows_a_byte_of_the_file_is_locked(monkeypatch, tmp_path):
             work()
             assert said.pop() == (file.fileno(), mode, 1)
             assert file.tell() == 0  # from the first byte on
+
+
+# ---- many items whose answers may be wrong --------------------------------------------------------------------------
+
+
+def sparse_models(n, votes, **more):
+    """Models whose posterior has items in the order of their numbers, with the votes laid out."""
+    left, right, edge = (np.array(column) for column in zip(*votes, strict=True))
+    whole = {
+        "share": 1.0, "table": SparseWins(n, left, right, edge.astype(float)),
+        "posterior": SimpleNamespace(order=np.arange(n), floor=0.1),
+        "scores": SimpleNamespace(order=np.arange(n)[::-1]),
+    }  # fmt: skip
+    return SimpleNamespace(**(whole | more))
+
+
+def test_the_order_of_very_many_items_is_searched_on_the_votes_alone(monkeypatch):
+    monkeypatch.setattr(aims, "SQUARE", 5)
+    votes = [(1, 0, 1.0), (1, 2, 1.0), (0, 2, 1.0), (2, 3, 1.0), (3, 4, 1.0), (4, 5, 1.0)]
+    tally = tally_of(6, [(u, v, 1.0, 0, CHOSEN) for u, v, _ in votes])
+    for aim in ("truth", "answers"):
+        assert aims.best_order(tally, sparse_models(6, votes), aim).tolist() == [1, 0, 2, 3, 4, 5]
+    by_score = sparse_models(6, votes, share=0.49)
+    assert aims.best_order(tally, by_score, "truth").tolist() == [5, 4, 3, 2, 1, 0]
+    assert aims.best_order(tally, by_score, "answers").tolist() == [1, 0, 2, 3, 4, 5]
+    half = sparse_models(6, votes, share=0.5)
+    assert aims.best_order(tally, half, "truth").tolist() == [1, 0, 2, 3, 4, 5]
+    empty = aims.best_order(tally_of(6, []), by_score, "truth")
+    assert empty.tolist() == [5, 4, 3, 2, 1, 0]
+
+
+@pytest.mark.parametrize(("floor", "mended"), [(0.0201, False), (0.02, True)])
+def test_stretches_are_mended_where_answers_are_nearly_clean(monkeypatch, floor, mended):
+    monkeypatch.setattr(aims, "SQUARE", 5)
+    monkeypatch.setattr(aims, "mend_stretches", lambda table, order: np.array([1, 0, 2, 3, 4, 5]))
+    votes = [(1, 0, 1.0), (2, 3, 1.0)]
+    models = sparse_models(6, votes, posterior=SimpleNamespace(order=np.arange(6), floor=floor))
+    monkeypatch.setattr(SparseWins, "insertion_search", lambda self, order: np.array(order))
+    monkeypatch.setattr(SparseWins, "window_search", lambda self, order: np.array(order))
+    tally = tally_of(6, [(u, v, 1.0, 0, CHOSEN) for u, v, _ in votes])
+    found = aims.best_order(tally, models, "answers").tolist()
+    assert found == ([1, 0, 2, 3, 4, 5] if mended else list(range(6)))
+    monkeypatch.setattr(aims, "mend_stretches", lambda table, order: np.array([0, 1, 3, 2, 4, 5]))
+    assert aims.best_order(tally, models, "answers").tolist() == list(range(6))  # it is no better
+
+
+@pytest.mark.parametrize(
+    ("votes", "scale", "floor", "close"),
+    [(400, 1.8, 0.01, True), (399, 1.8, 0.01, False), (400, 1.79, 0.01, False), (400, 1.8, 0.011, False)],
+)
+def test_mistakes_are_close_calls_where_enough_votes_say_so(votes, scale, floor, close):
+    tally = tally_of(30, [(k % 29, k % 29 + 1, 1.0, k, CHOSEN) for k in range(votes)])
+    models = SimpleNamespace(posterior=SimpleNamespace(scale=scale, floor=floor))
+    assert aims._close_calls_only(tally, models) == close
+
+
+@pytest.mark.parametrize("close", [False, True])
+@pytest.mark.parametrize("share", [0.0, 0.25, 1.0])
+@pytest.mark.parametrize("aim", ["truth", "answers"])
+def test_what_the_search_is_given_of_every_pair(monkeypatch, close, share, aim):
+    """Chances mixed by how far each model is believed; answered pairs as answered, or drawn a little towards that."""
+    n = 4
+    by_score, by_place = (np.array([[0.0, *row] for row in part]).reshape(3, 4) for part in (
+        [[0.9, 0.8, 0.7], [0.6, 0.55, 0.5], [0.4, 0.3, 0.2]], [[0.7, 0.6, 0.5], [0.9, 0.8, 0.7], [0.6, 0.5, 0.4]]
+    ))  # fmt: skip
+
+    def square(rows):
+        whole = np.zeros((n, n))
+        for u in range(n):
+            for v in range(u + 1, n):
+                whole[u, v], whole[v, u] = rows[u, v], 1 - rows[u, v]
+        return whole
+
+    tables = square(by_score), square(by_place)
+    monkeypatch.setattr(aims, "chances", lambda models: tuple(table.copy() for table in tables))
+    monkeypatch.setattr(aims, "_close_calls_only", lambda tally, models: close)
+    given = []
+    monkeypatch.setattr(aims, "exact_order", lambda wins: given.append(wins) or np.arange(n))
+    tally = tally_of(n, [(0, 1, 0.0, 0, CHOSEN), (2, 3, 1.0, 0, CHOSEN), (2, 3, 0.0, 1, CHOSEN)])
+    models = SimpleNamespace(share=share, weight=np.array([3.0, 1.0]))
+    aims.best_order(tally, models, aim)
+    answers = {(0, 1): 0.0, (2, 3): 0.75}
+    own = {"answers": (1.0, 1.0), "truth": (0.05, 0.1 if close else 0.5)}[aim]
+    expected = np.zeros((n, n))
+    for u in range(n):
+        for v in range(u + 1, n):
+            parts = [table[u, v] for table in tables]
+            if (u, v) in answers:
+                parts = [(1 - o) * part + o * answers[u, v] for o, part in zip(own, parts, strict=True)]
+            expected[u, v] = (1 - share) * parts[0] + share * parts[1]
+            expected[v, u] = 1 - expected[u, v]
+    assert_allclose(given[0], expected, atol=1e-12)
+
+
+def test_the_least_certain_pairs_are_asked_again_no_item_twice():
+    scores = Scores(np.array([0.0, 0.1, 2.0, 2.2, 9.0]), None, np.array([1.0, 1.0, 0.5, 0.5, 4.0]))
+    keys = np.array([0 * 5 + 1, 0 * 5 + 2, 1 * 5 + 2, 2 * 5 + 3, 3 * 5 + 4])
+    p, variance = scores.chances(*np.divmod(keys, 5))
+    worth = p * (1 - p) * np.sqrt(variance)
+    first = int(np.argmax(worth))
+    assert least_certain(scores, keys, 1).tolist() == [list(divmod(int(keys[first]), 5))]
+    chosen, used = [], set()
+    for row in np.argsort(-worth):
+        pair = divmod(int(keys[row]), 5)
+        if not used & set(pair):
+            used |= set(pair)
+            chosen.append(list(pair))
+    assert least_certain(scores, keys, 9).tolist() == chosen
+
+
+def test_among_many_the_questions_go_to_those_who_may_be_among_the_first():
+    n, share = 450, {}
+    judge = Simulated(n, "flips", 0.1, seed=1)
+    for goal in ("order", ("top", 20)):
+        planner = Planner(n, seed=1, goal=goal, repeats="never")
+        while len(planner) < 7 * n:
+            asked = planner.plan(planner.round_size)
+            planner.tell(asked.left, asked.right, judge.answer(asked.pairs), 0, asked.kind)
+        degree = planner.tally.degree
+        share[goal] = degree[judge.order[:20]].mean() / degree[judge.order[225:]].mean()
+    assert share["top", 20] > 1.2 * share["order"]
+
+
+# ---- the published algorithm in parts -------------------------------------------------------------------------------
+
+
+def test_the_middle_one_of_three_is_the_pivot_of_a_long_stretch():
+    wins = np.triu(np.ones((200, 200)), 1)
+    asked = {}
+    for middle in (False, True):
+        counts = []
+        for seed in range(6):
+            interview = Interview(200, partial(quicksort, median_of_three=middle), seed=seed)
+            while not interview.done:
+                pairs = interview.ask()
+                interview.tell(pairs, wins[pairs[:, 0], pairs[:, 1]])
+            assert interview.order.tolist() == list(range(200))
+            counts.append(interview.asked)
+        asked[middle] = np.mean(counts)
+    assert asked[True] < 0.95 * asked[False]
+
+
+@pytest.mark.parametrize("three", list(permutations(range(3))))
+def test_the_middle_one_of_any_three_is_found(three):
+    """A stretch of nine in which one item of each third is drawn; six or fewer items have any pivot."""
+    state = PaperState(9, np.random.default_rng(0))
+    order = np.arange(9)
+    flow = _middle_pivots(order, np.array([9]), state)
+    pairs = next(flow)
+    assert pairs.shape == (3, 2)
+    items = [int(pairs[0, 0]), int(pairs[1, 0]), int(pairs[2, 0])]
+    assert [item // 3 for item in items] == [0, 1, 2]
+    height = dict(zip(items, three, strict=True))
+    with pytest.raises(StopIteration) as end:
+        flow.send(np.array([float(height[int(u)] < height[int(v)]) for u, v in pairs]))
+    assert height[int(end.value.value[0])] == 1
+    short = _middle_pivots(order[:6], np.array([6]), state)
+    with pytest.raises(StopIteration):
+        next(short)
+    assert next(_middle_pivots(order[:7], np.array([7]), state)).shape == (3, 2)
+
+
+@pytest.mark.parametrize(
+    ("sample", "counts"), [(20.0, [3, 10, 10]), (1e9, [3, 28, 28]), (55.9, [3, 28, 28]), (0.5, [3, 1, 1])]
+)
+def test_small_blocks_are_asked_in_full_and_big_ones_by_their_share(sample, counts):
+    """Blocks of 3, 8 and 8 items, those beyond 4 big: 28 pairs each, of which half the sample."""
+    state = PaperState(30, np.random.default_rng(0))
+    blocks = [np.array([5, 9, 7]), np.arange(10, 18), np.arange(20, 28)]
+    ask = _sampled(state, blocks, sample, 4)
+    assert [len(pairs) for pairs in ask] == counts
+    for block, pairs in zip(blocks, ask, strict=True):
+        assert set(pairs.ravel().tolist()) <= set(block.tolist())
+        assert (pairs[:, 0] != pairs[:, 1]).all()
+    edge = _sampled(state, blocks, 20.0, 8)  # none is big
+    assert [len(pairs) for pairs in edge] == [3, 28, 28]
+
+
+@pytest.mark.parametrize("size", [16, 17])
+def test_a_block_is_ordered_by_its_answers_alone(size):
+    state = PaperState(40, np.random.default_rng(0))
+    block = np.random.default_rng(1).permutation(40)[:size]
+    first, second = np.triu_indices(size, 1)
+    pairs = np.column_stack([block[first], block[second]])
+    state.votes.tell(pairs, (pairs[:, 0] > pairs[:, 1]).astype(float), np.zeros(len(pairs), dtype=np.int64))
+    assert _order_block(state, block, pairs).tolist() == sorted(block.tolist(), reverse=True)
+
+
+def test_votes_of_several_judges_on_a_pair_are_their_mean_and_a_skip_is_none():
+    votes = Votes(5)
+    pairs = np.array([[0, 1], [3, 2], [1, 4]])
+    votes.tell(pairs, np.array([1.0, 1.0, np.nan]), np.zeros(3, dtype=np.int64))
+    votes.tell(pairs[:2, ::-1], np.array([1.0, np.nan]), np.array([1, 1]))
+    assert_allclose(votes.answers(np.array([[0, 1], [1, 0], [3, 2], [2, 3], [1, 4], [0, 4]])), [0.5, 0.5, 1, 0, np.nan, np.nan])  # fmt: skip  # noqa: E501
+    assert (votes.distinct, votes.skipped) == (3, 1)
+    rows = votes.rows()
+    assert list(zip(rows.left, rows.right, rows.value, rows.judge, strict=True)) == [(0, 1, 1, 0), (2, 3, 0, 0), (0, 1, 0, 1)]  # fmt: skip  # noqa: E501
+    assert len(rows) == 3
+    assert votes.tell(pairs[2:], np.array([0.5]), np.array([0])) == []  # after a skip it is no contradiction
+    assert votes.skipped == 0
+    assert votes.tell(pairs[:1], np.array([0.0]), np.array([0])) == [0]
+    before = votes.version
+    many = np.column_stack(np.triu_indices(30, 1))
+    more = Votes(30)
+    more.tell(many, np.ones(len(many)), np.zeros(len(many), dtype=np.int64))
+    assert (more.distinct, len(more.rows()), votes.version) == (435, 435, before)
+
+
+def test_a_ledger_finds_the_last_row_of_a_judge_on_a_pair():
+    ledger = Ledger()
+    ledger.add([0, 1, 0], [1, 2, 1], [1.0, 0.0, 0.5], [0, 0, 1], [0, 1, 0])
+    ledger.add([1], [0], [1.0], [0], [2])
+    assert ledger.find(0, 1, 0) == ledger.find(1, 0, 0) == 3
+    assert ledger.find(1, 0, 1) == 2
+    assert ledger.find(1, 2, 1) is None
+    assert ledger.find(0, 2, 0) is None
+    assert ledger.row(3) == (1, 0, 1.0, 0, 2)
+    assert ledger.last() == ledger.last(0) == 3
+    ledger.remove(3)
+    assert (ledger.last(), ledger.last(0), ledger.last(7)) == (2, 1, None)
+    assert ledger.find(0, 1, 0) == 0
+    assert (len(ledger), ledger.size, ledger.counts(3), ledger.counts(2)) == (3, 4, False, True)
+    ledger.remove(None)
+    assert len(ledger) == 3
+    ledger.add([], [], [], [], [])
+    assert ledger.size == 4
+    assert [column.tolist() for column in ledger.columns()] == [[0, 1, 0], [1, 2, 1], [1.0, 0.0, 0.5], [0, 0, 1], [0, 1, 0]]  # fmt: skip  # noqa: E501
+    assert [len(column) for column in Ledger().columns()] == [0] * 5
+
+
+def test_a_second_answer_of_a_judge_replaces_the_first_and_is_said():
+    ranker = ActiveRanker(list("abcd"), seed=0)
+    ranker.tell([("a", "b"), ("a", "c")], [1, 1], "ann")
+    with pytest.warns(
+        DataWarning, match=r"^'ann' answered 'b' against 'a' differently before; the last answer counts$"
+    ):
+        ranker.tell([("b", "a")], [1], "ann")
+    assert ranker.answered == 2
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ranker.tell([("a", "b"), ("c", "a")], [0, 0], "ann")  # the same again, from either side
+        ranker.tell([("a", "b")], [1], "bob")  # another judge may differ
+        ranker.tell([("a", "c")], [None], "ann")  # a skip says nothing
+        ranker.tell([("a", "c")], [0], "ann")
+    assert ranker.answered == 3
+    ranker.tell([("c", "d"), ("b", "d")], [1, 1])
+    with pytest.warns(DataWarning, match="^answered 'd' against 'c' differently before, and 1 more; the last"):
+        ranker.tell([("d", "c"), ("b", "d")], [1, 0])
+    votes = ranker.comparisons
+    assert len(votes) == 5
+    assert ranker.log[-1]["outcome"] == 0
+
+
+def test_only_check_votes_make_scores_with_intervals():
+    ranker = ActiveRanker(list("abcdef"), seed=0)
+    rng = np.random.default_rng(0)
+    rows = []
+    for k in range(260):
+        u, v = sorted(rng.permutation(6)[:2].tolist())
+        won = int(rng.random() < 0.75)
+        kind = "check" if k < 250 else "chosen"
+        rows.append({"left": "abcdef"[u], "right": "abcdef"[v], "outcome": won, "judge": f"j{k}", "kind": kind})
+    ranker.take_rows(rows[:249] + rows[250:])
+    assert len(ranker.check_comparisons) == 249
+    assert len(ranker.comparisons) == 259
+    with pytest.raises(InputError, match="249 check votes; scores with intervals need 250"):
+        ranker.check_scores()
+    ranker.take_rows(rows[249:250])
+    ranking = ranker.check_scores()
+    again = BradleyTerry(l2=0.1).fit(ranker.check_comparisons).ranking_
+    assert_allclose(ranking.scores, again.scores)
+    assert ranking.note == "Scores of check votes only; intervals are approximate."
+
+
+def test_a_plan_for_a_campaign_ends_where_the_reliability_is_beyond_what_is_wanted():
+    found = rehearsal.reliability_by_votes(8, 3, 0.3, 0.5, seed=1)
+    assert all(0.0 <= each <= 1.0 for each in found)
+    assert found[-1] >= 0.75
+    assert max(found[:-1], default=0.0) < 0.75
+    longer = rehearsal.reliability_by_votes(8, 3, 0.3, 0.8, seed=1)
+    assert longer[: len(found)] == found
+    assert longer[-1] >= 0.9 or len(longer) == len(rehearsal.QUESTIONS_PER_ITEM)

@@ -13,7 +13,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
 
-from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry, Elo, LeastSquares, OnlineRABF, WinRate
+from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry, Elo, LeastSquares, OnlineRABF, Ranking, WinRate
 from podium.errors import InputError
 
 from helpers import simulate
@@ -282,3 +282,17 @@ def test_a_ranker_of_another_package_is_held_to_the_suite(stranger):
     """
     ran = run(code, stranger)
     assert re.search(r"[3-9][0-9] passed", ran.stdout), ran.stdout[-2000:]
+
+
+@pytest.mark.parametrize("ties", [0, 1])
+def test_ties_were_counted_half_where_there_were_some_that_are_no_outcome_of_their_own(ties):
+    votes = Comparisons.from_frame(
+        {"left": list("abab"), "right": list("baba"), "outcome": [1, 1, 1, 0.5 if ties else 1]}
+    )
+    assert Elo().fit(votes).counts_ties_half_ == bool(ties)
+    assert BradleyTerry(l2=0.1).fit(votes).counts_ties_half_ == bool(ties)
+    if ties:
+        assert not BradleyTerry(l2=0.1, ties="davidson").fit(votes).counts_ties_half_
+    model = Elo().fit(votes)
+    model.ranking_ = Ranking("ab", [1.0, 0.0])  # no record: there may have been some
+    assert model.counts_ties_half_

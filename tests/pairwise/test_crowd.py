@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
-from scipy.optimize import minimize
+from scipy.optimize import minimize, minimize_scalar
+from scipy.stats import norm
 
 from podium import BradleyTerry, Comparisons, CrowdBradleyTerry
 from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, SeparationWarning
 from podium.kernels.pairwise.crowd import sum_distribution
 from podium.pairwise._fit.judge_spread import _log_determinant, _Scale
-from podium.pairwise._fit.judge_tests import Cast, JudgeTest, flag_judges, judge_tests
+from podium.pairwise._fit.judge_tests import Cast, JudgeTest, _at_most, _discoveries, flag_judges, judge_tests
 from podium.pairwise._fit.judges import JudgeVotes, integrate
 from podium.pairwise._fit.marginal import fit_judges
 
@@ -517,3 +518,53 @@ def test_a_side_that_decides_every_vote_is_told():
     data, _ = crowd(5, [1.0] * 4, 30, np.random.default_rng(18), leans=[0.0] * 4)
     with pytest.warns(SeparationWarning, match="the side separates the votes"):
         CrowdBradleyTerry(side_effect=True).fit(replace(data, outcome=np.ones(120, dtype=np.int8)))
+
+
+@pytest.mark.parametrize("size", [0.3, 2.0, 12.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_the_slope_of_a_judge_is_the_most_likely_one_with_a_prior_about_one(size, seed):
+    rng = np.random.default_rng(seed)
+    gap, weight = size * rng.normal(size=60), rng.uniform(0.2, 3.0, 60)
+    won = rng.random(60) < 1 / (1 + np.exp(-1.3 * gap))
+    share = weight / weight.mean()
+
+    def loss(b):
+        return share @ np.logaddexp(0.0, np.where(won, -b * gap, b * gap)) + 0.5 * (b - 1) ** 2
+
+    best = minimize_scalar(loss, bounds=(-5, 30), method="bounded", options={"xatol": 1e-9}).x
+    assert Cast(gap, np.zeros(60), won, weight).slope() == pytest.approx(best, abs=1e-5)
+
+
+@pytest.mark.parametrize("votes", [4, 9])
+def test_the_chance_of_a_sum_of_steps_is_that_of_all_outcomes(votes):
+    rng = np.random.default_rng(votes)
+    step, chance = rng.integers(1, 5, votes), rng.random(votes)
+    for reached in range(-1, int(step.sum()) + 1):
+        total = 0.0
+        for won in product([0, 1], repeat=votes):
+            if np.dot(step, won) <= reached:
+                total += np.prod(np.where(won, chance, 1 - chance))
+        if reached >= 0:
+            assert _at_most(step, chance, reached) == pytest.approx(total)
+
+
+def test_beyond_thousands_of_votes_a_sum_is_normal(monkeypatch):
+    step, chance = np.full(400, 3), np.full(400, 0.4)
+    exact = [_at_most(step, chance, reached) for reached in (450, 480, 500)]
+    monkeypatch.setattr("podium.pairwise._fit.judge_tests.MAX_EXACT_VOTES", 399)
+    for reached, expected in zip((450, 480, 500), exact, strict=True):
+        assert _at_most(step, chance, reached) == pytest.approx(expected, abs=0.02)
+        spread = 3 * math.sqrt(400 * 0.24)
+        assert _at_most(step, chance, reached) == pytest.approx(norm.cdf((reached + 0.5 - 480) / spread))
+
+
+@pytest.mark.parametrize(
+    ("p_values", "found"),
+    [([0.01, 0.02, 0.9], [0, 1]), ([0.04, 0.9, 0.9], []), ([0.05], [0]), ([0.051], []), ([0.05, 0.05], [0, 1]),
+     ([0.03, 0.04, 0.05], [0, 1, 2]), ([0.5, 0.01, 0.03], [1, 2]), ([], [])],
+)  # fmt: skip
+def test_discoveries_are_those_of_benjamini_and_hochberg(p_values, found):
+    assert _discoveries(dict(enumerate(p_values))) == found
+    order = np.sort(p_values)
+    passed = [k for k in range(len(order)) if order[k] <= 0.05 * (k + 1) / len(order)]
+    assert len(found) == (passed[-1] + 1 if passed else 0)

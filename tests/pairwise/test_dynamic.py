@@ -3,6 +3,7 @@
 import datetime
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from podium.errors import ConvergenceError, InputError, SeparationWarning
 from podium.kernels.pairwise import walks as kernel
 from podium.pairwise._fit import walks as fitting
 from podium.pairwise._fit.walk_effects import side_effect
+from podium.pairwise._fit.walk_search import Search, Spreads
 
 import reference_dynamic as reference
 
@@ -443,3 +445,33 @@ def test_errors_of_scores_known_far_better_than_others_are_right_or_refused(drif
     assert fitted(1e8).std_errors[2] ** 2 == pytest.approx((2 / 3) / precision[1], rel=1e-5)
     with pytest.raises(ConvergenceError, match="some scores are known so much better than others"):
         _ = fitted(1e30).std_errors
+
+
+@pytest.mark.parametrize("none", [False, True])
+@pytest.mark.parametrize("width", [0.05, 0.4, 3.0])
+def test_shares_of_drifts_are_their_evidence_times_what_each_stands_for(none, width):
+    """Half the way to the drifts before and after; beyond the last one half as much again until far less likely."""
+
+    def evidence(spreads):
+        return -0.5 * (math.log(max(spreads.drift, 1e-9)) / width) ** 2
+
+    drifts = [0.0, 0.5] if none else [0.3, 0.65, 1.0]
+    found = [evidence(Spreads(drift, None, None)) for drift in drifts]
+    if none:
+        found[0] = -0.3
+    search = SimpleNamespace(evidence=evidence)
+    shares = Search._shares(search, Spreads(1.0, None, None), list(drifts), list(found))
+    while len(drifts) < 12 and found[-1] > max(found) - 4.0:
+        drifts.append(1.5 * drifts[-1])
+        found.append(evidence(Spreads(drifts[-1], None, None)))
+    ends = drifts if none else [0.0, *drifts]
+    wide = {}
+    for before, drift, after in zip([ends[0], *ends[:-1]], ends, [*ends[1:], ends[-1]], strict=True):
+        wide[drift] = (after - before) / (1 if drift == ends[-1] else 2)
+    expected = {drift: math.exp(log) * wide[drift] for drift, log in zip(drifts, found, strict=True)}
+    kept = {drift: share for drift, share in expected.items() if share >= 0.01 * sum(expected.values())}
+    if len(kept) < 2:
+        assert shares == []
+        return
+    assert [drift for drift, _ in shares] == list(kept)
+    assert_allclose([share for _, share in shares], np.array(list(kept.values())) / sum(kept.values()))

@@ -293,3 +293,17 @@ def test_a_column_that_is_the_same_everywhere_is_named_and_ignored():
         warnings.simplefilter("error")
         plain = PlackettLuce().fit(lists, {item: [row["size"]] for item, row in table.items()})
     assert_allclose(plain.ranking_.scores, model.ranking_.scores, atol=1e-6)
+
+
+@pytest.mark.parametrize("standardize", [False, True])
+def test_scores_are_what_features_say_and_a_residual(standardize):
+    """In the features' own units; about their mean where they are standardised."""
+    rng = np.random.default_rng(3)
+    table = rng.normal(size=(5, 2)) * [1.0, 3.0] + 2.0
+    lists = ballots(table @ [0.5, -0.2], 40, 5, rng)
+    model = PlackettLuce(feature_penalty=0.5, l2=0.3, standardize=standardize)
+    model.fit(Rankings.from_lists(lists, items=range(5)), features=table)
+    origin = table.mean(axis=0) if standardize else 0.0
+    assert_allclose(model.ranking_.scores, (table - origin) @ model.coef_ + model.residuals_, atol=1e-6)
+    assert_allclose(model.predict(table), (table - origin) @ model.coef_, atol=1e-6)
+    assert abs(model.ranking_.scores.mean()) > 0.01 or standardize

@@ -363,3 +363,28 @@ def test_pairs_of_an_adjacency_are_laid_out_once():
         (int(i), int(j)): (float(w), float(t))
         for i, j, w, t in zip(pairs.left, pairs.right, pairs.left_points, pairs.total, strict=True)
     }
+
+
+@pytest.mark.parametrize("covariate", [False, True])
+@pytest.mark.parametrize("ties", ["half", "davidson"])
+def test_a_prior_of_the_scores_says_nothing_about_effects(covariate, ties):
+    """The posterior of scores and effects together leaves the effects the errors that they have without a prior."""
+    rng = np.random.default_rng(0)
+    n, m = 6, 400
+    left = rng.integers(0, n, m)
+    right = (left + rng.integers(1, n, m)) % n
+    outcome = rng.choice([-1, 0, 1], m, p=[0.3, 0.2, 0.5]).astype(np.int8)
+    more = {"covariates": rng.normal(size=(m, 1)), "covariate_names": ("x",)} if covariate else {}
+    votes = Comparisons(tuple(range(n)), left, right, outcome=outcome, sided=True, **more)
+    model = BradleyTerry(ties=ties, side_effect=True).fit(votes)
+    known = model.ranking_.posterior
+    hessian = known.ridge * np.eye(n)
+    for u, v, curve in zip(known.left, known.right, known.curvature, strict=True):
+        hessian[[u, v], [u, v]] += curve
+        hessian[[u, v], [v, u]] -= curve
+    whole = np.block([[hessian, known.border], [known.border.T, known.corner]])
+    errors = np.sqrt(np.linalg.inv(whole).diagonal()[n:])
+    without = BradleyTerry(ties=ties, side_effect=True, l2=0).fit(votes)
+    expected = [*without.coef_std_errors_, without.side_effect_std_error_]
+    assert_allclose(errors[: len(expected)], expected, rtol=1e-5)
+    assert_allclose([*model.coef_std_errors_, model.side_effect_std_error_], expected, rtol=1e-5)

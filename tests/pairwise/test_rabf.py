@@ -709,3 +709,16 @@ def test_rank_intervals_with_penalties_given_as_numbers_are_the_guaranteed_ones(
     ]
     with pytest.raises(InputError, match="needs a posterior"):
         ranking.rank_intervals(method="pairwise")
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+@pytest.mark.parametrize(("loss", "how"), [("logistic", "cluster"), ("squared", "cluster"), ("hinge", "auto")])
+def test_pairs_of_rankings_have_errors_clustered_by_ranking(loss, how):
+    rng = np.random.default_rng(0)
+    lists = [rng.permutation(5).tolist() for _ in range(12)]
+    votes = Comparisons.from_rankings(lists)
+    model = RABF(loss=loss, feature_penalty=0.1, residual_penalty=0.1).fit(votes, rng.normal(size=(5, 2)))
+    assert (model.ranking_.uncertainty, model.ranking_.cluster) == (how, "ranking" if how == "cluster" else None)
+    plain = Comparisons(votes.items, votes.left, votes.right, outcome=votes.outcome)
+    model = RABF(loss=loss, feature_penalty=0.1, residual_penalty=0.1).fit(plain, rng.normal(size=(5, 2)))
+    assert (model.ranking_.uncertainty, model.ranking_.cluster) == ("auto", None)
