@@ -502,3 +502,15 @@ def test_rankings_that_are_even_need_one_step():
     model = PlackettLuce(l2=0, max_iter=1).fit(Rankings.from_lists([["a", "b"], ["b", "a"]]))
     assert model.n_iter_ == 1
     assert_allclose(model.ranking_.scores, 0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("most", "held"), [(12, True), (11, False)])
+def test_rankings_too_many_to_simulate_are_refused_by_rankings_times_items(most, held, monkeypatch):
+    lists = [["a", "b", "c"], ["b", "a", "c"], ["c", "a", "b"], ["a", "c", "b"]]
+    model = PlackettLuce(l2=0.3).fit(Rankings.from_lists(lists))
+    monkeypatch.setattr("podium.pairwise.plackett_luce.MAX_DRAWN", most)
+    if held:
+        assert model.goodness_of_fit(replicates=1).replicates == 1
+    else:
+        with pytest.raises(InputError, match="4 rankings of 3 items are too many to simulate; take some only"):
+            model.goodness_of_fit(replicates=1)
