@@ -32,7 +32,7 @@ TO_NOTE, NOTES = "MUTATE_TO_NOTE", "MUTATE_NOTES"  # in the environment of the s
 PYTEST = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
 
 
-@dataclass
+@dataclass(eq=False)
 class Notes:
     """A pytest plugin: for each test that passes, the noted lines it reaches and the seconds it takes."""
 
