@@ -210,6 +210,25 @@ def test_refusals_of_a_label_ranker():
     LabelRanker(max_relevance=1e-300, C=1.0, surrogate="univariate").fit(X, Y * 1e-300)
 
 
+def test_what_partial_fit_cannot_go_on_from():
+    X, Y = problem()
+    ranker = LabelRanker(scorer=LinearRegression()).fit(X, Y).set_params(scorer="linear")
+    with pytest.raises(InputError, match="cannot go on from a fit with another scorer; fit again with 'linear'"):
+        ranker.partial_fit(X, Y)
+    old = LabelRanker(C=1.0, surrogate="univariate").fit(X, Y)
+    del old.squares_  # as in a model file of version 1
+    with pytest.raises(InputError, match="cannot go on from this fit of an older podium; fit again"):
+        old.partial_fit(X, Y)
+    state = {"coef_": 1, "surrogate": "pairwise", "C": 2.0}
+    known = {"scorer_": "linear", "surrogate_": "pairwise", "C_": 2.0, "validation_": {}, "chosen_": "linear"}
+    assert LabelRanker.upgraded(dict(state), 1) == state | known
+    assert LabelRanker.upgraded({"loss": "ap"}, 1) == {"loss": "ap"}
+    tiny = LabelRanker(C=1.0, surrogate="univariate")
+    tiny.size_ = 1e-320
+    with pytest.raises(InputError, match="so large or so small that numbers overflow; scale them"):
+        tiny._keep(np.ones((3, 2)))
+
+
 def test_frequencies_and_starts_by_hand():
     targets = sparse.csc_array([[1.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.5, 0.0, 1.0], [0.0, 0.0, 1.0]])
     weight = np.array([1.0, 1.0, 2.0, 0.0])

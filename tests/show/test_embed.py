@@ -101,6 +101,18 @@ def test_scores_have_two_digits_where_their_unit_is_small(unit, told):
     assert told in words(embed(Ranking(["a", "b"], [12.5, -0.5], unit=unit), level=None))
 
 
+@pytest.mark.parametrize(
+    "bad",
+    [{"top": 0}, {"top": 1.5}, {"min_votes": -1}, {"level": 0}, {"level": 2}, {"title": 3}, {"simultaneous": "yes"}],
+    ids=str,
+)
+def test_what_cannot_be_drawn_is_refused(bad):
+    with pytest.raises(InputError, match=next(iter(bad))):
+        embed(Ranking(["a", "b"], [1.0, 0.0]), **bad)
+    with pytest.raises(InputError, match="ranking"):
+        embed({"a": 1.0})
+
+
 def test_ten_items_are_drawn_unless_asked_for_and_the_rest_counted():
     ranking = Ranking([f"i{k}" for k in range(12)], -np.arange(12.0))
     for top, drawn, said in ((None, 10, "Made with Podium; 2 more below"), (12, 12, "Made with Podium"),

@@ -2,6 +2,8 @@
 
 import functools
 import itertools
+import re
+import warnings
 
 import numpy as np
 import polars as pl
@@ -15,7 +17,9 @@ from matplotlib.text import Text
 
 from podium import RABF, BradleyTerry, Comparisons, Ranking
 from podium import show as pictures
+from podium.errors import DataWarning
 from podium.evaluate.feature_diagnosis import LearningCurve, residual_outliers
+from podium.show import canvas
 from podium.show.canvas import BAND, BLUE, INK, LINES, ON_LIGHT, SOFT, VERMILLION
 
 from helpers import simulate, thin_data
@@ -87,9 +91,9 @@ PALETTE = {INK, SOFT, BAND, ON_LIGHT, *LINES, "#dddddd", "#b0b0b0", "#ffffff", "
 def drawn(name):
     """The figure, and what renders it; laid out."""
     figure = DRAWN[name]()
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    return figure, canvas.get_renderer()
+    paper = FigureCanvasAgg(figure)
+    paper.draw()
+    return figure, paper.get_renderer()
 
 
 def texts(figure):
@@ -383,3 +387,48 @@ def test_outliers_are_marked_and_named_beside_their_points():
     words = [each.get_text() for each in ax.get_legend().get_texts()]
     assert words == ["within chance", "better or worse than predicted"]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("score predicted by features alone", "score from features and votes")
+
+
+# ---- on a page ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", STYLED)
+def test_on_a_page_a_picture_has_no_paper_and_only_the_pages_colours(name):
+    figure = DRAWN[name]()
+    text = canvas.svg(figure, "x")
+    assert text.startswith("<svg")
+    assert "<metadata" not in text
+    assert "<style" not in text
+    assert figure.patch.get_alpha() == 0
+    assert all(ax.patch.get_alpha() == 0 for ax in figure.axes)
+    for colour in PALETTE - {"#ffffff", "#000000", ON_LIGHT}:
+        assert colour not in text
+    assert set(re.findall(r"var\(--(\w+)\)", text)) <= {*canvas.PAGE.values()}
+
+
+@pytest.mark.parametrize("axes", [5.0, 1.0])
+def test_a_narrow_figure_keeps_the_room_of_its_names(axes):
+    """Margins of 0.75 on the left and 1.25 on the right stay; the axes take what a phone has left, or the least."""
+    figure = canvas.sheet(2.0 + axes, 3.0)
+    ax = canvas.axes_at(figure, 0.75, 0.5, axes, 2.0)
+    canvas.narrow(figure)
+    kept = max(canvas.LEAST_AXES, canvas.PHONE - 2.0)
+    width, height = figure.get_size_inches()
+    assert (width, height) == pytest.approx((2.0 + kept, 3.0))
+    left, bottom, across, up = ax.get_position(original=True).bounds
+    assert (left * width, bottom * height, across * width, up * height) == pytest.approx((0.75, 0.5, kept, 2.0))
+    panel, _ = canvas.panel(6.4, 3.0)
+    canvas.narrow(panel)
+    assert panel.get_size_inches().tolist() == [canvas.PHONE, 3.0]
+    assert 2.5 < canvas.PHONE < 4.2  # inches of a phone, at 96 pixels each
+
+
+def test_letters_that_no_font_has_are_told_each_time_and_not_of_svg(tmp_path):
+    figure = pictures.intervals(Ranking(["\U000103a0", "b"], [1.0, 0.0]))  # a letter of Old Persian
+    for kind in ("png", "pdf", "png"):
+        with pytest.warns(DataWarning, match="no installed font has some letters of the labels"):
+            pictures.save(figure, tmp_path / f"a.{kind}")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        pictures.save(figure, tmp_path / "a.svg")
+    assert "\U000103a0" in (tmp_path / "a.svg").read_text()

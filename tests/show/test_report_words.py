@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium import RABF, BradleyTerry, Comparisons, Elo, Ranking
+from podium import RABF, BradleyTerry, Comparisons, DynamicBradleyTerry, Elo, PlackettLuce, Ranking, Rankings
 from podium.errors import InputError
 from podium.show import feature_plots, plots, report, report_sections, report_time
+from podium.show.embedded import MAX_ITEMS, embed, write_embed
 from podium.show.report import Report, vote_summary
 from podium.show.report_board import in_order, leaderboard
-from podium.show.report_parts import Beside
+from podium.show.report_parts import Beside, listings
 
 from helpers import thin_data
 
@@ -429,3 +430,119 @@ def test_items_that_only_features_know_are_named_up_to_eight(count):
     told = report_sections._features(model, None, "games")[-1]
     some = ", ".join(f"i{k}" for k in range(8)) + (", …" if count > 8 else "")
     assert told == f"<p>Ranked by features alone, without games: {some} ({count} in all).</p>"
+
+
+@pytest.mark.parametrize(("p_value", "concern"), [(0.0499, True), (0.05, False), (0.6, False)])
+def test_the_fit_of_rankings_is_a_sentence_and_the_pairs_that_fit_least(p_value, concern):
+    fit = types.SimpleNamespace(statistic=12.3456, pairs=3, p_value=p_value)
+    words = "one score for each item does not explain the rankings" if concern else "within chance"
+    sentence = (
+        "The order of two items differs from what their scores say by 12.35 (Pearson, 3 pairs): "
+        f"{words} (p = {p_value:.2f})."
+    )
+    assert report.fit_words(fit) == (sentence, concern)
+    title, told = report._fit(fit, None)
+    assert title == "<h2>Can the ranking be trusted?</h2>"
+    mark = ' class="warn"' if concern else ""
+    assert told == f"<p{mark}><b>Fit.</b> {sentence}</p>"
+    with thin_data():
+        model = PlackettLuce().fit(Rankings.from_lists([list("abc"), list("bac"), list("cab"), list("abc")]))
+    *_, note, table = report._fit(fit, model)
+    assert note == '<p class="soft">Pairs that the scores explain least, in rankings:</p>'
+    heads, rows = cells(table)
+    assert heads == ["Item", "Against", "Above", "Expected", "Of"]
+    expected = [
+        [row["item"], row["against"], *(f"{row[name]:,.4g}" for name in ("above", "expected", "rankings"))]
+        for row in model.pair_residuals().head(8).to_dicts()
+    ]
+    assert [[row[0], row[1], *row[2:]] for row in rows] == expected
+
+
+def test_firsts_and_listings_are_counted_by_hand():
+    lists = Rankings.from_lists([["a", "b"], [["b", "c"], "a"], ["c"]], unranked="below", weight=[1.0, 2.0, 0.5])
+    found = listings(lists)
+    assert {item: value for item, (_, value) in found["First"].items()} == {"a": 1.0, "b": 2.0, "c": 2.5}  # 2nd shared
+    assert {item: value for item, (_, value) in found["Listed"].items()} == {"a": 3.0, "b": 3.0, "c": 2.5}
+    assert found["First"]["c"][0] == "2.5"
+    plain = listings(Rankings.from_lists([["a", "b"]] * 1200 + [["b"]], unranked="below"))
+    assert plain == {
+        "First": {"a": ("1,200", 1200.0), "b": ("1", 1.0)},
+        "Listed": {"a": ("1,200", 1200.0), "b": ("1,201", 1201.0)},
+    }
+
+
+def test_chances_of_games_say_of_which_date_and_which_outcomes_they_are():
+    times = Comparisons.from_arrays(list("abab"), list("babc"), time=np.arange(4.0))
+    with thin_data():
+        moving = DynamicBradleyTerry(drift=0.1, sd=1.0).fit(times)
+    assert report_time._as_of(moving, [1.0]) == ", as strengths may be at the date of the game"
+    assert report_time._as_of(moving, None) == ", as strengths were at the last date"
+    assert report_time._as_of(BradleyTerry(), None) == ""
+
+    def told(half, ties):
+        return report_time._chances_of(
+            types.SimpleNamespace(counts_ties_half_=half, uses=types.SimpleNamespace(ties=ties))
+        )
+
+    assert told(False, True) == "The chance of each outcome"
+    assert "(fit it with <code>--ties davidson</code>" in told(True, True)
+    assert "(fit one that models ties, as dynamic or bradley-terry with <code>" in told(True, False)
+    assert told(True, True).endswith("The chance of a win plus half that of a tie")
+
+
+def test_pages_and_pictures_are_written_where_they_can_be(tmp_path):
+    write_embed(tmp_path / "board.svg", "<svg>té</svg>")
+    assert (tmp_path / "board.svg").read_bytes() == "<svg>té</svg>".encode()
+    for name in ("a.html", "a.HTM"):
+        assert report.check_path(tmp_path / name) == tmp_path / name
+    with pytest.raises(InputError, match=r"its name must end in \.html"):
+        report.check_path(tmp_path / "a.svg")
+    with pytest.raises(InputError, match="there is no folder"):
+        report.check_path(tmp_path / "none" / "a.html")
+
+
+def test_a_page_has_two_thousand_rows_and_counts_the_others():
+    names = [f"i{k}" for k in range(2001)]
+    votes = Comparisons.from_pairs([("i0", "i1"), ("i1", "i0")])
+    page = str(Report(Ranking(names, -np.arange(2001.0)), votes))
+    board = page.partition('<table class="board')[2].partition("</table>")[0]
+    assert board.count('<td class="item">') == 2000
+    assert "… and 1 more item below." in page
+    assert "more item" not in str(Report(Ranking(names[:2000], -np.arange(2000.0)), votes))
+
+
+@pytest.mark.parametrize(("text", "limits"), [
+    (plots.intervals.__doc__, {"(or\n    600)": plots.MAX_ITEMS}),
+    (plots.wins.__doc__, {"Up to 40": plots.MAX_NUMBERED_ITEMS}),
+    (plots.history.__doc__, {"best eight": len(plots.LINES), "up\n    to 24": plots.MAX_NAMED_LINES}),
+    (embed.__doc__, {"first ten": MAX_ITEMS}),
+])  # fmt: skip
+def test_limits_are_those_that_the_docstrings_name(text, limits):
+    numbers = {"eight": 8, "ten": 10}
+    for words, limit in limits.items():
+        assert words in text
+        number = words.split()[-1].strip(")")
+        assert numbers.get(number) == limit or number == str(limit)
+
+
+def test_a_picture_on_a_page_has_no_headline_beside_the_pages_own():
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 4, 120)
+    right = (left + rng.integers(1, 4, 120)) % 4
+    votes = Comparisons.from_arrays(left, right, items=list("abcd"), time=np.arange(120.0))
+    with thin_data():
+        moving = DynamicBradleyTerry(drift=0.05, sd=1.0).fit(votes)
+        featured = RABF(feature_penalty=1.0, residual_penalty=1.0).fit(votes, **FEATURED)
+    over = report_time.over_time(moving, list("abcd"), 0.9, "points", "vote")
+    assert over[0] == "<h2>Scores over time</h2>"
+    drawn = [part for part in over if "<svg class=" in part]
+    assert len(drawn) == 1
+    assert drawn[0].count("<svg class=") == 2  # at its width, and for a phone
+    assert "Scores over time, 4 items" not in drawn[0]
+    assert drawn[0].count(">points<") == 2
+    assert "<h2>Each with its 90 % band</h2>" in over
+    pictured = "".join(report_sections._features(featured, 0.95, "votes"))
+    assert pictured.count("explain") == 1 + 2  # the page's sentence, and what a screen reader is told of each picture
+
+
+FEATURED = {"features": pl.DataFrame({"item": list("abcd"), "size": [1.0, 2.0, 4.0, 3.0]}), "id": "item"}
