@@ -18,7 +18,8 @@ from benchmarks import printed
 from podium.datasets import load_graded
 from podium.ordinal import PassiveAggressiveOrdinal, mae
 
-SETS = ("abalone", "california", "parkinsons", "mslr")
+SETS = {"abalone": "Abalone", "california": "California", "parkinsons": "Parkinsons", "mslr": "MSLR"}
+VARIANTS = {"pa": "PA", "pa1": "PA-I", "pa2": "PA-II"}
 STEPS = (0.001, 0.003, 0.01, 0.03, 0.1, 1.0)
 OUT = Path(__file__).resolve().parent / "ordinal" / "defaults.json"
 
@@ -44,9 +45,13 @@ def study(data, seeds: int) -> dict[str, dict[str, float]]:
                 test = np.random.default_rng(seed).random(len(y)) < 0.2
                 model = PassiveAggressiveOrdinal(variant, C=C, average=average, random_state=seed)
                 errors.append(mae(y[test], model.fit(X[~test], y[~test]).predict(X[test]), classes=np.unique(y)))
-            key = variant + ("" if variant == "pa" else f" C={C:g}") + (", averaged" if average else "")
-            table.setdefault(key, {})[name] = float(np.mean(errors))
+            table.setdefault(_words(variant, C, average), {})[name] = float(np.mean(errors))
     return table
+
+
+def _words(variant: str, C: float, average: bool) -> str:
+    aggressive = "" if variant == "pa" else f", C = {C:g}"
+    return f"{VARIANTS[variant]}{aggressive}, {'averaged' if average else 'last weights'}"
 
 
 def main() -> None:
@@ -56,7 +61,7 @@ def main() -> None:
     options = parser.parse_args()
     table = study(options.data, options.seeds)
     least = {name: min(row[name] for row in table.values()) for name in SETS}
-    printed.head("Setting", *(name.capitalize() for name in SETS), "Worst regret", "Mean")
+    printed.head("Setting", *SETS.values(), "Worst regret", "Mean")
     for key, row in table.items():
         regret = [row[name] - least[name] for name in SETS]
         row["worst_regret"], row["mean_regret"] = max(regret), float(np.mean(regret))
