@@ -164,6 +164,28 @@ def test_many_items_find_the_same_optimum_by_conjugate_gradients(monkeypatch):
         assert_allclose(sparse.scores, dense.scores, atol=2e-3)
 
 
+@pytest.mark.parametrize("extras", [[0.0, 0.0, 0.0], [0.4, 0.6, 0.0], [-0.3, 0.0, 0.8], [0.2, 0.5, 0.4]])
+def test_many_items_have_no_slope_left_at_their_optimum(extras, monkeypatch):
+    """The extras held: every score moved by a little either way costs as much."""
+    c, _ = crowd(8, [1.0, 0.2, 1.5, 0.8], 50, np.random.default_rng(4), leans=[0.5, -0.5, 0, 1])
+    votes = JudgeVotes.of(c, by_side=True, worth=1.0)
+    options = {"scores": np.linspace(-1, 1, 8), "extras": np.array(extras), "free": (), "tol": 1e-8, "max_iter": 100}
+    dense = fit_judges(votes, 0.05, **options)
+    monkeypatch.setattr("podium.pairwise._fit.marginal.MAX_DENSE_ITEMS", 7)
+    found = fit_judges(votes, 0.05, **options)
+    assert found.converged
+    assert_allclose(found.scores, dense.scores, atol=1e-5)
+    assert found.objective == pytest.approx(dense.objective, abs=1e-8)
+
+    def objective(scores):
+        return 0.05 * scores @ scores - integrate(votes, scores, np.array(extras), dense=True).log_likelihood
+
+    for k in range(8):
+        step = 1e-4 * (np.arange(8) == k)
+        slope = (objective(found.scores + step) - objective(found.scores - step)) / 2e-4
+        assert slope == pytest.approx(0.0, abs=1e-4)
+
+
 # ---- scores -------------------------------------------------------------------------------------------------------
 
 
