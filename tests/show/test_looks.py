@@ -343,6 +343,7 @@ def test_coefficients_stand_where_the_model_says_and_are_filled_where_significan
     assert (sure.get_xdata().tolist(), sure.get_ydata().tolist()) == ([pytest.approx(effect[order[0]])], [0])
     assert (perhaps.get_xdata().tolist(), perhaps.get_ydata().tolist()) == ([pytest.approx(effect[order[1]])], [-1])
     assert (to_hex(sure.get_markerfacecolor()), to_hex(perhaps.get_markerfacecolor())) == (BLUE, "#ffffff")
+    assert {(each.get_marker(), each.get_linestyle()) for each in (sure, perhaps)} == {("o", "None")}  # not joined
     spans = [each[2][0].get_segments()[0][:, 0].tolist() for each in ax.containers]
     expected = [[effect[k] - half[k], effect[k] + half[k]] for k in order]
     np.testing.assert_allclose(spans, expected, rtol=1e-6)

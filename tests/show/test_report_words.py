@@ -3,6 +3,7 @@
 import math
 import re
 import types
+from base64 import b64decode
 from dataclasses import replace
 
 import numpy as np
@@ -546,3 +547,71 @@ def test_a_picture_on_a_page_has_no_headline_beside_the_pages_own():
 
 
 FEATURED = {"features": pl.DataFrame({"item": list("abcd"), "size": [1.0, 2.0, 4.0, 3.0]}), "id": "item"}
+
+
+def test_checks_of_a_fit_are_findings_and_the_eight_pairs_that_fit_least():
+    finding = types.SimpleNamespace
+    rows = [
+        {"item": f"<{k}>", "against": "b", "won": 1234.5 + k, "expected": 0.123456, "votes": 2000.0} for k in range(9)
+    ]
+    told = [finding(name="Cycles", text="a few.", concern=True), finding(name="Fit", text="fine.", concern=False)]
+    made_up = finding(against=None, findings=lambda: told, residuals=pl.DataFrame(rows))
+    title, warned, calm, note, *table = report._diagnosis(made_up, "games")
+    assert title == "<h2>Can the ranking be trusted?</h2>"
+    assert warned == '<p class="warn"><b>Cycles.</b> a few.</p>'
+    assert calm == "<p ><b>Fit.</b> fine.</p>"
+    assert note.startswith('<p class="soft">Pairs that the scores explain least:</p><table>')
+    heads, found = cells(note + "".join(table))
+    assert heads == ["Item", "Against", "Won", "Expected", "Games"]
+    assert found == [[f"&lt;{k}&gt;", "b", f"{1234.5 + k:,.4g}", "0.1235", "2,000"] for k in range(8)]
+    assert table[-1] == "</tbody></table>"
+    other = report._diagnosis(finding(**vars(made_up) | {"against": "bradley-terry"}), "votes")
+    words = "Residuals and p-values are those of bradley-terry on the same votes, not of this ranker."
+    assert other[1] == f'<p class="soft">{words}</p>'
+
+
+@pytest.mark.parametrize("level", [0.9, None])
+def test_tables_of_effects_cell_by_cell(level):
+    half = [] if level is None else ["± (90 %)"]
+    width = [] if level is None else [f"{1.6448536 * 0.1:.2g}"]
+    spread = report_sections._effects([("length", 0.25, 0.1)], "points", level, np.array([2.5]), "votes")[2]
+    heads = ["Covariate", "Per standard deviation", *half, "Standard deviation"]
+    assert cells(spread) == (heads, [["length", "+0.25", *width, "2.5"]])
+    plain = report_sections._effects([("length", -0.25, 0.1)], "points", level, None, "votes")[2]
+    assert cells(plain) == (["Covariate", "Per unit", *half], [["length", "-0.25", *width]])
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"top": 2},
+        {"min_votes": 12.5},
+        {"level": 0.8},
+        {"level": None},
+        {"simultaneous": True},
+        {"title": "Hot & cold"},
+    ],
+    ids=str,
+)
+def test_what_is_taken_along_follows_the_options_of_the_page(options):
+    page = made(**options)
+    taken = {
+        name: b64decode(text).decode()
+        for name, text in re.findall(r'download="([^"]+)" href="data:[^"]*base64,([^"]*)"', str(page))
+    }
+    assert taken["leaderboard.svg"] == embed(page.ranking, **{"title": "Leaderboard"} | options)
+    table = pl.read_csv(taken["leaderboard.csv"].encode())
+    frame = page.ranking.to_frame(options.get("level", 0.95), options.get("simultaneous", False))
+    frame = frame.filter(frame["comparisons"] >= options.get("min_votes", 0)).head(options.get("top", 99))
+    assert table["item"].to_list() == frame["item"].to_list()
+    assert table["rank_upper"].to_list() == frame["rank_upper"].to_list()
+    assert len(frame) == (3 if options.keys().isdisjoint({"top", "min_votes"}) else 2)
+
+
+def test_settings_and_warnings_in_small_words():
+    told = [report._setting(value) for value in (("tea", 1000.0), True, False, 0.123456, "half", 3)]
+    assert told == ["tea = 1000", "yes", "no", "0.1235", "half", "3"]
+    assert report._warned(["thin data.", "thin data", "<b>"]) == [
+        '<p class="warn">Thin data.</p>', '<p class="warn">&lt;b&gt;.</p>']  # fmt: skip
+    assert report.listed({"a<": "b>"}) == "<dl><dt>a&lt;</dt><dd>b&gt;</dd></dl>"
