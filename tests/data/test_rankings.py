@@ -394,3 +394,136 @@ def test_rows_of_one_ranking_with_two_weights_are_refused():
     text = "respondent,item,rank,weight\n1,a,1,2\n1,b,2,2\n2,a,1,1\n2,b,2,3\n"
     with pytest.raises(InputError, match="row 4: the weight is another than in the rows of this ranking before"):
         read_rankings(io.StringIO(text))
+
+
+# ---- by hand --------------------------------------------------------------------------------------------------------
+
+
+def small(**more):
+    """a before b and c, who share a place; c before a; b alone."""
+    return Rankings.from_lists([["a", ["b", "c"]], ["c", "a"], ["b"]], items="abcd", **({"unranked": "below"} | more))
+
+
+def test_a_frame_has_the_places_of_each_ranking():
+    frame = small(weight=[1.0, 2.0, 0.5], judge=["x", "y", "x"], group=[7, 8, 7]).to_frame()
+    assert frame.to_dict(as_series=False) == {
+        "ranking": [1, 1, 1, 2, 2, 3], "judge": ["x", "x", "x", "y", "y", "x"], "group": [7, 7, 7, 8, 8, 7],
+        "item": ["a", "b", "c", "c", "a", "b"], "rank": [1, 2, 2, 1, 2, 1],
+        "weight": [1.0, 1.0, 1.0, 2.0, 2.0, 0.5],
+    }  # fmt: skip
+    plain = Rankings.from_lists([["a", "b", "c"], ["c", "a", "b"]]).to_frame()
+    assert plain.columns == ["ranking", "item", "rank"]
+    assert plain["rank"].to_list() == [1, 2, 3, 1, 2, 3]
+
+
+@pytest.mark.parametrize("kind", ["below", "unknown", "offered"])
+def test_wins_losses_and_ties_are_those_of_all_pairs(kind):
+    lists = [["a", ["b", "c"]], ["c", "a"], ["b"]]
+    rest = {"below": ["d", "bd", "acd"], "unknown": ["", "", ""], "offered": ["", "b", "c"]}[kind]
+    more = {"unranked": "unknown" if kind == "unknown" else "below"}
+    if kind == "offered":
+        more["offered"] = ["abc", "abc", "bc"]
+    rankings = small(weight=[1.0, 2.0, 4.0], **(more | ({"offered": [list(o) for o in more["offered"]]} if "offered" in more else {})))  # fmt: skip  # noqa: E501
+    wins, losses, ties = np.zeros(4), np.zeros(4), np.zeros(4)
+    for ranking, under, weight in zip(lists, rest, (1.0, 2.0, 4.0), strict=True):
+        places = [place if isinstance(place, list) else [place] for place in ranking] + ([list(under)] if under else [])
+        for k, place in enumerate(places):
+            for one in place:
+                for later in places[k + 1 :]:
+                    for other in later:
+                        wins["abcd".index(one)] += weight
+                        losses["abcd".index(other)] += weight
+                if k < len(ranking):
+                    ties["abcd".index(one)] += weight * (len(place) - 1)
+    for found, expected in zip(rankings.record(), (wins, losses, ties), strict=True):
+        assert found.tolist() == expected.tolist()
+    assert rankings.rest_sizes.tolist() == [len(under) for under in rest]
+    assert rankings._written_rest().tolist() == ["abcd".index(item) for under in rest for item in under]
+    assert rankings.everyone == (kind == "below")
+
+
+@pytest.mark.parametrize(("most", "held"), [(8, True), (7, False)])
+def test_pairs_are_made_up_to_so_many(most, held, monkeypatch):
+    """k(k − 1)/2 among the listed and k(n − k) with the others: 3 + 3·1, 1 + 2·2, 0 + 1·3, less the pair tied."""
+    monkeypatch.setattr("podium.data.rankings.MAX_PAIRS", most + 6)
+    rankings = small()
+    if held:
+        assert len(rankings.pair_columns()["left"]) == 14
+    else:
+        with pytest.raises(InputError, match=r"the 3 rankings make 14 pairs, k\(n − k\) pairs and more each"):
+            rankings.pair_columns()
+
+
+def test_what_lies_below_is_written_out_up_to_so_much(monkeypatch):
+    one, other = small(), Rankings.from_lists([["e"]], items="ae", unranked="below")
+    for most, held in ((7, True), (6, False)):  # 1 + 2 + 3 items below, and one
+        monkeypatch.setattr("podium.data.rankings.MAX_BELOW", most)
+        if held:
+            both = one + other
+            assert both.rest_sizes.tolist() == [1, 2, 3, 1]
+            assert both.items == ("a", "b", "c", "d", "e")
+        else:
+            with pytest.raises(InputError, match="and 7 of these lie below those listed, more than 6"):
+                _ = one + other
+
+
+def test_some_of_very_many_rankings_tell_who_is_linked(monkeypatch):
+    monkeypatch.setattr("podium.data.rankings.ENOUGH_RANKINGS", 4)
+    circle = [["a", "b", "c"], ["c", "a", "b"], ["b", "c", "a"]]
+    linked = Rankings.from_lists([each for each in circle for _ in range(4)])  # of which every third
+    assert linked._linkage.is_strongly_connected
+    assert "adjacency" not in vars(linked)
+    few = Rankings.from_lists(circle * 2 + circle[:1])  # seven: fewer than twice four
+    assert few._linkage is few.adjacency
+    apart = Rankings.from_lists([["a", "b", "c"]] * 12)
+    assert not apart._linkage.is_strongly_connected
+    assert apart._linkage is apart.adjacency
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"start": [0, 2]}, "start: give where each ranking begins in `item`, from 0, and the end last"),
+        ({"start": [1, 2, 3]}, "start: give where"), ({"start": [0, 3, 2, 3]}, "start: give where"),
+        ({"start": []}, "start"), ({"item": [0, 1, 3]}, r"item: code 3 is outside 0\.\.2"),
+        ({"item": [0, 0, 2]}, "row 1: 'a' appears twice in the ranking; remove one"),
+        ({"tied": [1, 0, 0]}, "tied: give 1"), ({"tied": [0, 1, 1]}, "tied: give 1"), ({"tied": [0, 2, 0]}, "tied"),
+        ({"tied": [0, 1]}, "tied"), ({"rest": [2]}, "rest and rest_start come together"),
+        ({"rest_start": [0, 0, 0]}, "rest and rest_start come together"),
+        ({"rest": [2], "rest_start": [0, 1]}, "rest_start is of 1 rankings, start of 2; they must match"),
+        ({"rest": [1], "rest_start": [0, 1, 1]}, "row 1: 'b' appears twice"),
+        ({"rest": [2], "rest_start": [0, 0, 1]}, "row 2: 'c' appears twice"),
+        ({"rest": [3], "rest_start": [0, 1, 1]}, r"rest: code 3 is outside 0\.\.2"),
+    ],
+)  # fmt: skip
+def test_codes_of_rankings_that_do_not_fit_are_refused(change, message):
+    """a before b, and c alone."""
+    columns = {"item": [0, 1, 2], "start": [0, 2, 3], "unranked": "below"} | change
+    columns = {name: np.array(value, dtype=np.int64) if isinstance(value, list) else value for name, value in columns.items()}  # fmt: skip  # noqa: E501
+    with pytest.raises(InputError, match=message):
+        Rankings("abc", columns.pop("item"), columns.pop("start"), **columns)
+
+
+def test_codes_of_rankings_that_fit_are_taken():
+    good = {
+        "rest": np.array([2, 0]),
+        "rest_start": np.array([0, 1, 2]),
+        "unranked": "below",
+        "tied": np.array([0, 1, 0]),
+    }
+    made = Rankings("abc", np.array([0, 1, 2]), np.array([0, 2, 3]), **good)
+    assert made.to_lists() == [[["a", "b"]], ["c"]]
+    assert made.rest_sizes.tolist() == [1, 1]
+
+
+def test_rankings_of_more_items_than_there_were_say_nothing_of_the_new_ones():
+    whole = Rankings.from_lists([["a", "b"], ["b", "a"]])
+    more = whole.with_items("bca")
+    assert (more.unranked, more.to_lists()) == ("unknown", [["a", "b"], ["b", "a"]])
+    assert whole.with_items("ba").unranked is None
+    offered = Rankings.from_lists([["a"], ["b"]], offered=[["a", "b"], ["b", "c"]], unranked="below")
+    moved = offered.with_items("cdba")
+    assert [moved.items[code] for code in moved.rest] == ["b", "c"]
+    assert [moved.items[code] for code in moved.item] == ["a", "b"]
+    with pytest.raises(InputError, match="'b' is ranked and is not among the items; add it, or correct it"):
+        whole.with_items("ac")

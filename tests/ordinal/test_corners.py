@@ -5,9 +5,10 @@ import types
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.sparse import csr_array
 
 from podium.errors import InputError
-from podium.ordinal import Grader, PassiveAggressiveOrdinal, PRank, neg_mae, read_labels
+from podium.ordinal import Grader, PassiveAggressiveOrdinal, PRank, conformal, neg_mae, read_labels, scaling
 from podium.ordinal.labels import _codes
 
 X = np.array([[0.0, 4.0], [1.0, 3.0], [5.0, 1.0], [6.0, 0.5], [2.0, 2.0], [7.0, 9.0]])
@@ -127,3 +128,96 @@ def test_after_two_thousand_examples_the_candidate_that_erred_least_goes_on_alon
     assert learner._losses.tolist() == [4]
     assert learner._lead == 0
     assert (0.003, 0.03, 0.3)[best] == learner.C_
+
+
+# ---- the scale of features ------------------------------------------------------------------------------------------
+
+TABLE = np.array([[1.0, 0.0, 7.0], [3.0, 0.0, 7.0], [0.0, 5.0, 7.0], [8.0, -1.0, 7.0]])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("weight", [None, [1.0, 2.0, 0.5, 3.0]])
+def test_moments_of_columns_count_each_row_by_its_weight(sparse, weight):
+    given = None if weight is None else np.array(weight)
+    mean, deviation = scaling.moments(csr_array(TABLE) if sparse else TABLE, given)
+    assert_allclose(mean, np.average(TABLE, axis=0, weights=weight))
+    variance = np.average((TABLE - mean) ** 2, axis=0, weights=weight)
+    assert_allclose(deviation, np.sqrt(variance), atol=1e-12)
+
+
+def test_a_column_that_varies_by_rounding_alone_is_constant():
+    mean, deviation = np.array([1.0, 1.0, 0.0, -1e6]), np.array([0.9e-10, 1.1e-10, 1e-20, 1e-5])
+    assert_allclose(scaling.inverse(mean, deviation), [0.0, 1 / 1.1e-10, 1e20, 0.0])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("at_once", [False, True])
+def test_rows_in_any_blocks_make_one_scale(sparse, at_once):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(30, 3)) * [1.0, 5.0, 0.1] + [100.0, 0.0, -3.0]
+    scale = scaling.FeatureScale.empty(3, centred=not sparse)
+    for first, last in ((0, 1), (1, 12), (12, 30)):
+        block = rows[first:last]
+        before = scale.origin.copy(), scale.factor.copy()
+        found = scale.take(csr_array(block) if sparse else block, at_once=at_once)
+        if not at_once:
+            assert_allclose(np.asarray(found.todense()) if sparse else found, (block - before[0]) * before[1])
+            assert scale.pending == last - first
+            scale.renew()
+        assert (scale.pending, scale.count) == (0, last)
+        mean, deviation = rows[:last].mean(axis=0), rows[:last].std(axis=0)
+        assert_allclose(scale.metric[0], mean)
+        assert_allclose(scale.origin, 0.0 * mean if sparse else mean)
+        assert_allclose(scale.factor, 0.0 if last == 1 else 1 / deviation, rtol=1e-6)
+        if at_once:
+            assert_allclose(np.asarray(found.todense()) if sparse else found, (block - scale.origin) * scale.factor)
+    state = scale.metric.copy()
+    scale.renew()
+    assert_allclose(scale.metric, state)
+
+
+def test_a_scale_goes_over_to_other_units_and_takes_in_more_features():
+    rows = np.random.default_rng(1).normal(size=(20, 2)) + 4.0
+    ratio, shift = np.array([2.0, -0.5]), np.array([1.0, 3.0])
+    scale, other = (scaling.FeatureScale.empty(2, centred=True) for _ in range(2))
+    scale.take(rows, at_once=True)
+    scale.take(rows[:7])
+    moved = (rows - shift) / ratio
+    scaled = scale.apply(rows)
+    scale.change_units(ratio, shift)
+    assert_allclose(scale.apply(moved), scaled)
+    scale.renew()
+    other.take(moved, at_once=True)
+    other.take(moved[:7])
+    other.renew()
+    assert_allclose(scale.metric[0], other.metric[0])
+    assert_allclose(np.abs(scale.metric[1]), other.metric[1])
+    scale.widen(3)
+    assert scale.metric.shape == (4, 5)
+    assert scale.squares.shape == (5,)
+    assert_allclose(scale.metric[:, 2:], 0.0)
+
+
+# ---- sets of grades -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "level", "place"), [(9, 0.9, 9), (8, 0.9, None), (19, 0.9, 18), (99, 0.5, 50), (4, 0.8, 4), (3, 0.8, None)])  # fmt: skip  # noqa: E501
+def test_the_bound_is_the_miss_of_the_place_that_the_level_asks_for(rows, level, place):
+    values = np.arange(rows) / 10.0
+    found = conformal.Misses(values).bound(level)
+    assert found == (np.inf if place is None else values[place - 1])
+
+
+def test_a_set_holds_what_has_no_more_before_it_than_the_bound():
+    chances = np.array([[0.1, 0.2, 0.4, 0.3], [0.25, 0.25, 0.25, 0.25]])
+    before = conformal.probability_before(chances, np.array([2, 0]))
+    assert_allclose(before, [[0.9, 0.7, 0.0, 0.4], [0.0, 0.25, 0.5, 0.75]])
+    for bound, sets in ((0.0, [[2, 2], [0, 0]]), (0.4, [[2, 3], [0, 1]]), (0.7, [[1, 3], [0, 2]]), (0.39, [[2, 2], [0, 1]]), (np.inf, [[0, 3], [0, 3]])):  # fmt: skip  # noqa: E501
+        assert conformal.grade_sets(chances, np.array([2, 0]), bound).tolist() == sets
+    low, high = np.array([0, 1]), np.array([1, 3])
+    assert_allclose(conformal.miss(chances, np.array([2, 0]), low, high), [0.7, 0.25])
+    misses = conformal.Misses.of(chances, np.array([2, 0]), low, high)
+    assert misses.values.tolist() == [0.25, 0.7]
+    assert misses.right == 0.0
+    assert conformal.Misses.of(chances, np.array([2, 0]), np.array([2, 1]), np.array([2, 3])).right == 0.5
+    assert np.isnan(conformal.Misses(np.empty(0)).right)
