@@ -1,5 +1,6 @@
 """Corners of the learners of grades: weights below one, features that come later, grades beyond the ends, no rows."""
 
+import math
 import types
 
 import numpy as np
@@ -9,7 +10,12 @@ from scipy.sparse import csr_array
 
 from podium.errors import InputError
 from podium.ordinal import Grader, PassiveAggressiveOrdinal, PRank, conformal, neg_mae, read_labels, scaling
+from podium.ordinal.grading.evaluation import Evaluation
+from podium.ordinal.grading.landmarks import LandmarkMap, RowSample
+from podium.ordinal.grading.recent import RecentSets
+from podium.ordinal.grading.running import RunningScale
 from podium.ordinal.labels import _codes
+from podium.ordinal.losses import mistake_bound
 
 X = np.array([[0.0, 4.0], [1.0, 3.0], [5.0, 1.0], [6.0, 0.5], [2.0, 2.0], [7.0, 9.0]])
 Y = [1, 1, 2, 3, 2, 3]
@@ -221,3 +227,113 @@ def test_a_set_holds_what_has_no_more_before_it_than_the_bound():
     assert misses.right == 0.0
     assert conformal.Misses.of(chances, np.array([2, 0]), np.array([2, 1]), np.array([2, 3])).right == 0.5
     assert np.isnan(conformal.Misses(np.empty(0)).right)
+
+
+# ---- bounds and tables in pieces ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fits", [False, True])
+@pytest.mark.parametrize("C", [0.01, 2.0])
+def test_mistake_bounds_are_their_formulas(fits, C):
+    """Four grades, a range of two among them: at most 3 thresholds lie outside a label, at least 2."""
+    rows = np.array([[3.0, 4.0], [0.0, 1.0], [2.0, 0.0]])
+    low, high = np.array([0, 1, 3]), np.array([0, 2, 3])
+    coef, theta = np.array([0.5, -0.25]), np.array([-1.0, 0.5, 2.0])
+    if fits:
+        rows, low, high, coef, theta = rows[1:2], low[1:2], high[1:2], np.zeros(2), np.array([-1.0, 0.0, 1.0])
+    labels = np.column_stack([low, high]) + 1
+    slack = np.zeros((len(rows), 3))
+    for k, row in enumerate(rows):
+        for i in range(3):
+            score = row @ coef
+            if i < low[k]:
+                slack[k, i] = max(0.0, 1 + theta[i] - score)
+            if i >= high[k]:
+                slack[k, i] = max(0.0, 1 + score - theta[i])
+    size = coef @ coef + theta @ theta
+    N, R2 = 3 - int((high - low).min()), float(max(row @ row for row in rows))
+    rest = math.sqrt((slack**2).sum())
+    expected = {
+        "pa": (1 + R2 * N) * size if rest == 0 else (1 + R2 * N) ** 2 * (math.sqrt(size) + 4 * N * rest) ** 2,
+        "pa1": size / (2 * C) + slack.sum() + C * len(rows) * (N / 2 + R2 * N**2),
+        "pa2": (1 + 1 / (2 * C) + R2 * N) * (size + 2 * C * (slack**2).sum()),
+    }
+    assert (rest == 0) == fits
+    for variant, bound in expected.items():
+        found = mistake_bound(variant, rows, labels, coef, theta, C=C, classes=[1, 2, 3, 4])
+        assert found == pytest.approx(bound), variant
+
+
+def test_a_running_scale_leaves_missing_values_out():
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(40, 3)) * [1.0, 3.0, 0.0] + [5.0, -2.0, 4.0]
+    rows[rng.random(rows.shape) < 0.2] = np.nan
+    rows[:6, 0] = np.nan  # the first piece has none of it
+    scale = RunningScale.empty(3)
+    for first, last in ((0, 6), (6, 6), (6, 7), (7, 40)):
+        scale.add(rows[first:last])
+    assert scale.count == 40
+    assert scale.absent.tolist() == np.isnan(rows).sum(axis=0).tolist()
+    assert_allclose(scale.mean, np.nanmean(rows, axis=0))
+    assert_allclose(scale.deviation[:2], np.nanstd(rows, axis=0)[:2])
+    assert scale.deviation[2] == 1.0
+    assert_allclose(scale.apply(rows)[:, :2], ((rows - scale.mean) / scale.deviation)[:, :2])
+    assert RunningScale.upgraded({"mean": np.ones(2)}, 1)["absent"].tolist() == [0.0, 0.0]
+    assert RunningScale.empty(2).deviation.tolist() == [1.0, 1.0]
+
+
+def test_landmarks_have_the_inner_products_of_their_kernel():
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(12, 3))
+    found = LandmarkMap.of(np.vstack([rows, rows[:4]]))
+    assert found.rows.shape == (12, 3)
+    mapped = found.apply(rows)
+    distance = ((rows[:, None] - rows) ** 2).sum(axis=2)
+    assert_allclose(mapped @ mapped.T, np.exp(-distance / 3), atol=1e-8)
+    close = np.vstack([rows, rows[:1] + 1e-9])
+    assert LandmarkMap.of(close).roots.shape == (13, 12)  # a direction of no length
+
+
+def test_a_sample_of_rows_is_uniform_however_they_come():
+    counts = np.zeros(20)
+    for seed in range(400):
+        sample = RowSample(5, np.random.default_rng(seed))
+        for first, last in ((0, 3), (3, 11), (11, 20)):
+            sample.add(np.arange(first, last, dtype=float)[:, None])
+            assert len(sample.rows) == min(5, last)
+        drawn = sample.rows[:, 0].astype(int)
+        assert (np.diff(drawn) > 0).all()
+        counts[drawn] += 1
+    assert counts.sum() == 2000
+    assert np.abs(counts - 100).max() < 45  # five standard deviations
+
+
+def test_an_evaluation_counts_how_far_grades_are_off():
+    found = Evaluation(np.array(["low", "mid", "top"]), np.array([[4, 1, 0], [2, 3, 1], [1, 0, 8]]), X, np.zeros(0))
+    assert found.rows == 20
+    assert found.error == pytest.approx((1 + 2 + 1 + 2) / 20)
+    assert found.accuracy == pytest.approx(15 / 20)
+    frame = found.to_frame()
+    assert frame["rows"].to_list() == [5, 6, 9]
+    assert frame["right"].to_list() == [4, 3, 8]
+    assert frame["error"].to_list() == [0.2, 0.5, 0.2222]
+    assert frame["as mid"].to_list() == [1, 3, 0]
+    empty = Evaluation(np.array([1, 2]), np.array([[0, 0], [0, 3]]), X, np.zeros(0)).to_frame()
+    assert empty["error"].to_list() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("rows", [19, 20])
+def test_sets_by_recent_rows_need_twenty(rows):
+    rng = np.random.default_rng(0)
+    scores = rng.normal(size=rows)
+    codes = np.digitize(scores, [-0.5, 0.5]).astype(float)
+    recent = np.stack([scores, codes, codes, codes])
+    if rows < 20:
+        with pytest.raises(InputError, match=r"keeps 19, too few for level= \(20 at least\)"):
+            RecentSets.of(recent, 3)
+        return
+    found = RecentSets.of(recent, 3)
+    assert len(found.misses.values) == 10
+    fitted = conformal.score_chances(scores[::2], codes[::2].astype(int), codes[::2].astype(int), 3)
+    assert_allclose(found.chances.predict_proba(scores[:, None]), fitted.predict_proba(scores[:, None]))
+    assert found.misses.right == 1.0  # what was predicted is what they are
