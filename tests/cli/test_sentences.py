@@ -1,5 +1,7 @@
 """Every sentence that a command says beside its table: in whole, and with the numbers of this very run."""
 
+import hashlib
+import json
 import re
 import types
 
@@ -10,7 +12,9 @@ import pytest
 from podium import BradleyTerry, load
 from podium.active.rehearsal import QUESTIONS_PER_ITEM
 from podium.cli import diff, predict, run, serve
+from podium.cli.ask import _begun
 from podium.data.files import read_comparisons
+from podium.errors import EngineError, InputError
 from podium.evaluate.differences import Differences
 from podium.store import open_store
 
@@ -432,3 +436,38 @@ def test_an_output_is_never_written_over_what_is_read_or_written(folder, capfd, 
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     assert refused(capfd, *args) == words
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+# ---- what reaches the library ---------------------------------------------------------------------------------------
+
+
+def test_all_that_is_typed_of_an_interview_reaches_the_ranker():
+    features = np.arange(8.0).reshape(4, 2)
+    texts = dict.fromkeys("abcd", "x")
+    given = {"preset": "quick", "top": 2, "budget": 7, "random_share": 0.25, "seed": 5, "features": features}
+    made = _begun(texts, **given)
+    assert list(made.items) == list("abcd")
+    assert (made.preset, made.budget, made.random_share, made.seed) == ("quick", 7, 0.25, 5)
+    assert made.goal == ("top", 2)
+    assert made._features == hashlib.sha256(features.tobytes()).hexdigest()[:16]  # by which a journal knows them again
+
+
+@pytest.mark.parametrize(("problem", "code"), [(EngineError("workers left"), 1), (InputError("bad row"), 2)])
+def test_a_failure_of_workers_has_a_code_of_its_own(folder, capfd, monkeypatch, problem, code):
+    def fails(*args, **options):
+        raise problem
+
+    monkeypatch.setattr("podium.data.files.read_votes", fails)
+    with pytest.raises(SystemExit) as stop:
+        run(["rank", "votes.csv"])
+    assert (stop.value.code, capfd.readouterr().err) == (code, f"podium: {problem}\n")
+
+
+def test_a_dry_run_of_a_program_shows_the_first_line_it_would_be_sent(folder, capfd):
+    (folder / "tea.csv").write_text("id,text\na,thé\nb,mjölk\nc,kaffe\n")
+    out, _ = call(capfd, "judge", "tea.csv", "--question", "Été?", "--command", "cat", "--dry-run")
+    assert json.loads(out) | {"id": ""} == {
+        "id": "", "question": "Été?", "left": "thé", "right": "mjölk", "context": None, "reference": None,
+        "instructions": json.loads(out)["instructions"],
+    }  # fmt: skip
+    assert "mjölk" in out  # as people write it

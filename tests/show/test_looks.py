@@ -433,3 +433,32 @@ def test_letters_that_no_font_has_are_told_each_time_and_not_of_svg(tmp_path):
         warnings.simplefilter("error")
         pictures.save(figure, tmp_path / "a.svg")
     assert "\U000103a0" in (tmp_path / "a.svg").read_text()
+
+
+def test_names_with_dollars_are_no_formulas_in_any_picture():
+    names = [f"$x_{k}$ & $" for k in range(4)]
+    left, right = np.array([0, 1, 2, 0, 1, 3] * 40), np.array([1, 2, 3, 2, 0, 0] * 40)
+    votes = Comparisons.from_arrays(left, right, items=names)
+    rows = [(name, t, k + t, k + t - 0.5, k + t + 0.5) for k, name in enumerate(names) for t in (1, 2)]
+    table = pl.DataFrame(rows, schema=["item", "time", "score", "lower", "upper"], orient="row")
+    features = pl.DataFrame({"item": names, "$a$": [1.0, 2.0, 0.0, 9.0], "$b$": [0.0, 1.0, 1.0, 0.5]})
+    with thin_data():
+        ranking = BradleyTerry().fit(votes).ranking_
+        model = RABF(feature_penalty=1.0, residual_penalty=1e-3).fit(votes, features, id="item")
+    drawn_with = [
+        pictures.intervals(ranking, title="$5 or $6", unit="$ or $"), pictures.wins(votes, ranking, title="$5 or $6"),
+        pictures.history([1, 2], names, np.arange(8.0).reshape(2, 4), title="$5 or $6"),
+        pictures.curves(table, title="$5 or $6"), pictures.coefficients(model), pictures.outliers(model, level=0.2),
+    ]  # fmt: skip
+    for figure, least in zip(drawn_with, (6, 9, 5, 5, 2, 1), strict=True):
+        named = [each for each in texts(figure) if each.get_text().count("$") > 1]
+        assert len(named) >= least
+        assert not any(each.get_parse_math() for each in named)
+
+
+def test_a_ninth_line_begins_again_with_the_first_mark_and_colour():
+    ax = pictures.calibration({str(k): BINS for k in range(9)}).axes[0]
+    lines = ax.lines[1:]  # the first is the diagonal
+    assert [each.get_marker() for each in lines] == [*canvas.MARKERS, canvas.MARKERS[0]]
+    assert [to_hex(each.get_color()) for each in lines] == [*LINES, LINES[0]]
+    assert len(set(canvas.MARKERS)) == len(set(LINES)) == 8

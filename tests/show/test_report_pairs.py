@@ -123,6 +123,11 @@ def test_the_interval_of_a_share_is_that_of_scipy(points, votes, level):
 def test_weights_are_no_counts_and_get_no_interval():
     votes = Comparisons.from_arrays(["a", "b"], ["b", "a"], weight=[0.5, 1.25])
     assert cells("".join(head_to_head(votes, ["a", "b"], 0.95)))[0][1] == "0.5 0 1.25 - - -"
+    wins = Comparisons.from_arrays(list("aab"), list("bba"), weight=[1.0, 2.0, 1.5], tie=[0, 0, 1])  # of ties alone
+    assert cells("".join(head_to_head(wins, ["a", "b"], 0.95)))[0][1] == "3 1.5 0 - - -"
+    whole = Comparisons.from_arrays(list("aab"), list("bba"), weight=[1.0, 2.0, 3.0], tie=[0, 0, 1])
+    assert cells("".join(head_to_head(whole, ["a", "b"], 0.95)))[0][1].split()[:3] == ["3", "3", "0"]
+    assert "-" not in cells("".join(head_to_head(whole, ["a", "b"], 0.95)))[0][1].split()[3:5]
 
 
 def test_with_covariates_it_is_what_the_checks_of_the_fit_expect_of_these_votes():
