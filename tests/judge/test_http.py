@@ -245,6 +245,62 @@ def test_a_key_never_goes_to_another_host():
         ask(server)
 
 
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+def test_every_way_to_say_that_an_address_has_moved_is_followed(status):
+    with Server(MODEL, once((status, {"Location": "/v2/chat/completions"}, {}))) as server:
+        assert ask(server).outcome == 1.0
+        assert [each["path"] for each in server.headers] == ["/v1/chat/completions", "/v2/chat/completions"]
+
+
+@pytest.mark.parametrize("status", [408, 409, 425, 429, 500, 502, 503, 504, 529])
+def test_what_may_pass_later_is_asked_again(status):
+    clock = Clock()
+    with Server(MODEL, once((status, {}, {"error": "later"}))) as server:
+        assert ask(server, clock=clock).outcome == 1.0
+        assert len(server.requests) == 2
+    assert len(clock.slept) == 1
+
+
+@pytest.mark.parametrize("status", [401, 402, 403, 404, 405])
+def test_what_will_not_pass_for_any_pair_ends_the_run(status):
+    with Server(MODEL, lambda body, number: (status, {}, {"error": "no"})) as server:
+        with pytest.raises(InputError, match=f"{status} no"):
+            ask(server)
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize("status", [304, 400, 406, 410, 413, 422, 501])
+def test_what_a_server_says_of_one_pair_alone_is_a_skip(status):
+    with Server(MODEL, lambda body, number: (status, {}, {"error": "too long"})) as server:
+        said = ask(server)
+        assert len(server.requests) == 1
+    assert (said.outcome, said.problem) == (None, "rejected")
+
+
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        ({"concurrency": 0}, "concurrency"), ({"concurrency": 1001}, "concurrency"), ({"max_tokens": 0}, "max_tokens"),
+        ({"concurrency": 2.0}, "concurrency"), ({"timeout": 0}, "timeout"), ({"timeout": 86_401}, "timeout"),
+        ({"temperature": 2e6}, "temperature"), ({"rpm": 0}, "rpm"), ({"tpm": -1}, "tpm"), ({"rpm": "many"}, "rpm"),
+        ({"answer": "yes"}, "answer is 'yes'"), ({"template": 3}, "template is 3"),
+        ({"extra_body": {"model": "x"}}, "extra_body sets 'model'"), ({"extra_body": {"n": 2}}, "extra_body sets 'n'"),
+        ({"extra_body": {"x": {1}}}, "extra_body or headers"), ({"headers": 3}, "extra_body or headers"),
+    ],
+)  # fmt: skip
+def test_options_that_cannot_be_are_refused_by_name(options, name):
+    with pytest.raises(InputError, match=name):
+        HttpJudge("http://127.0.0.1:9/v1", "tiny", **options)
+
+
+def test_options_at_their_ends_are_taken():
+    judge = HttpJudge(
+        "http://127.0.0.1:9/v1", "tiny", concurrency=1000, max_tokens=1, timeout=86_400, temperature=-1e6, rpm=1e-6
+    )
+    assert judge.concurrency == 1000
+    assert HttpJudge("http://127.0.0.1:9/v1", "tiny", concurrency=1).concurrency == 1
+
+
 def test_logprobs_ask_for_one_token():
     offered = [{"token": "A", "logprob": -0.1}, {"token": "B", "logprob": -2.4}]
     body = completion("A")
