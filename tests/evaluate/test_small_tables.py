@@ -8,16 +8,17 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.testing import assert_allclose
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, norm
+from scipy.stats import t as student
 
 from podium import BradleyTerry, Comparisons, Elo, Rankings
 from podium.errors import InputError, PodiumWarning
-from podium.evaluate import judging_quality, plan_votes, scale_separation
+from podium.evaluate import assessment, judging_quality, plan_votes, scale_separation
 from podium.evaluate.diagnosis import MERGED_FROM, _as_counts, diagnose, misfit
 from podium.evaluate.diagnosis.misfit import Cycles, Fit, Test, _shares, _together
 from podium.evaluate.diagnosis.steadiness import Reliability
 from podium.evaluate.diagnosis.table import Model, Table
-from podium.evaluate.judging import Judging, unknown_quality
+from podium.evaluate.judging import CHANCE, Judging, _frame, unknown_quality
 
 ROWS = {
     "left": [*"aabbcaab"],
@@ -431,3 +432,92 @@ def test_a_plan_is_made_from_a_quarter_of_the_votes_to_all():
     plan = plan_votes(votes, {"a": [1.0], "b": [0.0], "c": [2.0]}, splits=1)
     assert plan.sizes == (10, 14, 20, 28, 40)
     assert plan.epsilon == 0.05
+
+
+# ---- held-out votes -------------------------------------------------------------------------------------------------
+
+
+def test_measures_of_held_out_votes_are_their_sums():
+    """A guess of one half is half right, whatever comes; a tie is half a win for both."""
+    chance, outcome = np.array([0.9, 0.2, 0.5, 0.7, 1.0]), np.array([1.0, 1.0, 0.0, 0.5, 0.0])
+    weight = np.array([1.0, 2.0, 1.0, 4.0, 0.5])
+    loss, brier, right = assessment._measures(chance, outcome, weight)
+    least = assessment.MIN_CHANCE
+    told = [0.9, 0.2, 0.5, math.sqrt(0.7 * 0.3), least]
+    assert loss == pytest.approx(-sum(w * math.log(p) for w, p in zip(weight, told, strict=True)) / 8.5)
+    assert brier == pytest.approx((0.01 + 2 * 0.64 + 0.25 + 4 * 0.04 + 0.5) / 8.5)
+    assert right == pytest.approx((1 + 0 + 0.5 + 4 * 0.5 + 0) / 8.5)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_calibration_is_by_bins_of_equal_weight_of_the_favourite(seed):
+    rng = np.random.default_rng(seed)
+    chance, weight = rng.random(60), rng.integers(1, 4, 60).astype(float)
+    outcome = rng.choice([0.0, 0.5, 1.0], 60)
+    rows = sorted((max(c, 1 - c), o if c >= 0.5 else 1 - o, w) for c, o, w in zip(chance, outcome, weight, strict=True))
+    bins, so_far, whole = {}, 0.0, weight.sum()
+    for c, o, w in rows:
+        place = min(int(assessment.BINS * (so_far + w / 2) / whole), assessment.BINS - 1)
+        bins.setdefault(place, []).append((c, o, w))
+        so_far += w
+    found = np.array(assessment.calibration(chance, outcome, weight)).T
+    assert len(found) == len(bins)
+    for row, place in zip(found, sorted(bins), strict=True):
+        n = sum(w for _, _, w in bins[place])
+        predicted, observed = (sum(each[k] * each[2] for each in bins[place]) / n for k in (0, 1))
+        assert_allclose(row[:2], [predicted, observed])
+        for end in row[2:]:  # Wilson's ends: where the share observed is 1.96 errors off
+            assert abs(observed - end) == pytest.approx(norm.ppf(0.975) * math.sqrt(end * (1 - end) / n), abs=1e-9)
+
+
+def test_methods_are_told_apart_fold_by_fold():
+    """Half-widths by Student's t over the folds; `worse` is against the method of the least log loss."""
+    losses = {"b": np.array([0.5, 0.7, 0.6]), "a": np.array([0.4, 0.5, 0.6])}
+    curve = np.array([0.6, 0.8]), np.array([0.5, 0.85]), np.zeros(2), np.ones(2)
+    found = assessment.Assessment(losses, losses, losses, {"a": curve, "b": curve}, {}, 3, 30)
+    frame = found.to_frame()
+    assert frame["method"].to_list() == ["a", "b"]
+    half = student.ppf(0.975, 2) / math.sqrt(3)
+    assert frame["log_loss"].to_list() == pytest.approx([0.5, 0.6])
+    assert frame["log_loss_pm"].to_list() == pytest.approx([half * 0.1, half * 0.1])
+    assert frame["worse"].to_list() == pytest.approx([0.0, 0.1])
+    assert frame["worse_pm"].to_list() == pytest.approx([0.0, half * np.std([0.1, 0.2, 0.0], ddof=1)])
+    assert frame["calibration"].to_list() == pytest.approx([0.075, 0.075])
+    assert found.calibration_error("b") == pytest.approx(0.075)
+
+
+@pytest.mark.parametrize("rows", [36, 37])
+def test_equal_votes_held_out_are_merged_where_they_are_many(rows, monkeypatch):
+    """More than four a square of three items: the chances are the same, and asked for once a pair."""
+    votes = Comparisons.from_arrays([0, 1, 2] * 40, [1, 2, 0] * 40, items=list("abc"))
+    seen = []
+
+    def predicted(model, train, test, about):
+        seen.append((len(train), len(test.left), len(test)))
+        return np.full(1, 0.5), np.ones(1), np.ones(1)
+
+    monkeypatch.setattr(assessment, "_predicted", predicted)
+    hand = (np.arange(120) < rows).astype(np.int64)
+    monkeypatch.setattr(assessment, "MERGED_FROM", 4)
+    assessment._fold(hand, votes, np.ones(120, dtype=np.int64), {"one": Elo}, {})
+    assert seen == [(120 - rows, 3 if rows > 36 else rows, rows)]
+
+
+def test_infit_is_the_squares_over_the_information_and_misfits_are_beyond_two_deviations():
+    code = np.array([0, 1, 2, 3, 4, 5, 0])
+    square = np.array([1.0, 1.0, 1.2, 0.9, 1.1, 9.0, 1.0])
+    columns = np.stack([square, np.array([1.0, 1, 1, 1, 1, 1, 1]), np.full(7, 0.5), np.arange(1.0, 8.0)])
+    frame = _frame("item", "abcdefg", code, columns)
+    assert frame["item"].to_list() == ["f", "c", "e", "a", "b", "d"]
+    assert frame["infit"].to_list() == pytest.approx([9.0, 1.2, 1.1, 1.0, 1.0, 0.9])
+    assert frame["votes"].to_list() == [6.0, 3.0, 5.0, 8.0, 2.0, 4.0]
+    infit = np.array(frame["infit"])
+    limit = infit.mean() + 2 * infit.std(ddof=1)
+    sd = np.sqrt(np.array([0.5, 0.5, 0.5, 1.0, 0.5, 0.5])) / np.array([1.0, 1, 1, 2, 1, 1])
+    normal = (np.cbrt(infit) - 1) * 3 / sd + sd / 3
+    beyond = normal > norm.ppf(1 - CHANCE / 6)
+    assert frame["beyond_chance"].to_list() == beyond.tolist()
+    assert frame["misfit"].to_list() == ((infit > limit) | beyond).tolist()
+    assert beyond.any()
+    unknown = _frame("item", "ab", np.array([0, 1]), np.stack([np.ones(2), np.array([1.0, 0.0]), np.ones(2), np.ones(2)]))  # fmt: skip  # noqa: E501
+    assert unknown["infit"].to_list() == [1.0, None]
