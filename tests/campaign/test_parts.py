@@ -1220,3 +1220,27 @@ def test_votes_on_withdrawn_items_take_no_pair_away(store):
     log(bench, (0, 0, 3, 1.0, {}), (0, 3, 1, 1.0, {}), (0, 0, 1, 1.0, {}))
     bench.do(lambda writer: setup.withdraw(writer, 3, 5))
     assert standing.pairs_left(bench.content()) == 2
+
+
+def test_a_tier_ends_where_the_band_of_its_first_item_ends():
+    """Bands 1-2, 2-3, 3-4, 3-3 and 5-5: the second reaches into the first's, the third begins below it."""
+    lower, upper = np.array([1, 2, 3, 3, 5]), np.array([2, 3, 4, 3, 5])
+    assert standing._tiers(np.arange(5), lower, upper) == [1, 1, 2, 2, 3]
+    assert standing._tiers(np.array([4, 0]), np.array([2, 0, 0, 0, 1]), np.array([2, 0, 0, 0, 2])) == [1, 1]
+
+
+@pytest.mark.parametrize("column", ["weight", "count", "margin"])
+def test_votes_that_are_not_single_are_not_imported(store, tmp_path, column):
+    bench, path = Bench(store, items=2), tmp_path / "v.csv"
+    rows = {"weight": "winner,loser,weight\nitem 0,item 1,2.5\n", "count": "winner,loser,count\nitem 0,item 1,3\n",
+            "margin": "left,right,margin\nitem 0,item 1,3\n"}  # fmt: skip
+    path.write_text(rows[column])
+    with pytest.raises(InputError, match="has weights, counts or margins; a campaign takes single votes"):
+        exchange.import_votes(store, bench.id, str(path), 5)
+    assert not bench.content().votes.counted().any()
+
+
+def test_a_judge_who_has_seen_every_pair_has_none_left_and_takes_none_from_others(store):
+    bench = Bench(store, items=3)
+    log(bench, *[(0, a, b, 1.0, {}) for a, b in ((0, 1), (1, 2), (2, 0))])
+    assert standing.pairs_left(bench.content()) == 3  # those of the other

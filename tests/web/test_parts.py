@@ -592,6 +592,17 @@ def test_an_organiser_sees_items_judges_and_what_happened(room):
     assert there.get(f"{room.at}/judges/99/without").json()["code"] == "unknown-judge"
 
 
+def test_the_page_of_a_judge_and_that_of_trying_it_say_which_they_are(room):
+    judging, trying = room.judge.get("/j").text, room.organiser.get("/o/try").text
+    assert 'data-trying=""' in judging
+    assert 'data-source="/api/v1/next"' in judging
+    assert 'href="/j/history"' in judging
+    assert 'data-trying="1"' in trying
+    assert f'data-source="/api/v1/campaigns/{room.campaign}/try"' in trying
+    assert 'href="/o/setup"' in trying
+    assert 'href="/j/history"' not in trying
+
+
 def test_trying_shows_three_pairs_of_items_that_are_shown(room):
     room.store.write(room.campaign, lambda writer: setup.withdraw(writer, 0, 1))
     said = room.organiser.get(f"{room.at}/try").json()
