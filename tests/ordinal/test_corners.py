@@ -7,9 +7,20 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.sparse import csr_array
+from sklearn.utils import get_tags
 
 from podium.errors import InputError
-from podium.ordinal import Grader, PassiveAggressiveOrdinal, PRank, conformal, neg_mae, read_labels, scaling
+from podium.ordinal import (
+    CumulativeLogit,
+    Grader,
+    MarginOrdinal,
+    PassiveAggressiveOrdinal,
+    PRank,
+    conformal,
+    neg_mae,
+    read_labels,
+    scaling,
+)
 from podium.ordinal.grading.evaluation import Evaluation
 from podium.ordinal.grading.landmarks import LandmarkMap, RowSample
 from podium.ordinal.grading.recent import RecentSets
@@ -71,6 +82,7 @@ def test_whole_numbers_in_a_row_are_numbered_and_others_looked_up():
         ([3, 5, 9], [9, 3, 5], [2, 0, 1]), ([2, 4], [4, 2, 4], [1, 0, 1]),
         ([7], [7, 7, 7], [0, 0, 0]),
         ([3, 5, 4], [4, 3, 5], [2, 0, 1]),
+        ([0, 5, 2], [5, 0, 2], [1, 0, 2]),  # from first to last as far as three in a row
     ):  # fmt: skip
         found = _codes(np.array(column), missing, np.array(classes), 1)
         assert (found.tolist(), found.dtype) == (codes, np.int32)
@@ -337,3 +349,12 @@ def test_sets_by_recent_rows_need_twenty(rows):
     fitted = conformal.score_chances(scores[::2], codes[::2].astype(int), codes[::2].astype(int), 3)
     assert_allclose(found.chances.predict_proba(scores[:, None]), fitted.predict_proba(scores[:, None]))
     assert found.misses.right == 1.0  # what was predicted is what they are
+
+
+@pytest.mark.parametrize("learner", [PassiveAggressiveOrdinal(), PRank(), MarginOrdinal(), CumulativeLogit()])
+def test_learners_tell_scikit_learn_what_they_take(learner):
+    tags = get_tags(learner)
+    assert tags.input_tags.sparse
+    assert tags.estimator_type == "classifier"
+    assert tags.target_tags.required
+    assert not tags.input_tags.allow_nan
