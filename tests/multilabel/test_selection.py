@@ -146,6 +146,16 @@ def test_the_loss_of_a_penalty_is_that_of_scikit_learn_on_the_same_rows():
     assert ranker.chosen_ in ranker.validation_
 
 
+@pytest.mark.parametrize(("surrogate", "first"), [("univariate", -7), ("pairwise", -5), ("softmax", -5)])
+def test_penalties_go_from_strong_to_64_in_steps_of_four(surrogate, first, monkeypatch):
+    """With nothing that grows worse, all of them are tried."""
+    monkeypatch.setattr("podium.multilabel.selection.WORSE", 99)
+    X, Y = linear_truth(30)
+    tried = list(LabelRanker("sum@1", surrogate=surrogate).fit(X, Y).validation_)
+    assert tried[0] == "label frequencies"
+    assert tried[1:] == [f"linear, {surrogate}, C={4.0**k:.3g}" for k in range(first, 4)]
+
+
 def test_a_gain_counts_when_it_is_more_than_a_standard_error_of_the_mean():
     rng = np.random.default_rng(0)
     gain, weight = rng.normal(size=50), rng.integers(0, 4, 50)
