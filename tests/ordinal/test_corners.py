@@ -358,3 +358,17 @@ def test_learners_tell_scikit_learn_what_they_take(learner):
     assert tags.estimator_type == "classifier"
     assert tags.target_tags.required
     assert not tags.input_tags.allow_nan
+
+
+@pytest.mark.parametrize("variant", ["pa", "pa1", "pa2"])
+def test_updates_by_inner_products_are_counted_as_those_along_a_direction(variant):
+    rng = np.random.default_rng(0)
+    rows = rng.normal(size=(60, 2))
+    grades = np.digitize(rows[:, 0] + 0.3 * rng.normal(size=60), [-0.5, 0.5])
+    options = {"C": 0.3, "standardize": False, "average": False, "classes": [0, 1, 2]}
+    along = PassiveAggressiveOrdinal(variant, **options).partial_fit(rows, grades)
+    kept = PassiveAggressiveOrdinal(variant, kernel=lambda a, b: a @ b.T, budget=None, **options)
+    kept.partial_fit(rows[:25], grades[:25]).partial_fit(rows[25:], grades[25:])
+    assert 0 < along.n_updates_ == kept.n_updates_ <= 60
+    assert along.n_seen_ == kept.n_seen_ == 60
+    assert along.mae_ == pytest.approx(kept.mae_)
