@@ -16,6 +16,7 @@ from podium.cli.ask import _begun
 from podium.data.files import read_comparisons
 from podium.errors import EngineError, InputError
 from podium.evaluate.differences import Differences
+from podium.judge.assist import assisted
 from podium.store import open_store
 
 SECRET = "each link is a secret and is shown only now; keep the organiser's, hand on the others"
@@ -471,3 +472,51 @@ def test_a_dry_run_of_a_program_shows_the_first_line_it_would_be_sent(folder, ca
         "instructions": json.loads(out)["instructions"],
     }  # fmt: skip
     assert "mjölk" in out  # as people write it
+
+
+def test_a_reference_may_be_a_number_and_a_name_that_is_not_there_is_told(folder, capfd):
+    (folder / "numbers.csv").write_text("winner,loser\n" + "1,2\n1,2\n2,1\n2,3\n2,3\n3,2\n1,3\n3,1\n" * 5)
+    out, err = call(capfd, "rank", "numbers.csv", "--l2", 0.1, "--reference", 2, "--format", "csv")
+    row = {str(each["item"]): each for each in pl.read_csv(out.encode()).to_dicts()}["2"]
+    assert row["lower"] == row["upper"] == row["score"]
+    assert err[0].endswith("relative to the score of '2'")
+    told = refused(capfd, "rank", "numbers.csv", "--reference", 9)
+    assert "9" in told
+
+
+@pytest.mark.parametrize("top", [1, 2, 99])
+def test_the_first_are_those_of_the_whole_table(folder, capfd, top):
+    whole = pl.read_csv(call(capfd, *VOTES, "--format", "csv")[0].encode())
+    first = pl.read_csv(call(capfd, *VOTES, "--top", top, "--format", "csv")[0].encode())
+    assert first.equals(whole.head(top))
+
+
+@pytest.mark.parametrize("people", [14, 60])
+def test_a_models_help_is_told_as_the_library_found_it(folder, capfd, people):
+    rng = np.random.default_rng(3)
+    for name, count in (("people.csv", people), ("model.csv", 400)):
+        left = rng.integers(0, 7, count)
+        right = (left + rng.integers(1, 7, count)) % 7
+        won = rng.random(count) < 1 / (1 + np.exp(left - right))
+        rows = [f"i{a},i{b}" if win else f"i{b},i{a}" for a, b, win in zip(left, right, won, strict=True)]
+        (folder / name).write_text("\n".join(["winner,loser", *rows]) + "\n")
+    known = assisted(*(read_comparisons(name, judge=False, group=False) for name in ("people.csv", "model.csv")))
+    helped = ["rank", "people.csv", "--assist", "model.csv", "--level", 0.9, "--format", "csv"]
+    out, err = call(capfd, *helped)
+    table = pl.read_csv(out.encode())
+    frame = known.ranking.to_frame(level=0.9)
+    assert table["item"].to_list() == [str(item) for item in frame["item"]]
+    np.testing.assert_allclose(table["lower"], frame["lower"])
+    assert err[0] == (
+        f"{known.both} pairs judged by people and the model, {known.alone} pairs by the model alone; "
+        "90 % confidence intervals, relative to the mean"
+    )
+    enough = known.both >= 3 * 7
+    worth = f"; it is worth about {known.gain:.1f} times as many pairs of people" if enough else ""
+    words = f"the model counts {known.weight:.2f} of a person's vote{worth}, if theirs are a random part of its own"
+    assert words in err
+    few = f"warning: {known.both} pairs of people for 7 items; with fewer than 3 an item, intervals are a little too "
+    assert (f"{few}narrow" in err) == (not enough)
+    assert enough == (people == 60)
+    top = pl.read_csv(call(capfd, *helped, "--top", 2)[0].encode())
+    assert top.equals(table.head(2))
