@@ -9,15 +9,19 @@ import numpy as np
 import polars as pl
 import pytest
 
-from podium import BradleyTerry, load
+from podium import BradleyTerry, PlackettLuce, load
 from podium.active.rehearsal import QUESTIONS_PER_ITEM
 from podium.cli import diff, predict, run, serve
 from podium.cli.ask import _begun
-from podium.data.files import read_comparisons
+from podium.data.files import read_comparisons, read_votes
 from podium.errors import EngineError, InputError
+from podium.evaluate.diagnosis import diagnose
 from podium.evaluate.differences import Differences
 from podium.judge.assist import assisted
+from podium.show.report import fit_words
 from podium.store import open_store
+
+from helpers import thin_data
 
 SECRET = "each link is a secret and is shown only now; keep the organiser's, hand on the others"
 
@@ -520,3 +524,42 @@ def test_a_models_help_is_told_as_the_library_found_it(folder, capfd, people):
     assert enough == (people == 60)
     top = pl.read_csv(call(capfd, *helped, "--top", 2)[0].encode())
     assert top.equals(table.head(2))
+
+
+@pytest.mark.parametrize("pairs", [0, 2])
+@pytest.mark.parametrize("kind", ["votes", "rankings"])
+def test_a_check_says_what_the_library_finds(folder, capfd, kind, pairs):
+    (folder / "lists.csv").write_text("ranking\n" + "a > b > c\nb > a > c\na > c > b\n" * 6)
+    name = "votes.csv" if kind == "votes" else "lists.csv"
+    out, err = call(capfd, "check", name, "--replicates", 9, "--seed", 4, "--pairs", pairs, "--l2", 0.1)
+    document = json.loads(
+        call(capfd, "check", name, "--replicates", 9, "--seed", 4, "--l2", 0.1, "--format", "json")[0]
+    )
+    with thin_data():
+        if kind == "votes":
+            comparisons = read_comparisons("votes.csv", keep="counts")
+            found = diagnose(comparisons, BradleyTerry(l2=0.1).fit(comparisons), replicates=9, seed=4)
+            expected = [f"{'!' if each.concern else ' '} {each.name}: {each.text}" for each in found.findings()]
+            rows = [
+                f"{row['item']} won {row['won']:,.4g} of {row['votes']:,.4g} against {row['against']}, expected "
+                f"{row['expected']:,.3g} ({row['residual']:.1f} sd)"
+                for row in found.residuals.to_dicts()
+            ]
+            assert document == json.loads(json.dumps(found.to_dict()))
+        else:
+            model = PlackettLuce(l2=0.1).fit(read_votes("lists.csv", keep="counts")[None])
+            fit = model.goodness_of_fit(replicates=9, seed=4)
+            sentence, concern = fit_words(fit)
+            expected = [f"{'!' if concern else ' '} Fit: {sentence[0].lower()}{sentence[1:]}"]
+            rows = [
+                f"{row['item']} was above {row['against']} in {row['above']:,.4g} of {row['rankings']:,.4g}, expected "
+                f"{row['expected']:,.3g} ({row['residual']:.1f} sd)"
+                for row in model.pair_residuals().to_dicts()
+            ]
+            known = {"statistic": fit.statistic, "pairs": fit.pairs, "p_value": fit.p_value, "concern": concern}
+            assert document == {"fit": known, "residuals": model.pair_residuals().to_dicts()}
+    least = ["Pairs that fit least:", *rows[:pairs]] if pairs else []
+    assert " ".join(out.split()) == " ".join(" ".join([*expected, *least]).split())
+    how = "9 redraws" if kind == "votes" else "9 simulations"
+    assert err[-1].endswith(f", {how}")
+    assert err[-1].startswith("36 votes on 3 items" if kind == "votes" else "18 rankings")
