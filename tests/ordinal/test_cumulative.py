@@ -14,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 
 from podium.errors import ConvergenceWarning, DataWarning, InputError, SeparationWarning
 from podium.ordinal import CumulativeLogit
+from podium.ordinal.cumulative import _room
 
 from suites.ordinal import DefaultsSuite, ThresholdSuite, graded
 
@@ -108,7 +109,7 @@ def test_where_all_ranges_share_grades_these_are_equally_likely(l2):
         many = CumulativeLogit(l2=l2, classes=[1, 2, 3, 4]).fit(X, y_lower=[1, 2] * 20, y_upper=[3, 4] * 20)
     assert_allclose(many.predict_proba(X), np.tile([0.0, 0.5, 0.5, 0.0], (40, 1)), atol=1e-12)
     assert many.coef_.tolist() == [0.0]
-    assert many.loss_ == 0
+    assert (many.loss_, many.n_iter_) == (0, 0)
     with pytest.warns(DataWarning, match=r"\['a', 'b', 'c'\]"):
         nothing = CumulativeLogit(l2=l2, classes=list("abc")).fit(X, y_lower=["a"] * 40, y_upper=["c"] * 40)
     assert_allclose(nothing.predict_proba(X[:1]), [[1 / 3] * 3])
@@ -206,3 +207,16 @@ def test_too_few_steps_are_reported():
 def test_a_negative_penalty_is_refused(l2):
     with pytest.raises(InputError, match="l2="):
         CumulativeLogit(l2=l2).fit([[0.0], [1.0]], [1, 2])
+
+
+def test_a_step_of_thresholds_ends_before_a_kept_gap_closes_and_where_a_free_one_does():
+    theta = np.array([0.0, 1.0, 3.0])
+    none = np.zeros(2, dtype=bool)
+    assert _room(theta, np.array([0.0, 0.0, 1.0]), none, none) == (1.0, -1)
+    length, meets = _room(theta, np.array([4.0, 0.0, 0.0]), none, none)  # the first gap closes after a quarter
+    assert (length, meets) == (pytest.approx(0.9 / 4), -1)
+    assert _room(theta, np.array([4.0, 0.0, 0.0]), none, np.array([True, False])) == (0.25, 0)
+    assert _room(theta, np.array([0.0, 0.0, -4.0]), none, np.array([True, True])) == (0.5, 1)
+    assert _room(theta, np.array([4.0, 0.0, 0.0]), np.array([True, False]), ~none) == (1.0, -1)  # joined already
+    assert _room(theta, np.array([1.0, 0.0, 0.0]), none, ~none) == (1.0, -1)  # it closes at the end of the step
+    assert _room(theta[:1], np.array([1.0]), none[:0], none[:0]) == (1.0, -1)

@@ -134,6 +134,8 @@ def test_progress_is_told_of_every_row(files):
         ({"high": "high"}, "high= is one end of a range; name the other by low="),
         ({"low": "low", "high": "low"}, "both name 'low'; for exact grades use label='low'"),
         ({"label": "mark"}, "no column 'mark'; found x0"),
+        ({"label": "grade", "id": "name"}, "no column 'name'; found x0"),
+        ({"label": "grade", "weight": "size"}, "no column 'size'; found x0"),
         ({"label": "x0"}, "'x0' holds more than 100 different values; name the grades by classes="),
     ],
 )
