@@ -15,7 +15,7 @@ from scipy import sparse
 
 from podium import RABF, BradleyTerry, Comparisons
 from podium.errors import ConvergenceError, DataWarning, InputError, NotFittedError, PodiumWarning
-from podium.pairwise._fit import solvers
+from podium.pairwise._fit import hinge, solvers
 
 from helpers import as_comparisons, simulate
 from reference_rabf import dense_logistic, design, normal_equations
@@ -722,3 +722,21 @@ def test_pairs_of_rankings_have_errors_clustered_by_ranking(loss, how):
     plain = Comparisons(votes.items, votes.left, votes.right, outcome=votes.outcome)
     model = RABF(loss=loss, feature_penalty=0.1, residual_penalty=0.1).fit(plain, rng.normal(size=(5, 2)))
     assert (model.ranking_.uncertainty, model.ranking_.cluster) == ("auto", None)
+
+
+@pytest.mark.filterwarnings("ignore::podium.errors.PodiumWarning")
+def test_steps_of_the_hinge_are_counted(monkeypatch):
+    made = []
+    step = hinge._Steps.step
+
+    def noted(self, at):
+        found = step(self, at)
+        made.append(found is not None)
+        return found
+
+    monkeypatch.setattr(hinge._Steps, "step", noted)
+    rng = np.random.default_rng(0)
+    left = rng.integers(0, 6, 60)
+    votes = Comparisons(tuple(range(6)), left, (left + rng.integers(1, 6, 60)) % 6)
+    model = RABF(loss="hinge", feature_penalty=0.1, residual_penalty=0.1).fit(votes, rng.normal(size=(6, 2)))
+    assert model.n_iter_ == sum(made) > 0
