@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from podium import BradleyTerry, Comparisons
-from podium.cli import compare, marking, model_words, output
+from podium.cli import boards, compare, label, marking, model_words, output
 from podium.cli.methods import RankerOptions
 from podium.errors import InputError, Option
 
@@ -286,3 +286,50 @@ def test_measures_of_methods_have_their_half_widths():
     table = compare._nested_table(pl.DataFrame([nested, sided], infer_schema_length=None), None).splitlines()
     assert table[1].split() == ["scores", "3", "-12.34", "30.69", "33.50"]
     assert table[2].split() == ["sides", "3", "-12.34", "30.69", "33.50", "4.57", "1", "0.0326"]
+
+
+# ---- what was chosen, and what the penalty pulls ----------------------------------------------------------------------
+
+
+def test_what_a_label_ranker_chose_is_told_beside_what_frequencies_lose():
+    def told(**more):
+        return label._choice(types.SimpleNamespace(**{"loss": "ap", "validation_": TRIED, "chosen_": "x"} | more))
+
+    TRIED = {"label frequencies": 0.5, "x": 0.25, "y": 0.3}
+    assert told() == ["chosen among 3: x, mean ap 0.250 on rows held out (label frequencies alone: 0.500)"]
+    assert told(validation_={"x": 0.25}) == ["chosen among 1: x, mean ap 0.250 on rows held out"]
+    assert told(validation_={}) == []
+    assert told(chosen_="label frequencies") == [
+        "chosen among 3: label frequencies, mean ap 0.500 on rows held out",
+        "the features said nothing about the labels: every row gets the same ranking, by frequency",
+    ]
+
+
+def test_a_loss_looks_no_farther_than_there_are_labels():
+    assert [label._loss(None, count) for count in (1, 2, 3, 9)] == ["sum@1", "sum@2", "sum@3", "sum@3"]
+    assert label._loss("prec@4", 4) == "prec@4"
+    assert label._loss("ap", 1) == "ap"
+    with pytest.raises(InputError, match="loss='prec@5': there are only 4 labels; use a cut-off up to 4"):
+        label._loss("prec@5", 4)
+
+
+@pytest.mark.parametrize(("scores", "words"), [
+    ([0.0, 0.0, 0.0], ""), ([0.0, 0.0, 2.0], "1 item has its score"), ([0.0, -2.0, 2.0], "2 items have their scores"),
+    ([1.0, -1.0, 0.0], ""),  # at its end is not outside
+])  # fmt: skip
+def test_scores_outside_their_intervals_are_counted(capsys, scores, words):
+    ends = (np.full(3, -1.0), np.full(3, 1.0))
+    ranking = types.SimpleNamespace(information=object(), scores=np.array(scores), intervals=lambda level: ends)
+    boards._say_if_outside(ranking, types.SimpleNamespace(shown_level=0.9))
+    why = "the penalty pulls scores, and intervals are of the votes alone; --l2 0.001 all but drops it"
+    assert capsys.readouterr().err == (f"{words} outside the interval: {why}\n" if words else "")
+    boards._say_if_outside(ranking, types.SimpleNamespace(shown_level=None))
+    ranking.information = None
+    boards._say_if_outside(ranking, types.SimpleNamespace(shown_level=0.9))
+    assert capsys.readouterr().err == ""
+
+
+def test_settings_that_a_model_does_not_know_are_words_of_a_command_line():
+    assert boards._more_settings(None, False, None, None) == ""
+    told = boards._more_settings("pairs", True, "two words", "arena")
+    assert told == " balance=pairs pool=True 'reference=two words' style=arena"
