@@ -288,7 +288,7 @@ def test_measures_of_methods_have_their_half_widths():
     assert table[2].split() == ["sides", "3", "-12.34", "30.69", "33.50", "4.57", "1", "0.0326"]
 
 
-# ---- what was chosen, and what the penalty pulls ----------------------------------------------------------------------
+# ---- what was chosen, and what the penalty pulls -------------------------------------------------------------------
 
 
 def test_what_a_label_ranker_chose_is_told_beside_what_frequencies_lose():
