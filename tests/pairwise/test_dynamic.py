@@ -431,6 +431,58 @@ def test_the_home_advantage_of_equals_counts_ties_half():
     assert side_effect(history, "half", 0.0, 100).effect == pytest.approx(math.log(2), abs=0.01)
 
 
+def sides_that_follow(seed, n, m, days, drift, effect):
+    """Votes on scores that walk, where the better item stands on the left with the chance σ(1.5 × how much better)."""
+    rng = np.random.default_rng(seed)
+    truth = np.cumsum(np.vstack([rng.normal(0.0, 0.8, (1, n)), rng.normal(0.0, drift, (days - 1, n))]), axis=0)
+    day = np.sort(rng.integers(0, days, m))
+    one = rng.integers(0, n, m)
+    other = (one + rng.integers(1, n, m)) % n
+    better = truth[day, one] - truth[day, other]
+    stays = rng.random(m) < 1 / (1 + np.exp(-1.5 * better))
+    left, right, better = np.where(stays, one, other), np.where(stays, other, one), np.where(stays, better, -better)
+    outcome = np.where(rng.random(m) < 1 / (1 + np.exp(-better - effect)), 1, -1)
+    return Comparisons(tuple(range(n)), left, right, outcome=outcome, sided=True, time=day.astype(float))
+
+
+def test_the_side_is_that_of_walks_that_may_follow_the_sides():
+    """In one dense normal prior, u ~ N(0, K + 2² z zᵀ), with z what walks are expected to be after margins of 1."""
+    c, drift = sides_that_follow(3, n=4, m=400, days=6, drift=0.3, effect=0.5), 0.3  # so many votes: nothing is added
+    nodes = reference.nodes_of(c.left, c.right, c.time)
+    place = {node: k for k, node in enumerate(nodes)}
+    pairs = np.zeros((len(c.left), len(nodes)))
+    for row, (i, j, t) in enumerate(zip(c.left.tolist(), c.right.tolist(), c.time.tolist(), strict=True)):
+        pairs[row, place[i, t]], pairs[row, place[j, t]] = 1.0, -1.0
+    walk = np.linalg.inv(reference.prior_precision(nodes, 1e3, drift))
+    z = walk @ pairs.T @ np.linalg.solve(pairs @ walk @ pairs.T + 4.0 * np.eye(len(pairs)), np.ones(len(pairs)))
+    precision = np.zeros((len(nodes) + 1, len(nodes) + 1))
+    precision[:-1, :-1] = np.linalg.inv(walk + 4.0 * np.outer(z, z))
+    design, x = np.column_stack([pairs, np.ones(len(pairs))]), np.zeros(len(nodes) + 1)
+    for _ in range(30):
+        chance = 1 / (1 + np.exp(-design @ x))
+        hessian = precision + design.T @ ((chance * (1 - chance))[:, None] * design)
+        x = x - np.linalg.solve(hessian, precision @ x + design.T @ (chance - (c.outcome == 1)))
+    model = DynamicBradleyTerry(drift=drift, side_effect=True).fit(c)
+    assert model.side_effect_ == pytest.approx(x[-1], abs=1e-5)
+    assert model.effect_std_errors_[0] == pytest.approx(np.sqrt(np.linalg.inv(hessian)[-1, -1]), rel=1e-4)
+
+
+def test_the_side_is_right_where_items_come_to_stand_on_the_left_as_they_rise():
+    # With walks that know nothing of the sides the mean would be .68.
+    drawn = [sides_that_follow(seed, n=8, m=400, days=30, drift=0.3, effect=0.5) for seed in range(20)]
+    found = [DynamicBradleyTerry(drift=0.3, side_effect=True).fit(votes).side_effect_ for votes in drawn]
+    assert abs(np.mean(found) - 0.5) < 0.105  # three standard errors
+
+
+def test_the_side_of_scores_that_hardly_move_is_that_of_scores_that_stand_still():
+    c = sides_that_follow(5, n=4, m=400, days=6, drift=0.0, effect=0.5)
+    plain = BradleyTerry(l2=0, side_effect=True).fit(c)
+    for drift in (0.0, 1e-4):
+        model = DynamicBradleyTerry(drift=drift, side_effect=True).fit(c)
+        assert model.side_effect_ == pytest.approx(plain.side_effect_, abs=1e-4)
+        assert model.effect_std_errors_[0] == pytest.approx(plain.side_effect_std_error_, rel=1e-3)
+
+
 @pytest.mark.parametrize("drift", [0.0, 0.1])
 def test_errors_of_scores_known_far_better_than_others_are_right_or_refused(drift):
     def fitted(weight):
