@@ -15,6 +15,7 @@ from podium import BradleyTerry, Comparisons, DynamicBradleyTerry, Elo
 from podium.errors import ConvergenceError, InputError, SeparationWarning
 from podium.kernels.pairwise import walks as kernel
 from podium.pairwise._fit import walks as fitting
+from podium.pairwise._fit.solvers import Rows
 from podium.pairwise._fit.walk_effects import side_effect
 from podium.pairwise._fit.walk_search import Search, Spreads
 
@@ -527,3 +528,46 @@ def test_shares_of_drifts_are_their_evidence_times_what_each_stands_for(none, wi
         return
     assert [drift for drift, _ in shares] == list(kept)
     assert_allclose([share for _, share in shares], np.array(list(kept.values())) / sum(kept.values()))
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_systems_of_walks_are_those_of_the_matrix_written_out(exact, monkeypatch):
+    """Three walks of four nodes each, and votes between nodes of different walks."""
+    monkeypatch.setattr(fitting, "MAX_EXACT_NODES", 12 if exact else 11)
+    monkeypatch.setattr(fitting, "MAX_EXACT_WORK", 0.0)
+    rng = np.random.default_rng(0)
+    own, link = np.zeros(12), np.zeros(12)
+    own[[0, 4, 8]] = 1 / 0.8**2
+    link[[k for k in range(12) if k % 4]] = 1 / rng.uniform(0.05, 0.5, 9)
+    left, right = rng.integers(0, 4, 20), 4 + rng.integers(0, 8, 20)
+    bend = rng.uniform(0.05, 0.25, 20)
+    precision = fitting.Precision(own, link, np.array([2.0, 0.5]))
+    rows = Rows(12, left.astype(np.int32), right.astype(np.int32), None)
+    system = fitting.System(rows, bend, precision, 3)
+    prior = np.diag(own)
+    for k in np.flatnonzero(link):
+        prior[[k, k - 1], [k, k - 1]] += link[k]
+        prior[[k, k - 1], [k - 1, k]] -= link[k]
+    dense = prior.copy()
+    for u, v, curve in zip(left, right, bend, strict=True):
+        dense[[u, v], [u, v]] += curve
+        dense[[u, v], [v, u]] -= curve
+    vector = rng.normal(size=12)
+    assert system.exact == exact
+    assert precision.log_determinant == pytest.approx(np.linalg.slogdet(prior)[1] + math.log(2.0) + math.log(0.5))
+    assert_allclose(precision.times(vector), prior @ vector)
+    assert_allclose(system.times(vector), dense @ vector)
+    assert_allclose(system.solve(vector, 1e-12), np.linalg.solve(dense, vector), rtol=1e-8)
+    forces = rng.normal(size=(12, 3))
+    assert_allclose(system.solve_all(forces), np.linalg.solve(dense, forces), atol=1e-5)
+    off = 1e-9 if exact else 0.35
+    assert system.log_determinant() == pytest.approx(np.linalg.slogdet(dense)[1], abs=off)
+
+
+@pytest.mark.parametrize(("items", "most", "exact"), [(3, 108.0, True), (3, 107.9, False)])
+def test_walks_are_factored_where_the_work_allows(items, most, exact, monkeypatch):
+    monkeypatch.setattr(fitting, "MAX_EXACT_NODES", 0)
+    monkeypatch.setattr(fitting, "MAX_EXACT_WORK", most)
+    none = np.empty(0, np.int32)
+    precision = fitting.Precision(np.ones(12), np.zeros(12), np.empty(0))
+    assert fitting.System(Rows(12, none, none, None), np.empty(0), precision, items).exact == exact
