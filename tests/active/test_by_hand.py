@@ -1211,3 +1211,48 @@ def test_a_plan_for_a_campaign_ends_where_the_reliability_is_beyond_what_is_want
     longer = rehearsal.reliability_by_votes(8, 3, 0.3, 0.8, seed=1)
     assert longer[: len(found)] == found
     assert longer[-1] >= 0.9 or len(longer) == len(rehearsal.QUESTIONS_PER_ITEM)
+
+
+def test_no_more_pairs_are_handed_out_than_asked_for_whatever_was_answered_meanwhile():
+    pairs = np.array([[0, k] for k in range(1, 13)])
+
+    def flow(state):
+        yield pairs
+        return np.arange(13)
+
+    interview = Interview(13, flow, seed=0)
+    first = interview.ask(2)
+    assert len(first) == 2
+    queue = [pair for pair in pairs.tolist() if sorted(pair) not in [sorted(each) for each in first.tolist()]]
+    interview.tell(np.array(queue[:3]), np.ones(3))  # nobody had asked
+    second = interview.ask(4)
+    assert [sorted(pair) for pair in second.tolist()] == queue[3:7]
+    assert interview.asked == 6
+    assert interview.unasked_answers == 3
+    rest = interview.ask()
+    assert [sorted(pair) for pair in rest.tolist()] == queue[7:]
+    few = Interview(13, flow, seed=0, budget=5)
+    assert [len(few.ask(3)), len(few.ask(3))] == [3, 2]
+
+
+def test_the_log_has_votes_as_people_write_them():
+    ranker = ActiveRanker(["a", ("b", 1), "c"], seed=0)
+    pairs = [("a", ("b", 1)), (("b", 1), "c"), ("a", "c")]
+    ranker.tell(pairs[:2], [1, 0.5], "ann", times=["t1", "t2"])
+    ranker.tell(pairs[2:], [None])
+    ranker.tell([("c", "a")], [0], "bob")
+    rows = ranker.log[1:]
+    assert [row.get("outcome", "none") for row in rows] == [1, 0.5, "none", 0]
+    assert [type(row["outcome"]) for row in rows if "outcome" in row] == [int, float, int]
+    assert [row.get("judge", "nobody") for row in rows] == ["ann", "ann", "nobody", "bob"]
+    assert [row["time"] for row in rows] == ["t1", "t2", None, None]
+    assert [row.get("podium") for row in rows] == [None, None, "skip", None]
+    assert [(row["left"], row["right"]) for row in rows] == [*pairs, ("c", "a")]
+    assert {row["kind"] for row in rows} == {"chosen"}
+    again = ActiveRanker.replay(ranker.items, ranker.log)
+    assert again.log == ranker.log
+    assert again.order() == ranker.order()
+    assert ranker.undo("ann") == pairs[1]
+    assert ranker.log[-1] == {"podium": "undo", "row": 3}
+    assert ranker.undo("nobody here") is None
+    assert ActiveRanker.replay(ranker.items, ranker.log).answered == 3
