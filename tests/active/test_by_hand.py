@@ -3,6 +3,7 @@
 import math
 import sys
 import warnings
+from collections import Counter
 from functools import partial
 from itertools import pairwise, permutations
 from types import SimpleNamespace
@@ -1256,3 +1257,110 @@ def test_the_log_has_votes_as_people_write_them():
     assert ranker.log[-1] == {"podium": "undo", "row": 3}
     assert ranker.undo("nobody here") is None
     assert ActiveRanker.replay(ranker.items, ranker.log).answered == 3
+
+
+# ---- what is planned ------------------------------------------------------------------------------------------------
+
+
+def planned(n, votes, **options):
+    planner = Planner(n, seed=0, **options)
+    if votes:
+        planner.load(*zip(*votes, strict=True))
+    return planner
+
+
+def circular(n, count, checks=0):
+    """Votes that contradict each other, the first so many of them checks."""
+    return [(k % n, (k + 1) % n, 1.0, 0, CHECK if k < checks else CHOSEN) for k in range(count)]
+
+
+@pytest.mark.parametrize(("votes", "checks", "count", "out", "share"), [
+    (10, 0, 5, 0, 0.1), (60, 0, 10, 0, 0.1), (60, 0, 40, 0, 0.1), (70, 3, 40, 10, 0.1), (100, 0, 30, 0, 0.25),
+    (100, 25, 30, 0, 0.25), (200, 0, 3, 0, 0.5), (59, 0, 1, 0, 0.9), (61, 0, 10, 5, 0.0),
+])  # fmt: skip
+def test_check_pairs_are_due_from_six_questions_an_item_on(votes, checks, count, out, share):
+    """Ten items: the share of what is beyond 60, less those asked; at most twice the share of one plan."""
+    planner = planned(10, circular(10, votes, checks), random_share=share)
+    due = math.floor(share * max(0, votes + out + count - 60) - checks - share * out)
+    assert planner._checks_due(count, out) == min(max(due, 0), math.ceil(2 * share * count))
+
+
+def test_while_answers_are_clean_check_pairs_are_due_after_the_swiss_rounds():
+    clean_votes = [(i, j, 1.0, 0, CHOSEN) for i in range(10) for j in range(i + 1, 10)]
+    for count, due in ((24, 0), (25, 5), (30, 6)):  # two and a half an item; then a tenth of all
+        planner = planned(10, clean_votes[:count], random_share=0.1)
+        assert planner.partial is not None
+        assert planner._checks_due(30, 0) == (min(int(0.1 * (count + 30)), 6) if due else 0)
+
+
+def test_random_pairs_are_new_and_few_that_are_left_are_listed():
+    planner = planned(6, [(0, 1, 1.0, 0, CHOSEN), (1, 2, 1.0, 0, CHOSEN)])
+    rng = np.random.default_rng(0)
+    none = np.zeros(0, dtype=np.int64)
+    barred = np.array([0 * 6 + 2])
+    every = planner._checks(99, barred, rng)
+    free = {(i, j) for i in range(6) for j in range(i + 1, 6)} - {(0, 1), (1, 2), (0, 2)}
+    assert {tuple(pair) for pair in every.tolist()} == free
+    assert len(every) == 12
+    assert planner._checks(0, none, rng).shape == (0, 2)
+    drawn = Counter()
+    for seed in range(300):
+        some = planner._checks(2, barred, np.random.default_rng(seed))
+        pairs = [tuple(pair) for pair in some.tolist()]
+        assert len(set(pairs)) == 2
+        assert set(pairs) <= free
+        drawn.update(pairs)
+    assert min(drawn[pair] for pair in free) > 25  # fifty each are expected
+
+
+@pytest.mark.parametrize(("n", "votes", "size"), [
+    (12, 0, 6), (12, 59, 6), (12, 60, 3), (13, 70, 3), (2, 20, 1), (401, 0, 200), (401, 2004, 200), (401, 2005, 401),
+])  # fmt: skip
+def test_a_round_is_half_the_items_at_first_and_a_quarter_later(n, votes, size):
+    """Of more than 400 items as many as there are, from five questions an item on."""
+    planner = Planner(n, seed=0)
+    if votes:
+        left = np.arange(votes) % (n - 1)
+        planner.load(left, left + 1, np.random.default_rng(1).integers(0, 2, votes))  # most pairs both ways
+        assert planner.partial is None
+        assert planner.round_size == size
+    else:
+        planner.tell([0, 0], [1, 1], [1, 0])
+        assert planner.round_size == size
+
+
+def test_the_first_k_are_of_interest_by_their_chance(monkeypatch):
+    given = []
+    monkeypatch.setattr("podium.active.planner.most_telling", lambda *parts: given.append(parts) or np.zeros((0, 2), dtype=np.int64))  # fmt: skip  # noqa: E501
+    for goal in ("order", ("top", 3)):
+        planner = planned(10, circular(10, 70), goal=goal)
+        planner._chosen(
+            5, np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64), None, np.random.default_rng(0)
+        )
+        scores, count, asked, out, interest, again = given.pop()
+        assert (count, len(out), again) == (5, 0, None)
+        assert asked.tolist() == planner.tally.keys.tolist()
+        if goal == "order":
+            assert interest is None
+        else:
+            rank = np.argsort(np.argsort(-scores.mean))
+            widths = bands.half_widths(planner.tally, planner.models)
+            assert_allclose(interest, 0.02 + head_chance(rank, widths / 2, 3))
+
+
+def test_what_others_have_answered_may_be_asked_of_a_judge_again(monkeypatch):
+    given = []
+    monkeypatch.setattr("podium.active.planner.most_telling", lambda *parts: given.append(parts) or np.zeros((0, 2), dtype=np.int64))  # fmt: skip  # noqa: E501
+    votes = [(k % 6, (k + 1) % 6, 1.0, k % 2, CHOSEN) for k in range(40)]
+    none = np.zeros((0, 2), dtype=np.int64), np.zeros(0, dtype=np.int64)
+    own = {k: sorted({min(u, v) * 6 + max(u, v) for u, v, _, judge, _ in votes if judge == k}) for k in (0, 1)}
+    for repeats, judge in (("auto", 0), ("auto", 1), ("auto", None), ("never", 0)):
+        planner = planned(6, votes, repeats=repeats)
+        planner._chosen(5, *none, judge, np.random.default_rng(0))
+        _, _, asked, _, _, again = given.pop()
+        if repeats == "auto" and judge is not None:
+            assert asked.tolist() == own[judge]
+            assert again.tolist() == own[1 - judge]
+        else:
+            assert again is None
+            assert asked.tolist() == sorted({*own[0], *own[1]})
