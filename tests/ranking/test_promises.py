@@ -4,13 +4,20 @@ import math
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 from scipy.integrate import quad
 from scipy.stats import norm, studentized_range
 
 from podium import BradleyTerry, Comparisons
 from podium.errors import InputError
 from podium.ranking.uncertainty import ScoreCovariance, rank_intervals, tiers
-from podium.ranking.uncertainty.critical import all_pairs_value, joint_value, own_pairs_values, stepped_value
+from podium.ranking.uncertainty.critical import (
+    all_pairs_value,
+    joint_value,
+    noise_blocks,
+    own_pairs_values,
+    stepped_value,
+)
 
 from helpers import thin_data
 
@@ -158,3 +165,57 @@ def test_an_item_never_compared_is_an_average_candidate():
     assert 0.05 < chance[3] < 0.4
     assert ranking.rank_intervals()[0][3] == 1
     assert ranking.rank_intervals()[1][3] == 4
+
+
+def open_ended(n, bounded, unit=1.0):
+    """Independent scores of equal errors, all but the last so many open above."""
+    return ScoreCovariance(unit * np.eye(n), open_above=np.arange(n) < n - bounded)
+
+
+@pytest.mark.parametrize(("n", "bounded"), [(10, 0), (10, 1), (10, 2), (10, 9), (4, 3)])
+def test_each_open_ended_item_takes_its_share_of_the_error(n, bounded):
+    """The pairs of the others have the rest: Tukey's value at 1 − 0.05·bounded/n; at least what one of n has."""
+    scores, known = np.linspace(1, -1, n), open_ended(n, bounded)
+    ends = norm.ppf(1 - 0.025 / n)
+    rest = 1 - 0.05 * bounded / n
+    pairs = studentized_range.ppf(rest, bounded, np.inf) / np.sqrt(2) if bounded > 1 else 0.0
+    for value in (all_pairs_value(scores, known, 0.95), stepped_value(scores, known, 0.95)):
+        assert value == pytest.approx(max(ends, pairs), rel=0.03)
+    own = own_pairs_values(scores, known, 0.95)
+    assert_allclose(own[: n - bounded], ends, rtol=1e-9)
+    assert (own >= ends - 1e-9).all()
+    if bounded == 9:
+        one_side = all_pairs_value(scores, known, 0.95)
+        assert (own[1:] > ends).all()
+        assert (own[1:] < one_side).all()
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_the_fewest_items_have_the_plain_value_or_that_of_their_pairs(n):
+    scores = np.linspace(1, -1, n)
+    value = all_pairs_value(scores, ScoreCovariance(np.eye(n)), 0.95)
+    expected = norm.ppf(0.975) if n < 3 else studentized_range.ppf(0.95, 3, np.inf) / np.sqrt(2)
+    assert value == pytest.approx(expected, rel=0.03)
+    own = own_pairs_values(scores, ScoreCovariance(np.eye(n)), 0.95)
+    assert own.shape == (n,)
+    assert (own >= norm.ppf(0.975) - 1e-9).all()
+    alone = all_pairs_value(scores, ScoreCovariance(variances=np.ones(n)), 0.95)
+    assert alone == pytest.approx(norm.ppf((1 + 0.95 ** (1 / n)) / 2))
+
+
+def test_draws_of_scores_have_their_covariance_and_other_streams_are_others():
+    matrix = np.array([[1.0, 0.4, 0.1], [0.4, 2.0, -0.3], [0.1, -0.3, 0.5]])
+    drawn = np.concatenate(list(noise_blocks(ScoreCovariance(matrix), 3, 20_000)))
+    assert drawn.shape == (20_000, 3)
+    apart = drawn[:, :, None] - drawn[:, None, :]
+    expected = matrix.diagonal()[:, None] + matrix.diagonal() - 2 * matrix
+    assert_allclose(apart.var(axis=0), expected, rtol=0.05, atol=1e-9)
+    alone = np.concatenate(list(noise_blocks(ScoreCovariance(variances=np.array([1.0, 4.0])), 2, 20_000)))
+    assert_allclose(np.cov(alone.T), np.diag([1.0, 4.0]), atol=0.1)
+    again = np.concatenate(list(noise_blocks(ScoreCovariance(matrix), 3, 100)))
+    assert_allclose(again, drawn[:100])
+    other = np.concatenate(list(noise_blocks(ScoreCovariance(matrix), 3, 100, stream=1)))
+    assert not np.allclose(again, other)
+    singular = np.ones((3, 3))
+    same = np.concatenate(list(noise_blocks(ScoreCovariance(singular), 3, 50)))
+    assert np.abs(np.diff(same, axis=1)).max() < 1e-3
