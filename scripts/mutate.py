@@ -49,7 +49,7 @@ import pytest
 
 PACKAGE = "podium"
 COPIED = ("src", "tests", "examples", "benchmarks", "papers", "docs", "scripts", "pyproject.toml", "README.md",
-          "CONTRIBUTING.md", "CHANGELOG.md", "Makefile")  # fmt: skip
+          "CONTRIBUTING.md", "CHANGELOG.md", "Makefile", "Containerfile")  # fmt: skip
 COMPARE = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,

@@ -244,7 +244,7 @@ def test_votes_that_nobody_can_give_are_not_forecast(room):
 
 
 def test_a_day_is_forecast_once_votes_came_before_the_last(room, monkeypatch):
-    """At two votes a day, as many days are left as half the votes that are needed."""
+    """At two votes a day, as many days are left as half the votes that are needed; where these are too many, none."""
 
     def answer(*names):
         judge = room.judge
@@ -260,4 +260,7 @@ def test_a_day_is_forecast_once_votes_came_before_the_last(room, monkeypatch):
     monkeypatch.setattr(room.store, "now", lambda: now)
     then = answer("d", "e")
     assert (then["votes"], then["votes_today"]) == (5, 2)
-    assert then["stable_at"] == now + then["until_stable"] * DAY // 2
+    assert (then["far"], then["stable_at"]) == (True, None)
+    monkeypatch.setattr("podium.campaign.standing.MAX_FORECAST", 100)
+    near = room.organiser.get(f"{room.at}/summary").json()
+    assert (near["far"], near["stable_at"]) == (False, now + near["until_stable"] * DAY // 2)
