@@ -341,6 +341,50 @@ def test_keys_of_the_help_mean_what_it_says():
         assert words in HELP
 
 
+@pytest.mark.parametrize("key", ["q", "u", "r", "1", "2", "=", "s"])
+def test_each_key_does_its_own(monkeypatch, key):
+    """Two pairs, the key at the first of them: what it does, and which pair is put next."""
+    made, done = interview("", monkeypatch), []
+    made.again = [(("c", "d"), "check"), (("a", "b"), "chosen")]
+    keys = [key, "q"]
+    made._next = lambda: made.again.pop() if made.again else None
+    made._put = lambda pair: done.append(pair) or keys.pop(0)
+    made._undo = lambda: done.append("undo")
+    made._standing = lambda: done.append("ranking")
+    made._answer = lambda pair, kind, outcome: done.append((pair, kind, outcome))
+    made._signal = lambda: done.append("signal")
+    assert made._ask() is False
+    first, second = ("a", "b"), ("c", "d")
+    outcome = {"1": 1, "2": 0, "=": 0.5, "s": None}
+    expected = {
+        "q": [first], "u": [first, "undo", first], "r": [first, "ranking", first],
+        **{each: [first, (first, "chosen", value), "signal", second] for each, value in outcome.items()},
+    }  # fmt: skip
+    assert done == expected[key]
+
+
+def test_an_interview_without_a_question_ends_by_itself(monkeypatch):
+    made = interview("", monkeypatch)
+    made._next = lambda: None
+    assert made._ask() is True
+
+
+@pytest.mark.parametrize("judge", [None, "ann"])
+@pytest.mark.parametrize(("outcome", "row"), [(1, {"outcome": 1}), (0.5, {"outcome": 0.5}), (None, {"podium": "skip"})])
+def test_an_answer_is_a_row_of_the_journal(monkeypatch, judge, outcome, row):
+    made, rows = interview("", monkeypatch), []
+    made.journal, made.judge, made._catch_up = (
+        types.SimpleNamespace(append=rows.extend),
+        judge,
+        lambda: rows.append("taken"),
+    )
+    made._answer(("a", "b"), "check", outcome)
+    said, taken = rows
+    assert taken == "taken"
+    assert said.pop("time").endswith("+00:00")
+    assert said == {"left": "a", "right": "b", "kind": "check", **row, **({"judge": judge} if judge else {})}
+
+
 def test_undoing_nothing_and_undoing_a_vote(monkeypatch):
     made = interview("", monkeypatch)
     made.journal = types.SimpleNamespace(undo=lambda judge, now, until: None)

@@ -13,6 +13,7 @@ from podium import BradleyTerry, PlackettLuce, load
 from podium.active.rehearsal import QUESTIONS_PER_ITEM
 from podium.cli import diff, predict, run, serve
 from podium.cli.ask import _begun
+from podium.cli.judge_items import _gold, criteria_of
 from podium.data.files import read_comparisons, read_votes
 from podium.errors import EngineError, InputError
 from podium.evaluate.diagnosis import diagnose
@@ -563,3 +564,13 @@ def test_a_check_says_what_the_library_finds(folder, capfd, kind, pairs):
     how = "9 redraws" if kind == "votes" else "9 simulations"
     assert err[-1].endswith(f", {how}")
     assert err[-1].startswith("36 votes on 3 items" if kind == "votes" else "18 rankings")
+
+
+def test_known_answers_are_pairs_with_who_won(folder):
+    (folder / "gold.csv").write_text("left,right,outcome\na,b,1\nc,a,0\n")
+    assert _gold(folder / "gold.csv", {"a", "b", "c"}) == (("a", "b", 1), ("c", "a", 0))
+    (folder / "won.csv").write_text("winner,loser\nb,a\n")
+    assert _gold(folder / "won.csv", {"a", "b"}) == (("b", "a", 1),)
+    assert _gold(None, set()) == ()
+    assert criteria_of(("style=Which reads better?", "truth = Which is true?")) == [
+        ("style", "Which reads better?"), ("truth", "Which is true?")]  # fmt: skip

@@ -1,6 +1,7 @@
 """What commands say, by hand: of models that are made up here, so that every number in a line is known beforehand."""
 
 import math
+import re
 import types
 
 import numpy as np
@@ -8,7 +9,7 @@ import polars as pl
 import pytest
 
 from podium import BradleyTerry, Comparisons
-from podium.cli import boards, compare, label, marking, model_words, output
+from podium.cli import boards, compare, grade, label, marking, model_words, output
 from podium.cli.methods import RankerOptions
 from podium.errors import InputError, Option
 
@@ -333,3 +334,89 @@ def test_settings_that_a_model_does_not_know_are_words_of_a_command_line():
     assert boards._more_settings(None, False, None, None) == ""
     told = boards._more_settings("pairs", True, "two words", "arena")
     assert told == " balance=pairs pool=True 'reference=two words' style=arena"
+
+
+def test_a_narrow_terminal_has_a_smaller_picture_and_then_fewer_columns(capsys):
+    rows = [(1, "tea", 1.0, 0.5, 1.5, 1, 2, 1, 9.0), (2, "milk", -1.0, -1.5, -0.5, 1, 2, 1, 8.0)]
+    whole = output.leaderboard(board(rows), digits=2)
+    full = max(map(len, whole.splitlines()))
+    assert output.leaderboard(board(rows), digits=2, room=full) == whole
+    picture = output.MAX_BAR
+    for less in range(1, picture - output.MIN_BAR + 1):
+        shown = output.leaderboard(board(rows), digits=2, room=full - less)
+        assert max(map(len, shown.splitlines())) <= full - less
+        heads = shown.splitlines()[0].split()
+        assert heads == whole.splitlines()[0].split()
+        bars = [re.search(r"[├◂].*[┤▸]", line)[0] for line in shown.splitlines()[1:]]
+        assert max(map(len, bars)) <= picture - less
+    assert capsys.readouterr().err == ""
+    gone = []
+    for room in range(full - picture, 20, -1):
+        shown = output.leaderboard(board(rows), digits=2, room=room)
+        said = capsys.readouterr().err
+        heads = shown.splitlines()[0].split()
+        left = [name for name in ("interval", "ranks", "tier", "votes") if name not in heads]
+        assert set(gone) <= set(left)
+        gone = left
+        assert ("tea" in shown, "milk" in shown) == (True, True)
+        if left:
+            names = said.removeprefix(f"left out, as the terminal has {room} columns: ").rstrip().split(", ")
+            assert sorted(names) == sorted(left)
+        else:
+            assert said == ""
+    assert gone, "the narrowest has not all of them"
+
+
+def grader(grades, gaps=(), bins=None):
+    return types.SimpleNamespace(grades=np.array(grades), gaps=list(gaps), bins=bins)
+
+
+@pytest.mark.parametrize(("made_of", "before", "named", "words"), [
+    (grader([1, 2, 3]), None, False, []),
+    (grader(["fair", "good", "poor"]), None, False,
+     ["grades are words, taken in the order of the alphabet: fair < good < poor; --classes gives another order"]),
+    (grader(["fair", "good", "poor"]), None, True, []), (grader(["poor", "fair", "good"]), None, False, []),
+    (grader(["a", "b"], bins=[1.0]), None, False, []),
+    (grader(["fair", "good", "poor"]), ["fair", "good", "poor"], False, []),
+    (grader([1, 2, 5], [3, 4]), None, False,
+     ["no row has the grades 3 and 4: the grades around them count as neighbours; --classes 1..5 keeps the places"]),
+    (grader([1, 2, 4], [3]), None, False,
+     ["no row has the grade 3: the grades around it count as neighbours; --classes 1..4 keeps the place"]),
+    (grader([1, 2, 4], [3]), None, True, []),
+    (grader([1, 2, 3]), [1, 2], False, ["new grade: 3; now 1 to 3"]),
+    (grader([1, 2, 3]), [2], True, ["new grades: 1 and 3; now 1 to 3"]),
+    (grader([1, 2, 4], [3]), [1, 2, 4], False, []),
+])  # fmt: skip
+def test_grades_that_were_found_are_told(capsys, made_of, before, named, words):
+    grade._say_about_grades(made_of, before, named)
+    assert capsys.readouterr().err.splitlines() == words
+
+
+def test_few_of_many_grades_are_named():
+    assert grade._few([1]) == "1"
+    assert grade._few([1, 2]) == "1 and 2"
+    assert grade._few([1, 2, 3, 4, 5, 6]) == "1, 2, 3, 4, 5 and 6"
+    assert grade._few([1, 2, 3, 4, 5, 6, 7]) == "1, 2, 3, 4, … and 7"
+
+
+@pytest.mark.parametrize(("typed", "grades"), [
+    ("1..3", [1, 2, 3]), ("-1..1", [-1, 0, 1]), ("poor, fair", ["poor", "fair"]), ("1,2.5", [1.0, 2.5]),
+    ("3,1", [3, 1]),
+    ("1..1", ": the last grade must be above the first"), ("2..1", ": the last grade must be above the first"),
+    ("a..b", ": give whole numbers, as in 1..5, or a list, as in poor,fair,good"),
+    ("a", ": give at least two different grades, from lowest to highest"),
+    ("a,a", ": give at least two different grades, from lowest to highest"),
+    ("1,nan", ": a grade is a number or a word, not NaN or infinity"),
+])  # fmt: skip
+def test_grades_are_named_by_a_range_or_a_list(typed, grades):
+    if isinstance(grades, str):
+        with pytest.raises(InputError) as told:
+            grade._grades(typed)
+        assert str(told.value) == f"classes={typed!r}{grades}"
+    else:
+        found = grade._grades(typed)
+        assert found.tolist() == grades
+        assert found.dtype.kind == {int: "i", float: "f", str: "U"}[type(grades[0])]
+    assert grade._cuts("7,9.5") == [7.0, 9.5]
+    with pytest.raises(InputError, match="give increasing numbers, as 7,9,12"):
+        grade._cuts("7,x")
