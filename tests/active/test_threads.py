@@ -1,5 +1,8 @@
 """Linear algebra of the planner runs in one thread, and the process gets its threads back."""
 
+from contextlib import nullcontext
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from threadpoolctl import threadpool_info, threadpool_limits
@@ -43,3 +46,12 @@ def test_a_planner_plans_and_orders_in_one_thread(monkeypatch):
     planner.bands()
     assert seen == {1}
     assert threads() == {2}
+
+
+def test_only_linear_algebra_is_held_to_one_thread(monkeypatch):
+    """Loops of other libraries keep their threads."""
+    asked = []
+    libraries = SimpleNamespace(limit=lambda **limits: asked.append(limits) or nullcontext())
+    monkeypatch.setattr("podium.active.threads._libraries", lambda: libraries)
+    with one_thread():
+        assert asked == [{"limits": 1, "user_api": "blas"}]
