@@ -198,14 +198,16 @@ def placed(n, **more):
 
 def test_chances_by_place_have_a_floor_and_a_zone_of_close_calls():
     n = 30
-    found = placed(n, floor=0.1, scale=3.0)
+    std = np.linspace(0.5, 3.0, n)
+    found = placed(n, floor=0.1, scale=3.0, std=std)
     none = np.zeros(0, dtype=int)
     table = SparseWins(n, none, none, none)
     pairs = np.array([[0, 1], [1, 0], [5, 5], [0, 10], [0, 11], [29, 2]])
     gap = pairs[:, 1] - pairs[:, 0]
-    width = math.sqrt(9.0 + 0.55**2 * 2.0)
+    variance = std[pairs[:, 0]] ** 2 + std[pairs[:, 1]] ** 2
+    width = np.sqrt(9.0 + 0.55**2 * variance)
     assert_allclose(found.chances(pairs, table), 0.1 + 0.8 * expit(gap / width))
-    assert [part.tolist() for part in found.predict(pairs)] == [gap.tolist(), [2.0] * 6]
+    assert_allclose(found.predict(pairs), [gap, variance])
 
 
 @pytest.mark.parametrize(("wrong", "answers"), [(0, 0), (0, 8), (4, 8), (8, 8), (1, 12)])
