@@ -1,6 +1,7 @@
 """The client alone: what it sends, how long it waits, what it takes as an answer. `web/test_client.py` has a server."""
 
 import json
+import sys
 
 import httpx
 import pytest
@@ -318,3 +319,9 @@ def test_a_form_may_be_exceeded_but_not_fallen_short_of():
     assert _has_form("tea", str)
     assert not _has_form("\ud800", str)  # which nothing can write down
     assert not _has_form("\ud800", (str, type(None)))
+
+
+def test_without_httpx_it_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(InputError, match=r"the client needs httpx; pip install 'podium\[serve\]'"):
+        Judge(URL, "secret").next()

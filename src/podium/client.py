@@ -99,6 +99,7 @@ class _Client:
 
     def _reply(self, method: str, path: str, body: Any = None, **more: Any) -> httpx.Response:
         """What the server says, where it does not refuse."""
+        http = self._http
         import httpx
 
         try:
@@ -107,7 +108,7 @@ class _Client:
             raise InputError(f"{path}: what was to be sent is no JSON ({problem}); give plain values") from problem
         for attempt in range(TRIES):
             try:
-                answer = self._http.request(method, path, content=content, **more)
+                answer = http.request(method, path, content=content, **more)
             except httpx.InvalidURL as problem:  # of a file, or of a redirect
                 raise self._stranger(f"with an address that is none ({problem})") from problem
             except httpx.HTTPError as problem:

@@ -435,6 +435,12 @@ def test_known_marks_are_by_item_each_once(folder, capfd):
     (["predict", "votes.csv", "--model", "m.podium", "-o", "m.podium"],
      "--output m.podium would overwrite what is read; choose another name"),
     (["ask", "items.csv", "--log", "items.csv"], "--log items.csv would overwrite what is read; choose another name"),
+    *(([*VOTES, f"--{read}", "items.csv", "--report", "r.html", "-o", "items.csv"],
+       "--output items.csv would overwrite what is read; choose another name")
+      for read in ("known-marks", "fixtures", "since")),
+    (["predict", "votes.csv", "--model", "m.podium", "--table", "--played", "items.csv", "-o", "items.csv"],
+     "--output items.csv would overwrite what is read; choose another name"),
+    ([*VOTES, "--plot", "x.svg", "--embed", "x.svg"], "--plot and --embed are both x.svg; give each a file of its own"),
 ])  # fmt: skip
 def test_an_output_is_never_written_over_what_is_read_or_written(folder, capfd, args, words):
     (folder / "link.csv").symlink_to(folder / "votes.csv")

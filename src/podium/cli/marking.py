@@ -118,9 +118,9 @@ class Marking:
                 raise InputError(f"{where}: there is no item; name it or remove the row")
             if str(item) in known:
                 raise InputError(f"{where}: {item!r} has a mark already; keep one of them")
-            if isinstance(mark, bool) or not isinstance(mark, int | float) or not math.isfinite(mark):
+            known[str(item)] = _number(mark)
+            if not math.isfinite(known[str(item)]):
                 raise InputError(f"{where}: the mark of {item!r} is {mark!r}; give a number")
-            known[str(item)] = float(mark)
         return known
 
     def applied(self, ranking: Ranking, frame: pl.DataFrame, level: float | None) -> pl.DataFrame:
@@ -225,6 +225,14 @@ class Marking:
         except PodiumError as problem:
             return unknown_quality(f"reliability could not be found: {problem}")
         return judging_quality(whole, check=check, chosen=chosen or self.chosen_pairs, seconds=seconds)
+
+
+def _number(mark: object) -> float:
+    """A mark of a table, in a column of numbers or one that holds a word too; NaN where it is none."""
+    try:
+        return math.nan if isinstance(mark, bool) else float(mark)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        return math.nan
 
 
 def _is_chance(name: str) -> bool:

@@ -12,8 +12,7 @@ from podium.errors import InputError
 
 __all__ = ["refuse_overwriting"]
 
-OUTPUTS = ("output", "save", "plot", "report", "log")  # options that name a file to write
-INPUTS = ("features", "model", "assist", "gold", "prompt")  # options that name one to read, as every argument does
+OUTPUTS = ("output", "save", "plot", "report", "embed", "log")  # options that name a file to write; others, one to read
 
 
 def refuse_overwriting(context: click.Context) -> None:
@@ -29,7 +28,7 @@ def refuse_overwriting(context: click.Context) -> None:
     outputs = [(_dashed(name), path) for name, path in paths.items() if str(path) != "-" and not is_stream(path)]
     if not outputs:
         return
-    read = [name for name, param in named.items() if isinstance(param, click.Argument) or name in INPUTS]
+    read = [name for name, param in named.items() if name not in OUTPUTS and _names_a_file(param)]
     inputs = [place for name in read for part in _parts(params[name]) for place in _files(part)]
     for at, (name, path) in enumerate(outputs):
         for other, place in outputs[:at]:
@@ -37,6 +36,10 @@ def refuse_overwriting(context: click.Context) -> None:
                 raise InputError(f"{other} and {name} are both {path}; give each a file of its own")
         if any(_same(path, place) for place in inputs):
             raise InputError(f"{name} {path} would overwrite what is read; choose another name")
+
+
+def _names_a_file(param: click.Parameter) -> bool:
+    return isinstance(param, click.Argument) or isinstance(param.type, click.Path) or param.metavar == "FILE"
 
 
 def _parts(value: Any) -> tuple[Any, ...]:
