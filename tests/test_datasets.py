@@ -49,7 +49,7 @@ def test_california_s_values_become_five_grades(tmp_path):
     rows = "\n".join(
         f"1,2,3,4,5,6,7,8,{value}" for value in (14999, 1e5, 100001, 2e5, 200001, 3e5, 300001, 4e5, 400001)
     )
-    (tmp_path / "california_housing.csv").write_text(f"a,b,c,d,e,f,g,h,v\n1,,3,4,5,6,7,8,9\n{rows}\n")  # one with a gap
+    (tmp_path / "california_housing.csv").write_text(f"a,b,c,d,e,f,g,h,v\n{rows}\n1,,3,4,5,6,7,8,9\n")  # one with a gap
     X, y = load_graded("california", tmp_path)
     assert y.tolist() == [1, 1, 2, 2, 3, 3, 4, 4, 5]
     assert X.tolist() == [[1, 2, 3, 4, 5, 6, 7, 8]] * 9

@@ -1,6 +1,8 @@
 """Errors and warnings: messages of parts, on one line, that mean the same wherever they travel."""
 
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -81,3 +83,8 @@ def test_errors_are_those_that_other_code_catches():
     assert "before `fit`" in ours.__doc__
     with pytest.raises(AttributeError, match="has no attribute"):
         podium.errors.NoSuchError  # noqa: B018
+
+
+def test_the_error_made_on_first_use_is_there_at_once():
+    code = "import podium.errors as e; assert issubclass(e.NotFittedError, e.PodiumError)"
+    subprocess.run([sys.executable, "-c", code], check=True)

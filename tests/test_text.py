@@ -84,6 +84,13 @@ def test_a_fitted_table_is_no_wider_than_its_room(items, numbers, room):
     assert fitted(heads, columns, None) == aligned(heads, columns)
 
 
+def test_parts_of_a_table_keep_what_begins_at_the_left():
+    heads, columns = ["run", "note", "votes"], [["a", "b"], ["x", "a longer note"], [1, 20]]
+    parts = [aligned(["run", head], [["a", "b"], column], to_left=("note",)) for head, column in
+             zip(heads[1:], columns[1:], strict=True)]  # fmt: skip
+    assert fitted(heads, columns, 20, to_left=("note",), shorten=()) == "\n\n".join(parts)
+
+
 @given(
     st.lists(st.text("abc-", min_size=1, max_size=40), min_size=1, max_size=6), st.integers(1, 8), st.integers(20, 90)
 )

@@ -167,6 +167,8 @@ def test_what_cannot_be_compared_is_named():
     for option in ({"test": "sign"}, {"correction": "sidak"}, {"level": 1.0}, {"permutations": 0}, {"seed": -1}):
         with pytest.raises(InputError, match=next(iter(option)) + "="):
             compare_runs({"x": one, "y": one}, **option)
+    least = compare_runs({"x": one, "y": one}, test="permutation", permutations=1, level=0.5, seed=0)
+    assert least.p_values.min() >= 0.5  # one of two orders
 
 
 NAMES = {  # trec_eval, ir_measures, ranx, papers
