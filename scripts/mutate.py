@@ -1,6 +1,6 @@
 """Change one place of the source at random, run the tests that reach it, and name the changes that no test noticed.
 
-python scripts/mutate.py ROOM … [--count N] [--seed S] [--minutes M] [--seconds T] [--slow T] [--tests PATH …]
+python scripts/mutate.py ROOM … [--count N] [--seed S] [--minutes M] [--seconds T] [--slow T] [--thin] [--tests PATH …]
 
 ROOM is a folder or module of src/podium: pairwise, data, data/pairs, models … A change is one of: another
 comparison, another sum or product, another constant, `and` for `or`, a `not` more or less, a statement removed, another
@@ -15,8 +15,9 @@ or two; a little longer where a process cannot be forked (see `Cold`). One that 
 counts as noticed. Tests that take longer than --slow seconds are left out: with a small number a busy machine has a
 first list quickly, and what survives there is tried again against all tests: see `scripts/mutate_again.py`.
 What survives is printed as a diff, for a person to judge: it may be a missing test, or a change that alters nothing
-(the same optimum from another starting point, a limit never reached). With --lines the modules are listed with the
-share of their functions' lines that the tests reach.
+(the same optimum from another starting point, a limit never reached). With --thin those statements are changed, once
+each, that the fewest tests reach: much of that survives, so it finds missing tests, but it is no fair share. With
+--lines the modules are listed with the share of their functions' lines that the tests reach.
 """
 
 from __future__ import annotations
@@ -178,9 +179,24 @@ def changes(path: Path) -> list[Change]:
 
 def draw(files: list[Path], seed: int, count: int) -> list[Change]:
     """So many changes of these files, at random."""
+    return list(itertools.islice(filter(is_python, _shuffled(files, seed)), count))
+
+
+def thin(files: list[Path], seed: int, count: int, reach: Reach) -> list[Change]:
+    """One change for each of so many statements, those that the fewest tests reach first."""
+    reached = {path: reach.reached(path) for path in files}
+    of_statement = {(each.path, each.statement): each for each in _shuffled(files, seed) if each.in_function}
+
+    def tests(change: Change) -> int:
+        return max(reached[change.path][line] for line in change.statement)
+
+    return list(itertools.islice(filter(is_python, sorted(of_statement.values(), key=tests)), count))
+
+
+def _shuffled(files: list[Path], seed: int) -> list[Change]:
     possible = [change for path in files for change in changes(path)]
     random.Random(seed).shuffle(possible)
-    return list(itertools.islice(filter(is_python, possible), count))
+    return possible
 
 
 def is_python(change: Change) -> bool:
@@ -341,9 +357,9 @@ class Reach:
         total = itertools.accumulate(self.spent[test] for test in near)
         return [test for test, seconds in zip(near, total, strict=True) if seconds <= most] or near[:1]
 
-    def reached(self, path: Path) -> set[int]:
-        """Lines of a file that any test reaches."""
-        return {line for lines in self.lines.values() for line in lines.get(inside(path), ())}
+    def reached(self, path: Path) -> Counter[int]:
+        """Lines of a file that any test reaches, each with how many do."""
+        return Counter(line for lines in self.lines.values() for line in lines.get(inside(path), ()))
 
 
 def inside(path: str | Path) -> str:
@@ -719,14 +735,15 @@ class Room:
                 for each in inner
                 if not (isinstance(each, ast.Expr) and isinstance(each.value, ast.Constant))
             }
-            missed = sorted(lines - reach.reached(path))
+            missed = sorted(lines - reach.reached(path).keys())
             if lines:
                 share = 100 * (1 - len(missed) / len(lines))
                 self.say(f"{share:5.1f} % of {len(lines)} statements in {inside(path)}; not reached: {_runs(missed)}")
 
     def _try(self, session: pytest.Session | None, reach: Reach) -> None:
         import_heavy()
-        drawn = draw(self.files, self.options.seed, self.options.count)
+        seed, count = self.options.seed, self.options.count
+        drawn = thin(self.files, seed, count, reach) if self.options.thin else draw(self.files, seed, count)
         self.say(f"{self.name}: {len(drawn)} changes, {len(reach.spent)} tests")
         began, noticed, tried, unreached = time.time(), 0, 0, 0
         for change in drawn:
@@ -769,6 +786,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=40.0, help="of tests tried against one change")
     parser.add_argument("--slow", type=float, default=10.0, help="leave tests out that take longer, in seconds")
     parser.add_argument("--tests", nargs="*", default=[], help="instead of the room's own")
+    parser.add_argument("--thin", action="store_true", help="change what the fewest tests reach first")
     parser.add_argument("--lines", action="store_true", help="list the lines that no test reaches")
     parser.add_argument("--keep", type=Path, help="keep the verdicts here, a line of JSON each")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parent.parent, help="the tree")
