@@ -1,4 +1,4 @@
-"""What is to be typed behind each option: the word that the help has for it, files that may be named, switches, lists."""
+"""What is to be typed behind each option: the word that the help has for it; files, switches and lists."""
 
 import importlib
 from pathlib import Path
@@ -101,7 +101,8 @@ def test_text_that_nobody_spoke_of_is_neither_split_nor_left(command):
 
 
 LISTS = [
-    ("criterion header against", "judge"), ("labels", "label fit|label predict|label evaluate"), ("judge", "campaign new"),
+    ("criterion header against", "judge"), ("labels", "label fit|label predict|label evaluate"),
+    ("judge", "campaign new"),
     ("id", "grade fit|grade predict|label fit|label predict|label evaluate"), ("metric", "metrics"),
 ]  # fmt: skip
 

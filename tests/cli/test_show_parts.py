@@ -20,7 +20,7 @@ from podium.ranking.ranks import ranks
 
 from helpers import simulate, thin_data
 
-PICTURES = {name: None for name in Pictures.__slots__} | {"picture": "intervals"}
+PICTURES = dict.fromkeys(Pictures.__slots__) | {"picture": "intervals"}
 SELECTION = {"top": None, "min_votes": 0, "by": None, "pool": False, "differences": False}
 INTERVALS = {"ci": None, "level": 0.9, "simultaneous": False, "ranks": None, "reference": None, "seed": 5}
 
