@@ -265,8 +265,7 @@ def test_where_the_hessian_is_not_definite_that_with_the_judges_known_steps_in()
     slope = 2.0 * here.slopes_of_loss()[2 + SLOPE_SD]
     own = abs(4.0 * here.complete_hessian()[2 + SLOPE_SD, 2 + SLOPE_SD] + slope) + 1.0
     assert move[2 + SLOPE_SD] == pytest.approx(-slope / own, rel=1e-6)
-    there, then = search._search(here, value, move)
-    assert then < value
+    assert search._search(here, value, move)[1] < value
 
 
 @pytest.mark.parametrize("way", [_Newton, _Profile])
