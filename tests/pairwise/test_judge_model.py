@@ -346,11 +346,10 @@ def test_of_many_items_the_variance_of_the_lean_is_that_of_judges_alike_and_betw
     monkeypatch.setattr("podium.pairwise._fit.marginal.MAX_DENSE_ITEMS", 3)
     c = judged(each=20)
     model = model_of(c)
-    loose, free = model.differences(0.0)
-    assert loose.extras[LEAN_SD] > 0
+    loose = model.fit(model.loose_l2, np.zeros(4), np.array([0.3, 0.0, 0.6]), free=())
     alone = StrengthModel(c, "half", True)
     alone.hold_effects(200, "hessian")
-    held = model.hold_lean(loose, free)
+    held = model.hold_lean(loose, (LEAN_SD,))
     between = loose.extras[LEAN_SD] ** 2 / 5
     assert model.lean_variance == pytest.approx(alone.effects.covariance[0, 0] + between)
     assert model.posterior(held, 0.5).corner is None
