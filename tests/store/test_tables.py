@@ -36,7 +36,7 @@ def shape(engine):
         run = connection.exec_driver_sql
         found = {}
         for kind, name, table, sql in run("SELECT type, name, tbl_name, sql FROM sqlite_master").all():
-            if name == "sqlite_sequence":
+            if name == "sqlite_sequence" or table == "log":
                 continue
             if kind == "table":
                 columns = sorted((row[1], row[2], row[3], row[4], row[5]) for row in run(f"PRAGMA table_info({name})"))
@@ -53,9 +53,18 @@ def shape(engine):
     return found
 
 
+def log(allowed):
+    """A table of our own, only added to."""
+    table = Table("log", MetaData(), Column("a", Integer), Column("b", Text))
+    tables._append_only(table, allowed)
+    return table
+
+
 def made():
+    """All tables, and a log of our own beside them."""
     engine = in_memory()
     tables.METADATA.create_all(engine)
+    log(None).create(engine)
     return engine
 
 
@@ -89,15 +98,25 @@ def test_the_other_tables_have_no_column_that_may_be_empty():
         assert not any(column.nullable for column in tables.METADATA.tables[name].columns), name
 
 
-def test_rows_are_numbered_by_the_database_where_they_have_no_number():
+@pytest.mark.parametrize(("name", "number"), [("campaign", "id"), ("question", "id"), ("call", "number")])
+def test_rows_are_numbered_by_the_database_where_they_have_no_number(name, number):
     """And never a second time, also after the last row is gone."""
-    for name, number in (("campaign", "id"), ("question", "id"), ("call", "number")):
-        table = tables.METADATA.tables[name]
-        column = table.columns[number]
-        assert column.primary_key
-        assert column.autoincrement is True
-        assert [each.name for each in table.primary_key] == [number]
-        assert table.dialect_options["sqlite"]["autoincrement"] is True
+    table = tables.METADATA.tables[name]
+    row = filled(table)
+    del row[number]
+    with made().begin() as connection:
+        for k in (1, 2, 3):
+            again = connection.execute(table.insert().values(row | ({"slug": f"{k}"} if name == "campaign" else {})))
+            assert again.inserted_primary_key == (k,)
+            connection.execute(table.delete())
+    assert table.columns[number].autoincrement is True
+
+
+def filled(table):
+    """A row with something in every column."""
+    some = {"TEXT": "t", "JSON": [], "FLOAT": 0.5, "BLOB": b""}
+    row = {column.name: some.get(str(column.type), 1) for column in table.columns}
+    return row | ({"state": "open"} if "state" in row else {})
 
 
 def test_features_that_are_not_there_are_no_json():
@@ -128,11 +147,7 @@ def test_features_that_are_not_there_are_no_json():
 def test_what_is_there_once_is_there_once(table, same, other):
     """A second row with the same is refused, and with another of each is not."""
     table = tables.METADATA.tables[table]
-    one = {
-        column.name: {"TEXT": "t", "JSON": [], "FLOAT": 0.5, "BLOB": b""}.get(str(column.type), 1)
-        for column in table.columns
-    }
-    one |= {"state": "open"} if "state" in one else {}
+    one = filled(table)
     with made().begin() as connection:
         connection.execute(table.insert().values(one | same))
         with pytest.raises(IntegrityError, match="UNIQUE"):
@@ -150,13 +165,6 @@ def test_a_pair_that_was_asked_may_be_asked_again():
 
 
 # ---- logs that are only added to ------------------------------------------------------------------------------------
-
-
-def log(allowed):
-    """A table of our own, only added to."""
-    table = Table("log", MetaData(), Column("a", Integer), Column("b", Text))
-    tables._append_only(table, allowed)
-    return table
 
 
 @pytest.mark.parametrize(
@@ -216,11 +224,7 @@ COLUMNS = [column.name for column in tables.vote.columns if column.name != "reas
 @pytest.mark.parametrize("name", COLUMNS)
 def test_nothing_of_a_vote_can_be_changed_with_its_reason(name):
     """Neither a value nor what is empty; only the reason can be emptied."""
-    row = {
-        column.name: {"TEXT": "t", "FLOAT": 0.5}.get(str(column.type), 1)
-        for column in tables.vote.columns
-        if not (column.nullable and column.name != name)
-    }
+    row = {key: cell for key, cell in filled(tables.vote).items() if key == name or not tables.vote.c[key].nullable}
     row |= {"reason": "why"}
     other = {"TEXT": "'u'", "FLOAT": "0.25"}.get(str(tables.vote.c[name].type), "2")
     with made().begin() as connection:
