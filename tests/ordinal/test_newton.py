@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
@@ -227,25 +226,23 @@ def test_where_no_step_gains_it_is_as_exact_as_it_can_be_or_there_is_no_optimum(
     assert far.asked > 1
 
 
-def least(X, low, high, K, l2):
-    """BFGS over w, the first threshold and the gaps' square roots, from several starts."""
-    d = X.shape[1]
-
-    def unpack(v):
-        return v[:d], v[d] + np.concatenate([[0.0], np.cumsum(v[d + 1 :] ** 2)])
-
-    def cost(v):
-        w, theta = unpack(v)
-        ends = np.concatenate([[-np.inf], theta, [np.inf]])
-        chance = expit(ends[high + 1] - X @ w) - expit(ends[low] - X @ w)
-        return -np.log(np.maximum(chance, 1e-300)).sum() + l2 / 2 * w @ w
-
-    return min(minimize(cost, np.concatenate([np.zeros(d), [-1.0], np.full(K - 2, s)])).fun for s in (0.4, 1.0))
+def assert_least(model, X, low, high, l2):
+    """Convex: where no small move of w or of a run of thresholds that keeps the order gains, it is least."""
+    here = by_definition(model.coef_, model.thresholds_, X, low, high, 1.0, l2)
+    assert model.loss_ == pytest.approx(here)
+    for step in (1e-4, -1e-4):
+        for i in range(len(model.thresholds_)):
+            for j in range(i + 1, len(model.thresholds_) + 1):
+                moved = model.thresholds_.copy()
+                moved[i:j] += step
+                if (moved[1:] >= moved[:-1]).all():
+                    assert by_definition(model.coef_, moved, X, low, high, 1.0, l2) >= here - 1e-8
+        assert by_definition(model.coef_ + step, model.thresholds_, X, low, high, 1.0, l2) >= here - 1e-8
 
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.filterwarnings("ignore:the model predicts", "ignore:no label tells")
-def test_with_free_gaps_no_optimiser_finds_less(seed):
+def test_with_free_gaps_no_move_gains(seed):
     """Ranges that no exact grade holds apart: thresholds meet, go together and part again."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(14, 1))
@@ -254,7 +251,20 @@ def test_with_free_gaps_no_optimiser_finds_less(seed):
     high = np.minimum(low + rng.integers(1, 3, 14), 5)
     low[:2], high[:2] = (0, 5), (0, 5)
     model = CumulativeLogit(l2=0.1, classes=range(6)).fit(X, y_lower=low, y_upper=high)
-    assert model.loss_ == pytest.approx(least(X, low, high, 6, 0.1), abs=1e-4)
+    assert_least(model, X, low, high, 0.1)
+
+
+@pytest.mark.parametrize("seed", [44, 91])
+@pytest.mark.filterwarnings("ignore:the model predicts", "ignore:no label tells")
+def test_thresholds_that_were_joined_too_early_part_again(seed):
+    rng = np.random.default_rng(seed)
+    K, n = int(rng.integers(3, 8)), int(rng.integers(6, 30))
+    X = rng.normal(size=(n, 1))
+    X = (X - X.mean()) / X.std()
+    low = rng.integers(0, K, n)
+    high = np.minimum(low + rng.integers(0, 4, n), K - 1)
+    model = CumulativeLogit(l2=0.001, classes=range(K)).fit(X, y_lower=low, y_upper=high)
+    assert_least(model, X, low, high, 0.001)
 
 
 @pytest.mark.parametrize("sparse", [False, True])
