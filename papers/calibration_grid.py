@@ -1,17 +1,18 @@
 """Which printed number keeps its word, and where: a grid of designs, sizes and votes an item, with known scores.
 
-    python -m papers.calibration_grid --sets 1000 --jobs 4     the whole grid; hours, and may be stopped and resumed
-    python -m papers.calibration_grid --sets 20 --items 8,30   a quick look at part of it
-    python -m papers.calibration_grid --sets 0                 the table and the picture of what has been run so far
+    python -m papers.calibration_grid --jobs 4              what is missing of the page's grid (`PAGE`): an hour of CPU
+    python -m papers.calibration_grid --again --jobs 4      all of it anew, after the code has changed
+    python -m papers.calibration_grid --sets 20 -o FOLDER   a quick look; also --designs, --items, --votes
+    python -m papers.calibration_grid --sets 0              the table and the picture of what has been run so far
 
 Each cell draws true scores and votes, fits the default model, and notes how often what is printed is so: score
 intervals; rank intervals of an average item, the truly best and the truly last, and of all items at once; tiers (a set
 is wrong if a leader is not better than some item of the tiers below); the claimed chance that the leader is best; the
 position bias or the covariate's effect where there is one. `RABF` on items with features, some of which nobody voted
 on, and `CrowdBradleyTerry` beside plain Bradley-Terry are more designs, with measures of their own. Sets are drawn
-in blocks with a seed of their own, each written down when it is done: a second run goes on where the first stopped, and
-`--jobs` changes no number. At the end the blocks of a cell become one line. Other methods and packages are in
-`papers.calibration_rivals`.
+in blocks with a seed of their own, each written down when it is done: a second run goes on where the first stopped
+(`--again` in a file of its own, which then takes the place of the other), and `--jobs` changes no number. At the end
+the blocks of a cell become one line. Other methods and packages are in `papers.calibration_rivals`.
 
 A cell fails a promise when it lies outside the promised band beyond chance at 5 %, by Holm over the whole grid.
 """
@@ -326,6 +327,31 @@ DESIGNS: dict[str, Design] = {
 FOLLOWED = [name for name in DESIGNS if name.endswith(("better items left", "covariate of strength"))]
 FLIPPED = [name for name in DESIGNS if name.startswith("flips")]
 CROWDS = [name for name in DESIGNS if name.startswith(("crowd", "25 votes", "50 votes"))]
+RANKED = [name for name in DESIGNS if DESIGNS[name].own is None]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Cells of the grid with as many sets each."""
+
+    designs: list[str]
+    items: tuple[int, ...]
+    votes: tuple[int, ...]
+    sets: int
+
+
+PAGE = (  # the tables of docs/intervals.md
+    Part(RANKED[:5], (8, 30), (3, 6, 10, 30), 500),
+    Part(RANKED[5:], (8, 30), (3, 6, 10, 30), 200),
+    Part(RANKED, (8, 30), (5, 60), 200),
+    Part(RANKED, (100,), (3, 6, 10, 30), 60),
+    Part(RANKED, (200,), (3, 6, 10, 30), 20),
+    Part(["features"], (8, 30), (5, 10, 20), 200),
+    Part([name for name in CROWDS if name.startswith("crowd")], (30,), (30, 60), 200),
+    Part([name for name in CROWDS if not name.startswith("crowd")], (30,), (60,), 200),
+    Part(FOLLOWED, (8, 30), (5, 10, 20), 100),
+    Part(FLIPPED, (30,), (10, 40, 200), 80),
+)
 
 # What is printed, and the band in which it keeps its word: mean over sets of a value in every set.
 PROMISES: dict[str, tuple[float, float]] = {
@@ -696,38 +722,42 @@ def numbers(text: str) -> tuple[int, ...]:
     return tuple(int(part) for part in text.split(","))
 
 
-def _tasks(given: argparse.Namespace, done: set[tuple[str, int, int, int]]) -> list[Any]:
+def _tasks(parts: Iterable[Part], seed: int, done: set[tuple[str, int, int, int]]) -> list[Any]:
     """Blocks still to be drawn, the first block of every cell first."""
-    names = [name for name in DESIGNS if name in (given.designs or DESIGNS)]
     blocks = [
-        (name, n, per_item, number)
-        for number in range(-(-given.sets // BLOCK))
-        for n in given.items
-        for per_item in given.votes
-        for name in names
+        (number, name, n, per_item)
+        for part in parts
+        for number in range(-(-part.sets // BLOCK))
+        for n in part.items
+        for per_item in part.votes
+        for name in part.designs
     ]
-    return [(*key, given.seed) for key in blocks if key not in done]
+    blocks.sort(key=lambda each: each[0])
+    return [(*key, number, seed) for number, *key in blocks if (*key, number) not in done]
 
 
 def main() -> None:
     """Run what is missing, then print the table and draw the picture of all that is there."""
     parser = argparse.ArgumentParser(description="Which printed number keeps its word, and where.")
     parser.add_argument(
-        "--sets", type=int, default=1000, help="sets per cell, in blocks of 10; 0 only shows what is there"
+        "--sets", type=int, help="sets per cell, in blocks of 10, instead of the page's; 0 only shows what is there"
     )
-    parser.add_argument("--items", type=numbers, default=ITEMS)
-    parser.add_argument("--votes", type=numbers, default=PER_ITEM, help="votes an item")
-    parser.add_argument("--designs", nargs="*", choices=list(DESIGNS))
+    parser.add_argument("--items", type=numbers, default=ITEMS, help="with --sets")
+    parser.add_argument("--votes", type=numbers, default=PER_ITEM, help="votes an item, with --sets")
+    parser.add_argument("--designs", nargs="*", choices=list(DESIGNS), default=list(DESIGNS), help="with --sets")
+    parser.add_argument("--again", action="store_true", help="draw all anew; what is there is kept until that is done")
     parser.add_argument("--markdown", action="store_true", help="print the tables of docs/intervals.md instead")
-    parser.add_argument("--seed", type=int, default=31)
+    parser.add_argument("--seed", type=int, default=101)
     parser.add_argument("--jobs", type=int, default=1, help="processes that share the blocks")
     parser.add_argument("-o", "--output", type=Path, default=HERE, help="folder for blocks and picture")
     given = parser.parse_args()
     given.output.mkdir(parents=True, exist_ok=True)
-    path = given.output / "grid.jsonl"
+    place = given.output / "grid.jsonl"
+    path = place.with_name("grid-again.jsonl") if given.again else place
     lines = path.read_text().splitlines() if path.exists() else []
     done = {(r["design"], r["items"], r["votes"], block) for r in map(json.loads, lines) for block in blocks_of(r)}
-    tasks = _tasks(given, done)
+    parts = PAGE if given.sets is None else [Part(given.designs, given.items, given.votes, given.sets)]
+    tasks = _tasks(parts, given.seed, done)
     if tasks:
         engine = engine_for(given.jobs, len(tasks))
         with path.open("a") as file:
@@ -736,14 +766,16 @@ def main() -> None:
                 file.flush()
         engine.close()
         path.write_text("".join(f"{line}\n" for line in compact(path.read_text().splitlines())))
-    found = cells(path.read_text().splitlines() if path.exists() else [])
+    if given.again:
+        path.replace(place)
+    found = cells(place.read_text().splitlines() if place.exists() else [])
+    figure(found, given.output / "grid.png")
     if given.markdown:
-        print(f"measured in papers/calibration/{path.name}\n\n{page(found)}")
+        print(page(found))
         return
     print(table(found))
     print("\nover all votes an item\n" + table(pooled(found)))
     print("\nclaimed chances of the leader, in %, against how often it was the best\n" + reliability(found))
-    figure(found, given.output / "grid.png")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Score intervals of other methods and packages beside ours: how many true scores they hold, and how wide they are.
 
-    python -m papers.calibration_rivals --sets 200             what is missing of 8 and 30 items × 3, 6, 10 and 30 votes
-    python -m papers.calibration_rivals --sets 0 --markdown    the table of what has been run
+    python -m papers.calibration_rivals                        what is missing of 8 and 30 items × 3, 6, 10 and 30 votes
+    python -m papers.calibration_rivals --again --markdown     all of it anew, and the table of docs/intervals.md
+    python -m papers.calibration_rivals --sets 0               what has been run
 
 The votes are those of the design *plain* of `papers.calibration_grid`; 95 % intervals of every item that was compared,
 relative to the mean of the items whose scores the votes bound. Packages that are not installed are left out: choix,
@@ -333,14 +334,16 @@ def page(found: list[Cell]) -> str:
 def main() -> None:
     """Run what is missing, then print all that is there."""
     parser = argparse.ArgumentParser(description="Score intervals of other packages beside ours.")
-    parser.add_argument("--sets", type=int, default=200, help="sets per cell, in blocks of 10")
+    parser.add_argument("--sets", type=int, default=100, help="sets per cell, in blocks of 10")
     parser.add_argument("--items", type=numbers, default=(8, 30))
     parser.add_argument("--votes", type=numbers, default=(3, 6, 10, 30), help="votes an item")
-    parser.add_argument("--seed", type=int, default=73)
+    parser.add_argument("--again", action="store_true", help="draw all anew; what is there is kept until that is done")
+    parser.add_argument("--seed", type=int, default=103)
     parser.add_argument("--markdown", action="store_true", help="print the table of docs/intervals.md instead")
     parser.add_argument("-o", "--output", type=Path, default=HERE, help="folder for the results")
     given = parser.parse_args()
-    path = given.output / "rivals.jsonl"
+    place = given.output / "rivals.jsonl"
+    path = place.with_name("rivals-again.jsonl") if given.again else place
     lines = path.read_text().splitlines() if path.exists() else []
     done = {(row["items"], row["votes"], number) for row in map(json.loads, lines) for number in blocks_of(row)}
     names = installed()
@@ -353,9 +356,10 @@ def main() -> None:
                     file.write(json.dumps(row) + "\n")
                     file.flush()
     path.write_text("".join(f"{line}\n" for line in compact(path.read_text().splitlines())))
-    found = cells(path.read_text().splitlines())
+    path.replace(place)
+    found = cells(place.read_text().splitlines())
     if given.markdown:
-        print(f"measured in papers/calibration/{path.name}\n\n{page(found)}")
+        print(page(found))
         return
     for cell in found:
         print(f"{cell.items} items, {cell.votes} votes an item")

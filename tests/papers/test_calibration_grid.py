@@ -92,11 +92,50 @@ def test_blocks_are_resumed_and_the_same_in_any_order(tmp_path, monkeypatch, cap
     grid.main()
     (both,) = map(json.loads, (tmp_path / "grid.jsonl").read_text().splitlines())  # one line a cell
     assert both["blocks"] == 2
-    blocks = [grid.block(("plain", 8, 3, number, 31))["sums"] for number in (1, 0)]
+    blocks = [grid.block(("plain", 8, 3, number, 101))["sums"] for number in (1, 0)]
     for name, sums in both["sums"].items():
         assert sums == pytest.approx(np.sum([each[name] for each in blocks if name in each], axis=0), rel=1e-9)
     assert (tmp_path / "grid.png").exists()
     assert "plain" in capsys.readouterr().out
+
+
+def test_drawn_again_the_old_sets_stay_until_the_new_ones_are_all_there(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(grid, "BLOCK", 2)
+    monkeypatch.setattr(grid, "PAGE", (grid.Part(["plain", "Zipf pairs"], (5,), (3,), 4),))
+    kept = tmp_path / "grid.jsonl"
+    kept.write_text(
+        '{"design": "plain", "items": 5, "votes": 3, "blocks": 9, "refused": 0, "sums": {"score": [9, 9.0, 9.0]}}\n'
+    )
+    before = kept.read_text()
+    block, drawn = grid.block, []
+
+    def some(task):
+        if len(drawn) == 3:
+            raise KeyboardInterrupt
+        drawn.append(task)
+        return block(task)
+
+    monkeypatch.setattr(grid, "block", some)
+    monkeypatch.setattr("sys.argv", ["grid", "--again", "-o", str(tmp_path), "--markdown"])
+    with pytest.raises(KeyboardInterrupt):
+        grid.main()
+    assert kept.read_text() == before
+    monkeypatch.setattr(grid, "block", block)
+    grid.main()
+    rows = {row["design"]: row for row in map(json.loads, kept.read_text().splitlines())}
+    assert {name: row["blocks"] for name, row in rows.items()} == {"plain": 2, "Zipf pairs": 2}
+    assert rows["plain"]["sums"]["score"][0] == 4
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["grid.jsonl", "grid.png"]
+    assert "| plain | 5 | 4 |" in capsys.readouterr().out
+
+
+def test_the_grid_of_the_page_has_every_cell_once():
+    tasks = grid._tasks(grid.PAGE, 7, set())
+    assert len({task[:4] for task in tasks}) == len(tasks)
+    assert {task[0] for task in tasks} == set(grid.DESIGNS)
+    assert [task[3] for task in tasks] == sorted(task[3] for task in tasks), "the first blocks of all cells first"
+    assert grid._tasks(grid.PAGE, 7, {task[:4] for task in tasks[1:]}) == tasks[:1]
+    assert sum(grid.BLOCK for task in tasks if task[:3] == ("plain", 30, 10)) == 500
 
 
 def test_blocks_with_a_gap_between_them_stay_as_they_are():
@@ -116,7 +155,7 @@ def test_the_docs_have_the_tables_of_the_sets_that_were_run():
     found = grid.cells((grid.HERE / "grid.jsonl").read_text().splitlines())
     text = (grid.HERE.parent.parent / "docs" / "intervals.md").read_text()
     for table in grid.page(found).split("\n\n"):
-        assert table in text, "python -m papers.calibration_grid --sets 0 --markdown"
+        assert table in text, "python -m papers.calibration_grid --again --markdown"
 
 
 def test_claims_are_compared_with_truth_by_ranges_of_the_claim():
