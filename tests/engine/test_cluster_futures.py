@@ -328,6 +328,18 @@ def test_one_chunk_of_a_sum_that_goes_on_is_not_shared_out(engine, client):
     assert [name for name, _ in client.asked] == ["run", "sealed"]
 
 
+def further(total, chunk):
+    return f"{total}|{chunk}"
+
+
+@pytest.mark.parametrize(("workers", "shares"), [(1, ["a|b"]), (2, ["a", "b"])])
+def test_two_chunks_of_a_sum_that_goes_on_are_shared_among_the_workers(engine, client, workers, shares):
+    client.nthreads = lambda: {f"tcp://a:{k}": 1 for k in range(workers)}
+    engine.sum(wrap, ["a", "b"], add=bracket, extend=further)
+    runs = [future for (name, _), future in zip(client.asked, client.futures, strict=True) if name == "run"]
+    assert [future.value.value for future in runs] == shares
+
+
 # ---- what workers return --------------------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from podium.engine import DaskEngine, connecting
+from podium.engine import DaskEngine, Serial, connecting, engine_for
 from podium.engine.choosing import as_engine
 from podium.errors import EngineError, InputError
 
@@ -348,3 +348,10 @@ def test_what_closes_well_is_not_spoken_of(capsys):
     connecting._ignoring(lambda: closed.append(1))()
     assert closed == [1]
     assert capsys.readouterr().err == ""
+
+
+def test_one_job_is_a_number_of_jobs():
+    assert isinstance(engine_for(1), Serial)
+    assert isinstance(engine_for(1, 9), Serial)
+    assert isinstance(engine_for(9, 1), Serial)
+    assert (engine_for(2).n, engine_for(2, 9).n, engine_for(9, 2).n) == (2, 2, 2)
