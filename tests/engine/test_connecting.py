@@ -355,3 +355,20 @@ def test_one_job_is_a_number_of_jobs():
     assert isinstance(engine_for(1, 9), Serial)
     assert isinstance(engine_for(9, 1), Serial)
     assert (engine_for(2).n, engine_for(2, 9).n, engine_for(9, 2).n) == (2, 2, 2)
+
+
+@pytest.mark.parametrize(
+    ("address", "files", "words"),
+    [
+        ("nonsense", {}, "cluster='nonsense': give local:4 for four workers here, or a scheduler as tls://host:8786"),
+        ("local:2", {"key": "k"}, "cluster_key= is for a scheduler at tls://; drop it, or change the address"),
+        ("tls://h:1", {}, "tls://h:1 is encrypted; give its cluster_ca= too"),
+        ("tls://h:1", {"ca": "no such"}, "cluster_ca='no such': no such file; check the path"),
+        (5, {}, "cluster=5 is no address; give 'local:4', or 'tls://host:8786'"),
+    ],
+)
+def test_an_address_is_looked_at_before_anybody_is_called(called, address, files, words):
+    with pytest.raises(InputError) as caught:
+        connecting.connect(address, **files)
+    assert str(caught.value) == words
+    assert called.asked == []

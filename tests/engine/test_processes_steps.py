@@ -106,6 +106,7 @@ def test_so_many_jobs_are_done_ahead_of_the_first_and_no_more(hands, n):
     assert next(found) == "0"
     numbers = {job for worker in engine.made for job in worker.numbers}
     assert numbers == set(range(4 * n if n > 1 else 2))
+    assert taken == list(range(5 * n if n > 1 else 2))  # as many wait as there are workers
     assert list(found) == [str(k) for k in range(1, 50)]
     assert all(worker.ended == 0 for worker in engine.made)
 
