@@ -94,7 +94,7 @@ def test_values_are_kept_for_the_place_they_were_asked_for(monkeypatch):
     assert loss.value(scores, extras)[1].max() < 50
     assert asked == []
     assert loss.value(scores, extras + 0.1)[0] != value
-    assert loss.value(scores + [0.1, 0, 0, 0, 0], extras)[0] != value
+    assert loss.value(scores + 0.1 * np.eye(5)[0], extras)[0] != value
     assert len(asked) == 2
     moved = scores.copy()
     before = loss.value(moved, extras)[0]
@@ -117,15 +117,15 @@ def test_the_start_is_near_the_optimum_and_finite_for_everybody():
 
 @pytest.mark.parametrize(
     ("listed", "each", "davidson", "large"),
-    [(180, 36, False, False), (179, 36, False, False), (179, 35, False, True), (180, 35, False, False), (179, 35, True, False)],
-)  # fmt: skip
+    [(180, 36, 0, False), (179, 36, 0, False), (179, 35, 0, True), (180, 35, 0, False), (179, 35, 1, False)],
+)
 def test_rankings_are_many_by_items_listed_and_each_item(listed, each, davidson, large, monkeypatch):
     lists = drawn(60)  # 180 listed, 36 for each of five items
     if davidson:
         lists[0] = [[*lists[0][:2]], lists[0][2]]
     monkeypatch.setattr(choices, "MANY_LISTED", listed)
     monkeypatch.setattr(choices, "MANY_EACH", each)
-    assert ListLoss(rankings(lists, "below"), davidson=davidson).is_large == large
+    assert ListLoss(rankings(lists, "below"), davidson=bool(davidson)).is_large == large
 
 
 # ---- searches -------------------------------------------------------------------------------------------------------
@@ -340,8 +340,9 @@ def test_pearsons_statistic_is_that_of_a_plain_count():
     for i in range(5):
         for j in range(i + 1, 5):
             met = [order for order in lists if ITEMS[i] in order or ITEMS[j] in order]
-            won = sum((order + [ITEMS[j]]).index(ITEMS[i]) < (order + [ITEMS[j]]).index(ITEMS[j]) if ITEMS[i] in order
-                      else False for order in met)  # fmt: skip
+            won = sum(
+                (*order, ITEMS[j], ITEMS[i]).index(ITEMS[i]) < (*order, ITEMS[j]).index(ITEMS[j]) for order in met
+            )
             chance = 1 / (1 + math.exp(scores[j] - scores[i]))
             total += (won - len(met) * chance) ** 2 / (len(met) * chance * (1 - chance))
     assert _pearson(r, scores) == pytest.approx(total)
