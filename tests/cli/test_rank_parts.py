@@ -491,7 +491,8 @@ def test_what_a_table_counts():
     assert boards._noun(dataclasses.replace(votes, vote_is="game", sided=True)) == "game"
     assert boards._noun(Rankings.from_lists([["a", "b"]])) == "pair"
     assert boards._sds(votes) is boards._sds(Rankings.from_lists([["a", "b"]])) is None
-    styled = Comparisons(["a", "b"], np.array([0, 0, 0]), np.array([1, 1, 1]), covariates=np.array([[1.0], [2.0], [6.0]]),
+    values = np.array([[1.0], [2.0], [6.0]])
+    styled = Comparisons(["a", "b"], np.zeros(3, np.int32), np.ones(3, np.int32), covariates=values,
                          covariate_names=("x",))  # fmt: skip
     np.testing.assert_allclose(boards._sds(styled), styled.covariate_sds())
 
@@ -561,7 +562,8 @@ def test_features_and_covariates_that_nothing_looks_at_are_refused():
     refuse_unused("rabf", known(features="f.csv", covariates=("x",)))
     refuse_unused("elo", known())
     assert refusal(refuse_unused, "elo", known(features="f.csv")) == (
-        "features= does not apply to method='elo'; use rabf, plackett-luce for rankings, or dynamic for votes with times"
+        "features= does not apply to method='elo'; use rabf, plackett-luce for rankings, or dynamic for votes with "
+        "times"
     )
     told = refusal(refuse_unused, "elo", known(covariates=("x",)))
     assert told == "covariates= does not apply to method='elo'; use bradley-terry or rabf"
