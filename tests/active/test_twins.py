@@ -808,3 +808,14 @@ def test_a_finished_sample_of_many_items_is_not_verified_but_sorted_in():
     pairs = clean_pairs(partial_order(tally), tally.keys, NONE, 40, 4)
     new = set(mixed[15:].tolist())
     assert sum(len(new & set(pair)) == 1 for pair in pairs.tolist()) == len(pairs) - 1
+
+
+@pytest.mark.parametrize(("judge", "judges"), [(0, 1), (1, 1), (1, 2)])
+def test_of_a_single_judge_nothing_is_asked_again_of_others_before_all_was_asked(monkeypatch, judge, judges):
+    given = []
+    monkeypatch.setattr(planner, "most_telling", lambda *parts: given.append(parts) or NONE)
+    votes = [(k % 6, (k + 1) % 6, 1.0, k % judges, CHOSEN) for k in range(40)]
+    found = loaded(6, votes)
+    found._chosen(5, NONE, NO_KEYS, judge, np.random.default_rng(0))
+    assert (given[0][5] is None) == (judges == 1)
+    assert (given[0][2].tolist() == found.tally.keys.tolist()) == (judges == 1)
