@@ -881,3 +881,74 @@ def test_pictures_are_part_of_what_the_simulated_model_sees():
     body = {"messages": [{"content": ""}, {"content": parts}]}
     simulated.completion(body, lambda text: seen.append(text) or 0.0)
     assert seen == ["x", "ydata:b"]
+
+
+# ---- how far it is -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("kept", "why"), [(True, None), (False, "refused")])
+def test_twice_a_second_it_is_told_how_far_a_run_is_and_every_five_seconds_the_lock_is_kept(monkeypatch, kept, why):
+    """By hand: begun at 100, seconds of 2 between reports; the lock is kept once more than five have passed."""
+    now, slept, told, keeps, sleep = [100.0], [], [], [], asyncio.sleep
+
+    async def noted(seconds):
+        slept.append(seconds)
+        now[0] += 2.0
+        await sleep(0)
+
+    def keep():
+        keeps.append(now[0])
+        return kept
+
+    async def go():
+        one = Run(Quiet(), None, None, Settings(), items=9, keep=keep, told=lambda done: told.append(done.seconds))
+        task = asyncio.create_task(one._report())
+        while len(told) < 7:
+            await sleep(0)
+        task.cancel()
+        return one
+
+    monkeypatch.setattr(run, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    with monkeypatch.context() as patch:
+        patch.setattr(run.asyncio, "sleep", noted)
+        one = asyncio.run(go())
+    assert told[:7] == [2.0 * k for k in range(1, 8)]
+    assert keeps[:2] == [106.0, 112.0]
+    assert set(slept) == {0.5}
+    assert (one.why, one.words) == (why, "" if kept else "another run has taken the campaign over")
+
+
+def test_five_seconds_to_the_dot_are_not_more_than_five(monkeypatch):
+    now, told, keeps, sleep = [0.0], [], [], asyncio.sleep
+
+    async def noted(seconds):
+        now[0] += 5.0
+        await sleep(0)
+
+    async def go():
+        one = Run(Quiet(), None, None, Settings(), items=9, keep=lambda: keeps.append(now[0]) or True, told=told.append)
+        task = asyncio.create_task(one._report())
+        while len(told) < 3:
+            await sleep(0)
+        task.cancel()
+
+    monkeypatch.setattr(run, "time", types.SimpleNamespace(monotonic=lambda: now[0]))
+    with monkeypatch.context() as patch:
+        patch.setattr(run.asyncio, "sleep", noted)
+        asyncio.run(go())
+    assert keeps[0] == 10.0
+
+
+def test_a_run_that_nobody_follows_and_no_lock_holds_reports_to_nobody(monkeypatch):
+    monkeypatch.setattr(run, "TOLD_EVERY", 0.0)
+
+    async def go():
+        one = made()
+        task = asyncio.create_task(one._report())
+        for _ in range(5):
+            await asyncio.sleep(0)
+        assert not task.done()
+        task.cancel()
+        return one.progress.seconds
+
+    assert asyncio.run(go()) > 0
