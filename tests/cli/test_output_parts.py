@@ -318,7 +318,7 @@ def test_reading_shows_votes_speed_and_bytes_from_the_second_second_on(bars, mon
             (1.0, 15, 150, 1000),
             (2.0, 30, 300, 1000),
             (4.0, 80, 900, 0),
-        ):  # noqa: E501
+        ):
             now[0] = 50.0 + seconds
             show(votes, read, total)
     (bar,) = Bar.made
