@@ -19,6 +19,7 @@ HERE = Path(__file__).parent
 ROOT = HERE.parent
 PRINTED = HERE / "results" / "printed"
 CODE = ("src", "setup.py", "benchmarks/*.py", "papers/*.py")  # what decides a measurement; pages and results do not
+NO_FIGURE = "src/podium/errors.py"  # what it holds ends a measurement, and moves none
 TABLE = re.compile(r"(?:^\|.*\n)+", re.MULTILINE)
 PROGRAM = re.compile(r"^from (podium[\w.]*) import ([\w, ]+)$", re.MULTILINE)
 OURS = re.compile(r"podium(\.\w+)+")  # a module that is imported by its name
@@ -88,11 +89,34 @@ def is_current(words: str) -> bool:
 
 
 def is_as_in(commit: str, files: set[Path]) -> bool:
-    """Whether these files, and how kernels are compiled, are as they were in a commit; one with a + is not known."""
+    """Whether these files, and how kernels are compiled, do what they did in a commit; one with a + is not known.
+
+    Comments and docstrings of Python may be others.
+    """
     if not re.fullmatch(r"[0-9a-f]+", commit):
         return False
     names = sorted(str(path.relative_to(ROOT)) for path in files)
-    return _git("diff", "--quiet", commit, "--", "setup.py", *names).returncode == 0
+    changed = _git("diff", "--name-only", "--relative", commit, "--", "setup.py", *names)
+    return changed.returncode == 0 and all(_does_the_same(commit, name) for name in changed.stdout.splitlines())
+
+
+def _does_the_same(commit: str, name: str) -> bool:
+    if name == NO_FIGURE:
+        return True
+    before, now = _git("show", f"{commit}:./{name}"), ROOT / name
+    if before.returncode or not now.exists() or now.suffix != ".py":
+        return False
+    return _statements(before.stdout) == _statements(now.read_text(encoding="utf-8"))
+
+
+def _statements(source: str) -> str:
+    """What Python runs of a file, without docstrings."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        match getattr(node, "body", None):
+            case [ast.Expr(ast.Constant(str())), *rest]:
+                node.body = rest  # type: ignore[attr-defined]
+    return ast.dump(tree)
 
 
 def code_of(words: str) -> set[Path]:

@@ -1,5 +1,6 @@
 """Errors and warnings: messages of parts, on one line, that mean the same wherever they travel."""
 
+import copy
 import pickle
 import subprocess
 import sys
@@ -88,3 +89,9 @@ def test_errors_are_those_that_other_code_catches():
 def test_the_error_made_on_first_use_is_there_at_once():
     code = "import podium.errors as e; assert issubclass(e.NotFittedError, e.PodiumError)"
     assert subprocess.run([sys.executable, "-c", code]).returncode == 0
+
+
+def test_a_refusal_travels_between_processes_with_its_code():
+    told = pickle.loads(pickle.dumps(RefusedError("no-ties", "this campaign takes no ties")))
+    assert (type(told), told.code, str(told)) == (RefusedError, "no-ties", "this campaign takes no ties")
+    assert str(copy.copy(told)) == str(told)

@@ -191,12 +191,37 @@ def test_only_a_change_of_code_makes_what_was_printed_old(house):
     assert printed.is_current("benchmarks.fake_quick"), "it does not run that file"
     commit(house)
     assert printed.is_current("benchmarks.fake_quick")
+    (house / "src" / "podium" / "code.py").write_text('"""What it is."""\none  # of them\n')
+    assert printed.is_current("benchmarks.fake_quick"), "words for people"
     (house / "src" / "podium" / "code.py").write_text("two\n")
     assert not printed.is_current("benchmarks.fake_quick")
     assert printed.stamp()["commit"].endswith("+")
     commit(house)
     assert not printed.is_current("benchmarks.fake_quick")
     assert not printed.stamp()["commit"].endswith("+")
+
+
+def test_other_words_in_a_docstring_leave_a_figure_as_it_was(house):
+    code = house / "src" / "podium" / "code.py"
+    source = '"""{0}"""\ndef f():\n    """{0}"""\n    return {1}  # {0}\n'
+    code.write_text(source.format("One.", 1))
+    (house / "src" / "podium" / "errors.py").write_text("raised = 1")
+    (house / "benchmarks" / "fake_quick.py").write_text("if False:\n    from podium import code, errors, gone\n")
+    (house / "src" / "podium" / "gone.py").write_text("")
+    commit(house)
+    measure.main(["--only", "fake_quick"])
+    code.write_text(source.format("Two.", 1))
+    (house / "src" / "podium" / "errors.py").write_text("raised = 2")
+    assert printed.is_current("benchmarks.fake_quick")
+    commit(house)
+    assert printed.is_current("benchmarks.fake_quick")
+    code.write_text(source.format("One.", 2))
+    assert not printed.is_current("benchmarks.fake_quick")
+    code.write_text(source.format("Two.", 1))
+    assert printed.is_current("benchmarks.fake_quick")
+    (house / "src" / "podium" / "code.pxd").write_text("cdef int f()")
+    commit(house)
+    assert not printed.is_current("benchmarks.fake_quick"), "a file that was not there"
 
 
 LOADED = """

@@ -114,6 +114,9 @@ class RefusedError(PodiumError, ValueError):
         super().__init__(message)
         self.code = code
 
+    def __reduce__(self) -> tuple[type[RefusedError], tuple[str, ...]]:
+        return type(self), (self.code, *self.args)
+
 
 class UnavailableError(PodiumError):
     """The database cannot do this at the moment (full, locked, gone). Try again: no vote counts twice."""
