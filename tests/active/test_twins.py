@@ -307,6 +307,12 @@ def test_without_a_covariance_a_rank_spreads_over_the_scores_within_a_deviation(
     assert_allclose(bands.rank_spread(Scores(mean, None, variance)), expected)
 
 
+def test_scores_that_only_move_together_spread_no_rank():
+    """Their covariance has no root of its own: it is singular."""
+    scores = Scores(np.array([3.0, 2.0, 1.0]), np.ones((3, 3)), np.ones(3))
+    assert bands.rank_spread(scores).tolist() == [0.0, 0.0, 0.0]
+
+
 # ---- many items -----------------------------------------------------------------------------------------------------
 
 
