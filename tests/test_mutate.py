@@ -106,6 +106,16 @@ def test_survivors_are_what_no_test_can_tell_and_what_none_reaches(tmp_path):
     assert Path(tmp_path / "src/podium/small.py").read_text() == SMALL
 
 
+def test_what_the_fewest_tests_reach_is_changed_first_and_each_statement_once(tmp_path):
+    path = written(tmp_path)
+    reached = {"a": [7, 10, 11, 12, 13, 16], "b": [7, 10, 11, 12, 13], "c": [7, 10], "d": [10]}
+    reach = mutate.Reach({test: {"small.py": lines} for test, lines in reached.items()}, {})
+    found = [change.first for change in mutate.thin([path], 3, 99, reach)]
+    assert (found[0], found[1], found[-1]) == (19, 16, 10), "reached by none, one and four"
+    assert len(found) == len(set(found)), "a line each"
+    assert [change.first for change in mutate.thin([path], 3, 2, reach)] == found[:2]
+
+
 AT_IMPORT = """
 def marked(times):
     def mark(function):
