@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from podium.active import aims, bands, blocks, many, models, planner
+from podium.active import aims, bands, blocks, kemeny, many, models, planner, rank_with
 from podium.active.blocks import exchange_stretches, mend_stretches
 from podium.active.choice import most_telling, swiss_round
 from podium.active.clean import clean_pairs, partial_order
@@ -17,6 +17,7 @@ from podium.active.features import Features
 from podium.active.many import chosen_among_many, head_chance
 from podium.active.model_scores import Scores, fit_scores
 from podium.active.models import draft_model, fit_models, rank_posterior, vote_table, weights_of
+from podium.active.oracles import Simulated
 from podium.active.order import SparseWins
 from podium.active.planner import Planner
 from podium.active.posterior import Posterior, _loglik
@@ -825,3 +826,104 @@ def test_of_a_single_judge_nothing_is_asked_again_of_others_before_all_was_asked
     found._chosen(5, NONE, NO_KEYS, judge, np.random.default_rng(0))
     assert (given[0][5] is None) == (judges == 1)
     assert (given[0][2].tolist() == found.tally.keys.tolist()) == (judges == 1)
+
+
+@pytest.mark.parametrize(("votes", "out", "swiss"), [(24, 0, True), (25, 0, False), (23, 1, True), (23, 2, False)])
+def test_swiss_rounds_last_for_two_and_a_half_questions_an_item_those_out_among_them(monkeypatch, votes, out, swiss):
+    said = []
+    monkeypatch.setattr(planner, "most_telling", lambda *parts: said.append("models") or NONE)
+    monkeypatch.setattr(planner, "swiss_round", lambda *parts: said.append("swiss") or NONE)
+    found = loaded(10, [(0, 1, float(k % 2), 0, CHOSEN) for k in range(votes)])
+    found._chosen(
+        3, NONE if not out else np.array([[2, 3 + k] for k in range(out)]), NO_KEYS, None, np.random.default_rng(0)
+    )
+    assert said == ["swiss" if swiss else "models"]
+
+
+@pytest.mark.parametrize(("dense", "many_items"), [(9, True), (10, False)])
+def test_beyond_some_hundred_items_partners_are_sought_by_place(monkeypatch, dense, many_items):
+    given = []
+    monkeypatch.setattr(planner, "DENSE", dense)
+    monkeypatch.setattr(planner, "draft_model", lambda tally, prior: ("draft", len(tally), prior))
+    monkeypatch.setattr(planner, "chosen_among_many", lambda *parts: given.append(parts) or NONE)
+    monkeypatch.setattr(planner, "most_telling", lambda *parts: NONE)
+    found = loaded(10, random_votes(10, 60, 1), goal=("top", 3))
+    out, rng = np.array([[0, 1]]), np.random.default_rng(0)
+    found._chosen(7, out, np.array([1]), None, rng)
+    if not many_items:
+        assert given == []
+        return
+    tally, draft, asked, pending, count, top, same = given[0]
+    assert (tally is found.tally, draft, count, top) == (True, ("draft", 60, None), 7, 3)
+    assert asked.tolist() == sorted({*tally.keys.tolist(), 1})
+    assert pending.tolist() == [[0, 1]]
+    assert same is rng
+
+
+def test_a_plan_that_has_too_few_useful_pairs_is_filled_with_others_each_once(monkeypatch):
+    monkeypatch.setattr(planner, "most_telling", lambda scores, count, *rest: np.array([[0, 2]]))
+    found = loaded(7, [(0, 1, float(k % 2), 0, CHOSEN) for k in range(30)], random_share=0.0)
+    questions = found.plan(12, out=[(3, 4)], tired=[(4, 5)])
+    assert len(keys_of(questions)) == 12
+    assert not keys_of(questions) & {(0, 1), (3, 4), (4, 5)}
+    kinds = dict(zip([tuple(sorted(pair)) for pair in questions.pairs.tolist()], questions.kinds, strict=True))
+    assert kinds.pop((0, 2)) == "chosen"
+    assert set(kinds.values()) == {"check"}
+    monkeypatch.setattr(planner, "most_telling", lambda scores, count, *rest: np.array([[0, 1], [2, 0]]))
+    again = found.plan(2)
+    assert sorted(again.kinds) == ["chosen", "repeat"]  # 0 and 1 have met
+
+
+def test_check_pairs_have_their_share_and_are_not_among_the_chosen(monkeypatch):
+    given = []
+    monkeypatch.setattr(
+        planner, "most_telling", lambda scores, count, closed, *rest: given.append((count, closed)) or NONE
+    )
+    found = loaded(20, random_votes(20, 150, 1, checks=0.0), random_share=0.4)
+    questions = found.plan(10)
+    assert found._checks_due(10, 0) == 8  # twice the share at most
+    ((count, closed),) = given
+    assert count == 2
+    assert len(closed) == len(found.tally.keys) + 8
+    assert set(questions.kinds) == {"check"}
+
+
+def test_what_an_oracle_is_asked_keeps_its_kind():
+    found = rank_with(Simulated(14, "flips", 0.3, seed=2), range(14), seed=0, random_share=0.5, budget=91)
+    kinds = [row["kind"] for row in found.log[1:]]
+    assert set(kinds) == {"chosen", "check"}
+    assert kinds.count("check") == np.count_nonzero(found.planner.tally.kind == CHECK) == len(found.check_comparisons)
+    assert found.answered == len({frozenset((row["left"], row["right"])) for row in found.log[1:]})
+
+
+# ---- orders ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("votes", "message"),
+    [([[0, 1j], [0, 0]], "^votes hold something that is no number; entry"), (np.zeros((2, 2), "M8[D]"), "no number"),
+     (np.zeros((2, 2), "m8[D]"), "no number"), ([[0, 10**400], [0, 0]], "no number"), ([[0, None], ["x", 0]], "no number"),  # noqa: E501
+     ([1, 2], r"^votes have shape \(2,\); a square array is needed"), ([[0, np.inf], [0, 0]], r"^votes\[0, 1\] is inf; weights of votes"),  # noqa: E501
+     ([[0, 1], [-2, 0]], r"^votes\[1, 0\] is -2; weights of votes are finite and not negative$")],
+)  # fmt: skip
+def test_weights_of_votes_are_numbers_from_0_on(votes, message):
+    with pytest.raises(InputError, match=message):
+        kemeny(votes)
+
+
+def test_what_stands_on_the_diagonal_is_ignored_and_options_are_checked():
+    assert kemeny([[-5, 0], [np.float64(2), np.nan]], items=("x", "y")).order == ("y", "x")
+    assert kemeny([[9.0]]).order == (0,)
+    for options, message in (
+        ({"restarts": -1}, "restarts=-1"),
+        ({"seed": -1}, "seed"),
+        ({"items": 5}, "^items is 5; give a list"),
+    ):
+        with pytest.raises(InputError, match=message):
+            kemeny(np.zeros((2, 2)), **options)
+    with pytest.raises(InputError, match=r"^1 item for 2 rows of votes; give one label per row$"):
+        kemeny(np.zeros((2, 2)), items=["x"])
+    wins = np.zeros((2, 2))
+    wins[0, 0] = 7.0
+    kemeny(wins)
+    assert wins[0, 0] == 7.0  # the caller's array stays as it is

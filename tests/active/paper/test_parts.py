@@ -18,7 +18,7 @@ from podium.active.paper.quicksort import quicksort
 from podium.active.paper.state import State
 from podium.errors import InputError
 
-from reference_active import random_tournament
+from reference_active import moved, random_tournament
 
 
 def ended(flow, answers=None):
@@ -505,3 +505,50 @@ def test_options_that_may_be():
         assert check_options(PaperOptions(learner=learner), features=True) is None
     with pytest.raises(InputError, match=r"^learner 'kernel' learns from features; give some$"):
         check_options(PaperOptions(learner="kernel"), features=False)
+
+
+# ---- samples that follow the order ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("item", "to"), [(0, 8), (8, 0), (2, 6), (6, 2), (3, 4), (4, 3), (5, 5)])
+def test_after_a_move_every_sample_holds_the_items_within_reach_of_the_new_order(item, to):
+    """All of them, about equally often, none twice as one that left: of reach two and four."""
+    rng = np.random.default_rng(item)
+    order = rng.permutation(9)
+    item = int(order[item])
+    ensemble = improve.draw_ensemble(order, 1, 2, 600, rng)
+    after = improve.refresh(ensemble, order, item, to, rng)
+    assert after.tolist() == moved(order.tolist(), item, to)
+    assert ensemble.place[after].tolist() == list(range(9))
+    for v in range(9):
+        for s, reach in ((0, 2), (1, 4)):
+            at = int(ensemble.place[v])
+            expected = {int(after[p]) if 0 <= p < 9 else p for p in range(at - reach, at + reach + 1)}
+            seen, counts = np.unique(ensemble.partner[v, s], return_counts=True)
+            assert set(seen.tolist()) == expected
+            assert counts.min() > 0.5 * 600 / (2 * reach + 1)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_best_mean_gain_is_that_of_a_loop_over_moves(seed):
+    rng = np.random.default_rng(seed)
+    n = 14
+    ensemble = improve.draw_ensemble(rng.permutation(n), 1, 3, 6, rng)
+    item = int(rng.integers(n))
+    at = int(ensemble.place[item])
+    place = [[int(ensemble.place[x]) if 0 <= x < n else int(x) for x in row] for row in ensemble.partner[item]]
+    votes = np.array([[0.0 if not 0 <= p < n or p == at else rng.choice([-1.0, 1.0]) for p in row] for row in place])
+    best, where = 0.0, {at}
+    for s, reach in enumerate((2, 4, 8)):
+        for to in range(max(0, at - reach), min(n - 1, at + reach) + 1):
+            sign = 1 if to > at else -1
+            passed = [k for k, p in enumerate(place[s]) if 0 < sign * (p - at) <= sign * (to - at)]
+            if abs(to - at) > reach / 2 and to in place[s]:  # a sample stands there, beyond the scale before
+                gain = np.mean([sign * votes[s, k] for k in passed])
+                if gain > best + 1e-12:
+                    best, where = gain, {to}
+                elif gain == pytest.approx(best):
+                    where.add(to)
+    found, to = improve.estimated_gains(ensemble, votes, item)
+    assert found == pytest.approx(best)
+    assert to in where
