@@ -268,3 +268,64 @@ def test_a_table_of_html_escapes_cells_and_notes():
 def test_what_another_library_says_is_one_line():
     assert text.first_line(ValueError("11 rows\nmore")) == "11 rows"
     assert text.first_line(ValueError("")) == "ValueError"
+
+
+@pytest.mark.parametrize("room", [None, 99, 17])
+def test_a_table_that_fits_is_the_aligned_one_with_what_begins_at_the_left(room):
+    heads, columns = ["run", "note", "votes"], [["a", "bb"], ["x", "yyy"], [1, 20]]
+    expected = ["run  note  votes", "  a  x         1", " bb  yyy      20"]
+    assert fitted(heads, columns, room, to_left=("note",)).splitlines() == expected
+    assert aligned(heads, columns, to_left=("note",)).splitlines() == expected
+
+
+def test_by_default_items_and_what_has_no_head_begin_at_the_left():
+    lines = ["item     score", "a     b      1"]
+    assert aligned(["item", "", "score"], [["a"], ["b"], [1]]).splitlines() == lines
+    assert fitted(["item", "", "score"], [["a"], ["b"], [1]], 40).splitlines() == lines
+    assert aligned(["item", "x"], [["long label"], [""]]) == "item        x\nlong label"
+
+
+def test_the_longest_of_several_columns_is_shortened_first_and_none_below_twelve():
+    one, other = "a" * 10 + "b" * 10, "c" * 14  # 20 and 14 columns, with 2 between
+    for room, widths in (
+        (36, (20, 14)),
+        (35, (19, 14)),
+        (30, (14, 14)),
+        (29, (13, 14)),
+        (26, (12, 12)),
+        (20, (12, 12)),
+    ):
+        table = fitted(["item", "judge"], [[one], [other]], room, shorten=("item", "judge"), to_left=("item", "judge"))
+        cells = (
+            [line.split()[-1] for line in table.splitlines()[1:] if line]
+            if room == 20
+            else table.splitlines()[1].split()
+        )
+        found = [width(cell) for cell in cells if "…" in cell or cell in (one, other)]
+        assert sorted(found[-2:]) == sorted(widths), room
+
+
+def test_only_items_are_shortened_unless_others_are_named():
+    table = fitted(["item", "judge"], [["a" * 20], ["b" * 20]], 36)
+    assert table.splitlines()[1] == "aaaaaaa…aaaaaa  " + "b" * 20
+    assert fitted(["judge", "item"], [["b" * 20], ["a" * 20]], 36).splitlines()[1] == "b" * 20 + "  aaaaaaa…aaaaaa"
+
+
+def test_a_label_with_a_head_longer_than_twelve_keeps_the_room_of_the_head():
+    table = fitted(["a head of twenty col", "n"], [["x" * 40], [1]], 10, shorten=("a head of twenty col",))
+    assert "x" * 10 + "…" + "x" * 9 in table
+
+
+def test_text_of_several_lines_keeps_their_ends_and_files_hold_all_but_halves():
+    assert text.printable("a\tb\n\x1bc\n") == "a\\tb\n\\x1bc\n"
+    assert text.storable(3) == "3"
+    assert text.storable("a\nb\x00\u202e") == "a\nb\x00\u202e"
+    assert text.storable("x\udcffy") == "x\\udcffy"
+    assert text.one_line(("a", 1)) == "('a', 1)"
+
+
+@pytest.mark.parametrize(("room", "least", "expected"), [(8, 2, 6), (8, 7, 7), (8, 20, 8)])
+def test_the_room_of_labels_is_the_least_in_which_they_differ(room, least, expected):
+    """Two of eight letters that differ in the third: at six columns three are kept of the front."""
+    assert distinct_room(["abXdefgh", "abYdefgh"], least) == expected
+    assert room == 8

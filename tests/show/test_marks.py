@@ -492,11 +492,11 @@ def test_of_many_grades_some_are_named(count, step):
 # ---- features -------------------------------------------------------------------------------------------------------
 
 
-def with_coefficients(effects, errors, **more):
+def with_coefficients(effects, errors, names=None, **more):
     """A model that was told what it learned."""
     count = len(effects)
     learned = {
-        "feature_names_": tuple(f"f{k}" for k in range(count)), "coef_": np.array(effects), "explained_": 0.5,
+        "feature_names_": tuple(names or (f"f{k}" for k in range(count))), "coef_": np.array(effects), "explained_": 0.5,
         "coef_std_errors_": np.array(errors), "feature_std_": np.ones(count),
         "ranking_": Ranking(["a", "b"], [1.0, 0.0], **more),
     }  # fmt: skip
@@ -713,3 +713,35 @@ def test_settings_of_fonts_and_colours_hold_while_a_picture_is_drawn():
         assert seen[name] == value
     assert seen["font.family"][0] in canvas.FONTS or seen["font.family"] == ["sans-serif"]
     assert set(seen["font.family"]) <= {*canvas.FONTS, "sans-serif"}
+
+
+DOLLARS = "$x_1$ or $"
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda: plots.intervals(Ranking([DOLLARS, "b"], [1.0, 0.0]), title=DOLLARS, unit=DOLLARS),
+        lambda: plots.wins(
+            Comparisons.from_pairs([(DOLLARS, "b")]), Ranking([DOLLARS, "b"], [1.0, 0.0]), title=DOLLARS
+        ),
+        lambda: plots.history([1, 2], [DOLLARS], np.array([[1.0], [2.0]]), title=DOLLARS),
+        lambda: pictures.curves(
+            pl.DataFrame([(DOLLARS, *row[1:]) for row in MOVING[:3]], schema=COLUMNS, orient="row"), title=DOLLARS
+        ),
+        lambda: pictures.coefficients(with_coefficients([1.0], [1.0], names=[DOLLARS]), title=DOLLARS),
+    ],
+    ids=["intervals", "wins", "history", "curves", "coefficients"],
+)
+def test_names_and_titles_with_dollars_are_no_formulas(draw):
+    said = [text for text in draw().findobj(Text) if text.get_text().count("$") > 1]
+    assert len(said) >= 2
+    assert not any(text.get_parse_math() for text in said)
+
+
+def test_named_outliers_with_dollars_are_no_formulas(monkeypatch):
+    model = RABF()
+    model.ranking_, model.residuals_, model.unseen_ = Ranking([DOLLARS, "b"], [1.0, 0.0]), np.array([1.0, 0.0]), ()
+    monkeypatch.setattr(feature_plots, "residual_outliers", lambda model, level: pl.DataFrame({"item": [DOLLARS]}))
+    (text,) = pictures.outliers(model).axes[0].texts
+    assert (text.get_text(), text.get_parse_math()) == (DOLLARS, False)
