@@ -208,6 +208,17 @@ def test_votes_that_bound_no_score_are_refused_unless_items_are_pulled():
     assert assisted(people, people).ranking.order == ("i0", "i1", "i2", "i3", "i4")
 
 
+@pytest.mark.parametrize(("apart", "bounded"), [(15.9, True), (16.1, False)])
+def test_scores_up_to_eight_from_their_mean_are_bounded(apart, bounded):
+    """Of two items the scores are half the log-odds of the one pair on either side."""
+    both = pairs_of((0, 1, expit(apart), 0.5))
+    found = assist._fitted(both, both.part(np.array([False])), 0.0, 2, 0.0)
+    if bounded:
+        assert found == pytest.approx([apart / 2, -apart / 2], abs=1e-6)
+    else:
+        assert found is None
+
+
 def test_what_a_pair_is_worth_is_the_share_of_points_whoever_voted_how_often():
     votes = Comparisons(
         ["a", "b", "c"], np.array([0, 1, 0, 1, 2, 2], dtype=np.int32), np.array([1, 0, 1, 0, 0, 1], dtype=np.int32),

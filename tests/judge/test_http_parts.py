@@ -406,6 +406,12 @@ def test_an_answer_may_be_as_large_as_the_limit(monkeypatch):
     )
 
 
+def test_four_million_bytes_are_read_and_one_more_is_too_large():
+    whole = [b"x" * 2_000_000] * 2
+    assert len(post(way((200, {}, whole))).data) == 4_000_000
+    assert post(way((200, {}, [*whole, b"y"]))).status == TOO_LARGE
+
+
 def test_a_lost_connection_is_no_answer_with_its_words():
     one = way(httpx.ConnectError("refused"), httpx.ReadTimeout(""), httpx.DecodingError("gzip?"))
     assert [post(one) for _ in range(3)] == [

@@ -399,6 +399,29 @@ def test_one_signal_ends_after_a_while_and_a_second_one_at_once(monkeypatch, num
     assert signal.getsignal(number) == before
 
 
+def test_calls_that_are_out_have_ten_seconds_after_the_first_signal():
+    async def go():
+        loop, delays = asyncio.get_running_loop(), []
+        later = loop.call_later
+        one = made()
+        one._workers = [asyncio.create_task(asyncio.sleep(60))]
+
+        def noted(delay, *rest):
+            delays.append(delay)
+            return later(delay, *rest)
+
+        with one._interruptible():
+            loop.call_later = noted
+            for _ in range(2):
+                os.kill(os.getpid(), signal.SIGINT)
+                await one._change()
+            loop.call_later = later
+        one._workers[0].cancel()
+        return delays
+
+    assert asyncio.run(asyncio.wait_for(go(), 20)) == [10.0, 0.0]
+
+
 def test_a_run_in_another_thread_hears_no_signal():
     async def go():
         one = made()

@@ -827,6 +827,50 @@ def test_a_zip_may_unpack_to_the_limit(tmp_path, monkeypatch):
         organising._unpacked(path)
 
 
+def test_a_zip_unpacks_to_two_hundred_million_bytes_at_most(tmp_path, monkeypatch):
+    unpacked = []
+
+    class Packed:
+        sizes = (150_000_000, 50_000_000)
+
+        def __init__(self, path):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *_):
+            return False
+
+        def infolist(self):
+            return [types.SimpleNamespace(file_size=size) for size in self.sizes]
+
+        def extractall(self, folder):
+            unpacked.append(folder)
+
+    monkeypatch.setattr(zipfile, "ZipFile", Packed)
+    assert organising._unpacked(tmp_path / "x.zip") == tmp_path / "x"
+    monkeypatch.setattr(Packed, "sizes", (150_000_000, 50_000_001))
+    with pytest.raises(InputError, match="unpacks to more than 200,000,000 bytes"):
+        organising._unpacked(tmp_path / "x.zip")
+    assert unpacked == [tmp_path / "x"]
+
+
+def test_fifty_thousand_visitors_are_remembered(room):
+    state = room.app.state.podium
+    state.known = {str(k): (Who("judge"), 0.0) for k in range(49_999)}
+    asyncio.run(session.who_is(asked(room), room.judge_token))
+    assert len(state.known) == 50_000
+    asyncio.run(session.who_is(asked(room), room.organiser_token))
+    assert len(state.known) == 1
+    rate = Rate(2, 10.0, lambda: 0.0)
+    rate._times.update((k, ()) for k in range(49_999))
+    rate.wait("ann")
+    assert (len(rate._times), 0 in rate._times) == (50_000, True)
+    rate.wait("bob")
+    assert (len(rate._times), 0 in rate._times) == (50_000, False)
+
+
 def test_a_request_that_is_a_judge_s_needs_its_own_campaign(room):
     request = Request({"type": "http", "headers": [], "app": room.app})
     assert session.bearer(request) is None
