@@ -406,6 +406,8 @@ def test_calls_that_are_out_have_ten_seconds_after_the_first_signal():
         one = made()
         one._workers = [asyncio.create_task(asyncio.sleep(60))]
 
+        await asyncio.sleep(0)  # the worker sleeps by now
+
         def noted(delay, *rest):
             delays.append(delay)
             return later(delay, *rest)
