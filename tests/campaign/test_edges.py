@@ -963,3 +963,81 @@ def test_a_page_holds_the_order_as_a_table(store):
     text = b64decode(re.search(r'base64,([^"]+)"', page)[1]).decode()
     rows = list(csv.DictReader(io.StringIO(text)))
     assert [row["item"] for row in rows] == list(standing.standing(content).order)
+
+
+@pytest.mark.parametrize("count", [249, 250])
+def test_a_page_has_scores_from_two_hundred_and_fifty_check_votes_on(store, monkeypatch, count):
+    bench = Bench(store, items=3)
+    pairs = [(0, 1), (1, 2), (0, 2)]
+    content = log(bench, *[(0, *pairs[k % 3], float(k % 4 > 0), {"kind": "check"}) for k in range(count)])
+    found = report._scores(content)
+    if count < 250:
+        assert len(found) == 1
+        assert "From 250 votes on random check pairs on, the scores of those have intervals." in found[0]
+        return
+    assert found[0] == "<h2>Scores</h2>"
+    assert (
+        "Scores of votes on check pairs only; intervals are approximate. 90 % confidence intervals, relative to the"
+        in found[1]
+    )
+    frame = standing.check_scores(content).to_frame(0.9)
+    rows = re.findall(r'<tr><td class="item">(.*?)</td><td class="n">(.*?)</td><td class="n">(.*?)</td></tr>', found[2])
+    assert rows == [(e["item"], f"{e['score']:.2f}", f"{e['lower']:.2f} … {e['upper']:.2f}") for e in frame.to_dicts()]
+    monkeypatch.setattr(report, "MAX_ROWS", 2)
+    assert report._scores(content)[2].count('<td class="item">') == 2
+
+
+def test_a_page_is_written_as_it_is_made(store, tmp_path):
+    bench = Bench(store, items=3)
+    content = log(bench, *[(0, a, b, 1.0, {}) for a in range(3) for b in range(a + 1, 3)])
+    path = tmp_path / "page.html"
+    report.write_report(content, path, title="Mine", judge=["bias: none"])
+    assert path.read_text(encoding="utf-8") == report.report_page(content, title="Mine", judge=["bias: none"])
+
+
+def test_contexts_and_references_of_items_travel_in_an_archive(store, tmp_path):
+    bench = Bench(store, items=3)
+    for name in ("context", "reference"):
+        bench.do(lambda writer, name=name: writer.add_item_texts(name, {1: f"{name} of one"}))
+    archive.write_archive(store, bench.id, str(tmp_path / "c.zip"))
+    copy = archive.read_archive(store, str(tmp_path / "c.zip"))
+    for name in ("context", "reference"):
+        assert store.read(lambda reader, name=name: reader.item_texts(copy.id, name)) == {1: f"{name} of one"}
+
+
+def test_who_has_a_conflict_lets_go_of_what_is_in_hand(store):
+    bench = Bench(store, items=5)
+    held = bench.next(0, 3).questions
+    bench.do(lambda writer: setup.set_conflicts(writer, 0, [held[0].left], 5))
+    assert {question(bench, each.id).state for each in held} == {"open"}
+    assert all(held[0].left not in (each.left, each.right) for each in bench.next(0, 3).questions)
+    bench.do(lambda writer: setup.set_conflicts(writer, 0, [], 5))
+    assert bench.read(lambda reader: reader.judge(bench.id, 0)).conflicts == ()
+
+
+def test_a_pair_wanted_of_several_stays_open_until_all_have_answered(store):
+    bench = Bench(store, judges=("ann", "bob", "cy"))
+    queue(bench, (0, 1), wanted=3)
+    for judge, (wanted, state) in enumerate([(2, "open"), (1, "open"), (0, "done")]):
+        mine = bench.next(judge, 1).questions[0]
+        assert (mine.left, mine.right) == (0, 1)
+        bench.vote(judge, mine.id, count=0)
+        after = question(bench, mine.id)
+        assert (after.wanted, after.state, after.judge, after.until) == (wanted, state, None, None)
+
+
+def test_gold_is_one_of_the_hand_and_the_queue_fills_the_rest(store):
+    bench = Bench(store, items=30, gold=[["item 0", "item 1", 1]])
+    planning.plan_once(store, bench.id, bench.now)
+    bench.answer(0, times=2)
+    assert "gold" not in [each.kind for each in bench.next(0, 2).questions]  # two votes are too few
+    for each in bench.next(0, 2).questions:
+        bench.vote(0, each.id, count=0)
+    hand = bench.next(0, 3).questions
+    assert sorted(each.kind for each in hand) == ["chosen", "chosen", "gold"]
+    gold = next(each for each in hand if each.kind == "gold")
+    assert (gold.left, gold.right, gold.predicted) == (0, 1, 1.0)
+    bench.vote(0, gold.id, 0.0, count=0)
+    row = votes_of(bench)[-1]
+    assert (row.kind, row.predicted, row.outcome) == ("gold", 1.0, 0.0)
+    assert question(bench, gold.id).state == "open"  # it is for every judge
