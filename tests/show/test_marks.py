@@ -496,8 +496,8 @@ def with_coefficients(effects, errors, names=None, **more):
     """A model that was told what it learned."""
     count = len(effects)
     learned = {
-        "feature_names_": tuple(names or (f"f{k}" for k in range(count))), "coef_": np.array(effects), "explained_": 0.5,
-        "coef_std_errors_": np.array(errors), "feature_std_": np.ones(count),
+        "feature_names_": tuple(names or (f"f{k}" for k in range(count))), "explained_": 0.5,
+        "coef_": np.array(effects), "coef_std_errors_": np.array(errors), "feature_std_": np.ones(count),
         "ranking_": Ranking(["a", "b"], [1.0, 0.0], **more),
     }  # fmt: skip
     return type("Told", (RABF,), learned)()
