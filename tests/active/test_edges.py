@@ -1,5 +1,6 @@
 """What comes in and what goes out of the asking: every value at its edge, every refusal with its words."""
 
+import hashlib
 import itertools
 import math
 import warnings
@@ -16,6 +17,7 @@ from podium.active.planner import Planner, Questions
 from podium.active.presets import check_preset, questions_of
 from podium.active.tally import CHECK, CHOSEN, REPEAT
 from podium.errors import DataWarning, InputError
+from podium.text import about
 
 FRUIT = ("fig", "pear", "plum", "kiwi", "lime")
 CODES = {fruit: code for code, fruit in enumerate(FRUIT)}
@@ -684,3 +686,108 @@ def test_judges_of_a_planned_campaign_take_turns(monkeypatch):
     asked.clear()
     rehearsal.reliability_by_votes(16, 2, 0.3, 0.2, seed=1)
     assert asked[0] == (0, 4)  # a quarter of the items
+
+
+def test_a_ranker_hands_its_options_to_the_planner_and_to_the_published_algorithm():
+    features = np.arange(6.0)
+    found = told(goal=("top", 2), random_share=0.25, repeats="never", features=features, budget=9)
+    planner = found.planner
+    assert (planner.n, planner.seed, planner.top, planner.random_share, planner.repeats) == (6, 1, 2, 0.25, "never")
+    assert planner._features is not None
+    assert found.head["options"]["features"] == hashlib.sha256(features.tobytes()).hexdigest()[:16]
+    plain = told()
+    assert (plain.random_share, plain.repeats, plain.goal, plain.budget, plain.preset) == (0.1, "auto", "order", None, "standard")  # fmt: skip  # noqa: E501
+    assert (plain.rounds, plain.answered, plain.planner._features, plain.head["options"]["features"]) == (
+        0,
+        0,
+        None,
+        None,
+    )
+    paper = told("paper", budget=9, random_share=0.25)._interview
+    assert (paper.n, paper.seed, paper.budget, paper.random_share) == (6, 1, 9, 0.25)
+    assert (Planner(3, seed=0).random_share, Planner(3, seed=0).repeats, Planner(3, seed=0).top) == (0.1, "auto", None)
+
+
+def test_what_is_asked_depends_on_the_answers_and_not_on_plans_made_before(monkeypatch):
+    one, two = told(n=12), told(n=12)
+    two.planner.plans = 99
+    assert one.ask(3) == two.ask(3)
+    asked = []
+    plan = Planner.plan
+    monkeypatch.setattr(Planner, "plan", lambda self, count, **more: asked.append(count) or plan(self, count, **more))
+    assert one.next_pair() is not None
+    assert asked == [1]
+
+
+@pytest.mark.parametrize(("n", "size"), [(3, 1), (4, 1), (5, 2), (20, 24)])
+def test_the_fewest_rounds_have_an_eighth_of_the_questions_each(n, size):
+    """Of three items all three pairs are asked, one a round; of twenty 190, the least of those and 2.5 n log2 n."""
+    assert told("few_rounds", n=n)._round() == size
+
+
+def test_the_planner_knows_the_last_answer_of_a_judge_only():
+    found = told()
+    found.tell([("i0", "i1"), ("i1", "i2")], [1, 1], "ann")
+    with pytest.warns(DataWarning, match="the last answer counts"):
+        found.tell([("i1", "i0")], [1], "ann")
+    assert len(found.planner) == found.answered == 2
+    assert found.planner.tally.value.tolist() == [0.0, 1.0]
+    found.tell([("i0", "i1")], [1], "bob")
+    assert len(found.planner) == found.answered == 3
+
+
+def test_the_note_of_a_spent_budget_has_the_forecast_of_the_summary():
+    found = told(budget=8)
+    while not found.done:
+        pairs = found.ask()
+        found.tell(pairs, [int(a < b) for a, b in pairs])
+    short = found.summary()
+    assert short.until_stable < short.until_stable_upper
+    more = about(short.until_stable, short.until_stable_upper, "more question")
+    assert found.ranking_.note.endswith(f" The budget is spent; {more} until stable.")
+
+
+def test_the_table_of_ranks_counts_tiers_from_one_in_whole_numbers():
+    found = told()
+    pairs = list(itertools.combinations(found.items, 2))
+    found.tell(pairs, [1] * len(pairs))
+    table = found.ranks()
+    assert table["tier"].dtype.is_integer()
+    assert table["tier"].to_list()[0] == 1
+    assert table["item"].to_list() == list(found.order())
+    assert table["answers"].to_list() == [5] * 6
+    assert [number for number, tier in enumerate(found.tiers_, start=1) for _ in tier] == table["tier"].to_list()
+
+
+def test_what_was_said_once_is_not_said_again_by_a_replay():
+    log = told(budget=2).log
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert ActiveRanker.replay([f"i{k}" for k in range(6)], log).budget == 2
+
+
+def test_the_published_algorithm_takes_back_the_answer_of_the_judge_who_undoes():
+    found = told("paper", n=8)
+    pairs = found.ask(3)
+    found.tell(pairs[:1], [1], "ann")
+    found.tell(pairs[1:2], [0], "bob")
+    found.tell(pairs[2:], [1], "ann")
+    assert found.undo("bob") == pairs[1]
+    rows = found._interview.votes.rows()
+    kept = {frozenset(pair) for pair in (pairs[0], pairs[2])}
+    assert {frozenset((found.items[u], found.items[v])) for u, v in zip(rows.left, rows.right, strict=True)} == kept
+    again = told("paper", n=8)
+    again.take_rows([{"podium": "ask", "max_pairs": 1}, {"podium": "ask", "max_pairs": None}])
+    assert len(again.asked) > 1
+    assert again.done is False
+
+
+def test_tiers_of_the_published_algorithm_are_its_blocks_once_it_is_done():
+    found = told("paper", n=8)
+    before = found.tiers_
+    assert sorted(item for tier in before for item in tier) == sorted(found.items)
+    while not found.done:
+        pairs = found.ask()
+        found.tell(pairs, [int(a < b) for a, b in pairs])
+    assert found.tiers_ == [tuple(found.items)]  # eight items are one small block
+    assert found.order() == found.items
