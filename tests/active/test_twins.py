@@ -927,3 +927,26 @@ def test_what_stands_on_the_diagonal_is_ignored_and_options_are_checked():
     wins[0, 0] = 7.0
     kemeny(wins)
     assert wins[0, 0] == 7.0  # the caller's array stays as it is
+
+
+def test_votes_of_nobody_in_particular_are_of_one_judge():
+    found = Planner(["a", "b", "c"], seed=0)
+    assert (found.n, found.plans, len(found)) == (3, 0, 0)
+    found.load([0], [1], [1])
+    assert (found.tally.judges, found.tally.judge.tolist(), found.tally.kind.tolist()) == (1, [0], [CHOSEN])
+    found.tell([1], [2], 0.5)
+    assert (found.tally.judges, found.tally.judge.tolist(), found.tally.value.tolist()) == (1, [0, 0], [1.0, 0.5])
+    assert Planner(2, seed=0).n == 2
+
+
+def test_where_many_pairs_are_left_they_are_drawn_from_all_of_them_each_once():
+    n = 40
+    found = loaded(n, [(u, v, 1.0, 0, CHOSEN) for u, v in itertools.combinations(range(10), 2)])
+    barred = np.array([10 * n + 11])
+    seen = set()
+    for seed in range(12):
+        pairs = [tuple(pair) for pair in found._checks(150, barred, np.random.default_rng(seed)).tolist()]
+        assert len(set(pairs)) == len(pairs) == 150
+        assert all(u < v and v >= 10 and (u, v) != (10, 11) for u, v in pairs)
+        seen |= set(pairs)
+    assert len(seen) > 0.9 * (780 - 46)  # each is left out twelve times with a chance of 0.06
