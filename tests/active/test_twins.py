@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
 
-from podium.active import aims, bands, blocks, kemeny, many, models, planner, rank_with
+from podium.active import aims, bands, blocks, kemeny, many, models, order, planner, rank_with
 from podium.active.blocks import exchange_stretches, mend_stretches
 from podium.active.choice import most_telling, swiss_round
 from podium.active.clean import clean_pairs, partial_order
@@ -950,3 +950,38 @@ def test_where_many_pairs_are_left_they_are_drawn_from_all_of_them_each_once():
         assert all(u < v and v >= 10 and (u, v) != (10, 11) for u, v in pairs)
         seen |= set(pairs)
     assert len(seen) > 0.9 * (780 - 46)  # each is left out twelve times with a chance of 0.06
+
+
+@pytest.mark.parametrize(("n", "searches"), [(1, 1), (2, 1), (3, 21), (30, 21)])
+def test_a_search_is_begun_anew_twenty_times_where_more_than_one_exchange_is_possible(monkeypatch, n, searches):
+    """Each time a stretch of the best order so far is shuffled, no item lost; a worse order is not kept."""
+    seen = []
+
+    def noted(wins, order):
+        seen.append(np.asarray(order).tolist())
+        return np.arange(n) if len(seen) == 1 else np.asarray(order)
+
+    monkeypatch.setattr(order, "window_search", noted)
+    monkeypatch.setattr(order, "insertion_search", lambda wins, given: given)
+    wins = np.triu(np.ones((n, n)), 1)
+    assert order.iterated_search(wins, np.arange(n)[::-1]).tolist() == list(range(n))
+    assert len(seen) == searches
+    changed = []
+    for trial in seen[1:]:
+        assert sorted(trial) == list(range(n))
+        changed += [place for place, item in enumerate(trial) if place != item]
+    if n > 3:
+        assert (min(changed), max(changed)) == (0, n - 1)
+
+
+def test_the_order_of_least_disagreement_has_its_defaults(monkeypatch):
+    given = []
+
+    def noted(wins, *, restarts, rng):
+        given.append((restarts, rng.integers(2**40)))
+        return np.arange(21)
+
+    monkeypatch.setattr(order, "iterated_search", noted)
+    kemeny(np.triu(np.ones((21, 21)), 1))
+    kemeny(np.triu(np.ones((21, 21)), 1), restarts=0, seed=5)
+    assert given == [(20, np.random.default_rng(0).integers(2**40)), (0, np.random.default_rng(5).integers(2**40))]
