@@ -658,6 +658,32 @@ def test_new_features_and_grades_of_one_example_come_together(options):
         listed.learn_one([1.0, 2.0, 3.0], 1)
 
 
+@pytest.mark.parametrize("hole", [nan, inf])
+def test_a_hole_is_refused_before_a_new_grade_or_example_is_taken_in(hole):
+    model = PassiveAggressiveOrdinal(C=0.5, classes=[1, 2], grow=True).learn_one([1.0, 2.0], 1)
+    with pytest.raises(InputError, match="the example contains NaN or inf"):
+        model.learn_one([hole, 0.0], 9)
+    assert (model.classes_.tolist(), model.n_seen_) == ([1, 2], 1)
+    for options in ({"C": 0.5}, {}):
+        kept = PassiveAggressiveOrdinal(kernel="rbf", classes=[1, 2], **options).learn_one([1.0, 2.0], 1)
+        with pytest.raises(InputError, match=r"Input X contains (NaN|inf): row 2, feature 1;"):
+            kept.partial_fit([[0.0, 1.0], [hole, 0.0]], [1, 2])
+        with pytest.raises(
+            InputError, match="the example contains NaN or inf; fill in a value or leave the example out"
+        ):
+            kept.predict_one([hole, 0.0])
+        assert kept.n_seen_ == len(kept.support_vectors_) == 1
+
+
+def test_a_fault_of_the_example_s_own_is_not_taken_for_a_model_that_is_not_fitted():
+    class Odd:
+        def __array__(self, dtype=None, copy=None):
+            raise AttributeError("no such thing")
+
+    with pytest.raises(AttributeError, match="no such thing"):
+        knows(1, 2).predict_one(Odd())
+
+
 # ---- probabilities and options --------------------------------------------------------------------------------------
 
 
