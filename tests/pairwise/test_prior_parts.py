@@ -271,9 +271,9 @@ def test_how_hard_votes_pull_is_measured_by_the_votes_alone():
 
 
 @pytest.mark.parametrize(
-    ("tension", "share", "looks"), [(5 + 4 * math.sqrt(10) + 0.01, 0.5, True), (5 + 4 * math.sqrt(10) - 0.01, 0.5, False),
-                                    (1e9, 0.019, False)],
-)  # fmt: skip
+    ("tension", "share", "looks"),
+    [(5 + 4 * math.sqrt(10) + 0.01, 0.5, True), (5 + 4 * math.sqrt(10) - 0.01, 0.5, False), (1e9, 0.019, False)],
+)
 @pytest.mark.parametrize("better", [True, False])
 def test_another_top_is_looked_for_where_votes_and_penalty_contradict_each_other(
     tension, share, looks, better, monkeypatch
