@@ -1041,3 +1041,28 @@ def test_gold_is_one_of_the_hand_and_the_queue_fills_the_rest(store):
     row = votes_of(bench)[-1]
     assert (row.kind, row.predicted, row.outcome) == ("gold", 1.0, 0.0)
     assert question(bench, gold.id).state == "open"  # it is for every judge
+
+
+def test_no_item_is_drawn_against_itself():
+    rng = np.random.default_rng(0)
+    codes = list(range(100, 130))
+    for _ in range(20):
+        pairs = desk._random_pairs(codes, {pair_of(100, 101)}, 20, rng)
+        assert len({pair_of(*pair) for pair in pairs}) == 20
+        assert all(left != right for left, right in pairs)
+        assert {code for pair in pairs for code in pair} <= set(codes)
+
+
+def test_who_was_revoked_answers_no_question_about_the_instructions(store):
+    bench = Bench(store, texts={"comprehension": {"question": "What?", "answers": ["a", "b"], "right": 0}})
+    bench.do(lambda writer: setup.revoke(writer, 0, 5))
+    with pytest.raises(RefusedError, match="this link was withdrawn by the organiser") as refused:
+        bench.do(lambda writer: desk.answer_comprehension(writer, 0, 0, 5))
+    assert refused.value.code == "revoked"
+    for call in (
+        lambda w: desk.vote(w, 0, [], 5),
+        lambda w: desk.undo(w, 0, "u", "a", 5),
+        lambda w: desk.next_pairs(w, 0, 5),
+    ):
+        with pytest.raises(RefusedError, match="votes already made are safe"):
+            bench.do(call)
