@@ -10,6 +10,7 @@ import click
 import numpy as np
 import polars as pl
 import pytest
+from click.testing import CliRunner
 
 from podium import BradleyTerry, Comparisons, PlackettLuce, Rankings, WinRate
 from podium.cli import boards, marking, rank
@@ -763,3 +764,229 @@ def test_the_fit_of_all_parts_for_a_pool_warns_of_nothing():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert set(rank._shared_prior(apart, BradleyTerry(), selection(by="x", pool=True))["centre"]) == set("abc")
+
+
+# ---- the whole command, without its pictures and pages --------------------------------------------------------------
+
+
+class Shown:
+    """In place of pictures and pages: notes what it is made of and what it is given."""
+
+    def __init__(self, *args):
+        self.args, self.method, self.marking = args, args[3], None
+        self.warnings, self.reliability, self.part, self.parts = [], [], None, []
+        self.unlike, self.written, self.pictures, self.in_order = [], [], args[0], False
+        Shown.last = self
+
+    def warn_if_unlike(self, settings):
+        self.unlike.append(settings)
+
+    def write(self, *args):
+        self.written.append(args)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(rank, "Show", Shown)
+    rows = "".join(f"{a},{b},{lang}\n" for a, b, lang in zip("abcabcaabb", "bcabcabccc", "fffffddddd", strict=True)) * 4
+    Path("votes.csv").write_text("winner,loser,language\n" + rows)
+    Path("lists.csv").write_text(
+        "ranking,shift\n" + "a > b > c,x\nb > a > c,y\nb > c > a,x\nc > a > b,y\nc > a > b,x\na > c > b,y\n"
+    )
+    Path("items.csv").write_text("id,x\na,1\nb,2\nc,3\n")
+    return tmp_path
+
+
+def typed(*args, code=0):
+    done = CliRunner().invoke(rank.rank, [str(arg) for arg in args])
+    assert done.exit_code == code, (done.output, done.exception)
+    return done
+
+
+def test_a_page_is_given_the_one_model_its_votes_and_features(folder):
+    typed("votes.csv", "--l2", "0.5", "--report", "r.html", "--save", "m.podium", "--ci", "sandwich")
+    made = Shown.last
+    ((model, votes, features),) = made.written
+    assert (made.method, made.marking, made.part) == ("bradley-terry (l2=0.5, ci=sandwich)", None, None)
+    assert (model.l2, len(votes), features) == (0.5, 40, {})
+    assert len(made.unlike) == 1
+    assert made.unlike[0].startswith("method=bradley-terry")
+    assert Path("m.podium").exists()
+    shown, selected, of_intervals, _, where = made.args
+    assert (shown.report, selected.by, of_intervals.ci, where.left) == (Path("r.html"), None, "sandwich", None)
+    typed("votes.csv", "--features", "items.csv", "--feature-penalty", 1, "--residual-penalty", 1)
+    assert Shown.last.method == "rabf"
+    assert Shown.last.written[0][2]["features"].columns == ["id", "x"]
+
+
+@pytest.mark.parametrize("where", [["--report", "r.html"], ["--embed", "e.svg"]])
+def test_parts_stand_beside_the_fit_of_all_votes(folder, where, monkeypatch):
+    read = rank._read
+    seen = []
+
+    def noted(*args):
+        seen.append(args[-1])
+        return read(*args)
+
+    monkeypatch.setattr(rank, "_read", noted)
+    typed("votes.csv", "--by", "language", "--l2", "0.5", "--ci", "sandwich", *where)
+    made = Shown.last
+    ((model, whole, features, parts),) = made.written
+    assert (len(whole), features) == (40, {})
+    assert {name: len(votes) for name, (_, votes) in parts.items()} == {"f": 20, "d": 20}
+    assert all(ranking.information is not None for ranking, _ in parts.values())
+    assert model.ranking_.uncertainty == "sandwich"
+    assert len(made.unlike) == 1
+    assert made.part is None
+    assert seen == [where[0] == "--report"]  # a page tells of sides
+
+
+def test_parts_without_a_page_are_tables_alone(folder):
+    done = typed("votes.csv", "--by", "language", "--l2", "0.5", "--format", "csv")
+    assert Shown.last.written == Shown.last.unlike == []
+    assert pl.read_csv(done.stdout.encode())["language"].to_list() == ["f"] * 3 + ["d"] * 3
+
+
+def test_a_part_is_named_while_it_is_fitted(folder, monkeypatch):
+    parts, add = [], Boards.add
+
+    def noted(self, value, votes, fit):
+        parts.append((value, Shown.last.part))
+        return add(self, value, votes, fit)
+
+    monkeypatch.setattr(Boards, "add", noted)
+    typed("votes.csv", "--by", "language", "--l2", "0.5")
+    typed("votes.csv", "--l2", "0.5")
+    assert parts == [("f", "f"), ("d", "d"), (None, None)]
+
+
+@pytest.mark.parametrize(("typed_more", "sides"), [
+    ([], False), (["--side-effect"], True), (["--covariates", "x"], True), (["--report", "r.html"], True),
+    (["--style", "arena"], True),
+])  # fmt: skip
+def test_sides_are_kept_where_something_tells_of_them(folder, monkeypatch, typed_more, sides):
+    asked = Noted({None: voted()})
+    monkeypatch.setattr(rank, "_read", asked)
+    monkeypatch.setattr(
+        rank,
+        "Boards",
+        Noted(
+            types.SimpleNamespace(
+                add=lambda *args: (None, None), leave_out=lambda: None, write=lambda: None, settings=lambda model: ""
+            )
+        ),
+    )
+    typed("votes.csv", *typed_more)
+    args = asked.calls[0][0]
+    assert args[0] == ("votes.csv",)
+    assert args[3:6] == ("bradley-terry", None, None)
+    assert args[7] is sides
+
+
+def test_rankings_change_the_method_that_a_page_names(folder):
+    typed("lists.csv", "--l2", "0.5", "--ci", "none")
+    assert Shown.last.method == "plackett-luce (l2=0.5, ci=none)"
+    assert isinstance(Shown.last.written[0][1], Rankings)
+    typed("lists.csv", "--ties", "efron")
+    assert Shown.last.method == "plackett-luce (ties=efron)"
+    assert Shown.last.written[0][0].ties == "efron"
+    typed("lists.csv", "--by", "shift", "--l2", "0.5", "--report", "r.html")
+    whole = Shown.last.written[0][1]
+    assert (type(whole), len(whole)) == (Rankings, 6)
+    told = str(CliRunner().invoke(rank.rank, ["votes.csv", "--ties", "efron"]).exception)
+    assert "efron" in told
+
+
+def test_pairs_are_balanced_on_request(folder):
+    typed("votes.csv", "--l2", "0.5", "--balance", "pairs")
+    balanced = Shown.last.written[0][1]
+    assert Shown.last.method == "bradley-terry (l2=0.5, balance=pairs)"
+    weights = {}
+    for a, b, weight in zip(balanced.left, balanced.right, balanced.weight, strict=True):
+        key = frozenset((int(a), int(b)))
+        weights[key] = weights.get(key, 0.0) + float(weight)
+    assert len({round(weight, 9) for weight in weights.values()}) == 1
+
+
+@pytest.mark.parametrize("reliable", [True, False])
+@pytest.mark.parametrize("by", [False, True])
+def test_how_far_marks_can_be_relied_on_is_told_below_them(folder, monkeypatch, reliable, by):
+    quality = types.SimpleNamespace(words=lambda: ["reliable or not", "more"], reliable=reliable)
+    asked = []
+    monkeypatch.setattr(Marking, "quality", lambda self, *args: asked.append(args) or quality)
+    more = ["--by", "language"] if by else []
+    done = typed("votes.csv", "--marks", "0:10", "--l2", "0.5", "--report", "r.html", *more)
+    assert (asked[0][0], asked[0][2]) == (("votes.csv",), None)
+    assert isinstance(asked[0][1], Columns)
+    made = Shown.last
+    assert made.marking is not None
+    assert made.reliability == ["reliable or not", "more"]
+    assert made.warnings == ([] if reliable else ["reliable or not"])
+    heading = ["all votes together"] if by else []
+    words = "marks on a scale from the lowest item to the best, with 95 % intervals"
+    assert done.stderr.splitlines()[-3 - by :] == [words, *heading, "reliable or not", "more"]
+    typed("votes.csv", "--marks", "0:10", "--l2", "0.5", *more)
+    assert Shown.last.warnings == []
+
+
+def test_marks_of_a_method_without_errors_have_no_intervals(folder, monkeypatch):
+    quality = types.SimpleNamespace(words=list, reliable=True)
+    monkeypatch.setattr(Marking, "quality", lambda self, *args: quality)
+    done = typed("votes.csv", "--marks", "0:10", "--method", "win-rate", "--by", "language")
+    assert done.stderr.splitlines()[-1] == "marks on a scale from the lowest item to the best"
+
+
+def test_what_cannot_be_is_refused_before_any_vote_is_read(folder, monkeypatch):
+    monkeypatch.setattr(rank, "_read", lambda *args: pytest.fail("votes were read"))
+    for args, words in (
+        (["--method", "elo", "--features", "items.csv"], "features= does not apply to method='elo'"),
+        (["--method", "elo", "--cluster", "local:1"], "cluster= shares the work of many machines, and elo takes votes"),
+        (["--method", "elo", "--l2", "1"], "l2= does not apply to method='elo'"),
+        (["--title", "T"], "title= is about"), (["--time", "language"], "time= does not apply to"),
+        (["--boundaries", "A=1"], "boundaries= is about marks"),
+        (["--by", "language", "--save", "m.podium"], "save= holds one ranking"),
+        (["--by", "language", "--plot", "p.svg"], "plot= holds one ranking"),
+        (["--model", "m.podium", "--by", "language"], "by= does not go with model="),
+        (["--model", "m.podium", "--report", "r.html"], "report= does not go with model="),
+        (["--assist", "votes.csv", "--marks", "0:1"], "assist= gives scores, not marks; leave marks= out"),
+    ):  # fmt: skip
+        told = str(CliRunner().invoke(rank.rank, ["votes.csv", *args]).exception)
+        assert told.startswith(words), told
+
+
+def test_a_campaign_is_shown_or_fitted_as_any_votes(folder, monkeypatch):
+    content, shown, chosen = object(), Noted(), []
+    monkeypatch.setattr(rank, "campaign_in", lambda votes: content)
+    monkeypatch.setattr(rank, "show_standing", shown)
+    monkeypatch.setattr(rank, "say_if_chosen", chosen.append)
+    given = Noted(voted())
+    monkeypatch.setattr(rank, "campaign_votes", given)
+    typed("c.db", "--top", 3)
+    ((it, top, _),) = [call[0] for call in shown.calls]
+    assert (it is content, top, given.calls) == (True, 3, [])
+    typed("c.db", "--l2", "0.5", "--by", "x", "--style", "arena", code=0)
+    ((it, arguments),) = [call[0] for call in given.calls]
+    assert it is content
+    assert {name: arguments[name] for name in ("by", "covariates", "style")} == {
+        "by": "x", "covariates": (), "style": "arena"}  # fmt: skip
+    assert chosen == [content]
+    told = str(CliRunner().invoke(rank.rank, ["c.db", "--cluster", "local:1"]).exception)
+    assert told == "cluster= shares the work of many machines, and a campaign is one file; drop it"
+
+
+def test_a_model_learns_on_from_its_file(folder, monkeypatch):
+    learned = []
+
+    class Old:
+        def partial_fit(self, votes, **features):
+            learned.append((len(votes), features))
+            return BradleyTerry(l2=0.5).fit(voted())
+
+    monkeypatch.setattr(rank, "begun", lambda fitting, others: Old())
+    made = []
+    monkeypatch.setattr(rank, "maker", lambda method, options: made.append((method, options)) or (lambda: WinRate()))
+    typed("votes.csv", "--missing", "mean", "--features", "items.csv")
+    assert learned[0][0] == 40
+    assert learned[0][1]["features"].columns == ["id", "x"]
+    assert made == [("online-rabf", {"missing": "mean"})]
