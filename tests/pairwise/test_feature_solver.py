@@ -376,6 +376,20 @@ def test_penalties_that_are_given_stay_and_the_others_are_chosen(given):
         assert_allclose([node.share for node in nodes], shares / shares.sum(), rtol=1e-3)
 
 
+def test_what_a_solver_learns_at_one_node_is_not_passed_on(monkeypatch):
+    monkeypatch.setattr(feature_solver, "DENSE", 0)
+    monkeypatch.setattr(feature_solver, "MAX_CG_STEPS", 0)
+    p = problem()
+    climb = Climb(p, (0, 1), 50)
+    before = p.linear
+    place = penalties._optimum_there(log_sds(PENALTIES), climb)
+    assert_allclose(_gradient(p, p.evaluate(place), PENALTIES), 0.0, atol=1e-4)
+    assert climb.problem is p
+    assert p.linear is before
+    assert not p.looked
+    assert climb.best is None
+
+
 def test_features_that_are_all_nothing_need_no_penalty():
     p = problem()
     p.features = np.zeros((N, D))
