@@ -1066,3 +1066,57 @@ def test_who_was_revoked_answers_no_question_about_the_instructions(store):
     ):
         with pytest.raises(RefusedError, match="votes already made are safe"):
             bench.do(call)
+
+
+def test_two_items_are_enough_to_plan(store):
+    bench = Bench(store, items=2)
+    assert planning.plan_once(store, bench.id, bench.now).questions == 1
+    bench.do(lambda writer: setup.withdraw(writer, 0, 5))
+    assert planning.plan_once(store, bench.id, bench.now) is None
+
+
+def test_chosen_pairs_are_spread_evenly_and_check_pairs_drawn_between_them():
+    check = np.array([False, True, False, True, True, False, False])
+    where = np.random.default_rng([5, 9]).random(7)
+    chosen = iter([1 / 8, 3 / 8, 5 / 8, 7 / 8])
+    at = [where[k] if check[k] else next(chosen) for k in range(7)]
+    assert planning._mixed(check, SimpleNamespace(seed=5, plans=9)) == sorted(range(7), key=lambda k: at[k])
+
+
+def test_a_plan_takes_back_what_was_held_too_long_and_brings_forward_what_was_begun(store):
+    bench = Bench(store, items=6, votes_per_pair=2)
+    planning.plan_once(store, bench.id, bench.now)
+    begun, held = bench.next(0, 2).questions
+    bench.vote(0, begun.id, count=0)
+    bench.now += 11 * MINUTE
+    planning.plan_once(store, bench.id, bench.now)
+    assert bench.read(lambda reader: reader.questions(bench.id, "out")) == []
+    waiting = bench.read(lambda reader: reader.questions(bench.id, "open"))
+    assert {each.plan for each in waiting} == {2}
+    assert begun.id in {each.id for each in waiting}
+    assert held.id not in {each.id for each in waiting}
+    assert question(bench, begun.id).wanted == 1
+
+
+@pytest.mark.parametrize(("votes", "ends"), [(19, []), (20, [20]), (39, [20]), (40, [20, 40])])
+def test_pieces_of_the_log_are_kept_once_they_are_long_enough(store, monkeypatch, votes, ends):
+    monkeypatch.setattr(codec, "PIECE", 20)
+    bench = Bench(store, items=3)
+    content = log(bench, *[(0, 0, 1, 1.0, {})] * votes)
+    for _ in range(2):
+        planning.keep_snapshots(store, content)
+        assert bench.read(lambda reader: reader.snapshot_ends(bench.id)) == ends
+    again = bench.content()
+    assert again.intact
+    assert again.votes.left.tolist() == content.votes.left.tolist()
+
+
+def test_judges_of_an_import_are_made_then_and_known_by_their_name(store, tmp_path):
+    bench = Bench(store, items=2, judges=("ann",))
+    row = {"left": "item 0", "right": "item 1", "outcome": 1}
+    imported(bench, tmp_path, [{"podium": "x"}, row | {"judge": "ann"}, row, row | {"judge": 5}])
+    found = {each.name: each for each in bench.content().judges}
+    assert set(found) == {"ann", "ann (import)", "import", "5"}
+    assert {each.made for name, each in found.items() if name != "ann"} == {7}
+    assert {each.token_hash for name, each in found.items() if name != "ann"} == {None}
+    assert imported(bench, tmp_path, [{"podium": "y"}, row | {"judge": "ann"}, row]).judges == 0
