@@ -645,9 +645,10 @@ def test_directions_that_are_rounding_are_left_out_of_landmarks():
         ({"bins": [1], "classes": [1, 2]}, "give one of them"),
     ],
 )
-def test_options_of_a_fit_are_checked_before_anything_is_read(options, message):
-    with pytest.raises(InputError, match=message):
-        Grader.fit(io.StringIO("a,g\n1,1\n"), label="g", **{"classes": [1, 2]} | options)
+def test_options_of_a_fit_are_checked_before_anything_is_read(options, message, tmp_path):
+    for table in (io.StringIO("a,g\n1,1\n"), tmp_path / "not there.csv"):
+        with pytest.raises(InputError, match=message):
+            Grader.fit(table, label="g", **{"classes": [1, 2]} | options)
 
 
 def test_tables_that_teach_nothing_are_refused(tmp_path):

@@ -646,7 +646,8 @@ def test_new_features_and_grades_of_one_example_come_together(options):
     assert model.classes_.tolist() == [1, 2, 3, 4]
     assert model.feature_names_in_.tolist() == ["a", "b", "c"]
     assert (model.n_features_in_, model._shape) == (3, (3,))
-    assert model.project([[0.0, 2.0, 1.0]]).shape == (1,)
+    table = pd.DataFrame([[0.0, 2.0, 1.0], [0.0, 0.0, 1.0]], columns=["a", "b", "c"])
+    assert model.predict(table).tolist() == [model.predict_one({"b": 2.0, "c": 1.0}), model.predict_one({"c": 1.0})]
     assert model.predict_one({"c": 1.0}) in (1, 2, 3, 4)
     for k in range(12):
         model.learn_one({"c": float(k % 5), "d": 1.0}, 1 + k % 4)
