@@ -225,3 +225,12 @@ def test_a_half_that_cannot_be_ranked_has_no_scores(monkeypatch):
 
     monkeypatch.setattr(judging, "_fit", refused)
     assert np.isnan(judging._scores_of(Comparisons.from_frame(rows()), Ranking(ITEMS, range(4)))).all()
+
+
+def test_seconds_of_other_judges_leave_a_column_of_numbers_without_any():
+    found = quality(rows(), seconds={"zebra": 3}).judge_fit
+    assert found["seconds"].null_count() == len(found)
+    assert str(found.schema["seconds"]) == "Float64"
+    some = quality(rows(), seconds={"j1": 3, "zebra": 4}).judge_fit
+    assert dict(zip(some["judge"], some["seconds"], strict=True))["j1"] == 3.0
+    assert some["seconds"].null_count() == len(some) - 1
