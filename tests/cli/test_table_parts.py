@@ -896,3 +896,218 @@ def test_of_many_changes_the_largest_are_shown():
     assert [line.split()[0] for line in lines[1:4]] == ["i32", "i31", "i30"]
     lines = diff._table(changed(33, scored=False, tested=False), None).splitlines()
     assert [line.split()[0] for line in lines[1:4]] == ["i2", "i5", "i8"]
+
+
+# ---- whole commands -------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("pairs.csv").write_text("left,right\na,b\nb,c\n")
+    Path("items.csv").write_text("name,x\na,1\nb,2\n")
+    Path("votes.csv").write_text("winner,loser\n" + "a,b\nb,c\nc,a\na,c\n" * 5)
+    Path("other.csv").write_text("winner,loser\n" + "b,a\nb,c\nc,b\na,c\n" * 5)
+    return tmp_path
+
+
+def fitted_model(featured):
+    model = BradleyTerry(l2=0.1).fit(Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a")] * 3))
+    if featured:
+        from podium import RABF
+
+        known = pl.DataFrame({"id": ["a", "b", "c"], "x": [1.0, 2.0, 4.0]})
+        votes = Comparisons.from_pairs([("a", "b"), ("b", "c"), ("c", "a")] * 3)
+        model = RABF(feature_penalty=1.0, residual_penalty=1.0).fit(votes, features=known)
+    return model
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "featured"])
+def predicting(monkeypatch, folder, request):
+    """`podium predict` with a model of features or without; what each of the three ways is given."""
+    noted = types.SimpleNamespace(featured=request.param)
+    for name in ("_predict_items", "_predict_table", "_predict_pairs"):
+        setattr(noted, name, Noted())
+        monkeypatch.setattr(predict, name, getattr(noted, name))
+    monkeypatch.setattr("podium.models.load", lambda path: fitted_model(request.param))
+
+    def call(*args):
+        done = CliRunner().invoke(predict.predict, [*args, "--model", "m.podium"])
+        return str(done.exception) if done.exception else None
+
+    noted.call = call
+    return noted
+
+
+def test_pairs_tables_and_items_are_predicted_each_in_its_way(predicting):
+    assert predicting.call("pairs.csv", "--level", "0.9") is None
+    ((model, pairs, level, out), _) = predicting._predict_pairs.calls[0]
+    assert (len(pairs.left), level, out.form) == (2, 0.9, "csv")
+    assert hasattr(model, "ranking_")
+    assert predicting.call("pairs.csv", "--table", "--top", "2", "--draws", "9", "--seed", "3") is None
+    ((_, pairs, chosen, _), _) = predicting._predict_table.calls[0]
+    assert {name: chosen[name] for name in ("top", "draws", "seed", "points")} == {
+        "top": 2, "draws": 9, "seed": 3, "points": "3,1,0"}  # fmt: skip
+    items = ("items.csv", "--level", "0.9"), ("pairs.csv", "--id", "left")
+    for args in items if predicting.featured else ():
+        assert predicting.call(*args) is None
+    if predicting.featured:
+        assert [call[0][1:4] for call in predicting._predict_items.calls] == [
+            ("items.csv", None, 0.9), ("pairs.csv", "left", 0.95)]  # fmt: skip
+    assert len(predicting._predict_pairs.calls) == len(predicting._predict_table.calls) == 1
+
+
+def test_what_a_prediction_would_not_look_at_is_refused(predicting):
+    for name, args in (
+        ("played", ["--played", "votes.csv"]),
+        ("points", ["--points", "2,1,0"]),
+        ("top", ["--top", "2"]),
+        ("draws", ["--draws", "9"]),
+        ("seed", ["--seed", "1"]),
+    ):
+        assert predicting.call("pairs.csv", *args) == f"{name}= is about table=, which is not given; add it"
+    for name, args in (("outcome", ["--outcome", "o"]), ("left_goals", ["--left-goals", "g"]),
+                       ("right_goals", ["--right-goals", "g"])):  # fmt: skip
+        told = f"{name}= is about played=, which is not given; add it"
+        assert predicting.call("pairs.csv", "--table", *args) == told
+    told = predicting.call("pairs.csv", "--table", "--level", "0.9")
+    assert told == "level= is about bounds, and a table has none; drop it"
+    if predicting.featured:
+        for name, args in (("time", ["--time", "x"]), ("table", ["--table"]), ("played", ["--played", "votes.csv"]),
+                           ("outcome", ["--outcome", "o"]), ("top", ["--top", "2"])):  # fmt: skip
+            told = f"{name}= is about pairs, and this is a table of features; drop it"
+            assert predicting.call("items.csv", *args) == told
+    else:
+        told = predicting.call("pairs.csv", "--id", "left")
+        assert told == "id= is about a table of features, and these are pairs; drop it"
+    assert predicting._predict_pairs.calls == predicting._predict_table.calls == predicting._predict_items.calls == []
+
+
+def test_what_is_no_ranker_predicts_nothing(monkeypatch, folder):
+    monkeypatch.setattr("podium.models.load", lambda path: types.SimpleNamespace())
+    done = CliRunner().invoke(predict.predict, ["pairs.csv", "--model", "m.podium"])
+    assert str(done.exception) == "m.podium is a file of SimpleNamespace, not a model of `podium rank … --save`"
+
+
+def differ(*args):
+    return CliRunner().invoke(diff.diff, [str(arg) for arg in args])
+
+
+def test_two_leaderboards_are_compared_as_typed(folder, monkeypatch):
+    from podium.evaluate import differences
+
+    asked, real = [], differences.compare_rankings
+    monkeypatch.setattr(differences, "compare_rankings", lambda *args: asked.append(args) or real(*args))
+    Path("board.csv").write_text("item,score,std_error\na,1,0.5\nb,0,0.5\nc,-1,0.5\n")
+    done = differ("board.csv", "votes.csv", "--reference", "a", "--format", "csv")
+    assert done.exit_code == 0, (done.output, done.exception)
+    first, second, reference = asked[0]
+    assert (first.scores.tolist(), reference) == ([1.0, 0.0, -1.0], "a")
+    assert set(second.items) == set("abc")
+    unsaid = "does not say how it was fitted; it is taken to be in log-odds, and fitted as the other"
+    assert [line for line in done.stderr.splitlines() if unsaid in line] == [f"board.csv {unsaid}"]
+    assert "are the same file" not in done.stderr
+    again = differ("votes.csv", "./votes.csv", "--format", "csv")
+    assert "votes.csv and ./votes.csv are the same file" in again.stderr.splitlines()
+    wide, narrow = (
+        pl.read_csv(differ("votes.csv", "other.csv", "--level", level, "--format", "csv").stdout.encode())
+        for level in (0.99, 0.5)
+    )
+    assert (wide["upper"] > narrow["upper"]).all()
+    assert differ("votes.csv", "other.csv").stdout.splitlines()[0].split() == ["item", "rank", "change", "of", "score"]
+
+
+def test_what_two_leaderboards_cannot_be_is_refused(folder):
+    Path("board.csv").write_text("item,score\na,1\nb,0\n")
+    assert str(differ("-", "-").exception) == "standard input can be read once only; name a file for one of the two"
+    told = str(differ("board.csv", "board.csv", "--winner", "w").exception)
+    assert told == "options about columns are for files of votes, and both are leaderboards; drop them"
+    assert differ("board.csv", "board.csv").exit_code == 0
+    assert differ("board.csv", "votes.csv", "--winner", "winner", "--loser", "loser").exit_code == 0
+    told = str(differ("votes.csv", "other.csv", "--time", "t").exception)
+    assert told == "time= does not apply to podium diff, which takes votes of all times alike"
+
+
+def test_a_picture_of_learning_has_one_panel(grading, monkeypatch):
+    drawn, shown = [], Noted()
+    monkeypatch.setattr(grade, "_draw", lambda path, draw, panels: drawn.append((path, panels, draw(["axis"]))))
+    monkeypatch.setattr("podium.show.grade_plots.progress", shown)
+    assert fit("a.csv", "--label", "g", "--save", "m", "--plot", "p.svg").exit_code == 0
+    assert [each[:2] for each in drawn] == [(Path("p.svg"), 1)]
+    assert shown.calls == [(("curve",), {"ax": "axis"})]
+
+
+def test_a_model_needs_a_place(grading):
+    done = fit("a.csv", "--label", "g")
+    assert done.exit_code == 2
+    assert "Missing option '--save'." in done.stderr
+    assert Grader.calls == []
+
+
+def measured(*args):
+    return CliRunner().invoke(metrics.metrics, [str(arg) for arg in args])
+
+
+@pytest.fixture
+def judged(folder):
+    Path("qrels").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\nq3 0 c 0\n")
+    Path("one").write_text("q1 Q0 a 1 2 x\nq2 Q0 b 1 2 x\nq8 Q0 b 1 2 x\nq9 Q0 b 1 2 x\n")
+    Path("two").write_text("q1 Q0 b 1 2 x\nq2 Q0 a 1 2 x\nq3 Q0 a 1 2 x\n")
+    return folder
+
+
+def test_what_is_read_of_each_run_is_told(judged):
+    done = measured("qrels", "one", "two", "-m", "rr", "--format", "csv")
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert done.stderr.splitlines()[:2] == [
+        "one: 3 judged queries, 1 of them not answered, counted as nothing retrieved, 1 with nothing relevant, gain 0, "
+        "2 queries of the run not judged, left out",
+        "two: 3 judged queries, 1 with nothing relevant, gain 0",
+    ]
+    done = measured("qrels", "two", "-m", "rr", "--relevant-from", 2, "--empty", "best", "--format", "csv")
+    assert done.stderr.splitlines() == ["two: 3 judged queries, 2 with nothing relevant, gain 1"]
+    assert done.stdout.splitlines()[0] == "run,metric,mean"
+
+
+def test_runs_are_compared_as_typed(judged, monkeypatch):
+    asked = []
+    monkeypatch.setattr("podium.metrics.compare_runs", lambda reports, **more: asked.append((list(reports), more)) or compare_runs(reports, **more))  # fmt: skip  # noqa: E501
+    typed = ["--test", "permutation", "--correction", "fdr", "--permutations", 99, "--seed", 5, "--level", 0.9]
+    done = measured("qrels", "one", "two", "-m", "rr,ap", *typed, "--differences", "--format", "csv")
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert asked == [(["one", "two"], {
+        "level": 0.9, "test": "permutation", "correction": "fdr", "permutations": 99, "seed": 5})]  # fmt: skip
+    table = pl.read_csv(done.stdout.encode())
+    assert table["metric"].to_list() == ["rr", "ap"]
+    assert (
+        done.stderr.splitlines()[-1] == "randomisation test over 3 queries; 90 % intervals, each on its own (Student)"
+    )
+    assert measured("qrels", "one", "-m", "rr", "--format", "csv").exit_code == 0
+    assert len(asked) == 1, "one run has none to be compared with"
+
+
+def test_metrics_are_called_as_they_were_typed_and_once(judged):
+    done = measured("qrels", "one", "-m", "map, P@1", "-m", "ap", "--format", "csv")
+    assert [line.split(",")[1] for line in done.stdout.splitlines()] == ["metric", "map", "P@1"]
+    done = measured("qrels", "one", "two", "-m", "rr", "--per-query")
+    lines = [line.split() for line in done.stdout.splitlines()]
+    assert lines[0] == ["run", "query", "rr"]
+    assert lines[1:] == [["one", "q1", "1.0000"], ["one", "q2", "0.0000"], ["one", "q3", "0.0000"],
+                         ["two", "q1", "0.0000"], ["two", "q2", "1.0000"], ["two", "q3", "0.0000"]]  # fmt: skip
+    assert "letters" not in done.stderr
+
+
+def test_differences_that_cannot_be_tested_say_why(judged):
+    Path("all").write_text("q1 0 a 1\nq2 0 a 1\n")
+    Path("first").write_text("q1 Q0 a 1 2 x\nq2 Q0 a 1 2 x\n")
+    Path("none").write_text("q1 Q0 b 1 2 x\nq2 Q0 b 1 2 x\n")
+    done = measured("all", "first", "none", "-m", "rr")
+    why = "no p-value where two runs differ by the same amount in every query; see --test permutation"
+    assert done.stderr.splitlines()[-1] == why
+    assert not any(
+        line.startswith("no p-value") for line in measured("qrels", "one", "two", "-m", "rr").stderr.splitlines()
+    )
+    Path("qrels").write_text("q1 0 a 1\n")
+    assert measured("qrels", "one", "two", "-m", "rr").stderr.splitlines()[-1] == "no p-value from one query"
+    told = str(measured("qrels", "one", "two", "one").exception)
+    assert told == "run one is given twice; name each once"
