@@ -253,6 +253,25 @@ def test_a_file_is_read_in_one_state_and_never_written(store, path):
             connection.execute("DELETE FROM podium")
 
 
+@pytest.mark.parametrize("problem", [sqlite3.OperationalError("unable to open"), KeyboardInterrupt()])
+def test_a_file_that_cannot_be_begun_is_closed(monkeypatch, problem):
+    class Connection:
+        closed = 0
+
+        def execute(self, sql):
+            raise problem
+
+        def close(self):
+            self.closed += 1
+
+    connection, asked = Connection(), []
+    monkeypatch.setattr(sqlite3, "connect", lambda *given, **named: asked.append((given, named)) or connection)
+    with pytest.raises(type(problem)):
+        file._begun("file:c.db?mode=ro")
+    assert connection.closed == 1
+    assert asked == [(("file:c.db?mode=ro",), {"uri": True, "isolation_level": None, "timeout": 5.0})]
+
+
 @pytest.mark.parametrize("number", [FORMAT - 1, FORMAT, FORMAT + 1])
 def test_only_its_own_format_is_read(store, path, number):
     new_campaign(store)
