@@ -21,7 +21,9 @@ from podium.campaign.live import live_comparisons, live_votes
 from podium.campaign.marks import Marked, with_marks
 from podium.campaign.options import Options
 from podium.campaign.standing import Place, Standing, Standings
+from podium.data.comparisons import Comparisons
 from podium.errors import InputError, PodiumError, RefusedError
+from podium.pairwise.bradley_terry import BradleyTerry
 from podium.store import codec, open_store
 from podium.store.values import Item, Judge, Question, Vote, pair_of
 
@@ -1120,3 +1122,90 @@ def test_judges_of_an_import_are_made_then_and_known_by_their_name(store, tmp_pa
     assert {each.made for name, each in found.items() if name != "ann"} == {7}
     assert {each.token_hash for name, each in found.items() if name != "ann"} == {None}
     assert imported(bench, tmp_path, [{"podium": "y"}, row | {"judge": "ann"}, row]).judges == 0
+
+
+def test_two_items_have_their_places(store):
+    bench = Bench(store, items=2)
+    now = standing.standing(log(bench, (0, 1, 0, 1.0, {})))
+    assert (now.order, now.votes, [each.place for each in now.places]) == (("item 1", "item 0"), 1, [1, 2])
+
+
+@pytest.mark.parametrize(("hits", "count"), [(1, 3), (2, 3), (1, 2), (3, 40)])
+def test_an_interval_for_every_look_is_open_where_both_kinds_were_seen(hits, count):
+    found = standing.share(np.array([1.0] * hits + [0.0] * (count - hits)))
+    assert 0.0 < found.always_lower < hits / count < found.always_upper < 1.0
+    whole, none = standing.share(np.ones(count)), standing.share(np.zeros(count))
+    assert (whole.always_upper, none.always_lower) == (1.0, 0.0)
+    assert (whole.upper, none.lower) == (pytest.approx(1.0), pytest.approx(0.0))
+    assert whole.always_lower == pytest.approx(1.0 - none.always_upper)
+
+
+def tied_votes(count, seed, kind="check"):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for _ in range(count):
+        left, right = rng.choice(4, 2, replace=False).tolist()
+        value = 0.5 if rng.random() < 0.2 else float((left < right) == (rng.random() < 0.7))
+        rows.append((int(rng.integers(2)), left, right, value, {"kind": kind}))
+    return rows
+
+
+def fitted(rows):
+    """Scores of such votes, a tie for neither side."""
+    votes = Comparisons(
+        [f"item {k}" for k in range(4)], np.array([row[1] for row in rows], np.int32),
+        np.array([row[2] for row in rows], np.int32),
+        outcome=np.array([{1.0: 1, 0.5: 0, 0.0: -1}[row[3]] for row in rows], np.int8),
+    )  # fmt: skip
+    return BradleyTerry(l2=0.1).fit(votes).ranking_.scores
+
+
+def test_scores_of_check_votes_are_those_of_a_fit_with_ties(store):
+    bench = Bench(store, items=4)
+    rows = tied_votes(260, 1)
+    content = log(bench, *rows, *tied_votes(40, 2, kind="chosen"))
+    ranking = standing.check_scores(content)
+    scores = dict(zip(ranking.items, ranking.scores, strict=True))
+    np.testing.assert_allclose([scores[f"item {k}"] for k in range(4)], fitted(rows), atol=1e-6)
+
+
+def test_a_judge_is_held_against_a_fit_of_the_others_with_their_ties(store):
+    bench = Bench(store, items=4)
+    rows = tied_votes(30, 3)
+    content = log(bench, *rows)
+    found = live_votes(content)
+    for judge in (0, 1):
+        others = [row for row in rows if row[0] != judge]
+        np.testing.assert_allclose(judges._scores(found, found.judge != judge), fitted(others), atol=1e-6)
+        scores = fitted(others)
+        hits = [row[3] if scores[row[1]] > scores[row[2]] else 1 - row[3] for row in rows if row[0] == judge]
+        told = judges.judge_reports(content, np.full(30, -1))[judge]
+        assert (told.agreement.value, told.agreement.count) == (pytest.approx(np.mean(hits)), len(hits))
+
+
+def test_flags_are_of_all_votes_by_judge_with_their_ties(store, monkeypatch):
+    given = []
+
+    def noted(self, votes):
+        given.append(votes)
+        return SimpleNamespace(flags_={0: "chance", 2: "contrary"})
+
+    monkeypatch.setattr("podium.pairwise.crowd.CrowdBradleyTerry.fit", noted)
+    bench = Bench(store, items=4, judges=("ann", "bob", "cy"))
+    content = log(bench, (2, 0, 1, 1.0, {}), (0, 1, 2, 0.5, {}), (2, 3, 2, 0.0, {}))
+    ann, bob, cy = judges.judge_reports(content, np.full(3, -1))
+    (votes,) = given
+    assert (votes.left.tolist(), votes.right.tolist(), votes.outcome.tolist()) == ([0, 1, 3], [1, 2, 2], [1, 0, -1])
+    assert [votes.judges[k] for k in votes.judge] == [2, 0, 2]
+    assert (
+        ann.flag
+        == "Significantly less reliable than half the median judge, and not shown to be better than coin flips."
+    )
+    assert (bob.flag, cy.flag) == (None, "Significantly worse than coin flips: likely the wrong way round.")
+
+
+def test_times_of_nothing_are_times_and_unknown_ones_are_not(store):
+    bench = Bench(store, items=3)
+    content = log(bench, *[(0, 0, 1, 1.0, {})] * 4)
+    assert judges.judge_reports(content, np.array([0, 0, 900, -1]))[0].seconds == 0.0
+    assert judges.judge_reports(content, np.array([-1, -1, -1, -1]))[0].seconds is None
