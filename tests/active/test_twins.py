@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.special import expit
+from scipy.stats import kstest
 
 from podium.active import aims, bands, blocks, kemeny, many, models, order, planner, rank_with
 from podium.active.blocks import exchange_stretches, mend_stretches
@@ -985,3 +986,21 @@ def test_the_order_of_least_disagreement_has_its_defaults(monkeypatch):
     kemeny(np.triu(np.ones((21, 21)), 1))
     kemeny(np.triu(np.ones((21, 21)), 1), restarts=0, seed=5)
     assert given == [(20, np.random.default_rng(0).integers(2**40)), (0, np.random.default_rng(5).integers(2**40))]
+
+
+def test_no_chance_is_taken_for_surer_than_one_in_ten_thousand():
+    """Of three votes foretold with certainty two went wrong: logits are those of 0.9999."""
+    value, sure = np.array([1.0, 0.0, 0.0]), math.log(0.9999 / 0.0001)
+    fit = {each: sum(v * sure / each - math.log1p(math.exp(sure / each)) for v in value) for each in models.DOUBTS}
+    for chances, said in ((np.ones(3), value), (np.zeros(3), 1 - value)):
+        divisor, gain = models._doubt(chances, said)
+        assert divisor == 4.0
+        assert gain == pytest.approx(fit[4.0] - fit[1.0], rel=1e-6)
+
+
+def test_the_lot_of_a_pair_is_uniform_and_its_part_one_of_five():
+    tally = tally_of(60, [(u, v, 1.0, 0, CHOSEN) for u, v in itertools.combinations(range(60), 2)])
+    lots = models._lot(tally)
+    assert kstest(lots, "uniform").pvalue > 0.01
+    assert len(np.unique(lots)) == len(tally)
+    assert np.bincount(models.fold_of(tally), minlength=5).min() > 0.15 * len(tally)
