@@ -178,7 +178,7 @@ def test_a_share_of_calls_is_asked_again(share, drawn, again):
     async def go():
         one, _ = running(Says(Verdict(1.0, tries=3, tokens_in=4), Verdict(0.0, tries=2)), Settings(repeat=share))
         one._rng = types.SimpleNamespace(random=lambda: drawn)
-        came = await writing(one, one._call(call(1, tries=5, cost=0.5, tokens_out=9, counted=1)))
+        came = await writing(one, one._call(call(1, tries=5, cost=0.5, tokens_in=8, tokens_out=9, counted=1)))
         return one, came
 
     one, came = asyncio.run(go())
@@ -284,9 +284,10 @@ def test_what_came_back_is_written_together_and_then_counted():
         written = [asyncio.get_running_loop().create_future() for _ in range(3)]
         written[1].cancel()
         one._ended = [run._Ended(call(1), ["a"], written[0]), run._Ended(call(2), ["b"], written[1])]
+        woken = one._changed
         task = asyncio.create_task(one._write())
         await asyncio.wait_for(written[0], 10)
-        await asyncio.sleep(0.01)
+        await asyncio.wait_for(woken.wait(), 10)  # whoever waits for room is told
         assert (one._unwritten, one._came, one.why) == (1, 2, None)
         one._ended.append(run._Ended(call(3), ["c"], written[2]))
         one._notify()
@@ -316,13 +317,17 @@ def test_the_writer_waits_for_all_who_may_still_bring_something():
 def test_finishing_waits_until_it_is_written():
     async def go():
         one = made()
+        woken = one._changed
         task = asyncio.create_task(one._finish(call(1), ["b"]))
         await asyncio.sleep(0)
+        assert woken.is_set()  # the writer knows
         (ended,) = one._ended
         assert (ended.call, ended.ballots, task.done()) == (call(1), ["b"], False)
         ended.written.set_result(None)
         await asyncio.wait_for(task, 10)
+        woken = one._changed
         one._book(call(2))
+        assert woken.is_set()
         return [(each.call.request, each.ballots) for each in one._ended]
 
     assert asyncio.run(go()) == [("r1-0", ["b"]), ("r2-0", [])]
@@ -335,15 +340,16 @@ def test_workers_take_calls_in_order_and_leave_when_there_is_a_reason():
     async def go():
         one = made(Settings(concurrency=2))
         one._todo.extend([call(1), call(2), call(3), call(4)])
-        woken = one._changed
-        first = await one._next()
-        assert not woken.is_set()  # three are left: enough for two
-        rest = [await one._next() for _ in range(3)]
-        assert woken.is_set()
+        taken, woken = [], []
+        for _ in range(4):
+            change = one._changed
+            taken.append((await one._next()).question)
+            woken.append(change.is_set())
+        assert woken == [False, False, True, True]  # four and three are enough for two
         waiting = asyncio.create_task(one._next())
         await asyncio.sleep(0)
         one._stop("stable")
-        return [each.question for each in (first, *rest)], await asyncio.wait_for(waiting, 10)
+        return taken, await asyncio.wait_for(waiting, 10)
 
     assert asyncio.run(go()) == ([1, 2, 3, 4], None)
 
@@ -389,6 +395,8 @@ def test_one_signal_ends_after_a_while_and_a_second_one_at_once(monkeypatch, num
                 os.kill(os.getpid(), number)
                 await asyncio.sleep(0.03)
             state = one.why, len(one._todo), one._workers[0].cancelled()
+        loop = asyncio.get_running_loop()
+        assert not any(loop.remove_signal_handler(each) for each in (signal.SIGINT, signal.SIGTERM))
         one._workers[0].cancel()
         return state
 
@@ -397,6 +405,23 @@ def test_one_signal_ends_after_a_while_and_a_second_one_at_once(monkeypatch, num
     assert asyncio.run(go(1, 0.0)) == ("interrupted", 0, True)
     assert asyncio.run(go(2, 10.0)) == ("interrupted", 0, True)
     assert signal.getsignal(number) == before
+
+
+def test_a_run_that_is_over_ends_nobody_later(monkeypatch):
+    monkeypatch.setattr(run, "MAX_WAIT_AFTER_INTERRUPT", 0.05)
+
+    async def go():
+        one = made()
+        one._workers = [asyncio.create_task(asyncio.sleep(60))]
+        with one._interruptible():
+            os.kill(os.getpid(), signal.SIGINT)
+            await one._change()
+        await asyncio.sleep(0.1)
+        over = one._workers[0].cancelled()
+        one._workers[0].cancel()
+        return over
+
+    assert asyncio.run(go()) is False
 
 
 def test_calls_that_are_out_have_ten_seconds_after_the_first_signal():
@@ -464,24 +489,37 @@ def test_a_worker_that_fails_ends_the_run_with_its_problem_once_all_is_written()
             self.closed += 1
 
     asker = Closing(InputError("402; no credit"))
+    asker.paid = {"r1-0": Verdict(None, problem="form", raw="Sorry", tokens_in=9)}
+    written = []
+
+    def submit(campaign, work):
+        done = concurrent.futures.Future()
+        done.set_result(work(None))
+        return done
+
+    def end(writer, calls, ballots, now):
+        written.extend(calls)
+        return []
 
     async def go():
         one, _ = running(asker, Settings(concurrency=1), questions=[question(1)], calls=[call(1), call(1, 1)],
-                         stage=lambda: "done")  # fmt: skip
+                         stage=lambda: "done", end=end)  # fmt: skip
+        one.ledger.store.submit = submit
         with pytest.raises(InputError, match="402; no credit"):
             await asyncio.wait_for(one.go(), 20)
         return one
 
     one = asyncio.run(go())
     assert (one.why, asker.closed, len(one._todo)) == ("failed", 1, 0)
+    assert [(each.request, each.raw, each.tokens_in, each.done) for each in written] == [("r1-0", "Sorry", 9, None)]
 
 
 # ---- what is asked next ---------------------------------------------------------------------------------------------
 
 
-def fed(stage, settings=None, before=None):
-    """What the feeder does, step by step, until it has filled once."""
-    steps = []
+def fed(stage, settings=None, before=None, ready=None):
+    """What the feeder does, step by step, until it has filled once; how many calls are `ready` then."""
+    steps, ready = [], [] if ready is None else ready
 
     async def go():
         one = made(settings, stage=lambda: stage)
@@ -489,6 +527,7 @@ def fed(stage, settings=None, before=None):
         def step(name, then):
             async def do():
                 steps.append((name, one.progress.calibrating))
+                ready.append(len(one._todo))
                 if name == "fill":
                     one._stop("finished")
                 return then
@@ -513,6 +552,7 @@ def test_a_calibration_comes_first_unless_it_was_before():
     assert fed("drawn") == [("end", True), ("fill", True)]
     assert fed("done") == [("fill", False)]
     assert fed("drawn", Settings(calibration=0)) == [("end", False), ("fill", False)]
+    assert fed("drawn", Settings(calibration=1)) == [("end", True), ("fill", True)]
 
 
 def test_nothing_is_asked_for_while_there_is_enough_to_do():
@@ -521,9 +561,22 @@ def test_nothing_is_asked_for_while_there_is_enough_to_do():
         loop = asyncio.get_running_loop()
         loop.call_later(0.01, lambda: (one._todo.popleft(), one._notify()))
 
-    waited = fed("done", Settings(concurrency=2), busy)
-    assert waited == [("fill", False)]
+    ready = []
+    assert fed("done", Settings(concurrency=2), busy, ready) == [("fill", False)]
+    assert ready == [1]  # it waited until one was taken
     assert fed("done", Settings(concurrency=3), lambda one: one._todo.extend([call(1), call(2)])) == [("fill", False)]
+
+
+@pytest.mark.parametrize(("items", "count"), [(2, 1), (5, 2), (7, 5), (18, 38), (19, 40)])
+def test_a_calibration_is_a_quarter_of_all_pairs_and_forty_at_most(items, count):
+    async def go():
+        ledger = Stock(range(100))
+        one = Run(ledger, None, None, Settings(), items=items)
+        one.progress = Progress(limit=1000)
+        await one._calibrate()
+        return ledger.asked
+
+    assert asyncio.run(go()) == [("draw", count, 2, True, 1000)]
 
 
 @pytest.mark.parametrize(
@@ -552,7 +605,7 @@ def test_a_calibration_takes_no_more_than_there_is(progress, settings, asked):
 
 @pytest.mark.parametrize(
     ("progress", "settings", "stage"),
-    [({}, {}, "new"), ({"pairs": 30}, {}, "done"), ({"calls": 8}, {"max_calls": 9}, "done"),
+    [({}, {}, "new"), ({"pairs": 30}, {}, "done"), ({"pairs": 29}, {}, "new"), ({"calls": 8}, {"max_calls": 9}, "done"),
      ({"calls": 7}, {"max_calls": 9}, "new")],
 )  # fmt: skip
 def test_a_calibration_goes_on_while_there_is_room_for_a_pair(monkeypatch, progress, settings, stage):
@@ -632,18 +685,83 @@ def test_with_few_pairs_allowed_no_more_are_asked_for(monkeypatch):
         assert ledger.asked == [asked]
 
 
-def test_a_run_without_room_waits_for_the_pairs_in_hand(monkeypatch):
-    def busy(one):
-        one._pairs[901] = None
-        asyncio.get_running_loop().call_later(0.01, one._notify)
+def waiting(one, held=(), unwritten=0):
+    """Pairs in hand or votes on their way, and a change a little later, which is noted."""
+    one._pairs.update(dict.fromkeys(held))
+    one._unwritten, one.woken = unwritten, False
 
-    ledger = Stock(range(9))
-    one, _ = filled(ledger, monkeypatch, settings=Settings(budget=5), limit=5, pairs=4, before=busy)
-    assert (one.why, ledger.asked) == (None, [])
-    many = Stock(range(9))
-    one, _ = filled(many, monkeypatch, items=6, before=lambda one: (one._pairs.update({901: None, 902: None}),
-                    asyncio.get_running_loop().call_later(0.01, one._notify)))  # fmt: skip
-    assert (one.why, many.asked) == (None, [])  # of six items two are out already
+    def wake():
+        one.woken = True
+        one._notify()
+
+    asyncio.get_running_loop().call_later(0.02, wake)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "more", "held", "unwritten", "asked"),
+    [
+        ((), {"settings": Settings(budget=5), "limit": 5, "pairs": 4}, [901], 0, []),  # no room
+        (range(9), {"items": 6}, [901, 902], 0, []),  # of six items two are out already
+        ((), {}, [901], 0, [("take", 8, 2)]), ((), {}, [], 1, [("take", 8, 2)]),  # nothing to give
+        ((), {"settings": Settings(budget=50)}, [901], 0, [("take", 8, 2)]),
+    ],
+)  # fmt: skip
+def test_a_run_that_can_ask_nothing_waits_for_what_is_out(monkeypatch, pairs, more, held, unwritten, asked):
+    ledger = Stock(pairs)
+    one, _ = filled(ledger, monkeypatch, before=lambda one: waiting(one, held, unwritten), **more)
+    assert (one.why, one.woken, ledger.asked) == (None, True, asked)
+
+
+@pytest.mark.parametrize(
+    ("more", "held", "asked"),
+    [({"limit": 1}, [], ("take", 1, 2)), ({"items": 6}, [901], ("take", 1, 2)), ({}, [901], ("take", 8, 2)),
+     ({"items": 600}, [901], ("take", 8, 2))],
+)  # fmt: skip
+def test_a_run_that_can_ask_goes_on_without_waiting(monkeypatch, more, held, asked):
+    ledger = Stock(range(100))
+    one, _ = filled(ledger, monkeypatch, before=lambda one: waiting(one, held), **more)
+    assert (one.why, one.woken, ledger.asked) == (None, False, [asked])
+
+
+def test_with_one_pair_allowed_and_no_call_the_calls_are_why(monkeypatch):
+    one, _ = filled(Stock(range(9)), monkeypatch, settings=Settings(max_calls=10), limit=1, calls=9)
+    assert one.why == "max-calls"
+
+
+@pytest.mark.parametrize(
+    ("pairs", "items", "came", "planned", "plans", "asked"),
+    [
+        (range(9), 5, 1, True, 1, [("take", 2, 2)]), (range(9), 5, 0, True, 0, [("take", 2, 2)]),
+        (range(9), 60, 0, False, 1, [("take", 8, 2)]), ((), 60, 1, True, 1, [("take", 8, 2)] * 2),
+        ((), 60, 0, True, 0, [("take", 8, 2)]), ((), 60, 0, False, 1, [("take", 8, 2)]),
+    ],
+)  # fmt: skip
+def test_plans_are_made_where_votes_came_or_none_was_made(monkeypatch, pairs, items, came, planned, plans, asked):
+    ledger = Stock(pairs)
+    one, made_plans = filled(
+        ledger, monkeypatch, items=items, planned=planned, before=lambda one: setattr(one, "_came", came)
+    )
+    assert (made_plans, ledger.asked, one._came) == (plans, asked, 0)
+    assert one.why == (None if pairs else "finished")
+
+
+def test_an_order_that_is_stable_takes_no_more_pairs(monkeypatch):
+    async def go():
+        ledger = Stock(range(9))
+        ledger.store.now = lambda: 5
+        monkeypatch.setattr(run, "plan_once", lambda *_: run.Plan(1, 5, 9, stable=True))
+        one = Run(ledger, None, None, Settings(), items=60)
+        one.progress = Progress(limit=1000)
+        await asyncio.wait_for(one._fill(), 10)
+        return one.why, ledger.asked, len(one._todo)
+
+    assert asyncio.run(go()) == ("stable", [], 0)
+
+
+def test_the_cost_of_one_call_is_that_of_the_next():
+    one = made(Settings(max_cost=10.0))
+    one.progress = Progress(calls=1, cost=1.0)
+    assert one._rooms() == 9
 
 
 # ---- what is handed on ----------------------------------------------------------------------------------------------
