@@ -527,3 +527,91 @@ def test_rankings_of_more_items_than_there_were_say_nothing_of_the_new_ones():
     assert [moved.items[code] for code in moved.item] == ["a", "b"]
     with pytest.raises(InputError, match="'b' is ranked and is not among the items; add it, or correct it"):
         whole.with_items("ac")
+
+
+def test_what_was_on_offer_is_let_go_where_nothing_is_known_of_it():
+    offered = [["a", "b", "c"], ["b", "a"]]
+    unknown = Rankings.from_lists([["a", "b"], ["b", "a"]], offered=offered, unranked="unknown")
+    assert (unknown.rest, unknown.rest_start) == (None, None)
+    assert unknown.rest_sizes.tolist() == [0, 0]
+    whole = Rankings.from_lists([["a", "b"], ["c", "b"]], offered=[["a", "b"], ["b", "c"]])
+    assert (whole.unranked, whole.rest, whole.rest_start) == (None, None, None)
+    below = Rankings.from_lists([["a", "b"], ["b", "a"]], offered=offered, unranked="below")
+    assert (below.rest.tolist(), below.rest_start.tolist()) == ([2], [0, 1, 1])
+    codes = {"rest": np.array([2]), "rest_start": np.array([0, 1])}
+    assert Rankings("abc", np.array([0, 1]), np.array([0, 2]), unranked="unknown", **codes).rest is None
+
+
+def test_items_that_share_the_first_place_are_both_first_in_the_frame():
+    frame = Rankings.from_lists([[["a", "b"], "c"], [["c", "b", "a"]]]).to_frame()
+    assert frame["rank"].to_list() == [1, 1, 3, 1, 1, 1]
+    assert frame["ranking"].to_list() == [1, 1, 1, 2, 2, 2]
+
+
+@pytest.mark.parametrize("other", [1, 0.0, "0", None])
+def test_only_the_zero_of_a_sum_is_added_from_the_left(other):
+    rankings = Rankings.from_lists([["a", "b"]])
+    assert 0 + rankings is rankings
+    with pytest.raises(TypeError):
+        _ = other + rankings
+
+
+def test_rankings_are_taken_by_number_mask_and_slice_and_others_refused():
+    r = Rankings.from_lists([["a", "b"], ["b", "a"], ["a", "b"]])
+    for rows, lists in (
+        (slice(1, 3), [["b", "a"], ["a", "b"]]), ([-2], [["b", "a"]]), ([False, True, True], [["b", "a"], ["a", "b"]]),
+        (np.array([1, 1]), [["b", "a"], ["b", "a"]]),
+    ):  # fmt: skip
+        assert r.take(rows).to_lists() == lists
+    for rows, said in (([3], "there is no 3; numbers go from 0 to 2"), ([True], "a mask of shape"), ([0.5], "whole")):
+        with pytest.raises(InputError, match=said):
+            r.take(rows)
+    for rows in ([], slice(0, 0), [False] * 3):
+        with pytest.raises(InputError, match="no rankings: there is nothing to rank"):
+            r.take(rows)
+    assert r[1].to_lists() == [["b", "a"]]
+    assert r[1, ...].to_lists() == [["b", "a"]]
+    assert r[1:].to_lists() == [["b", "a"], ["a", "b"]]
+
+
+@pytest.mark.parametrize("scale", [1e-12, 0.1, 1e12])
+def test_the_unit_of_weights_does_not_matter(scale):
+    """What rounding leaves of sums of weights is no pair; what weighs little beside others is one."""
+    lists = [["a"], ["a", "b"], ["b", "a"], ["c"], ["a", "c", "b"]] * 3
+    weight = np.array([0.1, 0.2, 0.3, 0.7, 0.9] * 3)
+    plain = Rankings.from_lists(lists, items="abcd", unranked="below", weight=weight)
+    scaled = Rankings.from_lists(lists, items="abcd", unranked="below", weight=scale * weight)
+    for one, other in zip(plain.pairs, scaled.pairs, strict=True):
+        np.testing.assert_allclose(scale * one if one.dtype.kind == "f" else one, other, rtol=1e-9)
+    wins = {}
+    for entry, each in zip(lists, scale * weight, strict=True):
+        for pair in ordered_pairs(entry, "abcd")[0]:
+            wins[pair] = wins.get(pair, 0.0) + each
+    p = scaled.pairs
+    found = {("abcd"[i], "abcd"[j]): w for i, j, w in zip(p.left, p.right, p.left_wins, strict=True) if w}
+    found |= {("abcd"[j], "abcd"[i]): w for i, j, w in zip(p.left, p.right, p.right_wins, strict=True) if w}
+    assert found == pytest.approx(wins)
+    light = Rankings.from_lists([["a", "b"], ["b", "a"]], unranked="below", weight=[1.0, 1e-6])
+    assert light.pairs.right_wins.tolist() == [pytest.approx(1e-6)]
+
+
+def test_codes_are_held_as_the_kernels_take_them():
+    given = {
+        "tied": np.array([0, 1, 0], np.int64), "weight": [1, 2], "rest": np.array([2, 0], np.int64),
+        "rest_start": np.array([0, 1, 2], np.int32), "judge": np.array([1, 0], np.int64), "judges": ["x", "y"],
+        "group": np.array([0, 0], np.int64), "groups": ["g"],
+    }  # fmt: skip
+    made = Rankings("abc", np.array([0, 1, 2], np.int64), np.array([0, 2, 3], np.int32), unranked="below", **given)
+    kinds = {name: getattr(made, name).dtype for name in ("item", "start", "tied", "weight", "rest", "rest_start")}
+    assert kinds == {"item": np.int32, "start": np.int64, "tied": np.uint8, "weight": np.float64, "rest": np.int32,
+                     "rest_start": np.int64}  # fmt: skip
+    assert (made.judges, made.groups, made.judge.dtype) == (("x", "y"), ("g",), np.int32)
+    item, start, tied, weight, rest, begins = made.columns()
+    assert (item.tolist(), start.tolist(), tied.tolist()) == ([0, 1, 2], [0, 2, 3], [0, 1, 0])
+    assert (weight.tolist(), rest.tolist(), begins.tolist()) == ([1.0, 2.0], [2, 0], [0, 1, 2])
+    plain = Rankings("ab", np.array([0, 1]), np.array([0, 2]))
+    assert [column.tolist() for column in plain.columns()] == [[0, 1], [0, 2], [], [1.0], [], [0, 0]]
+    for change, said in (({"judge": [2, 0]}, "row 1: judge 2 is outside the 2 places"), ({"weight": [1]}, "weight"),
+                         ({"judges": ["x", "x"]}, "judges: 'x' appears twice")):  # fmt: skip
+        with pytest.raises(InputError, match=said):
+            Rankings("abc", np.array([0, 1, 2]), np.array([0, 2, 3]), unranked="below", **given | change)
