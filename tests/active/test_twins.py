@@ -1004,3 +1004,24 @@ def test_the_lot_of_a_pair_is_uniform_and_its_part_one_of_five():
     assert kstest(lots, "uniform").pvalue > 0.01
     assert len(np.unique(lots)) == len(tally)
     assert np.bincount(models.fold_of(tally), minlength=5).min() > 0.15 * len(tally)
+
+
+@pytest.mark.parametrize(("n", "reach"), [(2048, 54), (2049, 33)])
+def test_the_cells_around_an_item_reach_so_many_deviations(n, reach):
+    """In quarters of a deviation, each cell wider than the one before by the same ratio, alike to both sides."""
+    steps = Posterior(n)._steps
+    assert int(steps[-1] / 4) in (reach, reach - 1)
+    assert_allclose(steps, -steps[::-1])
+    widths = np.diff(steps[len(steps) // 2 :])
+    assert_allclose(widths[1:] / widths[:-1], widths[1] / widths[0])
+    assert widths[0] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(("gap", "told"), [(15, False), (16, True)])
+def test_far_pairs_of_unsure_items_are_a_sixth_of_all_places_farther(gap, told):
+    """Of thirty places ten are far; two deviations more are asked for, but five at most."""
+    found = Posterior(30)
+    found.position, found.std = np.arange(30.0), np.full(30, 10.0)
+    left = np.arange(10)
+    table = SparseWins(30, left, left + gap, -np.ones(10))
+    assert found.far_floor(table) == pytest.approx(0.3 if told else 0.1)  # all are wrong
