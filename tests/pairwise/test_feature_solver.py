@@ -211,6 +211,17 @@ def test_a_walk_goes_down_and_no_score_moves_by_more_than_ten():
     assert np.abs(step).max() > 100
 
 
+@pytest.mark.parametrize(("times", "taken"), [(1.4, 1.4), (1.7, 0.85), (5.0, 1.0), (0.3, 0.3)])
+def test_a_step_beyond_the_lowest_place_is_taken_where_it_hardly_rises_there(times, taken):
+    """On a parabola a step so many times too long rises by (times − 1) of what it fell by at first: half at most."""
+    s = problem("squared")
+    here = s.evaluate(somewhere(s))
+    down = _gradient(s, here, PENALTIES)
+    exact = -np.linalg.solve(hessian(s, here.place), down)
+    there = _walk(s, here, PENALTIES, down, times * exact)
+    assert_allclose(flat(there.place), flat(here.place) + taken * exact, atol=1e-5)
+
+
 def test_a_core_that_rounding_has_emptied_is_lifted():
     core = np.array([[4.0, 2.0], [2.0, 1.0]])  # singular
     lower = _factor(core, 0.5)
