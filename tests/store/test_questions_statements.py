@@ -361,3 +361,32 @@ def test_what_is_remembered_is_not_read_again(at_work, monkeypatch):
         return True
 
     assert at_work(look)
+
+
+def test_gold_comes_when_asked_for_and_a_marked_repeat_where_nothing_is_new(store):
+    """Of one plan: a pair that the judge has seen, marked as a repeat, and a gold pair that is new."""
+    campaign = new_campaign(store, judges=3)
+
+    def look(writer):
+        writer.change(plans=1)
+        writer.add_questions([Question(0, 1, plan=1)])
+        writer.change_question(writer.give(writer.questions(campaign, "open")[0], 0, 5, 10), state="done")
+        writer.add_questions([Question(1, 0, "repeat", plan=1), Question(2, 3, "gold", plan=1)])
+
+        def kinds(judge, count, gold):
+            return [each.kind for each in writer.next_questions(Judge(judge, "x"), count, gold=gold)]
+
+        for _ in range(2):
+            assert kinds(0, 1, True) == ["gold"]
+            assert kinds(0, 2, True) == ["gold"]
+            assert kinds(0, 1, False) == ["repeat"]
+            assert kinds(0, 9, False) == ["repeat"]
+            assert kinds(1, 1, False) == ["repeat"]  # new to this one
+            assert kinds(1, 9, True) == ["gold"]
+            writer.warm.renew(None)  # and with nothing remembered
+        writer.change(plans=2)  # what is left of older plans
+        assert kinds(0, 1, True) == ["gold"]
+        assert kinds(0, 1, False) == ["repeat"]
+        return True
+
+    assert store.write(campaign, look)
