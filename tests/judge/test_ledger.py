@@ -6,6 +6,7 @@ import math
 import random
 from collections import Counter
 
+import numpy as np
 import pytest
 
 from judge.test_parts import begun, booked
@@ -126,7 +127,7 @@ def test_requests_have_ids_of_their_own():
     assert {len(each) for each in ids} == {16}
 
 
-# ---- pairs in hand ---------------------------------------------------------------------------------------------------
+# ---- pairs in hand -----------------------------------------------------------------------------------------------
 
 
 def test_a_pair_is_held_for_as_long_as_the_campaign_says(store):
@@ -240,7 +241,7 @@ def test_rounds_take_each_item_once_and_stop_at_the_count():
     assert ledger._round([0, 1], {pair_of(0, 1)}, {}, 9) == []
 
 
-# ---- a judge in numbers --------------------------------------------------------------------------------------------
+# ---- a judge in numbers ------------------------------------------------------------------------------------------
 
 
 def filled(store, seed, rows=60):
@@ -354,7 +355,7 @@ def test_two_judges_are_compared_by_the_last_vote_on_each_pair(store):
     assert against(content, 0, content, 1) == agreement([0.0, 0.5, 0.0], [0.0, 0.0, 0.0])
 
 
-# ---- the calls as lines --------------------------------------------------------------------------------------------
+# ---- the calls as lines ------------------------------------------------------------------------------------------
 
 
 def test_every_call_is_a_line_with_all_that_is_known_of_it(store):
@@ -399,3 +400,48 @@ def test_the_length_of_what_is_shown_is_that_of_its_text_its_label_or_nothing(st
     assert first["length"] == pytest.approx(math.log(1 / 5))
     assert second["length"] == pytest.approx(math.log(6 / 5))
     assert (second["counted"], second["parameters"], second["judge"], second["podium"]) == (True, {}, None, "call")
+
+
+# ---- who has which pair ------------------------------------------------------------------------------------------
+
+
+def test_a_pair_whose_time_is_over_with_another_judge_is_taken(store, monkeypatch):
+    campaign = begun(store, texts=("a", "b"))
+    one = booked(store, campaign)
+    other = ledger.Ledger(store, campaign, ledger.joined(store, campaign, "n", {"model": "n"}), {})
+    now = store.now()
+    store.write(campaign.id, lambda writer: writer.add_questions([Question(0, 1)]))
+    ((mine,), _), nothing = one.take(1, 1), other.take(1, 1)
+    assert nothing == ([], [])
+    monkeypatch.setattr(store, "now", lambda: now + 11 * 60_000)  # a lease is ten minutes
+    (theirs,), _ = other.take(1, 1)
+    assert (theirs.id, theirs.judge) == (mine.id, other.judge.id)
+
+
+def test_votes_bring_no_new_pairs_into_a_model_s_hands(store):
+    campaign = begun(store)
+    book = booked(store, campaign)
+    (one,), calls = book.draw(1, 1)
+    store.write(campaign.id, lambda writer: writer.add_questions([Question(2, 3)]))
+    ballots = [Ballot("judge-1", one.id, 1.0)]
+    assert store.write(campaign.id, lambda writer: book.end(writer, calls, ballots, store.now())) == []
+    assert book.held() == ([], [])
+
+
+def test_items_that_were_asked_least_are_drawn_first():
+    """All but two of eight stood in a pair before: these two are the next, whichever they are."""
+    rng = np.random.default_rng(4)
+    for i in range(8):
+        for j in range(i):
+            others = [k for k in range(8) if k not in (i, j)]
+            mine = {pair_of(*each) for each in zip(others[::2], others[1::2], strict=True)}
+            (found,) = ledger._balanced(range(8), mine, 1, rng, mine)
+            assert set(found) == {i, j}
+    assert [len(ledger._balanced(range(8), set(), count, rng)) for count in (1, 3, 5, 9)] == [1, 3, 5, 9]
+
+
+def test_items_that_are_gone_count_for_nobody():
+    rng = np.random.default_rng(4)
+    mine = {pair_of(0, 9), pair_of(1, 9)}
+    for _ in range(20):
+        assert set(ledger._balanced([0, 1, 2, 3], mine, 1, rng, mine)[0]) == {2, 3}

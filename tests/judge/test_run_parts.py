@@ -993,6 +993,29 @@ def test_a_desk_that_has_no_more_is_done_and_other_words_are_a_refusal(store):
         assert (told.value.code, str(told.value)) == (why, words)
 
 
+def test_where_nothing_is_wanted_a_desk_is_not_asked(store):
+    desk = Far()
+    campaign = remote._mirror(store, desk, desk.next(1))
+    judge = ledger.joined(store, campaign, "m", {"model": "m"})
+    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign))
+    desk.asked.clear()
+    assert (book.take(0, 2), book.take(-1, 2), desk.asked) == (([], []), ([], []), [])
+    assert (remote.file_of(desk), desk.asked) == ("Ann---Bob.podium.db", [1])
+
+
+def test_only_votes_on_pairs_of_the_server_are_sent_when_somebody_goes_on(store):
+    desk = Far()
+    campaign = remote._mirror(store, desk, desk.next(1))
+    judge = ledger.joined(store, campaign, "m", {"model": "m"})
+    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign))
+    (one,), _ = book.take(1, 1)
+    rows = [Vote(judge.id, "a", 0, 1, 1.0), Vote(judge.id, "b", 0, 1, 1.0, question=999),
+            Vote(judge.id, "c", 0, 1, 0.5, question=one.id, reason="so", ms=9)]  # fmt: skip
+    store.write(campaign.id, lambda writer: writer.append_votes(rows))
+    remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign))
+    assert desk.votes == [(70, 0.5, {"id": "judge-70", "ms": 9, "reason": "so"})]
+
+
 def test_the_calibration_of_a_desk_is_forty_pairs_or_all_it_has(store):
     desk = Far()
     campaign = remote._mirror(store, desk, desk.next(1))
