@@ -552,3 +552,54 @@ def test_the_best_mean_gain_is_that_of_a_loop_over_moves(seed):
     found, to = improve.estimated_gains(ensemble, votes, item)
     assert found == pytest.approx(best)
     assert to in where
+
+
+@pytest.mark.parametrize(("cost", "moves"), [(3.0, 6), (3.25, 7), (None, 56), (0.0, 0)])
+def test_moves_end_when_their_claims_have_come_to_twice_the_cost(monkeypatch, cost, moves):
+    """Each claims half a vote for each of two places, one in all; of eight items 28 pairs are the most."""
+    seen = []
+
+    def claimed(ensemble, votes, item):
+        at = int(ensemble.place[item])
+        return 0.5, at + 2 if at < 6 else at - 2
+
+    keep = improve.refresh
+    monkeypatch.setattr(improve, "estimated_gains", claimed)
+    monkeypatch.setattr(improve, "refresh", lambda *parts: seen.append(parts[2:4]) or keep(*parts))
+    options = PaperOptions(epsilon=0.9, guard=0.0, ensemble=0.1, threshold=1.0)
+    state = State(8, np.random.default_rng(0))
+    state.votes.tell(np.column_stack(np.triu_indices(8, 1)), np.ones(28), np.zeros(28, dtype=np.int64))
+    flow = approx_local_improve(state, np.arange(8), 8, options, cost=cost)
+    order = None
+    pairs = next(flow)
+    while order is None:
+        try:
+            pairs = flow.send(np.ones(len(pairs)))
+        except StopIteration as end:
+            order = end.value
+    assert len(seen) == moves
+    expected = list(range(8))
+    for item, to in seen:
+        expected = moved(expected, item, to)
+    assert order.tolist() == expected
+
+
+@pytest.mark.parametrize(("more", "moves"), [(0.0, False), (1e-9, True)])
+def test_a_move_must_claim_more_than_the_threshold_for_each_place(monkeypatch, more, moves):
+    """Twice ε over log n here."""
+    bar = 2.0 * 0.9 / math.log(20)
+    seen = []
+    keep = improve.refresh
+    monkeypatch.setattr(improve, "estimated_gains", lambda ensemble, votes, item: (bar + more, (int(ensemble.place[item]) + 3) % 8))  # fmt: skip  # noqa: E501
+    monkeypatch.setattr(improve, "refresh", lambda *parts: seen.append(1) or keep(*parts))
+    state = State(20, np.random.default_rng(0))
+    flow = approx_local_improve(
+        state, np.arange(8), 20, PaperOptions(epsilon=0.9, guard=0.0, ensemble=0.1, threshold=2.0), cost=1.0
+    )
+    pairs = next(flow)
+    for _ in range(50):
+        try:
+            pairs = flow.send(np.ones(len(pairs)))
+        except StopIteration:
+            break
+    assert bool(seen) == moves
