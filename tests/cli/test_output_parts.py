@@ -255,7 +255,17 @@ def test_labels_take_the_room_that_is_left():
         assert max(map(width, lines)) == room
     assert max(map(width, leaderboard(frame, digits=2, room=54).splitlines())) == 53
     least = leaderboard(frame, digits=2, room=10).splitlines()
-    assert len(least[1].split()[1]) == output.MIN_ITEM
+    assert len(least[1].split()[1]) == 20
+
+
+def test_a_picture_has_32_cells_and_no_fewer_than_12(capsys):
+    """Rank, label, score, interval, ranks, tier and votes: 4, 4, 5, 10, 5, 4 and 5 columns, and seven gaps of two."""
+    frame = board(["teas"], lower=[-1.0], upper=[1.0], rank_upper=[9], comparisons=[3.0])
+    for room, cells in ((None, 32), (200, 32), (83, 32), (82, 31), (63, 12), (62, 0)):
+        line = leaderboard(frame, digits=1, room=room).splitlines()[1]
+        drawn = line[line.index("├") : line.index("┤") + 1] if "├" in line else ""
+        assert len(drawn) == cells, room
+    assert capsys.readouterr().err == ""
 
 
 # ---- progress -------------------------------------------------------------------------------------------------------

@@ -198,6 +198,7 @@ def test_a_judge_with_a_name_joins_and_gets_what_was_in_hand(clock):
 @pytest.mark.parametrize("judge", [None, "ann"])
 def test_the_next_pair_is_around_what_others_have_in_hand_and_is_leased(clock, judge):
     made = begun(judge=judge, rows=[])
+    assert LEASE == 600.0
     made.again.clear()
     made.journal.done.clear()
     made.journal.rows.append({"left": "a"})

@@ -545,10 +545,6 @@ def test_many_votes_with_covariates_are_simulated_fewer_times(page, tmp_path, mo
     assert page.diagnose.calls[-1][1]["replicates"] == 199
 
 
-def test_a_hundred_thousand_votes_are_many():
-    assert shown.MANY_ROWS == 100_000
-
-
 def test_games_to_come_are_read_with_what_the_model_needs_and_strangers_are_told(page, tmp_path, capsys):
     (tmp_path / "next.csv").write_text("left,right,length_a,length_b\na,b,3,1\na,zoe,3,1\n")
     covariates = np.random.default_rng(0).normal(size=(60, 1))
@@ -636,6 +632,7 @@ def test_the_fit_is_not_simulated_of_pairs_of_ties_nor_of_very_many(monkeypatch)
         model = PlackettLuce(l2=0.1).fit(lists)
         pairs = BradleyTerry(l2=0.1).fit(Comparisons.from_rankings(lists))
     object.__setattr__(model, "goodness_of_fit", Noted("fit"))
+    assert shown.MANY_ROWS == 100_000
     assert shown._fit_of(model, lists) == "fit"
     assert shown._fit_of(pairs, lists) is None
     assert shown._fit_of(model, Comparisons.from_rankings(lists)) is None
