@@ -390,3 +390,22 @@ def test_gold_comes_when_asked_for_and_a_marked_repeat_where_nothing_is_new(stor
         return True
 
     assert store.write(campaign, look)
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+@pytest.mark.parametrize("lasting", [True, False])
+def test_repeats_fill_up_what_is_wanted_and_no_more(store, count, lasting):
+    campaign = new_campaign(store)
+
+    def look(writer):
+        if not lasting:
+            writer.warm.renew(None)
+        writer.change(plans=1)
+        for right in (1, 2):
+            writer.add_questions([Question(0, right, plan=1)])
+            writer.change_question(writer.give(writer.questions(campaign, "open")[0], 0, 5, 10), state="done")
+        some = [Question(0, 1, "repeat", plan=1), Question(0, 2, "repeat", plan=1, place=1), Question(2, 3, plan=1)]
+        writer.add_questions(some)
+        return [each.kind for each in writer.next_questions(Judge(0, "x"), count)]
+
+    assert store.write(campaign, look) == ["chosen", "repeat", "repeat"][:count]
