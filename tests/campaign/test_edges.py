@@ -310,7 +310,8 @@ def test_judges_are_there_who_were_seen_and_are_in(store):
 
 
 @pytest.mark.parametrize(
-    ("size", "seen", "most", "count"), [(12, 1, 5000, 30), (12, 6, 5000, 36), (80, 1, 5000, 40), (80, 1, 33, 33)]
+    ("size", "seen", "most", "count"),
+    [(12, 1, 5000, 30), (40, 6, 5000, 36), (40, 8, 5000, 48), (80, 1, 5000, 40), (80, 1, 33, 33)],
 )
 def test_a_plan_has_thirty_pairs_six_for_each_judge_or_half_the_items(store, monkeypatch, size, seen, most, count):
     monkeypatch.setattr(planning, "MOST", most)
