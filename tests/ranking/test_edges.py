@@ -440,6 +440,15 @@ def test_replicates_are_the_same_however_they_are_shared_out(part, monkeypatch):
     assert_allclose(redraw.bootstrap(information, replicates=9, rng=np.random.default_rng(0)), whole, atol=1e-9)
 
 
+@pytest.mark.parametrize(("replicates", "parts"), [(2, 1), (128, 1), (129, 2)])
+def test_processes_share_parts_of_128_replicates(replicates, parts, monkeypatch):
+    asked = []
+    running = redraw.running
+    monkeypatch.setattr(redraw, "running", lambda *given: asked.append(given) or running(1, 1, None))
+    redraw.bootstrap(voted(m=30), replicates=replicates, rng=np.random.default_rng(0), jobs=3, engine="x")
+    assert asked == [(3, parts, "x")]
+
+
 def test_draws_are_worth_the_weight_of_their_row():
     rows = {"vote_left": np.zeros(3, int), "vote_right": np.ones(3, int), "vote_gradient": np.zeros(3)}
     weight, square = np.array([6.0, 0.0, 3.0]), np.array([12.0, 0.0, 1.5])
