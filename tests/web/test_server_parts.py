@@ -16,6 +16,7 @@ from starlette.responses import Response
 from starlette.testclient import TestClient
 
 from podium._version import __version__
+from podium.active.bands import TYPICAL
 from podium.campaign import setup
 from podium.campaign.judges import without_judge
 from podium.campaign.standing import standing
@@ -30,7 +31,7 @@ from podium.web.quick import Quick, _again, _whole
 from podium.web.state import State, Who
 
 from web.rooms import OPERATOR, URL, new_room
-from web.test_parts import OURS, asked, guarded, shown_pairs, upload
+from web.test_parts import OURS, asked, guarded, shown_pairs, stands, told, upload
 
 DAY = 86_400_000
 
@@ -159,13 +160,50 @@ def test_a_shelf_holds_json_as_short_as_it_can_be_and_twenty_thousand_items():
 
 def test_cells_of_many_pairs_by_how_many_of_them_were_asked():
     """61 items fold by two: a cell holds four pairs; a quarter of them is little, all of them no more than much."""
-    rows = [(0, 2)] + [(0, 4), (1, 5)] + [(0, 6), (1, 6), (0, 7), (1, 7)] + [(0, 8)] * 5
+    rows = [(0, 1)] * 2 + [(0, 2)] + [(0, 4), (1, 5)] + [(0, 6), (1, 6), (0, 7), (1, 7)] + [(0, 8)] * 5 + [(2, 3)]
     found = figures.coverage(*shown_pairs(61, rows))
     place = [round(100 * k / 31, 2) for k in range(31)]
     assert set(found["cells"]) == {
-        (place[0], place[1], 1), (place[0], place[2], 2), (place[0], place[3], 2), (place[0], place[4], 3),
+        (place[0], place[0], 3), (place[0], place[1], 1), (place[0], place[2], 2), (place[0], place[3], 2),
+        (place[0], place[4], 3), (place[1], place[1], 2),
     }  # fmt: skip
-    assert (found["asked"], found["fewest"], found["most"]) == (8, 0, 9)
+    assert (found["asked"], found["fewest"], found["most"]) == (10, 0, 11)
+    thirds = figures.coverage(*shown_pairs(121, [(0, 1), (0, 2), (1, 2), (3, 4), (3, 4), (3, 5), (4, 5)]))
+    assert [level for _, _, level in thirds["cells"]] == [2, 3]  # three votes on three pairs, and four
+
+
+def test_two_items_have_one_pair():
+    found = figures.coverage(*shown_pairs(2, [(0, 1)]))
+    assert (found["cells"], found["pairs"], found["size"]) == ([(0.0, 50.0, 1)], 1, 43.0)
+
+
+def test_a_typical_band_may_cover_a_share_of_the_other_places():
+    assert figures.goal_width(11) == pytest.approx(10 * TYPICAL)
+    assert figures.goal_width(1) == 0.0
+
+
+STEPS = [1.2, 1.5, 1.8, 2.4, 3.0, 3.6, 4.8, 6.0, 7.2, 9.0, 12.0]
+
+
+@pytest.mark.parametrize("scale", [0.01, 1.0, 1000.0])
+def test_every_number_goes_up_to_the_next_that_divides_well(scale):
+    for below, step in zip([1.0, *STEPS[:-1]], STEPS, strict=True):
+        assert figures._round_up(scale * (below + step) / 2) == pytest.approx(scale * step)
+
+
+@pytest.mark.parametrize(
+    ("votes", "width", "across", "up"), [(120, 3.6, "150", 4.8), (110, 3.3, "120", 3.6), (117, 3.43, "120", 4.8)]
+)
+def test_there_is_a_little_room_beyond_the_last_point(votes, width, across, up):
+    """Two in a hundred for votes, five for widths: 122.4 goes up to 150, and 3.78 to 4.8."""
+    found = figures.curve([told(50, width)], stands(votes=votes, width=1.0, stable=True), 5)
+    assert (found.across[-1][1], float(found.up[-1][1])) == (across, pytest.approx(up))
+
+
+def test_a_forecast_of_one_vote_is_drawn():
+    found = figures.curve([told(50, 4.0)], stands(until_stable=1, until_stable_upper=1), 1)
+    assert found.forecast[0] == found.forecast[1]
+    assert found.forecast[0][0] == round(30 + 310 * 101 / 120, 1)
 
 
 # ---- forms -------------------------------------------------------------------------------------------------------
