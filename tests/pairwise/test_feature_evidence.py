@@ -137,8 +137,8 @@ def test_terms_of_second_order_are_learned_from_their_changes():
     first = evidence._learned(at, 0.5, 0.25 * N)
     assert_allclose(first, [0.0, 4 * 0.5 * 0.75])
     assert_allclose(evidence._learned(at + np.array([9.0, 0.019]), 0.7, 2.0), first)  # too near
-    assert_allclose(evidence._learned(at + np.array([9.0, 0.1]), 0.7, 2.0), [0.0, 2.0])
-    assert_allclose(evidence._learned(at + np.array([0.0, 0.3]), 0.6, 2.0), [0.0, -0.5])
+    assert_allclose(evidence._learned(at + np.array([9.0, 0.021]), 0.7, 2.0), [0.0, 0.2 / 0.021])
+    assert_allclose(evidence._learned(at + np.array([0.0, 0.221]), 0.6, 2.0), [0.0, -0.5])
 
 
 @pytest.mark.parametrize("kind", ["logistic", "davidson"])

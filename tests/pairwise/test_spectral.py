@@ -64,3 +64,54 @@ def test_walks_that_end_are_refused_with_the_reason():
     with pytest.raises(InputError, match="prior=-1"):
         RankCentrality(prior=-1).fit(Comparisons.from_pairs([("a", "b")]))
     assert RankCentrality().fit(Comparisons.from_pairs([("a", "b"), ("b", "c")])).ranking_.order == ("a", "b", "c")
+
+
+def rates(c, prior):
+    """From i to j, among those that met: the share of their meetings that j won."""
+    n = len(c.items)
+    wins = np.zeros((n, n))
+    for a, b, y in zip(c.left, c.right, c.outcome, strict=True):
+        wins[a, b] += (1 + y) / 2
+        wins[b, a] += (1 - y) / 2
+    met = wins + wins.T
+    return np.where(met > 0, (wins.T + prior) / np.maximum(met + 2 * prior, 1e-300), 0.0)
+
+
+@pytest.mark.parametrize("how", ["dense", "walk", "sparse"])
+@pytest.mark.parametrize("prior", [0.1, 1.0])
+def test_each_way_spends_its_time_as_the_walk_does_and_counts_its_steps(how, prior, monkeypatch):
+    rng = np.random.default_rng(4)
+    left = rng.integers(0, 6, 60).astype(np.int32)
+    right = ((left + rng.integers(1, 6, 60)) % 6).astype(np.int32)
+    c = Comparisons(tuple("abcdef"), left, right, outcome=rng.choice([-1, 0, 1], 60).astype(np.int8))
+    monkeypatch.setattr(spectral, "DENSE", 6 if how == "dense" else 5)
+    if how == "sparse":
+        monkeypatch.setattr(spectral, "STEPS", 3)
+    model = RankCentrality(prior=prior).fit(c)
+    assert model.solver_ == how
+    time, rate = np.exp(model.ranking_.scores), rates(c, prior)
+    assert_allclose(time @ rate, time * rate.sum(axis=1), rtol=1e-6)
+    assert abs(model.ranking_.scores.mean()) < 1e-7
+    if how == "dense":
+        assert model.n_iter_ == 1
+    elif how == "sparse":
+        assert model.n_iter_ == 4
+    else:
+        assert 5 < model.n_iter_ < 2000
+        monkeypatch.setattr(spectral, "STEPS", model.n_iter_)
+        assert RankCentrality(prior=prior).fit(c).solver_ == "walk"
+        monkeypatch.setattr(spectral, "STEPS", model.n_iter_ - 1)
+        assert RankCentrality(prior=prior).fit(c).solver_ == "sparse"
+
+
+def test_a_prior_is_a_number_within_reach_and_a_tenth_by_default():
+    assert RankCentrality().prior == 0.1
+    two = Comparisons.from_pairs([("a", "b")] * 3)
+    for prior in (0.1, 2.0):
+        ranking = RankCentrality(prior=prior).fit(two).ranking_
+        assert ranking.score("a") - ranking.score("b") == pytest.approx(math.log((3 + prior) / prior))
+    with pytest.raises(InputError, match="prior="):
+        RankCentrality(prior=1e300).fit(two)
+    even = RankCentrality().fit(Comparisons.from_pairs([("a", "b"), ("b", "a")])).ranking_
+    assert even.scores.tolist() == [0.0, 0.0]
+    assert even.record[0].tolist() == [1.0, 1.0]
