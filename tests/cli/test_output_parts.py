@@ -261,10 +261,10 @@ def test_labels_take_the_room_that_is_left():
 def test_a_picture_has_32_cells_and_no_fewer_than_12(capsys):
     """Rank, label, score, interval, ranks, tier and votes: 4, 4, 5, 10, 5, 4 and 5 columns, and seven gaps of two."""
     frame = board(["teas"], lower=[-1.0], upper=[1.0], rank_upper=[9], comparisons=[3.0])
-    for room, cells in ((None, 32), (200, 32), (83, 32), (82, 31), (63, 12), (62, 0)):
+    for room, long in ((None, 32), (200, 32), (83, 32), (82, 31), (63, 12), (62, 0)):
         line = leaderboard(frame, digits=1, room=room).splitlines()[1]
         drawn = line[line.index("├") : line.index("┤") + 1] if "├" in line else ""
-        assert len(drawn) == cells, room
+        assert len(drawn) == long, room
     assert capsys.readouterr().err == ""
 
 

@@ -192,7 +192,9 @@ def test_a_judge_with_a_name_joins_and_gets_what_was_in_hand(clock):
     assert (made._taken, made.told_stable, made.judge) == (2, False, "ann")
     nobody = begun()
     assert (nobody.journal.done, nobody.again) == ([], [])
-    assert Interview(Ranker(), {}, None, Journal()).console.stderr is True
+    console = Interview(Ranker(), {}, None, Journal()).console
+    assert console.stderr is True
+    assert console.render_str("12 'votes'").spans == [], "nothing is coloured that we did not colour"
 
 
 @pytest.mark.parametrize("judge", [None, "ann"])

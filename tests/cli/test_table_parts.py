@@ -720,6 +720,22 @@ def test_grades_are_evaluated_as_typed(monkeypatch, plot):
     assert done.stderr == "8 rows: mean absolute error 0.125, right 87.5 %\n"
 
 
+@pytest.mark.parametrize(("counts", "told"), [
+    ([[1, 0], [1, 0]], True), ([[3, 0], [4, 0]], True), ([[3, 0], [0, 0]], False), ([[3, 1], [4, 0]], False),
+    ([[0, 1], [0, 1]], True), ([[1, 0], [0, 1]], False),
+])  # fmt: skip
+def test_a_model_that_gives_every_row_one_grade_is_told_where_there_are_others(monkeypatch, counts, told):
+    evaluation = types.SimpleNamespace(
+        counts=np.array(counts), grades=np.array([7, 9]), accuracy=0.5, error=0.5, rows=2,
+        to_frame=lambda: pl.DataFrame({"grade": [7, 9]}),
+    )  # fmt: skip
+    monkeypatch.setattr(grade, "_load", lambda path: types.SimpleNamespace(evaluate=lambda *args, **more: evaluation))
+    done = CliRunner().invoke(grade.evaluate, ["a.csv", "--label", "g", "--model", "m"])
+    given = 7 if np.array(counts)[:, 0].any() else 9
+    words = [line for line in done.stderr.splitlines() if "every row" in line]
+    assert words == ([f"the model gives every row the grade {given}"] if told else [])
+
+
 @pytest.mark.parametrize(("level", "right", "more"), [(None, 0.9, 0), (0.5, 0.9, 2), (0.9, 0.9, 1), (0.95, 0.9, 1)])
 def test_grades_are_predicted_as_typed(monkeypatch, level, right, more):
     asked, held = Noted([pl.DataFrame({"grade": [1]})]), Noted((0.875, 1234))
