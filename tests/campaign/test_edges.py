@@ -1210,3 +1210,31 @@ def test_times_of_nothing_are_times_and_unknown_ones_are_not(store):
     content = log(bench, *[(0, 0, 1, 1.0, {})] * 4)
     assert judges.judge_reports(content, np.array([0, 0, 900, -1]))[0].seconds == 0.0
     assert judges.judge_reports(content, np.array([-1, -1, -1, -1]))[0].seconds is None
+
+
+def test_settings_that_nobody_set(store):
+    """As the manual of the app has them: ties may be said, one vote a pair, a tenth checked, ten minutes, three skips."""  # noqa: E501
+    plain = Options()
+    assert (plain.ties, plain.votes_per_pair, plain.check_share, plain.lease, plain.tired_after) == (
+        True,
+        1,
+        0.1,
+        600_000,
+        3,
+    )
+    assert (plain.top, plain.budget, plain.target, plain.gold, plain.marks, plain.texts) == (
+        None,
+        None,
+        None,
+        (),
+        None,
+        {},
+    )
+    assert Options.of({}) == plain
+    assert Bench(store).campaign.options == plain.stored()
+    bench = Bench(store, judges=("a", "b", "c"))
+    queue(bench, (0, 1))
+    for judge in range(3):
+        mine = bench.next(judge, 1).questions[0]
+        bench.vote(judge, mine.id, None, count=0)
+        assert question(bench, mine.id).state == ("tired" if judge == 2 else "open")
