@@ -1238,3 +1238,29 @@ def test_settings_that_nobody_set(store):
         mine = bench.next(judge, 1).questions[0]
         bench.vote(judge, mine.id, None, count=0)
         assert question(bench, mine.id).state == ("tired" if judge == 2 else "open")
+
+
+def test_a_place_is_drawn_within_its_likely_places_among_all(monkeypatch):
+    drawn = []
+    monkeypatch.setattr(report, "bar", lambda *given: drawn.append(given) or "drawn")
+    now = Standing((1, 1), placed((1, 2, 1), (1, 3, 1), (2, 4, 1), (4, 4, 2)), 9, 0, 1, None, False, False, 1, 1, 1.0)
+    assert report._places(now).count('<td class="bar">drawn</td>') == 4
+    assert drawn == [(1, 1, 2, 1, 4), (2, 1, 3, 1, 4), (3, 2, 4, 1, 4), (4, 4, 4, 1, 4)]
+
+
+@pytest.mark.parametrize(("checks", "chosen"), [(0, 5), (4, 0), (4, 5)])
+def test_reliability_is_asked_for_with_the_check_votes_and_whether_pairs_were_chosen(
+    store, monkeypatch, checks, chosen
+):
+    given = []
+
+    def quality(votes, *, check=None, chosen=False):
+        given.append((len(votes), None if check is None else len(check), chosen))
+        return SimpleNamespace(words=lambda: ["one & two", "misfit: ann"], judge_fit=None)
+
+    monkeypatch.setattr(report, "judging_quality", quality)
+    bench = Bench(store, items=3)
+    content = log(bench, *[(0, 0, 1, 1.0, {"kind": "check"})] * checks, *[(0, 1, 2, 1.0, {"kind": "chosen"})] * chosen)
+    found = report._reliability(content, live_comparisons(content))
+    assert given == [(checks + chosen, checks or None, bool(chosen))]
+    assert found == ["<h2>Reliability</h2>", '<p class="soft">One &amp; two.</p>']
