@@ -245,3 +245,28 @@ def test_ragged_lists_and_sparse_tables_have_a_value_for_each_row():
     assert isinstance(one, float)
     assert one == 0.5
     assert ranking_gain("rr", [[0, 1]], [[2.0, 1.0]]).tolist() == [0.5]
+
+
+@pytest.mark.parametrize(("threads", "chunks", "other"), [(1, 3, False), (2, 1, False), (2, 2, True), (3, 2, True)])
+def test_one_thread_is_this_one_and_several_are_others(threads, chunks, other):
+    import threading
+
+    seen = []
+    parts = [(k, k + 1) for k in range(chunks)]
+    reports._in_threads(lambda first, last: seen.append(threading.get_ident()), parts, threads)
+    assert [ident != threading.get_ident() for ident in seen] == [other] * chunks
+
+
+def test_a_report_takes_one_thread_unless_told(monkeypatch):
+    asked = []
+    in_threads = reports._in_threads
+    monkeypatch.setattr(reports, "_in_threads", lambda *each: (asked.append(each[2]), in_threads(*each)))
+    ranking_report(Y, S, metrics=["dcg"])
+    evaluate(read_rows(Y, S), [parse("dcg")])
+    assert asked == [1, 1]
+
+
+@pytest.mark.parametrize("start", [1.01, 1.5, 2])
+def test_nothing_binary_is_relevant_from_more_than_1(start):
+    with pytest.raises(InputError, match="the largest relevance is 1, so nothing is relevant; lower it"):
+        ranking_report([[1, 0]], [[1.0, 2.0]], metrics=["ap"], relevant_from=start)

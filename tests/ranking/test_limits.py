@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.stats import norm
 
 from podium import Ranking
 from podium.ranking.uncertainty import (
@@ -16,6 +17,7 @@ from podium.ranking.uncertainty import (
 )
 from podium.ranking.uncertainty.graph import Graph
 from podium.ranking.uncertainty.redraw import _poisson
+from podium.ranking.uncertainty.score_covariance import width_at
 
 
 def bare(n, pairs=()):
@@ -93,3 +95,11 @@ def test_checked_variances_may_be_off_by_four_in_a_hundred(factor, fine):
     made = Graph(Information(40, left, right, np.ones(300), ridge=0.1))
     exact = many._solved(made, np.arange(40))
     assert many._agrees(made, factor * exact) == fine
+
+
+def test_a_level_that_rounding_made_1_has_the_widest_interval_of_all():
+    """As far as the largest number below 1 says."""
+    for level in (1.0, 1 - 2.0**-53):
+        assert width_at(level) == pytest.approx(norm.isf(2.0**-53), rel=1e-6)
+    assert width_at(1 - 2e-12) == pytest.approx(norm.isf(1e-12), rel=1e-4)
+    assert width_at(0.0) == pytest.approx(0.0, abs=1e-12)
