@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from scipy.special import expit, logit
 
 from podium.errors import ConvergenceWarning, DataWarning, InputError, PodiumWarning, SeparationWarning
-from podium.ordinal import CumulativeLogit, cumulative
+from podium.ordinal import CumulativeLogit, MarginOrdinal, cumulative, margin
 from podium.ordinal.cumulative import _groups, _newton, _parting, _Problem, _whole
 
 ENDS = np.array([(0, 0), (0, 1), (1, 1), (1, 3), (2, 2), (2, 3), (3, 3), (4, 4), (3, 4), (0, 4), (1, 2), (2, 4)])
@@ -381,3 +381,10 @@ def test_steps_are_counted_and_more_of_them_come_nearer():
     rough = CumulativeLogit(tol=0.05).fit(X, y)
     assert rough.n_iter_ < whole.n_iter_
     assert whole.loss_ <= rough.loss_ <= whole.loss_ + 0.1 * (1 + whole.loss_)
+
+
+@pytest.mark.parametrize(("make", "place"), [(CumulativeLogit, cumulative), (MarginOrdinal, margin)])
+def test_where_scikit_learn_lets_weights_of_zero_through_they_are_refused_here(make, place, monkeypatch):
+    monkeypatch.setattr(place, "weights_of", lambda sample_weight, X: np.zeros(len(X)))
+    with pytest.raises(InputError, match="all sample weights are 0, so there is nothing to learn from"):
+        make().fit([[0.0], [1.0]], [1, 2], sample_weight=[0, 0])
