@@ -64,6 +64,9 @@ def test_the_description_of_the_api_names_every_way_to_fail(room):
         assert answers[status]["content"]["application/json"]["schema"] == {"$ref": "#/components/schemas/Problem"}
     assert answers["409"]["description"] == "It contradicts what is stored."
     assert not any(path.startswith(("/o", "/j", "/media")) for path in said["paths"])
+    tags = [said["paths"][path][way]["tags"] for path, way in (("/api/v1/votes", "post"), ("/api/v1/preview", "post"))]
+    assert tags == [["judge"], ["organiser"]]
+    assert "a table: CSV, JSON Lines or Parquet" in json.dumps(said["components"]["schemas"])
     assert room.visitor().get("/redoc").status_code == 404
     assert room.visitor().get("/openapi.json").status_code == 404
     assert room.visitor().get("/static/app.css").status_code == 200
@@ -104,7 +107,9 @@ def test_a_body_in_another_form_is_told_by_its_field(room):
     whole = RequestValidationError([{"type": "missing", "loc": ("body",), "msg": "Field required"}])
     assert (app._worded(asked(room), whole)[2], app._field(whole)) == (": Field required", None)
     broken = RequestValidationError([{"type": "json_invalid", "loc": ("body", 7), "msg": "x"}])
-    assert app._worded(asked(room), broken)[2] == "the request is no JSON from character 7 on; send JSON"
+    assert app._worded(asked(room), broken) == (
+        422, "bad-request", "the request is no JSON from character 7 on; send JSON", 0,
+    )  # fmt: skip
     assert app._field(broken) is None
     assert app._field(InputError("x")) is None
 
@@ -776,12 +781,52 @@ def test_the_summary_of_a_campaign_is_its_standing(room):
     }  # fmt: skip
 
 
+def test_a_day_is_twenty_four_hours(room, monkeypatch):
+    now = room.store.now()
+    monkeypatch.setattr(room.store, "now", lambda: now)
+    ages = (DAY + 1000, DAY - 1000, 0)
+    rows = [Vote(room.judge_id, str(k), k, k + 1, 1.0, received=now - age) for k, age in enumerate(ages)]
+    room.store.write(room.campaign, lambda writer: writer.append_votes(rows))
+    assert room.organiser.get(f"{room.at}/summary").json()["votes_today"] == 2
+    assert "2 in the last 24 hours" in room.organiser.get("/o/live").text
+
+
+def test_the_first_campaign_of_a_server_is_made_by_its_operator(store):
+    browser = TestClient(make_app(store, url=URL, operator_hash=hash_of(OPERATOR)), base_url=URL)
+    browser.headers.update({"X-Podium": "1", "Authorization": f"Bearer {OPERATOR}"})
+    files, about = upload("x.csv", b"id,text\na,1\nb,2\n"), {"title": "T", "question": "Q?"}
+    answer = browser.post("/api/v1/campaigns", files=files, data=about)
+    assert answer.status_code == 201, answer.text
+    (made,) = store.read(lambda reader: reader.campaigns())
+    assert (made.id, made.title) == (answer.json()["campaign"], "T")
+
+
+def test_marks_are_in_the_order_and_in_what_is_exported(store):
+    room = new_room(store, "abcd", marks={"known": {"a": 90, "d": 10}})
+    ring = [(a, b) for a in range(4) for b in range(a + 1, 4)] + [(3, 0), (1, 0), (2, 1), (3, 2)]
+    rows = [Vote(room.judge_id, str(k), a, b, 1.0) for k, (a, b) in enumerate(ring)]
+    store.write(room.campaign, lambda writer: writer.append_votes(rows))
+    plain = standing(store.read(lambda reader: reader.content(room.campaign))).to_frame().columns
+    told_rows = room.organiser.get(f"{room.at}/ranking").json()
+    assert set(told_rows[0]) > set(plain)
+    head = room.organiser.get(f"{room.at}/export/ranking").text.splitlines()[0]
+    assert head.split(",") == list(told_rows[0])
+
+
+def test_answers_to_judges_have_no_blanks_they_do_not_need(room):
+    text = room.judge.get("/api/v1/next").text
+    assert '"why":null,"version":1,"ties":true,"answered":0,' in text
+    assert text.startswith('{"questions":[{"id":')
+
+
 def test_events_are_told_with_all_but_hashes(room):
     room.organiser.post(f"{room.at}/open-link", json={"most": 3})
     room.store.write(
         room.campaign, lambda writer: writer.append_event(Event("odd", {"a": 1, "hash": "x"}, "me", 77)) and None
     )
-    last = room.organiser.get(f"{room.at}/events").json()[-1]
+    *_, last = told_all = room.organiser.get(f"{room.at}/events").json()
+    there = room.store.read(lambda reader: reader.events(room.campaign))
+    assert [each["seq"] for each in told_all] == [each.seq for each in there]
     assert (last["verb"], last["data"], last["who"], last["at"]) == ("odd", {"a": 1}, "me", 77)
     assert room.organiser.get(f"{room.at}/events?after={last['seq']}").json() == []
 
