@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.special import expit
 from scipy.stats import kstest
 
-from podium.active import aims, bands, blocks, kemeny, many, models, order, planner, rank_with
+from podium.active import aims, bands, blocks, kemeny, many, models, order, planner, rank_with, summary
 from podium.active.blocks import exchange_stretches, mend_stretches
 from podium.active.choice import most_telling, swiss_round
 from podium.active.clean import clean_pairs, partial_order
@@ -1025,3 +1025,40 @@ def test_far_pairs_of_unsure_items_are_a_sixth_of_all_places_farther(gap, told):
     left = np.arange(10)
     table = SparseWins(30, left, left + gap, -np.ones(10))
     assert found.far_floor(table) == pytest.approx(0.3 if told else 0.1)  # all are wrong
+
+
+def left_out(table, place, rows):
+    """Guesses of places from one standard column, each item left out: an intercept, and a penalty of one."""
+    column = (table - table.mean()) / table.std()
+    design = np.column_stack([np.ones(len(table)), column])
+    found = []
+    for row in rows:
+        keep = [k for k in rows if k != row]
+        at = np.array([place[rows.index(k)] for k in keep])
+        normal = design[keep].T @ design[keep] + np.diag([0.0, 1.0])
+        found.append(design[row] @ np.linalg.solve(normal, design[keep].T @ at))
+    return np.array(found)
+
+
+def test_features_make_the_start_where_they_leave_half_of_the_variance_open_at_most():
+    n, sample_size, told = 80, 20, {True: 0, False: 0}
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        table = rng.permutation(n) + rng.normal(0, 25.0, n)
+        sample = np.argsort(table + rng.normal(0, 30.0, n))[2::4].tolist()
+        place = (np.arange(sample_size) + 0.5) * n / sample_size - 0.5
+        open_share = np.mean((place - left_out(table, place, sample)) ** 2) / (n**2 / 12)
+        started = Features(table, n).start(np.array(sample)) is not None
+        assert started == (open_share <= 0.5)
+        told[started] += 0.3 < open_share < 0.8
+    assert min(told.values()) >= 3  # on both sides, and not far from it
+
+
+def test_questions_until_the_first_few_are_stable_count_those_who_may_be_among_them():
+    n, off = 30, np.linspace(1.0, 12.0, 30)
+    weight = head_chance(np.arange(n), off / 2, 4) + 1e-9
+    bits = 1 + 0.1 * math.log2(0.1) + 0.9 * math.log2(0.9)
+    typical = 2 * np.sum(weight * off) / weight.sum()
+    expected = math.ceil(weight.sum() * 1.7 / bits * max(0.1, math.log2(typical / (0.15 * 29))))
+    assert summary._until_stable(off, weight, 0.1) == expected
+    assert expected < summary._until_stable(off, np.ones(n), 0.1)
