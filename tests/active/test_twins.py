@@ -1062,3 +1062,21 @@ def test_questions_until_the_first_few_are_stable_count_those_who_may_be_among_t
     expected = math.ceil(weight.sum() * 1.7 / bits * max(0.1, math.log2(typical / (0.15 * 29))))
     assert summary._until_stable(off, weight, 0.1) == expected
     assert expected < summary._until_stable(off, np.ones(n), 0.1)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 9])
+def test_items_that_share_a_gap_meet_after_the_checks_and_before_others_are_bisected(count):
+    """Of 401 items fifteen are sorted, and two more are known to stand between the same two of them."""
+    n, seed = 401, 4
+    mixed = np.random.default_rng([seed, 11]).permutation(n).tolist()
+    chain, one, two = mixed[:15], mixed[15], mixed[18]
+    rows = [
+        *itertools.pairwise(chain),
+        *((chain[6], item) for item in (one, two)),
+        *((item, chain[7]) for item in (one, two)),
+    ]
+    tally = tally_of(n, [(u, v, 1.0, 0, CHOSEN) for u, v in rows])
+    pairs = clean_pairs(partial_order(tally), tally.keys, NONE, count, seed).tolist()
+    others = [item for item in mixed[15:] if item not in (one, two)]
+    expected = [[chain[0], chain[2]], sorted([one, two]), *([item, chain[7]] for item in others)][:count]
+    assert [sorted(pair) if set(pair) == {one, two} else pair for pair in pairs] == expected
