@@ -423,6 +423,15 @@ def test_the_last_rows_are_kept_as_they_were_scored(monkeypatch):
     assert grader.recent is known
 
 
+@pytest.mark.parametrize(("rows", "kept"), [(250, 200), (350, 200), (500, 250), (8000, 4000), (8400, 4000)])
+def test_the_newer_half_of_the_rows_is_kept_from_two_hundred_to_four_thousand(rows, kept):
+    X = np.random.default_rng(0).normal(size=(rows, 1))
+    grader = Grader.empty(["a"], PassiveAggressiveOrdinal(C=0.1, classes=[1, 2]))
+    grader.learn(X, 1 + (X[:, 0] > 0))
+    assert grader.recent.shape == (4, kept)
+    assert_array_equal(grader.recent[2] == 1, X[-kept:, 0] > 0)
+
+
 def test_sets_are_those_of_the_recent_rows():
     grader, X, _ = learned(400)
     recent = grader.recent
