@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import tempfile
+import time
 import types
 import zipfile
 
@@ -491,6 +492,7 @@ def test_limits_of_a_server(store):
     assert (state.requests.most, state.requests.seconds, state.requests.clock) == (20, 1.0, state.clock)
     assert (state.wrong.most, state.wrong.seconds, state.today.most) == (5, 60.0, 10_000)
     assert (state.known, state.trouble, Who("operator")) == ({}, None, Who("operator", 0, 0))
+    assert (state.behind_proxy, state.operator_hash, state.clock) == (False, None, time.monotonic)
 
 
 def test_what_comes_in_one_turn_is_written_together(room, monkeypatch):
@@ -811,6 +813,43 @@ def test_marks_are_in_the_order_and_in_what_is_exported(store):
     assert set(told_rows[0]) > set(plain)
     head = room.organiser.get(f"{room.at}/export/ranking").text.splitlines()[0]
     assert head.split(",") == list(told_rows[0])
+
+
+def test_what_may_be_done_twice_is_said_so_to_the_store(room, monkeypatch):
+    """Votes, pairs and undoing only read and write tables; whatever makes a secret is done once."""
+    judge, organiser, sent = room.judge, room.organiser, []
+    pair = judge.get("/api/v1/next").json()["questions"][0]["id"]
+    send = room.store.send
+
+    def noted(jobs):
+        sent.extend(each.repeatable for each in jobs)
+        send(jobs)
+
+    monkeypatch.setattr(room.store, "send", noted)
+    judge.get("/api/v1/next")
+    judge.post("/api/v1/votes", json={"votes": [{"id": "a", "question": pair, "outcome": 1.0}]})
+    judge.post("/api/v1/undo", json={"id": "u", "of": "a"})
+    assert sent == [True, True, True]
+    organiser.post(f"{room.at}/judges", json={"names": ["Bob"]})
+    assert sent == [True, True, True, False]
+
+
+def test_a_judge_may_hold_one_to_ten_pairs_and_sees_fifty_votes(store):
+    room = new_room(store, [f"i{k:02}" for k in range(12)])
+    judge = room.judge
+    held = {k: judge.get(f"/api/v1/next?k={k}") for k in (1, 10, 0, 11)}
+    assert [answer.status_code for answer in held.values()] == [200, 200, 422, 422]
+    assert [len(held[k].json()["questions"]) for k in (1, 10)] == [1, 10]
+    rows = [Vote(room.judge_id, f"{a}-{b}", a, b, 1.0) for a in range(12) for b in range(a)][:53]
+    store.write(room.campaign, lambda writer: writer.append_votes(rows))
+    assert len(judge.get("/api/v1/history").json()) == 50
+    assert len(judge.get("/api/v1/history?limit=500").json()) == 53
+
+
+def test_a_campaign_that_says_nothing_of_ties_takes_them(room):
+    room.store.write(room.campaign, lambda writer: writer.change(options={}) and None)
+    said = room.judge.get("/api/v1/next").json()
+    assert (said["ties"], said["completion"], said["campaign"]["ties"]) == (True, None, True)
 
 
 def test_answers_to_judges_have_no_blanks_they_do_not_need(room):
