@@ -346,3 +346,52 @@ def test_probes_in_all_directions_are_exact(ridge, monkeypatch):
     monkeypatch.setattr(many, "DEFLATED_DIRECTIONS", 29)
     wanted = reference.centred_inverse(reference.hessian(e.n, e.left, e.right, e.curvature, ridge), e.n).diagonal()
     assert_allclose(many._hessian_probes(Graph(e)), wanted, rtol=1e-3)
+
+
+@pytest.mark.parametrize("ridge", [0.0, 1e-3])
+def test_the_series_of_variances_differs_from_the_inverse_in_circles_only(ridge):
+    """B = (A + d dᵀ/Σd)⁻¹, d the diagonal of A: the series gives B's diagonal but for circles, by precisions of a tree
+    and −2·degree/(d Σd); all else, the mean taken out and d dᵀ/Σd with it, is exact."""
+    e = dataclasses.replace(robust(n=20, m=150), ridge=ridge)
+    made = Graph(e)
+    d, n = made.diagonal, e.n
+    total = d.sum()
+    whole = reference.hessian(n, e.left, e.right, e.curvature, ridge)
+    inverse = np.linalg.inv(whole + np.outer(d, d) / total)
+    ones = inverse.sum(axis=1)
+    along = inverse @ d
+    centred = along - along.mean()
+    wanted = 1 / many.item_precisions(made.pairs, d, many.SETTLED) - 2 * (d - ridge) / (total * d)
+    wanted += ones.sum() / n**2 - 2 * ones / n
+    if ridge:
+        wanted += centred**2 / (total - d @ along)
+    assert_allclose(many._hessian_series(made), wanted, rtol=1e-4)
+
+
+def test_a_tree_without_a_penalty_has_no_series():
+    chain = Information(5, np.arange(4), np.arange(1, 5), np.ones(4))
+    assert many._hessian_series(Graph(chain)) is None
+
+
+def test_weighted_errors_of_many_items_vary_as_the_model_says():
+    from podium.ranking.uncertainty.information import WeightedInformation
+
+    plain = robust()
+    squared = np.random.default_rng(5).uniform(0.1, 0.4, len(plain.left))
+    e = WeightedInformation(plain.n, plain.left, plain.right, plain.curvature, ridge=0.3, squared_curvature=squared,
+                            vote_left=plain.vote_left, vote_right=plain.vote_right, vote_gradient=plain.vote_gradient,
+                            vote_weight=plain.vote_weight, vote_weight_sq=plain.vote_weight_sq)  # fmt: skip
+    kind, changed = many._with_gradients("weighted", e)
+    assert kind == "sandwich"
+    gradients = many._Gradients(changed, None)
+    meat = reference.hessian(e.n, e.left, e.right, squared, 0.0)
+    assert_allclose((gradients.root.T @ gradients.root).todense(), meat, atol=1e-12)
+    assert (changed.target, changed.clusters) == (None, {})
+    bread = whole_inverse(e)
+    assert_allclose(many.variances(e, "auto"), (bread @ meat @ bread).diagonal(), rtol=0.05)
+    assert many._with_gradients("hessian", e) == ("hessian", e)
+    with_more = dataclasses.replace(
+        e, border=np.ones((e.n, 1)), corner=np.eye(1), squared_border=np.ones((e.n, 1)), squared_corner=np.eye(1),
+        vote_extra_gradient=np.ones((len(e.left), 1)),
+    )  # fmt: skip
+    assert many._with_gradients("weighted", with_more) == ("sandwich", with_more)
