@@ -184,6 +184,21 @@ def test_few_clusters_are_warned_of(count, warned, recwarn):
         )
 
 
+def test_two_clusters_are_enough_and_one_is_not():
+    rng = np.random.default_rng(6)
+    left, right, won = reference.votes(rng, np.zeros(4), 60)
+    u = reference.fit(4, left, right, won, np.ones(60))
+    codes = np.arange(60) % 2
+    e = reference.information(4, left, right, won, np.ones(60), u, clusters={"judge": codes})
+    bread = reference.centred_inverse(reference.hessian(4, e.left, e.right, e.curvature, e.ridge), 4)
+    rows = reference.directions(4, left, right) * e.vote_gradient[:, None]
+    sums = np.array([rows[codes == k].sum(axis=0) for k in (0, 1)])
+    assert_allclose(covariance(e, "cluster"), bread @ sums.T @ sums @ bread * 2, atol=1e-11)
+    alone = dataclasses.replace(e, clusters={"judge": 0 * codes})
+    with pytest.raises(InputError, match="errors clustered by judge need at least two clusters; the votes have 1"):
+        covariance(alone, "cluster")
+
+
 def test_a_laplacian_is_a_sum_over_pairs():
     left, right, weight = (
         np.array([0, 2, 1, 0], np.int32),

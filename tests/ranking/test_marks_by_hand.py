@@ -176,8 +176,8 @@ def test_known_marks_must_rise_with_the_scores():
     with pytest.raises(InputError, match="do not rise"):
         award_marks(ranking(), known={"x": 5, "y": 5})
     with pytest.raises(InputError, match="have the same score, so no line goes through them; give others"):
-        award_marks(Ranking("abc", [1.0, 1.0 + 1e-7, 3.0]), known={"a": 1, "b": 2})
-    assert award_marks(Ranking("abc", [1.0, 1.0 + 1e-5, 3.0]), known={"a": 1, "b": 2}).slope == pytest.approx(1e5)
+        award_marks(Ranking("abc", [0.0, 1.2e-6, 3.0]), known={"a": 1, "b": 2})
+    assert award_marks(Ranking("abc", [0.0, 1.6e-6, 3.0]), known={"a": 1, "b": 2}).slope == pytest.approx(1 / 1.6e-6)
     with pytest.raises(InputError, match="ranking must be a Ranking, not str"):
         award_marks("abc", (0, 1))
 
@@ -192,5 +192,5 @@ def test_boundaries_may_stand_at_the_ends_of_the_scale():
 
 def test_scores_that_differ_by_rounding_have_no_scale():
     with pytest.raises(InputError, match="all items have the same score, so no scale can be laid through them; gather"):
-        award_marks(Ranking("ab", [1e-13, 0.0]), (0, 1))
-    assert award_marks(Ranking("ab", [3e-12, 0.0]), (0, 1)).marks.tolist() == [1.0, 0.0]
+        award_marks(Ranking("ab", [1e-12, 0.0]), (0, 1))
+    assert award_marks(Ranking("ab", [1.5e-12, 0.0]), (0, 1)).marks.tolist() == [1.0, 0.0]
