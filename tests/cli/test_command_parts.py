@@ -103,8 +103,8 @@ def test_a_reader_who_leaves_early_is_no_failure(ended, monkeypatch):
     monkeypatch.setattr(podium.cli.os, "dup2", lambda *files: done.append(files))
     monkeypatch.setattr(podium.cli.os, "open", lambda name, flags: done.append((name, flags)) or 9)
     monkeypatch.setattr(sys, "stdout", types.SimpleNamespace(fileno=lambda: 1))
+    monkeypatch.setattr(podium.cli.main, "main", lambda **more: (_ for _ in ()).throw(BrokenPipeError()))
     with pytest.raises(SystemExit) as stop:
-        monkeypatch.setattr(podium.cli.main, "main", lambda **more: (_ for _ in ()).throw(BrokenPipeError()))
         podium.cli.run(["x"])
     assert stop.value.code == 0
     assert done == [(podium.cli.os.devnull, podium.cli.os.O_WRONLY), (9, 1)]
@@ -231,7 +231,7 @@ def test_how_fast_scores_move_is_told():
     ]
     elo = dynamic(ranking_=types.SimpleNamespace(unit=100.0, items=("a", "b"), information=object()), side_effect=True)
     lines = model_words._about_drift(elo, None, "vote")
-    assert [line.split(":")[-1].split() for line in lines[2:]][0][0] == "+25"
+    assert lines[2].split(":")[-1].split()[0] == "+25"
     assert "deviation of 50 " in lines[0]
     assert "by about 12.5 " in lines[1]
     assert ", 50 from first to last" in lines[1]
@@ -244,6 +244,12 @@ def test_features_of_scores_that_move_come_first():
     assert lines[1] == f"  size  +0.5 ± {quantile(0.9) * 0.1:.2g}"
     assert lines[2] == "newcomers' scores have a standard deviation of 0.5 log-odds around what their features say"
     assert lines[4] == "ranked by features alone, without games: 1 (b)"
+
+
+def test_a_feature_worth_nothing_is_told_where_there_are_no_errors():
+    model = dynamic(feature_names_=("size",), coef_=np.array([0.0]))
+    model.ranking_.information = None
+    assert model_words._explained(model, None, 1.0)[1] == "  size  +0"
 
 
 def test_each_kind_of_model_has_its_own_lines():
@@ -406,6 +412,28 @@ def test_a_check_is_asked_for_as_typed_and_told_in_lines(votes, monkeypatch, str
     ]
 
 
+@pytest.mark.parametrize("command", ["check", "compare"])
+def test_how_far_reading_has_come_is_told(votes, monkeypatch, command):
+    @contextlib.contextmanager
+    def reading():
+        yield "progress"
+
+    asked = Noted()
+
+    def read(*args, **more):
+        asked(*args, **more)
+        raise InputError("stop")
+
+    module, name = (check, "read_votes") if command == "check" else (compare, "read_comparisons")
+    monkeypatch.setattr(module, "reading", reading)
+    monkeypatch.setattr(f"podium.data.files.{name}", read)
+    for files, source in ((["votes.csv"], "votes.csv"), (["votes.csv", "b.csv"], ["votes.csv", "b.csv"])):
+        CliRunner().invoke(getattr(module, command), [*files, "--covariates", "x", "--jobs", "2"])
+        kept = "counts" if command == "check" else "rows"
+        given = {"jobs": 2, "covariates": ["x"], "keep": kept, "progress": "progress"}
+        assert asked.calls.pop() == ((source,), given)
+
+
 def test_a_check_as_json_and_without_pairs(votes, monkeypatch):
     monkeypatch.setattr("podium.evaluate.diagnosis.diagnose", Noted(found()))
     done = CliRunner().invoke(check.check, ["votes.csv", "--format", "json"])
@@ -465,6 +493,7 @@ def test_a_check_of_rankings_is_of_plackett_luce(votes, monkeypatch, strict, con
     done = CliRunner().invoke(check.check, ["lists.csv", "--l2", "0.5", "--format", "json", *more])
     assert made[3] == {"l2": 0.5}
     document = json.loads(done.stdout)
+    assert done.stdout == json.dumps(document, indent=1, ensure_ascii=False) + "\n"
     assert document["fit"] == {"statistic": 1.5, "pairs": 3, "p_value": 0.25, "concern": concern}
     assert len(document["residuals"]) == 2
 
@@ -533,6 +562,24 @@ def test_features_are_treated_as_far_as_a_method_can():
     assert set(compare._treatment("plackett-luce", known)) <= {"missing", "one_hot"}
 
 
+def test_names_of_methods_and_models_begin_at_the_left():
+    measures = {"log_loss": 0.5, "log_loss_pm": 0.1, "worse": 0.0, "worse_pm": 0.0, "brier": 0.2, "brier_pm": 0.1,
+                "accuracy": 0.5, "accuracy_pm": 0.1, "calibration": 0.1}  # fmt: skip
+    frame = pl.DataFrame([{"method": name, **measures} for name in ("elo", "bradley-terry")])
+    assert [line[:3] for line in compare._table(frame, None).splitlines()] == ["met", "elo", "bra"]
+    tests = {
+        "parameters": 1,
+        "log_likelihood": 1.0,
+        "aic": 1.0,
+        "bic": 1.0,
+        "statistic": 1.0,
+        "degrees": 1,
+        "p_value": 0.5,
+    }
+    frame = pl.DataFrame([{"model": name, **tests} for name in ("scores", "a longer name")])
+    assert [line[:3] for line in compare._nested_table(frame, None).splitlines()] == ["mod", "sco", "a l"]
+
+
 def test_rankings_are_dealt_whole():
     lists = Comparisons.from_rankings(Rankings.from_lists([["a", "b", "c"], ["b", "a", "c"], ["c", "a", "b"]]))
     compare._refuse_few(lists, 3)
@@ -563,6 +610,14 @@ def test_interviews_are_simulated_as_typed(monkeypatch, tmp_path):
     monkeypatch.setattr("podium.active.rehearsal.rehearse", rehearse)
     monkeypatch.setattr("podium.active.rehearsal.mean_rehearsal", lambda each: each[0])
     monkeypatch.setattr(simulate, "_draw", drawn)
+    counted = []
+
+    @contextlib.contextmanager
+    def counting(*words):
+        counted.append(words)
+        yield counted.append
+
+    monkeypatch.setattr(simulate, "counting", counting)
     typed = ["-n", "20", "--noise", "normal", "--noise-level", "0.25", "--fresh", "--features", "useless", "--preset",
              "exact", "--random-share", "0.5", "--runs", "2", "--seed", "7"]  # fmt: skip
     done = CliRunner().invoke(simulate.simulate, [*typed, "--format", "csv"])
@@ -575,6 +630,7 @@ def test_interviews_are_simulated_as_typed(monkeypatch, tmp_path):
     assert done.stdout.splitlines()[0] == ",".join(["preset", *Rehearsal._fields])
     assert done.stdout.splitlines()[1].startswith("exact,1")
     assert drawn.calls == []
+    assert counted == [("asking", "of 2 interviews"), 1, 1]
     judges.clear()
     rehearsed.clear()
     done = CliRunner().invoke(
@@ -615,11 +671,20 @@ def test_costs_are_drawn_by_preset_and_by_budget(monkeypatch):
 
 
 def planned(monkeypatch, looks, *typed):
+    counted = []
+
+    @contextlib.contextmanager
+    def counting(*words):
+        counted.append(words)
+        yield counted.append
+
+    monkeypatch.setattr(plan, "counting", counting)
     monkeypatch.setattr(
         "podium.active.rehearsal.reliability_by_votes", lambda n, judges, noise, goal, seed: looks[seed]
     )
     done = CliRunner().invoke(plan.plan, ["--items", "5", *typed])
     assert done.exit_code == 0, (done.output, done.exception)
+    assert counted == [("asking", f"of {len(looks)} campaign{'s' if len(looks) > 1 else ''}"), *[1] * len(looks)]
     return done
 
 
@@ -671,10 +736,11 @@ def test_a_models_help_is_told_with_what_it_is_worth(votes, monkeypatch, both, e
     result = types.SimpleNamespace(ranking=Ranking(), both=both, alone=1, unmatched=unmatched, weight=0.256, gain=1.25)
     asked = Noted(result)
     monkeypatch.setattr("podium.judge.assist.assisted", asked)
-    done = CliRunner().invoke(rank, ["votes.csv", "--assist", "votes.csv", "--level", "0.9", "--top", "1"])
+    Path("model.csv").write_text("winner,loser\na,b\nb,a\n")
+    done = CliRunner().invoke(rank, ["votes.csv", "--assist", "model.csv", "--level", "0.9", "--top", "1"])
     assert done.exit_code == 0, (done.output, done.exception)
     people, model = asked.calls[0][0]
-    assert len(people) == len(model) == 20
+    assert (len(people), len(model)) == (20, 2)
     assert [line.split()[:3] for line in done.stdout.splitlines()] == [["rank", "item", "score"], ["1", "a", "0.50"]]
     worth = "; it is worth about 1.2 times as many pairs of people" if enough else ""
     few = f"warning: {both} pairs of people for 3 items; with fewer than 3 an item, intervals are a little too narrow"

@@ -595,6 +595,8 @@ def test_a_run_is_given_the_campaign_the_judge_and_the_settings(runs):
     assert done.exit_code == 0, done.output
     ((campaign, asker, settings, more),) = runs.judged
     assert (campaign.title, campaign.question, campaign.instructions) == ("judge", "Q?", "")
+    chosen = campaign.options if isinstance(campaign.options, dict) else vars(campaign.options)
+    assert (chosen["top"], chosen["tired_after"], campaign.seed) == (2, 1, 4)
     assert asker == "asker 1"
     assert settings == Settings(budget=9, concurrency=3, seed=4)
     assert more == {"name": "robot", "others": [("x.db", "ann")], "told": "progress"}
@@ -604,6 +606,20 @@ def test_a_run_is_given_the_campaign_the_judge_and_the_settings(runs):
     assert "one order" not in done.stderr
     assert Path("items.podium.db").exists()
     assert runs.reports == []
+
+
+def test_what_is_not_installed_is_told_before_anything_is_read(runs, monkeypatch):
+    monkeypatch.setattr(judging, "check_extra", lambda: (_ for _ in ()).throw(InputError("not installed")))
+    assert str(runs.call(ends=[]).exception) == "not installed"
+    assert runs.askers == []
+
+
+def test_known_answers_are_kept_with_the_campaign(runs):
+    Path("gold.csv").write_text("winner,loser\nb,a\n")
+    assert runs.call("--gold", "gold.csv", ends=[ended()]).exit_code == 0
+    options = runs.judged[0][0].options
+    gold = options["gold"] if isinstance(options, dict) else options.gold
+    assert [tuple(row) for row in gold] == [("b", "a", 1)]
 
 
 def test_one_order_is_said_and_a_database_may_be_named(runs):

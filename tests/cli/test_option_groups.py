@@ -245,6 +245,32 @@ def test_numbers_are_taken_up_to_their_ends(group):
                 call(made, option, end + beyond * step)
 
 
+@pytest.mark.parametrize(("group", "names"), [
+    ("pictures", "plot report embed since fixtures"), ("source", "gold"), ("who", "prompt"),
+])  # fmt: skip
+def test_a_folder_is_no_file(group, names, tmp_path):
+    decorator, name, touch, _ = GROUPS[group]
+    made = command(decorator)
+    touch(call(made)[name])
+    for option in names.split():
+        with pytest.raises(click.BadParameter, match="directory"):
+            call(made, f"--{option}", tmp_path)
+
+
+@pytest.mark.parametrize("name", ["since", "fixtures"])
+def test_what_a_page_reads_is_there(name, tmp_path):
+    made = command(show.picture_options)
+    assert level() == 0.9
+    with pytest.raises(click.BadParameter, match="does not exist"):
+        call(made, f"--{name}", tmp_path / "none.csv")
+
+
+def test_limits_may_be_below_one():
+    made = command(methods.ranker_options)
+    for typed, limits in (("0.5,2", (0.5, 2.0)), ("2,0.5", (2.0, 0.5))):
+        assert call(made, "--max-norm", typed)["fitting"].arguments["max_norm"] == limits
+
+
 # ---- options by themselves ------------------------------------------------------------------------------------------
 
 

@@ -5,6 +5,7 @@ import json
 import sys
 import types
 from pathlib import Path
+from typing import ClassVar
 
 import click
 import numpy as np
@@ -79,6 +80,7 @@ def weighted(weights, **more):
     (Comparisons.from_pairs([("a", "b"), ("b", "c")]), "2 votes on 3 items"),
     (weighted([1.0, 1.0]), "2 votes on 2 items"), (weighted([0.5, 1.5]), "2 votes on 2 items"),
     (weighted([1.0, 1.0 + 1e-9]), "2 votes on 2 items"),
+    (weighted([1.0, 1.0 + 3e-9]), "2 votes of total weight 2 on 2 items"),
     (weighted([1.0, 1.0 + 1e-3]), "2 votes of total weight 2.001 on 2 items"),
     (weighted([2.0, 2.0, 2.0]), "3 votes of total weight 6 on 2 items"),
     (weighted([1000.0, 1.0, 1.0]), "3 votes of total weight 1,002 (worth 1 vote of equal weight) on 2 items"),
@@ -171,6 +173,25 @@ def test_pieces_are_written_as_one_table(form, target, tmp_path, capfdbinary):
         assert pl.read_parquet(io.BytesIO(data)).to_dicts() == ROWS
     else:
         assert (json.loads(data) if form == "json" else [json.loads(line) for line in data.splitlines()]) == ROWS
+
+
+def test_what_was_printed_before_stays_before_and_all_is_handed_on(monkeypatch):
+    class Sink(io.RawIOBase):
+        sent = b""
+
+        def writable(self):
+            return True
+
+        def write(self, data):
+            self.sent += bytes(data)
+            return len(data)
+
+    sink = Sink()
+    stream = io.TextIOWrapper(io.BufferedWriter(sink), encoding="utf-8")
+    monkeypatch.setattr("sys.stdout", stream)
+    stream.write("head\n")
+    Output("csv", None).write_pieces(FRAMES[1:])
+    assert sink.sent == b"head\nitem,score\nc,3.0\n"
 
 
 def test_text_takes_the_place_of_the_table_for_people_alone(capsys, tmp_path):
@@ -274,7 +295,7 @@ def test_a_picture_has_32_cells_and_no_fewer_than_12(capsys):
 class Bar:
     """In place of a bar of progress: notes what it is told."""
 
-    made = []
+    made: ClassVar[list] = []
 
     def __init__(self, *columns, **options):
         self.columns, self.options, self.said = columns, options, []

@@ -398,7 +398,8 @@ def test_features_of_the_items_leave_labels_and_texts_out(tmp_path):
 def test_more_items_join_a_log_and_are_counted(monkeypatch, capsys):
     asked, rows = Noted(types.SimpleNamespace(answered=1)), []
     monkeypatch.setattr("podium.active.ActiveRanker", types.SimpleNamespace(replay=asked))
-    monkeypatch.setattr(ask, "_same_options", lambda log, ranker: None)
+    same = Noted()
+    monkeypatch.setattr(ask, "_same_options", same)
 
     def resumed(n, labels, fits=True, added=0):
         rows.clear()
@@ -413,6 +414,7 @@ def test_more_items_join_a_log_and_are_counted(monkeypatch, capsys):
     assert made is asked.answer
     assert asked.calls == [((["a", "b", "c"], "rows"), {"features": "features"})]
     assert (rows, err) == ([], ["resumed l.jsonl: 1 answer"])
+    assert same.calls == [(("l.jsonl", made), {})]
     _, err = resumed(2, "abcd")
     assert rows == [{"podium": "item", "item": "c"}, {"podium": "item", "item": "d"}]
     assert err == ["2 more items", "resumed l.jsonl: 1 answer"]

@@ -134,6 +134,12 @@ def test_a_page_has_marks_intervals_known_marks_grades_and_chances(model, tmp_pa
     assert bare["Mark"][first] == ("10.00", pytest.approx(10.0))
 
 
+def test_a_scale_may_begin_below_zero():
+    assert Marking((-15.0, 10.0), None, None, False)._digits() == 1
+    assert Marking((-5.0, 10.0), None, None, False)._digits() == 2
+    assert Marking((10.0, -15.0), None, None, False)._digits() == 1
+
+
 def test_what_a_campaign_wishes_of_marks(tmp_path):
     (tmp_path / "known.csv").write_text("item,mark\na,90\nb,10\n")
     path = str(tmp_path / "known.csv")
@@ -376,7 +382,7 @@ def test_a_part_that_fails_is_left_out_with_its_votes_named(model):
         "language = fr, 200 votes on 4 items, is left out: too few",
         "language = it, 10 votes on 4 items, is left out: too few",
     ]
-    with pytest.raises(InputError, match="^too few$"):
+    with pytest.raises(InputError, match=r"^too few$"):
         board().add(None, voted(), fails)
 
 

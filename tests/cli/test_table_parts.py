@@ -3,6 +3,7 @@
 import io
 import sys
 import types
+import warnings
 from pathlib import Path
 from typing import ClassVar
 
@@ -134,7 +135,7 @@ def played(monkeypatch, tmp_path):
     table = Noted(pl.DataFrame({"item": ["a"], "top": [1.0]}))
     monkeypatch.setattr("podium.evaluate.league.final_table", table)
     monkeypatch.setattr("podium.evaluate.league.before_first_vote", lambda model, pairs: (np.zeros(3, bool), ""))
-    (tmp_path / "played.csv").write_text("h,g,res\na,b,1\n")
+    (tmp_path / "played.csv").write_text("h,g,res,judge,group\na,b,1,Ann,x\n")
     table.path = str(tmp_path / "played.csv")
     return table
 
@@ -154,6 +155,7 @@ def test_a_final_table_is_played_by_what_was_typed(played, capsys):
     games = played.calls[1][0][2]
     assert (games.items[games.left[0]], games.items[games.right[0]]) == ("a", "b")
     assert games.count is not None
+    assert games.judge is games.group is None
     err = capsys.readouterr().err.splitlines()
     assert err[0] == (
         "2 fixtures of 3, as row 1, met on the same side in --played already; remove those that were played"
@@ -206,6 +208,7 @@ def test_items_are_scored_best_first_with_bounds_and_ranks(capsys, tmp_path):
     frame = predict._scored(Scores(object()), table, "name", 0.9)
     half = quantile(0.9) / 10
     assert frame["item"].to_list() == ["b", "c", "d", "a"]
+    assert frame.columns == ["item", "score", "std_error", "lower", "upper", "rank"]
     assert frame["rank"].to_list() == [1, 1, 3, 4]
     assert frame["score"].to_list() == [3.0, 3.0, 2.0, 1.0]
     assert frame["std_error"].to_list() == [0.3, 0.3, 0.2, 0.1]
@@ -864,6 +867,13 @@ def test_what_a_pipe_gives_once_can_be_read_again(monkeypatch, tmp_path):
     assert standings.leaderboard_in(votes) is None
     made = standings.ranked_votes(votes, {})
     assert made.items[int(np.argmax(made.scores))] == "a"
+
+
+def test_votes_that_need_a_warning_are_ranked_without(tmp_path):
+    (tmp_path / "v.csv").write_text("winner,loser\na,b\na,b\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert set(standings.ranked_votes(str(tmp_path / "v.csv"), {}).items) == {"a", "b"}
 
 
 @pytest.mark.parametrize("columns", [{}, {"winner": "w", "loser": "l"}])
