@@ -203,6 +203,17 @@ def test_what_is_missing_is_named_with_how_to_install_it(monkeypatch):
         assert str(caught.value) == "campaigns need SQLAlchemy; pip install 'podium[serve]'"
 
 
+def test_a_store_is_closed_at_the_end_of_its_block(opened):
+    with open_store("postgresql://u@h:5/tea") as store:
+        assert store.name == "PostgreSQL h:5/tea"
+        assert opened.closed == []
+    assert opened.closed == ["PostgreSQL h:5/tea"]
+
+
+def test_nothing_is_known_of_other_writers_where_a_database_does_not_say():
+    assert on(Connection())._version(Connection()) is None
+
+
 def test_a_hold_is_let_go_at_the_end_of_its_block():
     released = []
 

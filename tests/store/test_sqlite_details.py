@@ -3,16 +3,18 @@
 import os
 import socket
 import sqlite3
+import threading
 import time
 from types import SimpleNamespace
 
 import pytest
 from sqlalchemy import select, text
+from sqlalchemy.exc import OperationalError
 
 from podium.errors import InputError, UnavailableError
 from podium.store import file, open_store, sqlite
 from podium.store.file import is_campaign_file, read_campaign_file
-from podium.store.sqlite import SIZES, _check_path, _is_free
+from podium.store.sqlite import SIZES, SQLiteStore, _check_path, _is_free
 from podium.store.tables import holds
 from podium.store.values import FORMAT
 
@@ -142,6 +144,33 @@ def test_a_stranger_s_file_is_left_as_it_was(path):
         other.close()
     with open_store(str(path), new=True) as store:  # beside another program's tables, where asked for
         assert store.format() == FORMAT
+
+
+def writing_threads():
+    return [thread for thread in threading.enumerate() if thread.name == "podium-writer"]
+
+
+@pytest.mark.parametrize("problem", [InputError("odd"), OperationalError("", {}, sqlite3.OperationalError("odd"))])
+def test_a_file_that_cannot_be_opened_leaves_no_thread_and_no_file(path, monkeypatch, problem):
+    """Also where there never was one to remove."""
+
+    def fails(self, *, new):
+        raise problem
+
+    monkeypatch.setattr(SQLiteStore, "_prepare", fails)
+    before = len(writing_threads())
+    with pytest.raises((InputError, UnavailableError), match="odd"):
+        open_store(str(path), new=True)
+    assert len(writing_threads()) == before
+    assert not path.exists()
+
+
+def test_nothing_is_made_unless_asked_for(path):
+    with pytest.raises(InputError, match="no such file"):
+        SQLiteStore(path)
+    with pytest.raises(InputError, match="no such file"):
+        open_store(str(path))
+    assert not path.exists()
 
 
 def test_a_new_database_says_who_made_it(store):
