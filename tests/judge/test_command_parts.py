@@ -2,15 +2,20 @@
 
 import asyncio
 import json
+import math
 import sys
 import types
+import urllib.request
 
 import pytest
 
 from podium.errors import InputError
 from podium.judge import CommandJudge, Verdict, command
-from podium.judge.asking import FunctionJudge, as_asker, header_of_asker
+from podium.judge.asking import FunctionJudge, as_asker, header_of_asker, shown_to
 from podium.judge.prompt import Asked
+from podium.judge.simulated import completion, simulated_model
+from podium.judge.tally import Tally
+from podium.judge.verdict import read_answer, read_response
 
 ASKED = Asked("7", "Which?", "left text", "right text", "the task", "a good one", "Be fair.")
 
@@ -296,7 +301,7 @@ def test_options_of_a_command():
         CommandJudge(["a"], timeout=0.0009)
 
 
-# ---- functions as judges -------------------------------------------------------------------------------------------
+# ---- functions as judges -----------------------------------------------------------------------------------------
 
 
 def test_a_function_without_a_name_is_called_by_its_class():
@@ -327,3 +332,54 @@ def test_a_header_that_cannot_be_called_says_nothing():
 
     assert header_of_asker(Own()) == {"model": "Own"}
     assert header_of_asker(Telling()) == {"model": "x", "answer": "word"}
+
+
+def test_what_was_shown_is_kept_in_its_own_letters():
+    assert shown_to(object(), Asked("1", "Süß?", "é", "日本")) == '["Süß?", "é", "日本"]'
+
+
+# ---- answers and their numbers at the edge -----------------------------------------------------------------------
+
+
+def offered(*rows, text="A"):
+    tops = [{"token": token, "logprob": value} for token, value in rows]
+    return {"choices": [{"message": {"content": text}, "logprobs": {"content": [{"top_logprobs": tops}]}}]}
+
+
+def test_a_chance_may_be_a_millionth_above_one_and_counts_as_one():
+    said = read_response(offered(("A", 1e-6), ("B", math.log(0.5))), "logprobs")
+    assert (said.p, said.raw) == (pytest.approx(1 / 1.5, rel=1e-9), "A")
+    assert read_response(offered(("A", 1.5e-6)), "logprobs").problem == "form"
+
+
+def test_what_was_said_is_kept_beside_every_problem():
+    refused = {"choices": [{"message": {"content": "words"}, "finish_reason": "content_filter"}]}
+    assert (read_response(refused).problem, read_response(refused).raw) == ("refusal", "words")
+    unread = read_response(offered(("C", -1.0), text="Hm"), "logprobs")
+    assert (unread.problem, unread.raw, unread.p) == ("form", "Hm", None)
+    cut = {"choices": [{"message": {"content": "so"}, "finish_reason": "length"}]}
+    assert read_response(cut) == Verdict(None, problem="length", raw="so")
+    assert read_answer("<think>x</think> ") == Verdict(None, problem="empty", raw="<think>x</think> ")
+    assert read_answer("so\nA\n", "word") == Verdict(1.0, "so", raw="so\nA\n")
+
+
+def test_requests_are_told_where_they_are_more_than_calls():
+    assert Tally(calls=2, requests=2).words() == ["not parsed 0.0 %; skipped 0; 2 calls"]
+    assert Tally(calls=2, requests=3).words() == ["not parsed 0.0 %; skipped 0; 2 calls in 3 requests"]
+    assert Tally(calls=1, requests=1, lost=1).words()[0] == (
+        "1 request of this run got no answer: connection lost, or too slow; what the server may charge for that is not "
+        "known here"
+    )
+
+
+def test_the_simulated_model_is_a_server_that_says_what_it_sends():
+    text = "[A f]\nlonger\n[/A f]\n[B f]\nx\n[/B f]"
+    body = json.dumps({"messages": [{"content": "one word"}, {"content": text}]}).encode()
+    with simulated_model(likes=lambda item: 99.0 * len(item)) as url:
+        request = urllib.request.Request(f"{url}/chat/completions", body, {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            data = answer.read()
+            assert (answer.status, answer.headers["Content-Type"]) == (200, "application/json")
+            assert answer.headers["Content-Length"] == str(len(data))
+    assert json.loads(data) == completion(json.loads(body), lambda item: 99.0 * len(item))
+    assert json.loads(data)["choices"][0]["message"]["content"] == "A"

@@ -809,6 +809,26 @@ def test_every_option_goes_where_it_belongs(monkeypatch, tmp_path):
     assert given["material"].labels == {0: "a", 1: "b"}
 
 
+def test_an_order_is_that_of_the_scores_where_there_are_some():
+    ranking = types.SimpleNamespace(order=("b", 7, "a"), to_frame=lambda: "scores")
+    places = types.SimpleNamespace(order=("a", "b"), to_frame=lambda: "places")
+    scored, placed = (pairs.Judged(None, "c", "m", places, each, Tally(), "stable", "") for each in (ranking, None))
+    assert (scored.order, scored.to_frame()) == (("b", "7", "a"), "scores")
+    assert (placed.order, placed.to_frame()) == (("a", "b"), "places")
+
+
+@pytest.mark.parametrize(
+    ("items", "words"),
+    [({" ": "x", "b": "y"}, "item ' ' has no label or no text; every item needs both"),
+     ({"a": 3, "b": "y"}, "item 'a': labels and texts are strings; convert it"),
+     ({"a": None, "b": "y"}, "item 'a': labels and texts are strings; convert it"),
+     ({"\ud800": "x", "b": "y"}, r"item '\\ud800' holds half a character, which no file can; take it out")],
+)  # fmt: skip
+def test_items_without_a_label_or_a_text_are_named(items, words):
+    with pytest.raises(InputError, match=words):
+        judge_pairs(items, lambda question: 1, question="Q?")
+
+
 class Ran:
     """In place of a run: notes what it was given and ends at once."""
 
