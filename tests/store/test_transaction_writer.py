@@ -76,6 +76,9 @@ def test_only_plain_columns_are_remembered_as_they_were_written(store):
         writer.flush()
         assert writer._memory.campaign == writer.locked
         assert writer.state == (writer.locked, frozenset())
+        writer.change(plans=6, planned_at=7, state="paused", last_vote=0, last_event=0)  # all there are
+        writer.flush()
+        assert writer._memory.campaign == writer.locked
         writer.change(options={"a": 1})
         writer.flush()
         assert writer._memory.campaign is None  # JSON is as the database tells it
