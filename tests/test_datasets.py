@@ -1,6 +1,7 @@
 """Loaders read a copy from a folder, or what the source sends, and bin grades as the paper does."""
 
 import io
+import warnings
 import zipfile
 
 import numpy as np
@@ -169,7 +170,8 @@ def test_labels_come_as_two_tables_and_the_size_of_the_training_split(tmp_path, 
 @pytest.mark.parametrize(
     "other",
     [{"X_indices": np.array([1, 3])}, {"Y_indices": np.array([0, 0, 2])}, {"X_indptr": np.array([0, 2, 1])},
-     {"Y_indptr": np.array([0, 1])}, {"X_data": np.array([None, 1.5], dtype=object)}],
+     {"Y_indptr": np.array([0, 1])}, {"X_data": np.array([None, 1.5], dtype=object)},
+     {"n_train": np.array(1, dtype=object)}],  # what has to be unpickled may be a program
     ids=lambda other: next(iter(other)),
 )  # fmt: skip
 def test_tables_of_labels_that_do_not_fit_together_are_refused(tmp_path, other):
@@ -189,3 +191,29 @@ def test_labels_that_are_not_known_or_not_there_are_said(tmp_path, monkeypatch, 
     monkeypatch.delenv("PODIUM_DATA", raising=False)
     with pytest.raises(InputError, match=r"name a folder with scene\.npz"):
         load_multilabel("scene")
+
+
+def test_a_label_that_no_row_has_is_a_column_all_the_same(tmp_path):
+    packed_labels(tmp_path, Y_shape=np.array([2, 4]), X_shape=np.array([2, 5]))
+    X, Y, _ = load_multilabel("scene", tmp_path)
+    assert (X.shape, Y.shape) == ((2, 5), (2, 4))
+    assert Y.toarray().tolist() == [[1, 0, 0, 0], [1, 1, 0, 0]]
+
+
+def test_a_folder_that_is_given_comes_before_that_of_the_environment(tmp_path, monkeypatch):
+    there, here = tmp_path / "there", tmp_path / "here"
+    for folder, relevance in ((there, 1), (here, 3)):
+        folder.mkdir()
+        (folder / "msn1.fold1.train.5k.txt").write_text(f"{relevance} qid:1 1:3\n")
+    monkeypatch.setenv("PODIUM_DATA", str(there))
+    assert load_graded("mslr", here)[1].tolist() == [4]
+    assert load_graded("mslr")[1].tolist() == [2]
+
+
+def test_an_empty_table_is_refused_without_a_warning_of_another_package(tmp_path):
+    (tmp_path / "california_housing.csv").write_text("a,b,c,d,e,f,g,h,v\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(InputError, match="the copy of california is not what was published") as told:
+            load_graded("california", tmp_path)
+    assert not isinstance(told.value.__cause__, Warning)
