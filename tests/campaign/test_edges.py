@@ -1264,3 +1264,16 @@ def test_reliability_is_asked_for_with_the_check_votes_and_whether_pairs_were_ch
     found = report._reliability(content, live_comparisons(content))
     assert given == [(checks + chosen, checks or None, bool(chosen))]
     assert found == ["<h2>Reliability</h2>", '<p class="soft">One &amp; two.</p>']
+
+
+@pytest.mark.parametrize(
+    ("left", "ends"),
+    [(101, "100 more votes"), (100, "100 more votes"), (99, "; its judges have 99 pairs left"),
+     (40, "; its judges have 40 pairs left"), (39, "; its judges have 39 pairs left: invite others"),
+     (1, "; its judges have 1 pair left: invite others")],
+)  # fmt: skip
+def test_others_are_to_be_invited_where_the_judges_have_too_few_pairs_for_the_least_of_the_forecast(left, ends):
+    now = Standing((1, 1), placed((1, 1, 1)), 50, 0, 1, None, False, False, 40, 100, 1.0)
+    said = now.words(left).splitlines()[-1]
+    assert said.startswith("not stable yet: about 40 to 100 more votes")
+    assert said.endswith(ends)
