@@ -273,3 +273,56 @@ def test_many_items_have_variances_where_quick_ones_are_asked_for(monkeypatch):
     beyond = score_covariance(e)
     assert beyond.matrix is None
     assert_allclose(beyond.variance, exact.diagonal(), rtol=0.04)
+
+
+def test_votes_without_any_cluster_are_clusters_of_their_own():
+    rng = np.random.default_rng(7)
+    left, right, won = reference.votes(rng, np.zeros(4), 50)
+    u = reference.fit(4, left, right, won, np.ones(50))
+    e = reference.information(4, left, right, won, np.ones(50), u, clusters={"judge": np.full(50, -1)})
+    assert_allclose(covariance(e, "cluster"), covariance(e, "sandwich") * 50 / 49, atol=1e-11)
+
+
+def test_a_bootstrap_is_passed_what_was_asked_for(monkeypatch):
+    asked = []
+
+    def drawn(part, *, rng, **more):
+        asked.append(more | {"first": rng.random()})
+        return np.random.default_rng(0).normal(size=(9, 4))
+
+    monkeypatch.setattr(estimate, "bootstrap", drawn)
+    e = whole(border=None, corner=None, vote_extra_gradient=None)
+    score_covariance(e, "bootstrap", seed=3)
+    with pytest.warns(DataWarning, match="judges only"):
+        score_covariance(e, "bootstrap", "judge", replicates=7, seed=4, jobs=2, engine="x")
+    assert asked == [
+        {"replicates": 1000, "cluster": None, "jobs": 1, "engine": None, "first": np.random.default_rng(3).random()},
+        {"replicates": 7, "cluster": "judge", "jobs": 2, "engine": "x", "first": np.random.default_rng(4).random()},
+    ]
+
+
+def test_a_bootstrap_knows_one_penalty_only():
+    e = whole(border=None, corner=None, vote_extra_gradient=None, target=None)
+    parts = tuple(
+        Alternative(share, scale * e.curvature, 0.3, None, None, np.zeros(4))
+        for share, scale in ((0.5, 1.0), (0.5, 9.0))
+    )
+    several = dataclasses.replace(e, alternatives=parts)
+    one, other = (score_covariance(each, "bootstrap", replicates=40, seed=1).matrix for each in (e, several))
+    assert_allclose(other, one)
+
+
+def test_a_shift_is_free_up_to_rounding():
+    for off, free in ((1.8e-9, True), (3e-9, False)):  # of 2 in all
+        border = np.array([[1.0], [-1.0 + off]])
+        assert (
+            Information(2, np.array([0]), np.array([1]), np.ones(1), border=border, corner=np.eye(1)).shift_free == free
+        )
+
+
+def test_weights_are_counts_up_to_a_hundredth_exactly():
+    rows = {"vote_left": np.array([0]), "vote_right": np.array([1]), "vote_gradient": np.zeros(1)}
+    for square, counted in ((128.0, True), (129.25, True), (129.5, False), (126.75, True), (126.5, False)):
+        e = Information(2, np.array([0]), np.array([1]), np.ones(1), vote_weight=np.array([128.0]),
+                        vote_weight_sq=np.array([square]), **rows)  # fmt: skip
+        assert e.counted == counted

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
+from podium.errors import DataWarning
 from podium.ranking.uncertainty import Information, ScoreCovariance, critical, many, probability_best
 from podium.ranking.uncertainty.chances import probability_best_over
 from podium.ranking.uncertainty.graph import Graph
@@ -395,3 +396,33 @@ def test_weighted_errors_of_many_items_vary_as_the_model_says():
         vote_extra_gradient=np.ones((len(e.left), 1)),
     )  # fmt: skip
     assert many._with_gradients("weighted", with_more) == ("sandwich", with_more)
+
+
+def test_no_variance_is_less_than_with_all_others_held_fixed(monkeypatch):
+    e = robust()
+    made = Graph(e)
+    monkeypatch.setattr(Graph, "must_solve", lambda self, force: np.zeros_like(force))  # as if nothing was found
+    assert_allclose(many._hessian_probes(made), (1 - 1 / e.n) ** 2 / made.diagonal)
+
+
+def test_as_many_clusters_as_probes_are_solved_one_by_one_and_more_are_mixed(monkeypatch):
+    e = robust()
+    bread, rows = whole_inverse(e), dense_gradients(e, "judge")
+    wanted = (bread @ rows.T @ rows @ bread).diagonal()
+    made, gradients = Graph(e), many._Gradients(e, "judge")
+    monkeypatch.setattr(many, "PROBES", 12)
+    assert_allclose(many._robust_columns(made, e, gradients), wanted, rtol=1e-4)
+    monkeypatch.setattr(many, "PROBES", 11)
+    with pytest.warns(DataWarning, match=r"random probes and are good to about 21 %"):  # 1 / sqrt(2 · 11)
+        mixed = many._robust_columns(made, e, gradients)
+    assert not np.allclose(mixed, wanted, rtol=1e-2)
+
+
+def test_mixes_of_votes_have_the_variances_on_average(monkeypatch):
+    e = robust()
+    bread, rows = whole_inverse(e), dense_gradients(e, None)
+    wanted = (bread @ rows.T @ rows @ bread).diagonal()
+    monkeypatch.setattr(many, "PROBES", 160)
+    monkeypatch.setattr(many, "_warn_of_noise", lambda share: None)
+    found = many._robust_columns(Graph(e), e, many._Gradients(e, None))
+    assert np.mean(found / wanted) == pytest.approx(1, abs=0.06)
