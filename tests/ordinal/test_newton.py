@@ -226,6 +226,35 @@ def test_where_no_step_gains_it_is_as_exact_as_it_can_be_or_there_is_no_optimum(
     assert far.asked > 1
 
 
+class Meeting:
+    """Two thresholds whose gap closes in the first step; together they have nothing to gain, apart they want apart."""
+
+    def __init__(self):
+        self.first, self.last, self.K, self.l2 = 0, 2, 3, 1.0
+        self.pinned = np.zeros(3, bool)
+        self.asked, self.groups = [], []
+
+    def start(self):
+        return np.zeros(1), np.array([0.0, 1.0])
+
+    def loss(self, w, theta):
+        self.asked.append(theta.tolist())
+        pull = np.array([-1.0, 1.0]) if len(self.asked) == 1 else np.array([1.0, -1.0])
+        return 5.0 - len(self.asked), np.zeros(1), pull, np.eye(2)
+
+    def step(self, gradient, hessian, M):
+        self.groups.append(M.shape[1])
+        return np.array([0.0, 2.0, -2.0]) if len(self.groups) == 1 else np.zeros(1 + M.shape[1])
+
+
+def test_thresholds_that_meet_go_together_and_part_before_the_next_step():
+    known = Meeting()
+    w, theta, loss, steps = _newton(known, 9, 1e-10)
+    assert known.asked == [[0.0, 1.0], [0.5, 0.5]]  # a quarter of the step closes the gap
+    assert known.groups == [2, 1, 2]
+    assert (w.tolist(), theta.tolist(), loss, steps) == ([0.0], [0.5, 0.5], 3.0, 3)
+
+
 def assert_least(model, X, low, high, l2):
     """Convex: where no small move of w or of a run of thresholds that keeps the order gains, it is least."""
     here = by_definition(model.coef_, model.thresholds_, X, low, high, 1.0, l2)
