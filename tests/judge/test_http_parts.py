@@ -195,6 +195,15 @@ def test_a_reminder_repeats_what_was_said_and_all_that_both_took_is_added_up():
     assert judge.paid == {}
 
 
+def test_an_answer_that_is_no_json_has_no_tokens_out():
+    second = chat(GOOD, usage={"prompt_tokens": 40, "completion_tokens": 7})
+    judge, _ = model(Reply(200, b"<html>"), Reply(200, second))
+    said = ask(judge)
+    letters = sum(len(each["content"]) for each in Prompt().messages(ASKED))
+    assert (said.tokens_in, said.tokens_out, said.counted) == (40 + letters // 4, 7, True)
+    assert judge._wire.bodies[1]["messages"][2] == {"role": "assistant", "content": "<html>"}
+
+
 def test_an_answer_that_was_guessed_stays_so_when_the_second_is_counted():
     second = chat(GOOD, usage={"prompt_tokens": 1, "completion_tokens": 2})
     judge, _ = model(Reply(200, chat("")), Reply(200, second))
@@ -266,7 +275,7 @@ def test_the_pace_of_tokens_learns_how_many_there_were():
         (b'{"detail": ["a", 1]}', "['a', 1]"), (b'["listed"]', "['listed']"), (b"3", "3"), (b"", ""),
         (b"no\n  json", "no json"), (b"\xff", "�"), (b"a hush b", "a [key] b"), (b'{"error": "hush"}', "[key]"),
         (b"x" * 400, "x" * 300), (json.dumps({"error": "y" * 400}).encode(), "y" * 300),
-        (b'"' + b" " * 20_000 + b'z"', '"'),
+        (b" " * 19_999 + b"xy", "x"),
         (b"[" * 19_000, "[" * 300),
     ],
 )  # fmt: skip
