@@ -753,6 +753,35 @@ def test_a_models_help_is_told_with_what_it_is_worth(votes, monkeypatch, both, e
     ]
 
 
+@pytest.mark.parametrize("room", [None, 44])
+def test_what_people_read_is_as_wide_as_the_terminal(votes, monkeypatch, room):
+    from podium.active.rehearsal import Rehearsal
+    from podium.cli.rank import rank
+
+    monkeypatch.setattr("podium.cli.output.room_of", lambda stream: room)
+    monkeypatch.setattr("podium.active.rehearsal.reliability_by_votes", lambda *args: [0.5, 0.9])
+    row = Rehearsal(*range(1, len(Rehearsal._fields) + 1))
+    monkeypatch.setattr("podium.active.rehearsal.rehearse", lambda *args, **more: row)
+    monkeypatch.setattr("podium.active.rehearsal.mean_rehearsal", lambda each: row)
+    finding = types.SimpleNamespace(concern=True, name="Fit", text="much that is to be said of it " * 3)
+    known = found()
+    known.findings = lambda: [finding]
+    monkeypatch.setattr("podium.evaluate.diagnosis.diagnose", Noted(known))
+    frame = pl.DataFrame({"rank": [1], "item": ["a" * 40], "score": [0.5], "lower": [0.0], "upper": [1.0],
+                          "rank_lower": [1], "rank_upper": [2], "tier": [1], "comparisons": [1.0]})  # fmt: skip
+    ranked = type("Ranked", (), {"to_frame": lambda self, level: frame, "__len__": lambda self: 1})()
+    helped = types.SimpleNamespace(ranking=ranked, both=1, alone=1, unmatched=0, weight=1.0, gain=1.0)
+    monkeypatch.setattr("podium.judge.assist.assisted", Noted(helped))
+    for command, args in (
+        (plan.plan, ["--items", "5", "--runs", "1"]), (simulate.simulate, ["-n", "5", "--preset", "quick"]),
+        (check.check, ["votes.csv"]), (rank, ["votes.csv", "--assist", "votes.csv"]),
+    ):  # fmt: skip
+        done = CliRunner().invoke(command, args)
+        assert done.exit_code == 0, (done.output, done.exception)
+        wide = max(len(line) for line in done.stdout.splitlines())
+        assert (wide <= 44) is (room == 44), (command.name, wide)
+
+
 def test_what_has_no_use_beside_a_models_help_is_refused(votes):
     from podium.cli.rank import rank
 

@@ -444,6 +444,9 @@ def test_a_ranking_with_intervals_is_a_leaderboard_and_one_without_a_table():
         each = types.SimpleNamespace(order=("a", "b"), why="stable", ranking=ranking, to_frame=lambda: frame)
         judge_words.write([("judge", each)], out)
     assert written[0] == (frame, None)
+    out.room = 40
+    judge_words.write([("judge", each)], out)
+    assert written.pop()[1].splitlines()[0].split() == ["rank", "item", "score", "interval", "ranks"]
     assert written[1][1].splitlines()[1].split()[:6] == ["1", "a", "1.25", "0.50", "…", "2.00"]
 
 

@@ -250,6 +250,19 @@ def test_columns_that_are_empty_are_left_out():
     assert games[1].split()[-3:] == ["1–2", "1", "1,234"]
 
 
+def test_a_score_at_an_end_that_is_closed_lies_on_it():
+    """From -2 to 6 on nine cells, one each."""
+    frame = board(["a", "b", "c"], score=[6.0, -2.0, 2.0], lower=[2.0, -2.0, 1.0], upper=[6.0, 0.0, 3.0])
+    assert output._bars(frame, 9) == ["    ├───●", "●─┤", "   ├●┤"]
+
+
+def test_a_table_is_as_wide_as_the_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(output, "room_of", lambda stream: 30)
+    Output("table", None).write(pl.DataFrame({"name": ["a" * 50, "b" * 50], "n": [1, 2]}))
+    lines = capsys.readouterr().out.splitlines()
+    assert (len(lines), max(map(width, lines))) == (3, 30)
+
+
 def test_a_score_next_to_zero_has_no_sign():
     frame = board(["a"], score=[-0.001], lower=[-0.004], upper=[0.004])
     assert leaderboard(frame, digits=2).splitlines()[1].split()[2:6] == ["0.00", "0.00", "…", "0.00"]

@@ -24,6 +24,7 @@ from podium.cli.show import Intervals, Pictures, Selection
 from podium.errors import DataWarning, InputError, SeparationWarning
 from podium.pairwise.bradley_terry import common_sd
 from podium.ranking import award_marks
+from podium.text import width
 
 from helpers import simulate
 
@@ -311,6 +312,22 @@ def test_a_part_has_its_value_before_the_table_and_its_name_above(model, capsys,
     err = capsys.readouterr().err.splitlines()
     assert err[0] == f"{by} = fr"
     assert f"{by} = 7" in err
+
+
+@pytest.mark.parametrize(("selected", "marked"), [
+    ({}, None), ({"differences": True}, None), ({}, Marking((0.0, 9.0), None, None, False)),
+])  # fmt: skip
+def test_tables_are_as_wide_as_the_terminal(capsys, selected, marked):
+    votes = voted()
+    long = dataclasses.replace(votes, items=[f"{item * 30} {item}" for item in votes.items])
+    fitted = BradleyTerry(l2=0.1).fit(long)
+    made = board(marked=marked, selection=selection(**selected))
+    made.out = types.SimpleNamespace(for_people=True, room=52, form="table")
+    made.add(None, long, lambda: fitted)
+    assert max(map(width, made.texts[0].splitlines())) <= 52
+    made.out = types.SimpleNamespace(for_people=True, room=None, form="table")
+    made.add(None, long, lambda: fitted)
+    assert max(map(width, made.texts[1].splitlines())) > 52
 
 
 def test_for_programs_there_is_no_text(model):

@@ -178,7 +178,7 @@ def test_an_option_about_a_page_needs_a_page(typed, given, words):
 
 @pytest.mark.parametrize("where", ["plot", "report", "embed"])
 def test_a_title_stands_on_any_picture(typed, where):
-    pictures(title="T", **{where: Path("x")}).refuse_idle()
+    assert pictures(title="T", **{where: Path("x")}).refuse_idle() is None
 
 
 def test_a_picture_that_is_typed_needs_a_plot(typed):
