@@ -25,7 +25,7 @@ from podium.data.comparisons import Comparisons
 from podium.errors import InputError, PodiumError, RefusedError
 from podium.pairwise.bradley_terry import BradleyTerry
 from podium.store import codec, open_store
-from podium.store.values import Item, Judge, Question, Vote, pair_of
+from podium.store.values import Item, Judge, Media, Question, Vote, pair_of
 
 from suites.campaigns import MINUTE, START, Bench
 
@@ -1277,3 +1277,31 @@ def test_others_are_to_be_invited_where_the_judges_have_too_few_pairs_for_the_le
     said = now.words(left).splitlines()[-1]
     assert said.startswith("not stable yet: about 40 to 100 more votes")
     assert said.endswith(ends)
+
+
+def test_a_file_of_ten_million_bytes_is_the_largest(tmp_path):
+    path = tmp_path / "items.csv"
+    path.write_text("id,file\na,film\n")
+    for size, words in (
+        (10_000_001, "film has 10,000,001 bytes; at most 10,000,000"),
+        (10_000_000, "film is no picture"),
+    ):
+        with (tmp_path / "film").open("wb") as file:
+            file.truncate(size)
+        with pytest.raises(InputError, match=words):
+            read_items(str(path))
+
+
+def test_a_campaign_holds_a_thousand_million_bytes_of_files():
+    def writer(size):
+        return SimpleNamespace(
+            locked=SimpleNamespace(id=7), media_hashes=lambda campaign: {"a": size} if campaign == 7 else {}
+        )
+
+    assert setup._check_room(writer(1_000_000_000), Items([])) is None
+    with pytest.raises(
+        InputError, match="its files would have 1,000,000,001 bytes in all; a campaign holds 1,000,000,000"
+    ):
+        setup._check_room(writer(1_000_000_001), Items([]))
+    more = Items([], {"b": Media("b", "image/png", b"xyz"), "a": Media("a", "image/png", b"x")})
+    assert setup._check_room(writer(2_000_000_000), more) is None  # the same file is counted once, as it is now
