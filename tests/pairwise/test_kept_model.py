@@ -144,7 +144,14 @@ def test_what_cannot_be_is_refused():
     tied = Comparisons(tied.items, tied.left, tied.right, outcome=np.zeros(90, dtype=np.int8), sided=True)
     with pytest.raises(InputError, match="every vote is a tie: ties='davidson' cannot tell the items apart"):
         KeptModel(kept(tied), "davidson", False)
-    assert not KeptModel(kept(votes(ties=False)), "davidson", False).davidson
+    none = votes(ties=False)
+    assert not KeptModel(kept(none), "davidson", False).davidson
+    outcome = none.outcome.copy()
+    outcome[0] = 0
+    once = KeptModel(
+        kept(Comparisons(none.items, none.left, none.right, outcome=outcome, sided=True)), "davidson", False
+    )
+    assert (once.davidson, once.tied, once.columns) == (True, 1.0, ("tie",))
     with pytest.raises(
         ConvergenceError, match=r"no optimum in 1 steps: expected and observed wins .*; raise l2=, now 0\.3"
     ):

@@ -27,13 +27,14 @@ from podium.errors import ConvergenceError, InputError, PodiumWarning
 from podium.pairwise import METHODS, OURS, bradley_terry, dynamic, method_of, plackett_luce, ranker
 from podium.pairwise._fit import row_sums, solvers, strength_model
 from podium.pairwise._fit.bias import reduce_bias, with_more
+from podium.pairwise._fit.effects import Effects
 from podium.pairwise._fit.likelihoods import DavidsonRows, LogisticRows
 from podium.pairwise._fit.many_items import SparseInverse
 from podium.pairwise._fit.row_sums import LocalSums, newton_by_sums
 from podium.pairwise._fit.rows import pull_rows
 from podium.pairwise._fit.solvers import LinearSolver, Rows, Solution, evaluate, newton
 from podium.pairwise._fit.strength_model import StrengthModel
-from podium.pairwise.base import MIN_CHANCE, Ranker, _aligned, _best_slope, _normal_draws, davidson, logistic
+from podium.pairwise.base import MIN_CHANCE, Ranker, _aligned, _best_slope, _normal_draws, _of_pairs, davidson, logistic
 from podium.ranking.ranking import Ranking
 
 from helpers import simulate, thin_data
@@ -645,3 +646,87 @@ def test_noise_is_per_vote_whatever_the_weights_and_unknown_with_as_many_scores_
     assert even.cyclic_share_ == 0.0
     assert even.noise_ == 0.0
     assert even.ranking_.information is None
+
+
+# ---- what is shared -------------------------------------------------------------------------------------------------
+
+
+def test_leverages_of_a_pair_are_shared_out_by_votes():
+    c = votes()
+    pairs = c.pairs_by_side
+    added = np.random.default_rng(11).uniform(size=(3, len(pairs)))
+    weight = np.ones(60)
+    found = Effects(np.zeros(1), np.eye(1), added).added_to(c, c.left, c.right, weight)
+    place = {(int(a), int(b)): k for k, (a, b) in enumerate(zip(pairs.left, pairs.right, strict=True))}
+    for row, (a, b) in enumerate(zip(c.left, c.right, strict=True)):
+        k = place[int(a), int(b)]
+        assert_allclose(found[:, row], added[:, k] / pairs.total[k])
+    assert_allclose(found.sum(), added.sum())
+
+
+def test_pairs_that_met_have_their_gap_points_and_weight():
+    c = votes(weight=np.random.default_rng(12).choice([0.5, 1.0, 2.0], 60))
+    scores = np.array([0.3, -0.12, 0.77, -0.45])
+    gap, share, total = _of_pairs(scores, c.pairs)
+    expected = {}
+    for a, b, y, w in zip(c.left, c.right, c.outcome, c.weight, strict=True):
+        key = (min(a, b), max(a, b))
+        points, heavy = expected.get(key, (0.0, 0.0))
+        expected[key] = points + w * (1 + (y if a < b else -y)) / 2, heavy + w
+    rows = [(scores[i] - scores[j], points / heavy, heavy) for (i, j), (points, heavy) in expected.items()]
+    turned = list(zip(gap, share, total, strict=True))
+    both = {round(abs(g), 9): (s if g > 0 else 1 - s, t) for g, s, t in turned}
+    for g, s, t in rows:
+        assert both[round(abs(g), 9)] == pytest.approx((s if g > 0 else 1 - s, t))
+    assert len(turned) == len(rows)
+
+
+def test_what_was_computed_is_kept_until_scores_change():
+    model = Elo(k=20).fit(votes())
+    before = model.log_likelihood_
+    assert model._log_likelihood == before
+    model.update("a", "b")
+    assert "_log_likelihood" not in vars(model)
+    again = WinRate().fit(votes())
+    _ = again.predict_proba(votes())
+    slope = again._slope
+    again._moved()
+    assert "_slope" not in vars(again)
+    _ = again.log_likelihood_
+    assert again._slope == slope
+    stored = again.__getstate__()
+    assert "_training" not in stored
+    assert stored["_slope"] == slope
+    alone = WinRate()
+    vars(alone).update(stored)
+    alone._moved()
+    assert alone._slope == slope, "without votes it cannot be found again"
+    with pytest.raises(
+        InputError, match="log_likelihood_ is computed from the votes, and votes given one by one are not kept"
+    ):
+        _ = alone.log_likelihood_
+
+
+def test_covariates_enter_by_name_or_not_at_all():
+    c = votes(covariates=np.random.default_rng(13).normal(size=(60, 2)), covariate_names=("length", "tone"))
+    model = BradleyTerry(l2=0.2).fit(c)
+    turned = replace(c, covariates=c.covariates[:, ::-1].copy(), covariate_names=("tone", "length"))
+    assert_allclose(model._covariate_effects(turned, model.coef_), c.covariates @ model.coef_)
+    assert model._covariate_effects(votes(), model.coef_) == 0.0
+    assert BradleyTerry(l2=0.2).fit(votes())._covariate_effects(c, np.empty(0)) == 0.0
+    with pytest.raises(
+        InputError, match="fitted with covariate 'tone', which these votes do not have; they have 'length'"
+    ):
+        model._covariate_effects(replace(c, covariates=c.covariates[:, :1], covariate_names=("length",)), model.coef_)
+
+
+def test_a_log_likelihood_counts_each_outcome_as_the_model_does():
+    c = votes(weight=np.random.default_rng(14).choice([0.5, 1.0, 2.0], 60))
+    for ties in ("half", "davidson"):
+        model = BradleyTerry(l2=0.2, ties=ties, side_effect=True).fit(c)
+        chances = model.predict_proba(c)
+        total = 0.0
+        for (win, tie, loss), y, w in zip(chances, c.outcome, c.weight, strict=True):
+            tied = math.log(tie) if ties == "davidson" else 0.5 * math.log(win * loss)
+            total += w * {1: math.log(win), -1: math.log(loss), 0: tied}[int(y)]
+        assert model.log_likelihood_ == pytest.approx(total)

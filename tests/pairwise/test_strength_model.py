@@ -363,7 +363,12 @@ def test_votes_that_are_all_ties_have_no_model_of_ties():
     with pytest.raises(InputError, match="every vote is a tie: ties='davidson' cannot tell the items apart"):
         StrengthModel(tied, "davidson", False)
     assert StrengthModel(tied, "half", False).columns == ()
-    assert not StrengthModel(votes(ties=False), "davidson", False).davidson
+    none = votes(ties=False)
+    assert not StrengthModel(none, "davidson", False).davidson
+    outcome = none.outcome.copy()
+    outcome[0] = 0
+    light = replace(none, outcome=outcome, weight=np.where(np.arange(80) == 0, 0.25, 1.0))
+    assert StrengthModel(light, "davidson", False).columns == ("tie",)
 
 
 # ---- sweeps ---------------------------------------------------------------------------------------------------------
