@@ -1,12 +1,15 @@
 """What a model is shown: items as data between marks they cannot close; a prompt file is checked before any call."""
 
+import dataclasses
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from judge.server import BLOCK
 from podium.errors import InputError
-from podium.judge.prompt import Asked, Prompt
+from podium.judge.prompt import SCHEMA, Asked, Prompt
+from podium.judge.settings import Progress
 
 ASKED = Asked("1", "Which is better?", "first text", "second text", fence="f00d")
 
@@ -72,3 +75,39 @@ def test_the_hash_knows_what_is_said():
     hashes = {Prompt().hash, Prompt("word").hash, Prompt(template="{{ left }}{{ right }}").hash}
     assert len(hashes) == 3
     assert Prompt().hash == Prompt().hash
+
+
+def test_the_hash_changes_with_every_word_that_a_model_may_see(monkeypatch):
+    before = {form: Prompt(form).hash for form in ("json", "word", "logprobs")}
+    assert {len(each) for each in before.values()} == {16}
+    for name, changed in (("SCHEMA", {"json"}), ("ROLE", {"json", "word", "logprobs"})):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"podium.judge.prompt.{name}", "other")
+            assert {form for form, known in before.items() if Prompt(form).hash != known} == changed
+
+
+def test_the_form_of_a_json_answer_is_closed():
+    """As servers that hold a model to a schema ask for: nothing beside the two names, and neither may be missing."""
+    assert SCHEMA["additionalProperties"] is False
+    assert set(SCHEMA["required"]) == set(SCHEMA["properties"]) == {"reason", "winner"}
+    assert SCHEMA["properties"]["winner"]["enum"] == ["A", "B", "tie"]
+
+
+def test_a_prompt_file_may_show_everything_there_is():
+    names = ("question", "context", "reference", "instructions")
+    prompt = Prompt(template=" ".join(f"{{{{ {name} }}}}" for name in names) + "{{ left }}{{ right }}")
+    blocks = "[A x]\nl\n[/A x][B x]\nr\n[/B x]"
+    whole = Asked("1", "Q?", "l", "r", context="C", reference="R", instructions="I", fence="x")
+    assert prompt.text(whole) == f"Q? C R I{blocks}"
+    assert prompt.text(Asked("1", "Q?", "l", "r", fence="x")) == f"Q?   {blocks}"
+    assert (prompt.form, Prompt("word").template) == ("json", None)
+
+
+def test_a_prompt_file_that_asks_for_a_part_that_is_not_there_is_refused():
+    with pytest.raises(InputError, match=r"the prompt file cannot be filled in: .*nothing.*; correct it"):
+        Prompt(template="{{ left.nothing }} {{ left }} {{ right }}")
+
+
+def test_a_run_that_has_not_begun_is_nowhere():
+    given = {name: value for name, value in dataclasses.asdict(Progress()).items() if value}
+    assert given == {"orders": 2}
