@@ -346,6 +346,10 @@ def test_row_weights_are_a_column_or_listed_by_item():
     assert weights.tolist() == [1.0, 0.25, 1.0]
     assert read_row_weights(None, labels, matrix, spec) == (matrix, spec, None)
     assert read_row_weights({}, labels, matrix, spec)[2].tolist() == [1.0] * 3
+    texts = read_features(frame(trust=[0.5, 1.0, 0.0], kind=["x", "y", "x"]), ITEMS, one_hot=True)
+    _, left, _ = read_row_weights("trust", *texts)
+    assert (left.columns, left.names, left.means) == (("size", "age", "kind"), ("size", "age", "kind=y"), None)
+    assert left.levels == {"kind": ("x", "y")}
     thin = sparse.csr_array(matrix)
     table, _, weights = read_row_weights("trust", labels, thin, spec)
     assert weights.tolist() == [1.0, 0.5, 0.0]
