@@ -11,7 +11,7 @@ from scipy.stats import norm
 
 import podium.ranking.ranking as ranking_module
 from podium import BradleyTerry, Comparisons, Ranking
-from podium.errors import ConvergenceError, InputError
+from podium.errors import ConvergenceError, DataWarning, InputError
 from podium.ranking.uncertainty import (
     Information,
     ScoreCovariance,
@@ -551,3 +551,64 @@ def test_top_sets_and_tiers_come_best_first():
     for k in (0, 5, 1.5, True, "1"):
         with pytest.raises(InputError, match="k must lie between 1 and the number of items, 4; got"):
             sure.top_set(k)
+
+
+def test_two_clusters_are_enough_for_errors_by_cluster():
+    information = dataclasses.replace(voted(), clusters={"judge": np.arange(120) % 2})
+    with pytest.warns(DataWarning, match="there are 2 judges only"):
+        errors = ranked(information, uncertainty="cluster", cluster="judge").std_errors
+    assert_allclose(errors, np.sqrt(dense.covariance(information, "cluster", "judge").diagonal()))
+    assert ranked(information).with_uncertainty("cluster").cluster == "judge"
+
+
+def test_what_is_no_ranking_is_not_equal_to_one():
+    assert (Ranking("ab", [1.0, 2.0]) == "ab") is False
+    assert Ranking("ab", [1.0, 2.0]).__eq__("ab") is NotImplemented
+
+
+def test_whole_scores_become_numbers_with_a_fraction():
+    assert Ranking("ab", [1, 2]).scores.dtype == np.float64
+
+
+def test_a_stored_ranking_leaves_out_what_can_be_computed_again_and_computes_it():
+    information = voted()
+    ranking = ranked(information, posterior=information)
+    ranking.intervals(reference="i1")
+    assert ranking.__getstate__()["_covariance"] is None
+    again = pickle.loads(pickle.dumps(ranking))
+    assert again.score("i1") == ranking.score("i1")
+    assert_allclose(again.intervals(kind="credible"), ranking.intervals(kind="credible"))
+    assert_allclose(again.intervals(reference="i1"), ranking.intervals(reference="i1"))
+    assert_allclose(again.rank_intervals(), ranking.rank_intervals())
+    assert_allclose(again.std_errors, ranking.std_errors)
+
+
+@pytest.mark.parametrize(
+    ("record", "share"),
+    [((0.1, 0.1, 0.2), 0.5), ((0.5, 0.5, 3.0), 0.75), ((2.0, 2.0, 0.0), 0.0), ((0.0, 0.0, 1.0), 1.0)],
+)
+def test_the_share_of_ties_of_any_weight(record, share):
+    arrays = tuple(np.array([each]) for each in record)
+    assert Ranking("a", [1.0], record=arrays)._tied_share() == pytest.approx(share)
+
+
+def test_light_votes_are_worth_as_heavy_ones():
+    """Weights of 0.2 and 0.6: for each item Σw²/Σw, on average against that of all."""
+    rows = {"vote_left": np.array([0, 1]), "vote_right": np.array([1, 2]), "vote_gradient": np.array([0.1, -0.2])}
+    for unit in (1.0, 100.0):
+        weight = unit * np.array([0.2, 0.6])
+        e = Information(
+            3, np.array([0, 1]), np.array([1, 2]), np.ones(2), vote_weight=weight, vote_weight_sq=weight**2, **rows
+        )
+        own, squares = np.array([0.2, 0.8, 0.6]), np.array([0.04, 0.4, 0.36])
+        assert votes_worth(e, 0.0) == pytest.approx(3 / (squares / own).sum() / (0.8 / 0.4))
+
+
+def test_rankings_of_many_are_in_no_cluster_with_another():
+    """A choice of many rankings beside one of cluster 1, on the same item: each counts for itself."""
+    e = ListInformation(
+        3, np.array([0, 1]), np.array([1, 2]), np.ones(2), vote_weight=np.ones(2), vote_weight_sq=np.ones(2),
+        end_item=np.array([2, 2, 2]), end_margin=np.zeros(3), end_votes=np.array([3.0, 4.0, 5.0]),
+        end_row=np.array([1, -1, -1]), clusters={"judge": np.array([0, 1])},
+    )  # fmt: skip
+    assert e.ends("judge")[2].tolist() == [1.0, 1.0, 1.0]

@@ -194,3 +194,15 @@ def test_scores_that_differ_by_rounding_have_no_scale():
     with pytest.raises(InputError, match="all items have the same score, so no scale can be laid through them; gather"):
         award_marks(Ranking("ab", [1e-12, 0.0]), (0, 1))
     assert award_marks(Ranking("ab", [1.5e-12, 0.0]), (0, 1)).marks.tolist() == [1.0, 0.0]
+
+
+def test_marks_do_not_depend_on_what_a_ranking_shows_its_intervals_against():
+    plain, shown = (award_marks(each, (0, 8)) for each in (ranking(), ranking().shown(reference="x")))
+    assert_allclose(shown.lower, plain.lower)
+    assert_allclose(shown.upper, plain.upper)
+
+
+def test_known_marks_may_rise_slowly():
+    found = award_marks(ranking(), known={"x": 1.0, "y": 0.5})
+    assert found.slope == pytest.approx(0.125)
+    assert_allclose(found.marks, [1.0, 0.5, 0.75, 0.625])
