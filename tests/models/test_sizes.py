@@ -101,7 +101,7 @@ def test_information_that_fits(make, kind):
     ],
 )  # fmt: skip
 def test_information_with_one_part_of_another_size(path, value):
-    assert not SIZES["Information"](spoilt(information, path, value))
+    assert SIZES["Information"](spoilt(information, path, value)) is False
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def online():
 def test_an_online_ranker_has_room_for_its_items(path, value):
     assert SIZES["OnlineRABF"](online()) is True
     assert SIZES["OnlineRABF"](spoilt(online, "_index", dict(zip("abcd", range(4), strict=True)))) is True
-    assert not SIZES["OnlineRABF"](spoilt(online, path, value))
+    assert SIZES["OnlineRABF"](spoilt(online, path, value)) is False
 
 
 def elo():
@@ -216,16 +216,16 @@ def test_scores_that_move_are_one_for_each_item_and_time():
     fits = SIZES["DynamicBradleyTerry"]
     assert fits(dynamic())
     assert fits(changed(drift_=0, _scores=np.zeros(4))())  # nothing moves: one for each item
-    assert not fits(changed(drift_=0)())
-    assert not fits(changed(_scores=np.zeros(4))())
+    assert fits(changed(drift_=0)()) is False
+    assert fits(changed(_scores=np.zeros(4))()) is False
     assert fits(changed(side_effect=False, _extras=np.zeros(3))())
-    assert not fits(changed(side_effect=False)())
+    assert fits(changed(side_effect=False)()) is False
     assert fits(changed(ties="half", _extras=np.zeros(3))())
-    assert not fits(changed(ties="half")())
+    assert fits(changed(ties="half")()) is False
     assert fits(changed(side_effect=False, ties="half", _extras=np.zeros(2))())
     assert fits(changed(_basis=np.zeros((2, 5)), _extras=np.zeros(8))())  # one for each of the basis, and one more
-    assert not fits(changed(_basis=np.zeros((2, 5)))())
-    assert not fits(changed(_basis=np.zeros((2, 5)), _extras=np.zeros(7))())
+    assert fits(changed(_basis=np.zeros((2, 5)))()) is False
+    assert fits(changed(_basis=np.zeros((2, 5)), _extras=np.zeros(7))()) is False
     none = {name: np.zeros(0) for name in ("coef_", "_mean", "_scale", "_ignored")}
     bare = {**none, "_spec": own(names=[]), "_table": np.zeros((4, 0)), "_extras": np.zeros(2)}
     assert fits(changed(**bare)())
@@ -235,7 +235,7 @@ def test_scores_that_move_are_one_for_each_item_and_time():
 def test_ties_have_a_parameter_only_where_there_were_any():
     fits = SIZES["DynamicBradleyTerry"]
     without = spoilt(dynamic, "_history.ties", np.zeros(3))
-    assert not fits(without)
+    assert fits(without) is False
     without._extras = np.zeros(3)
     assert fits(without)
 
@@ -255,14 +255,14 @@ def test_ties_have_a_parameter_only_where_there_were_any():
     ],
 )  # fmt: skip
 def test_scores_that_move_with_one_part_of_another_size(path, value):
-    assert not SIZES["DynamicBradleyTerry"](spoilt(dynamic, path, value))
+    assert SIZES["DynamicBradleyTerry"](spoilt(dynamic, path, value)) is False
 
 
 def test_scores_that_move_have_votes():
     empty = {name: np.zeros(0, np.int32) for name in ("left", "right")}
     empty |= {name: np.zeros(0) for name in ("time", "wins", "losses", "ties")}
     none = changed(_history={"items": tuple("abcd"), **empty}, _scores=np.zeros(4), _extras=np.zeros(3))
-    assert not SIZES["DynamicBradleyTerry"](none())
+    assert SIZES["DynamicBradleyTerry"](none()) is False
 
 
 # ---- labels ---------------------------------------------------------------------------------------------------------
@@ -347,8 +347,8 @@ def test_thresholds_fit_in_every_form(name):
     assert fits(none)
     one_lane = graded(1)
     one_lane._judged = np.zeros((1, 6))  # a single lane is not judged
-    assert not fits(one_lane)
-    assert not fits(spoilt(graded, "_averages", True))
+    assert fits(one_lane) is False
+    assert fits(spoilt(graded, "_averages", True)) is False
 
 
 @pytest.mark.parametrize(
@@ -362,7 +362,7 @@ def test_thresholds_fit_in_every_form(name):
 )  # fmt: skip
 def test_thresholds_with_one_part_of_another_size(path, value):
     assert SIZES["PRank"](spoilt(graded, "_lead", 1))
-    assert not SIZES["PRank"](spoilt(graded, path, value))
+    assert SIZES["PRank"](spoilt(graded, path, value)) is False
 
 
 @pytest.mark.parametrize(
@@ -376,7 +376,7 @@ def test_thresholds_with_one_part_of_another_size(path, value):
 def test_a_kernel_with_one_part_of_another_size(path, value):
     assert SIZES["PRank"](spoilt(with_kernel, "_support.size", 0))
     assert SIZES["PRank"](spoilt(with_kernel, "_support.raw", np.zeros((5, 3))))
-    assert not SIZES["PRank"](spoilt(with_kernel, path, value))
+    assert SIZES["PRank"](spoilt(with_kernel, path, value)) is False
 
 
 def perceptron():
@@ -390,12 +390,12 @@ def test_a_perceptron_has_weights_for_each_grade():
     assert fits(perceptron())
     assert fits(spoilt(perceptron, "_lag", np.zeros((0, 4))))
     assert fits(spoilt(perceptron, "_scale", None))
-    assert not fits(spoilt(perceptron, "_lag", np.zeros((0, 3))))
+    assert fits(spoilt(perceptron, "_lag", np.zeros((0, 3)))) is False
     for path, value in (
         *along("_W", 2), *along("_lag", 2), *along("_scale.metric", 2), *along("_scale.squares", 1),
         ("_named", list("abc")), ("_codes", {0: 1, 1: 0, 2: 2, 3: 3}), ("n_features_in_", 4), ("n_features_in_", 2),
     ):  # fmt: skip
-        assert not fits(spoilt(perceptron, path, value)), path
+        assert fits(spoilt(perceptron, path, value)) is False, path
 
 
 def test_what_does_not_fit_is_refused_by_its_name():
