@@ -442,6 +442,20 @@ def test_a_check_as_json_and_without_pairs(votes, monkeypatch):
     assert CliRunner().invoke(check.check, ["votes.csv", "--pairs", "0"]).stdout == "  Fit: as it should be\n"
 
 
+def test_a_check_of_a_campaign_is_of_its_votes(votes, monkeypatch):
+    content, given = object(), Noted(Comparisons.from_pairs([("a", "b"), ("b", "a")]))
+    monkeypatch.setattr(check, "campaign_in", lambda names: content)
+    monkeypatch.setattr(check, "campaign_votes", given)
+    monkeypatch.setattr("podium.evaluate.diagnosis.diagnose", Noted(found()))
+    done = CliRunner().invoke(check.check, ["c.db"])
+    assert done.stderr.splitlines() == ["2 votes on 2 items, 199 redraws"]
+    assert given.calls == [((content, {"jobs": None}), {})]
+    told = str(CliRunner().invoke(check.check, ["c.db", "--cluster", "local:1"]).exception)
+    assert told == "cluster= shares the work of many machines, and a campaign is one file; drop it"
+    told = str(CliRunner().invoke(check.check, ["c.db", "--time", "t"]).exception)
+    assert told == "time= does not apply to podium check, which takes votes of all times alike"
+
+
 def test_a_check_with_features_is_of_rabf(votes, monkeypatch):
     from podium import RABF
 
@@ -788,8 +802,12 @@ def test_what_has_no_use_beside_a_models_help_is_refused(votes):
     for name, typed in (("method", ["--method", "elo"]), ("l2", ["--l2", "1"]), ("by", ["--by", "x"])):
         done = CliRunner().invoke(rank, ["votes.csv", "--assist", "votes.csv", *typed])
         assert str(done.exception) == f"{name}= has no use beside assist=; leave it out"
-    columns = types.SimpleNamespace(arguments=lambda: {"left": "left", "right": "right", "outcome": "outcome"})
-    read = assisted._read(["votes.csv"], columns)
+    Path("named.csv").write_text("left,right,outcome,judge,group\na,b,1,Ann,x\nb,a,1,Bob,y\n")
+    columns = types.SimpleNamespace(arguments=lambda: {"judge": "judge"})
+    read = assisted._read(["named.csv", "votes.csv"], columns)
+    assert len(read) == 22
+    read = assisted._read(["named.csv"], columns)
+    assert len(read) == 2
     assert (read.judge, read.group) == (None, None)
 
 

@@ -217,6 +217,7 @@ def test_items_are_scored_best_first_with_bounds_and_ranks(capsys, tmp_path):
     bare = predict._scored(Scores(None), table.drop("name"), None, 0.9)
     assert bare["item"].to_list() == [2, 3, 4, 1]
     assert bare["std_error"].to_list() == bare["lower"].to_list() == [None] * 4
+    assert bare.schema == frame.schema | {"item": pl.Int64}
     told = refusal(
         predict._scored, Scores(None), table.with_columns(name=pl.Series(["a", "b", None, None])), "name", 0.9
     )
