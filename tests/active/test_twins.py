@@ -1080,3 +1080,18 @@ def test_items_that_share_a_gap_meet_after_the_checks_and_before_others_are_bise
     others = [item for item in mixed[15:] if item not in (one, two)]
     expected = [[chain[0], chain[2]], sorted([one, two]), *([item, chain[7]] for item in others)][:count]
     assert [sorted(pair) if set(pair) == {one, two} else pair for pair in pairs] == expected
+
+
+@pytest.mark.parametrize(("n", "judges"), [(2**28, 4), (2**27, 16), (3, 1_000_000)])
+def test_judges_are_as_many_as_a_number_of_62_bits_has_room_for(n, judges):
+    """A vote is one number: the pair, the judge, and sixteen ways to answer and to have been asked."""
+    assert judges == min(2**62 // (16 * n**2), 1_000_000)
+    ballots = Ballots(n)
+    ballots.add(*(np.array([part]) for part in (0, n - 1, 1.0, judges - 1, CHECK)))
+    with pytest.raises(InputError, match=f"^judge {judges} is too large a number; number the judges from 0$"):
+        ballots.add(*(np.array([part]) for part in (0, 1, 1.0, judges, CHOSEN)))
+    codes = ballots._codes
+    assert len(codes) == 0  # sorted in when they are looked at
+    ballots._sort_in()
+    pair, rest = divmod(int(ballots._codes[0]), 16 * judges)
+    assert (pair, *divmod(rest, 16)) == (n - 1, judges - 1, 2 * 4 + CHECK)

@@ -603,3 +603,12 @@ def test_a_move_must_claim_more_than_the_threshold_for_each_place(monkeypatch, m
         except StopIteration:
             break
     assert bool(seen) == moves
+
+
+@pytest.mark.parametrize("columns", [1, 2, 4])
+def test_the_kernel_of_rows_falls_with_their_mean_squared_distance(columns):
+    rng = np.random.default_rng(columns)
+    rows, others = rng.normal(size=(6, columns)), rng.normal(size=(4, columns))
+    expected = [[math.exp(-np.mean((row - other) ** 2)) for other in others] for row in rows]
+    assert_allclose(learners._gaussian(rows, others), expected)
+    assert_allclose(learners._gaussian(rows, rows).diagonal(), 1.0)
