@@ -201,3 +201,66 @@ def test_pairs_are_two_things_each():
     ):  # fmt: skip
         with pytest.raises(InputError, match=said):
             pair_columns(pairs)
+
+
+# ---- the same votes with other weights ------------------------------------------------------------------------------
+
+
+def test_balanced_votes_count_every_pair_alike_and_weigh_as_much_in_all():
+    made = votes("abc", left=[0, 1, 0, 0], right=[1, 0, 1, 2], weight=[1.0, 2.0, 3.0, 2.0], outcome=[1, 1, 0, -1])
+    even = made.balanced()
+    assert even.weight.tolist() == pytest.approx([4 / 6, 8 / 6, 12 / 6, 4.0])
+    assert even.weight_sq.tolist() == pytest.approx(
+        [(w * s) ** 2 for w, s in ((1, 2 / 3), (2, 2 / 3), (3, 2 / 3), (2, 2))]
+    )
+    assert even.outcome.tolist() == made.outcome.tolist()
+
+
+@pytest.mark.parametrize("half_life", [1.0, 4.0])
+def test_aged_votes_halve_with_every_half_life(half_life):
+    made = votes(left=[0, 1, 0], right=[1, 0, 1], time=[0.0, 8.0, 4.0], weight=[1.0, 2.0, 4.0])
+    share = np.array([2.0 ** (-8 / half_life), 1.0, 2.0 ** (-4 / half_life)])
+    assert made.aged(half_life).weight.tolist() == pytest.approx((np.array([1.0, 2.0, 4.0]) * share).tolist())
+    assert made.aged(half_life).weight_sq.tolist() == pytest.approx((np.array([1.0, 4.0, 16.0]) * share**2).tolist())
+    for bad in (0, -1, "x"):
+        with pytest.raises(InputError, match="half_life"):
+            made.aged(bad)
+
+
+def test_deviations_of_covariates_count_every_vote():
+    table = np.array([[1.0, 0.0], [4.0, 0.0]])
+    assert votes(covariates=table).covariate_sds().tolist() == [1.5, 0.0]
+    assert votes(covariates=table, count=[3, 1]).covariate_sds().tolist() == pytest.approx([np.std([1, 1, 1, 4]), 0.0])
+
+
+def test_only_votes_in_our_form_are_taken_by_rankers():
+    from podium.data.comparisons import as_comparisons
+
+    made = votes()
+    assert as_comparisons(made) is made
+    for given, way in (([("a", "b")], "from_pairs"), ({"winner": ["a"]}, "from_frame"), (3, "from_frame")):
+        with pytest.raises(InputError, match=rf"^score takes Comparisons, not \w+; make them by Comparisons\.{way}"):
+            as_comparisons(given, "score")
+    with pytest.raises(InputError, match=r"^fit takes Comparisons"):
+        as_comparisons(3)
+
+
+def test_groups_of_items_by_votes_and_by_wins():
+    made = votes("abcde", left=[0, 1, 2, 3], right=[1, 0, 0, 4])
+    assert made.components() == [("a", "b", "c"), ("d", "e")]
+    assert sorted(made.components(strong=True)) == [("a", "b"), ("c",), ("d",), ("e",)]
+    assert made.components(strong=True)[0] == ("a", "b")
+
+
+def test_every_row_of_votes_with_its_outcome_and_weight():
+    left, right, outcome, weight = votes(outcome=[0, -1], weight=[2.0, 3.0]).vote_rows()
+    assert (left.tolist(), right.tolist(), outcome.tolist(), weight.tolist()) == (
+        [0, 1],
+        [1, 0],
+        [0.5, 0.0],
+        [2.0, 3.0],
+    )
+    assert left.dtype == right.dtype == np.int32
+    assert [column.tolist() for column in votes().vote_rows()[2:]] == [[1.0, 1.0], [1.0, 1.0]]
+    assert [votes().noun, votes(vote_is="game").noun, Comparisons.from_rankings([["a", "b"]]).noun] == [
+        "vote", "game", "pair"]  # fmt: skip
