@@ -712,6 +712,8 @@ def test_a_plan_says_where_judges_are_too_few_and_where_all_is_reached(monkeypat
     assert rows["worst_run"].to_list() == [0.1, 0.8]
     assert rows["votes"].to_list() == [5 * each for each in QUESTIONS_PER_ITEM[:2]]
     assert done.stderr == ""
+    done = planned(monkeypatch, {0: [0.9]}, "--runs", "1", "--format", "csv")
+    assert (pl.read_csv(done.stdout.encode())["votes"].to_list(), done.stderr) == ([10], "")  # every pair once
     many = [0.1] * len(QUESTIONS_PER_ITEM)
     done = planned(monkeypatch, {0: many}, "--runs", "1", "--format", "csv")
     last = 5 * QUESTIONS_PER_ITEM[-1]
