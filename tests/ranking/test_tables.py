@@ -41,7 +41,7 @@ def test_differences_of_all_pairs_by_hand(level):
 
 
 def test_a_difference_without_error_is_certain_unless_it_is_none():
-    gap, error = np.array([0.0, 1e-13, 2e-12, -1.0, 3.0, -2.0]), np.array([0.0, 0.0, 0.0, 0.0, np.inf, 1.0])
+    gap, error = np.array([0.0, 0.9e-12, 1.5e-12, -1.0, 3.0, -2.0]), np.array([0.0, 0.0, 0.0, 0.0, np.inf, 1.0])
     assert two_sided(gap, error).tolist() == pytest.approx([1.0, 1.0, 0.0, 0.0, 1.0, 2 * norm.sf(2.0)])
 
 

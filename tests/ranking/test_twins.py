@@ -426,3 +426,76 @@ def test_mixes_of_votes_have_the_variances_on_average(monkeypatch):
     monkeypatch.setattr(many, "_warn_of_noise", lambda share: None)
     found = many._robust_columns(Graph(e), e, many._Gradients(e, None))
     assert np.mean(found / wanted) == pytest.approx(1, abs=0.06)
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("level", [0.95, 0.6])
+def test_values_of_the_fewest_items_are_quantiles_too(n, level, few_draws):
+    scores, covariance = case(3, n=n)
+    order, noise, error = ordered_draws(scores, covariance, few_draws)
+    ratio = np.abs(noise[:, :, None] - noise[:, None, :]) / error
+    pairs = min(quantile(ratio.max(axis=(1, 2)), level), width(1 - (1 - level) / (n * (n - 1) / 2)))
+    assert critical.all_pairs_value(scores, covariance, level) == pytest.approx(pairs)
+    own = np.full(n, width(level))
+    if n > 2:
+        own[order] = np.clip(quantile(ratio.max(axis=2), level), width(level), width(1 - (1 - level) / 2))
+    assert_allclose(critical.own_pairs_values(scores, covariance, level), own)
+
+
+def test_one_item_has_the_plain_value(few_draws):
+    alone = ScoreCovariance(np.eye(1))
+    for value in (critical.all_pairs_value, critical.stepped_value, critical.joint_value):
+        assert value(np.zeros(1), alone, 0.9) == pytest.approx(
+            width(0.9 if value is not critical.joint_value else 0.98)
+        )
+    assert critical.own_pairs_values(np.zeros(1), alone, 0.9).tolist() == pytest.approx([width(0.9)])
+
+
+@pytest.mark.parametrize("bounded", [0, 1, 2, 3])
+def test_open_items_take_a_share_of_the_error_and_the_rest_is_that_of_the_others(bounded, few_draws):
+    """Of n = 5 at 0.9: each open item has 0.1 / 5, the pairs of the others 0.1 · bounded / 5 together."""
+    scores, covariance = case(5)
+    mask = np.arange(5) >= bounded
+    opened = ScoreCovariance(covariance.matrix, open_above=mask)
+    ends, rest = width(1 - 0.1 / 5), 1 - 0.1 * bounded / 5
+    kept = np.lexsort((covariance.variance, -scores))
+    kept = kept[~mask[kept]]
+    inner = covariance.among(kept)
+    for value in (critical.all_pairs_value, critical.stepped_value):
+        wanted = max(ends, value(scores[kept], inner, rest)) if bounded > 1 else ends
+        assert value(scores, opened, 0.9) == pytest.approx(wanted)
+    own = np.full(5, ends)
+    if bounded > 1:
+        own[kept] = np.maximum(ends, critical.own_pairs_values(scores[kept], inner, rest))
+    assert_allclose(critical.own_pairs_values(scores, opened, 0.9), own)
+    assert critical.joint_value(scores, opened, 0.9) == pytest.approx(critical.all_pairs_value(scores, opened, 0.9))
+
+
+def test_without_covariances_intervals_that_touch_do_not_part():
+    """Scores without error: equal ones share all their ranks, others are parted."""
+    sure = ScoreCovariance(variances=np.zeros(5))
+    best, worst = rank_intervals(np.array([2.0, 1.0, 1.0, 1.0, 0.0]), sure)
+    assert best.tolist() == [1, 2, 2, 2, 5]
+    assert worst.tolist() == [1, 4, 4, 4, 5]
+
+
+def test_a_spread_that_is_impossible_stays_so():
+    from podium.ranking.uncertainty.information import Alternative
+    from podium.ranking.uncertainty.worth import posteriors
+
+    e = robust(n=4, m=20)
+    parts = tuple(
+        Alternative(share, e.curvature, ridge, None, None, np.zeros(4)) for share, ridge in ((0.0, 0.5), (1.0, 2.0))
+    )
+    found = posteriors(dataclasses.replace(e, ridge=2.0, alternatives=parts), np.linspace(1, -1, 4), 0.5)
+    assert found[0][0] == 0.0
+
+
+@pytest.mark.parametrize("side", ["open_above", "open_below"])
+def test_a_posterior_has_both_ends(side):
+    from podium.ranking.uncertainty.posterior import posterior_covariance
+
+    e = robust(n=4, m=20)
+    opened = posterior_covariance(dataclasses.replace(e, **{side: np.arange(4) == 1}))
+    assert opened.open_ended is None
+    assert_allclose(opened.matrix, posterior_covariance(e).matrix)
