@@ -791,3 +791,22 @@ def test_tiers_of_the_published_algorithm_are_its_blocks_once_it_is_done():
         found.tell(pairs, [int(a < b) for a, b in pairs])
     assert found.tiers_ == [tuple(found.items)]  # eight items are one small block
     assert found.order() == found.items
+
+
+def test_a_simulated_judge_by_default_is_the_first_of_the_first_seed():
+    assert Simulated(9).order.tolist() == Simulated(9, seed=0).order.tolist() != Simulated(9, seed=1).order.tolist()
+    left, right = np.triu_indices(9, 1)
+    judge = Simulated(9, "unequal", 0.4)
+    assert judge._luck(left, right).tolist() == judge._luck(left, right, 0).tolist()
+    assert judge._mistakes(left, right).tolist() == [0.0] * 36  # the first of unequal judges makes none
+    first = judge.place[left] < judge.place[right]
+    assert judge._decide(left, right, np.zeros(36)).tolist() == first.tolist()
+    assert judge._decide(left, right, np.zeros(36), 1).tolist() == (~first).tolist()
+
+
+def test_the_farthest_quarter_of_pairs_is_turned_round():
+    """At a level of ¼ those more than half of all places apart, and not those exactly half."""
+    judge = Simulated(30, "long-range", 0.25, seed=1)
+    first = np.full(29, judge.order[0])
+    turned = judge._mistakes(first, judge.order[1:])
+    assert turned.tolist() == [0.0] * 15 + [1.0] * 14

@@ -612,3 +612,29 @@ def test_the_kernel_of_rows_falls_with_their_mean_squared_distance(columns):
     expected = [[math.exp(-np.mean((row - other) ** 2)) for other in others] for row in rows]
     assert_allclose(learners._gaussian(rows, others), expected)
     assert_allclose(learners._gaussian(rows, rows).diagonal(), 1.0)
+
+
+def test_a_block_is_cut_anywhere_in_its_middle_third(monkeypatch):
+    def improved(state, items, n, options, *, cost):
+        return items
+        yield
+
+    monkeypatch.setattr(decompose, "approx_local_improve", improved)
+    cuts = []
+    for seed in range(120):
+        flow = sample_and_decompose(State(12, np.random.default_rng(seed)), np.arange(12), PaperOptions(small=11))
+        first, second = ended(flow, np.ones(len(next(flow))))
+        assert [*first.tolist(), *second.tolist()] == list(range(12))
+        cuts.append(len(first))
+    assert set(cuts) == {4, 5, 6, 7, 8}
+    assert min(np.bincount(cuts)[4:]) > 10
+
+
+def test_places_of_a_sample_are_drawn_evenly():
+    """Of five places each ordered pair is as likely; half of them are turned."""
+    rng = np.random.default_rng(0)
+    drawn = np.concatenate([decompose._pairs_within(5, 9, rng) for _ in range(400)])
+    counts = np.bincount(drawn[:, 0] * 5 + drawn[:, 1], minlength=25).reshape(5, 5)
+    assert counts[np.tril_indices(5)].sum() == 0
+    assert counts[np.triu_indices(5, 1)].min() > 280
+    assert counts.max() < 440
