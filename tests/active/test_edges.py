@@ -810,3 +810,28 @@ def test_the_farthest_quarter_of_pairs_is_turned_round():
     first = np.full(29, judge.order[0])
     turned = judge._mistakes(first, judge.order[1:])
     assert turned.tolist() == [0.0] * 15 + [1.0] * 14
+
+
+def test_the_hidden_order_itself_contradicts_as_many_votes_as_the_hidden_order(monkeypatch):
+    judge = Simulated(7, "flips", 0.0, seed=1)
+    found = SimpleNamespace(
+        summary=lambda: SimpleNamespace(questions=7, within_ranks=0.0, stable=True), rounds=1,
+        order=lambda aim="truth": judge.order.tolist(),
+    )  # fmt: skip
+    monkeypatch.setattr(rehearsal, "rank_with", lambda *given, **options: found)
+    assert rehearsal.rehearse(judge, "quick") == rehearsal.Rehearsal(1.0, 1, 1.0, 0.0, 0.0, 0.0, 1.0)
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_reliability_is_the_squared_correlation_of_ranks_with_the_hidden_ones(monkeypatch, seed):
+    place = Simulated(8, "normal", 0.3, seed=seed, persistent=False).place
+    monkeypatch.setattr(rehearsal, "QUESTIONS_PER_ITEM", (1,))
+    monkeypatch.setattr(Planner, "order", lambda self: np.array([3, 0, 6, 1, 7, 2, 5, 4]))
+    rank = np.argsort([3, 0, 6, 1, 7, 2, 5, 4])
+    expected = np.corrcoef(rank, place)[0, 1] ** 2
+    assert rehearsal.reliability_by_votes(8, 2, 0.3, 0.9, seed=seed) == [pytest.approx(expected)]
+
+
+def test_reliability_is_looked_at_after_more_and_more_questions():
+    looks = rehearsal.QUESTIONS_PER_ITEM
+    assert all(1 < after / before <= 1.5 for before, after in itertools.pairwise(looks))
