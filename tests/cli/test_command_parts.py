@@ -339,6 +339,14 @@ def test_judges_who_lean_most_are_named_up_to_twelve():
     assert alike[-1].endswith("between judges ± 0")
 
 
+def test_judges_and_flags_begin_at_the_left_and_numbers_end_at_the_right():
+    told = model_words._indented(
+        {"judge": ["Ann", "Bartholomew"], "votes": ["7", "1,234"], "flag": ["", "slow"], "p": ["", "0.5"]}
+    )
+    assert told == [
+        "  judge        votes  flag    p", "  Ann              7", "  Bartholomew  1,234  slow  0.5"]  # fmt: skip
+
+
 def test_items_far_from_what_their_features_say_are_named(monkeypatch):
     rows = pl.DataFrame(
         {"item": [f"i{k}" for k in range(14)], "residual": [1.25 if k % 2 else -1.25 for k in range(14)]}

@@ -356,6 +356,13 @@ def test_a_dry_run_says_what_all_costs_by_both_prices(capsys, prices, cost):
     assert len(dry(capsys, texts, asker)[1]) == 1
 
 
+def test_what_has_no_price_costs_nothing_however_many_calls_are_made(capsys):
+    asker = types.SimpleNamespace(prompt=Prompt)
+    many = {f"i{k}": "x" * 1000 for k in range(60)}
+    for price in ("price_in", "price_out"):
+        assert dry(capsys, many, asker, **{price: 0.0})[1][1] == "about 0.00 in all"
+
+
 def test_the_calibration_of_one_order_is_bounded(capsys):
     texts = {f"i{k}": "x" for k in range(60)}
     both = min(Settings().calibration, 60 * 59 // 8)

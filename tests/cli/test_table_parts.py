@@ -812,6 +812,8 @@ def test_intervals_of_a_penalty_from_the_votes_lie_around_the_scores_by_votes_al
     made = leaderboard(tmp_path, head + rows)
     np.testing.assert_allclose(made.estimates, np.array([300, 100]) / ELO)
     np.testing.assert_allclose(made.std_errors, np.array([50, 25]) / ELO)
+    open_ends = leaderboard(tmp_path, head + rows + "c,50,-inf,inf,25,l2=auto scale=elo\n")
+    np.testing.assert_allclose(open_ends.estimates, np.array([300, 100, 50]) / ELO)
     for lacking in ("lower", "upper"):
         again = leaderboard(tmp_path, (head + rows).replace(lacking, "other"))
         assert (again.estimates, again.std_errors) == (None, None)
