@@ -383,3 +383,16 @@ def test_what_is_no_learning_curve_is_refused():
 def test_an_advantage_is_the_mean_over_splits():
     curve = LearningCurve((2, 4), np.array([[1.0, 2.0], [0.5, 0.5]]), np.array([[2.0, 4.0], [0.25, 1.0]]))
     assert curve.advantage.tolist() == [1.5, 0.125]
+
+
+def test_features_may_be_a_table_with_names():
+    import polars as pl
+
+    c = votes(20)
+    table = pl.DataFrame({"u": FEATURES[::-1, 0], "name": [4, 3, 2, 1, 0], "v": FEATURES[::-1, 1]})
+    named = plan_votes(c, table, id="name", splits=1, **PENALTIES)
+    plain = plan_votes(c, FEATURES, splits=1, **PENALTIES)
+    assert_allclose(named.errors, plain.errors)
+    assert named.by_bound == pytest.approx(plain.by_bound)
+    curve = learning_curve(c, table, id="name", sizes=(0.8,), splits=1, **PENALTIES)
+    assert_allclose(curve.with_features, learning_curve(c, FEATURES, sizes=(0.8,), splits=1, **PENALTIES).with_features)

@@ -423,3 +423,22 @@ def test_votes_of_one_time_are_forecast_together():
         assert_allclose(found[first : first + 8], before.predict_proba(c.take(slice(first, first + 8))))
     with pytest.raises(InputError, match=r"all of the first 0\.3 of the votes are of one time; there is none to learn"):
         forecasts(Elo(), c, start=0.3)
+
+
+def test_a_date_is_the_whole_day():
+    import types
+
+    model = types.SimpleNamespace(times_=np.array([10.5, 12.0]), _time_is=None)
+    for time_is, early in (("date", [True, False]), (None, [False, False])):
+        asked = types.SimpleNamespace(time=np.array([10.9, 11.0]), time_is=time_is, left=np.zeros(2, int))
+        found, words = league.before_first_vote(model, asked)
+        assert found.tolist() == early
+        assert words == "it is before the model's first vote, 1970-01-11 12:00:00"  # ten days and a half later
+    for none in (types.SimpleNamespace(times_=None), types.SimpleNamespace()):
+        found, words = league.before_first_vote(none, asked)
+        assert (found.tolist(), found.dtype, words) == ([False, False], bool, "")
+
+
+def test_items_with_equal_points_stay_in_their_order():
+    frame = final_table(told(0, 1), fixtures("ab", "cd"), top=1, draws=2)
+    assert frame["item"].to_list() == ["a", "b", "c", "d"]
