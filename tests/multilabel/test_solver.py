@@ -1,6 +1,7 @@
 """The solver of many labels, its surrogates and what is tried on rows held out, piece by piece against definitions."""
 
 import math
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from scipy.special import expit
 from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
-from sklearn.tree import ExtraTreeRegressor
+from sklearn.tree import DecisionTreeClassifier, ExtraTreeRegressor
 
 from podium.errors import ConvergenceError, InputError
 from podium.metrics import ranking_loss
@@ -342,6 +343,9 @@ def test_scorers_that_take_no_weights_are_given_none_unless_rows_differ():
     chances = KNeighborsClassifier(3).fit(X, Y[:, 0].astype(int)).predict_proba(X)[:, 1]
     assert_allclose(_score(hard, 0.0, X), chances)
     assert _score(None, 7.0, X).tolist() == [7.0] * 40
+    for form in FORMS:
+        soft = _fit_one(DecisionTreeClassifier(), form(X), np.linspace(0, 1, 40), np.linspace(1, 2, 40))
+        assert soft.classes_.tolist() == [0, 1]
     chosen = LabelRanker("sum@1", KNeighborsClassifier(3)).fit(X, Y)
     assert chosen.middle_ == 0.5
     assert chosen.decision_function(X).shape == (40, 3)
@@ -470,6 +474,21 @@ def test_boosted_trees_are_not_tried_where_features_say_nothing_or_no_row_has_we
     assert _boosted_scores(empty, members, {line: np.zeros(rows)}) == []
 
 
+def test_boosted_trees_that_are_clearly_worse_on_the_first_part_are_no_scores(monkeypatch):
+    odds = np.array([-1.0, 0.0, 2.0])
+    boosted = SimpleNamespace(scores=lambda X: np.tile(odds, (len(X), 1)))
+    monkeypatch.setattr("podium.multilabel.selection.boost", lambda X, targets, weight: boosted)
+    known, Y = trial()
+    line = Setting(C=0.5)
+    poor = {line: [1.0 - Y[part.held] for part in known.parts]}  # their mean is as bad
+    tried = {line: np.zeros(len(known.held_weight))}
+    assert _boosted_scores(known, poor, tried) == []
+    kept = _boosted_scores(known, {line: [Y[part.held] for part in known.parts]}, tried | {line: np.full(60, 9.0)})
+    assert len(kept) == len(known.parts)
+    for part, each in zip(known.parts, kept, strict=True):
+        assert_allclose(each, np.tile(expit(odds), (len(part.held), 1)))
+
+
 def test_trees_are_tried_beside_the_best_linear_scorer_and_with_it(monkeypatch):
     monkeypatch.setattr("podium.multilabel.selection.TREES", 2)
     monkeypatch.setattr("podium.multilabel.selection.BOOSTED_LABELS", 0)
@@ -550,7 +569,11 @@ def test_a_forest_is_walked_a_block_of_rows_at_a_time(monkeypatch):
     assert (feature.tolist(), left.tolist(), right.tolist()) == ([3, -1, -1], [1, -1, -1], [2, -1, -1])
     assert threshold[0] == 2.0
     assert means.toarray().tolist() == [[0, 0, 0], [0, -2.5, 0], [0, 7.5, 0]]
-    assert isinstance(forest, Forest)
+    nothing = Forest(*(np.zeros(0, dtype=np.int32) for _ in range(8)), 2, 2)
+    for broken in (nothing, replace(forest, roots=forest.roots[:0]), replace(forest, right=forest.right[:-1])):
+        assert broken.sound() is False
+    assert replace(forest, values=forest.values * np.nan).sound() is False
+    assert forest.sound() is True
 
 
 # ---- experts, and features that are no table ------------------------------------------------------------------------
