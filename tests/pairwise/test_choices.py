@@ -186,6 +186,26 @@ def test_an_old_hessian_is_used_until_steps_no_longer_shrink(monkeypatch):
     assert_allclose(slow.scores, best.scores, atol=1e-8)
 
 
+def test_a_step_too_far_is_halved_and_one_uphill_is_none():
+    loss = ListLoss(rankings(drawn(), "below"))
+    best = maximise(loss, 0.4, tol=1e-10, max_iter=50)
+    start = best.scores + 0.05 * np.array([1.0, -1.0, 0.5, -0.5, 0.0])
+    hessian = loss.place(start, np.empty(0)).hessian() + 0.4 * np.eye(5)
+    gradient = loss.value(start, np.empty(0))[1] + 0.4 * start
+    newton = -np.linalg.solve(hessian, gradient)
+    options = {"tol": 1e-12, "max_iter": 1, "scores": start, "extras": np.empty(0)}
+    for times, taken in ((1.0, 1.0), (1.7, 1.7), (3.5, 1.75), (7.0, 1.75)):
+        found = maximise(loss, 0.4, **options, solve=lambda g, times=times: times * np.linalg.solve(hessian, g))
+        assert_allclose(found.scores, start + taken * newton)
+        assert found.left == pytest.approx(times * np.abs(newton).max())
+    up = maximise(loss, 0.4, **options, solve=lambda g: -np.linalg.solve(hessian, g))
+    assert up.scores.tolist() == start.tolist()
+    assert (up.n_iter, up.converged, up.solve) == (1, False, None)
+    near = maximise(loss, 0.4, **options | {"tol": 1.0}, solve=lambda g: -np.linalg.solve(hessian, g))
+    assert near.converged, "within the root of what was asked for"
+    assert ListLoss(rankings([["a", "b"]]), davidson=True)._won.tolist() == [1.0, 0.0, 0.0, 0.0, 0.0]
+
+
 @pytest.mark.parametrize("davidson", [False, True])
 def test_the_spread_has_the_largest_evidence(davidson):
     lists = drawn(40, listed=4)

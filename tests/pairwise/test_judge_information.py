@@ -174,6 +174,11 @@ def test_of_many_items_slopes_of_judges_are_parameters(most, known, monkeypatch)
         return
     assert found.border.shape == (N, 3)
     assert_allclose(found.corner, np.diag(1 / integral.moments[:, 2]))
+    border = np.zeros((N, 3))
+    for r, (a, b, k) in enumerate(zip(v.left, v.right, v.judge, strict=True)):
+        along = 0.6 * ((SCORES[a] - SCORES[b]) * integral.curvature[r, 1] - integral.gradient[r, 1])
+        border[[a, b], k] += along, -along
+    assert_allclose(found.border, border)
     full = integrate(v, SCORES, integral.extras, dense=True)
     # What judges' slopes take away once they are eliminated is about the variance of the gradient
     taken = found.border @ np.linalg.inv(found.corner) @ found.border.T
@@ -187,6 +192,15 @@ def test_of_many_items_slopes_of_judges_are_parameters(most, known, monkeypatch)
 def at_first_order(integral, c):
     found = judge_information(c, integral, 0.3, extras=(LEAN,), votes=False)
     return found.border @ np.linalg.inv(found.corner) @ found.border.T
+
+
+def test_of_many_items_judges_without_votes_are_no_parameters():
+    c = votes()
+    some = c.take(np.flatnonzero(c.judge != 1))
+    integral = integrate(JudgeVotes.of(some, by_side=True, worth=1.0), SCORES, np.array([0.2, 0.6, 0.5]), dense=False)
+    found = judge_information(some, integral, 0.3, extras=(LEAN,), votes=False)
+    assert found.border.shape == (N, 2)
+    assert_allclose(found.corner.diagonal(), 1 / integral.moments[[0, 2], 2])
 
 
 def test_of_many_items_with_slopes_alike_there_are_no_parameters():

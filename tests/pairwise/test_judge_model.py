@@ -319,6 +319,25 @@ def test_a_lean_that_decides_all_is_left_to_the_penalty():
     assert model.lean_variance is None
 
 
+@pytest.mark.parametrize("which", ["found", "held", "far"])
+def test_a_lean_without_an_optimum_is_not_held(which, monkeypatch):
+    model = model_of(judged(each=40))
+    loose, free = model.differences(0.5)
+    real, made = judge_model.fit_judges, []
+
+    def fit(*args, **more):
+        found = real(*args, **more)
+        made.append(more["free"])
+        if which == "far" and more["free"]:
+            return replace(found, extras=np.array([12.5, *found.extras[1:]]))
+        return replace(found, converged=(more["free"] == ()) == (which == "found"))
+
+    monkeypatch.setattr(judge_model, "fit_judges", fit)
+    assert model.hold_lean(loose, free) is loose
+    assert model.lean_variance is None
+    assert made == [(LEAN,), ()]
+
+
 def test_the_posterior_knows_a_held_lean_as_well_as_without_the_prior():
     from podium.ranking.uncertainty import extra_covariance
 

@@ -101,6 +101,20 @@ def test_a_search_that_finds_no_descent_ends_where_it_is(monkeypatch):
     assert near.converged, "within the root of what was asked for"
 
 
+def test_a_step_too_far_is_halved(monkeypatch):
+    p = problem()
+    best = solve_lists(p, PENALTIES, 1e-10, 50)
+    start = Place(
+        best.place.weights + 0.02, best.place.residuals - 0.03 * np.array([1, -1, 1, -1, 0]), best.place.extras
+    )
+    real = list_features.solver_of
+    whole = solve_lists(p, PENALTIES, 1e-12, 1, start)
+    monkeypatch.setattr(list_features, "solver_of", lambda matrix: lambda g: 3.5 * real(matrix)(g))
+    half = solve_lists(p, PENALTIES, 1e-12, 1, start)
+    assert_allclose(flat(half.place) - flat(start), 1.75 * (flat(whole.place) - flat(start)))
+    assert half.gap == pytest.approx(3.5 * whole.gap)
+
+
 @pytest.mark.parametrize("ties", [False, True])
 def test_the_posterior_and_the_evidence_are_those_of_the_whole_matrix(ties):
     p = problem(ties)

@@ -303,3 +303,39 @@ def test_conjugate_gradients_take_what_judges_have_in_common_to_first_order(vote
     without = -np.linalg.solve(known + 2 * L2 * np.eye(N), down)
     found = search._direction(here)
     assert np.linalg.norm(found - expected) < 0.25 * np.linalg.norm(without - expected)
+
+
+def test_a_search_that_finds_no_descent_has_ended_where_little_was_promised(votes, monkeypatch):
+    extras = np.array([0.0, 0.4, 0.0])
+    best = _Newton(votes, L2, (), None).run(np.zeros(N), extras, 1e-9, 100)
+    monkeypatch.setattr(_Newton, "_search", lambda *_: None)
+    near = _Newton(votes, L2, (), None).run(best.scores, extras, 1e-12, 100)
+    assert (near.left, near.n_iter, near.converged) == (0.0, 0, True)
+    search = _Newton(votes, L2, (), None)
+    far = search.run(np.array([0.5, -0.5, 0.3, -0.3]), extras, 1e-9, 100)
+    assert not far.converged
+    assert far.n_iter == 0
+    move = search._direction(far.integral)
+    assert far.left == pytest.approx(np.abs(move).max())
+
+
+def test_without_any_factor_a_step_goes_downhill(votes, monkeypatch):
+    search = _Newton(votes, L2, (LEAN, SLOPE_SD), None)
+    here, _ = search._at(np.array([0.5, -0.5, 0.3, -0.3]), np.array([0.2, 0.4, 0.0]))
+    slopes = here.slopes_of_loss()
+    slopes[:N] += 2 * L2 * here.scores
+    slopes[N:] *= [1.0, 0.4, 0.0]
+
+    def fails(matrix):
+        raise np.linalg.LinAlgError
+
+    monkeypatch.setattr(np.linalg, "cholesky", fails)
+    assert_allclose(search._direction(here), -slopes / (1 + np.abs(slopes)))
+
+
+def test_conjugate_gradients_that_find_no_descent_end_where_they_are(votes, monkeypatch):
+    monkeypatch.setattr(marginal, "HALVINGS", 0)
+    start = np.array([0.5, -0.5, 0.3, -0.3])
+    found = _Profile(votes, L2, (), None)._scores(start, np.array([0.0, 0.4, 0.0]), 1e-9, 50)
+    assert (found.n_iter, found.left, found.converged) == (0, 1e-3, True)
+    assert found.scores.tolist() == start.tolist()

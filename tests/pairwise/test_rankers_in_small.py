@@ -438,3 +438,29 @@ def test_pairs_of_rankings_are_clustered():
         assert (model.ranking_.uncertainty, model.ranking_.cluster) == ("cluster", "ranking")
     plain = BradleyTerry(l2=0.2).fit(votes()).ranking_
     assert (plain.uncertainty, plain.cluster) == ("auto", None)
+
+
+def test_rankings_of_newcomers_by_place_or_by_label_go_on_alike():
+    from podium import DynamicBradleyTerry
+
+    raw = table(6)
+    first = votes(time=np.arange(60) / 6.0)
+    late = Comparisons.from_arrays(["e", "a", "f"], ["a", "b", "e"], time=[11.0, 11.0, 12.0])
+    named = dict(zip("abcdef", raw, strict=True))
+    options = {"drift": 0.3, "sd": 0.9, "feature_penalty": 0.5}
+    order = [named[item] for item in late.items]
+    ways = [named, np.array(order), {k: named[k] for k in "ef"}]
+    fits = [DynamicBradleyTerry(**options).fit(first, raw[:4]).partial_fit(late, way) for way in ways]
+    begun = DynamicBradleyTerry(**options).partial_fit(first, raw[:4])
+    assert begun.ranking_.items == NAMES
+    for each in fits:
+        assert set(each.ranking_.items) == set("abcdef")
+        assert_allclose(
+            [each.ranking_.score(item) for item in "abcdef"],
+            [fits[0].ranking_.score(item) for item in "abcdef"],
+            atol=1e-5,
+        )
+        assert_allclose([each._table[each._history["items"].index(item)] for item in "ef"], raw[4:])
+    scores, deviations = fits[0].predict(raw, return_std=True)
+    assert_allclose(scores, fits[0].predict(raw))
+    assert (deviations > 0.9).all()
