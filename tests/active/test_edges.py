@@ -835,3 +835,10 @@ def test_reliability_is_the_squared_correlation_of_ranks_with_the_hidden_ones(mo
 def test_reliability_is_looked_at_after_more_and_more_questions():
     looks = rehearsal.QUESTIONS_PER_ITEM
     assert all(1 < after / before <= 1.5 for before, after in itertools.pairwise(looks))
+
+
+def test_all_answers_of_a_judge_take_a_byte_each():
+    judge = Simulated(40, "flips", 0.2, seed=1)
+    wins = judge.matrix()
+    assert (wins.shape, wins.nbytes) == ((40, 40), 1600)
+    assert (wins + wins.T + np.eye(40) == 1).all()
