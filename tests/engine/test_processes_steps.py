@@ -3,12 +3,13 @@
 import operator
 import os
 import pickle
+from types import SimpleNamespace
 
 import pytest
 
 from podium.engine import Processes, processes
 from podium.engine.base import Serial, Through
-from podium.engine.processes import _Job, _of_parts, _Worker, cores
+from podium.engine.processes import _Job, _of_parts, _Worker, cores, shares
 from podium.engine.worker import Task
 from podium.errors import EngineError, InputError
 
@@ -214,7 +215,9 @@ def test_a_sum_that_goes_on_has_its_first_share_done_here_and_the_rest_by_worker
     engine = hands(3)
     assert engine.sum(wrap, "abcdef", add=bracket, extend=further) == "((a|b+c|d)+e|f)"
     assert [worker.done for worker in engine.made] == [[["c", "d"]], [["e", "f"]]]
+    engine.made.clear()
     assert hands(2).sum(wrap, "a", add=bracket, extend=further) == "a"
+    assert [worker.done for worker in engine.made] == [[["a"]]]  # a single chunk is a worker's
 
 
 def tell_on(total, chunk):
@@ -383,6 +386,25 @@ def test_cores_where_a_system_does_not_say_which_this_process_may_use(monkeypatc
     for known, count in ((3, 3), (None, 1)):
         monkeypatch.setattr(os, "cpu_count", lambda known=known: known)
         assert cores() == count
+
+
+def test_cores_are_those_that_this_process_may_use(monkeypatch):
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0: {2, 5, 7}}[pid], raising=False)
+    assert cores() == 3
+
+
+@pytest.mark.parametrize(
+    ("sizes", "count", "runs"),
+    [
+        ([2, 4, 1], 2, [[2], [4, 1]]),
+        ([1, 4, 2], 2, [[1, 4], [2]]),
+        ([3, 1, 1, 1], 3, [[3], [1], [1, 1]]),
+        ([9], 4, [[9]]),
+    ],
+)
+def test_a_chunk_is_in_the_share_that_its_middle_lies_in(sizes, count, runs):
+    chunks = [SimpleNamespace(size=size) for size in sizes]
+    assert [[chunk.size for chunk in share] for share in shares(chunks, count)] == runs
 
 
 @pytest.mark.parametrize("problem", [pickle.PicklingError("x"), AttributeError("x"), TypeError("x")])
