@@ -35,7 +35,7 @@ from podium.multilabel.selection import (
 from podium.multilabel.streaming import Stream
 from podium.multilabel.surrogates import SURROGATES, coupled_squares, fit_coupled
 from podium.multilabel.targets import targets_for
-from podium.multilabel.trees import Forest, _boosted_nodes, _join, _over, _units, grow
+from podium.multilabel.trees import Forest, _boosted_nodes, _join, _over, _units, boost, grow
 
 FORMS = [np.asarray, sparse.csr_array]
 
@@ -574,6 +574,15 @@ def test_a_forest_is_walked_a_block_of_rows_at_a_time(monkeypatch):
         assert broken.sound() is False
     assert replace(forest, values=forest.values * np.nan).sound() is False
     assert forest.sound() is True
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_single_row_of_weight_is_certain_of_its_labels(form):
+    X, Y = problem(n=4)
+    Y[2] = [1.0, 0.0, 1.0]
+    boosted = boost(form(X), sparse.csr_array(Y), np.array([0.0, 0.0, 2.0, 0.0]))
+    assert_allclose(boosted.scores(form(X)), np.tile([CERTAIN, -CERTAIN, CERTAIN], (4, 1)))
+    assert boosted.sound() is True
 
 
 # ---- experts, and features that are no table ------------------------------------------------------------------------
