@@ -513,3 +513,60 @@ def test_the_seed_decides_and_0_is_the_default():
         quiet(votes, influence=False, splits=3, **seed).reliability for seed in ({}, {"seed": 0}, {"seed": 5})
     )
     assert one == same != other
+
+
+def tied(m=60, seed=0):
+    """Votes with sides and ties, decided by neither."""
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, 4, m)
+    right = (left + rng.integers(1, 4, m)) % 4
+    outcome = rng.choice([0.0, 0.5, 1.0], m, p=[0.35, 0.2, 0.45])
+    return {"left": [f"i{k}" for k in left], "right": [f"i{k}" for k in right], "outcome": outcome.tolist()}
+
+
+@pytest.mark.parametrize(
+    "settings", [{"ties": "davidson"}, {"side_effect": True}, {"ties": "davidson", "side_effect": True}]
+)
+def test_residuals_are_those_of_the_likelihood_with_the_settings_of_the_model(settings):
+    votes = Comparisons.from_frame(tied())
+    auto, plain = (BradleyTerry(l2=l2, **settings).fit(votes) for l2 in ("auto", 1e-3))
+    found = quiet(votes, auto, influence=False)
+    assert found.residuals.equals(quiet(votes, plain, influence=False).residuals)
+    assert not found.residuals.equals(quiet(votes, influence=False).residuals)
+
+
+def test_who_is_ahead_is_asked_of_the_model_or_where_it_has_no_errors_of_bradley_terry(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        "podium.evaluate.diagnosis.lead_test", lambda ranking: asked.append(ranking) or (lambda *pair: False)
+    )
+    votes = pairs_of(ROUND)
+    own, bare = BradleyTerry(l2=0.1).fit(votes), WinRate().fit(votes)
+    quiet(votes, own)
+    quiet(votes, bare)
+    assert asked[0] is own.ranking_
+    assert asked[1] is not bare.ranking_
+    assert asked[1].information is not None
+    assert_allclose(asked[1].scores, BradleyTerry(l2=1e-3).fit(votes).ranking_.scores)
+
+
+@pytest.mark.parametrize("settings", [{}, {"ties": "davidson", "side_effect": True}])
+def test_redraws_come_from_scores_pulled_together_with_the_settings_of_the_model(settings):
+    from podium.evaluate import diagnosis
+
+    rows = tied()
+    votes = Comparisons.from_frame(rows | {"weight": np.linspace(0.5, 2.0, 60)})
+    decided = votes.take(np.flatnonzero(np.array(rows["outcome"]) != 0.5))
+    model = BradleyTerry(l2=1e-3, **settings).fit(votes)
+    fit = Fit(Table.of(votes, model.side_effect), Model.of(model))
+    tested, chances = diagnosis._bootstrap(fit, model, votes)
+    auto = BradleyTerry(l2="auto", **settings).fit(votes)
+    assert chances.l2 == pytest.approx(auto.l2_)
+    assert len(chances.effects) == len(fit.model.effects) == bool(settings)
+    assert not tested.table.ties.any()
+    assert tested.model.log_nu is None
+    model = BradleyTerry(l2=1e-3, **settings).fit(decided)
+    fit = Fit(Table.of(decided, model.side_effect), Model.of(model))
+    tested, chances = diagnosis._bootstrap(fit, model, decided)
+    assert tested is fit  # without ties all votes are decided
+    assert_allclose(chances.scores, Model.of(BradleyTerry(l2="auto", **settings).fit(decided)).scores)
