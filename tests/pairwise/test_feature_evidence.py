@@ -1,6 +1,7 @@
 """The evidence about two penalties, flips and scaled features, part by part: against dense algebra and differences."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -335,6 +336,12 @@ def test_votes_are_counted_for_the_loss_asked_for():
     tied = FeatureModel(c, table, VoteModel(ties="davidson"), True)
     assert isinstance(tied.loss, DavidsonRows)
     assert (tied.columns, tied.davidson, tied.weight) == (("tie",), True, 30.0)
+    light = replace(
+        c, outcome=np.where(np.arange(30) == 0, 0, 1).astype(np.int8), weight=np.where(np.arange(30) == 0, 0.5, 1.0)
+    )
+    assert FeatureModel(light, table, VoteModel(ties="davidson"), True).davidson, "half a tie is one"
+    none = replace(c, outcome=np.ones(30, dtype=np.int8))
+    assert isinstance(FeatureModel(none, table, VoteModel(ties="davidson"), True).loss, LogisticRows)
     squared = FeatureModel(c, table, VoteModel(loss="squared"), True)
     place = squared.nothing()
     assert squared.noise(place, (1.0, 1.0)) == pytest.approx(math.sqrt(np.mean(outcome.astype(float) ** 2)))

@@ -15,6 +15,10 @@ from podium.pairwise._fit.list_information import (
     _left_to_choose,
     _worth_holding,
     list_gradients,
+    list_posterior,
+)
+from podium.pairwise._fit.list_information import (
+    list_information as information_of,
 )
 
 LISTS = [["a", "b", "c"], ["c", "a"], ["d", "b"], ["b", "c", "a", "d"]]
@@ -230,3 +234,49 @@ def test_each_score_alone_solves_its_own_equation():
         brentq(lambda s, k=k: expected[k] * np.exp(s - scores[k]) + 0.7 * s - loss.chosen[k], -20, 20) for k in range(4)
     ]
     assert_allclose(found, np.array(alone) - np.mean(alone), atol=1e-8)
+
+
+@pytest.mark.parametrize("ties", [False, True])
+def test_information_has_the_curvature_of_every_pair_and_what_ties_add(ties):
+    lists = [["a", ["b", "c"]], ["c", "a"], [["d", "b"]], ["b", "c", "a", "d"], ["d", "c", "b", "a"]] if ties else LISTS
+    loss = loss_of("unknown", lists, davidson=ties)
+    scores, extras = np.array([0.4, 0.1, -0.2, -0.3]), np.full(loss.extras, -0.5)
+    fit = ListFit(scores, extras, 1, 0.0, True)
+    linkage = loss.rankings._linkage
+    rows = len(lists)
+    found = information_of(
+        loss, fit, ridge=0.6, squares=np.arange(1.0, rows + 1), clusters={"judge": np.arange(rows)}, adjacency=linkage
+    )
+    posterior = list_posterior(loss, fit, 0.8, np.array([0, 0, 1, 1], np.int32))
+    hessian = loss.place(scores, extras).hessian()
+    for each, ridge in ((found, 0.6), (posterior, 0.8)):
+        matrix = np.zeros((4, 4))
+        for a, b, c in zip(each.left, each.right, each.curvature, strict=True):
+            assert a < b
+            matrix[[a, b, a, b], [a, b, b, a]] += [c, c, -c, -c]
+        assert_allclose(matrix, hessian[:4, :4], atol=1e-12)
+        assert (each.n, each.ridge) == (4, ridge)
+        if ties:
+            assert_allclose(each.border, hessian[:4, 4:])
+            assert_allclose(each.corner, hessian[4:, 4:])
+        else:
+            assert each.border is None
+            assert each.corner is None
+        assert each.scores is scores
+    assert found.vote_weight_sq.tolist() == list(range(1, rows + 1))
+    assert found.clusters["judge"].tolist() == list(range(rows))
+    above, below = linkage.open_ended
+    assert found.open_above.tolist() == above.tolist()
+    assert found.open_below.tolist() == below.tolist()
+    assert posterior.groups.tolist() == [0, 0, 1, 1]
+    assert list_posterior(loss, fit, 0.8, np.zeros(4, np.int32)).groups is None
+
+
+def test_where_nobody_is_bounded_choices_are_against_anyone():
+    loss = loss_of("unknown", [["a", "b"], ["a", "c"]])
+    scores = np.array([1.0, -0.5, -0.7, 0.0])
+    above, below = np.array([True, False, False, False]), np.array([False, True, True, True])
+    found = _ends(loss, scores, above, below)
+    told = sorted(zip(found["end_item"], np.round(found["end_margin"], 9), found["end_row"], strict=True))
+    expected = [(0, 1.5, 0), (0, 1.7, 1), (1, 1.5, 0), (2, 1.7, 1)]
+    assert told == [(item, pytest.approx(margin), row) for item, margin, row in sorted(expected)]
