@@ -95,3 +95,18 @@ def test_a_refusal_travels_between_processes_with_its_code():
     told = pickle.loads(pickle.dumps(RefusedError("no-ties", "this campaign takes no ties")))
     assert (type(told), told.code, str(told)) == (RefusedError, "no-ties", "this campaign takes no ties")
     assert str(copy.copy(told)) == str(told)
+
+
+def test_the_error_made_on_first_use_is_made_once_and_is_both(monkeypatch):
+    from sklearn.exceptions import NotFittedError as Theirs
+
+    monkeypatch.delitem(vars(podium.errors), "NotFittedError", raising=False)
+    made = podium.errors.NotFittedError
+    assert vars(podium.errors)["NotFittedError"] is made
+    assert made.__bases__ == (PodiumError, Theirs)
+    assert (made.__name__, made.__module__) == ("NotFittedError", "podium.errors")
+    assert made.__doc__ == "Something learned was asked for before `fit`; scikit-learn's error of this name."
+    assert str(made("set ", Option("x", 1))) == "set x=1"
+    with pytest.raises(AttributeError) as caught:
+        getattr(podium.errors, "Other")  # noqa: B009
+    assert str(caught.value) == "module 'podium.errors' has no attribute 'Other'"
