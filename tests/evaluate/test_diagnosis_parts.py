@@ -570,3 +570,22 @@ def test_redraws_come_from_scores_pulled_together_with_the_settings_of_the_model
     tested, chances = diagnosis._bootstrap(fit, model, decided)
     assert tested is fit  # without ties all votes are decided
     assert_allclose(chances.scores, Model.of(BradleyTerry(l2="auto", **settings).fit(decided)).scores)
+
+
+def test_a_judge_is_asked_whether_it_favoured_the_leader_over_who_leads_without_it(monkeypatch):
+    """Items are numbered otherwise in the votes than in the ranking."""
+    votes = Comparisons.from_arrays([2, 1, 0, 1], [1, 0, 2, 2], items=list("cba"), judge=[0, 1, 1, 0])
+    asked = []
+
+    class Asked:
+        def __init__(self, given):
+            assert given is votes
+
+        def z_value(self, *codes):
+            asked.append(codes)
+            return 0.0
+
+    monkeypatch.setattr(steadiness, "JudgeTest", Asked)
+    found = influence(lambda part: np.array([0.0, 3.0, 1.0]), [3.0, 2.0, 1.0], "abc", votes)
+    assert [row[-1] for row in found.rows if row[0] == "judge"] == [False, False]
+    assert sorted(asked) == [(0, 2, 1), (1, 2, 1)]  # each judge on a, who led, and b

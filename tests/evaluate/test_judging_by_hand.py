@@ -234,3 +234,70 @@ def test_seconds_of_other_judges_leave_a_column_of_numbers_without_any():
     some = quality(rows(), seconds={"j1": 3, "zebra": 4}).judge_fit
     assert dict(zip(some["judge"], some["seconds"], strict=True))["j1"] == 3.0
     assert some["seconds"].null_count() == len(some) - 1
+
+
+def at_normal(normal, sd):
+    """The infit that is so many deviations beyond 1 by Wilson and Hilferty."""
+    return (1 + (normal - sd / 3) * sd / 3) ** 3
+
+
+@pytest.mark.parametrize(("count", "sd"), [(1, 0.3), (2, 0.3), (4, 0.2), (4, 0.9), (7, 0.5)])
+@pytest.mark.parametrize("by", [-1e-6, 1e-6])
+def test_an_infit_is_beyond_chance_from_its_normal_quantile_on(count, sd, by):
+    """A twentieth over all judges: the quantile of 1 − 0.05 / count."""
+    limit = norm.ppf(1 - 0.05 / count)
+    information = np.full(count, 5.0)
+    infit = np.ones(count)
+    infit[0] = at_normal(limit + by, sd)
+    columns = np.stack([infit * information, information, (sd * information) ** 2, np.full(count, 9.0)])
+    frame = judging._frame("judge", [f"j{k}" for k in range(count)], np.arange(count), columns)
+    found = dict(zip(frame["judge"], frame["beyond_chance"], strict=True))
+    assert found["j0"] == (by > 0)
+    assert sum(found.values()) == (by > 0)
+
+
+def test_who_has_no_infit_misfits_in_nothing():
+    columns = np.stack([[1.0, 1.0, 1.0, 1.0], [2.0, 2.0, 2.0, 0.0], np.full(4, 1.0), np.full(4, 3.0)])
+    frame = judging._frame("judge", list("abcd"), np.arange(4), columns)
+    assert frame["infit"].to_list() == [0.5, 0.5, 0.5, None]
+    assert not frame["misfit"].any()
+    assert not frame["beyond_chance"].any()
+
+
+@pytest.mark.parametrize("more", [{}, {"weight": True}, {"count": True}])
+def test_each_vote_brings_its_square_its_information_and_its_variance(more, monkeypatch):
+    table = rows()
+    rng = np.random.default_rng(2)
+    weight, count = np.ones(60), np.ones(60)
+    if "weight" in more:
+        table["weight"] = weight = rng.uniform(0.5, 2.0, 60)
+    if "count" in more:
+        table["count"] = count = weight = rng.integers(1, 5, 60)
+    asked = {}
+    monkeypatch.setattr(judging, "_frame", lambda name, labels, code, columns: asked.update({name: (code, columns)}))
+    votes = Comparisons.from_frame(table)
+    score = np.linspace(1.0, -1.0, 4)
+    judging._fits(votes, Ranking(votes.items, score), None)
+    for k in range(60):
+        i, j = votes.left[k], votes.right[k]
+        p = 1 / (1 + math.exp(score[j] - score[i]))
+        outcome = (votes.outcome[k] + 1) / 2
+        spread = p * (1 - p)
+        fourth = p * (1 - p) ** 4 + (1 - p) * p**4  # of x − p: its variance is that less the square of p(1 − p)
+        wanted = [
+            weight[k] * (outcome - p) ** 2,
+            weight[k] * spread,
+            weight[k] ** 2 / count[k] * (fourth - spread**2),
+            count[k],
+        ]
+        assert asked["judge"][1][:, k].tolist() == pytest.approx(wanted)
+        for side, end in ((0, i), (60, j)):
+            assert asked["item"][0][side + k] == end
+            assert asked["item"][1][:, side + k].tolist() == pytest.approx(wanted)
+    assert asked["judge"][0].tolist() == votes.judge.tolist()
+
+
+def test_a_scale_needs_a_variance_beyond_rounding():
+    errors = np.full(3, 0.5)
+    assert scale_separation(scale_of(np.array([0.0, 0.9e-9, 1.8e-9]), errors)) == (None, 3)
+    assert scale_separation(scale_of(np.array([0.0, 1.2e-9, 2.4e-9]), errors))[0] is not None
