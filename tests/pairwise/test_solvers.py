@@ -208,3 +208,77 @@ def test_how_far_a_penalty_rules_is_how_scores_move_with_it():
     assert penalty_share(rows, loss, 10.0, at[1], np.empty(0), kept) == 0.0
     assert penalty_share(rows, loss, 1e-5, np.ones(N), np.empty(0), kept) == 0.0
     assert penalty_share(rows, loss, 1e-5, at[1], np.empty(0), kept & False) == 0.0
+
+
+@pytest.mark.parametrize(("n", "single"), [(6, False), (5, True)])
+def test_strengths_are_cached_narrowly_beyond_so_many_items_with_the_same_end(n, single, monkeypatch):
+    rng = np.random.default_rng(7)
+    winner = rng.integers(0, 6, 80)
+    c = Comparisons.from_arrays(winner, (winner + rng.integers(1, 6, 80)) % 6, items=range(6))
+    monkeypatch.setattr(solvers, "SINGLE", n)
+    kinds = []
+    real = solvers.coordinate_sweep
+
+    def sweep(start, partner, total, points, ridge, items, scores, strength, steps):
+        kinds.append(strength.dtype)
+        return real(start, partner, total, points, ridge, items, scores, strength, steps)
+
+    monkeypatch.setattr(solvers, "coordinate_sweep", sweep)
+    found = coordinate_newton(c.adjacency, 0.05, 1e-5, 500)
+    assert set(kinds) == {np.dtype(np.float32 if single else np.float64)}
+    p = c.pairs
+    exact = newton(
+        Rows(6, p.left, p.right), LogisticRows(p.left_points, p.total), 0.05, 1e-12, 100, votes=c.adjacency.sums[1]
+    )
+    assert_allclose(found.scores, exact.scores - exact.scores.mean(), atol=1e-5)
+
+
+def test_sweeps_begin_near_the_odds_of_each_items_wins_and_are_counted():
+    rng = np.random.default_rng(8)
+    winner = rng.integers(0, 6, 80)
+    c = Comparisons.from_arrays(winner, (winner + rng.integers(1, 6, 80)) % 6, items=range(6))
+    points, votes = c.adjacency.sums
+    none = coordinate_newton(c.adjacency, 0.05, 1e-9, 0)
+    start = 1.2 * np.log((points + 1) / (votes - points + 1))
+    assert_allclose(none.scores, start - start.mean())
+    assert (none.n_iter, none.converged, none.solver, none.gap) == (0, False, "coordinate", np.inf)
+    assert len(none.extras) == 0
+    given = coordinate_newton(c.adjacency, 0.05, 1e-9, 0, scores=np.arange(6.0))
+    assert_allclose(given.scores, np.arange(6.0) - 2.5)
+    one = coordinate_newton(c.adjacency, 0.05, 1e-9, 1)
+    assert one.n_iter == 1
+    assert not one.converged
+    whole = coordinate_newton(c.adjacency, 0.05, 1e-9, 500)
+    p = c.pairs
+    at = evaluate(Rows(6, p.left, p.right), LogisticRows(p.left_points, p.total), 0.05, whole.scores, np.empty(0))
+    assert whole.gap == pytest.approx(np.max(np.abs(at.slopes) / votes), abs=1e-12)
+
+
+def test_gaps_are_slopes_over_votes():
+    rows, loss, votes = problem()
+    x = np.random.default_rng(9).normal(size=N)
+    point = evaluate(rows, loss, 0.3, x, np.array([0.2, -0.1]))
+    own, effects = np.max(np.abs(point.slopes) / votes), np.max(np.abs(point.extra_slopes)) / (votes.sum() / 2)
+    assert solvers._gap(point, votes) == pytest.approx(max(own, effects))
+    assert solvers._yardstick(np.array([0.0, 2.0, 1e-9])).tolist() == [1.0, 2.0, 1e-9]
+    du, de = np.array([0.5, -2.0, 0, 0, 0, 0]), np.array([0.1, 0.3])
+    assert solvers._longest(rows, du, de) == pytest.approx(max(2.0, np.abs(rows.design @ de).max()))
+    bare = Rows(N, rows.left, rows.right)
+    assert solvers._longest(bare, 0 * du, np.array([-0.7])) == 0.7
+    tied = np.array([0.1, 0.3, -9.0])  # two effects, and log ν
+    assert solvers._longest(rows, du, tied) == 9.0
+
+
+@pytest.mark.parametrize("how", ["dense", "banded", "pcg"])
+def test_newton_directions_are_those_of_the_whole_matrix(how):
+    for ties in (False, True):
+        rows, loss, _ = problem(ties=ties)
+        rng = np.random.default_rng(10)
+        point = evaluate(rows, loss, 0.3, rng.normal(size=N), 0.3 * rng.normal(size=2 + ties))
+        du, de = solvers._direction(point, LinearSolver(rows, 0.6, how), 1e-13)
+        matrix = 0.6 * np.eye(N)
+        for a, b, c in zip(rows.left, rows.right, point.curvature, strict=True):
+            matrix[[a, b, a, b], [a, b, b, a]] += [c, c, -c, -c]
+        whole = np.block([[matrix, point.border], [point.border.T, point.corner]])
+        expected = -np.linalg.solve(whole, np.concatenate([point.slopes, point.extra_slopes]))
+        assert_allclose(np.concatenate([du, de]), expected, rtol=1e-5, atol=1e-8)
