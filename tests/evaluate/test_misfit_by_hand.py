@@ -196,3 +196,17 @@ def test_the_pairs_furthest_off_are_fifty_unless_told():
     assert (frame["expected"] == 2.0).all()
     assert (frame["won"] >= 2.0).all()
     assert len(fit.residual_frame(list(range(n)), most=3)) == 3
+
+
+@pytest.mark.parametrize(("expected", "says"), [(0.5, "vary 3 times"), (1.0, "vary 1.5 times"), (0.0, "vary 1 times")])
+def test_dispersion_is_told_against_what_chance_gives(expected, says):
+    from podium.evaluate.diagnosis.findings import Diagnosis
+    from podium.evaluate.diagnosis.steadiness import influence_frame
+
+    fine = Test(1.0, 2.0, 0.5)
+    pairs = Fit(table([9, 9, 1], [1, 1, 9], [0, 0, 0], left=(0, 1, 0), right=(1, 2, 2), n=3), model(0.0, n=3))
+    found = Diagnosis(
+        pairs.residual_frame("abc"), fine, Test(1.5, expected, 0.5), fine, None, influence_frame([]), 9, "a"
+    ).findings()
+    assert says in found[1].text
+    assert [each.concern for each in found] == [False] * 3

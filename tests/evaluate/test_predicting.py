@@ -442,3 +442,12 @@ def test_a_date_is_the_whole_day():
 def test_items_with_equal_points_stay_in_their_order():
     frame = final_table(told(0, 1), fixtures("ab", "cd"), top=1, draws=2)
     assert frame["item"].to_list() == ["a", "b", "c", "d"]
+
+
+def test_folds_are_shared_by_the_processes_asked_for(monkeypatch):
+    asked = []
+    running = assessment.running
+    monkeypatch.setattr(assessment, "running", lambda *given: asked.append(given) or running(1, 1, None))
+    assess(votes(), {"sure": Sure}, folds=3)
+    assess(votes(), {"sure": Sure}, folds=4, jobs=2, engine="x")
+    assert asked == [(1, 3, None), (2, 4, "x")]
