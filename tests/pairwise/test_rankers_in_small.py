@@ -123,11 +123,11 @@ def test_flags_are_those_of_the_tests_that_were_made(leaning, monkeypatch):
     copy = CrowdBradleyTerry(l2=0.3, reliability_sd=0.6, side_effect=True).fit(c)
     asked = []
 
-    def tests(found, l2):
+    def told(found, l2):
         asked.append(l2)
         return {1: JudgeTest(0.001, 0.5, 0.4), 3: JudgeTest(0.9, 0.9, 0.01)}
 
-    monkeypatch.setattr(copy._model, "tests", tests)
+    monkeypatch.setattr(copy._model, "tests", told)
     assert copy.flags_ == {c.judges[1]: "chance"}
     assert asked == [0.3]
     assert np.isnan(copy._judge_tests()).tolist() == [[True] * 3, [False] * 3, [True] * 3, [False] * 3]
