@@ -464,3 +464,49 @@ def test_rankings_of_newcomers_by_place_or_by_label_go_on_alike():
     scores, deviations = fits[0].predict(raw, return_std=True)
     assert_allclose(scores, fits[0].predict(raw))
     assert (deviations > 0.9).all()
+
+
+@pytest.mark.parametrize("options", [{"l2": 0.2}, {"l2": "auto"}, {"l2": 0.2, "bias_reduction": True}])
+def test_a_fit_of_bradley_terry_keeps_what_it_found_and_looks_at_a_penalty_that_was_given(options, monkeypatch):
+    from podium.pairwise._fit.strength_model import StrengthModel
+
+    said = []
+    for name in ("warn_of_penalty", "warn_of_separation", "check_design"):
+        monkeypatch.setattr(StrengthModel, name, lambda self, *a, name=name: said.append((name, a)))
+    c = votes(200)
+    model = BradleyTerry(**options, ties="davidson", side_effect=True).fit(c)
+    names = [name for name, _ in said]
+    assert names[:2] == ["check_design", "warn_of_separation"]
+    assert ("warn_of_penalty" in names) == (options == {"l2": 0.2})
+    if "warn_of_penalty" in names:
+        found, l2, bounded = said[-1][1]
+        assert l2 == 0.2
+        assert bounded.tolist() == [True] * 4
+        assert_allclose(found.extras, model._extras)
+    auto = options["l2"] == "auto"
+    assert (model.sd_ is None) == (not auto)
+    assert model.l2_ == (pytest.approx(0.5 / model.sd_**2) if auto else 0.2)
+    assert (model.ranking_.posterior is None) == (not auto)
+    assert bool(model.ranking_.information) is True
+    assert model.converged_ is True
+    assert model.n_iter_ >= 1
+    assert model.solver_ == "dense"
+    assert (model.n_votes_, model.n_parameters_) == (200.0, 5)
+    assert model.votes_per_parameter_ == 40.0
+    assert model.effects_ == ("side", "tie")
+    assert_allclose(model.ranking_.record, c.record())
+    given = BradleyTerry(ties="davidson").fit(c, sd=0.8)
+    assert (given.sd_, given.l2_) == (0.8, pytest.approx(0.5 / 0.64))
+    heavy = BradleyTerry().fit(replace(c, weight=np.full(200, 0.5)), sd=0.8)
+    assert heavy.l2_ == pytest.approx(0.5 / 0.64 / 2)
+
+
+def test_votes_that_age_count_by_their_half_life():
+    c = votes(time=np.arange(60) / 6.0)
+    model = BradleyTerry(l2=0.2, half_life=2.0).fit(c)
+    last = float(c.time.max())
+    weighed = replace(c, weight=0.5 ** ((last - c.time) / 2.0))
+    plain = BradleyTerry(l2=0.2).fit(weighed)
+    assert_allclose(model.ranking_.scores, plain.ranking_.scores, atol=1e-6)
+    assert_allclose(model.ranking_.record, c.record())  # counted whole
+    assert model._training is c
