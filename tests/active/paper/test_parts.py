@@ -638,3 +638,10 @@ def test_places_of_a_sample_are_drawn_evenly():
     assert counts[np.tril_indices(5)].sum() == 0
     assert counts[np.triu_indices(5, 1)].min() > 280
     assert counts.max() < 440
+
+
+def test_of_nothing_the_hinge_over_blocks_is_nothing():
+    value, slope = margin.cross_block_hinge(np.zeros(0), np.zeros(0, dtype=np.int64))
+    assert (value, slope.tolist()) == (0.0, [])
+    value, slope = margin.cross_block_hinge(np.zeros(3), np.zeros(3, dtype=np.int64))  # one block: no pair is apart
+    assert (value, slope.tolist()) == (0.0, [0.0, 0.0, 0.0])
