@@ -292,3 +292,11 @@ def test_what_two_leaderboards_do_not_share_is_shown():
         compare_rankings(Ranking("abcd", range(4)), Ranking("wxyz", range(4)))
     with pytest.raises(InputError, match="share only 'd'; at least two items are needed"):
         compare_rankings(Ranking("abcd", range(4)), Ranking("dxyz", range(4)))
+
+
+def test_a_weighted_mean_may_be_of_light_votes():
+    light, heavy = (
+        [Standing(each.items, each.scores, each.std_errors, votes=each.votes * unit) for each in (A, B)]
+        for unit in (1e-3, 1.0)
+    )
+    assert_allclose(compare_rankings(*light, "weighted-mean").scores, compare_rankings(*heavy, "weighted-mean").scores)

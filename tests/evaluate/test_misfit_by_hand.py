@@ -47,6 +47,12 @@ def test_ties_are_as_many_as_there_were_and_leave_the_points_as_expected():
     assert many.win[0] == pytest.approx(p - (1 - p))
 
 
+def test_light_votes_have_ties_as_heavy_ones():
+    p = 1 / (1 + math.exp(-1.0))
+    fit = Fit(table([0.2], [0.1], [0.1]), model(1.0))
+    assert fit.tie[0] == pytest.approx(2 * (0.1 / (2 * 0.4 * (1 - p))) * (1 - p))
+
+
 def test_a_certain_vote_has_no_ties_to_give():
     fit = Fit(table([3], [0], [1]), model(2000.0))
     assert (fit.win.tolist(), fit.tie.tolist()) == ([1.0], [0.0])
@@ -144,6 +150,17 @@ def test_each_measure_is_set_against_those_of_the_redraws(circle):
 def test_redraws_as_far_count_against_it(circle):
     Redraws.tables = [circle.table, *Redraws.tables[:3]]
     assert [each.p_value for each in circle.tests(4, np.random.default_rng(0))] == [2 / 5] * 3
+
+
+@pytest.mark.parametrize(("others", "enough"), [((8, 5, 5, 5), True), ((8, 8, 5, 5), False)])
+def test_votes_are_enough_where_few_redraws_go_as_far_as_any(others, enough, circle):
+    """The largest of four redraws has a share of two fifths, with the votes: few redraws are not few votes."""
+    ends = {"left": (0, 1, 0), "right": (1, 2, 2), "n": 3}
+    mild, *Redraws.tables = (
+        table([k, k, 10 - k], [10 - k, 10 - k, k], [0, 0, 0], **ends) for k in (6, *others)
+    )  # fmt: skip
+    found = Fit(mild, model(0.0, n=3)).tests(4, np.random.default_rng(0))
+    assert [each.enough for each in found] == [enough] * 3
 
 
 def test_redraws_that_hardly_moved_are_not_enough(circle):

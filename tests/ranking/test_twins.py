@@ -499,3 +499,20 @@ def test_a_posterior_has_both_ends(side):
     opened = posterior_covariance(dataclasses.replace(e, **{side: np.arange(4) == 1}))
     assert opened.open_ended is None
     assert_allclose(opened.matrix, posterior_covariance(e).matrix)
+
+
+@pytest.mark.parametrize(("level", "wanted"), [(0.0, 1.0), (0.5, 3.0), (0.6, 4.0), (1.0, 5.0)])
+def test_each_draw_is_measured_once_in_its_place(level, wanted, monkeypatch):
+    """Five draws in blocks of three and two, of which the k-th measures k; the next higher where none is the quantile."""
+    monkeypatch.setattr(critical, "DRAWS", 5)
+    monkeypatch.setattr(
+        critical, "noise_blocks", lambda covariance, n, draws: (np.full((rows, n), rows) for rows in (3, 2))
+    )
+    begun = iter((1.0, 4.0))
+
+    def measure(noise, table, largest):
+        assert noise.shape == (len(largest), 2)
+        assert noise.flags.c_contiguous
+        largest[:] = next(begun) + np.arange(len(largest))
+
+    assert critical._simulated(ScoreCovariance(np.eye(2)), None, measure, level) == wanted
