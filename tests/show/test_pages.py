@@ -608,8 +608,6 @@ def test_the_first_eight_curves_are_drawn_and_all_are_in_the_table():
     assert "".join(parts).count("<figure>") == 10
     _, rows = texts(parts[-2] + parts[-1])
     assert [row[0] for row in rows] == order
-    eight = report_time.over_time(model, order[2:], 0.9, "points")
-    assert eight[2] == '<p class="soft">The score of each item over time.</p>'
 
 
 @pytest.mark.parametrize(
@@ -629,6 +627,14 @@ def test_one_curve_has_its_band_in_the_picture_and_several_a_picture_each(monkey
     assert ("<h2>Each with its 90 % band</h2>" in parts) == own
     assert parts[3] == "<svg>curves, The score of each item over time.</svg>"
     assert "<h2>The table over time</h2>" in parts
+
+
+def test_of_exactly_eight_curves_all_are_drawn(monkeypatch):
+    model = moving(8, 200)
+    monkeypatch.setattr(report_time, "curves", lambda frame, **more: frame)
+    monkeypatch.setattr(report_time, "figure_of", lambda frame, name, label: str(frame["item"].n_unique()))
+    parts = report_time.over_time(model, list(model.ranking_.order), 0.9, "points")
+    assert parts[2:4] == ['<p class="soft">The score of each item over time.</p>', "8"]
 
 
 def test_forty_items_have_a_picture_of_their_own(monkeypatch):
