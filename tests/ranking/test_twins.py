@@ -503,7 +503,7 @@ def test_a_posterior_has_both_ends(side):
 
 @pytest.mark.parametrize(("level", "wanted"), [(0.0, 1.0), (0.5, 3.0), (0.6, 4.0), (1.0, 5.0)])
 def test_each_draw_is_measured_once_in_its_place(level, wanted, monkeypatch):
-    """Five draws in blocks of three and two, of which the k-th measures k; the next higher where none is the quantile."""
+    """Five draws in blocks of three and two, of which the k-th measures k; of two the higher is the quantile."""
     monkeypatch.setattr(critical, "DRAWS", 5)
     monkeypatch.setattr(
         critical, "noise_blocks", lambda covariance, n, draws: (np.full((rows, n), rows) for rows in (3, 2))
