@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from jinja2 import DictLoader, UndefinedError
 
 from podium._version import __version__
 from podium.campaign import setup
@@ -264,11 +265,14 @@ def test_every_page_is_html_of_this_version(room, monkeypatch):
     assert made.media_type == "text/html"
 
 
-def test_text_on_pages_is_never_markup_and_a_name_that_is_missing_fails():
-    assert pages.HTML.from_string("{{ x }}").render(x="<b>") == "&lt;b&gt;"
-    assert pages.HTML.from_string("  {% if true %}\nx\n  {% endif %}\ny").render() == "x\ny"
-    with pytest.raises(Exception, match="'x' is undefined"):
-        pages.HTML.from_string("{{ x }}").render()
+def test_text_on_pages_is_never_markup_and_a_name_that_is_missing_fails(monkeypatch):
+    templates = {"own.html": "  {% if true %}\n{{ x }}\n  {% endif %}\ny", "version.html": "{{ version }}"}
+    monkeypatch.setattr(pages.HTML, "loader", DictLoader(templates))
+    monkeypatch.setattr(pages.HTML, "cache", {})
+    assert pages._page("own.html", x="<b>").body == b"&lt;b&gt;\ny"
+    assert pages._page("version.html").body == __version__.encode()
+    with pytest.raises(UndefinedError, match="'x' is undefined"):
+        pages._page("own.html")
 
 
 @pytest.mark.parametrize(
