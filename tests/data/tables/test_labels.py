@@ -1,5 +1,7 @@
 """Labels to codes: any column of names, one numbering."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -8,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from podium.data.tables.labels import encode, encode_pair, is_missing
+from podium.data.tables import labels as labels_module
+from podium.data.tables.labels import (
+    as_column,
+    encode,
+    encode_pair,
+    is_missing,
+    is_text,
+    number_records,
+    warn_of_look_alikes,
+)
 from podium.errors import InputError
 
 words = st.lists(st.tuples(st.sampled_from(["tea", "coffee", "mate", "café"]), st.text("abé", min_size=1)), min_size=1)
@@ -98,3 +109,89 @@ def test_what_is_no_column_of_labels_is_refused():
         encode_pair(["a", "b"], ["c", ["x"]])
     with pytest.raises(InputError, match=r"label has shape \(2, 2\)"):
         encode(np.zeros((2, 2)))
+
+
+# ---- labels that look alike, labels as columns ----------------------------------------------------------------------
+
+
+def alike(labels, place=lambda code: f"row {code + 1}"):
+    """What is said of labels that look alike."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warn_of_look_alikes("items", labels, place, stacklevel=1)
+    return [str(each.message) for each in caught]
+
+
+def test_labels_that_differ_in_what_people_overlook_are_told_with_their_rows():
+    told = alike(("Tea", "milk", "tea ", 3, "3"))
+    assert told == [
+        "items that differ only in case, blanks or how their characters are coded are kept apart: 'Tea' (row 1) and "
+        "'tea ' (row 3); write them alike if they are the same"
+    ]
+    assert "kept apart: 'Tea' and 'tea'; write them alike" in alike(("Tea", "tea"), lambda code: "")[0]
+    assert alike(("tea", "milk")) == alike(("tea",)) == alike((1, 2)) == alike(()) == []
+    assert "'caf\\xe9' (row 1) and 'cafe\\u0301' (row 2)" in alike(("caf\u00e9", "cafe\u0301"))[0], "spelt out"
+    assert "'a\\u200bb' (row 1) and 'ab' (row 2)" in alike(("a\u200bb", "ab"))[0]
+    assert "'a b' (row 1) and 'a  b' (row 2)" in alike(("a b", "a  b"))[0]
+
+
+@pytest.mark.parametrize(("pairs", "more"), [(3, False), (4, True)])
+def test_three_of_many_look_alikes_are_named(pairs, more):
+    labels = tuple(word for k in range(pairs) for word in (f"word{k}", f"Word{k}"))
+    (told,) = alike(labels)
+    assert told.count(" and ") == 3
+    assert ("; …; write them alike" in told) == more
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        (("a", "A", "b"), [[0, 1]]), (("a\nb", "a b"), [[0, 1]]), (("", " "), [[0, 1]]), ((1, "x", "X"), [[1, 2]]),
+        (("a", "b", "B", "A", "c"), [[0, 3], [1, 2]]), (("a",), []), (("ﬁ", "fi"), [[0, 1]]), (("a b", "ab"), []),
+    ],
+)  # fmt: skip
+def test_codes_of_labels_that_are_one_to_a_reader(labels, found):
+    assert labels_module._look_alikes(labels) == found
+
+
+def test_labels_as_a_column_of_a_table_holds_them():
+    assert as_column((1, 2)) == [1, 2]
+    assert as_column((2**127 - 1, -(2**127))) == [2**127 - 1, -(2**127)]
+    for large in (2**127, -(2**127) - 1):
+        assert as_column((1, large)) == ["1", str(large)]
+    assert [is_text(text) for text in ("a", "é", "\ud800")] == [True, True, False]
+
+
+def test_text_that_cannot_be_written_is_refused_with_its_row():
+    with pytest.raises(
+        InputError, match=r"^row 2: right is '\\ud800', half a character \(a lone surrogate\); write it anew"
+    ):
+        encode_pair(["a", "b"], ["c", "\ud800"])
+    with pytest.raises(InputError, match=r"label b'\\xff' is no UTF-8 text|is no UTF-8 text; give labels as text"):
+        encode(np.array([b"\xff"]))
+    with pytest.raises(InputError, match=r"^row 1: left is missing \(''\); name every left or remove the row"):
+        encode_pair(["", "b"], ["c", ""])
+    with pytest.raises(InputError, match=r"^row 2: judge is \{\}, a dict; give text or numbers"):
+        encode(["a", {}], "judge")
+
+
+def test_rows_of_words_are_numbered_as_they_first_appear():
+    records = np.array([[1, 2], [3, 4], [1, 2], [1, 3]], np.uint64)
+    codes, first = number_records(records)
+    assert (codes.tolist(), first.tolist()) == ([0, 1, 0, 2], [0, 1, 3])
+    many = np.arange(200_000, dtype=np.uint64)[:, None] % 90_000
+    codes, first = number_records(many)
+    assert np.array_equal(codes, np.arange(200_000) % 90_000)
+    assert np.array_equal(first, np.arange(90_000))
+
+
+def test_nulls_of_series_are_missing_labels():
+    with pytest.raises(InputError, match=r"^row 2: right is missing \(None\)"):
+        encode_pair(pl.Series(["a", "b"]), pl.Series(["c", None]))
+    with pytest.raises(InputError, match=r"^row 1: judge is missing"):
+        encode(pl.Series([None, 3]), "judge")
+    labels, left, right = encode_pair(pl.Series([True, False]), pl.Series([False, True]))
+    assert (labels, left.tolist(), right.tolist()) == ((True, False), [0, 1], [1, 0])
+    with pytest.raises(InputError, match="left has 1 row and right has 2; give one of each for every comparison"):
+        encode_pair(pl.Series(["a"]), pl.Series(["b", "c"]))
+    assert encode_pair(pl.Series([1]), pl.Series(["1"]))[0] == (1, "1")
