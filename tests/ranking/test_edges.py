@@ -612,3 +612,15 @@ def test_rankings_of_many_are_in_no_cluster_with_another():
         end_row=np.array([1, -1, -1]), clusters={"judge": np.array([0, 1])},
     )  # fmt: skip
     assert e.ends("judge")[2].tolist() == [1.0, 1.0, 1.0]
+
+
+def test_files_say_which_version_of_each_part_they_hold():
+    """A number that rises only where something else is stored than before."""
+    from podium.ranking.uncertainty.information import WeightedInformation
+
+    versions = {
+        kind.__name__: kind.state_version for kind in (Ranking, Information, WeightedInformation, ListInformation)
+    }
+    assert versions == {"Ranking": 3, "Information": 2, "WeightedInformation": 1, "ListInformation": 1}
+    state = {"n": 2}
+    assert Information.upgraded(state, 1) is state
