@@ -745,3 +745,34 @@ def test_named_outliers_with_dollars_are_no_formulas(monkeypatch):
     monkeypatch.setattr(feature_plots, "residual_outliers", lambda model, level: pl.DataFrame({"item": [DOLLARS]}))
     (text,) = pictures.outliers(model).axes[0].texts
     assert (text.get_text(), text.get_parse_math()) == (DOLLARS, False)
+
+
+def test_a_headline_is_larger_than_what_axes_say_and_that_larger_than_their_numbers():
+    """In points: 10, 9 and 8, with names of 8; above and at the right there is no line."""
+    figure = plots.history([1, 2], ["a"], np.array([[1.0], [2.0]]))
+    (ax,) = figure.axes
+    assert figure.texts[0].get_fontsize() == 10
+    assert (ax.xaxis.label.get_fontsize(), ax.yaxis.label.get_fontsize()) == (9, 9)
+    ticks = [*ax.get_xticklabels(), *ax.get_yticklabels(), *ax.texts]
+    assert {each.get_fontsize() for each in ticks} == {8}
+    assert [ax.spines[side].get_visible() for side in ("left", "bottom", "top", "right")] == [True, True, False, False]
+    assert {to_hex(spine.get_edgecolor()) for spine in ax.spines.values()} == {SOFT}
+    assert to_hex(ax.xaxis.label.get_color()) == to_hex(figure.texts[0].get_color()) == INK
+    tick = ax.xaxis.get_major_ticks()[0]
+    assert (to_hex(tick.label1.get_color()), to_hex(tick.tick1line.get_color())) == (INK, SOFT)
+    legend = plots.calibration({"one": BINS}).axes[0].get_legend()
+    assert {each.get_fontsize() for each in legend.get_texts()} == {8}
+    assert not legend.get_frame_on()
+
+
+def test_lines_that_carry_numbers_are_thicker_than_the_grid_and_those_at_none():
+    (ax,) = plots.history([1, 2], ["a"], np.array([[1.0], [2.0]])).axes
+    grid = ax.get_xgridlines()[0].get_linewidth()
+    assert grid < ax.lines[0].get_linewidth()
+    _, ranking = ranked(FEW)
+    (ax,) = plots.intervals(ranking).axes
+    assert ax.get_xgridlines()[0].get_linewidth() < ax.collections[0].get_linewidth()[0] < ax.lines[-1].get_markersize()
+    (ax,) = pictures.coefficients(with_coefficients([1.0], [0.1])).axes
+    zero, (points, _, (bar,)) = ax.lines[-1], ax.containers[0]
+    assert list(zero.get_xdata()) == [0, 0]
+    assert zero.get_linewidth() < bar.get_linewidth()[0] < points.get_markersize()
