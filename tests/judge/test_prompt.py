@@ -8,8 +8,11 @@ from hypothesis import strategies as st
 
 from judge.server import BLOCK
 from podium.errors import InputError
+from podium.judge.ledger import Spent
 from podium.judge.prompt import SCHEMA, Asked, Prompt
-from podium.judge.settings import Progress
+from podium.judge.settings import Progress, Settings
+from podium.judge.tally import Tally
+from podium.judge.verdict import read_answer
 
 ASKED = Asked("1", "Which is better?", "first text", "second text", fence="f00d")
 
@@ -108,6 +111,17 @@ def test_a_prompt_file_that_asks_for_a_part_that_is_not_there_is_refused():
         Prompt(template="{{ left.nothing }} {{ left }} {{ right }}")
 
 
-def test_a_run_that_has_not_begun_is_nowhere():
-    given = {name: value for name, value in dataclasses.asdict(Progress()).items() if value}
-    assert given == {"orders": 2}
+def told(value):
+    """What is not nothing of it."""
+    return {name: each for name, each in dataclasses.asdict(value).items() if each}
+
+
+def test_what_holds_where_nothing_is_said():
+    settings = Settings()
+    assert told(settings) == {"preset": "standard", "concurrency": 16, "calibration": 40}
+    assert settings.most_pairs(2) == 1
+    assert told(Progress()) == {"orders": 2}
+    assert (told(Spent()), Spent().answered) == ({}, 0)
+    assert (told(Tally()), Tally().words()) == ({}, ["not parsed 0.0 %; skipped 0; 0 calls"])
+    said = read_answer("A", "word")
+    assert told(said) == {"outcome": 1.0, "raw": "A", "tries": 1}
