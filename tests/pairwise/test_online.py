@@ -326,3 +326,86 @@ def test_text_among_features_is_refused_without_an_option_that_is_not_there():
     odd = {"a": {"size": 1.0}, "b": {"size": "n/a"}, "c": {"size": 2.0}}
     with pytest.raises(InputError, match=r"row 2: 'size' is 'n/a', where most rows have numbers; correct it$"):
         OnlineRABF().fit(votes, odd)
+
+
+# ---- in small -------------------------------------------------------------------------------------------------------
+
+
+def test_votes_are_learned_from_in_the_order_of_their_times_and_a_fit_forgets():
+    rows = [("a", "b"), ("b", "c"), ("c", "a"), ("a", "c"), ("b", "a")]
+    winner, loser = zip(*rows, strict=True)
+    plain = OnlineRABF().fit(Comparisons.from_pairs(rows))
+    mixed = [3, 0, 4, 1, 2]
+    timed = Comparisons.from_arrays([winner[k] for k in mixed], [loser[k] for k in mixed], time=mixed)
+    by_time = OnlineRABF().fit(timed)
+    assert {item: by_time.ranking_.score(item) for item in "abc"} == pytest.approx(
+        {item: plain.ranking_.score(item) for item in "abc"}
+    )
+    again = OnlineRABF().fit(Comparisons.from_pairs([("x", "y")] * 3)).fit(Comparisons.from_pairs(rows))
+    assert again.ranking_.items == plain.ranking_.items
+    assert_allclose(again.ranking_.scores, plain.ranking_.scores)
+    assert again.n_votes_ == 5
+    once = OnlineRABF().update("a", "b")
+    with pytest.raises(InputError, match="votes given one by one are not kept"):
+        _ = once.log_likelihood_
+
+
+def test_features_come_by_place_for_all_items_or_by_label_for_newcomers():
+    from scipy.sparse import csr_array
+
+    first, later = Comparisons.from_pairs([("a", "b")] * 4), Comparisons.from_pairs([("c", "a"), ("b", "c")])
+    table = {"a": [1.0, 3.0], "b": [2.0, 1.0], "c": [0.5, 2.0]}
+    known = np.array([table[item] for item in first.items])
+    more = np.array([table[item] for item in later.items])
+    fits = []
+    for one, two in (
+        (known, more),
+        (csr_array(known), csr_array(more)),
+        (table, None),
+        ({k: table[k] for k in "ab"}, {"c": table["c"]}),
+    ):
+        model = OnlineRABF(standardize=False).fit(first, one)
+        fits.append(model.partial_fit(later, two))
+    for model in fits:
+        assert {item: model.ranking_.score(item) for item in "abc"} == pytest.approx(
+            {item: fits[0].ranking_.score(item) for item in "abc"}
+        )
+    whole = OnlineRABF(standardize=False).fit(first, known)
+    assert whole.partial_fit(first, known).n_votes_ == 8
+    with pytest.raises(InputError, match="no features for 'c'"):
+        OnlineRABF().fit(first, known).partial_fit(later)
+
+
+@pytest.mark.parametrize("flip_rate", [0.0, 0.2])
+def test_chances_of_online_votes_know_their_flips(flip_rate):
+    model = OnlineRABF(flip_rate=flip_rate, step=0.3)
+    for pair in [("a", "b"), ("a", "c"), ("b", "c"), ("c", "a")]:
+        model.update(*pair)
+    gap = model.ranking_.score("a") - model.ranking_.score("b")
+    chance = flip_rate + (1 - 2 * flip_rate) / (1 + np.exp(-gap))
+    assert model.win_probability("a", "b") == pytest.approx(chance)
+    win, tie, loss = model.predict_proba(Comparisons.from_pairs([("a", "b")]))[0]
+    assert (win, tie, loss) == pytest.approx((chance, 0.0, 1 - chance))
+
+
+def test_scales_of_features_are_those_of_the_items_known_so_far():
+    model = OnlineRABF().add({"a": [1.0, 5.0, 2.0], "b": [3.0, 5.0, 4.0], "c": [8.0, 5.0, 9.0]})
+    rows = np.array([[1.0, 5.0, 2.0], [3.0, 5.0, 4.0], [8.0, 5.0, 9.0]])
+    variance = rows.var(axis=0)
+    assert_allclose(model._precision(), [1 / variance[0], 0.0, 1 / variance[2]])
+    assert_allclose(model._moments[0], rows.mean(axis=0))
+    plain = OnlineRABF(standardize=False).add({"a": [1.0, 5.0], "b": [3.0, 5.0]})
+    assert plain._precision().tolist() == [1.0, 1.0]
+    model.update("a", "b")
+    assert_allclose(model.ranking_.scores, (rows - rows.mean(axis=0)) @ model.coef_ + model.residuals_)
+    assert_allclose(model.predict([[2.0, 5.0, 1.0]]), ([2.0, 5.0, 1.0] - rows.mean(axis=0)) @ model.coef_)
+
+
+def test_a_schedule_that_is_strong_needs_both_penalties_and_no_small_step():
+    for name in ("feature_penalty", "residual_penalty"):
+        with pytest.raises(InputError, match="schedule='strong' needs feature_penalty and residual_penalty above 0"):
+            OnlineRABF(schedule="strong", **{name: 0.0}).update("a", "b")
+    model = OnlineRABF(schedule="strong", step=50.0, feature_penalty=0.1, residual_penalty=0.4, average=False)
+    model.update("a", "b")  # η = 1/(λ(t + offset)), offset = max(2·0.4/0.1, 1/(0.1·50))
+    eta = 1 / (0.1 * (1 + 8.0))
+    assert_allclose(model.ranking_.scores, np.array([0.5, -0.5]) * min(eta, 0.5), rtol=1e-6)
