@@ -776,3 +776,11 @@ def test_lines_that_carry_numbers_are_thicker_than_the_grid_and_those_at_none():
     zero, (points, _, (bar,)) = ax.lines[-1], ax.containers[0]
     assert list(zero.get_xdata()) == [0, 0]
     assert zero.get_linewidth() < bar.get_linewidth()[0] < points.get_markersize()
+
+
+def test_letters_are_of_the_fonts_that_are_installed_in_their_order(monkeypatch):
+    assert canvas._fonts()[0] == "DejaVu Sans", "which comes with matplotlib"
+    monkeypatch.setattr(canvas, "FONTS", ("No Such Font", "DejaVu Serif", "DejaVu Sans"))
+    assert canvas._fonts() == ["DejaVu Serif", "DejaVu Sans"]
+    monkeypatch.setattr(canvas, "FONTS", ("No Such Font",))
+    assert canvas._fonts() == ["sans-serif"]
