@@ -360,3 +360,120 @@ def _turned(c):
     """By how much counting each pair one way round changes the votes for the left."""
     back = c.left > c.right
     return float(np.sum(np.where(back, -c.outcome, 0.0)))
+
+
+# ---- information ----------------------------------------------------------------------------------------------------
+
+
+def assembled(information):
+    """The matrix that an information stands for, in scores and extras."""
+    n, p = information.n, information.extras
+    matrix = np.zeros((n + p, n + p))
+    for a, b, c in zip(information.left, information.right, information.curvature, strict=True):
+        matrix[[a, b, a, b], [a, b, b, a]] += [c, c, -c, -c]
+    matrix[:n, :n] += information.ridge * np.eye(n)
+    matrix[:n, n:], matrix[n:, :n], matrix[n:, n:] = information.border, information.border.T, information.corner
+    return matrix
+
+
+def sided(m=120, seed=9, weight=None):
+    rng = np.random.default_rng(seed)
+    left = rng.integers(0, 5, m).astype(np.int32)
+    right = ((left + rng.integers(1, 5, m)) % 5).astype(np.int32)
+    outcome = rng.choice([-1, 0, 1], m, p=[0.3, 0.2, 0.5]).astype(np.int8)
+    return Comparisons(tuple("abcde"), left, right, outcome=outcome, sided=True, weight=weight)
+
+
+@pytest.mark.parametrize("held", [False, True])
+@pytest.mark.parametrize(("kind", "unit"), [("half", 1.0), ("davidson", 1.0), ("squared", None)])
+def test_information_is_the_posterior_of_scores_weights_and_effects(kind, unit, held):
+    c, table = sided(), np.random.default_rng(10).normal(size=(6, 2))
+    votes = VoteModel(
+        loss="squared" if kind == "squared" else "logistic",
+        ties="davidson" if kind == "davidson" else "half",
+        side_effect=True,
+    )
+    model = FeatureModel(c, table, votes, True)
+    if held and kind != "squared":
+        model.hold_effects(100)
+        assert model.problem.rows.design is None
+        assert_allclose(model.problem.rows.offset, model.effects.values[0])
+    place = solve_features(model.problem, (0.4, 0.7), 1e-10, 100).place
+    whole = model.with_effects(place)
+    if unit is None:
+        noise = model.noise(place, (0.4, 0.7))
+        unit = 0.5 / noise**2
+    known = model.information(place, (0.4, 0.7))
+    n, d, p = 6, 2, len(whole.extras)
+    scores = model._scores(place)
+    assert_allclose(known.scores, scores)
+    assert_allclose(scores[5], model.matrix[5] @ place.weights)
+    # votes on scores and effects, by differences of the loss's gradient
+    rows, loss = model.whole.rows, model.loss
+    h, size = 1e-5, 5 + p
+
+    def slopes(x):
+        point = evaluate(rows, loss, 0.0, x[:5], x[5:])
+        return np.concatenate([point.slopes, point.extra_slopes])
+
+    at = np.concatenate([scores[:5], whole.extras])
+    bend = unit * np.array([(slopes(at + h * e) - slopes(at - h * e)) / (2 * h) for e in np.eye(size)])
+    expected = np.zeros((n + d + p, n + d + p))
+    places = [*range(5), *range(n + d, n + d + p)]
+    expected[np.ix_(places, places)] = bend
+    link = np.hstack([np.eye(n), -model.matrix, np.zeros((n, p))])
+    expected += 2 * unit * 0.7 * link.T @ link
+    expected[n : n + d, n : n + d] += 2 * unit * 0.4 * np.eye(d)
+    found = assembled(known)
+    effect = n + d
+    if model.effects is not None:
+        assert np.linalg.inv(found)[effect, effect] == pytest.approx(model.effects.covariance[0, 0], rel=1e-5)
+        found[effect, effect] = expected[effect, effect]
+    assert_allclose(found, expected, atol=1e-4)
+    # pulls of single votes add up to the penalties'
+    pull = np.zeros(n)
+    np.add.at(pull, known.vote_left, known.vote_weight * known.vote_gradient)
+    np.subtract.at(pull, known.vote_right, known.vote_weight * known.vote_gradient)
+    assert_allclose(pull[:5], -2 * unit * 0.7 * place.residuals, atol=1e-5)
+    assert not known.vote_extra_gradient[:, :d].any()
+    if model.effects is None:
+        assert_allclose(known.vote_weight @ known.vote_extra_gradient[:, d:], 0.0, atol=1e-4)
+    other = Node(0.4, (0.6, 0.9), solve_features(model.problem, (0.6, 0.9), 1e-10, 100).place)
+    (alternative,) = model.whole_information(place, (0.4, 0.7), lambda: [other]).alternatives
+    there = model.information(other.place, (0.6, 0.9), pulls=False)
+    assert there.vote_gradient is None
+    assert (alternative.share, alternative.ridge) == (0.4, there.ridge)
+    assert_allclose(alternative.curvature, there.curvature)
+    assert_allclose(alternative.corner, there.corner)
+    extras = model.with_effects(other.place).extras - whole.extras
+    shift = [model._scores(other.place) - scores, other.place.weights - place.weights, extras]
+    assert_allclose(alternative.shift, np.concatenate(shift))
+
+
+@pytest.mark.parametrize("kind", ["lapse", "corrected"])
+def test_pulls_of_votes_with_flips_are_slopes_of_their_loss(kind):
+    c, table = sided(), np.random.default_rng(10).normal(size=(5, 2))
+    model = FeatureModel(c, table, VoteModel(flip_rate=0.1, lapse=kind == "lapse"), True)
+    place = solve_features(model.problem, (0.4, 0.7), 1e-10, 100).place
+    known = model.information(place, (0.4, 0.7))
+    pull = np.zeros(5)
+    np.add.at(pull, known.vote_left, known.vote_weight * known.vote_gradient)
+    np.subtract.at(pull, known.vote_right, known.vote_weight * known.vote_gradient)
+    assert_allclose(pull, -1.4 * place.residuals, atol=1e-5)
+    assert len(set(known.vote_gradient.round(9))) > 5
+
+
+def test_effects_are_followed_only_where_they_are_held():
+    c, table = sided(), np.random.default_rng(10).normal(size=(5, 2))
+    model = FeatureModel(c, table, VoteModel(side_effect=True), True)
+    assert model.followed(50) is None
+    model.hold_effects(100)
+    followed = model.followed(50)
+    assert followed is None or followed.problem is model.problem
+    plain = FeatureModel(c, table, VoteModel(), True)
+    plain.hold_effects(100)
+    assert plain.effects is None
+    assert plain.followed(50) is None
+    place = plain.nothing()
+    assert plain.with_effects(place) is place
+    assert (len(place.weights), len(place.residuals), len(place.extras)) == (2, 5, 0)
