@@ -326,3 +326,12 @@ def test_weights_are_counts_up_to_a_hundredth_exactly():
         e = Information(2, np.array([0]), np.array([1]), np.ones(1), vote_weight=np.array([128.0]),
                         vote_weight_sq=np.array([square]), **rows)  # fmt: skip
         assert e.counted == counted
+
+
+def test_an_item_that_an_open_one_alone_holds_is_open_beside_an_effect():
+    """A chain: the first only won, so that its votes bound nobody; the others say next to nothing to each other."""
+    rows = {"border": np.zeros((3, 1)), "corner": np.eye(1), "open_above": np.array([True, False, False])}
+    e = Information(3, np.array([0, 1]), np.array([1, 2]), np.array([5.0, 0.006]), **rows)
+    found = estimate._without_bounds(e)
+    assert found.open_above.tolist() == [True, True, True]
+    assert found.open_below.tolist() == [False, True, True]
