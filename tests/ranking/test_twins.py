@@ -516,3 +516,16 @@ def test_each_draw_is_measured_once_in_its_place(level, wanted, monkeypatch):
         largest[:] = next(begun) + np.arange(len(largest))
 
     assert critical._simulated(ScoreCovariance(np.eye(2)), None, measure, level) == wanted
+
+
+def test_each_posterior_has_draws_of_its_own():
+    scores, covariance = np.array([0.3, 0.0]), ScoreCovariance(np.eye(2))
+    wanted = np.zeros(2)
+    for stream, draws in ((0, 300), (1, 700)):
+        noise = np.concatenate(list(critical.noise_blocks(covariance, 2, draws, stream)))
+        wanted += np.bincount((scores + noise).argmax(axis=1), minlength=2)
+    found = probability_best_over([(0.3, scores, covariance), (0.7, scores, covariance)], 1000)
+    assert_allclose(found, wanted / 1000)
+    alone = np.concatenate(list(critical.noise_blocks(covariance, 2, 500)))
+    first = np.bincount((scores + alone).argmax(axis=1), minlength=2)
+    assert_allclose(probability_best(scores, covariance, 500), first / 500)
