@@ -777,3 +777,51 @@ def test_a_board_of_rows_has_links_to_its_rows_alone_where_it_is_the_pages_own()
     page = str(Report(model.ranking_, votes, beside=Beside(by="x", parts={"y": (model.ranking_, votes)})))
     assert len(re.findall(r'<tr id="item-a"', page)) == 1
     assert page.count('href="#item-a"') == 1
+
+
+# ---- limits ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("count", "together"), [(8, False), (9, True)])
+def test_up_to_eight_parts_are_listed_at_once(count, together):
+    votes, model = fitted()
+    beside = Beside(by="town", parts={str(k): (model.ranking_, votes) for k in range(count)})
+    parts = Report(model.ranking_, votes, beside=beside)._parts(9)
+    assert (parts[0] == "<details><summary>Each town on its own</summary>") == together
+
+
+@pytest.mark.parametrize(("count", "said"), [(1000, ""), (1001, "… and 1 more fixture.")])
+def test_a_thousand_games_to_come_are_listed(count, said):
+    votes, model = fitted()
+    left = np.arange(count, dtype=np.int32) % 3
+    page = "".join(report_time.fixtures_of(model, Comparisons(votes.items, left, (left + 1) % 3)))
+    assert page.count('<td class="wide"><svg') == 1000
+    assert re.findall(r"… and [^<]*", page) == ([said] if said else [])
+
+
+@pytest.mark.parametrize(("count", "known"), [(500, True), (501, False)])
+def test_every_two_of_five_hundred_items_are_looked_at(count, known):
+    with thin_data():
+        model = BradleyTerry().fit(told(time=None))
+    share = report_pairs._expected([f"i{k}" for k in range(count)], model, None)
+    assert (share is not None) == known
+
+
+def test_forty_curves_of_forty_one_have_a_picture_each(monkeypatch):
+    monkeypatch.setattr(report_time, "curves", lambda frame, **more: frame)
+    monkeypatch.setattr(report_time, "figure_of", lambda frame, name, label: "")
+    rows = [(f"i{k}", t, float(k), k - 1.0, k + 1.0) for k in range(41) for t in (1, 2)]
+    frame = pl.DataFrame(rows, schema=["item", "time", "score", "lower", "upper"], orient="row")
+    asked = []
+
+    class Moving(DynamicBradleyTerry):
+        times_, unseen_, drift_, ranking_ = (0.0, 1.0), (), 0.0, Ranking([f"i{k}" for k in range(41)], -np.arange(41.0))
+
+        def curves(self, items=None, **more):
+            asked.append(list(items))
+            return frame.filter(frame["item"].is_in(items))
+
+    parts = report_time.over_time(Moving(drift=0.0), [f"i{k}" for k in range(41)], 0.9, "points")
+    assert asked == [[f"i{k}" for k in range(40)]]
+    assert "".join(parts).count("<figure>") == 40
+    assert any("The first 40 of 41." in part for part in parts)
