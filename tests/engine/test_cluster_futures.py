@@ -294,6 +294,30 @@ def test_a_chunk_of_a_map_that_ends_workers_is_named_and_later_ones_are_let_go(c
     assert client.cancelled[:6] == runs[4:10]
 
 
+@pytest.mark.parametrize("call", ["map", "sum"])
+def test_a_chunk_that_ended_workers_is_tried_alone_by_the_same_function(client, engine, call):
+    """With what all share; where it does not end one again it is named all the same, or says what is wrong with it."""
+
+    def refuse(chunk, bad):
+        if chunk in bad:
+            raise InputError(f"{chunk} is bad")
+        return chunk
+
+    submit = client.submit
+
+    def first_time(function, *given, **named):
+        if given[0] == remote.seal(["b"]):
+            client.submit = submit
+            return done(problem=client.killed)
+        return submit(function, *given, **named)
+
+    for bad, kind, words in (((), EngineError, "'b' ended 5 workers; too little"), (("b",), InputError, "b is bad")):
+        client.submit = first_time
+        with pytest.raises(kind) as caught:
+            list(getattr(engine, call)(refuse, ["a", "b", "c"], bad))
+        assert str(caught.value).startswith(words)
+
+
 def test_a_part_that_ends_workers_is_made_again_from_its_chunk_and_named(client, engine):
     kept = engine.keep(part_of, [1, 2, 3]).then(scaled, 2.0)
     assert kept.sum(scaled, 3.0).tolist() == [36.0, 54.0, 72.0]
