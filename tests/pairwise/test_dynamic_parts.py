@@ -96,6 +96,8 @@ def test_votes_of_a_time_are_counted_and_items_join_with_their_first(fitted):
         ties = [np.sum(then & ((c.left == k) | (c.right == k)) & (c.outcome == 0)) for k in seen]
         assert_allclose(ranking.record, [wins, losses, ties])
     assert fitted.ranking_.note is None
+    assert fitted.ranking_.posterior is not None
+    assert_allclose(fitted.ranking_.posterior.curvature, fitted.ranking_.information.curvature)
     elo = DynamicBradleyTerry(drift=0.3, sd=0.9, scale="elo").fit(c).ranking_
     assert_allclose(elo.scores, 1000 + 400 / math.log(10) * fitted.ranking_.scores, atol=1e-3)
     assert elo.unit == pytest.approx(400 / math.log(10))

@@ -286,3 +286,38 @@ def test_a_step_that_rounding_no_longer_allows_ends_the_search(reason, monkeypat
     found = solve_hinge(p, PENALTIES, 200)
     assert found.n_iter == 3
     assert found.converged, "by the votes at 1"
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("design", [0, 1])
+def test_free_duals_go_to_their_optimum_or_to_the_first_bound_on_the_way(design, seed):
+    """½αᵀGα − Σα with Σ s·α·z held: a linear system for the free ones, and how far each may go."""
+    p = problem(design, seed)
+    steps = _Steps(p, PENALTIES)
+    rng = np.random.default_rng(seed)
+    pair = np.concatenate([steps.up, steps.down])
+    signed = steps.sign[:, None] * table(p)[pair]
+    scale = 2 * np.repeat(PENALTIES, [D, N])
+    gram = (signed[:, : D + N] / scale) @ signed[:, : D + N].T
+    dual = rng.uniform(0.2, 0.8, len(pair)) * steps.cost
+    ends = [frozenset((int(p.rows.left[k]), int(p.rows.right[k]))) for k in pair]
+    order = rng.permutation(len(pair))
+    chosen = np.sort([order[0], next(k for k in order if ends[k] != ends[order[0]])])  # two votes on two pairs
+    free = np.isin(np.arange(len(pair)), chosen)
+    extras = np.full(design, 0.3)
+    effects = signed[:, D + N :]
+    wanted = np.concatenate([1 - gram[chosen] @ dual - effects[chosen] @ extras, -(effects.T @ dual)])
+    system = np.block(
+        [[gram[np.ix_(chosen, chosen)], effects[chosen]], [effects[chosen].T, np.zeros((design, design))]]
+    )
+    move = np.linalg.solve(system, wanted)
+    along, at = move[:2], dual[chosen]
+    room = np.where(along > 0, (steps.cost[chosen] - at) / along, -at / along)
+    finish = _Finish(steps, dual.copy(), extras.copy())
+    blocked = finish._go(free)
+    length = min(1.0, room.min())
+    assert blocked == (None if length == 1.0 else chosen[int(np.argmin(room))])
+    assert_allclose(finish.dual[chosen], at + length * along, atol=1e-8)
+    assert_allclose(finish.extras, extras + length * move[2:], atol=1e-8)
+    if blocked is not None:
+        assert finish.dual[blocked] == (steps.cost[blocked] if along[int(np.argmin(room))] > 0 else 0.0)

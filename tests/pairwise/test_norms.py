@@ -170,7 +170,10 @@ def test_where_both_at_once_are_not_found_one_is_found_inside_the_other(problem,
     begun = []
     real = scipy.optimize.root
     monkeypatch.setattr(scipy.optimize, "root", lambda fun, x, **more: begun.append((x, more)) or real(fun, x, **more))
+    met, meet = [], _Search.meet
+    monkeypatch.setattr(_Search, "meet", lambda self, k, x: met.append(k) or meet(self, k, x))
     again = within_norms(problem.solve, problem.x, norms, problem.zero)
+    assert met == [1, 0], "both at once are enough"
     ((start, more),) = begun
     search = _Search(problem.solve, norms, problem.zero)
     assert search.excess((float(start[0]), float(start[1])))[0] == pytest.approx(0.0, abs=1e-6)

@@ -394,6 +394,8 @@ def test_scales_of_features_are_those_of_the_items_known_so_far():
     variance = rows.var(axis=0)
     assert_allclose(model._precision(), [1 / variance[0], 0.0, 1 / variance[2]])
     assert_allclose(model._moments[0], rows.mean(axis=0))
+    nothing = OnlineRABF().add({"a": [1.0, 0.0], "b": [3.0, 0.0]})
+    assert nothing._precision().tolist() == [1.0, 0.0]
     plain = OnlineRABF(standardize=False).add({"a": [1.0, 5.0], "b": [3.0, 5.0]})
     assert plain._precision().tolist() == [1.0, 1.0]
     model.update("a", "b")

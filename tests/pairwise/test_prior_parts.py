@@ -265,6 +265,8 @@ def test_how_hard_votes_pull_is_measured_by_the_votes_alone():
     tension, wide = _tension(rows, loss, at, dense=True)
     assert tension == pytest.approx(pull @ step, rel=1e-4)
     assert wide == pytest.approx(np.std(scores + step), rel=1e-4)
+    light = LogisticRows(1e-6 * loss.points, 1e-6 * loss.total)
+    assert _tension(rows, light, at, dense=True)[0] == pytest.approx(1e6 * pull @ step, rel=1e-3)
     rough = _tension(rows, loss, at, dense=False)
     assert rough == pytest.approx((tension, wide), rel=0.05)
     assert at.l2 == pytest.approx(0.5 / 0.49)
