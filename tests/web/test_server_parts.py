@@ -5,6 +5,7 @@ import io
 import json
 import logging
 import tempfile
+import threading
 import time
 import types
 import zipfile
@@ -533,9 +534,11 @@ def test_a_store_that_is_closed_tells_everybody_who_waits(room, monkeypatch):
 
 
 @pytest.mark.parametrize("remote", [True, False])
-def test_the_clock_is_that_of_the_store(remote):
-    store = types.SimpleNamespace(now=lambda: 77, remote=remote)
+def test_the_clock_of_a_database_is_asked_in_another_thread_and_that_of_a_file_here(remote):
+    asked_in = []
+    store = types.SimpleNamespace(now=lambda: asked_in.append(threading.get_ident()) or 77, remote=remote)
     assert asyncio.run(State.now(types.SimpleNamespace(store=store))) == 77
+    assert (asked_in[0] != threading.get_ident()) == remote
 
 
 def test_pairs_are_shown_in_json_with_items_read_once(room):
