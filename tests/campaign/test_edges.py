@@ -942,8 +942,11 @@ def test_a_page_counts_what_there_is_and_says_whether_it_is_stable(store, monkey
     assert "<h2>Who beat whom</h2>" in page
     monkeypatch.setattr(report, "MAX_PAIRED_ITEMS", 2)
     assert "<h2>Who beat whom</h2>" not in report.report_page(content)
-    few = Bench(store, items=5)
-    content = log(few, (0, 0, 1, 1.0, {}), (0, 1, 2, 1.0, {}), (0, 3, 4, None, {}))
+
+
+def test_a_page_of_few_votes_counts_skips_and_warns(store):
+    bench = Bench(store, items=5)
+    content = log(bench, (0, 0, 1, 1.0, {}), (0, 1, 2, 1.0, {}), (0, 3, 4, None, {}))
     page = report.report_page(content)
     assert "<span><b>1</b> skipped</span>" in page
     assert re.search(r'<p class="warn">(Not|Far from) stable', page)
