@@ -213,7 +213,7 @@ def test_a_lead_is_a_difference_whose_lower_end_is_above_0():
                 assert ahead(one, other) == (lower > ranking.score(other))
     assert ahead("a", "b")
     assert not ahead("b", "c")
-    assert not steadiness.lead_test(Ranking("ab", [1.0, 0.0]))("a", "b")  # scores only: nothing is significant
+    assert steadiness.lead_test(Ranking("ab", [1.0, 0.0]))("a", "b") is False  # scores only: nothing is significant
 
 
 def influence(after, before, items, votes, model=None, shown=None, ahead=lambda one, other: False):
