@@ -345,6 +345,8 @@ def test_votes_are_counted_for_the_loss_asked_for():
     squared = FeatureModel(c, table, VoteModel(loss="squared"), True)
     place = squared.nothing()
     assert squared.noise(place, (1.0, 1.0)) == pytest.approx(math.sqrt(np.mean(outcome.astype(float) ** 2)))
+    small = FeatureModel(replace(c, margin=1e-3 * np.ones(30)), table, VoteModel(loss="squared"), True)
+    assert small.noise(small.nothing(), (1.0, 1.0)) == pytest.approx(1e-3)
     hinge = FeatureModel(c, table, VoteModel(loss="hinge"), True)
     assert hinge.loss.won.sum() == pytest.approx(((outcome + 1) / 2).sum() + _turned(c))
     lapse = FeatureModel(c, table, VoteModel(flip_rate=0.1, lapse=True), True)

@@ -103,3 +103,30 @@ def test_bad_options_are_named():
         LeastSquares(l2=-1).fit(Comparisons.from_pairs([("a", "b")]))
     with pytest.raises(InputError, match="fit takes Comparisons, not list"):
         LeastSquares().fit([("a", "b")])
+
+
+def test_the_information_has_the_noise_as_its_unit_and_the_pull_of_every_vote():
+    left, right, margin, weight = margins(5, 40, 4)
+    data = Comparisons.from_arrays(
+        left, right, margin=margin, weight=weight, items=range(5), judge=[k % 3 for k in range(40)],
+        group=[k // 8 for k in range(40)],
+    )  # fmt: skip
+    model = LeastSquares(l2=0.7).fit(data)
+    known, scores, noise = model.ranking_.information, model.ranking_.scores, model.noise_
+    matrix = np.zeros((5, 5))
+    for a, b, c in zip(known.left, known.right, known.curvature, strict=True):
+        matrix[[a, b, a, b], [a, b, b, a]] += [c, c, -c, -c]
+    expected = np.zeros((5, 5))
+    for a, b, w in zip(left, right, weight, strict=True):
+        expected[[a, b, a, b], [a, b, b, a]] += w / noise**2 * np.array([1, 1, -1, -1])
+    assert_allclose(matrix, expected)
+    assert known.ridge == pytest.approx(0.7 / noise**2)
+    assert_allclose(known.scores, scores, atol=1e-9)
+    assert known.vote_left.tolist() == left.tolist()
+    assert known.vote_right.tolist() == right.tolist()
+    assert_allclose(known.vote_gradient, (scores[left] - scores[right] - margin) / noise**2, atol=1e-9)
+    assert_allclose(known.vote_weight, weight)
+    assert_allclose(known.vote_weight_sq, weight**2)
+    assert {name: codes.tolist() for name, codes in known.clusters.items()} == {
+        "judge": data.judge.tolist(), "group": data.group.tolist()
+    }  # fmt: skip

@@ -339,3 +339,18 @@ def test_conjugate_gradients_that_find_no_descent_end_where_they_are(votes, monk
     found = _Profile(votes, L2, (), None)._scores(start, np.array([0.0, 0.4, 0.0]), 1e-9, 50)
     assert (found.n_iter, found.left, found.converged) == (0, 1e-3, True)
     assert found.scores.tolist() == start.tolist()
+
+
+def test_a_step_by_conjugate_gradients_is_taken_whole_unless_it_is_longer_than_four(votes):
+    best = _Profile(votes, L2, (), None).run(np.zeros(N), np.zeros(3), 1e-9, 100)
+    for size in (0.01, 0.2):
+        start = best.scores + size * np.array([1.0, -1.0, 0.5, -0.5])
+        search = _Profile(votes, L2, (), None)
+        move = search._direction(search._at(start, np.zeros(3)))
+        one = search._scores(start, np.zeros(3), 1e-12, 1)
+        assert_allclose(one.scores, start + move, atol=1e-6)
+        assert one.left == pytest.approx(np.abs(move).max(), rel=1e-5)
+    far = np.array([12.0, -12.0, 6.0, -6.0])
+    search = _Profile(votes, L2, (), None)
+    one = search._scores(far, np.zeros(3), 1e-12, 1)
+    assert 0 < np.abs(one.scores - far).max() <= 4.0 + 1e-9
