@@ -452,6 +452,8 @@ def test_sets_are_those_of_the_recent_rows():
     off = miss(before.predict_proba(newer[0][:, None]), *newer[1:].astype(int))
     assert grader.held(0.7) == (np.mean(off <= bound), newer.shape[1])
     assert grader.held() == grader.held(0.9)
+    hit = (newer[1] >= newer[2]) & (newer[1] <= newer[3])  # of a level that the grade alone holds, the set is the grade
+    assert grader.held(0.2) == (hit.mean(), newer.shape[1])
     sets = grader._sets
     assert grader._sets is sets  # looked for once, until rows are learned
     grader.learn(X[:60], np.ones(60, dtype=int))
