@@ -479,11 +479,11 @@ def test_chances_allow_for_how_well_scores_are_known():
     lists = [[a, [b, c]] if k % 3 == 0 else [a, b, c] for k, (a, b, c) in enumerate(drawn(40))]
     with thin_data():
         model = PlackettLuce(ties="davidson").fit(rankings(lists, "below"))
-    asked = Comparisons.from_arrays(["a", "a", "new"], ["e", "b", "a"])
+    asked = Comparisons.from_arrays(["a", "a", "new", "c"], ["e", "b", "d", "new"])
     variance = model._margin_variance(asked)
     places = [[ITEMS.index(item) for item in pair] for pair in (("a", "e"), ("a", "b"))]
     known = model.ranking_.difference_variance(*np.array(places).T)
-    assert_allclose(variance, [*known, 0.0])
+    assert_allclose(variance, [*known, 0.0, 0.0])
     z = np.linspace(-8, 8, 4001)
     mass = np.exp(-(z**2) / 2)
     for row in range(3):
@@ -492,7 +492,7 @@ def test_chances_allow_for_how_well_scores_are_known():
         expected = [mass @ (part / sum(parts)) / mass.sum() for part in parts]
         assert_allclose(model.predict_proba(asked)[row], expected, atol=1e-5)
     given = PlackettLuce(l2=0.5).fit(rankings(drawn(40), "below"))
-    assert given._margin_variance(asked).tolist() == [0.0] * 3
+    assert given._margin_variance(asked).tolist() == [0.0] * 4
     gap = given.ranking_.score("a") - given.ranking_.score("e")
     assert given.predict_proba(asked)[0].tolist() == pytest.approx(
         [1 / (1 + math.exp(-gap)), 0, 1 / (1 + math.exp(gap))]

@@ -142,6 +142,36 @@ def test_terms_of_second_order_are_learned_from_their_changes():
     assert_allclose(evidence._learned(at + np.array([0.0, 0.221]), 0.6, 2.0), [0.0, -0.5])
 
 
+@pytest.mark.parametrize("freedom", [0.0, 5.0])
+def test_rows_with_covariates_have_the_variances_of_their_items_and_what_is_known_besides(freedom, monkeypatch):
+    """Third and fourth derivatives of the log loss are p(1 − p)(1 − 2p) and p(1 − p)(1 − 6p + 6p²)."""
+    monkeypatch.setattr(many_evidence, "ACCURACY", 1e-12)
+    p = problem("logistic", 1)
+    rng = np.random.default_rng(4)
+    place = Place(0.4 * rng.normal(size=D), 0.4 * rng.normal(size=N), np.array([0.3]))
+    ridges, margin = np.array([0.8, 1.4]), p.rows.margin(p.scores(place), place.extras)
+    point = p.evaluate(place)
+    system = p.system(point.curvature, point.diagonal, (0.4, 0.7))
+    along, second = SparseEvidence(p)._higher(system, margin, place, ridges, freedom)
+    chance = 1 / (1 + np.exp(-margin))
+    bend = p.loss.total * chance * (1 - chance)
+    diagonal = 1.4 + np.bincount(p.rows.left, bend, N) + np.bincount(p.rows.right, bend, N)
+    gaps = 1 / diagonal[p.rows.left] + 1 / diagonal[p.rows.right]
+    gaps = gaps + max(freedom - bend @ gaps, 0.0) / bend.sum()
+    third, fourth = bend * (1 - 2 * chance), bend * (1 - 6 * chance * (1 - chance))
+    push = np.zeros(N)
+    np.add.at(push, p.rows.left, third * gaps)
+    np.subtract.at(push, p.rows.right, third * gaps)
+    laplacian = np.zeros((N, N))
+    for a, b, c in zip(p.rows.left, p.rows.right, bend, strict=True):
+        laplacian[[a, b, a, b], [a, b, b, a]] += [c, c, -c, -c]
+    whole = np.hstack([p.features, np.eye(N)])
+    force = whole.T @ push
+    moved = np.linalg.solve(whole.T @ laplacian @ whole + np.diag([0.8] * D + [1.4] * N), force)
+    assert_allclose(along, 2 * ridges * [place.weights @ moved[:D], place.residuals @ moved[D:]], atol=1e-9)
+    assert second == pytest.approx((force @ moved - fourth @ gaps**2) / 8)
+
+
 @pytest.mark.parametrize("kind", ["logistic", "davidson"])
 @pytest.mark.parametrize("design", [0, 2])
 def test_leverages_are_what_each_outcome_has_of_the_inverse_hessian(kind, design):

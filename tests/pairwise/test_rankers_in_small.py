@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry, OnlineRABF
+from podium import RABF, BradleyTerry, Comparisons, CrowdBradleyTerry, OnlineRABF, PlackettLuce
+from podium.data.rankings import Rankings
 from podium.errors import ConvergenceError, InputError, SeparationWarning
 from podium.pairwise import crowd, rabf
 from podium.pairwise._fit.feature_solver import Place
@@ -510,3 +511,29 @@ def test_votes_that_age_count_by_their_half_life():
     assert_allclose(model.ranking_.scores, plain.ranking_.scores, atol=1e-6)
     assert_allclose(model.ranking_.record, c.record())  # counted whole
     assert model._training is c
+
+
+@pytest.mark.parametrize("make", [BradleyTerry, PlackettLuce, lambda: CrowdBradleyTerry(reliability_sd=0.0)])
+def test_under_a_prior_chances_turn_around_whichever_item_comes_first(make):
+    c = votes(80, judge=np.arange(80) % 4, judges=tuple("wxyz"))
+    model = make().fit(c)
+    pairs = [(a, b) for a in range(4) for b in range(4) if a != b]
+    left, right = np.array(pairs, dtype=np.int32).T
+    chances = model.predict_proba(Comparisons(NAMES, left, right, outcome=np.zeros(12, dtype=np.int8)))
+    known = dict(zip(pairs, chances[:, 0], strict=True))
+    for a, b in pairs:
+        assert known[a, b] + known[b, a] == pytest.approx(1.0)
+        gap = model.ranking_.scores[a] - model.ranking_.scores[b]
+        assert abs(known[a, b] - 0.5) < abs(1 / (1 + math.exp(-gap)) - 0.5), "doubt draws to the middle"
+
+
+def test_so_many_rankings_are_simulated_by_default(monkeypatch):
+    from podium.pairwise import plackett_luce
+
+    model = PlackettLuce(l2=0.3).fit(Rankings.from_lists([["a", "b", "c"], ["b", "a", "c"], ["c", "a", "b"]]))
+    seeds = []
+    monkeypatch.setattr(plackett_luce, "_simulated", lambda r, scores, rng: seeds.append(rng.random()) or r)
+    monkeypatch.setattr(PlackettLuce, "_fitted_again", lambda self, drawn, scores: scores)
+    found = model.goodness_of_fit()
+    assert (found.replicates, found.p_value, len(seeds)) == (199, 1.0, 199)
+    assert seeds[0] == np.random.default_rng(0).random()
