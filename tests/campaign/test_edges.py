@@ -1308,3 +1308,19 @@ def test_a_campaign_holds_a_thousand_million_bytes_of_files():
         setup._check_room(writer(1_000_000_001), Items([]))
     more = Items([], {"b": Media("b", "image/png", b"xyz"), "a": Media("a", "image/png", b"x")})
     assert setup._check_room(writer(2_000_000_000), more) is None  # the same file is counted once, as it is now
+
+
+def test_a_plan_is_made_though_somebody_holds_a_pair_of_an_item_that_was_hidden(store, monkeypatch):
+    """Whether a hand was emptied or not: of two items of which one is hidden the planner is told nothing."""
+    bench = Bench(store, items=5)
+    queue(bench, (0, 1), (2, 3))
+    bench.next(0, 2)
+    given = []
+    monkeypatch.setattr(planning, "_rounds", lambda planner, count, out, tired: given.append(out) or [])
+    bench.do(lambda writer: writer.change_item(1, withdrawn=5))
+    assert planning.plan_once(store, bench.id, bench.now) is not None
+    assert [sorted(pair) for pair in given.pop()] == [[1, 2]]  # numbers among 0, 2, 3 and 4
+    bench.do(lambda writer: writer.change_item(1, withdrawn=None))
+    bench.do(lambda writer: writer.change_item(0, withdrawn=5))
+    assert planning.plan_once(store, bench.id, bench.now) is not None
+    assert [sorted(pair) for pair in given.pop()] == [[1, 2]]  # among 1, 2, 3 and 4
