@@ -227,3 +227,10 @@ def test_dispersion_is_told_against_what_chance_gives(expected, says):
     ).findings()
     assert says in found[1].text
     assert [each.concern for each in found] == [False] * 3
+
+
+def test_a_small_measure_counts_beside_a_huge_one():
+    both = np.random.default_rng(3).normal(size=(6, 5)) * [1, 1, 1, 1e12, 1.0]
+    measured, drawn = misfit._together(both[0], both[1:])
+    z = (both[:, 3:] - both[:, 3:].mean(axis=0)) / both[:, 3:].std(axis=0)
+    assert_allclose(np.append(measured[3], drawn[:, 3]), z.sum(axis=1))
