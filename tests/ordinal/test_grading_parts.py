@@ -507,6 +507,20 @@ def test_a_bad_row_is_named_by_its_number_and_column(row):
         grader.learn(X[:1], [9], row=row)
 
 
+def test_rows_are_counted_from_one_where_nothing_is_said():
+    grader, X, y = learned(120)
+    bad = X[:3].copy()
+    bad[1, 2] = inf
+    for ask in (grader.predict, grader.scores, grader.interval, partial(grader.learn, lower=y[:3])):
+        with pytest.raises(InputError, match=r"^row 2: 'c' is infinite"):
+            ask(bad)
+    with pytest.raises(InputError, match=r"^row 3: 9 is not one of the grades"):
+        grader.learn(X[:3], [1, 2, 9])
+    known = FeatureColumns(("t",), {"t": ("a",)})
+    with pytest.raises(InputError, match=r"^row 2: 't' is 'z'"):
+        known.values(pl.DataFrame({"t": ["a", "z"]}))
+
+
 def test_new_grades_at_the_ends_move_the_codes_of_recent_rows():
     grader, _, _ = learned(120)
     before = grader.recent.copy()
