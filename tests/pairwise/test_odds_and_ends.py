@@ -372,6 +372,21 @@ def test_newton_by_sums_counts_its_steps_and_tells_what_is_left():
     assert abs(free.scores.mean()) < 1e-12
 
 
+@pytest.mark.parametrize("sums", [False, True])
+def test_an_effect_that_runs_away_ends_the_search_as_its_end(sums):
+    rows, _, count = chain()
+    rows = replace(rows, design=np.ones((30, 1)))
+    always = LogisticRows(np.ones(30), np.ones(30))  # the left one, whoever it is
+    if sums:
+        begin = {"scores": np.zeros(5), "extras": np.zeros(1), "votes": count, "size": np.ones(1)}
+        found = newton_by_sums(LocalSums((rows, always)), 0.2, 1e-6, 200, **begin)
+    else:
+        found = newton(rows, always, 0.2, 1e-6, 200, votes=count)
+    assert found.converged
+    assert found.extras[0] > 12
+    assert found.n_iter < 60
+
+
 def test_newton_by_sums_that_finds_no_descent_ends_where_it_is(monkeypatch):
     rows, loss, count = chain()
     monkeypatch.setattr(row_sums, "_search", lambda *_: None)
