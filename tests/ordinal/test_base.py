@@ -428,8 +428,15 @@ def test_a_weight_scales_the_perceptron_s_step(average):
     weight = rng.choice([0.5, 1.0, 3.0], 30)
     model = OrdinalPerceptron(average=average, standardize=False, classes=[0, 1, 2])
     model.partial_fit(X, y_lower=low, y_upper=high, sample_weight=weight)
-    W, mean, _ = prototypes(X, low, high, weight, 3)
+    W, mean, off = prototypes(X, low, high, weight, 3)
     told = mean if average else W
+    single = OrdinalPerceptron(average=average, standardize=False, classes=[0, 1, 2])
+    for x, a, b, heavy in zip(X, low.tolist(), high.tolist(), weight.tolist(), strict=True):
+        single.learn_one(x, (a, b), weight=heavy)
+    assert_allclose(single.coef_, told[:, :-1], atol=1e-12)
+    assert single.mae_ == model.mae_ == pytest.approx(off / 30)
+    assert (single.n_seen_, single.n_updates_) == (30, model.n_updates_)
+    assert off > model.n_updates_  # some are off by two
     assert_allclose(model.coef_, told[:, :-1], atol=1e-12)
     assert_allclose(model.intercept_, told[:, -1], atol=1e-12)
     whole = OrdinalPerceptron(average=average, standardize=False, classes=[0, 1, 2], shuffle=False, max_iter=1)
