@@ -435,3 +435,32 @@ def test_a_crowd_fitted_again_forgets_the_tests_of_its_judges():
     model = CrowdBradleyTerry(l2=0.5, reliability_sd=0.5).fit(one)
     assert model.flags_ == {"eve": "contrary"}
     assert model.fit(other).flags_ == {"joe": "contrary"}
+
+
+def test_what_scores_follow_is_given_back_to_their_spread():
+    """s² of the residuals and the square of mean γ; of other spreads, the mean of γ²."""
+    rng = np.random.default_rng(5)
+    truth = rng.normal(size=8)
+    one = rng.integers(0, 8, 300)
+    two = (one + rng.integers(1, 8, 300)) % 8
+    stays = rng.random(300) < 1 / (1 + np.exp(-1.5 * (truth[one] - truth[two])))
+    left, right = np.where(stays, one, two).astype(np.int32), np.where(stays, two, one).astype(np.int32)
+    outcome = np.where(rng.random(300) < 1 / (1 + np.exp(truth[right] - truth[left] - 0.4)), 1, -1).astype(np.int8)
+    model = StrengthModel(Comparisons(tuple("abcdefgh"), left, right, outcome=outcome, sided=True), "half", True)
+    model.hold_effects(100)
+    prior = model.prior(100)
+    following, chosen = model.followed
+    gamma = float(chosen.extras[0])
+    rows, loss = following.rows, model._rows(False)[1]
+    point = evaluate(rows, loss, 0.0, chosen.scores, chosen.extras)
+    matrix = chosen.sd**-2 * np.eye(8)
+    for a, b, c in zip(rows.left, rows.right, point.curvature, strict=True):
+        matrix[[a, b, a, b], [a, b, b, a]] += [c, c, -c, -c]
+    whole = np.block([[matrix, point.border], [point.border.T, point.corner]])
+    variance = np.linalg.inv(whole)[8, 8]
+    assert prior.sd**2 == pytest.approx(chosen.sd**2 + following.square(gamma, variance, of_mean=True), rel=1e-6)
+    assert_allclose(prior.scores, chosen.scores + gamma * following.means)
+    assert len(prior.extras) == 0
+    other = model._not_following(chosen)
+    assert other["sd"] ** 2 == pytest.approx(chosen.sd**2 + following.square(gamma, variance), rel=1e-6)
+    assert other["sd"] > prior.sd
