@@ -253,3 +253,12 @@ def test_look_alikes_of_items_judges_and_groups_are_told():
         what = {"winner": "items"}.get(column, f"{column}s")
         with pytest.warns(DataWarning, match=f"^{what} that differ only in case"):
             collected(frame).result()
+
+
+def test_an_outcome_that_is_a_number_here_and_a_label_there_is_not_united():
+    number = collected({"left": [0], "right": [1], "outcome": [1]})
+    label = collected({"left": [0], "right": [5], "outcome": [5]})
+    with pytest.raises(
+        InputError, match=r"^0\.csv: outcome 1 would be a number and 5 the winner's label, in one column"
+    ):
+        number.unite(label)

@@ -67,3 +67,10 @@ def test_what_stands_for_none():
         False,
         False,
     ]
+
+
+def test_two_columns_of_one_name_in_a_frame_of_pandas_are_refused():
+    import pandas as pd
+
+    with pytest.raises(InputError, match="2 columns are called 'a'; give every column its own name"):
+        as_polars(pd.DataFrame([[1, 2, 3]], columns=["a", "b", "a"]))
