@@ -8,6 +8,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from podium.data.files import read_comparisons, read_comparisons_by
 from podium.data.tables import delimited, sources
 from podium.data.tables.delimited import read_delimited, sniff_delimiter
 from podium.data.tables.readers import Table
@@ -273,3 +274,21 @@ def test_a_table_knows_its_columns_and_gives_those_chosen(tmp_path):
     (tmp_path / "bad.parquet").write_bytes(b"PAR1 no")
     with pytest.raises(InputError, match=r"^bad cannot be read: .*; write it again"):
         Table(Source("bad", tmp_path / "bad.parquet"))
+
+
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+@pytest.mark.parametrize(("name", "text"), [
+    ("v.csv", "winner,loser\n{},x\n"), ("v.tsv", "winner\tloser\n{}\tx\n"), ("v.psv", "winner|loser\n{}|x\n"),
+    ("v.jsonl", '{{"winner": "{}", "loser": "x"}}\n'), ("v.json", '[{{"winner": "{}", "loser": "x"}}]'),
+])  # fmt: skip
+def test_what_a_folder_says_is_a_column_of_every_file_of_text_in_it(name, text, packed, tmp_path):
+    for lang, winner in (("en", "tea"), ("de", "Tee")):
+        (tmp_path / f"lang={lang}").mkdir()
+        path = tmp_path / f"lang={lang}" / (name + (".gz" if packed is gzip.compress else ""))
+        path.write_bytes(packed(text.format(winner).encode()))
+    assert read_comparisons(tmp_path).items == ("Tee", "x", "tea")
+    parts = read_comparisons_by(tmp_path, "lang")
+    assert {lang: (part.items, len(part)) for lang, part in parts.items()} == {
+        "de": (("Tee", "x"), 1),
+        "en": (("tea", "x"), 1),
+    }

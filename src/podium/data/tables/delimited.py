@@ -41,7 +41,7 @@ def read_delimited(
     _refuse_other_text(data, where)
     delimiter = _checked(delimiter) if delimiter is not None else sniff_delimiter(data)
     header, start = _header(data, delimiter, where, final=len(data) < BLOCK, numbered=no_header)
-    chosen = yield header
+    chosen = yield list(header)  # whoever asks may add columns of its own
     rows, data = 0, data[start:]
     yield pl.DataFrame(schema=dict.fromkeys(chosen, pl.String))
     while True:
