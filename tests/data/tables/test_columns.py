@@ -111,6 +111,8 @@ REFUSED = [
     ("Rank_1 Rank_3", {}, "columns 'Rank_1', 'Rank_3' are named after places and place 2 is not among them once"),
     ("Rank_2 Rank_3", {}, "place 1 is not among them once"),
     ("Rank_1 Rank-1 Rank_2", {}, "place 1 is not among them once"),
+    ("Rank_1 Rank_2 Rank-2", {}, "place 2 is not among them once"),
+    ("Rank_0 Rank_1", {}, "place 2 is not among them once"),
     ("Rank_1 Rank_2", {"ranking": False}, "cannot tell who met whom"),
     ("home away p q", {"left_goals": "p"}, "left_goals and right_goals come together; give right_goals= too"),
     ("home away p q", {"right_goals": "q"}, "left_goals and right_goals come together; give left_goals= too"),

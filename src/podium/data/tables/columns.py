@@ -16,6 +16,7 @@ option that nothing is read by.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -303,7 +304,7 @@ def _recognised_lists(names: Names) -> dict[str, Any] | None:
     if places:
         numbers = [number for number, _ in places]
         if numbers != list(range(1, len(numbers) + 1)):
-            lacking = next((k for k in range(1, max(numbers)) if k not in numbers), numbers[0])
+            lacking = next(k for k in itertools.count(1) if numbers.count(k) != 1)
             shown = listed([name for _, name in places])
             raise InputError(f"columns {shown} are named after places and place {lacking} is not among them once")
         columns = tuple(name for _, name in places)
