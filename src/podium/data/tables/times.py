@@ -131,7 +131,7 @@ def _iso(column: pl.Series) -> pl.Series:
     """Dates and timestamps as ISO 8601 writes them, in UTC where they name a zone."""
     import polars as pl
 
-    plain = column.str.replace("T", " ", literal=True)
+    plain = column.str.replace(r"^(\d+-\d+-\d+)T", "$1 ")
     dates = plain.str.to_datetime("%Y-%m-%d", strict=False, time_unit="us")
     for form in ("%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M:%S%.f", "%Y/%m/%d"):
         if dates.null_count():
