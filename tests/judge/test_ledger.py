@@ -4,6 +4,7 @@ import dataclasses
 import json
 import math
 import random
+import types
 from collections import Counter
 
 import numpy as np
@@ -13,11 +14,12 @@ from judge.test_parts import begun, booked
 from podium._version import __version__
 from podium.campaign import setup
 from podium.campaign.desk import Ballot
-from podium.campaign.items import Items
+from podium.campaign.items import Items, read_items
 from podium.campaign.options import Options
 from podium.errors import InputError
 from podium.judge import ledger
 from podium.judge.prompt import Asked
+from podium.judge.remote import _Shown
 from podium.judge.report import against, call_lines, tally_of
 from podium.judge.tally import agreement, longer_won, position, proportion
 from podium.store import open_store
@@ -70,6 +72,31 @@ def test_pictures_of_a_campaign_are_read_with_it_and_pages_are_texts(store):
     )
     turned = material.asked(Call("r", 1, 0, 1, 0, 1), "f")
     assert (turned.left_image, turned.right_image) == (None, "data:image/gif;base64,R0lG")
+
+
+def test_pages_of_a_folder_are_shown_with_what_is_in_them_and_counted_by_its_length(store, tmp_path):
+    pages = {"a.html": "<!doctype html><p>Grüße</p>", "b.html": "<html><p>the second page</p></html>"}
+    folder = tmp_path / "pages"
+    folder.mkdir()
+    for name, page in pages.items():
+        (folder / name).write_text(page, encoding="utf-8")
+    made = plain(store, read_items(str(folder)))
+    material = ledger.Material(store, made)
+    assert (list(material.texts.values()), material.pictures) == (list(pages.values()), {})
+    store.write(made.id, lambda writer: writer.add_calls([Call("a", 1, 0, 0, 1, 0)]))
+    (line,) = store.read(lambda reader: list(call_lines(reader, made.id)))
+    one, two = (1 + len(page) for page in pages.values())
+    assert json.loads(line)["length"] == pytest.approx(math.log(one / two))
+
+
+def test_a_page_stands_below_the_text_beside_it_here_and_elsewhere(store):
+    page = Media("ef" * 32, "text/html", b"<html>tea \xff</html>")
+    shown = [Item(-1, "p", "html", "Of 1999:", page.sha256), Item(-1, "t", body="t")]
+    material = ledger.Material(store, plain(store, Items(shown, {page.sha256: page})))
+    assert material.texts[0] == "Of 1999:\n\n<html>tea \ufffd</html>"
+    desk = types.SimpleNamespace(media={"/page": page.bytes}.get)
+    item, _ = _Shown(desk).item({"kind": "html", "html": "<p>Of 1999:</p>", "media": "/page"})
+    assert (item.label, item.body) == ("Of 1999:", material.texts[0])
 
 
 def test_a_campaign_with_sound_is_refused(store):
@@ -188,6 +215,14 @@ def test_known_pairs_are_drawn_in_a_calibration_only_and_once(store):
         (0, 1, "gold", 1.0, 1), (2, 3, "gold", 0.0, 1),
     ]  # fmt: skip
     assert book.draw(0, 1, calibration=True) == ([], [])
+
+
+def test_known_pairs_of_an_item_that_was_withdrawn_are_left_out(store):
+    gold = (("item 0", "item 1", 1), ("item 2", "item 0", 0), ("item 2", "item 3", 0))
+    campaign = begun(store, options=Options(gold=gold))
+    store.write(campaign.id, lambda writer: setup.withdraw(writer, 0, store.now()))
+    questions, _ = booked(store, campaign).draw(0, 1, calibration=True)
+    assert [(each.left, each.right, each.kind, each.predicted) for each in questions] == [(2, 3, "gold", 0.0)]
 
 
 def test_a_draw_is_the_same_for_the_same_seed_and_judge(tmp_path):

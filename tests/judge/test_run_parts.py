@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import dataclasses
+import math
 import os
 import signal
 import types
@@ -685,7 +686,7 @@ def test_with_few_pairs_allowed_no_more_are_asked_for(monkeypatch):
         assert ledger.asked == [asked]
 
 
-def waiting(one, held=(), unwritten=0):
+def waiting(one, held=(), unwritten=0, later=0.02):
     """Pairs in hand or votes on their way, and a change a little later, which is noted."""
     one._pairs.update(dict.fromkeys(held))
     one._unwritten, one.woken = unwritten, False
@@ -694,7 +695,7 @@ def waiting(one, held=(), unwritten=0):
         one.woken = True
         one._notify()
 
-    asyncio.get_running_loop().call_later(0.02, wake)
+    asyncio.get_running_loop().call_later(later, wake)
 
 
 @pytest.mark.parametrize(
@@ -719,7 +720,7 @@ def test_a_run_that_can_ask_nothing_waits_for_what_is_out(monkeypatch, pairs, mo
 )  # fmt: skip
 def test_a_run_that_can_ask_goes_on_without_waiting(monkeypatch, more, held, asked):
     ledger = Stock(range(100))
-    one, _ = filled(ledger, monkeypatch, before=lambda one: waiting(one, held), **more)
+    one, _ = filled(ledger, monkeypatch, before=lambda one: waiting(one, held, later=9.0), **more)
     assert (one.why, one.woken, ledger.asked) == (None, False, [asked])
 
 
@@ -891,7 +892,7 @@ def test_how_many_items_there_are_elsewhere_is_not_known(store, monkeypatch):
 def test_items_that_are_gone_leave_too_few(store):
     campaign = begun(store, texts=("a", "b"))
     store.write(campaign.id, lambda writer: writer.change_item(1, withdrawn=store.now()))
-    with pytest.raises(InputError, match=r"^the campaign 'judge' has 1 items?; an order needs at least two$"):
+    with pytest.raises(InputError, match=r"^the campaign 'judge' has 1 item; an order needs at least two$"):
         pairs.judged(store, campaign, FunctionJudge(len), Settings())
 
 
@@ -977,7 +978,7 @@ def test_a_desk_is_asked_for_what_is_out_and_what_is_wanted(store):
     desk = Far()
     campaign = remote._mirror(store, desk, desk.next(1))
     judge = ledger.joined(store, campaign, "m", {"model": "m"})
-    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign))
+    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign), ties=True)
     (one,), (asked,) = book.take(1, 1)
     assert (desk.asked[-1], asked.question, asked.turned, one.state) == (1, one.id, 0, "out")
     desk.card = desk.card | {"ties": False}
@@ -1003,7 +1004,7 @@ def test_a_desk_that_has_no_more_is_done_and_other_words_are_a_refusal(store):
     desk = Far(count=1)
     campaign = remote._mirror(store, desk, desk.next(1))
     judge = ledger.joined(store, campaign, "m", {"model": "m"})
-    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign))
+    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign), ties=True)
     desk.questions = []
     assert book.take(3, 2) == ([], [])
     for why, words in (("draft", "the campaign is not open yet"), ("odd", "odd")):
@@ -1017,7 +1018,7 @@ def test_where_nothing_is_wanted_a_desk_is_not_asked(store):
     desk = Far()
     campaign = remote._mirror(store, desk, desk.next(1))
     judge = ledger.joined(store, campaign, "m", {"model": "m"})
-    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign))
+    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign), ties=True)
     desk.asked.clear()
     assert (book.take(0, 2), book.take(-1, 2), desk.asked) == (([], []), ([], []), [])
     assert (remote.file_of(desk), desk.asked) == ("Ann---Bob.podium.db", [1])
@@ -1027,20 +1028,40 @@ def test_only_votes_on_pairs_of_the_server_are_sent_when_somebody_goes_on(store)
     desk = Far()
     campaign = remote._mirror(store, desk, desk.next(1))
     judge = ledger.joined(store, campaign, "m", {"model": "m"})
-    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign))
+    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign), ties=True)
     (one,), _ = book.take(1, 1)
     rows = [Vote(judge.id, "a", 0, 1, 1.0), Vote(judge.id, "b", 0, 1, 1.0, question=999),
             Vote(judge.id, "c", 0, 1, 0.5, question=one.id, reason="so", ms=9)]  # fmt: skip
     store.write(campaign.id, lambda writer: writer.append_votes(rows))
-    remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign))
+    remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign), ties=True)
     assert desk.votes == [(70, 0.5, {"id": "judge-70", "ms": 9, "reason": "so"})]
+
+
+def test_a_tie_left_from_an_earlier_run_is_a_skip_where_the_server_takes_no_ties(tmp_path, monkeypatch):
+    desk, path = Far(), str(tmp_path / "c.db")
+    desk.card = desk.card | {"ties": False}
+    with open_store(path, new=True) as store:
+        campaign = remote._mirror(store, desk, desk.next(1))
+        judge = ledger.joined(store, campaign, "m", {"model": "m"})
+        book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign), ties=False)
+        (one,), calls = book.take(1, 1)
+        ballot = remote.desks.Ballot("a", one.id, 0.5)
+        store.write(campaign.id, lambda writer: book.end(writer, calls, [ballot], store.now()))  # and not delivered
+
+    def judged(store, campaign, asker, settings, **more):
+        more["open_ledger"](ledger.joined(store, campaign, "m", {"model": "m"}), {}, ledger.Material(store, campaign))
+        return nothing(store.name)
+
+    monkeypatch.setattr(remote, "judged", judged)
+    remote.judge_remote(desk, FunctionJudge(len), Settings(), db=path)
+    assert [(number, outcome) for number, outcome, _ in desk.votes] == [(70, None)]
 
 
 def test_the_calibration_of_a_desk_is_forty_pairs_or_all_it_has(store):
     desk = Far()
     campaign = remote._mirror(store, desk, desk.next(1))
     judge = ledger.joined(store, campaign, "m", {"model": "m"})
-    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign))
+    book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign), ties=True)
     assert (book.drawn, book.draws_more()) == (0, False)
     book.draw(2, 2)
     assert (book.drawn, book.draws_more()) == (2, True)
@@ -1067,6 +1088,17 @@ def test_pictures_are_part_of_what_the_simulated_model_sees():
     body = {"messages": [{"content": ""}, {"content": parts}]}
     simulated.completion(body, lambda text: seen.append(text) or 0.0)
     assert seen == ["x", "ydata:b"]
+
+
+@pytest.mark.parametrize(("likes", "winner"), [({"x": 3.0, "y": -3.0}, "A"), ({"x": -3.0, "y": 3.0}, "B")])
+def test_the_simulated_model_gives_its_letter_that_letters_own_probability(likes, winner):
+    """As servers do: the token that was said is one of the likely ones, with the same number."""
+    body = {"messages": [{"content": ""}, {"content": "[A f]\nx\n[/A f]\n[B f]\ny\n[/B f]"}], "logprobs": True}
+    (said,) = simulated.completion(body, likes.get)["choices"][0]["logprobs"]["content"]
+    tops = {each["token"]: each["logprob"] for each in said["top_logprobs"]}
+    assert said["token"] == winner == max(tops, key=tops.get)
+    assert said["logprob"] == tops[winner] > math.log(0.5)
+    assert sum(map(math.exp, tops.values())) == pytest.approx(1.0)
 
 
 # ---- how far it is -------------------------------------------------------------------------------------------------

@@ -261,14 +261,5 @@ def _ranking(people: Comparisons, items: list[Hashable], scores: Floats, covaria
     left, right = pairs.first.astype(np.int32), pairs.second.astype(np.int32)
     information = Information(len(items), left, right, chance * (1 - chance), scores=scores)
     errors = ScoreCovariance(matrix=covariance)
-    record = _record(people, items)
+    record = people.record()  # of the same items: people judged all of them
     return Ranking(items, scores, information=information, uncertainty="sandwich", record=record, covariance=errors)
-
-
-def _record(people: Comparisons, items: list[Hashable]) -> tuple[Floats, Floats, Floats]:
-    """Wins, losses and ties of every item, by people."""
-    place = {label: k for k, label in enumerate(people.items)}
-    wins, losses, ties = people.record()
-    known = [place.get(label) for label in items]
-    whole = [np.array([0.0 if k is None else float(each[k]) for k in known]) for each in (wins, losses, ties)]
-    return whole[0], whole[1], whole[2]

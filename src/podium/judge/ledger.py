@@ -34,6 +34,7 @@ __all__ = [
     "locked",
     "new_campaign",
     "new_request",
+    "page_text",
 ]
 
 HEADER, DRAWN, CALIBRATED = "header", "calibration", "calibrated"  # verbs of events
@@ -170,7 +171,7 @@ class Material:
             items = reader.items(campaign.id)
             media = {}
             for each in items:
-                if each.kind == "image" and each.media is not None:
+                if each.kind in ("image", "html") and each.media is not None:
                     found = reader.media(campaign.id, each.media)
                     assert found is not None
                     media[each.media] = found
@@ -185,15 +186,17 @@ class Material:
         self.add(items, media)
 
     def add(self, items: Sequence[Item], media: Mapping[str, Media]) -> None:
-        """Items that can be shown from now on, with the pictures of those that are some."""
+        """Items that can be shown from now on, with the files of pictures and pages."""
         for each in items:
             if each.kind not in ("text", "markdown", "image", "html"):
                 raise InputError(f"{each.label!r} is of kind {each.kind}; a model is shown texts and pictures only")
             self.texts[each.code] = each.body if each.body is not None else _named(each)
             self.labels[each.code] = each.label
-            picture = media.get(each.media or "")
-            if each.kind == "image" and picture is not None:
-                self.pictures[each.code] = f"data:{picture.type};base64,{base64.b64encode(picture.bytes).decode()}"
+            file = media.get(each.media or "")
+            if each.kind == "html" and file is not None:
+                self.texts[each.code] = page_text(each.body, file.bytes)
+            elif each.kind == "image" and file is not None:
+                self.pictures[each.code] = f"data:{file.type};base64,{base64.b64encode(file.bytes).decode()}"
 
     def asked(self, call: Call, fence: str) -> Asked:
         """The question of a call."""
@@ -214,6 +217,16 @@ class Material:
     def length(self, code: int) -> int:
         """Characters of an item's text."""
         return len(self.texts[code])
+
+
+def page_text(beside: str | None, page: bytes) -> str:
+    """A page as a model reads it: its source, below the text beside it if there is one.
+
+    >>> page_text(None, b"<p>tea</p>"), page_text("first", b"<p>tea</p>")
+    ('<p>tea</p>', 'first\\n\\n<p>tea</p>')
+    """
+    source = page.decode("utf-8", "replace")
+    return f"{beside}\n\n{source}" if beside else source
 
 
 def _named(item: Any) -> str:
@@ -387,9 +400,10 @@ def _unseen(writer: Writer, judge: Judge, count: int) -> list[Question]:
 
 
 def _gold(writer: Writer, campaign: int, seen: set[int]) -> list[Question]:
-    """The pairs whose answer is known: all of them are asked at the start."""
+    """The pairs whose answer is known: all of them that are not withdrawn are asked at the start."""
     codes = {item.label: item.code for item in writer.items(campaign) if item.withdrawn is None}
-    rows = [(codes[a], codes[b], answer) for a, b, answer in Options.of(writer.locked.options).gold]
+    gold = Options.of(writer.locked.options).gold
+    rows = [(codes[a], codes[b], answer) for a, b, answer in gold if a in codes and b in codes]
     fresh = {pair_of(a, b): (a, b, answer) for a, b, answer in rows if pair_of(a, b) not in seen}
     return [Question(a, b, "gold", 1, float(answer), plan=CALIBRATION_PLAN) for a, b, answer in fresh.values()]
 

@@ -24,7 +24,7 @@ from podium.judge.tally import Agreement, Tally
 from podium.store import open_store
 from podium.store.file import read_campaign_file
 from podium.store.values import Campaign, Item, Judge
-from podium.text import storable
+from podium.text import counted, storable
 
 if TYPE_CHECKING:
     import polars as pl
@@ -270,7 +270,9 @@ def judged(
             ledger = open_ledger(judge, header, material)
         codes = store.read(lambda reader: reader.active_codes(campaign.id))
         if len(codes) < 2:
-            raise InputError(f"the campaign {campaign.slug!r} has {len(codes)} items; an order needs at least two")
+            raise InputError(
+                f"the campaign {campaign.slug!r} has {counted(len(codes), 'item')}; an order needs at least two"
+            )
         wanted = _wanted(material, compared.values())
         items = len(codes) if ledger.plans else MANY  # how many there are elsewhere is not known
         run = Run(ledger, asker, material, settings, items=items, wanted=wanted, told=told, keep=hold.keep)

@@ -91,7 +91,7 @@ def judge_remote(
         campaign = _mirror(store, desk, first)
 
         def ledger(judge: Judge, header: Mapping[str, Any], material: ledgers.Material) -> ledgers.Ledger:
-            return RemoteLedger(store, campaign, judge, header, desk, material)
+            return RemoteLedger(store, campaign, judge, header, desk, material, ties=bool(first["campaign"]["ties"]))
 
         about = {"campaign": f"{desk.url} {first['who']}"}
         return judged(store, campaign, asker, settings, name=name, told=told, about=about, open_ledger=ledger)
@@ -162,7 +162,7 @@ class _Shown:
             return Item(-1, body or "(empty)", body=body or "(empty)"), None
         data = self.desk.media(view["media"])
         if view["kind"] == "html":
-            page = data.decode("utf-8", "replace")
+            page = ledgers.page_text(body, data)
             return Item(-1, body or page, body=page), None
         sha = hashlib.sha256(data).hexdigest()
         media = Media(sha, media_type(data) or "application/octet-stream", data)
@@ -191,11 +191,11 @@ class RemoteLedger(ledgers.Ledger):
 
     def __init__(
         self, store: Store, campaign: Campaign, judge: Judge, header: Mapping[str, Any], desk: Desk,
-        material: ledgers.Material,
+        material: ledgers.Material, *, ties: bool,
     ) -> None:  # fmt: skip
         super().__init__(store, campaign, judge, header)
         self.desk, self.material, self.shown = desk, material, _Shown(desk)
-        self.ties = True
+        self.ties = ties
         self.drawn = 0
         self._served: dict[int, int] = {}  # numbers of pairs here: those at the server
         self._delivered: set[int] = set()

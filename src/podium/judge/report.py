@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from podium.campaign.exchange import moment
 from podium.campaign.live import live_votes
-from podium.judge.ledger import Ledger, Material, header_of
+from podium.judge.ledger import Ledger, Material, header_of, page_text
 from podium.judge.tally import Agreement, Tally, agreement, longer_won, position, proportion
 from podium.store.content import Content
 from podium.store.reader import Reader
+from podium.store.values import Item
 
 __all__ = ["against", "call_lines", "tally_of"]
 
@@ -121,8 +122,7 @@ def call_lines(reader: Reader, campaign: int) -> Iterator[str]:
     """
     items = reader.items(campaign)
     labels = [item.label for item in items]
-    shown = [item.body if item.body is not None or item.media is not None else item.label for item in items]
-    letters = [math.log(1 + len(text or "")) for text in shown]
+    letters = [math.log(1 + len(_text(reader, campaign, item))) for item in items]
     names = {judge.id: judge.name for judge in reader.judges(campaign) if judge.kind == "model"}
     for id, name in names.items():
         yield _line({"podium": "judge", "judge": name, "header": header_of(reader, campaign, id)})
@@ -161,6 +161,17 @@ def call_lines(reader: Reader, campaign: int) -> Iterator[str]:
             "prompt": call.prompt,
         }
         yield _line(row)
+
+
+def _text(reader: Reader, campaign: int, item: Item) -> str:
+    """What is read of an item; of a picture, the text beside it."""
+    if item.media is None:
+        return item.label if item.body is None else item.body
+    if item.kind != "html":
+        return item.body or ""
+    page = reader.media(campaign, item.media)
+    assert page is not None
+    return page_text(item.body, page.bytes)
 
 
 def _line(row: dict[str, Any]) -> str:

@@ -70,8 +70,9 @@ def completion(body: dict[str, Any], likes: Callable[[str], float] = hidden_qual
     choice: dict[str, Any] = {"finish_reason": "stop"}
     said = winner
     if body.get("logprobs"):
-        tops = [{"token": name, "logprob": math.log(p)} for name, p in (("A", chance), ("B", 1.0 - chance)) if p > 0]
-        choice["logprobs"] = {"content": [{"token": winner, "logprob": tops[0]["logprob"], "top_logprobs": tops}]}
+        logs = {name: math.log(p) for name, p in (("A", chance), ("B", 1.0 - chance)) if p > 0}
+        tops = [{"token": name, "logprob": value} for name, value in logs.items()]
+        choice["logprobs"] = {"content": [{"token": winner, "logprob": logs[winner], "top_logprobs": tops}]}
     elif "one JSON object" in str(body["messages"][0]["content"]):
         said = json.dumps({"reason": "It reads better.", "winner": winner})
     choice["message"] = {"role": "assistant", "content": said}
