@@ -316,7 +316,7 @@ def test_what_is_expected_is_the_chance_of_the_scores_a_tie_counting_half(ties):
     with thin_data():
         model = BradleyTerry(ties=ties, l2=0.5).fit(votes)
     order = list(model.ranking_.order)
-    share = report_pairs._expected(order, model, None)
+    share = report_pairs._expected(votes, order, model, None)
     nu = model.tie_strength_ or 0.0
     for i, one in enumerate(order):
         assert np.isnan(share[i, i])
@@ -328,19 +328,47 @@ def test_what_is_expected_is_the_chance_of_the_scores_a_tie_counting_half(ties):
                 assert share[i, j] + share[j, i] == pytest.approx(1)
 
 
+@pytest.mark.parametrize(
+    "ranker",
+    [BradleyTerry(l2=0.5, side_effect=True), RABF(feature_penalty=1.0, residual_penalty=1.0, side_effect=True)],
+)
+def test_what_is_expected_of_a_pair_is_what_it_wins_on_the_sides_it_was_on(ranker):
+    """By hand: i0 was left three times and right once against i1, and only left against i2, with half weights."""
+    left, right = [0, 0, 0, 1, 0, 0, 1, 2, 2], [1, 1, 1, 0, 2, 2, 2, 1, 1]
+    outcome, weight = [1, 1, -1, 1, 1, -1, 1, 1, -1], [1.0, 1, 1, 1, 0.5, 0.5, 1, 1, 1]
+    votes = Comparisons(
+        ("i0", "i1", "i2", "i3"), np.array(left, np.int32), np.array(right, np.int32),
+        outcome=np.array(outcome, np.int8), weight=np.array(weight), sided=True,
+    )  # fmt: skip
+    with thin_data():
+        model = ranker.fit(votes)
+    score, side = model.ranking_.score, model.side_effect_
+    assert abs(side) > 0.05
+
+    def chance(one, other, lean):
+        return 1 / (1 + np.exp(score(other) - score(one) - lean))
+
+    share = report_pairs._expected(votes, ["i2", "i0", "i1"], model, None)
+    assert share[1, 2] == pytest.approx((3 * chance("i0", "i1", side) + chance("i0", "i1", -side)) / 4)
+    assert share[1, 0] == pytest.approx(chance("i0", "i2", side))
+    assert share[0, 2] == pytest.approx((2 * chance("i2", "i1", side) + chance("i2", "i1", -side)) / 3)
+    assert share + share.T == pytest.approx(np.where(np.eye(3), np.nan, 1.0), nan_ok=True)
+    assert np.isnan(report_pairs._expected(votes, ["i0", "i3"], model, None)).all()  # who never met
+
+
 def test_of_very_many_items_and_of_other_models_nothing_is_expected(monkeypatch):
     votes, model = fitted()
-    assert report_pairs._expected(list("abc"), WinRate().fit(votes), None) is None
-    assert report_pairs._expected(list("abc"), None, None) is None
+    assert report_pairs._expected(votes, list("abc"), WinRate().fit(votes), None) is None
+    assert report_pairs._expected(votes, list("abc"), None, None) is None
     with thin_data():
         assert (
-            report_pairs._expected(list("abc"), RABF(feature_penalty=1.0, residual_penalty=1.0).fit(votes), None)
+            report_pairs._expected(votes, list("abc"), RABF(feature_penalty=1.0, residual_penalty=1.0).fit(votes), None)
             is not None
         )
     monkeypatch.setattr(report_pairs, "MAX_EXPECTED_ITEMS", 3)
-    assert report_pairs._expected(list("abc"), model, None) is not None
+    assert report_pairs._expected(votes, list("abc"), model, None) is not None
     monkeypatch.setattr(report_pairs, "MAX_EXPECTED_ITEMS", 2)
-    assert report_pairs._expected(list("abc"), model, None) is None
+    assert report_pairs._expected(votes, list("abc"), model, None) is None
 
 
 def test_with_covariates_what_is_expected_comes_from_the_checks_pair_by_pair():
@@ -349,10 +377,10 @@ def test_with_covariates_what_is_expected_comes_from_the_checks_pair_by_pair():
         model = BradleyTerry().fit(votes)
     rows = [("i0", "i1", 4.0, 3.0), ("i2", "i0", 0.0, 0.0), ("i1", "gone", 2.0, 1.0), ("gone", "i1", 2.0, 1.0)]
     known = pl.DataFrame(rows, schema=["item", "against", "votes", "expected"], orient="row")
-    share = report_pairs._expected(["i1", "i0", "i2"], model, known)
+    share = report_pairs._expected(votes, ["i1", "i0", "i2"], model, known)
     assert (share[1, 0], share[0, 1]) == (0.75, 0.25)
     assert np.isnan(share).sum() == 7
-    assert np.isnan(report_pairs._expected(["i0", "i1"], model, None)).all()
+    assert np.isnan(report_pairs._expected(votes, ["i0", "i1"], model, None)).all()
     won = np.array([[0.0, 3.0, 2.0], [1.0, 0.0, 0.0], [0.0, 0.0, 0.0]])
     table = report_pairs._records(["i1", "i0", "i2"], won, np.zeros((3, 3)), "votes", share)
     heads, cells = texts(table)
@@ -610,6 +638,15 @@ def test_the_first_eight_curves_are_drawn_and_all_are_in_the_table():
     assert [row[0] for row in rows] == order
 
 
+def test_no_table_is_promised_where_scores_stand_still():
+    model = moving(10, 300, drift=0)
+    parts = report_time.over_time(model, list(model.ranking_.order), 0.9, "points")
+    assert "<table" not in "".join(parts)
+    caption = "The score of each item over time. The first 8 of 10 are drawn here."
+    assert parts[2] == f'<p class="soft">{caption}</p>'
+    assert f'aria-label="{caption}"' in parts[3]
+
+
 @pytest.mark.parametrize(
     ("count", "level", "in_picture", "own"), [(1, 0.9, True, False), (1, None, False, False), (3, 0.9, False, True)]
 )
@@ -802,8 +839,8 @@ def test_a_thousand_games_to_come_are_listed(count, said):
 @pytest.mark.parametrize(("count", "known"), [(500, True), (501, False)])
 def test_every_two_of_five_hundred_items_are_looked_at(count, known):
     with thin_data():
-        model = BradleyTerry().fit(told(time=None))
-    share = report_pairs._expected([f"i{k}" for k in range(count)], model, None)
+        model = BradleyTerry().fit(votes := told(time=None))
+    share = report_pairs._expected(votes, [f"i{k}" for k in range(count)], model, None)
     assert (share is not None) == known
 
 

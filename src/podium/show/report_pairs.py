@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 MAX_SINGLE_ITEMS = 30  # items with a row and a column each; more are folded into groups of neighbours
 MAX_GROUPS = 16  # which a page of common width shows without scrolling
-MAX_EXPECTED_ITEMS = 500  # every two of whom are predicted
+MAX_EXPECTED_ITEMS = 500  # whose pairs are predicted
 MAX_RECORDS = 1000  # of the table of pairs, those with most votes
 
 
@@ -52,7 +52,7 @@ def head_to_head(
     won, tied = _counts(comparisons, order)
     whole = bool((won == np.round(won)).all() and (tied == np.round(tied)).all())
     level = level if whole else None  # weights are no counts, so they give no interval
-    expected = _expected(order, model, residuals)
+    expected = _expected(comparisons, order, model, residuals)
     title, noun, by, beat = "Who beat whom", f"{comparisons.noun}s", "that", "won against"
     if comparisons.group_is == "ranking":
         title, noun, by, beat = "Who was above whom", "rankings", "in which", "is above"
@@ -102,27 +102,36 @@ def _folded(counts: Floats, starts: NDArray[Any]) -> Floats:
     return sums
 
 
-def _expected(order: Sequence[Hashable], model: Any, residuals: Any) -> Floats | None:
-    """The share expected of the row against the column, a tie counting half; NaN where nothing is known."""
+def _expected(comparisons: Comparisons, order: Sequence[Hashable], model: Any, residuals: Any) -> Floats | None:
+    """The share expected of the row against the column, a tie counting half; NaN where nothing is known.
+
+    Where the model knows a side effect, each item is expected to win what it would on the sides it was on.
+    """
     if not isinstance(model, BradleyTerry | RABF) or len(order) > MAX_EXPECTED_ITEMS:
         return None
     n = len(order)
     share = np.full((n, n), np.nan)
+    place = {item: k for k, item in enumerate(order)}
     if model.covariate_names_:
-        place = {item: k for k, item in enumerate(order)}
         for row in [] if residuals is None else residuals.select("item", "against", "votes", "expected").to_dicts():
             i, j = place.get(row["item"]), place.get(row["against"])
             if i is not None and j is not None and row["votes"] > 0:
                 share[i, j] = row["expected"] / row["votes"]
                 share[j, i] = 1 - share[i, j]
         return share
-    left, right = np.triu_indices(n, 1)
-    ways = []  # each item once on either side, for models that know of sides
-    for one, other in ((left, right), (right, left)):
-        win, tie, _ = model.predict_proba(Comparisons.from_arrays(one, other, items=list(order))).T
-        ways.append(win + tie / 2)
-    share[left, right] = (ways[0] + 1 - ways[1]) / 2
-    share[right, left] = 1 - share[left, right]
+    p = comparisons.pairs_by_side
+    codes = np.array([place.get(item, -1) for item in comparisons.items])
+    left, right, votes = codes[p.left], codes[p.right], p.total
+    met = (left >= 0) & (right >= 0) & (votes > 0)
+    if not met.any():
+        return share
+    left, right, votes = left[met], right[met], votes[met]
+    win, tie, _ = model.predict_proba(Comparisons(list(order), left, right, sided=comparisons.sided)).T
+    points, meetings = np.zeros((n, n)), np.zeros((n, n))
+    for one, other, chance in ((left, right, win + tie / 2), (right, left, 1 - win - tie / 2)):
+        np.add.at(points, (one, other), votes * chance)
+        np.add.at(meetings, (one, other), votes)
+    np.divide(points, meetings, out=share, where=meetings > 0)
     return share
 
 

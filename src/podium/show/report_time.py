@@ -38,7 +38,8 @@ def over_time(model: Any, order: Sequence[Hashable], level: float | None, unit: 
     figure = curves(first, bands=level is not None and len(named) == 1, unit=unit, title=" ")
     caption = "The score of each item over time."
     if len(named) > MAX_CURVES:
-        caption += f" The first {MAX_CURVES} of {len(named):,} are drawn here; all are in the table below."
+        table = "; all are in the table below" if model.drift_ else ""
+        caption += f" The first {MAX_CURVES} of {len(named):,} are drawn here{table}."
     return [
         "<h2>Scores over time</h2>",
         f"<p>{_drift(model, frame['time'].dtype.is_temporal(), noun)}</p>",
