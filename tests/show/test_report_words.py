@@ -324,6 +324,9 @@ def test_coefficients_are_drawn_by_significance():
     assert len(drawn.texts) == far
     with pytest.raises(InputError, match="model must be a RABF, PlackettLuce or DynamicBradleyTerry"):
         feature_plots.coefficients(BradleyTerry().fit(VOTES))
+    for other, kind in ((BradleyTerry().fit(VOTES), "BradleyTerry"), (3, "int")):
+        with pytest.raises(InputError, match=f"a fitted RABF or PlackettLuce is expected, not a {kind}"):
+            feature_plots.outliers(other)
 
 
 def test_the_error_of_a_side_effect_is_the_model_s():

@@ -97,12 +97,12 @@ def learning_curves(curve: LearningCurve) -> Figure:
 
 
 @styled
-def outliers(model: RABF, *, level: float = 0.95) -> Figure:
+def outliers(model: RABF | PlackettLuce, *, level: float = 0.95) -> Figure:
     """Draw each item's score against the score its features predict; items far off the line are named."""
+    far = residual_outliers(model, level=level)  # which refuses other models
     scores = model.ranking_.scores
     predicted = scores - model.residuals_
     with_votes = np.array([item not in set(model.unseen_) for item in model.ranking_.items])
-    far = residual_outliers(model, level=level)
     named = set(far["item"].to_list())
     outlying = np.array([str(item) in named for item in model.ranking_.items])
     figure, axes = panel(5.6, 5.0)
