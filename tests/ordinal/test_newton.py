@@ -385,6 +385,56 @@ def test_only_without_a_penalty_and_far_apart_are_grades_separated():
         CumulativeLogit(l2=0).fit(X, [1] * 4 + [2] * 4)
 
 
+def test_steep_grades_that_overlap_are_not_separated():
+    X = np.arange(212.0)[:, None]
+    y = np.array([1] * 100 + [2, 1] * 6 + [2] * 100)
+    three = np.array([1] * 100 + [2, 1] * 6 + [2] * 50 + [3] * 50)  # the other cut bounds the slope
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        steep = CumulativeLogit(l2=0).fit(X, y)
+        twice = CumulativeLogit(l2=0).fit(np.hstack([X, 2 * X]), y)
+        for table in (X, csr_array(X)):
+            CumulativeLogit(l2=0).fit(table, three)
+    z = X @ steep.coef_ - steep.thresholds_
+    assert np.ptp(z) > 30
+    assert_allclose([(expit(z) - (y == 2)).sum(), X[:, 0] @ (expit(z) - (y == 2))], 0, atol=1e-4)  # the optimum
+    assert_allclose(np.hstack([X, 2 * X]) @ twice.coef_ - twice.thresholds_, z, atol=1e-4)
+
+
+def test_grades_separated_along_one_column_alone_are_named_also_where_others_overlap():
+    x = np.arange(8.0)
+    y = np.array([1, 1, 1, 2, 1, 2, 2, 2])
+    top = np.array([0.0, 0, 0, 0, 0, 0, 1, 1])  # marks rows of the higher grade only: its weight grows for ever
+    for X in (np.stack([x % 4, top], axis=1), csr_array(np.stack([x % 4, top], axis=1))):
+        with pytest.warns(SeparationWarning, match="some direction of X separates grades perfectly"):
+            CumulativeLogit(l2=0, tol=1e-14).fit(X, y)
+    ranges = [[1, 1], [1, 2], [2, 2], [2, 3], [3, 3], [3, 3]]
+    with pytest.warns(SeparationWarning):
+        CumulativeLogit(l2=0).fit(np.arange(6.0)[:, None], ranges)
+
+
+def test_thresholds_that_run_far_apart_overflow_nothing():
+    x = rows_of(2000, 1)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        model = CumulativeLogit(l2=0).fit(x, np.digitize(x[:, 0], [-1.0, 1.0]))
+    assert np.diff(model.thresholds_) > 710  # exp(710) is beyond all numbers
+    assert [each.category for each in told] == [SeparationWarning]
+
+
+def test_a_tolerance_of_nothing_ends_where_the_loss_no_longer_falls():
+    X = rows_of(60)
+    y = np.digitize(X @ [2.0, 1.0, 0.0] + rows_of(60, 1, seed=1)[:, 0], [-1.0, 1.0])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        small = CumulativeLogit(tol=0).fit([[0.0], [1.0], [0.5]], [1, 2, 2])
+        exact = CumulativeLogit(tol=0).fit(X, y)
+    assert max(small.n_iter_, exact.n_iter_) < 20
+    usual = CumulativeLogit().fit(X, y)
+    assert exact.loss_ <= usual.loss_ * (1 + 1e-15)
+    assert_allclose(exact.coef_, usual.coef_, rtol=1e-4)
+
+
 @pytest.mark.parametrize(("option", "value"), [("tol", -1e-3), ("max_iter", 0), ("l2", math.inf)])
 def test_options_of_the_fit_are_checked(option, value):
     with pytest.raises(InputError, match=f"{option}="):

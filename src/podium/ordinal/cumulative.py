@@ -18,7 +18,7 @@ from podium.text import some
 
 __all__ = ["CumulativeLogit"]
 
-SEPARATED = 30  # a spread of log-odds that no data with errors in them produce
+SEPARATED = 30  # a spread of log-odds from which on it is asked whether a direction separates the grades
 DIRECT = 1500  # parameters up to which the Newton system is solved by Cholesky; beyond it, by conjugate gradients
 
 
@@ -94,7 +94,7 @@ class CumulativeLogit(ThresholdClassifier):
         self.coef_ = w * factor
         shifted = theta if hasattr(X, "indptr") else theta + self.coef_ @ mean
         self.thresholds_ = np.maximum.accumulate(shifted)  # rounding may have put equal ones out of order
-        if self.l2 == 0 and np.ptp(self._project(X)) > SEPARATED:
+        if self.l2 == 0 and np.ptp(self._project(X)) > SEPARATED and problem.separated():
             warnings.warn(
                 "some direction of X separates grades perfectly, so the coefficients have no finite optimum and were "
                 "stopped on their way; set l2 > 0",
@@ -219,7 +219,7 @@ class _Problem:
         if (gap <= 0).any():
             return np.inf, w, gradient, np.diag(diagonal)
         total -= float(self.mass @ np.log(-np.expm1(-gap)))
-        push = self.mass / np.expm1(gap)
+        push = self.mass / np.expm1(np.minimum(gap, 700.0))  # beyond, the exponential overflows and the push is nothing
         np.subtract.at(gradient, self.over, push)
         np.add.at(gradient, self.under, push)
         hessian = np.diag(diagonal)
@@ -251,6 +251,27 @@ class _Problem:
             H = np.asarray(scaled.T @ scaled, dtype=np.float64)  # NumPy computes half of a product with itself
         H[np.diag_indices_from(H)] += self.l2
         return H
+
+    def separated(self) -> bool:
+        """Whether some direction puts no row on the wrong side of a threshold: along it the loss falls for ever.
+
+        A linear programme (Konis, 2007): the largest sum of distances to the right side, with w in a box. A direction
+        that separates reaches the box and a sum above 0; other data leave w = 0, and collinear columns a sum of 0.
+        """
+        from scipy.optimize import linprog
+        from scipy.sparse import csr_array, hstack, vstack
+
+        n, d = self.last - self.first, self.X.shape[1]
+        X, thresholds = csr_array(self.X), csr_array(np.eye(n))
+        over, under = self.high_code < n, self.low_code > 0
+        below = hstack([X[over], -thresholds[self.high_code[over]]])
+        above = hstack([-X[under], thresholds[self.low_code[under] - 1]])
+        rising = hstack([csr_array((n - 1, d)), thresholds[:-1] - thresholds[1:]])
+        A = vstack([below, above, rising])
+        box = [(-1, 1)] * d + [(None, None)] * n
+        slope = below.sum(axis=0) + above.sum(axis=0)
+        best = linprog(slope, A_ub=A, b_ub=np.zeros(A.shape[0]), bounds=box).x
+        return best is not None and bool(slope @ best < -1e-6 and np.abs(best[:d]).max() > 0.5)
 
     def step(self, gradient: Array, theta_hessian: Array, M: Array) -> Array:
         """Newton's direction in (w, groups of thresholds); M maps groups to thresholds."""
@@ -300,6 +321,7 @@ def _newton(problem: _Problem, max_iter: int, tol: float) -> tuple[Array, Array,
     joined = np.zeros(max(n - 1, 0), dtype=bool)  # threshold i with i + 1
     free = ~problem.pinned[problem.first + 1 : problem.last]  # gaps that no label keeps open
     loss, g_w, g_theta, H = problem.loss(w, theta)
+    tol = max(tol, float(np.finfo(float).eps))  # a smaller gain cannot be seen in the loss
     for iteration in range(1, max_iter + 1):
         M = _groups(joined, n)
         gradient = np.concatenate([g_w, M.T @ g_theta])
