@@ -312,9 +312,10 @@ def test_a_first_example_without_features_is_refused(x, message):
     with pytest.raises(InputError, match=message):
         model.learn_one(x, 1)
     with pytest.raises(NotFittedError):
-        PRank(classes=GRADES).predict_one([1.0])
+        model.predict_one([1.0])
     with pytest.raises(NotFittedError):
-        _ = PRank(classes=GRADES).mae_
+        _ = model.mae_
+    assert vars(model) == vars(PRank(classes=GRADES))  # nothing of it stays
 
 
 def test_a_mapping_must_name_the_features_of_the_first():
@@ -689,7 +690,7 @@ def test_a_fault_of_the_example_s_own_is_not_taken_for_a_model_that_is_not_fitte
 
 
 @pytest.mark.parametrize("n", [12, 13, 2])
-@pytest.mark.parametrize("options", [{}, {"C": 0.1}, {"C": 0.1, "kernel": "rbf"}])
+@pytest.mark.parametrize("options", [{}, {"C": 0.1}, {"C": 0.1, "kernel": "rbf"}, {"kernel": "rbf"}])
 @pytest.mark.filterwarnings("ignore:the model predicts", "ignore:no label tells")
 def test_a_fifth_of_the_rows_is_kept_out_and_gives_the_chances(n, options):
     X, y, _ = graded(n=n, d=2, K=2)
@@ -704,9 +705,10 @@ def test_a_fifth_of_the_rows_is_kept_out_and_gives_the_chances(n, options):
     assert model.calibration_.classes_.tolist() == [1, 2]
     with pytest.raises(InputError, match="probability=True needs rows held out of training: use fit, or set"):
         model.partial_fit(X, y)
-    if n > 10 or "C" in options:
+    for learn in (lambda: model.learn_one(X[0], 1), lambda: model.progressive(X, y)):
         with pytest.raises(InputError, match="probability=True needs rows held out of training: use fit, or set"):
-            model.learn_one(X[0], 1)
+            learn()
+    assert model.n_seen_ == n - len(held)
     with pytest.raises(NotFittedError):
         PassiveAggressiveOrdinal(probability=True).predict_proba(X)
     with pytest.raises(InputError, match="probability=True holds rows out of training, but there is only 1 row"):

@@ -49,6 +49,7 @@ class OnlineClassifier(OrdinalClassifier):
     warm_start: bool
     _scale: FeatureScale | None
     grow: bool = False
+    probability: bool = False
     _open_flags: tuple[str, ...] = ()  # flags that may also be None: the learner then decides
     _finds_infinity = False  # whether `_pass` itself refuses rows with NaN or infinity, and undoes what it did
 
@@ -119,6 +120,7 @@ class OnlineClassifier(OrdinalClassifier):
         sample_weight: Any = None,
         predicted: Array | None = None,
     ) -> Self:
+        self._refuse_probability()
         first = not hasattr(self, "classes_")
         if first:
             self._check_parameters()
@@ -160,6 +162,7 @@ class OnlineClassifier(OrdinalClassifier):
         an open end. The grades must be known: from `classes`, or from an earlier `fit` or `partial_fit`. `weight` is
         what `sample_weight` is for a table.
         """
+        self._refuse_probability()
         try:
             codes = self._codes
         except AttributeError:
@@ -198,6 +201,10 @@ class OnlineClassifier(OrdinalClassifier):
             check_is_fitted(self)
             raise
         return self._named[self._grade(x)]
+
+    def _refuse_probability(self) -> None:
+        if self.probability:
+            raise InputError("probability=True needs rows held out of training: use fit, or set probability=False")
 
     def _weight_one(self, weight: Any) -> float:
         """The weight of one example, where examples may have weights."""
@@ -258,12 +265,12 @@ class OnlineClassifier(OrdinalClassifier):
     def _begin_one(self, x: Any) -> None:
         self._check_parameters()
         known = self._known(None, first=True)
-        if isinstance(x, Mapping):
-            self.feature_names_in_ = np.array(list(x), dtype=object)
-        elif isinstance(x, str) or not np.ndim(x):
+        if not isinstance(x, Mapping) and (isinstance(x, str) or not np.ndim(x)):
             raise InputError(f"x is {x!r}; give the features of one example, as a list, an array or a mapping")
         if not len(x):
             raise InputError("the example has no features; a grade is learned from one at least")
+        if isinstance(x, Mapping):
+            self.feature_names_in_ = np.array(list(x), dtype=object)
         self.n_features_in_ = len(x)
         self._set_classes(known)
         self._begin(self.n_features_in_)

@@ -186,7 +186,6 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
         y_upper: Any = None,
     ) -> Self:
         """Learn from these rows once, in their order."""
-        self._refuse_probability()
         return self._partial_fit(X, y, classes, y_lower, y_upper, sample_weight)
 
     @available_if(lambda self: self.probability or _without_probability())  # type: ignore[untyped-decorator]
@@ -212,10 +211,6 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
             scores, np.stack([low[held], high[held]], axis=1)
         )
         self.calibration_.classes_ = self.classes_
-
-    def _refuse_probability(self) -> None:
-        if self.probability:
-            raise InputError("probability=True needs rows held out of training: use fit, or set probability=False")
 
     @property
     def C_(self) -> float:
@@ -285,11 +280,6 @@ class PassiveAggressiveOrdinal(OnlineThreshold):
         if self._support is None:
             raise AttributeError("a model without a kernel keeps no examples; see coef_")
         return self._support
-
-    def _learn(self, x: Array, low: int, high: int, weight: float = 1.0) -> int:
-        if self.probability:
-            self._refuse_probability()
-        return super()._learn(x, low, high, weight)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
