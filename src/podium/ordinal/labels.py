@@ -182,7 +182,7 @@ def _plain(column: Array) -> Array:
     if all(type(v) is int for v in values) or all(type(v) in (int, float) for v in values):
         return np.array(values)
     if all(isinstance(v, str) for v in values):
-        return np.array(values, dtype=str) if values else column
+        return np.array(values, dtype=str)
     return column
 
 
