@@ -166,6 +166,8 @@ def _array_header(data: bytes_io.BytesIO) -> tuple[tuple[int, ...], bool, np.dty
 
 def _pack(value: Any, arrays: list[np.ndarray], where: str) -> Any:
     """Turn a value into JSON; arrays go aside and leave their number."""
+    if isinstance(value, np.datetime64 | np.timedelta64):  # Python's own times know no nanoseconds
+        return {"scalar": _pack(np.asarray(value), arrays, where)}
     if isinstance(value, np.generic):
         value = value.item()
     if value is None or isinstance(value, bool | int | str):
@@ -173,10 +175,14 @@ def _pack(value: Any, arrays: list[np.ndarray], where: str) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else {"float": repr(value)}
     if isinstance(value, datetime.date):  # datetime too
-        return {type(value).__name__: value.isoformat()}
+        if getattr(value, "nanosecond", 0):  # a time of pandas, or its NaT
+            raise InputError(f"cannot save {where}: {value} is no time in whole microseconds; round it to them")
+        return {"datetime" if isinstance(value, datetime.datetime) else "date": value.isoformat()}
     if isinstance(value, np.ndarray):
         if value.dtype.kind in "OT":
             return {"objects": _pack(value.ravel().tolist(), arrays, where), "shape": list(value.shape)}
+        if value.dtype.hasobject:
+            raise InputError(f"cannot save {where}: an array of {value.dtype} cannot be stored without pickle")
         arrays.append(value)
         return {"array": len(arrays) - 1}
     if isinstance(value, list):
@@ -254,6 +260,8 @@ def _unpack(value: Any, array: Callable[[int], np.ndarray]) -> Any:
         return value
     if "array" in value:
         return array(int(value["array"]))
+    if "scalar" in value:
+        return _unpack(value["scalar"], array)[()]
     if "tuple" in value:
         return tuple(_unpack(value["tuple"], array))
     if "dict" in value:

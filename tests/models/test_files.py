@@ -50,6 +50,38 @@ def test_other_values_say_what_they_are(value, written):
     assert same(_unpack(written, None), plain)
 
 
+class Moment(datetime.datetime):
+    """A kind of time that another package brings along."""
+
+
+def test_times_of_other_packages_come_back_as_times():
+    stamp = pytest.importorskip("pandas").Timestamp(MOMENT)
+    for value in (stamp, Moment(2026, 1, 2, 3, 4, 5, 6)):
+        back = _unpack(_pack(value, [], "x"), None)
+        assert type(back) is datetime.datetime
+        assert back == value == MOMENT
+
+
+def test_times_finer_than_microseconds_are_refused_and_those_of_numpy_kept(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    for value in (pandas.Timestamp("2026-01-02T03:04:05.000000006"), pandas.NaT):
+        with pytest.raises(InputError, match=r"cannot save x: .* is no time in whole microseconds; round it to them"):
+            _pack(value, [], "x")
+    times = [np.datetime64("2026-01-02T03:04:05.000000006"), np.datetime64("2026-01-02"), np.timedelta64(7, "ns")]
+    podium.save(WinRate(prior=[*times, np.datetime64("NaT")]), tmp_path / "m.podium")
+    back = podium.load(tmp_path / "m.podium").prior
+    assert [(each.dtype, each) for each in back[:3]] == [(each.dtype, each) for each in times]
+    assert np.isnat(back[3])
+
+
+def test_arrays_with_a_field_of_objects_are_refused_by_name(tmp_path):
+    model = WinRate(prior=np.zeros(2, dtype=[("a", object)]))
+    said = r"cannot save WinRate.prior: an array of \[\('a', 'O'\)\] cannot be stored without pickle"
+    with pytest.raises(InputError, match=said):
+        podium.save(model, tmp_path / "m.podium")
+    assert not (tmp_path / "m.podium").exists()
+
+
 def test_arrays_go_aside_and_leave_their_number():
     one, two = np.arange(3), np.eye(2, dtype=bool)
     arrays = []
