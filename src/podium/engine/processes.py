@@ -291,7 +291,7 @@ class _KeptThere(Kept):
 
     def __init__(self, engine: Processes, function: Function, chunks: list[Any]) -> None:
         self.engine, self.function = engine, function
-        size = -(-len(chunks) // engine.n)
+        size = max(1, -(-len(chunks) // engine.n))
         self.shares = [chunks[k : k + size] for k in range(0, len(chunks), size)]
         self.key = (id(self), os.urandom(8))
 
