@@ -49,4 +49,4 @@ def test_what_is_wider_than_anybody_asks_has_no_bound_and_no_width():
 def test_the_page_shows_the_rivals_that_were_run():
     found = rivals.cells((rivals.HERE / "rivals.jsonl").read_text().splitlines())
     text = (rivals.HERE.parents[1] / "docs" / "intervals.md").read_text()
-    assert rivals.page(found) in text, "python -m papers.calibration_rivals --sets 0 --markdown"
+    assert rivals.page(found) in text, "python -m papers.calibration_rivals --again --markdown"
