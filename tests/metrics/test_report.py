@@ -275,7 +275,7 @@ Y, S = [[1, 0, 0], [0, 1, 1]], [[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]]
         (Y, S, {"metrics": ["sum@0"]}, r"at least 1"),
         (Y, S, {"at": (0,)}, r"whole numbers from 1"),
         (Y, S, {"at": (1,), "threads": 0}, r"threads=0"),
-        ([1, 0, 1], [0.1, 0.2, 0.3], {"group": [2, 2]}, r"adds up to 4 documents, but there are 3"),
+        ([1, 0, 1], [0.1, 0.2, 0.3], {"group": [2, 2]}, r"adds up to 4 documents for 3 scores"),
         ([1, 0, 1], [0.1, float("nan"), 0.3], {"group": [1, 2]}, r"query 2, document 1: the score is NaN"),
         ([1, 0, -2], [0.1, 0.2, 0.3], {"group": [1, 2]}, r"query 2, document 2: relevance -2"),
         ([[1], [0, 1]], [[1.0], [2.0]], {}, r"row 2: 2 relevance values but 1 score;|list of 2 lists"),

@@ -86,7 +86,7 @@ def test_a_stored_score_is_ranked_and_one_that_is_not_stored_is_not_retrieved():
         ([1, 0], [1.0, 2.0], [1.0, 1.0], "whole numbers from 0"),
         ([1, 0], [1.0, 2.0], [[2]], "whole numbers from 0"),
         ([1, 0], [1.0, 2.0], [3, -1], "whole numbers from 0"),
-        ([1, 0], [1.0, 2.0], [1, 2], "`group` adds up to 3 documents, but there are 2 scores"),
+        ([1, 0], [1.0, 2.0], [1, 2], "`group` adds up to 3 documents for 2 scores"),
         ([1, 0], [1.0, np.nan], [0, 1, 1], "query 3, document 1: the score is NaN"),
         ([1, 0, 1], [1.0, 2.0, np.nan], [1, 2], "query 2, document 2: the score is NaN"),
         ([[1, 0], [0, 1]], [[1.0, 2.0], [np.nan, 1.0]], None, "row 2, label 1: the score is NaN"),

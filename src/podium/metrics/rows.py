@@ -107,7 +107,11 @@ def _from_groups(relevance: Any, scores: Any, group: Any) -> Rows:
     if sizes.ndim != 1 or sizes.dtype.kind not in "iu" or (sizes.size and sizes.min() < 0):
         raise InputError("`group` holds the number of documents of each query, in order: whole numbers from 0")
     if sizes.size == 0 or sizes.sum() != len(s):
-        raise InputError(f"`group` adds up to {int(sizes.sum())} documents, but there are {len(s)} scores")
+        raise InputError(
+            f"`group` adds up to {counted(int(sizes.sum()), 'document')} for {counted(len(s), 'score')}; they must pair up"
+            if sizes.size
+            else "`group` is empty, so there are no queries; give the number of documents of each"
+        )
     offsets = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)])
 
     def where(at: int) -> str:
