@@ -418,6 +418,41 @@ def test_what_is_cut_off_is_the_last_line_alone(tmp_path):
     assert len(journal.rows) == 3
 
 
+LONG = b'{"left": "' + b"x" * 300_000
+
+
+def test_a_torn_last_line_is_cut_off_whole_however_long_it_is(tmp_path):
+    path = tmp_path / "log.jsonl"
+    begun(path).append([vote("tea", "milk")] * 3000)
+    whole = path.read_bytes()
+    assert whole.count(b"\n") == 3001
+    path.write_bytes(whole + LONG)
+    with pytest.warns(
+        DataWarning, match=r"^log.jsonl, line 3002: not whole, it was never acknowledged; it is cut off$"
+    ):
+        again = begun(path)
+    assert path.read_bytes() == whole
+    again.append([vote("milk", "juice")])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        last = begun(path)
+    assert (len(last.rows), last.rows[-1]["left"]) == (3002, "milk")
+
+
+def test_a_torn_line_behind_those_of_another_process_is_named_by_its_place_in_the_file(tmp_path):
+    path = tmp_path / "log.jsonl"
+    one, two = begun(path), begun(path)
+    one.append([vote("tea", "milk")])
+    two.append([vote("milk", "juice", 0, "bob")] * 5)
+    assert len(one.rows) == 2
+    whole = path.read_bytes()
+    path.write_bytes(whole + LONG)
+    with pytest.warns(DataWarning, match=r"^log.jsonl, line 8: not whole"):
+        one.append([vote("tea", "juice")])
+    assert path.read_bytes().startswith(whole)
+    assert [(row["left"], row["right"]) for row in begun(path).rows[6:]] == [("milk", "juice"), ("tea", "juice")]
+
+
 def test_without_locks_a_journal_is_written_all_the_same(tmp_path, monkeypatch):
     def none(file, **options):
         raise OSError(errno.ENOLCK, "No locks available")

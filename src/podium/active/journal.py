@@ -364,17 +364,17 @@ class Journal:
     def _mend(self) -> None:
         """A last line without its end was never acknowledged: whoever wrote it was killed. It is cut off."""
         size = self._file.seek(0, os.SEEK_END)
-        back = min(size, 1 << 16)
-        self._file.seek(size - back)
-        tail = self._file.read(back)
-        if not tail or tail.endswith(b"\n"):
+        self._file.seek(max(size - 1, 0))
+        if self._file.read() in (b"", b"\n"):
             return
-        line = tail[tail.rfind(b"\n") + 1 :]
+        self._file.seek(self._read)  # where a line begins, however long the last one is
+        unread = self._file.read()
+        line = unread[unread.rfind(b"\n") + 1 :]
         if not _parsed(line)[1]:  # whole but for its end
             self._file.write(b"\n")
             self._file.flush()
             return
-        number = len(self.rows) + 1 + tail.count(b"\n")
+        number = len(self.rows) + 1 + unread.count(b"\n")
         warnings.warn(
             f"{self.path.name}, line {number}: not whole, it was never acknowledged; it is cut off",
             DataWarning,
