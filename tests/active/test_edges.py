@@ -94,7 +94,9 @@ def test_features_are_rows_of_numbers_up_to_a_size():
         (lambda: validation.feature_table([0, 1, 2e100, 3, 4e100], FRUIT), "^features of 'plum', column 1: 2e.100 is too"),  # noqa: E501
         (lambda: validation.feature_table([[1, 2], [1, "x"], *[[1, 2]] * 3], FRUIT), "^features of 'pear', column 2: 'x' is not a number$"),  # noqa: E501
         (lambda: validation.feature_table([1, 2, [], 4, 5], FRUIT), "^features of 'plum': 0 numbers where 'fig' has 1; give all"),  # noqa: E501
-        (lambda: validation.feature_table([[1, 2], [1], *[[1, 2]] * 3], FRUIT), "^features of 'pear': 1 numbers where 'fig' has 2; give all"),  # noqa: E501
+        (lambda: validation.feature_table([[1, 2], [1], *[[1, 2]] * 3], FRUIT), "^features of 'pear': 1 number where 'fig' has 2; give all"),  # noqa: E501
+        (lambda: ActiveRanker(["a", "b"], features=[10**400, 1]), "^features of 'a', column 1: the number is too large; divide the column$"),  # noqa: E501
+        (lambda: ActiveRanker(["a", "b"], features=[[1, 2], [1]]), "^features of 'b': 1 number where 'a' has 2; give all items alike$"),  # noqa: E501
         (lambda: validation.pair_codes([("fig", "pear"), ("fig", "fig")], CODES, FRUIT), "^pair 2: 'fig' is compared with itself; leave"),  # noqa: E501
         (lambda: validation.pair_codes([("fig", "pear"), ("fig", "leek")], CODES, FRUIT), "^pair 2: no item 'leek'; there are 5, such as 'fig'$"),  # noqa: E501
         (lambda: validation.pair_codes([("fig", "pear", "plum")], CODES, FRUIT), r"^pair 1 is \('fig', 'pear', 'plum'\); a pair is \(left"),  # noqa: E501
@@ -108,8 +110,9 @@ def test_features_are_rows_of_numbers_up_to_a_size():
         (lambda: validation.codes_of("left", 1, 3), r"^left is an array of int64 of shape \(\); give whole"),
         (lambda: validation.codes_of("left", [0, 1], 3, 3), "^2 numbers in left for 3 rows; give one a row$"),
         (lambda: validation.codes_of("left", [0, 3], 3), "^left, row 2: 3; numbers are 0 to 2$"),
-        (lambda: validation.codes_of("judge", [0, -1], None), "^judge, row 2: -1; numbers are at least 0$"),
-        (lambda: validation.codes_of("judge", [2**63 - 1], None), "^judge, row 1: 9223372036854775807; numbers are at least 0$"),  # noqa: E501
+        (lambda: validation.codes_of("judge", [0, -1], None), "^judge, row 2: -1; numbers are 0 to 9223372036854775806$"),  # noqa: E501
+        (lambda: Planner(4, seed=0).tell([0], [1], [1.0], [2**63]), "^judge, row 1: 9223372036854775808; numbers are 0 to"),  # noqa: E501
+        (lambda: validation.codes_of("judge", [2**63 - 1], None), "^judge, row 1: 9223372036854775807; numbers are 0 to 9223372036854775806$"),  # noqa: E501
         (lambda: validation.values_of([1, 0], 3), r"^value has shape \(2,\) for 3 rows; give one answer a row$"),
         (lambda: validation.values_of([1, 0.25], 2), "^value, row 2: 0.25; answers are 1, 0.5, 0, or nan for a skip$"),
         (lambda: validation.kinds_of(["check", "maybe"], 2), "^kind 'maybe' is unknown; there are chosen, check, repeat$"),  # noqa: E501

@@ -388,7 +388,10 @@ def test_judges_who_guess_count_for_less():
         (lambda: Planner(5, seed=0).tell([0, 1], [2], [1]), "2 left items and 1 right one;"),
         (lambda: Planner(5, seed=0).tell([0], [9], [1]), "right, row 1: 9; numbers are 0 to 4"),
         (lambda: Planner(5, seed=0).tell([0], [1], [0.7]), "value, row 1: 0.7"),
-        (lambda: Planner(5, seed=0).tell([0], [1], [1], [-1]), "judge, row 1: -1; numbers are at least 0"),
+        (
+            lambda: Planner(5, seed=0).tell([0], [1], [1], [-1]),
+            "judge, row 1: -1; numbers are 0 to 9223372036854775806",
+        ),
         (lambda: Planner(5, seed=0).tell([0], [1], [1], 0, ["maybe"]), "kind 'maybe' is unknown"),
         (lambda: Planner(5, seed=0).order("best"), "aim is 'best'; it is 'truth' or 'answers'"),
     ],

@@ -148,10 +148,13 @@ def _bad_feature(features: Any, items: Sequence[Any]) -> str:
                 if isinstance(cell, np.complexfloating):
                     raise TypeError
                 float(cell)
+            except OverflowError:
+                return f"features of {label!r}, column {column}: the number is too large; divide the column"
             except (TypeError, ValueError):
                 return f"features of {label!r}, column {column}: {cell!r} is not a number"
         if width is not None and len(cells) != width:
-            return f"features of {label!r}: {len(cells)} numbers where {items[0]!r} has {width}; give all items alike"
+            here = counted(len(cells), "number")
+            return f"features of {label!r}: {here} where {items[0]!r} has {width}; give all items alike"
         width = len(cells)
     return "features are no table of numbers; give one row of numbers an item"
 
@@ -235,11 +238,11 @@ def codes_of(name: str, numbers: Any, n: int | None, size: int | None = None) ->
         raise InputError(f"{name} is an array of {table.dtype} of shape {table.shape}; give whole numbers, one a row")
     if size is not None and len(table) != size:
         raise InputError(f"{counted(len(table), 'number')} in {name} for {counted(size, 'row')}; give one a row")
-    codes: np.ndarray = table.astype(np.int64)
-    bad = np.flatnonzero((codes < 0) | (codes >= (n if n is not None else np.iinfo(np.int64).max)))
+    bad = np.flatnonzero((table < 0) | (table >= (n if n is not None else np.iinfo(np.int64).max)))
     if len(bad):
-        limit = "at least 0" if n is None else f"0 to {n - 1}"
-        raise InputError(f"{name}, row {bad[0] + 1}: {codes[bad[0]]}; numbers are {limit}")
+        limit = f"0 to {(n or np.iinfo(np.int64).max) - 1}"
+        raise InputError(f"{name}, row {bad[0] + 1}: {table[bad[0]]}; numbers are {limit}")
+    codes: np.ndarray = table.astype(np.int64)
     return codes
 
 
