@@ -1138,5 +1138,18 @@ def test_differences_that_cannot_be_tested_say_why(judged):
     )
     Path("qrels").write_text("q1 0 a 1\n")
     assert measured("qrels", "one", "two", "-m", "rr").stderr.splitlines()[-1] == "no p-value from one query"
+    nowhere = "no p-value where no query has the metric in both runs"
+    Path("only").write_text("q1 0 a 1\nq1 0 b 1\nq2 0 a 1\nq2 0 b 1\n")  # nothing irrelevant
+    for test in ("student", "permutation"):
+        asked = ["only", "first", "none", "-m", "rr,auc", "--empty", "skip", "--test", test, "--differences"]
+        done = measured(*asked, "--format", "csv")
+        table = pl.read_csv(done.stdout.encode())
+        assert (table["difference"].to_list(), table["p_value"].to_list()) == ([0.0, None], [1.0, None])
+        assert [line for line in done.stderr.splitlines() if line.startswith("no p-value")] == [nowhere]
+        assert measured(*asked).stdout.splitlines()[-1].split() == ["auc", "none", "first"]
+    Path("only").write_text("q1 0 a 1\nq2 0 a 1\n")
+    Path("third").write_text("q1 Q0 c 1 2 x\nq1 Q0 a 2 1 x\nq2 Q0 c 1 2 x\nq2 Q0 a 2 1 x\n")
+    done = measured("only", "first", "third", "-m", "rr,auc", "--empty", "skip")
+    assert [line for line in done.stderr.splitlines() if line.startswith("no p-value")] == [why, nowhere]
     told = str(measured("qrels", "one", "two", "one").exception)
     assert told == "run one is given twice; name each once"

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from podium.errors import InputError
-from podium.metrics import Report, compare_runs, comparing
+from podium.metrics import Report, compare_runs, comparing, ranking_report
 
 
 def runs(*values, kind="gain", names=("ap",)):
@@ -122,6 +122,22 @@ def test_a_metric_that_no_query_has_takes_nothing_from_the_others():
     assert found.p_values[0, 0] == pytest.approx(stats.ttest_rel(known[1], known[0]).pvalue)
     assert np.isnan(found.lower[1, 0])
     assert not found.significant[1, 0]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("test", ["student", "permutation"])
+def test_a_metric_that_no_query_has_has_no_difference_and_equal_runs_have_none_of_zero(test):
+    """Where all is relevant there is no pair of a relevant and an irrelevant label."""
+    scores = {"one": [[1.0, 2.0]] * 3, "two": [[2.0, 1.0]] * 3}
+    reports = {
+        run: ranking_report([[1, 1]] * 3, each, metrics=["auc", "prec@1"], empty="skip", kind="gain")
+        for run, each in scores.items()
+    }
+    found = compare_runs(reports, test=test)
+    for column in (found.differences, found.lower, found.upper, found.p_values, found.adjusted):
+        assert np.isnan(column[0, 0])
+    assert found.has_untested
+    assert (found.differences[1, 0], found.p_values[1, 0], found.adjusted[1, 0]) == (0.0, 1.0, 1.0)
 
 
 @pytest.mark.filterwarnings("error")

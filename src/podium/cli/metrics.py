@@ -101,6 +101,7 @@ def metrics(
     ndcg_cut_10 and recip_rank are understood. Every two runs are tested against each other, query by query: the letters
     behind a mean name the runs that it is significantly better than.
     """
+    import numpy as np
     import polars as pl
 
     from podium.metrics import compare_runs
@@ -151,8 +152,12 @@ def metrics(
     if comparison is not None:
         say(_words(comparison, len(queries), differences))
         if comparison.has_untested:
-            why = "two runs differ by the same amount in every query; see --test permutation"
-            say("no p-value from one query" if len(queries) == 1 else f"no p-value where {why}")
+            without = np.isnan(comparison.differences)
+            if (np.isnan(comparison.p_values) & ~without).any():
+                why = "where two runs differ by the same amount in every query; see --test permutation"
+                say(f"no p-value {'from one query' if len(queries) == 1 else why}")
+            if without.any():
+                say("no p-value where no query has the metric in both runs")
 
 
 def _write(out: Output, frame: pl.DataFrame, rows: Sequence[Sequence[Cell]], heads: Sequence[str] = ()) -> None:
@@ -194,7 +199,8 @@ def _write_differences(out: Output, comparison: RunComparison, typed: dict[str, 
     frame = comparison.to_frame().with_columns(pl.col("metric").replace(typed))
     rows = []
     for line in frame.to_dicts():
-        words = [line["metric"], line["run"], line["against"], number(line["difference"], 4)]
+        words = [line["metric"], line["run"], line["against"]]
+        words.append("" if line["difference"] is None else number(line["difference"], 4))
         words.append("" if line["lower"] is None else f"{number(line['lower'], 4)} … {number(line['upper'], 4)}")
         words += ["" if line[name] is None else p_value(line[name]) for name in ("p_value", "p_adjusted")]
         rows.append([Cell(word) for word in words])

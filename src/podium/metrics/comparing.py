@@ -145,7 +145,8 @@ def compare_runs(
         gaps[np.abs(gaps) <= ROUNDING * largest] = 0.0
         differences[m], lower[m], upper[m], p_values[m] = _student(gaps, ROUNDING * largest, level)
         if test == "permutation":
-            p_values[m] = _permutation(np.nan_to_num(gaps), permutations, rng)
+            drawn = _permutation(np.nan_to_num(gaps), permutations, rng)
+            p_values[m] = np.where(np.isnan(differences[m]), np.nan, drawn)
         adjusted[m] = adjusted_p_values(p_values[m], correction)
     means = np.array([[report[name] for report in reports.values()] for name in metrics])
     return RunComparison(
@@ -155,20 +156,20 @@ def compare_runs(
 
 
 def _student(gaps: np.ndarray, rounding: float, level: float) -> tuple[np.ndarray, ...]:
-    """Mean, interval and p of each row of gaps; NaN where a row does not vary, but p is 1 where there is no gap."""
+    """Mean, interval and p of each row of gaps; NaN where a row does not vary, but p is 1 where no gap is seen."""
     from scipy.special import stdtr, stdtrit
 
     known = ~np.isnan(gaps)
     count = known.sum(axis=1)
     filled = np.where(known, gaps, 0.0)
-    mean = filled.sum(axis=1) / np.maximum(count, 1)
+    mean = np.where(count, filled.sum(axis=1) / np.maximum(count, 1), np.nan)
     square = (np.where(known, gaps - mean[:, None], 0.0) ** 2).sum(axis=1)
     spread = np.where(known, gaps, -np.inf).max(axis=1) - np.where(known, gaps, np.inf).min(axis=1)
     varies = (count > 1) & (spread > rounding)
     degrees = np.maximum(count - 1, 1)
     error = np.where(varies, np.sqrt(square / (degrees * np.maximum(count, 1))), np.nan)
     p_value = np.where(varies, 2 * stdtr(degrees, -np.abs(mean) / np.where(varies, error, 1.0)), np.nan)
-    p_value[~varies & ~filled.any(axis=1)] = 1.0
+    p_value[~varies & (count > 0) & ~filled.any(axis=1)] = 1.0
     half = stdtrit(degrees, (1 + level) / 2) * error
     return mean, mean - half, mean + half, p_value
 
