@@ -69,6 +69,7 @@ def test_tokens_are_long_and_only_their_hash_is_kept(store):
         ({"question": ""}, "question is ''"),
         ({"title": "x" * 201}, "title has 201 characters"),
         ({"items": Items([Item(-1, "one")])}, "1 item; a ranking needs at least two"),
+        ({"items": Items([])}, "0 items; a ranking needs at least two"),
         ({"options": Options(top=2)}, "top 2: there are 2 items"),
         ({"options": Options(gold=(("a", "z", 1),))}, "gold, row 1: there is no item 'z'"),
     ],

@@ -14,6 +14,7 @@ from podium.campaign.options import Options, check_whole
 from podium.campaign.tokens import hash_of, is_token, new_token
 from podium.errors import InputError, RefusedError
 from podium.store.values import Campaign, Event, Item, Judge, State
+from podium.text import counted
 
 if TYPE_CHECKING:
     from podium.store.reader import Reader
@@ -85,7 +86,7 @@ def new_campaign(
     _words("question", question, 1000)
     _words("instructions", instructions, MOST_TEXT, empty=True)
     if len(items.items) < 2:
-        raise InputError(f"{len(items.items)} item; a ranking needs at least two")
+        raise InputError(f"{counted(len(items.items), 'item')}; a ranking needs at least two")
     _check_gold(chosen, [item.label for item in items.items])
     if chosen.top is not None and chosen.top >= len(items.items):
         raise InputError(f"top {chosen.top}: there are {len(items.items)} items; give 1 to {len(items.items) - 1}")
