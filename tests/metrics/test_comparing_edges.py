@@ -126,7 +126,7 @@ def test_a_metric_that_no_query_has_takes_nothing_from_the_others():
 
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("test", ["student", "permutation"])
-def test_a_metric_that_no_query_has_has_no_difference_and_equal_runs_have_none_of_zero(test):
+def test_a_metric_that_no_query_has_is_not_tested_and_equal_runs_have_p_1(test):
     """Where all is relevant there is no pair of a relevant and an irrelevant label."""
     scores = {"one": [[1.0, 2.0]] * 3, "two": [[2.0, 1.0]] * 3}
     reports = {

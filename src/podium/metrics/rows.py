@@ -108,7 +108,8 @@ def _from_groups(relevance: Any, scores: Any, group: Any) -> Rows:
         raise InputError("`group` holds the number of documents of each query, in order: whole numbers from 0")
     if sizes.size == 0 or sizes.sum() != len(s):
         raise InputError(
-            f"`group` adds up to {counted(int(sizes.sum()), 'document')} for {counted(len(s), 'score')}; they must pair up"
+            f"`group` adds up to {counted(int(sizes.sum()), 'document')} for {counted(len(s), 'score')}; "
+            "they must pair up"
             if sizes.size
             else "`group` is empty, so there are no queries; give the number of documents of each"
         )
