@@ -292,6 +292,13 @@ def test_labels_take_the_room_that_is_left():
     assert len(least[1].split()[1]) == 20
 
 
+@pytest.mark.parametrize("labels", [["a", "b"], ["ab", "c"], ["teas", "b"], ["teapot", "b"]])
+@pytest.mark.parametrize("room", [80, 70, 64])
+def test_a_leaderboard_is_no_wider_than_the_terminal_however_short_its_labels(labels, room):
+    frame = board(labels, rank_upper=[9, 9], comparisons=[3.0, 3.0])
+    assert max(map(width, leaderboard(frame, digits=1, room=room).splitlines())) <= room
+
+
 def test_a_picture_has_32_cells_and_no_fewer_than_12(capsys):
     """Rank, label, score, interval, ranks, tier and votes: 4, 4, 5, 10, 5, 4 and 5 columns, and seven gaps of two."""
     frame = board(["teas"], lower=[-1.0], upper=[1.0], rank_upper=[9], comparisons=[3.0])

@@ -283,7 +283,7 @@ def leaderboard(frame: pl.DataFrame, *, digits: int, room: int | None = None, co
     columns = _leaderboard_columns(frame, digits, counted_as)
     labels = columns["item"]
     gone: list[str] = []
-    wanted = min(distinct_room(labels, MIN_ITEM), max(map(width, labels), default=0))
+    wanted = max(width("item"), distinct_room(labels, MIN_ITEM))
     if room is not None:
         for name in (counted_as if name == "votes" else name for name in LEFT_OUT):
             spare = room - _width_beside(columns, "item") - wanted
