@@ -821,6 +821,15 @@ def test_what_has_no_use_beside_a_models_help_is_refused(votes):
     assert (read.judge, read.group) == (None, None)
 
 
+def test_rankings_are_no_votes_that_a_model_helps_or_gives(votes):
+    from podium.cli.rank import rank
+
+    Path("lists.csv").write_text("Rank 1,Rank 2,Rank 3\na,b,c\nb,a,c\nc,a,b\n")
+    for args in (["lists.csv", "--assist", "votes.csv"], ["votes.csv", "--assist", "lists.csv"]):
+        done = CliRunner().invoke(rank, args)
+        assert str(done.exception) == "lists.csv holds rankings, which have no use beside assist=; give votes on pairs"
+
+
 # ---- stories --------------------------------------------------------------------------------------------------------
 
 

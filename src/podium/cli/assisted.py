@@ -14,6 +14,7 @@ from podium.text import counted
 
 if TYPE_CHECKING:
     from podium.cli.columns import Columns
+    from podium.data.comparisons import Comparisons
 
 __all__ = ["rank_assisted"]
 
@@ -52,12 +53,15 @@ def rank_assisted(
         )
 
 
-def _read(paths: list[str], columns: Columns) -> Any:
-    from podium.data.comparisons import Comparisons
-    from podium.data.files import read_comparisons
+def _read(paths: list[str], columns: Columns) -> Comparisons:
+    """Votes on pairs; pairs of one ranking are no votes of their own, and intervals would be too narrow."""
+    from podium.data.files import read_votes
+    from podium.data.rankings import Rankings
 
     source: Any = paths if len(paths) > 1 else paths[0]
-    read = read_comparisons(source, **columns.arguments() | {"judge": False, "group": False})
-    if not isinstance(read, Comparisons):
-        raise InputError(f"{paths[0]} holds rankings; give votes on pairs")
+    read = read_votes(source, **columns.arguments() | {"judge": False, "group": False, "keep": "counts"})[None]
+    if isinstance(read, Rankings):
+        raise InputError(
+            f"{paths[0]} holds rankings, which have no use beside ", Option("assist"), "; give votes on pairs"
+        )
     return read
