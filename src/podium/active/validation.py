@@ -238,10 +238,10 @@ def codes_of(name: str, numbers: Any, n: int | None, size: int | None = None) ->
         raise InputError(f"{name} is an array of {table.dtype} of shape {table.shape}; give whole numbers, one a row")
     if size is not None and len(table) != size:
         raise InputError(f"{counted(len(table), 'number')} in {name} for {counted(size, 'row')}; give one a row")
-    bad = np.flatnonzero((table < 0) | (table >= (n if n is not None else np.iinfo(np.int64).max)))
+    end = np.iinfo(np.int64).max if n is None else n
+    bad = np.flatnonzero((table < 0) | (table >= end))
     if len(bad):
-        limit = f"0 to {(n or np.iinfo(np.int64).max) - 1}"
-        raise InputError(f"{name}, row {bad[0] + 1}: {table[bad[0]]}; numbers are {limit}")
+        raise InputError(f"{name}, row {bad[0] + 1}: {table[bad[0]]}; numbers are 0 to {end - 1}")
     codes: np.ndarray = table.astype(np.int64)
     return codes
 

@@ -62,7 +62,7 @@ class RunComparison:
 
     @property
     def has_untested(self) -> bool:
-        """Whether some pair has no p-value: Student's test has no variance to go by."""
+        """Whether some pair has no p-value: no query has the metric, or Student's test has no variance to go by."""
         return bool(np.isnan(self.p_values).any())
 
     def better_than(self, metric: str, run: str) -> tuple[str, ...]:
