@@ -817,6 +817,7 @@ def test_an_address_that_is_taken_is_refused_and_a_free_one_is_let_go(monkeypatc
     assert told.startswith(f"cannot listen on 127.0.0.1:{port} (")
     assert told.endswith("); choose another --host or --port")
     assert "None" not in told
+    assert "Errno" not in told, "the system's words alone"
     families = []
 
     class Listening:
