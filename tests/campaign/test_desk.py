@@ -62,6 +62,34 @@ def test_a_judge_answers_every_pair_once_and_is_done(store):
     assert bench.next(0).answered == 6
 
 
+def test_a_judge_waits_where_others_have_the_rest_in_hand_and_is_done_after_every_pair(store):
+    bench = Bench(store, items=4)  # six pairs
+    bench.next(0)  # a tab stays open
+    for question in bench.next(1).questions:
+        _, hand = bench.vote(1, question.id)
+    assert (hand.questions, hand.why, hand.answered) == ((), "waiting", 3)
+    bench.now += 11 * MINUTE
+    for question in bench.next(1).questions:
+        _, hand = bench.vote(1, question.id)
+    assert (hand.questions, hand.why, hand.answered) == ((), "done", 6)
+
+
+def test_a_judge_does_not_wait_for_pairs_that_never_come(store):
+    """Those of an item that the judge must not see, and a gold pair that is not due."""
+    bench = Bench(store, items=3)
+    bench.do(lambda writer: setup.set_conflicts(writer, 1, [2], bench.now))
+    (question,) = bench.next(1).questions
+    bench.vote(1, question.id)
+    assert len(bench.next(0).questions) == 3
+    assert bench.next(1).why == "done"
+
+    bench = Bench(store, items=2)
+    bench.do(lambda writer: writer.add_questions([Question(0, 1, "gold")]))
+    (gold,) = bench.read(lambda reader: reader.questions(bench.id, "open"))
+    bench.do(lambda writer: writer.give(gold, 0, bench.now, bench.now + MINUTE))
+    assert bench.next(1).why == "done"
+
+
 def test_the_queue_is_asked_in_its_order_and_a_vote_brings_the_next_pair(store):
     bench = Bench(store)
     queue(bench, (0, 1), (2, 3), (4, 5), (0, 2))

@@ -1099,6 +1099,7 @@ def test_the_file_of_calls_is_named_by_the_judge():
     ("said", "words"),
     [
         ({"questions": [], "why": "paused"}, "http://far: the campaign is paused; go on when it is open; ask its org"),
+        ({"questions": [], "why": "waiting"}, "for this judge are in others' hands; go on in a few minutes"),
         ({"questions": [], "why": "odd"}, "http://far: odd; ask its organiser"),
         ({"target": None}, "http://far sets no number of votes for this judge; give --budget"),
     ],

@@ -1007,6 +1007,8 @@ def test_a_desk_that_has_no_more_is_done_and_other_words_are_a_refusal(store):
     book = remote.RemoteLedger(store, campaign, judge, {}, desk, ledger.Material(store, campaign), ties=True)
     desk.questions = []
     assert book.take(3, 2) == ([], [])
+    desk.said = {"why": "waiting"}
+    assert book.take(3, 2) == ([], []), "others have the rest in hand"
     for why, words in (("draft", "the campaign is not open yet"), ("odd", "odd")):
         desk.said = {"why": why}
         with pytest.raises(remote.RefusedError) as told:

@@ -12,8 +12,9 @@ import zlib
 import pytest
 import uvicorn
 
+from podium.campaign import setup
 from podium.errors import UnavailableError
-from podium.store.values import Item
+from podium.store.values import Item, Question
 
 from suites.browser import FLAGS, browser_path
 from web.rooms import new_room
@@ -323,6 +324,34 @@ def test_a_change_in_the_history_without_a_network_waits_and_skips_have_no_numbe
     page.context.set_offline(False)
     assert [(vote.outcome, vote.undoes) for vote in served.wait_for_votes(5)[3:]] == [(None, 3), (0.0, None)]
     page.locator(".past .one.won", has_text="Right").wait_for()
+
+
+def test_a_judge_whose_last_pair_is_with_another_is_told_to_come_back_and_may_undo_on_a_phone(served):
+    room, now = served.room, served.room.store.now()
+
+    def three_pairs_one_of_them_away(writer):
+        [(other, _)] = setup.invite(writer, ["Bob"], now)
+        setup.set_conflicts(writer, room.judge_id, range(3, len(ITEMS)), now)
+        writer.add_questions([Question(0, 1)])
+        writer.give(writer.questions(room.campaign, "open")[0], other.id, now, now + 600_000)
+
+    room.store.write(room.campaign, three_pairs_one_of_them_away)
+    page = served.judge(width=390, height=844)
+    press(page, "ArrowLeft", 2)
+    page.get_by_text("No pair is free for you right now").wait_for()
+    assert not page.get_by_text("There is no pair left").count()
+    page.get_by_role("button", name="Look again").click()
+    page.get_by_text("You have made 2 comparisons").wait_for()
+    page.get_by_role("link", name="History").wait_for()
+    page.get_by_role("button", name="Undo").click()
+    page.locator("#judging").wait_for()
+    assert [(vote.outcome, vote.undoes) for vote in served.wait_for_votes(3)] == [(1.0, None), (1.0, None), (None, 2)]
+    press(page, "ArrowRight", 1)
+    room.store.write(room.campaign, lambda writer: writer.release_hand(1 - room.judge_id))
+    page.get_by_role("button", name="Look again").click()
+    page.locator("#judging").wait_for()
+    press(page, "ArrowLeft", 1)
+    page.get_by_text("There is no pair left for you").wait_for()
 
 
 def test_new_instructions_are_read_before_the_next_pair_and_votes_carry_what_was_read(served):

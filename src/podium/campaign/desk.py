@@ -76,7 +76,10 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Hand:
-    """The pairs a judge has in hand, the one to show first; with none, `why` in one word: paused, closed, done."""
+    """The pairs a judge has in hand, the one to show first; with none, `why` in one word.
+
+    It is draft, paused, closed, waiting (others have pairs in hand that this judge may still get) or done.
+    """
 
     questions: tuple[Question, ...]
     why: str | None
@@ -356,7 +359,18 @@ def _hand(writer: Writer, judge: Judge, now: int, count: int, read: Options | No
         for question in new:
             writer.give(question, judge.id, now, until)
         held = writer.held(campaign.id, judge.id) if new else held  # in the order of a reload
-    return Hand(tuple(held[:count]), None if held else "done", answered, target)
+    why = None if held else "waiting" if _may_come(writer, judge) else "done"
+    return Hand(tuple(held[:count]), why, answered, target)
+
+
+def _may_come(writer: Writer, judge: Judge) -> bool:
+    """Whether others have pairs in hand that are new to this judge."""
+    out = [each for each in writer.questions(writer.locked.id, "out") if each.kind != "gold"]
+    seen = writer.seen_pairs(writer.locked.id, judge.id) if out else set()
+    return any(
+        pair_of(each.left, each.right) not in seen and not {each.left, each.right} & set(judge.conflicts)
+        for each in out
+    )
 
 
 def _gold_due(writer: Writer, judge: Judge, answered: int) -> list[Question]:

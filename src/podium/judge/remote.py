@@ -39,6 +39,7 @@ MOST_IN_HAND = 10  # pairs that a server gives a judge at a time
 MOST_LABEL = 40  # characters of a text that name it where the server hides its label
 WHY = {  # why a judge is given nothing
     "done": "the server has no more pairs for this judge",
+    "waiting": "the pairs that are left for this judge are in others' hands; go on in a few minutes",
     "paused": "the campaign is paused; go on when it is open",
     "closed": "the campaign is closed",
     "draft": "the campaign is not open yet",
@@ -228,7 +229,7 @@ class RemoteLedger(ledgers.Ledger):
             out = {there for here, there in self._served.items() if there not in self._delivered}
             said = self.desk.next(min(MOST_IN_HAND, len(out) + count))
             self.ties = bool(said["campaign"]["ties"])
-            if not said["questions"] and said["why"] != "done":
+            if not said["questions"] and said["why"] not in ("done", "waiting"):
                 raise RefusedError(str(said["why"]), WHY.get(said["why"], str(said["why"])))
             known = set(self._served.values())
             fresh = [each for each in said["questions"] if each["id"] not in known][:count]

@@ -204,7 +204,7 @@ async def _shown(state: State, given: Given, more: dict[str, Any]) -> bytes:
     The pairs are JSON already: to write their texts anew with every vote would be most of the work.
     """
     campaign, hand = given.campaign, given.hand
-    enough = hand.why == "done" or (hand.target is not None and hand.answered >= hand.target)
+    enough = hand.why in ("done", "waiting") or (hand.target is not None and hand.answered >= hand.target)
     about = {
         "why": hand.why,
         "version": campaign.version,

@@ -63,6 +63,7 @@ JUDGE = {
     "done": "You have made {count} comparisons. They are all saved.",
     "done_more": "A few more would still help.",
     "done_none": "There is no pair left for you.",
+    "done_waiting": "No pair is free for you right now: others have some in hand. Come back in a few minutes.",
     "more": "A few more",
     "code": "Your completion code",
     "return": "Return to the study",

@@ -164,7 +164,12 @@ function ended(reason) {
   if (reason === "target") {
     parts.push(paragraph(words.done_more));
     buttons.push(button(words.more, () => { past_end = true; show(); }, "button"));
+  } else if (reason === "waiting") {
+    parts.push(paragraph(words.done_waiting));
+    buttons.push(button(words.look_again, () => location.reload(), "button"));
   } else parts.push(paragraph(words.done_none));
+  if (past.length || answered) buttons.push(button(words.undo, undo, "button"));
+  if (!trying) buttons.push(element("a", { kind: "button", href: "/j/history", text: words.history }));
   if (trying) buttons.push(element("a", { kind: "button", href: "/o/setup", text: words.back }));
   tell(words.done_title, parts, buttons);
 }
@@ -218,7 +223,7 @@ async function undo() {
   outbox.add({ undo: { id: newId(), of: last.id } });
   answered = Math.max(0, answered - last.counted);
   say(words.said_undo);
-  if (last.question) show();
+  if (last.question) show(); else waiting = !hand.length; // the pair comes with the answer
 }
 
 async function reported(side) {
