@@ -212,7 +212,7 @@ def dynamic(**more):
         "ranking_": types.SimpleNamespace(unit=1.0, items=("a", "b"), information=object()), "times_": (0.0, 16.0),
         "sd_": 0.5, "drift_": 0.125, "feature_names_": (), "unseen_": (), "side_effect": False, "side_effect_": 0.25,
         "effect_std_errors_": np.array([0.1]), "tie_strength_": None, "coef_": np.array([0.5]),
-        "coef_std_errors_": np.array([0.1]), "explained_": 0.5,
+        "coef_std_errors_": np.array([0.1]), "explained_": 0.5, "drift": "auto",
     }  # fmt: skip
     return types.SimpleNamespace(**given | more)
 
@@ -221,8 +221,18 @@ def test_how_fast_scores_move_is_told():
     newcomers = "newcomers' scores have a standard deviation of 0.5 log-odds"
     moved = "scores move by about 0.125 log-odds in one unit of time (a day, for dates), 0.5 from first to last"
     assert model_words._about_drift(dynamic(), 0.95, "vote") == [newcomers, moved]
+    none = "the games do not show that scores moved: drift 0"
     still = model_words._about_drift(dynamic(drift_=0.0), 0.95, "game")
-    assert still == [newcomers, "the games do not show that scores moved: drift 0"]
+    assert still == [
+        newcomers,
+        f"{none}; intervals allow for the drifts that they cannot rule out, and are wider for it "
+        "(--drift 0 holds scores still)",
+    ]
+    assert model_words._about_drift(dynamic(drift_=0.0), None, "game") == [newcomers, none], "no intervals"
+    at_once = dynamic(drift_=0.0, times_=(3.0, 3.0))
+    assert model_words._about_drift(at_once, 0.95, "game") == [newcomers, none], "no time to drift in"
+    held = model_words._about_drift(dynamic(drift=0.0, drift_=0.0), 0.95, "game")
+    assert held == [newcomers, "drift was set to 0: each item has one score at all times"]
     half = quantile(0.9) * 0.1
     sided = model_words._about_drift(dynamic(side_effect=True, tie_strength_=2.0), 0.9, "game")
     assert sided[2:] == [

@@ -219,6 +219,21 @@ def test_what_is_taken_along_with_effects_left_in_is_that_leaderboard():
         assert table["score"].to_list() == pytest.approx(sorted(ranking.scores, reverse=True)[:3], abs=1e-3)
 
 
+def test_people_whose_votes_were_left_out_are_not_counted():
+    with pytest.warns(DataWarning, match="1 ranking without any item, left out"):
+        lists = read_rankings({"respondent": ["a", "b", "c"], "Rank 1": ["x", "y", None], "Rank 2": ["y", "x", None]})
+    with thin_data():
+        model = PlackettLuce().fit(lists)
+    pairs = Comparisons.from_rankings(lists)
+    assert "<b>2</b> respondents" in Report(model.ranking_, pairs, model=model)._facts()
+    assert vote_summary(pairs)["Respondents"] == "2"
+    votes = Comparisons.from_frame({"winner": ["a", "b", "a"], "loser": ["b", "a", "b"], "judge": ["p", "q", "r"]})
+    some = votes.take(slice(2))
+    with thin_data():
+        assert "<b>2</b> judges" in Report(BradleyTerry().fit(some).ranking_, some)._facts()
+    assert vote_summary(some)["Judges"] == "2"
+
+
 def test_facts_of_rankings_speak_of_rankings():
     lists = Rankings.from_lists([list("abc"), list("bac"), list("cab")], judge=["x", "y", "x"])
     with thin_data():
@@ -704,8 +719,9 @@ def test_how_fast_scores_move_in_a_sentence():
     still = moving(drift=0.0)
     assert report_time._drift(still, False, "vote") == "Drift was set to 0: each item has one score at all times."
     found = types.SimpleNamespace(drift="auto", drift_=0.0, ranking_=still.ranking_)
-    assert report_time._drift(found, False, "game").startswith(
-        "The games do not show that scores moved, so each has one score at all times; bands allow for"
+    assert report_time._drift(found, False, "game") == (
+        "The games do not show that scores moved, so each has one score at all times; intervals and bands allow for "
+        "the drifts that they cannot rule out, and are wider for it (drift set to 0 holds scores still)."
     )
 
 

@@ -83,8 +83,13 @@ def _about_drift(model: DynamicBradleyTerry, level: float | None, noun: str) -> 
     if model.drift_:
         moved = f"scores move by about {unit * model.drift_:.3g} {word} in one unit of time (a day, for dates)"
         lines.append(f"{moved}, {unit * model.drift_ * span:.3g} from first to last")
+    elif model.drift != "auto":
+        lines.append("drift was set to 0: each item has one score at all times")
     else:
         lines.append(f"the {noun}s do not show that scores moved: drift 0")
+        if level is not None and span:
+            allowed = "intervals allow for the drifts that they cannot rule out, and are wider for it"
+            lines[-1] += f"; {allowed} (--drift 0 holds scores still)"
     lines = _explained(model, level, unit) + lines + _unseen(model, f"{noun}s")
     if model.side_effect:
         half = _half(unit * float(model.effect_std_errors_[0]), level, ".2g")

@@ -57,8 +57,8 @@ def _drift(model: DynamicBradleyTerry, dated: bool, noun: str) -> str:
         if model.drift != "auto":
             return "Drift was set to 0: each item has one score at all times."
         return (
-            f"The {noun}s do not show that scores moved, so each has one score at all times; bands allow for the "
-            "drifts that so few leave possible."
+            f"The {noun}s do not show that scores moved, so each has one score at all times; intervals and bands "
+            "allow for the drifts that they cannot rule out, and are wider for it (drift set to 0 holds scores still)."
         )
     span = unit * model.drift_ * (model.times_[1] - model.times_[0]) ** 0.5
     time = "a day" if dated else "in one unit of time"
