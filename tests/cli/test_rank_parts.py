@@ -119,8 +119,9 @@ def test_a_page_has_marks_intervals_known_marks_grades_and_chances(model, tmp_pa
     first, *_, last = ranking.order
     (tmp_path / "known.csv").write_text(f"item,mark\n{first},90\n{last},10.5\n")
     marked = Marking(None, str(tmp_path / "known.csv"), {"A": 50.0}, False)
-    found = marked.columns(ranking, 0.9)
-    rows = {row["item"]: row for row in marked.applied(ranking, ranking.to_frame(0.9), 0.9).to_dicts()}
+    frame = marked.applied(ranking, ranking.to_frame(0.9), 0.9)
+    found = marked.columns(frame)
+    rows = {row["item"]: row for row in frame.to_dicts()}
     assert list(found) == ["Mark", "Mark from … to", "Known", "Grade", "Chance"]
     for item, row in rows.items():
         assert found["Mark"][item] == (f"{row['mark']:.1f}", row["mark"])
@@ -130,7 +131,8 @@ def test_a_page_has_marks_intervals_known_marks_grades_and_chances(model, tmp_pa
         assert found["Chance"][item][1] == row["chance"]
         assert found["Chance"][item][0].endswith(" %")
     assert found["Known"] == {first: ("90", 90.0), last: ("10.5", 10.5)}
-    bare = Marking((0.0, 10.0), None, None, False).columns(ranking, None)
+    plain = Marking((0.0, 10.0), None, None, False)
+    bare = plain.columns(plain.applied(ranking, ranking.to_frame(None), None))
     assert list(bare) == ["Mark"]
     assert bare["Mark"][first] == ("10.00", pytest.approx(10.0))
 

@@ -502,7 +502,7 @@ def test_a_page_of_rankings_tells_who_was_first_and_how_well_they_fit(page, tmp_
     object.__setattr__(model, "goodness_of_fit", fit)
     made = show({"report": tmp_path / "r.html"})
     made.marking = types.SimpleNamespace(
-        columns=Noted({"Mark": {"a": ("90", 90.0)}}), words=Noted("marks on a scale, as B is"), wanted=True
+        applied=Noted("frame"), columns=Noted({"Mark": {"a": ("90", 90.0)}}), words=Noted(["marks, as B is", "wide"])
     )
     args, more, _ = written(page, made, model, lists, {})
     assert isinstance(args[1], Comparisons)
@@ -513,10 +513,12 @@ def test_a_page_of_rankings_tells_who_was_first_and_how_well_they_fit(page, tmp_
     assert beside.more["Mark"] == {"a": ("90", 90.0)}
     assert len(beside.more) == 3  # first and listed
     assert beside.more_note == (
-        "Marks on a scale, as b is. First, listed: rankings that put the item first, and that list it at all."
+        "Marks, as B is. Wide. First, listed: rankings that put the item first, and that list it at all."
     )
-    assert made.marking.columns.calls == [((model.ranking_, 0.9), {})]
-    assert made.marking.words.calls == [((0.9,), {})]
+    (((ranking, whole, level), _),) = made.marking.applied.calls
+    assert (ranking, whole.equals(model.ranking_.to_frame(0.9)), level) == (model.ranking_, True, 0.9)
+    assert made.marking.columns.calls == [(("frame",), {})]
+    assert made.marking.words.calls == [((0.9, ["frame"]), {})]
 
 
 def test_marks_of_a_model_without_errors_have_no_level(page, tmp_path):
@@ -525,10 +527,10 @@ def test_marks_of_a_model_without_errors_have_no_level(page, tmp_path):
     votes = voted()
     model = WinRate().fit(votes)
     made = show({"report": tmp_path / "r.html"})
-    made.marking = types.SimpleNamespace(columns=Noted({}), words=Noted("marks"))
+    made.marking = types.SimpleNamespace(applied=Noted("frame"), columns=Noted({}), words=Noted(["marks"]))
     _, more, _ = written(page, made, model, votes, {})
-    assert made.marking.columns.calls == [((model.ranking_, None), {})]
-    assert made.marking.words.calls == [((None,), {})]
+    assert made.marking.applied.calls[0][0][2] is None
+    assert made.marking.words.calls == [((None, ["frame"]), {})]
     assert more["beside"].more_note == "Marks."
 
 

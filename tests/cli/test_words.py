@@ -7,6 +7,7 @@ import types
 import numpy as np
 import polars as pl
 import pytest
+from scipy.stats import norm
 
 from podium import BradleyTerry, Comparisons
 from podium.cli import boards, compare, grade, label, marking, model_words, output
@@ -207,10 +208,44 @@ def test_a_table_of_marks_has_the_columns_that_there_are():
 
 
 def test_what_marks_are_is_said():
-    assert marking.Marking((0.0, 9.0), None, None, False).words(0.9) == (
+    assert marking.Marking((0.0, 9.0), None, None, False).words(0.9, []) == [
         "marks on a scale from the lowest item to the best, with 90 % intervals"
-    )
-    assert marking.Marking(None, "k.csv", None, False).words(None) == "marks on a scale that the known marks fix"
+    ]
+    assert marking.Marking(None, "k.csv", None, False).words(None, []) == ["marks on a scale that the known marks fix"]
+
+
+@pytest.mark.parametrize(("count", "said"), [
+    (2, ["two known marks always fit a line: intervals take it as the right one and carry the errors of scores alone; "
+         "more known marks would tell how well marks fit it"]),
+    (3, ["3 known marks say little about how well marks fit their line, so intervals may be wide; more known marks "
+         "narrow them"]),
+    (4, ["4 known marks say little about how well marks fit their line, so intervals may be wide; more known marks "
+         "narrow them"]),
+    (5, []),
+])  # fmt: skip
+def test_few_known_marks_are_told_to_be_few(tmp_path, count, said):
+    path = tmp_path / "known.csv"
+    path.write_text("item,mark\n" + "".join(f"e{k},{k}\n" for k in range(count)))
+    first = "marks on a scale that the known marks fix"
+    marked = marking.Marking(None, str(path), None, False)
+    assert marked.words(0.95, []) == [f"{first}, with 95 % intervals", *said]
+    assert marked.words(None, []) == [first], "no intervals to be wide"
+
+
+def test_a_grade_that_is_not_the_likeliest_is_told():
+    """A mark of 69 with a standard error of 20: B from 60 to 70 has a chance of 19 %, A of 48 %."""
+    reached = norm.cdf((69 - np.array([70.0, 60.0])) / 20)
+    wide = {"P(A)": reached[0], "P(B)": reached[1] - reached[0], "P(below B)": 1 - reached[1]}
+    sure = {"P(A)": 0.1, "P(B)": 0.8, "P(below B)": 0.1}
+    tables = [pl.DataFrame([{"grade": "B", "chance": each["P(B)"]} | each]) for each in (sure, wide)]
+    marked = marking.Marking((0.0, 100.0), None, {"A": 70.0, "B": 60.0}, False)
+    assert len(marked.words(0.95, tables[:1])) == 1
+    assert marked.words(0.95, tables)[1:] == [
+        "a grade is that of the mark, its chance the chance of that grade: for some items another grade is likelier "
+        "(--format csv has the chance of each)"
+    ]
+    bare = tables[1].select("grade")
+    assert len(marked.words(None, [bare])) == 1, "no chances without a level"
 
 
 def test_options_about_marks_need_marks():

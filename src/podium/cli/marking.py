@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Boundaries", "Marking", "Scale", "marking_options"]
 
 TIMES = {"ms": 1000.0, "seconds": 1.0, "duration": 1.0}  # columns of how long a judgement took, per second
+ENOUGH_KNOWN = 5  # known marks that say how well marks fit a line
 
 
 class Scale(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
@@ -180,9 +181,8 @@ class Marking:
             columns[counted_as] = [f"{value:,.10g}" for value in frame["comparisons"]]
         return fitted(list(columns), list(columns.values()), room, to_left=("item", "grade"))
 
-    def columns(self, ranking: Ranking, level: float | None) -> dict[str, dict[str, tuple[str, float | None]]]:
+    def columns(self, frame: pl.DataFrame) -> dict[str, dict[str, tuple[str, float | None]]]:
         """Marks, intervals and grades for a page: for each item what stands there, and what it is sorted by."""
-        frame = self.applied(ranking, ranking.to_frame(level), level)
         digits = self._digits()
         found: dict[str, dict[str, tuple[str, float | None]]] = {"Mark": {}}
         for row in frame.to_dicts():
@@ -203,11 +203,39 @@ class Marking:
         span = abs(self.marks[1] - self.marks[0]) if self.marks else 100.0
         return 1 if span > 20 else 2
 
-    def words(self, level: float | None) -> str:
-        """What the marks are; without a level they have no intervals."""
+    def words(self, level: float | None, frames: Iterable[pl.DataFrame]) -> list[str]:
+        """What the marks of these tables are, and how to read them; without a level they have no intervals."""
         fixed = "that the known marks fix" if self.known_marks else "from the lowest item to the best"
         intervals = "" if level is None else f", with {100 * level:.4g} % intervals"
-        return f"marks on a scale {fixed}{intervals}"
+        lines = [f"marks on a scale {fixed}{intervals}"]
+        if level is None:
+            return lines
+        known = len(self.known() or ())
+        if known == 2:
+            lines.append(
+                "two known marks always fit a line: intervals take it as the right one and carry the errors of scores "
+                "alone; more known marks would tell how well marks fit it"
+            )
+        elif 2 < known < ENOUGH_KNOWN:
+            lines.append(
+                f"{known} known marks say little about how well marks fit their line, so intervals may be wide; more "
+                "known marks narrow them"
+            )
+        if any(self._has_likelier(frame) for frame in frames):
+            lines.append(
+                "a grade is that of the mark, its chance the chance of that grade: for some items another grade is "
+                "likelier (--format csv has the chance of each)"
+            )
+        return lines
+
+    def _has_likelier(self, frame: pl.DataFrame) -> bool:
+        """Whether some item has a grade that is not its likeliest."""
+        import polars as pl
+
+        if not self.boundaries:
+            return False
+        names = [f"P({grade})" for grade in (*self.boundaries, f"below {list(self.boundaries)[-1]}")]
+        return bool(frame.select((pl.col("chance") < pl.max_horizontal(names)).any()).item())
 
     def quality(self, votes: tuple[str, ...], columns: Columns, campaign: Content | None) -> Judging:
         """Reliability and fit; the votes are read anew with their judges, and the kind of their pairs."""

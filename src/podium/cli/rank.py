@@ -169,7 +169,7 @@ def rank(
         level = intervals.shown_level if bounded else None
         # Reliability and fit are of all votes: without a heading they would be taken for those of the last part.
         heading = ["all votes together"] if selection.by and show.reliability else []
-        for line in [marking.words(level), *heading, *show.reliability]:
+        for line in [*marking.words(level, boards.frames), *heading, *show.reliability]:
             say(line)
     boards.write()
 

@@ -367,7 +367,7 @@ class Show:
         from podium.data.rankings import Rankings
         from podium.evaluate.diagnosis import diagnose, score_history
         from podium.show.report import Report
-        from podium.show.report_parts import Beside, listings
+        from podium.show.report_parts import Beside, listings, sentence
 
         comparisons = _as_pairs(votes)
         shown = self._shown(model.ranking_)
@@ -379,8 +379,11 @@ class Show:
         fixtures = self._games_to_come(self.pictures.fixtures, model) if self.pictures.fixtures else None
         by_vote = comparisons.covariates is not None and len(comparisons.left) > MANY_ROWS
         level = self.intervals.shown_level if model.ranking_.information is not None else None
-        marked = self.marking.columns(model.ranking_, level) if self.marking else {}
-        words = f"{self.marking.words(level).capitalize()}." if self.marking else ""
+        marked, words = {}, ""
+        if self.marking:
+            frame = self.marking.applied(model.ranking_, model.ranking_.to_frame(level), level)
+            marked = self.marking.columns(frame)
+            words = " ".join(f"{sentence(line)}." for line in self.marking.words(level, [frame]))
         if isinstance(votes, Rankings):
             marked |= listings(votes)
             words += " First, listed: rankings that put the item first, and that list it at all."
