@@ -110,6 +110,15 @@ def test_the_live_page_before_any_vote(room, given):
     assert "1 judge " in page
 
 
+def test_check_votes_that_nothing_predicted_are_counted_alike_on_the_live_page(room):
+    voted(room, EVERY[:1], kind="check")
+    page = room.organiser.get("/o/live").text
+    assert "1 check vote, none predicted before it came" in page
+    assert "check votes (1 now)" in page
+    assert "no check votes yet" not in page
+    assert "Check votes alike" in room.organiser.get("/o/judges").text
+
+
 def test_pairs_that_were_chosen_make_marks_too_narrow(room, given):
     voted(room, EVERY, kind="check")
     room.organiser.get("/o/live")

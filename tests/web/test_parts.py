@@ -89,8 +89,18 @@ def test_the_curve_by_hand():
     assert found.area == f"{found.line}L{two[0]} 162.0L{one[0]} 162.0Z"
     assert (found.end, found.goal) == (two, at(0, goal)[1])
     assert found.forecast == (at(150, goal), at(200, goal))
-    assert found.across == [(at(v, 0)[0], f"{v}") for v in (0, 60, 120, 180, 240)]
+    assert found.across == [(at(v, 0)[0], f"{v}") for v in (0, 50, 100, 150, 200)]
     assert [(y, float(word)) for y, word in found.up] == [(at(0, w)[1], pytest.approx(w)) for w in (0, 1.6, 3.2, 4.8)]
+
+
+@pytest.mark.parametrize("votes", [2, 3, 7, 14, 17, 28, 95, 146, 1234, 98_765])
+def test_marks_of_votes_are_whole_numbers_where_they_stand(votes):
+    found = figures.curve([told(1, 4.0)], stands(votes=votes, stable=True), 5)
+    numbers = [int(words.replace(",", "")) for _, words in found.across]
+    assert 2 <= len(numbers) <= 6
+    assert len(set(np.diff(numbers))) == 1
+    for (x, _), number in zip(found.across, numbers, strict=True):
+        assert (x - 30) / (found.end[0] - 30) == pytest.approx(number / votes, abs=0.002), "on the scale of the line"
 
 
 def test_when_there_is_no_curve_or_no_forecast():
@@ -107,7 +117,7 @@ def test_when_there_is_no_curve_or_no_forecast():
     ):
         found = figures.curve(events, stands(**more), left)
         assert found.forecast is None
-        assert found.across[-1][1] == "120"
+        assert found.across[-1] == (round(30 + 310 * 100 / 120, 1), "100")
     assert figures.curve(events, stands(until_stable_upper=400), 1).forecast is not None
 
 

@@ -93,16 +93,22 @@ def curve(events: Sequence[Event], standing: Standing, left: int) -> Curve | Non
         end=drawn[-1],
         goal=at(0, goal)[1],
         forecast=(at(first, goal), at(last, goal)) if soon else None,
-        across=[(at(votes, 0)[0], f"{votes:,.0f}") for votes in np.linspace(0, most_votes, 5)],
+        across=[(at(votes, 0)[0], f"{votes:,}") for votes in _whole_steps(most_votes)],
         up=[(at(0, width)[1], f"{width:g}") for width in np.linspace(0, most_width, 4)],
     )
 
 
 def _round_up(value: float) -> float:
-    """The next number that divides well into quarters and thirds."""
+    """The next number that divides well into thirds."""
     scale = 10.0 ** np.floor(np.log10(max(value, 1e-9)))
     steps = np.array([1.2, 1.5, 1.8, 2.4, 3.0, 3.6, 4.8, 6.0, 7.2, 9.0, 12.0]) * scale
     return float(steps[np.searchsorted(steps, value)])
+
+
+def _whole_steps(most: float) -> range:
+    """Round whole numbers from 0 on, six at the most."""
+    step = next(each * 10**power for power in range(20) for each in (1, 2, 5) if most <= 5 * each * 10**power)
+    return range(0, int(most) + 1, step)
 
 
 def coverage(live: Live, standing: Standing) -> dict[str, Any] | None:
