@@ -219,21 +219,6 @@ def test_what_is_taken_along_with_effects_left_in_is_that_leaderboard():
         assert table["score"].to_list() == pytest.approx(sorted(ranking.scores, reverse=True)[:3], abs=1e-3)
 
 
-def test_people_whose_votes_were_left_out_are_not_counted():
-    with pytest.warns(DataWarning, match="1 ranking without any item, left out"):
-        lists = read_rankings({"respondent": ["a", "b", "c"], "Rank 1": ["x", "y", None], "Rank 2": ["y", "x", None]})
-    with thin_data():
-        model = PlackettLuce().fit(lists)
-    pairs = Comparisons.from_rankings(lists)
-    assert "<b>2</b> respondents" in Report(model.ranking_, pairs, model=model)._facts()
-    assert vote_summary(pairs)["Respondents"] == "2"
-    votes = Comparisons.from_frame({"winner": ["a", "b", "a"], "loser": ["b", "a", "b"], "judge": ["p", "q", "r"]})
-    some = votes.take(slice(2))
-    with thin_data():
-        assert "<b>2</b> judges" in Report(BradleyTerry().fit(some).ranking_, some)._facts()
-    assert vote_summary(some)["Judges"] == "2"
-
-
 def test_facts_of_rankings_speak_of_rankings():
     lists = Rankings.from_lists([list("abc"), list("bac"), list("cab")], judge=["x", "y", "x"])
     with thin_data():

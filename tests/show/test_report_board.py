@@ -129,6 +129,22 @@ def test_a_page_of_rankings_speaks_of_rankings_and_pairs():
     assert "<b>3</b> respondents" in page
 
 
+def test_people_whose_votes_were_left_out_are_not_counted(tmp_path, capsys):
+    survey, votes, page = (tmp_path / name for name in ("survey.csv", "votes.csv", "page.html"))
+    survey.write_text("respondent,Rank 1,Rank 2\na,x,y\nb,y,x\nc,,\n")
+    with pytest.raises(SystemExit, match="0"):
+        run(["rank", str(survey), "--report", str(page)])
+    assert "<b>2</b> rankings" in page.read_text()
+    assert "<b>2</b> respondents" in page.read_text()
+    assert "<dt>Respondents</dt><dd>2</dd>" in page.read_text()
+    votes.write_text("winner,loser,judge,lang\na,b,p,en\nb,a,q,en\na,b,p,de\nb,a,q,de\na,b,r,\n")
+    with pytest.raises(SystemExit, match="0"):
+        run(["rank", str(votes), "--by", "lang", "--report", str(page)])
+    assert "1 vote without a 'lang', left out" in capsys.readouterr().err
+    assert "<b>2</b> judges" in page.read_text()
+    assert "<dt>Judges</dt><dd>2</dd>" in page.read_text()
+
+
 def test_scores_that_do_not_move_have_no_table_over_time():
     votes = votes_with_times()
     still = DynamicBradleyTerry(drift=0.0, sd=1.0).fit(votes)

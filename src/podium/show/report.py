@@ -217,7 +217,7 @@ class Report:
         rankings = c.group_is == "ranking"
         counts = [(len(c.groups), "ranking")] if rankings else []
         counts += [(len(c), c.noun), (len(self.ranking), "item")]
-        counts += [(len(c.judges), "respondent" if rankings else "judge")] if c.judges else []
+        counts += [(_people(c), "respondent" if rankings else "judge")] if c.judges else []
         facts = [_strong(counted(count, noun)) for count, noun in counts]
         idle = len(set(self.ranking.items) - set(c.items))
         facts += [_strong(f"{idle:,} without {'ranking' if rankings else c.noun}s")] if idle else []
@@ -418,10 +418,15 @@ def vote_summary(comparisons: Comparisons) -> dict[str, str]:
         else f"no: {groups:,} groups of items were never compared with each other",
     }
     if c.judges:
-        rows["Respondents" if c.group_is == "ranking" else "Judges"] = f"{len(c.judges):,}"
+        rows["Respondents" if c.group_is == "ranking" else "Judges"] = f"{_people(c):,}"
     if c.groups:
         rows["Rankings" if c.group_is == "ranking" else "Groups"] = f"{len(c.groups):,}"
     return rows
+
+
+def _people(c: Comparisons) -> int:
+    """How many judges have votes here: those of judges who are known too may have been left out."""
+    return 0 if c.judge is None else len(np.unique(c.judge))
 
 
 def _lead(ranking: Ranking, frame: pl.DataFrame, level: float | None, votes: str = "votes") -> str:
