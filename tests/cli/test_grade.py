@@ -190,6 +190,20 @@ def test_text_that_is_no_label_is_refused_with_the_way_out(table, tmp_path):
     assert "column 'name' is not numeric; leave it out by --id name" in worded(done.exception)
 
 
+def test_decimal_commas_grade_as_decimal_points_do(tmp_path):
+    rows = [(f"{k % 7}.{k % 10}", "low" if k % 7 < 3 else "high") for k in range(60)]
+    points, commas = tmp_path / "points.csv", tmp_path / "commas.csv"
+    points.write_text("words;grade\n" + "".join(f"{words};{grade}\n" for words, grade in rows))
+    commas.write_text(points.read_text().replace(".", ","))
+    told = []
+    for file in (points, commas):
+        done = podium("fit", file, "--label", "grade", "--classes", "low,high", "--save", tmp_path / "m")
+        assert done.exit_code == 0, done.output
+        told.append((done.stdout, podium("predict", file, "--model", tmp_path / "m", "--format", "csv").stdout))
+    assert told[0] == told[1]
+    assert told[0][1].count("\n") == 61
+
+
 @pytest.mark.parametrize("form", ["table", "csv", "json", "jsonl", "parquet"])
 def test_every_form_of_predictions_holds_the_same_rows(form, table, tmp_path):
     podium("fit", table, "--label", "grade", *IDS, "--save", tmp_path / "m")

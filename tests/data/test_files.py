@@ -636,3 +636,19 @@ def test_a_table_on_stdout_comes_after_what_was_printed():
 def test_a_role_that_is_named_makes_no_rankings_of_columns_of_places(role):
     with pytest.raises(InputError, match="cannot tell who met whom: found columns 'rank 1', 'rank 2', 'who'"):
         read_comparisons(io.StringIO("rank 1,rank 2,who\na,b,1\nb,c,0\n"), **{role: "who"})
+
+
+def test_tables_in_pieces_have_decimal_commas_as_whole_ones_do(tmp_path):
+    text = "name;size\n" + "a; 2,5\nb;3\n" * 3
+    (piece,) = scan_table(io.StringIO(text))
+    assert piece.rows() == read_table(io.StringIO(text)).rows() == [("a", 2.5), ("b", 3.0)] * 3
+    (tmp_path / "1.csv").write_text("name;size\na;2,5\n")
+    (tmp_path / "2.csv").write_text("name;size\nb;1,125\n")
+    assert [piece.rows() for piece in scan_table(tmp_path)] == [[("a", 2.5)], [("b", 1.125)]]
+    (tmp_path / "2.csv").write_text("name;size\nb;1.125\n")
+    with pytest.raises(
+        InputError, match=r"row 2: size is '1.125', above it only numbers with decimal commas; correct it"
+    ):
+        list(scan_table(tmp_path))
+    with pytest.raises(InputError, match="row 1: size is '1,250', which may be decimal or thousands"):
+        list(scan_table(io.StringIO("name;size\na;1,250\n")))

@@ -353,25 +353,35 @@ def scan_table(
 ) -> Iterator[pl.DataFrame]:
     """Read a table some rows at a time, for what need not be in memory at once.
 
-    The first rows of a CSV file settle which columns are numbers; a later value that is none is an error. Columns of
-    CSV files with `no_header` are called "1", "2", and so on.
+    The first rows of a CSV file settle which columns are numbers, and which of these have decimal commas; a later value
+    that is none is an error. Columns of CSV files with `no_header` are called "1", "2", and so on.
 
     >>> import io
     >>> [piece.rows() for piece in scan_table(io.StringIO("item,price\\ntea,2.5\\n"))]
     [[('tea', 2.5)]]
     """
+    import polars as pl
 
     schema: dict[str, Any] = {}
+    commas: list[str] = []
     row = 0
     for piece in _pieces(source, columns, format, delimiter, no_header=no_header):
         if piece.format == "csv" and piece.frame.height:
-            schema = schema or {column.name: _kind(column) for column in piece.frame}
-            typed = piece.frame.with_columns(column.cast(schema[column.name], strict=False) for column in piece.frame)
+            if not schema:
+                schema = {column.name: _typed(column).dtype for column in piece.frame}
+                numbers = (column for column in piece.frame if schema[column.name] == pl.Float64)
+                commas = [column.name for column in numbers if column.str.contains(",", literal=True).any()]
+            # Point and comma change places, so that a point among decimal commas is no number.
+            pointed = piece.frame.with_columns(
+                piece.frame[name].str.strip_chars().str.replace_many([",", "."], [".", ","]) for name in commas
+            )
+            typed = pointed.with_columns(column.cast(schema[column.name], strict=False) for column in pointed)
             for name in typed.columns:
                 lost = (typed[name].is_null() & piece.frame[name].is_not_null()).arg_true()
                 if len(lost):
                     value = piece.frame[name][lost[0]]
-                    raise InputError(f"row {row + lost[0] + 1}: {name} is {value!r}, above it only numbers; correct it")
+                    above = "only numbers" + (" with decimal commas" if name in commas else "")
+                    raise InputError(f"row {row + lost[0] + 1}: {name} is {value!r}, above it {above}; correct it")
             yield typed
         elif piece.frame.height:
             yield piece.frame
