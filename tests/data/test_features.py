@@ -118,6 +118,8 @@ def test_what_is_wrong_with_a_frame_is_said():
     for table, options, said in (
         (frame(), {"id": "name"}, "no column 'name' to find the items by; there are 'item', 'size', 'age'"),
         (frame().drop("item"), {}, r"no column holds every compared item; name the column .* by id= \(there"),
+        (frame(item=["a", "z", "y"], code=["a", "b", "y"]).rename({"item": "name"}), {},
+         "no column holds every compared item, 'code' lacks 'c'; complete it, or name the column of labels by id="),
         (frame(name=["a", "b", "c"]).rename({"item": "other"}), {}, "columns 'other', 'name' all hold the"),
         (frame().select("item"), {}, "there is no column beside the labels; give at least one feature"),
         (frame(item=["a", "b", "a"]), {}, "features: 'a' appears in rows 1 and 3; remove one"),

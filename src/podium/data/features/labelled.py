@@ -78,21 +78,29 @@ def _label_column(columns: Mapping[str, pl.Series], id: str | None, items: Seque
         if id not in columns:
             raise InputError(f"features: no column {id!r} to find the items by; there are {few(list(columns))}")
         return id
-    wanted = set(items)
-    fit = [
-        name
+    lacking = {
+        name: [item for item in items if item not in labels]
         for name, values in columns.items()
         if not (values.dtype.is_nested() or str(values.dtype) in ("Object", "Binary"))
-        and wanted <= set(_labels(values, items))
-    ]
+        for labels in [set(_labels(values, items))]
+    }
+    fit = [name for name, gone in lacking.items() if not gone]
     if "item" in columns and fit != ["item"]:
         return "item"
     if len(fit) != 1:
-        what = "no column holds every compared item" if not fit else f"columns {few(fit)} all hold the compared items"
+        what = f"columns {few(fit)} all hold the compared items;" if fit else _nearest(lacking, len(items))
         raise InputError(
-            f"features: {what}; name the column of labels by ", Option("id"), f" (there are {few(list(columns))})"
+            f"features: {what} name the column of labels by ", Option("id"), f" (there are {few(list(columns))})"
         )
     return fit[0]
+
+
+def _nearest(lacking: Mapping[str, Sequence[Hashable]], items: int) -> str:
+    """That no column holds every item, and what the one that holds the most lacks."""
+    name = min(lacking, key=lambda name: len(lacking[name]), default=None)
+    if name is None or len(lacking[name]) == items:
+        return "no column holds every compared item;"
+    return f"no column holds every compared item, {name!r} lacks {few(lacking[name])}; complete it, or"
 
 
 def _labels(values: pl.Series, items: Sequence[Hashable]) -> list[Hashable]:
