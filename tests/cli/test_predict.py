@@ -56,7 +56,7 @@ def test_from_a_season_to_chances(folder, run):
     assert run(["rank", "season.csv", *options.split()]).exit_code == 0
     result = run(["predict", "fixtures.csv", "--model", "m.podium", "--time", "Date", "--level", "0.9"])
     assert result.exit_code == 0
-    assert "row 2: 'Dundee' is not in the model; its chances are left empty" in result.stderr
+    assert "fixtures.csv, row 2: 'Dundee' is not in the model; its chances are left empty" in result.stderr
     assert "2 pairs predicted" in result.stderr
     first, second, third = rows(result.stdout)
     assert (first["left"], first["right"], first["time"]) == ("Ajax", "Brugge", "2023-10-14")
@@ -68,6 +68,21 @@ def test_from_a_season_to_chances(folder, run):
         assert float(third[name]) == pytest.approx(chances[k], rel=1e-6)
         assert float(third[f"{name}_lower"]) == pytest.approx(bounds[0][0, k], rel=1e-6)
         assert float(third[f"{name}_lower"]) < chances[k] < float(third[f"{name}_upper"])
+
+
+def test_what_is_wrong_with_a_row_is_told_with_its_file(folder, run):
+    assert run(["rank", "season.csv", "--save", "m.podium"]).exit_code == 0
+    (folder / "gap.csv").write_text("home,away\nAjax,Brugge\nAjax,\n")
+    refused = run(["predict", "gap.csv", "--model", "m.podium"])
+    assert "podium: gap.csv, row 2: column 'away' is empty" in refused.stderr
+    refused = run(["predict", "fixtures.csv", "--model", "m.podium", "--table"])
+    assert "podium: fixtures.csv, row 2: 'Dundee' is not in the model; correct the label" in refused.stderr
+    (folder / "more").mkdir()
+    (folder / "more" / "one.csv").write_text("home,away\nAjax,Brugge\n")
+    (folder / "more" / "two.csv").write_text("home,away\nAjax,Ajax\n")
+    assert (
+        "podium: more, row 2: 'Ajax' is compared with itself" in run(["predict", "more", "--model", "m.podium"]).stderr
+    )
 
 
 def test_the_final_table_counts_the_points_so_far(folder, run):

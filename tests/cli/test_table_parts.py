@@ -83,9 +83,9 @@ class Chances:
 
 @pytest.mark.parametrize("half", [False, True])
 def test_chances_have_bounds_and_strangers_have_none(typed, capsys, half, monkeypatch):
-    monkeypatch.setattr("podium.evaluate.league.unpredicted", lambda model, pairs: (np.array([False, True, False]), ["row 2: who?"]))  # fmt: skip  # noqa: E501
+    monkeypatch.setattr("podium.evaluate.league.unpredicted", lambda model, pairs, place: (np.array([False, True, False]), ["row 2: who?"]))  # fmt: skip  # noqa: E501
     model, out = Chances(half), Out()
-    predict._predict_pairs(model, PAIRS, 0.9, out)
+    predict._predict_pairs(model, PAIRS, "", 0.9, out)
     ((frame, text),) = out.written
     names = ["win_plus_half_tie"] if half else ["win", "tie", "loss"]
     assert text is None
@@ -117,11 +117,11 @@ def test_a_model_without_bounds_refuses_a_level_that_is_typed(typed, capsys):
     out = Out()
     sure = Chances(False, bounds=False)
     sure.ranking_.items = ("a", "b", "zoe")
-    predict._predict_pairs(sure, PAIRS, 0.9, out)
+    predict._predict_pairs(sure, PAIRS, "", 0.9, out)
     assert out.written[0][0].columns == ["left", "right", "win", "tie", "loss"]
     assert capsys.readouterr().err == "3 pairs predicted: left wins, ties, loses\n"
     typed.add("level")
-    told = refusal(predict._predict_pairs, Chances(False, bounds=False), PAIRS, 0.9, out)
+    told = refusal(predict._predict_pairs, Chances(False, bounds=False), PAIRS, "", 0.9, out)
     assert told == "level= is about bounds, and Chances knows none; drop it"
 
 
@@ -970,7 +970,7 @@ def predicting(monkeypatch, folder, request):
 
 def test_pairs_tables_and_items_are_predicted_each_in_its_way(predicting):
     assert predicting.call("pairs.csv", "--level", "0.9") is None
-    ((model, pairs, level, out), _) = predicting._predict_pairs.calls[0]
+    ((model, pairs, _, level, out), _) = predicting._predict_pairs.calls[0]
     assert (len(pairs.left), level, out.form) == (2, 0.9, "csv")
     assert hasattr(model, "ranking_")
     assert predicting.call("pairs.csv", "--table", "--top", "2", "--draws", "9", "--seed", "3") is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -89,23 +91,45 @@ def predict(fixtures: str, model: Path, id: str | None, level: float, out: Outpu
         for name in ABOUT_PAIRS:
             if is_typed(name):
                 raise InputError(Option(name), " is about pairs, and this is a table of features; drop it")
-        _predict_items(fitted, fixtures, id, level, out)
+        with _naming(fixtures):
+            _predict_items(fitted, fixtures, id, level, out)
         return
     if id is not None:
         raise InputError(Option("id"), " is about a table of features, and these are pairs; drop it")
     for name in ABOUT_PLAYED:
         if is_typed(name) and not chosen["played"]:
             raise InputError(Option(name), " is about ", Option("played"), ", which is not given; add it")
-    pairs = _read_pairs(fixtures, fitted, chosen)
+    with _naming(fixtures):
+        pairs = _read_pairs(fixtures, fitted, chosen)
     if chosen["table"]:
         if is_typed("level"):
             raise InputError(Option("level"), " is about bounds, and a table has none; drop it")
-        _predict_table(fitted, pairs, chosen, out)
+        with _naming(fixtures):
+            _predict_table(fitted, pairs, chosen, out)
         return
     for name in ABOUT_TABLES:
         if is_typed(name):
             raise InputError(Option(name), " is about ", Option("table"), ", which is not given; add it")
-    _predict_pairs(fitted, pairs, level, out)
+    _predict_pairs(fitted, pairs, _place(fixtures), level, out)
+
+
+def _place(source: str) -> str:
+    """The start of a message about a row: its file, as the messages about votes name it."""
+    from podium.data.tables.sources import find_sources
+
+    files = find_sources(source)
+    return f"{files[0].name if len(files) == 1 else source}, "
+
+
+@contextmanager
+def _naming(source: str) -> Iterator[None]:
+    """Name the file in errors about a row."""
+    try:
+        yield
+    except InputError as problem:
+        if not str(problem).startswith("row "):
+            raise
+        raise InputError(_place(source), *problem.args) from problem
 
 
 def _has_sides(source: str, chosen: dict[str, Any]) -> bool:
@@ -128,13 +152,13 @@ def _read_pairs(source: str, model: Ranker, chosen: dict[str, Any]) -> Compariso
     return read_fixtures(source, **columns, covariates=list(model.covariate_names_) or None)
 
 
-def _predict_pairs(model: Ranker, pairs: Comparisons, level: float, out: Output) -> None:
+def _predict_pairs(model: Ranker, pairs: Comparisons, place: str, level: float, out: Output) -> None:
     import numpy as np
     import polars as pl
 
     from podium.evaluate.league import unpredicted
 
-    strange, sentences = unpredicted(model, pairs)
+    strange, sentences = unpredicted(model, pairs, place)
     for sentence in sentences:
         say(sentence)
     chances = np.where(strange[:, None], np.nan, model.predict_proba(pairs))
