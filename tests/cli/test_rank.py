@@ -514,7 +514,10 @@ def test_scores_outside_their_intervals_are_told(tmp_path, votes, capfd):
 
 @pytest.mark.parametrize(
     ("length", "why"),
-    [((5, 2), "length, side: one follows from the others"), ((4, 4), "covariate 'length' is 0 in every vote")],
+    [
+        ((5, 2), "length, side: 1 row of votes cannot tell 2 effects apart; get more"),
+        ((4, 4), "covariate 'length' is 0 in every vote"),
+    ],
 )
 def test_a_part_that_cannot_be_fitted_is_left_out_and_nothing_else_changes(tmp_path, capfd, length, why):
     rng = np.random.default_rng(4)
@@ -545,6 +548,21 @@ def test_a_part_that_cannot_be_fitted_is_left_out_and_nothing_else_changes(tmp_p
     assert "anguage = sw, 1 vote on 2 items, is left out" in page.read_text()
     assert "<b>201</b> votes" in page.read_text(), "all together"
     assert f"language = sw: {why}" in refused(capfd, tmp_path / "alone.csv", *options)
+
+
+def test_clusters_are_counted_among_the_votes_that_bound_scores(tmp_path, capfd):
+    """Item a never loses, so b and c alone have bounded scores; bob never compared these two."""
+    votes = tmp_path / "votes.csv"
+    header = "left,right,outcome,judge\n"
+    votes.write_text(f"{header}a,b,1,ann\na,c,1,bob\nb,c,1,ann\nc,b,1,ann\na,b,1,bob\n")
+    told = refused(capfd, votes, "--ci", "judge")
+    assert (
+        "need votes of two judges at least between the items with a bounded score (2 of 3), and have those of 1" in told
+    )
+    assert "use --ci sandwich, or get more votes" in told
+    ok(capfd, votes, "--ci", "sandwich")
+    votes.write_text(f"{header}a,b,1,ann\na,c,1,bob\nb,c,1,ann\nc,b,1,bob\na,b,1,bob\n")
+    ok(capfd, votes, "--ci", "judge")
 
 
 def test_a_part_whose_covariate_has_no_spread_is_left_out_in_arena_style(tmp_path, capfd):

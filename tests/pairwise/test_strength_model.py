@@ -338,6 +338,12 @@ def test_designs_that_say_nothing_or_the_same_are_refused():
     StrengthModel(same, "half", False).check_design()
     with pytest.raises(InputError, match="length, side: one follows from the others"):
         StrengthModel(same, "half", True).check_design()
+    with pytest.raises(InputError, match="length, side: one follows from the others"):
+        StrengthModel(same.take([0, 1]), "half", True).check_design()
+    with pytest.raises(
+        InputError, match="length, side: 1 row of votes cannot tell 2 effects apart; get more votes, or"
+    ):
+        StrengthModel(same.take([0]), "half", True).check_design()
 
 
 @pytest.mark.parametrize(("share", "said"), [(0.101, True), (0.1, False)])

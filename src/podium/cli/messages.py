@@ -9,7 +9,7 @@ from podium.errors import Option, PodiumError, PodiumWarning
 __all__ = ["option_name", "worded"]
 
 # What the command line calls otherwise: `--format` is that of the output, `--ties` how ties are treated.
-RENAMED = {"format": "input_format", "engine": "cluster"}
+RENAMED = {"format": "input_format", "engine": "cluster", "kind": "ci"}
 RENAMED_COLUMNS = {"ties": "tie_count"}
 
 

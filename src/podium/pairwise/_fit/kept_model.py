@@ -59,7 +59,7 @@ class KeptModel:
         products, rows = self.rows.sum(_products_of, add=_added)
         self.column_size = np.sqrt(np.diag(products) / rows)
         refuse_idle(self.columns, self.column_size)
-        refuse_repeated(self.columns, products / rows / np.outer(self.column_size, self.column_size))
+        refuse_repeated(self.columns, products / rows / np.outer(self.column_size, self.column_size), rows)
 
     def warn_of_separation(self, found: Solution) -> None:
         """Say so when a covariate or the side alone decides the votes."""

@@ -528,7 +528,7 @@ class StrengthModel:
         size = np.sqrt(np.mean(design**2, axis=0))
         refuse_idle(self.columns, size)
         scaled = design / size
-        refuse_repeated(self.columns, scaled.T @ scaled / len(scaled))
+        refuse_repeated(self.columns, scaled.T @ scaled / len(scaled), len(scaled))
 
     def warn_of_penalty(self, found: Solution, l2: float, bounded: NDArray[np.bool_]) -> None:
         """Say so when a penalty that is nothing to each item flattens the whole: long ways, with few votes on each."""
@@ -564,8 +564,11 @@ def refuse_idle(columns: tuple[str, ...], size: Floats) -> None:
             raise InputError(f"covariate {name!r} is 0 in every vote, so it has no effect to find; leave it out")
 
 
-def refuse_repeated(columns: tuple[str, ...], correlation: Floats) -> None:
-    """Refuse covariates that say the same as others, by the mean products of columns of size 1."""
+def refuse_repeated(columns: tuple[str, ...], correlation: Floats, rows: int) -> None:
+    """Refuse covariates that say the same as others, by the mean products of columns of size 1 over so many rows."""
     if np.linalg.eigvalsh(correlation)[0] < 1e-10:
         told = ", ".join(name.removeprefix("covariate:") for name in columns if name != "tie")
+        if rows < len(correlation):
+            few = f"{counted(rows, 'row')} of votes cannot tell {len(correlation)} effects apart"
+            raise InputError(f"{told}: {few}; get more votes, or leave some of them out")
         raise InputError(f"{told}: one follows from the others, so their effects are not identified; leave one out")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from podium.data.validation import seed_option
-from podium.errors import DataWarning
+from podium.errors import DataWarning, InputError, Option
 from podium.ranking.uncertainty.dense import DENSE_LIMIT, Undetermined, covariance, full_covariance
 from podium.ranking.uncertainty.ends import bounded_items, bounded_part, end_rows
 from podium.ranking.uncertainty.information import Information
@@ -80,7 +80,13 @@ def score_covariance(
         if kept is None:
             matrix = matrix_of(information)
             return ScoreCovariance(matrix, None) if matrix.ndim == 2 else ScoreCovariance(None, matrix)
-        inner = matrix_of(bounded_part(information, kept)) if len(kept) > 1 else np.zeros((len(kept), len(kept)))
+        if len(kept) > 1:
+            part = bounded_part(information, kept)
+            if kind == "cluster" and cluster is not None:
+                _refuse_one_cluster(information, part, cluster)
+            inner = matrix_of(part)
+        else:
+            inner = np.zeros((len(kept), len(kept)))
     except Undetermined:
         if not information.extras:
             raise
@@ -143,6 +149,18 @@ def few_clusters(information: Information, cluster: str) -> str:
         f"there are {counted(information.cluster_count(cluster), cluster)} only: intervals clustered by it tend to "
         f"be too narrow below {MIN_CLUSTERS}; read them as a lower bound, or get votes from more {cluster}s"
     )
+
+
+def _refuse_one_cluster(information: Information, part: Information, cluster: str) -> None:
+    """Refuse clusters of which there is one only among the votes that bound scores."""
+    count = part.cluster_count(cluster)
+    if count < 2:
+        raise InputError(
+            f"intervals clustered by {cluster} need votes of two {cluster}s at least between the items with a bounded "
+            f"score ({part.n:,} of {information.n:,}), and have those of {count}; use ",
+            Option("kind", "sandwich"),
+            ", or get more votes, so that more items both win and lose",
+        )
 
 
 def _laid_out(inner: np.ndarray, kept: np.ndarray, n: int) -> tuple[np.ndarray | None, np.ndarray | None]:
