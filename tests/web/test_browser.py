@@ -326,6 +326,22 @@ def test_a_change_in_the_history_without_a_network_waits_and_skips_have_no_numbe
     page.locator(".past .one.won", has_text="Right").wait_for()
 
 
+def test_a_judge_who_has_made_none_is_not_told_that_all_of_them_are_saved(served):
+    room, now = served.room, served.room.store.now()
+
+    def the_only_pair_is_away(writer):
+        [(other, _)] = setup.invite(writer, ["Bob"], now)
+        setup.set_conflicts(writer, room.judge_id, range(2, len(ITEMS)), now)
+        writer.add_questions([Question(0, 1)])
+        writer.give(writer.questions(room.campaign, "open")[0], other.id, now, now + 600_000)
+
+    room.store.write(room.campaign, the_only_pair_is_away)
+    page = served.open(f"/j#{room.judge_token}", width=390, height=844)
+    page.get_by_text("No pair is free for you right now").wait_for()
+    assert not page.get_by_text("You have made").count()
+    assert not page.get_by_role("button", name="Undo").count()
+
+
 def test_a_judge_whose_last_pair_is_with_another_is_told_to_come_back_and_may_undo_on_a_phone(served):
     room, now = served.room, served.room.store.now()
 

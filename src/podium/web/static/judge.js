@@ -157,7 +157,7 @@ function ended(reason) {
     tell(words[`${reason}_title`], [paragraph(words[reason])], ["paused", "draft"].includes(reason) ? [again] : []);
     return;
   }
-  const parts = [paragraph(filled(words.done, { count: answered }))];
+  const parts = answered ? [paragraph(filled(words.done, { count: answered }))] : [];
   if (completion?.code) parts.push(paragraph(words.code), element("p", { kind: "code", text: completion.code }));
   const buttons = [];
   if (completion?.url?.startsWith("https://")) buttons.push(element("a", { kind: "button main", href: completion.url, text: words.return }));
