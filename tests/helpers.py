@@ -4,9 +4,10 @@ import warnings
 from contextlib import contextmanager
 
 import numpy as np
+import pytest
 
 from podium.data.comparisons import Comparisons
-from podium.errors import ConnectivityWarning, SeparationWarning
+from podium.errors import ConnectivityWarning, InputError, SeparationWarning
 
 
 def as_comparisons(n, rows, **more):
@@ -40,3 +41,21 @@ def simulate(n, m, rng, spread=1.0, near=None):
     left, right = left[right < n], right[right < n]
     won = rng.random(len(left)) < 1 / (1 + np.exp(truth[right] - truth[left]))
     return np.where(won, left, right), np.where(won, right, left), truth
+
+
+class Noted:
+    """Takes the place of a function: notes how it is called, gives one answer."""
+
+    def __init__(self, answer=None):
+        self.calls, self.answer = [], answer
+
+    def __call__(self, *args, **more):
+        self.calls.append((args, more))
+        return self.answer
+
+
+def refusal(call, *args, **more):
+    """The words in which a call is refused."""
+    with pytest.raises(InputError) as told:
+        call(*args, **more)
+    return str(told.value)

@@ -22,25 +22,7 @@ from podium.cli.stories import STORIES
 from podium.errors import DataWarning, InputError
 from podium.ranking.uncertainty import quantile
 
-from helpers import thin_data
-
-
-class Noted:
-    """Takes the place of a function: notes how it is called, gives one answer."""
-
-    def __init__(self, answer=None):
-        self.calls, self.answer = [], answer
-
-    def __call__(self, *args, **more):
-        self.calls.append((args, more))
-        return self.answer
-
-
-def refusal(call, *args, **more):
-    with pytest.raises(InputError) as told:
-        call(*args, **more)
-    return str(told.value)
-
+from helpers import Noted, refusal, thin_data
 
 # ---- how the program ends -------------------------------------------------------------------------------------------
 

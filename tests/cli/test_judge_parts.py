@@ -17,6 +17,8 @@ from podium.cli.judge_options import Amount, Model, Source, _body, _headers
 from podium.errors import InputError
 from podium.judge.settings import Progress, Settings
 
+from helpers import Noted
+
 SOURCE = dict.fromkeys(Source.__slots__) | {"criteria": ()}
 MODEL = dict.fromkeys(Model.__slots__) | {
     "answer": "json", "temperature": 0.0, "max_tokens": 1024, "concurrency": 16, "headers": ()}  # fmt: skip
@@ -36,17 +38,6 @@ def model(**more):
 
 def amount(**more):
     return Amount(**AMOUNT | more)
-
-
-class Noted:
-    """Takes the place of a function: notes how it is called, gives one answer."""
-
-    def __init__(self, answer=None):
-        self.calls, self.answer = [], answer
-
-    def __call__(self, *args, **more):
-        self.calls.append((args, more))
-        return self.answer
 
 
 def refusal(call, *args, **more):

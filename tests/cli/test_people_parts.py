@@ -19,23 +19,7 @@ from podium.cli.interview import LEASE, Interview
 from podium.cli.question import Question, plain
 from podium.errors import InputError, UnavailableError
 
-
-class Noted:
-    """Takes the place of a function: notes how it is called, gives one answer."""
-
-    def __init__(self, answer=None):
-        self.calls, self.answer = [], answer
-
-    def __call__(self, *args, **more):
-        self.calls.append((args, more))
-        return self.answer
-
-
-def refusal(call, *args, **more):
-    with pytest.raises(InputError) as told:
-        call(*args, **more)
-    return str(told.value)
-
+from helpers import Noted, refusal
 
 # ---- a question on a screen -----------------------------------------------------------------------------------------
 

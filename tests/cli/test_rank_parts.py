@@ -26,24 +26,13 @@ from podium.pairwise.bradley_terry import common_sd
 from podium.ranking import award_marks
 from podium.text import width
 
-from helpers import simulate
+from helpers import Noted, refusal, simulate
 
 COLUMNS = dict.fromkeys(Columns.__slots__) | {"rank_columns": ()}
 SELECTION = {"top": None, "min_votes": 0, "by": None, "pool": False, "differences": False}
 INTERVALS = {"ci": None, "level": 0.9, "simultaneous": False, "ranks": None, "reference": None, "seed": 0}
 KNOWN = dict.fromkeys(Knowledge.__slots__) | {"covariates": (), "style": "difference"}
 FITTING = dict.fromkeys(RankerOptions.__slots__) | {"side_effect": False, "bias_reduction": False, "margins": False}
-
-
-class Noted:
-    """Takes the place of a function: notes how it is called, gives one answer."""
-
-    def __init__(self, answer=None):
-        self.calls, self.answer = [], answer
-
-    def __call__(self, *args, **more):
-        self.calls.append((args, more))
-        return self.answer
 
 
 def columns(**more):
@@ -68,12 +57,6 @@ def fitting(**more):
 
 def pictures(**more):
     return Pictures(**dict.fromkeys(Pictures.__slots__) | {"picture": "intervals"} | more)
-
-
-def refusal(call, *args, **more):
-    with pytest.raises(InputError) as told:
-        call(*args, **more)
-    return str(told.value)
 
 
 def voted(m=200, n=4, seed=1):

@@ -18,7 +18,7 @@ from podium.cli.show import Intervals, Pictures, Selection, Show
 from podium.errors import DataWarning, InputError, Option
 from podium.ranking.ranks import ranks
 
-from helpers import simulate, thin_data
+from helpers import Noted, simulate, thin_data
 
 PICTURES = dict.fromkeys(Pictures.__slots__) | {"picture": "intervals"}
 SELECTION = {"top": None, "min_votes": 0, "by": None, "pool": False, "differences": False}
@@ -290,17 +290,6 @@ def test_items_with_votes_enough_are_shown():
     assert show(selected={"min_votes": 2})._shown(without) is None
     tied = Comparisons(["a", "b"], [0, 0, 0], [1, 1, 1], outcome=[1, -1, 0])
     assert show(selected={"min_votes": 3})._shown(fitted(tied).ranking_) == {"a", "b"}
-
-
-class Noted:
-    """Takes the place of a function: notes how it is called, gives one answer."""
-
-    def __init__(self, answer=None):
-        self.calls, self.answer = [], answer
-
-    def __call__(self, *args, **more):
-        self.calls.append((args, more))
-        return self.answer
 
 
 @pytest.fixture

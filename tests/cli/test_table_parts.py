@@ -15,26 +15,10 @@ from click.testing import CliRunner
 from podium import BradleyTerry, Comparisons, load, save
 from podium.cli import diff, grade, label, metrics, predict, standings
 from podium.cli.typeset import Cell
-from podium.errors import InputError
 from podium.metrics import compare_runs
 from podium.ranking.uncertainty import quantile
 
-
-class Noted:
-    """Takes the place of a function: notes how it is called, gives one answer."""
-
-    def __init__(self, answer=None):
-        self.calls, self.answer = [], answer
-
-    def __call__(self, *args, **more):
-        self.calls.append((args, more))
-        return self.answer
-
-
-def refusal(call, *args, **more):
-    with pytest.raises(InputError) as told:
-        call(*args, **more)
-    return str(told.value)
+from helpers import Noted, refusal
 
 
 class Out:
