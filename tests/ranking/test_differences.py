@@ -102,6 +102,16 @@ def test_quasi_variances_are_the_least_squares_of_a_general_optimiser(n, seed):
     assert worst == pytest.approx(np.abs(np.sqrt((q[i] + q[j]) / wanted) - 1).max())
 
 
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.sampled_from([-6, -5, -3, 0, 2, 6]), min_size=3, max_size=8), st.integers(0, 10**6))
+def test_independent_scores_of_any_size_are_their_own_quasi_variances(powers, seed):
+    """Exact but for the rounding of the sums from which they are read."""
+    own = np.random.default_rng(seed).uniform(1, 2, len(powers)) * 10.0 ** np.array(powers)
+    q, worst = quasi_variances(np.diag(own))
+    assert_allclose(q, own, rtol=1e-9, atol=8 * len(own) * np.finfo(float).eps * own.max())
+    assert worst <= 1e-9
+
+
 def test_three_items_are_exact_and_one_is_refused():
     matrix = np.array([[2.0, 0.5, 0.1], [0.5, 1.0, 0.3], [0.1, 0.3, 3.0]])
     q, worst = quasi_variances(matrix)

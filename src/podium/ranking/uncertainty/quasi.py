@@ -40,9 +40,10 @@ def quasi_variances(matrix: np.ndarray) -> tuple[np.ndarray, float]:
         raise InputError("quasi-variances need an error of every difference that is finite and not 0")
     if n == 2:
         return np.full(2, wanted[0] / 2), 0.0
-    q = _start(n, i, j, wanted)
+    least = _least(n, i, j, wanted)
+    q = _start(n, i, j, wanted, least)
     misfit = _misfit(q, i, j, wanted)
-    damping = 1e-3
+    damping, nothing = 1e-3, len(wanted) * np.finfo(float).eps ** 2  # gained where sums are as near as they round
     for _ in range(MAX_STEPS):
         total = q[i] + q[j]
         off = np.log(total / wanted)
@@ -57,19 +58,26 @@ def quasi_variances(matrix: np.ndarray) -> tuple[np.ndarray, float]:
             q, misfit, damping = q - step, there, damping / 10
         else:
             damping *= 10
-        if np.abs(step).max() <= TOL * np.abs(q).max():
+        if (np.abs(step) <= TOL * least).all() or gradient @ step <= nothing:
             break
     else:
         raise ConvergenceError(f"no quasi-variances in {MAX_STEPS} steps: the errors of differences vary too much")
     return q, float(np.abs(np.sqrt((q[i] + q[j]) / wanted) - 1).max())
 
 
-def _start(n: int, i: np.ndarray, j: np.ndarray, wanted: np.ndarray) -> np.ndarray:
-    """Plain least squares of the variances themselves, in closed form; held above 0."""
+def _least(n: int, i: np.ndarray, j: np.ndarray, wanted: np.ndarray) -> np.ndarray:
+    """The smallest variance of a difference that each item takes part in: the scale on which its own counts."""
+    least = np.full(n, np.inf)
+    np.minimum.at(least, i, wanted)
+    np.minimum.at(least, j, wanted)
+    return least
+
+
+def _start(n: int, i: np.ndarray, j: np.ndarray, wanted: np.ndarray, least: np.ndarray) -> np.ndarray:
+    """Plain least squares of the variances themselves, in closed form; held above 0 where that is nearer."""
     sums = np.bincount(i, wanted, n) + np.bincount(j, wanted, n)
     plain = (sums - wanted.sum() / (n - 1)) / (n - 2)
-    start: np.ndarray = np.maximum(plain, 0.05 * wanted.mean())
-    return start
+    return min(plain, np.maximum(plain, 0.05 * least), key=lambda q: _misfit(q, i, j, wanted))
 
 
 def _misfit(q: np.ndarray, i: np.ndarray, j: np.ndarray, wanted: np.ndarray) -> float:
