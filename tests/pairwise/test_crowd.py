@@ -333,6 +333,23 @@ def test_large_votes_find_the_log_determinant_without_a_matrix():
     assert_allclose(off, off[0], atol=1.0)  # of some 170: what changes with τ is what counts
 
 
+def test_the_log_determinant_without_a_matrix_does_not_ask_on_which_side_an_item_stood():
+    """Judges alike, a wide ridge: what is beside the diagonal is small, and second order is nearly the dense matrix."""
+    rng = np.random.default_rng(23)
+    c, truth = crowd(12, np.ones(8), 60, rng, sd=1.0, leans=np.zeros(8))
+    logs = []
+    for by_side in (False, True):
+        votes = JudgeVotes.of(c, by_side=by_side, worth=1.0)
+        assert by_side == bool((votes.left > votes.right).any())
+        dense, sparse = (integrate(votes, truth, np.zeros(3), dense=each) for each in (True, False))
+        matrix = dense.hessian()[:12, :12] + 100.0 * np.eye(12)
+        logs.append(_log_determinant(sparse, 100.0))
+        beside = matrix / np.sqrt(np.outer(matrix.diagonal(), matrix.diagonal())) - np.eye(12)
+        third = np.abs(np.linalg.eigvalsh(beside)) ** 3  # what a series of log(1 + x) cut after x² leaves, at most
+        assert abs(logs[-1] - np.linalg.slogdet(matrix)[1]) <= third.sum() / 3 / (1 - third.max() ** (1 / 3))
+    assert logs[0] == pytest.approx(logs[1], rel=1e-12)
+
+
 def test_leans_are_found_and_scores_are_free_of_them():
     rng = np.random.default_rng(6)
     leans = rng.normal(0.5, 0.8, 25)

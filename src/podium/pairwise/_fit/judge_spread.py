@@ -125,7 +125,8 @@ def _log_determinant(i: Integral, ridge: float) -> float:
     diagonal = np.maximum(known - np.bincount(v.own_item, pull**2, n), 0.0) + ridge
     pull = pull / np.sqrt(diagonal[v.own_item])
     bend = bend / np.sqrt(diagonal[v.left] * diagonal[v.right])
-    pairs, pair = np.unique(v.left.astype(np.int64) * n + v.right, return_inverse=True)
+    keys = np.minimum(v.left, v.right).astype(np.int64) * n + np.maximum(v.left, v.right)  # (b, a) is the pair (a, b)
+    pairs, pair = np.unique(keys, return_inverse=True)
     met = np.bincount(pair, bend, len(pairs))
     both = met**2 + 2.0 * met * np.bincount(pair, pull[ends[0]] * pull[ends[1]], len(pairs))
     own = np.repeat(np.arange(v.judges), np.diff(v.own_start))
