@@ -220,6 +220,26 @@ def test_pictures_are_sent_as_they_are(capfd, tmp_path, monkeypatch):
     assert pl.read_csv(out.encode())["item"].to_list() == ["2.png", "1.png", "0.png"]
 
 
+@pytest.mark.parametrize(
+    ("ending", "head"), [("png", b"\x89PNG\r\n\x1a\n"), ("html", b"<!doctype html><p>"), ("txt", b"")]
+)
+def test_a_file_that_changed_between_two_runs_is_refused_by_name(capfd, tmp_path, monkeypatch, ending, head):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "works"
+    folder.mkdir()
+    for word in ("one", "two", "three"):
+        (folder / f"{word}.{ending}").write_bytes(head + word.encode())
+    with Server(None, lambda body, number: completion(verdict("A"))) as server:
+        assert call(capfd, "works", *to(server))[0] == 0
+        assert call(capfd, "works", *to(server))[0] == 0, "nothing changed"
+        asked = len(server.requests)
+        (folder / f"two.{ending}").write_bytes(head + b"other")
+        code, _, err = call(capfd, "works", *to(server))
+    assert code == 2
+    assert f"works.podium.db was begun with other items: 'two.{ending}' is new or changed; take another file" in err
+    assert len(server.requests) == asked
+
+
 def test_ctrl_c_keeps_every_answer_and_the_same_command_goes_on(items, tmp_path):
     _, _, model = items(12)
     with Server(model, delay=0.05) as server:

@@ -129,8 +129,7 @@ def _campaign(
     assert source.question is not None
     known = found_campaign(store, title)
     if known is not None:
-        texts = {item.label: item.body for item in read.items.items}
-        check_same(store, known, texts, source.question, words)
+        check_same(store, known, read.items.items, source.question, words)
         return known
     options = Options(top=amount.top, tired_after=1, gold=read.gold)
     return new_campaign(

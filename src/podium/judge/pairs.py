@@ -189,8 +189,8 @@ def judge_pairs(
         where = db or str(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "judge.db")
         store = stack.enter_context(open_store(where, new=True))
         campaign = ledgers.found_campaign(store, "judge")
+        read = Items([Item(-1, label, body=text) for label, text in texts.items()])
         if campaign is None:
-            read = Items([Item(-1, label, body=text) for label, text in texts.items()])
             campaign = ledgers.new_campaign(
                 store,
                 read,
@@ -202,7 +202,7 @@ def judge_pairs(
                 seed=seed,
             )
         else:
-            check_same(store, campaign, texts, question, instructions)
+            check_same(store, campaign, read.items, question, instructions)
         result = judged(store, campaign, asker, settings, name=name, told=told)
     return result if db else replace(result, path=None)
 
@@ -218,16 +218,15 @@ def _texts_of(items: Any) -> dict[Any, Any]:
     return {text: text for text in items}
 
 
-def check_same(
-    store: Store, campaign: Campaign, texts: Mapping[str, str | None], question: str, instructions: str
-) -> None:
+def check_same(store: Store, campaign: Campaign, items: Sequence[Item], question: str, instructions: str) -> None:
     """Refuse to go on with other items or another question than the file has."""
-    there = {item.label: item.body for item in store.read(lambda reader: reader.items(campaign.id))}
-    for label in texts:
-        if there.get(label, "") != texts[label]:
+    there = {item.label: (item.body, item.media) for item in store.read(lambda reader: reader.items(campaign.id))}
+    now = {item.label: (item.body, item.media) for item in items}
+    for label in now:
+        if there.get(label) != now[label]:
             raise InputError(f"{store.name} was begun with other items: {label!r} is new or changed; take another file")
     for label in there:
-        if label not in texts:
+        if label not in now:
             raise InputError(f"{store.name} was begun with other items: {label!r} is gone; take another file")
     check_words(store, campaign, question, instructions)
 
