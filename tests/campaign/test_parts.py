@@ -19,7 +19,7 @@ from podium.campaign.live import live_votes
 from podium.campaign.marks import AllMarks, Marked, campaign_marks
 from podium.campaign.options import Options
 from podium.campaign.standing import Share, Standing, share, stable_at
-from podium.errors import InputError, RefusedError
+from podium.errors import DataWarning, InputError, RefusedError
 from podium.store import open_store
 from podium.store.values import KINDS, Call, Event, Item, Media, Question, Vote, pair_of
 from podium.text import chance
@@ -716,11 +716,62 @@ def test_files_of_items_that_are_refused(tmp_path, monkeypatch):
     with pytest.raises(InputError) as refused:
         read_items(str(tmp_path))
     said = str(refused.value)
-    for words in ("row 2: ", "b.txt has 21 bytes of text; at most 20", "c.txt is not UTF-8 text", "row 5: ",
+    for words in ("b.txt has 21 bytes of text; at most 20", "c.txt is not UTF-8 text",
                   "d.bin is no picture, sound, film, page or text we know; convert it", "e.md has 31 bytes; at most 30",
-                  "nothing was taken, correct the file"):  # fmt: skip
+                  "nothing was taken, correct the folder"):  # fmt: skip
         assert words in said, words
     assert "more)" not in said
+    assert "row" not in said.replace(str(tmp_path), ""), "a folder has none"
+
+
+@pytest.mark.parametrize("content", [b"", b" \n\t\n", b"\xef\xbb\xbf", b"\xef\xbb\xbf\r\n"])
+@pytest.mark.parametrize("name", ["b.txt", "b.md", "b.png", "b.html"])
+def test_an_empty_file_of_a_folder_is_refused_by_name(tmp_path, name, content):
+    (tmp_path / "a.txt").write_text("tea")
+    (tmp_path / ".DS_Store").write_bytes(b"")
+    (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError) as refused:
+        read_items(str(tmp_path))
+    assert str(refused.value) == (
+        f"{tmp_path}: {tmp_path / name} is empty; fill it in or remove it; nothing was taken, correct the folder"
+    )
+
+
+def test_a_folder_of_hidden_files_alone_has_no_items(tmp_path):
+    (tmp_path / ".DS_Store").write_bytes(b"\x00\x00\x00\x01Bud1")
+    with pytest.raises(InputError, match="has no files; give at least two items"):
+        read_items(str(tmp_path))
+
+
+def test_an_empty_file_named_by_a_table_is_refused_with_its_row(tmp_path):
+    (tmp_path / "items.csv").write_text("id,file\na,a.txt\nb,b.txt\n")
+    (tmp_path / "a.txt").write_text("tea")
+    (tmp_path / "b.txt").write_text("")
+    with pytest.raises(InputError, match=r"row 2: .*b\.txt is empty; fill it in or remove it; nothing was taken"):
+        read_items(str(tmp_path / "items.csv"))
+
+
+ALIKE = "items that differ only in case, blanks or how their characters are coded are kept apart: "
+
+
+def test_items_that_look_alike_are_told_with_their_rows(tmp_path):
+    table = tmp_path / "items.csv"
+    table.write_text("id\nTea\nmilk\ntea\n")
+    with pytest.warns(DataWarning) as told:
+        assert len(read_items(str(table)).items) == 3, "they are taken all the same"
+    same = "; write them alike if they are the same"
+    assert [str(each.message) for each in told] == [f"{ALIKE}'Tea' (row 1) and 'tea' (row 3){same}"]
+    table.write_text("id\nMilk\ncocoa\n")
+    with pytest.warns(DataWarning) as told:
+        read_items(str(table), known=frozenset({"milk", "Tea", "tea"}))
+    assert [str(each.message) for each in told] == [f"{ALIKE}'milk' (in the campaign) and 'Milk' (row 1){same}"]
+
+
+def test_files_that_look_alike_are_told_by_name(tmp_path):
+    for name in ("a b.txt", "a  b.txt"):
+        (tmp_path / name).write_text("tea")
+    with pytest.warns(DataWarning, match="kept apart: 'a  b.txt' and 'a b.txt'; write them alike"):
+        read_items(str(tmp_path))
 
 
 def test_tables_of_items(tmp_path):

@@ -107,6 +107,23 @@ def test_rank_and_check_of_a_file_need_no_extra(run, made, tmp_path):
     assert "podium[serve]" in done.stderr
 
 
+def test_items_that_look_alike_are_remarked_in_the_words_of_rank(run, tmp_path):
+    (tmp_path / "votes.csv").write_text("winner,loser\nTea,milk\nmilk,tea\ntea,Tea\n")
+    (tmp_path / "items.csv").write_text("id\nTea\nmilk\ntea\n")
+    (tmp_path / "more.csv").write_text("id\nMilk\n")
+
+    def remarks(*args):
+        done = subprocess.run([sys.executable, "-m", "podium", *args], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return [line for line in done.stderr.splitlines() if "kept apart" in line]
+
+    (of_rank,) = remarks("rank", "votes.csv")
+    (of_new,) = remarks("campaign", "new", "items.csv")
+    assert of_new == of_rank.replace("(votes.csv, row", "(row").replace("'tea' (row 2)", "'tea' (row 3)")
+    (of_more,) = remarks("campaign", "add-items", "more.csv")
+    assert "'milk' (in the campaign) and 'Milk' (row 1)" in of_more
+
+
 def test_a_campaign_from_beginning_to_end(run, made, tmp_path):
     (tmp_path / "more.csv").write_text("id,text\nlate,x\n")
     assert "6 in all" in run("campaign", "add-items", "more.csv").stderr

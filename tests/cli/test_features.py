@@ -40,6 +40,30 @@ def call(capfd, *args):
     return stop.value.code, out, err
 
 
+def test_an_item_of_the_features_that_looks_like_another_is_remarked_once(folder, capfd):
+    table = pl.read_csv(folder / "sizes.csv")
+    for label in ("Item 03", "item 13 "):  # one like a compared item, one like another of the table
+        table = pl.concat([table, pl.DataFrame({"name": [label], "size": [1.0]})])
+    table.write_csv(folder / "alike.csv")
+    code, _, err = call(capfd, "rank", folder / "votes.csv", "--features", folder / "alike.csv")
+    assert code == 0, err
+    (remark,) = [line for line in err.splitlines() if "kept apart" in line]
+    assert remark == (
+        "warning: items that differ only in case, blanks or how their characters are coded are kept apart: "
+        "'item 03' and 'Item 03' (features, row 15); 'item 13' (features, row 14) and 'item 13 ' (features, row 16); "
+        "write them alike if they are the same"
+    )
+
+
+def test_a_lacking_row_of_features_that_is_there_under_a_like_label_is_remarked(folder, capfd):
+    text = (folder / "sizes.csv").read_text()
+    (folder / "alike.csv").write_text(text.replace("item 03", "Item 03"))
+    code, _, err = call(capfd, "rank", folder / "votes.csv", "--features", folder / "alike.csv", "--id", "name")
+    assert code == 2
+    assert "'item 03' and 'Item 03' (features, row 4)" in err
+    assert "no row for 'item 03'" in err
+
+
 def test_features_rank_all_items_and_the_model_predicts(folder, capfd):
     code, out, err = call(
         capfd, "rank", folder / "votes.csv", "--features", folder / "sizes.csv", "--format", "csv",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from codecs import BOM_UTF8
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -69,9 +70,13 @@ def read_items(
     features: Sequence[str] = (),
     known: frozenset[str] = frozenset(),
 ) -> Items:
-    """Read a table (CSV, JSON Lines, Parquet …) or a folder of files; `known` are labels that are taken already."""
+    """Read a table (CSV, JSON Lines, Parquet …) or a folder of files; `known` are labels that are taken already.
+
+    Labels that look alike, also like a known one, are taken with a warning.
+    """
     path = Path(source)
-    rows = _of_folder(path) if path.is_dir() else _of_table(path, label, text, features)
+    is_folder = path.is_dir()
+    rows = _of_folder(path) if is_folder else _of_table(path, label, text, features)
     problems: list[str] = []
     seen: dict[str, int] = {}
     items: list[Item] = []
@@ -82,13 +87,29 @@ def read_items(
             seen[row.label] = number
             problem = _take(row, items, media)
         if problem is not None:
-            problems.append(f"row {number}: {problem}")
+            problems.append(problem if is_folder else f"row {number}: {problem}")
     if problems:
+        what = "the folder" if is_folder else "the file"
         more = f" (and {len(problems) - SHOWN} more)" if len(problems) > SHOWN else ""
-        raise InputError(f"{source}: {'; '.join(problems[:SHOWN])}{more}; nothing was taken, correct the file")
+        raise InputError(f"{source}: {'; '.join(problems[:SHOWN])}{more}; nothing was taken, correct {what}")
     if not items:
-        raise InputError(f"{source} has no rows; give at least two items")
+        raise InputError(f"{source} has no {'files' if is_folder else 'rows'}; give at least two items")
+    _warn_of_look_alikes({} if is_folder else seen, tuple(seen), known)
     return Items(items, media)
+
+
+def _warn_of_look_alikes(rows: dict[str, int], new: tuple[str, ...], known: frozenset[str]) -> None:
+    """Say so where two labels are more likely one; `rows` are those of the new labels in a table."""
+    from podium.data.tables.labels import warn_of_look_alikes
+
+    labels = (*sorted(known), *new)
+
+    def place(code: int) -> str:
+        if code < len(known):
+            return "in the campaign"
+        return f"row {rows[labels[code]]}" if rows else ""
+
+    warn_of_look_alikes("items", labels, place, stacklevel=3, known=len(known))
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,6 +151,8 @@ def _take(row: _Row, items: list[Item], media: dict[str, Media]) -> str | None:
             data = row.file.read_bytes()
         except OSError as problem:
             return f"{row.file} cannot be read: {problem.strerror}"
+        if not data.removeprefix(BOM_UTF8).strip():
+            return f"{row.file} is empty; fill it in or remove it"
         found = media_type(data)
         if found is None and row.file.suffix.lower() in TEXTS:
             try:

@@ -20,7 +20,7 @@ from podium.data.tables.labels import (
     number_records,
     warn_of_look_alikes,
 )
-from podium.errors import InputError
+from podium.errors import DataWarning, InputError
 
 words = st.lists(st.tuples(st.sampled_from(["tea", "coffee", "mate", "café"]), st.text("abé", min_size=1)), min_size=1)
 
@@ -133,6 +133,14 @@ def test_labels_that_differ_in_what_people_overlook_are_told_with_their_rows():
     assert "'caf\\xe9' (row 1) and 'cafe\\u0301' (row 2)" in alike(("caf\u00e9", "cafe\u0301"))[0], "spelt out"
     assert "'a\\u200bb' (row 1) and 'ab' (row 2)" in alike(("a\u200bb", "ab"))[0]
     assert "'a b' (row 1) and 'a  b' (row 2)" in alike(("a b", "a  b"))[0]
+
+
+def test_of_labels_that_came_earlier_only_those_like_a_new_one_are_told():
+    with pytest.warns(DataWarning) as told:
+        warn_of_look_alikes("items", ("a", "A", "b", "c", "B"), lambda code: "", stacklevel=1, known=3)
+    assert [str(each.message).partition("apart: ")[2] for each in told] == [
+        "'b' and 'B'; write them alike if they are the same"
+    ]
 
 
 @pytest.mark.parametrize(("pairs", "more"), [(3, False), (4, True)])

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from podium.data.features.values import few
 from podium.data.tables.forms import as_polars
-from podium.data.tables.labels import is_missing
+from podium.data.tables.labels import is_missing, warn_of_look_alikes
 from podium.data.tables.values import as_labels
 from podium.data.validation import array_of
 from podium.errors import DataWarning, InputError, Option
@@ -127,6 +127,14 @@ def lined_up(
             raise InputError(f"features, row {row + 1}: no label; name the item or remove the row")
         if rows.setdefault(label, row) != row:
             raise InputError(f"features: {label!r} appears in rows {rows[label] + 1} and {row + 1}; remove one")
+    labels = tuple(dict.fromkeys([*items, *rows]))
+    known = len(items)
+    if len(labels) > known:
+
+        def place(code: int) -> str:
+            return f"features, row {rows[labels[code]] + 1}" if code >= known else ""
+
+        warn_of_look_alikes("items", labels, place, stacklevel=4, known=known)
     lacking = [item for item in items if item not in rows]
     if len(lacking) == len(items):
         raise InputError(
@@ -138,5 +146,4 @@ def lined_up(
     if lacking:
         what = f"no row for {len(lacking):,} of {counted(len(items), 'compared item')}, {few(lacking)}"
         warnings.warn(DataWarning(f"features: {what}; the mean of every column stands for theirs"), stacklevel=4)
-    labels = tuple(dict.fromkeys([*items, *rows]))
     return labels, np.array([rows.get(label, -1) for label in labels], dtype=np.intp)

@@ -304,9 +304,14 @@ def is_missing(label: object) -> bool:
         return True
 
 
-def warn_of_look_alikes(what: str, labels: Labels, place: Callable[[int], str], stacklevel: int) -> None:
-    """Labels are taken as they are; two that differ only in what people overlook are more likely one."""
-    alike = _look_alikes(labels)
+def warn_of_look_alikes(
+    what: str, labels: Labels, place: Callable[[int], str], stacklevel: int, known: int = 0
+) -> None:
+    """Labels are taken as they are; two that differ only in what people overlook are more likely one.
+
+    The first `known` of them came earlier: what is alike among those alone was told then.
+    """
+    alike = [twins for twins in _look_alikes(labels) if twins[-1] >= known]
     if not alike:
         return
     named = "; ".join(" and ".join(_shown(labels, code, twins, place) for code in twins) for twins in alike[:MAX_NAMED])
