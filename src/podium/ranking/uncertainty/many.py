@@ -145,7 +145,8 @@ def _hessian_series(graph: Graph) -> np.ndarray | None:
     """The Neumann series for A + d dᵀ/Σd, which has the same centred inverse up to the ridge.
 
     With N = D^−½WD^−½, N̂ = N − q qᵀ, q = √(d/Σd): diag = (1 + N̂_ii + (N̂²)_ii + …)/d. Walks of N that go back the way
-    they came are summed to the end, what q adds to the second term. The ridge is mended by Sherman–Morrison.
+    they came are summed to the end; what q adds to N̂_ii and (N̂²)_ii, in sum −2·degree/Σd, is taken, later terms not.
+    The ridge is mended by Sherman–Morrison, but for its part in the centring, a small share of 1/Σd.
     """
     d, n = graph.diagonal, graph.n
     total = d.sum()
@@ -157,7 +158,7 @@ def _hessian_series(graph: Graph) -> np.ndarray | None:
         variance = 1.0 / item_precisions(graph.pairs, d, SETTLED) - 2 * graph.degree / total / d
     if not np.isfinite(variance).all():  # a tree, where precision is all about the shift
         return None
-    shifted = n / total * (1 - s + (d @ s) / total)  # (A + d dᵀ/Σd)⁻¹ 1
+    shifted = n / total * (1 - s + (d @ s) / total)  # (A + d dᵀ/Σd)⁻¹ 1, as without a ridge
     variance += shifted.mean() / n - 2 * shifted / n
     if graph.ridge > 0:
         along = d @ s + total**2 / (n * graph.ridge)
