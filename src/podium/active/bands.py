@@ -19,7 +19,6 @@ from podium.active.tally import CHECK, Tally
 __all__ = ["TYPICAL", "half_widths", "rank_spread", "ranks_between"]
 
 DRAWS = 200
-LEVEL = 0.9
 STRETCH = 1.8  # of the ranks in the draws of model A, which knows nothing of plain mistakes
 BAND_STDS = 2.2  # of model B, in posterior standard deviations; one rank more for the search
 BLIND = 2.0  # wider by this before any check pair

@@ -233,7 +233,7 @@ class Planner:
                 return self._sorting[:count]
             return clean_pairs(self.partial, asked, out, count, self.seed)
         if len(tally) + len(out) < SWISS * n:
-            return self._swiss(asked, out, count, rng)
+            return self._swiss(asked, out, count)
         if n > DENSE:
             return chosen_among_many(tally, self._draft, asked, out, count, self.top, rng)
         scores = self.scores
@@ -248,7 +248,7 @@ class Planner:
             again, asked = tally.keys[~is_among(tally.keys, distinct(own))], distinct(own, barred)
         return most_telling(scores, count, asked, out, interest, again)
 
-    def _swiss(self, asked: np.ndarray, out: np.ndarray, count: int, rng: np.random.Generator) -> np.ndarray:
+    def _swiss(self, asked: np.ndarray, out: np.ndarray, count: int) -> np.ndarray:
         """Rounds of neighbours: several, if more are wanted at once than one holds."""
         n = self.n
         start = np.random.default_rng([self.seed, 5]).permutation(n)

@@ -51,16 +51,12 @@ class _Batch:
 
 @dataclass(slots=True)
 class CheckPairs:
-    """Random pairs asked to measure, not to sort: drawn uniformly, asked where there is no answer yet.
-
-    Draws that have their answer already are kept in `known`: with the others they are a uniform sample of all pairs.
-    """
+    """Random pairs asked to measure, not to sort: drawn uniformly, asked where there is no answer yet."""
 
     share: float
     rng: np.random.Generator
     owed: float = 0.0
     keys: list[int] = field(default_factory=list)
-    known: list[int] = field(default_factory=list)
     predicted: list[int] = field(default_factory=list)  # places from the lower to the higher code, before the answer
 
     def draw(self, count: int, state: State, taken: np.ndarray) -> np.ndarray:
@@ -78,9 +74,7 @@ class CheckPairs:
             tries = self.rng.integers(0, n, size=(2 * (wanted - len(pairs)) + 8, 2))
             tries = tries[tries[:, 0] != tries[:, 1]]
             keys = state.votes.keys(tries)
-            closed = state.votes.closed(keys)
-            self.known.extend(keys[closed].tolist())
-            new = ~closed & ~np.isin(keys, taken)
+            new = ~state.votes.closed(keys) & ~np.isin(keys, taken)
             new &= np.isin(np.arange(len(keys)), np.unique(keys, return_index=True)[1])
             some = np.flatnonzero(new)[: wanted - len(pairs)]
             taken = np.concatenate([taken, keys[some]])
