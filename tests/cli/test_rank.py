@@ -499,6 +499,32 @@ def test_one_vote_that_outweighs_the_rest_is_told(tmp_path, capfd):
     assert "3 votes of total weight 1e+06 (worth 1 vote of equal weight) on 3 items" in ok(capfd, file)[1]
 
 
+@pytest.mark.parametrize(("rows", "end"), [
+    (["a,b", "b,c", "c,a", "a,last", "b,last"], "-∞"),
+    (["a,b", "b,c", "c,a", "first,a", "first,b"], "∞"),
+    (["a,b", "b,c", "c,a", "first,a", "b,last"], "-∞ or ∞"),
+])  # fmt: skip
+def test_an_interval_without_an_end_is_explained(tmp_path, capfd, rows, end):
+    """Nobody beat the first and the last beat nobody: no vote says how far off they are."""
+    file = tmp_path / "votes.csv"
+    file.write_text("\n".join(["winner,loser", *rows]) + "\n")
+    why = "the votes set no bound there, as where an item, or it and all those above or below it, only won or only lost"
+    assert f"an end of {end}: {why}\n" in ok(capfd, file)[1]
+    assert "set no bound" not in ok(capfd, file, "--ci", "none")[1]
+    page = tmp_path / "page.html"
+    ok(capfd, file, "--report", page)
+    assert f"An arrow (−∞ or ∞) marks an interval that does not end: {why}." in page.read_text()
+    file.write_text("\n".join(["winner,loser", *rows[:3]]) + "\n")
+    assert "set no bound" not in ok(capfd, file, "--report", page)[1] + page.read_text()
+
+
+def test_an_end_that_is_not_shown_is_not_explained(tmp_path, capfd):
+    file = tmp_path / "votes.csv"
+    file.write_text("winner,loser\na,b\nb,c\nc,a\na,last\nb,last\nc,last\n")
+    assert "an end of -∞" in ok(capfd, file)[1]
+    assert "an end of" not in ok(capfd, file, "--top", 3)[1]
+
+
 def test_scores_outside_their_intervals_are_told(tmp_path, votes, capfd):
     """The penalty pulls scores and not intervals: an item that wins among forty equals is pulled out of its own."""
     equals = [f"i{a},i{b}" for a in range(40) for b in range(40) if a != b]

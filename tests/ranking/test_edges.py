@@ -65,6 +65,7 @@ def test_errors_against_an_item_are_infinite_where_either_has_no_end():
     below = ranked(voted(open_below=np.arange(4) == 2))
     assert below.std_errors[2] == np.inf
     assert below.held_fixed == "mean of the 3 bounded items"
+    assert ranked(voted(open_below=np.arange(4) > 0)).held_fixed == "score of the one bounded item"
 
 
 def test_where_no_score_has_an_end_the_mean_is_held_fixed():

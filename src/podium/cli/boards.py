@@ -16,7 +16,7 @@ from podium.cli.model_words import words_about
 from podium.cli.output import Output, leaderboard, say, table, votes_on_items
 from podium.cli.show import Intervals, Selection
 from podium.errors import DataWarning, InputError, Option, PodiumError
-from podium.ranking.leaderboard import prior_words
+from podium.ranking.leaderboard import open_end_words, prior_words
 from podium.text import counted, one_line
 
 if TYPE_CHECKING:
@@ -88,6 +88,7 @@ class Boards:
             self.texts.append(text if part is None else f"{one_line(part)}\n{text}")
         self.frames.append(frame)
         _remark(votes, model, ranking, self.method, self.intervals, self.selection.pool)
+        _say_if_open(frame, _noun(votes).replace("pair", "ranking") + "s")
         level = self.intervals.shown_level
         for line in words_without(self.method, self.known) + words_about(model, level, _sds(votes), _noun(votes)):
             say(line)
@@ -210,6 +211,15 @@ def _remark(
         _say_if_outside(ranking, intervals)
     if ranking.note:
         say(ranking.note)
+
+
+def _say_if_open(frame: pl.DataFrame, votes: str) -> None:
+    """Why an interval of the table does not end: that of the mark, where there are marks."""
+    for lower, upper in (("mark_lower", "mark_upper"), ("lower", "upper")):
+        if lower in frame.columns:
+            if words := open_end_words(frame[lower].to_list(), frame[upper].to_list(), votes):
+                say(words)
+            return
 
 
 def _say_if_outside(ranking: Ranking, intervals: Intervals) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -14,7 +14,9 @@ from podium.text import number, storable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["COLUMNS", "frame", "interval_cells", "prior_words", "remarks", "unit_word"]
+__all__ = [
+    "COLUMNS", "frame", "interval_cells", "no_bound_words", "open_end_words", "prior_words", "remarks", "unit_word",
+]  # fmt: skip
 
 # Columns of the table, with their polars types.
 COLUMNS = {
@@ -90,6 +92,26 @@ def prior_words(sd: float, centre: str = "the mean", votes: str = "votes") -> st
     return (
         f"few {votes} pull a score towards {centre}: true scores seem to lie about {sd:.2f} log-odds from it (l2=auto)"
     )
+
+
+def no_bound_words(votes: str = "votes") -> str:
+    """Why an interval has no end."""
+    return (
+        f"the {votes} set no bound there, as where an item, or it and all those above or below it, only won or only "
+        "lost"
+    )
+
+
+def open_end_words(lower: Iterable[float | None], upper: Iterable[float | None], votes: str = "votes") -> str:
+    """What an infinite end of these intervals says; nothing where all have both ends.
+
+    >>> open_end_words([-1.0, -np.inf], [1.0, 0.0]).partition(",")[0]
+    'an end of -∞: the votes set no bound there'
+    >>> open_end_words([-1.0, None], [1.0, None])
+    ''
+    """
+    ends = [-np.inf] * (-np.inf in lower) + [np.inf] * (np.inf in upper)
+    return f"an end of {' or '.join(number(end, 0) for end in ends)}: {no_bound_words(votes)}" if ends else ""
 
 
 def unit_word(unit: float) -> str:

@@ -498,6 +498,8 @@ class Ranking:
             return f"score of {self.items[fixed]!r}"
         ends = self._known_variances().open_ended
         bounded = len(self) if ends is None else int(np.count_nonzero(~ends))
+        if bounded == 1 < len(self):
+            return "score of the one bounded item"
         return f"mean of the {bounded} bounded items" if 0 < bounded < len(self) else "mean score"
 
     @property

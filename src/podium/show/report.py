@@ -26,6 +26,7 @@ from podium.errors import InputError, Option
 from podium.evaluate.diagnosis import Diagnosis, History
 from podium.pairwise.base import Ranker
 from podium.pairwise.plackett_luce import GoodnessOfFit, PlackettLuce
+from podium.ranking.leaderboard import no_bound_words
 from podium.ranking.ranking import Ranking
 from podium.show import plots
 from podium.show.canvas import check_options, short
@@ -349,12 +350,8 @@ class Report:
                     "that a few wins or losses prove little: a dot may lie off the middle of its bar, and ranks may "
                     "reach further than it."
                 )
-            errors = ranking.std_errors
-            if errors is not None and not np.isfinite(errors).all():
-                sentences.append(
-                    f"An arrow marks an interval that does not end: the {votes} set no bound there, as where an item, "
-                    "or it and all those above or below it, only won or only lost."
-                )
+            if frame["lower"].is_infinite().any() or frame["upper"].is_infinite().any():
+                sentences.append(f"An arrow (−∞ or ∞) marks an interval that does not end: {no_bound_words(votes)}.")
         sentences.append(self.beside.more_note)
         if self.beside.before is not None:
             sentences.append(f"Moved: places gained or lost since {self.beside.before_name}.")
