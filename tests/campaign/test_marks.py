@@ -69,6 +69,20 @@ def test_rank_with_marks_the_standing_the_export_and_the_report_agree(tmp_path):
     assert [row[3] for row in cells] == [row["grade"] for row in export]
 
 
+@pytest.mark.parametrize(("count", "words"), [
+    (2, "wo known marks always fit a line: "),
+    (3, "3 known marks say little about how well marks fit their line"),
+    (5, None),
+])  # fmt: skip
+def test_few_known_marks_are_told_wherever_marks_are_shown(tmp_path, count, words):
+    known = {label: 90.0 - 15 * LABELS.index(label) for label in (*LABELS[: count - 1], LABELS[-1])}
+    content = made(tmp_path / "c.db", marks={"known": known})
+    out = str(tmp_path / "r.csv")
+    exported = CliRunner().invoke(main, ["campaign", "export", "ranking", "--db", str(tmp_path / "c.db"), "-o", out])
+    told = [report_page(content), ranked(tmp_path / "c.db")[1], exported.stderr]
+    assert [(words or "known marks") in text for text in told] == [words is not None] * 3
+
+
 def test_known_marks_lay_the_scale(tmp_path):
     content = made(tmp_path / "c.db", marks={"known": {"ash & elm": 90.0, "樺": 20.0}})
     (tmp_path / "known.csv").write_text("item,mark\nash & elm,90\n樺,20\n")

@@ -676,7 +676,8 @@ def test_only_options_that_show_leave_the_standing(args, fit):
 def test_the_standing_is_told_as_the_page_shows_it(monkeypatch, capsys, why, top):
     frame = pl.DataFrame({"item": ["a", "b", "c"]})
     now = types.SimpleNamespace(places=("a",), to_frame=lambda: frame, words=lambda left: f"{left} left")
-    marked, chosen = types.SimpleNamespace(why=why), []
+    few = ["few known marks"] if why is None else []
+    marked, chosen = types.SimpleNamespace(why=why, about_known=lambda: few), []
     monkeypatch.setattr("podium.campaign.standing.standing", lambda content: now)
     monkeypatch.setattr("podium.campaign.standing.pairs_left", lambda content: 3)
     monkeypatch.setattr("podium.campaign.marks.campaign_marks", lambda content: marked)
@@ -687,7 +688,7 @@ def test_the_standing_is_told_as_the_page_shows_it(monkeypatch, capsys, why, top
     assert written.calls[0][0][0].to_dicts() == [{"item": each, "mark": 1} for each in "abc"[: top or 3]]
     marks = "marks with 95 % intervals, as the campaign asks for them" if why is None else "no marks yet: too few votes"
     last = "place_lower to place_upper hold an item's true place with a chance of about 90 %"
-    assert capsys.readouterr().err.splitlines() == ["3 left", marks, last]
+    assert capsys.readouterr().err.splitlines() == ["3 left", marks, *few, last]
     assert chosen == (["content"] if why is None else [])
     monkeypatch.setattr("podium.campaign.marks.campaign_marks", lambda content: None)
     campaign_files.show_standing("content", top, types.SimpleNamespace(write=written))

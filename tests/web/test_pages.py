@@ -140,6 +140,7 @@ def test_marks_are_shown_where_they_are_asked_for_or_why_there_are_none(store, g
     assert given["no_marks"] is None
     assert given["marks_level"] == pages.MARKS_LEVEL
     assert '<th class="num">Mark</th>' in page
+    assert "Two known marks always fit a line: intervals take it as the right one" in page
 
 
 def test_where_there_are_no_marks_yet_the_page_says_why(store, given):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from podium.campaign.live import live_comparisons
 from podium.campaign.options import Options
 from podium.errors import PodiumError, PodiumWarning
-from podium.ranking.marks import Marks, award_marks
+from podium.ranking.marks import Marks, award_marks, known_marks_words
 from podium.text import number
 
 if TYPE_CHECKING:
@@ -51,6 +51,10 @@ class Marked:
             }
             for row in rows
         }
+
+    def about_known(self) -> list[str]:
+        """What the intervals rest on where few marks are known, in the words of `podium rank --known-marks`."""
+        return [] if self.marks is None else known_marks_words(len(self.marks.known))
 
 
 def campaign_marks(content: Content) -> Marked | None:

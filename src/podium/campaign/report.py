@@ -19,13 +19,14 @@ from podium.campaign.standing import LEVEL, MIN_CHECK_VOTES, Place, Standing, ch
 from podium.data.comparisons import Comparisons
 from podium.data.writing import as_csv, replacing
 from podium.evaluate.judging import judging_quality
+from podium.ranking.leaderboard import open_end_words
 from podium.show.report import MAX_PAIRED_ITEMS, MAX_ROWS, check_path, listed, safe, vote_summary
 from podium.show.report_board import bar
 from podium.show.report_look import MARKS, SCRIPT, STYLE
 from podium.show.report_pairs import head_to_head
 from podium.show.report_parts import anchor, anchors, tabs
 from podium.store.content import Content
-from podium.text import chance, counted, percent
+from podium.text import chance, counted, number, percent
 
 __all__ = ["report_page", "write_report"]
 
@@ -155,6 +156,7 @@ def _marks(content: Content, now: Standing) -> list[str]:
     caption = f"{percent(MARKS_LEVEL)} intervals, from all votes that count."
     if live_votes(content).of_kind("chosen").any():
         caption += " They are too narrow, as pairs were chosen by earlier answers."
+    caption += "".join(f" {_sentence(line)}" for line in marked.about_known())
     return ["<h2>Marks</h2>", f'<p class="soft">{caption}</p>', _table(heads, rows)]
 
 
@@ -176,11 +178,14 @@ def _scores(content: Content) -> list[str]:
     if int(live_votes(content).of_kind("check").sum()) < MIN_CHECK_VOTES:
         return [f'<p class="soft">{safe(CHOSEN)}</p>']
     ranking = check_scores(content)
+    frame = ranking.to_frame(LEVEL).head(MAX_ROWS)
     heads = '<th>Item</th><th class="n">Score</th><th class="n">From … to</th>'
     rows = [
         f'<tr><td class="item">{safe(str(row["item"]))}</td><td class="n">{row["score"]:.2f}</td>'
-        f'<td class="n">{row["lower"]:.2f} … {row["upper"]:.2f}</td></tr>'
-        for row in ranking.to_frame(LEVEL).head(MAX_ROWS).to_dicts()
+        f'<td class="n">{number(row["lower"], 2)} … {number(row["upper"], 2)}</td></tr>'
+        for row in frame.to_dicts()
     ]
     words = f"{ranking.note} {percent(LEVEL)} confidence intervals, relative to the {ranking.held_fixed}."
+    if open_ends := open_end_words(frame["lower"].to_list(), frame["upper"].to_list()):
+        words += f" {_sentence(open_ends)}"
     return ["<h2>Scores</h2>", f'<p class="soft">{safe(words)}</p>', _table(heads, rows)]

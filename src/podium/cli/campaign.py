@@ -285,7 +285,10 @@ def _export(store: Store, it: Campaign, what: str, out: Output) -> None:
     if what == "votes":
         out.write(votes_frame(content, rows))
     elif what == "ranking":
-        out.write(ranking_frame(standing(content), marked=campaign_marks(content)))
+        marked = campaign_marks(content)
+        out.write(ranking_frame(standing(content), marked=marked))
+        for line in marked.about_known() if marked is not None else ():
+            say(line)
     else:
         out.write_text("".join(journal_lines(content, rows)).rstrip("\n"))
 

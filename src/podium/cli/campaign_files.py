@@ -79,6 +79,8 @@ def show_standing(content: Content, top: int | None, out: Output) -> None:
     if marked is not None:
         words = f"marks with {percent(MARKS_LEVEL)} intervals, as the campaign asks for them"
         say(words if marked.why is None else f"no marks yet: {marked.why}")
+        for line in marked.about_known():
+            say(line)
         if marked.why is None:
             say_if_chosen(content)
     say(f"place_lower to place_upper hold an item's true place with a chance of about {percent(LEVEL)}")

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 __all__ = ["Boundaries", "Marking", "Scale", "marking_options"]
 
 TIMES = {"ms": 1000.0, "seconds": 1.0, "duration": 1.0}  # columns of how long a judgement took, per second
-ENOUGH_KNOWN = 5  # known marks that say how well marks fit a line
 
 
 class Scale(click.ParamType):  # type: ignore[type-arg]  # not generic in older releases
@@ -205,22 +204,14 @@ class Marking:
 
     def words(self, level: float | None, frames: Iterable[pl.DataFrame]) -> list[str]:
         """What the marks of these tables are, and how to read them; without a level they have no intervals."""
+        from podium.ranking.marks import known_marks_words
+
         fixed = "that the known marks fix" if self.known_marks else "from the lowest item to the best"
         intervals = "" if level is None else f", with {100 * level:.4g} % intervals"
         lines = [f"marks on a scale {fixed}{intervals}"]
         if level is None:
             return lines
-        known = len(self.known() or ())
-        if known == 2:
-            lines.append(
-                "two known marks always fit a line: intervals take it as the right one and carry the errors of scores "
-                "alone; more known marks would tell how well marks fit it"
-            )
-        elif 2 < known < ENOUGH_KNOWN:
-            lines.append(
-                f"{known} known marks say little about how well marks fit their line, so intervals may be wide; more "
-                "known marks narrow them"
-            )
+        lines += known_marks_words(len(self.known() or ()))
         if any(self._has_likelier(frame) for frame in frames):
             lines.append(
                 "a grade is that of the mark, its chance the chance of that grade: for some items another grade is "

@@ -17,9 +17,10 @@ from podium.text import storable
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["Marks", "award_marks"]
+__all__ = ["Marks", "award_marks", "known_marks_words"]
 
 MAX_MARK = 1e9
+ENOUGH_KNOWN = 5  # known marks that say how well marks fit a line
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +134,25 @@ def award_marks(
     line = turn * slope / ranking.unit, turn * intercept
     given = dict(known or {})
     return Marks(ranking.items, marks, lower, upper, level, given, names, grades, chances, *line, turn > 0)
+
+
+def known_marks_words(known: int) -> list[str]:
+    """What intervals of marks rest on where few marks are known; nothing where enough are, or none.
+
+    >>> known_marks_words(3)[0].partition(",")[0]
+    '3 known marks say little about how well marks fit their line'
+    """
+    if known == 2:
+        return [
+            "two known marks always fit a line: intervals take it as the right one and carry the errors of scores "
+            "alone; more known marks would tell how well marks fit it"
+        ]
+    if 2 < known < ENOUGH_KNOWN:
+        return [
+            f"{known} known marks say little about how well marks fit their line, so intervals may be wide; more "
+            "known marks narrow them"
+        ]
+    return []
 
 
 def _scores(ranking: Ranking, width: float, level: float) -> tuple[np.ndarray, np.ndarray]:

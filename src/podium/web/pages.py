@@ -181,6 +181,7 @@ def _live(state: State, campaign: int, now: int) -> dict[str, Any]:
         "coverage": figures.coverage(live, stands),
         "look": _worth_a_look(content, events, stands),
         "marks": {} if marked is None else marked.words(),
+        "about_known": [] if marked is None else marked.about_known(),
         "no_marks": marked.why if marked is not None and stands.places else None,
         "marks_level": MARKS_LEVEL,
         "chosen": bool(live.of_kind("chosen").any()),
