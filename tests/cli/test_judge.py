@@ -402,8 +402,10 @@ def test_progress_tells_no_more_than_is_left():
 def test_calls_that_nobody_heard_are_no_figures(capfd):
     from podium.cli.judge_words import tell
 
-    tally = SimpleNamespace(words=lambda: ["not parsed 0.0 %; 80 calls"], length=None)
-    ended = SimpleNamespace(tally=tally, path=None, judge="m", words="nothing was ever answered", why="unheard")
+    tally = SimpleNamespace(words=lambda: ["not parsed 0.0 %; 80 calls"])
+    ended = SimpleNamespace(
+        tally=tally, path=None, judge="m", words="nothing was ever answered", why="unheard", length_errors=None
+    )
     tell(None, ended)
     assert capfd.readouterr().err.splitlines() == ["m: nothing was ever answered"]
     ended.why = "gone"

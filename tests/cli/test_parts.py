@@ -165,8 +165,8 @@ def test_durations_and_tokens():
 
 
 def test_what_ended_a_run_is_said(capsys):
-    def ended(why="budget", until=30, pairs=3, length=None, path="c.db", **more):
-        tally = types.SimpleNamespace(words=lambda: ["numbers"], length=length, pairs=pairs, skips=1)
+    def ended(why="budget", until=30, pairs=3, path="c.db", **more):
+        tally = types.SimpleNamespace(words=lambda: ["numbers"], pairs=pairs, skips=1)
         standing = types.SimpleNamespace(until_stable=until, until_stable_upper=until, far=until > 10 * pairs)
         given = {
             "tally": tally,
@@ -176,6 +176,7 @@ def test_what_ended_a_run_is_said(capsys):
             "words": "stopped",
             "standing": standing,
             "ranking": None,
+            "length_errors": None,
             "order": tuple("abcde"),
         }
         return types.SimpleNamespace(**given | more)
@@ -200,10 +201,13 @@ def test_what_ended_a_run_is_said(capsys):
     assert len(told(None, ended(until=0))) == 3
     assert told(None, ended("unheard", path=None)) == ["m: stopped"]
     assert "fewer than 55 % of the pairs have the same verdict" in told(None, ended("noise"))[-2]
-    off, even = types.SimpleNamespace(is_off_half=True), types.SimpleNamespace(is_off_half=False)
-    assert told(None, ended("stable", length=off))[1].startswith("with length held constant: `podium campaign export")
-    assert len(told(None, ended("stable", length=even))) == 3
-    assert len(told(None, ended("stable", length=off, path=None))) == 2
+    for kind in ("group", "sandwich"):
+        assert told(None, ended("stable", length_errors=kind))[1] == (
+            "with length held constant: `podium campaign export calls --db c.db -o calls.jsonl`, then "
+            f"`podium rank calls.jsonl --covariates length --side-effect --ci {kind}`"
+        )
+    assert len(told(None, ended("stable", length_errors=None))) == 3
+    assert len(told(None, ended("stable", length_errors="group", path=None))) == 2
 
 
 def test_places_by_several_criteria_stand_side_by_side():

@@ -1,6 +1,7 @@
 """A model's place in a campaign, and what its calls tell of it: each row and line, against counts made here."""
 
 import dataclasses
+import itertools
 import json
 import math
 import random
@@ -16,11 +17,12 @@ from podium.campaign import setup
 from podium.campaign.desk import Ballot
 from podium.campaign.items import Items, read_items
 from podium.campaign.options import Options
+from podium.cli import run
 from podium.errors import InputError
 from podium.judge import ledger
 from podium.judge.prompt import Asked
 from podium.judge.remote import _Shown
-from podium.judge.report import against, call_lines, tally_of
+from podium.judge.report import against, call_lines, length_errors, tally_of
 from podium.judge.tally import agreement, longer_won, position, proportion
 from podium.store import open_store
 from podium.store.values import Call, Item, Media, Question, Vote, pair_of
@@ -480,3 +482,34 @@ def test_items_that_are_gone_count_for_nobody():
     mine = {pair_of(0, 9), pair_of(1, 9)}
     for _ in range(20):
         assert set(ledger._balanced([0, 1, 2, 3], mine, 1, rng, mine)[0]) == {2, 3}
+
+
+# ---- length held constant ----------------------------------------------------------------------------------------
+
+
+def judged_lines(items, outcome):
+    """Both calls about every pair, as they are exported; lengths that no order of the items explains."""
+    lengths = dict(zip(items, [0.3, -0.2, 0.9, 0.1, -0.7, 0.4], strict=False))
+    rows = [
+        {"left": a, "right": b, "outcome": outcome(a, b), "weight": 0.5, "group": k, "length": lengths[a] - lengths[b]}
+        for k, pair in enumerate(itertools.combinations(items, 2))
+        for a, b in (pair, pair[::-1])
+    ]
+    return [json.dumps(row) + "\n" for row in rows]
+
+
+@pytest.mark.parametrize(("lines", "accepted"), [
+    (judged_lines("abcdef", lambda a, b: float((a < b) == ((ord(a) + ord(b)) % 3 > 0))), "group"),
+    (judged_lines("abcdef", lambda a, b: 1.0 if {a, b} == {"a", "b"} else float(a < b)), "sandwich"),
+    (judged_lines("ab", lambda a, b: float(a < b)), "sandwich"),  # one pair is one group
+    ([], None),
+])  # fmt: skip
+def test_intervals_are_recommended_as_podium_rank_accepts_them(tmp_path, lines, accepted):
+    path = tmp_path / "calls.jsonl"
+    path.write_text("".join(lines))
+    taken = []
+    for kind in ("group", "sandwich"):
+        with pytest.raises(SystemExit) as stop:
+            run(["rank", str(path), "--covariates", "length", "--side-effect", "--ci", kind])
+        taken += [kind] if stop.value.code == 0 else []
+    assert length_errors(lines) == accepted == next(iter(taken), None)

@@ -145,11 +145,11 @@ def tell(title: str | None, ended: Judged, *, alone: bool = True) -> None:
         say(f"{title}:")
     for line in ended.tally.words() if ended.why != "unheard" else ():  # calls that nobody heard are no figures
         say(line)
-    if ended.tally.length is not None and ended.path is not None and ended.tally.length.is_off_half:
+    if ended.length_errors is not None and ended.path is not None:
         say(
             one_line(
                 f"with length held constant: `podium campaign export calls --db {ended.path} -o calls.jsonl`, then "
-                "`podium rank calls.jsonl --covariates length --side-effect --ci group`"
+                f"`podium rank calls.jsonl --covariates length --side-effect --ci {ended.length_errors}`"
             )
         )
     say(one_line(f"{ended.judge}: {ended.words}"))

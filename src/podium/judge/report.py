@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
-from collections.abc import Iterator, Sequence
+import warnings
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,14 @@ from numpy.typing import NDArray
 
 from podium.campaign.exchange import moment
 from podium.campaign.live import live_votes
+from podium.errors import PodiumError, PodiumWarning
 from podium.judge.ledger import Ledger, Material, header_of, page_text
 from podium.judge.tally import Agreement, Tally, agreement, longer_won, position, proportion
 from podium.store.content import Content
 from podium.store.reader import Reader
 from podium.store.values import Item
 
-__all__ = ["against", "call_lines", "tally_of"]
+__all__ = ["against", "call_lines", "length_errors", "tally_of"]
 
 MINE = "campaign = :campaign AND judge = :judge"
 SUMS = (
@@ -111,6 +114,31 @@ def pairs_of(content: Content, judge: int) -> list[tuple[str, str]]:
         (live.labels[a], live.labels[b])
         for a, b in zip(live.left[mine].tolist(), live.right[mine].tolist(), strict=True)
     ]
+
+
+def length_errors(lines: Iterable[str]) -> str | None:
+    """The `--ci` by which `podium rank` takes these lines of calls with length held constant; None where by none.
+
+    Calls about a pair belong together ("group"), but too few of them may be about items with a bounded score: then it
+    is "sandwich". Each is tried, so that what is recommended is not refused.
+    """
+    from podium.data.files import read_comparisons
+    from podium.pairwise.bradley_terry import BradleyTerry
+
+    text = "".join(lines).encode()
+    options: dict[str, Any] = {"format": "jsonl", "covariates": ["length"], "judge": False}
+    for kind in ("group", "sandwich"):
+        group = "group" if kind == "group" else None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PodiumWarning)  # `podium rank` is where they are told
+            try:
+                votes = read_comparisons(io.BytesIO(text), group=group or False, **options)
+                ranking = BradleyTerry(side_effect=True).fit(votes).ranking_
+                ranking.with_uncertainty("cluster" if group else kind, cluster=group).intervals()
+            except PodiumError:
+                continue
+        return kind
+    return None
 
 
 def call_lines(reader: Reader, campaign: int) -> Iterator[str]:
