@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from podium.data.validation import array_of, entries_of, floats_of, is_pair
+from podium.data.validation import array_of, entries_of, floats_of, is_pair, listed_labels, python_label
 from podium.errors import InputError
 from podium.text import counted
 
@@ -43,10 +43,10 @@ def item_labels(items: Any) -> tuple[Any, ...]:
         raise InputError(f"items is the text {items!r}; give a list of labels")
     if isinstance(items, set | frozenset):
         raise InputError("items is a set, which has no order to number them by; give a list of labels")
-    entries = tuple(listed("items", items.tolist() if isinstance(items, np.ndarray) else items, "a list of labels"))
+    entries = tuple(listed("items", listed_labels(items), "a list of labels"))
     if len(entries) < 2:
         raise InputError(f"{counted(len(entries), 'item')}; an order needs at least two")
-    labels = tuple(item.item() if isinstance(item, np.generic) else item for item in entries)
+    labels = tuple(python_label(item) if isinstance(item, np.generic) else item for item in entries)
     seen: dict[Any, int] = {}
     for number, label in enumerate(labels, start=1):
         if not _hashable(label):

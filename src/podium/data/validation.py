@@ -13,6 +13,7 @@ from podium.errors import InputError, Option
 from podium.text import counted
 
 __all__ = [
+    "FINE_TIMES",
     "MAX_MARGIN",
     "MAX_TIME",
     "MAX_WEIGHT",
@@ -33,12 +34,14 @@ __all__ = [
     "is_pair",
     "is_sound",
     "label_of",
+    "listed_labels",
     "members",
     "names_option",
     "non_negative_column",
     "number_column",
     "number_option",
     "outcome_column",
+    "python_label",
     "row_numbers",
     "seed_option",
     "share_column",
@@ -50,6 +53,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 
+FINE_TIMES = np.datetime64, np.timedelta64  # that may be finer than Python's, or longer
 LARGEST = float(np.finfo(np.float64).max)
 MAX_WHOLE = 2**63 - 1  # what arrays and frames can count to
 MAX_COUNT = 1 << 53  # from here on not every whole number is a float
@@ -58,13 +62,35 @@ MAX_MARGIN = 1e150  # its square is a number still
 MIN_WEIGHT, MAX_WEIGHT = 1e-140, 1e140  # of the largest: squares of these can be summed, and are not nothing
 
 
+def python_label(label: Any) -> Any:
+    """A NumPy scalar as Python's own value; a time that Python cannot hold exactly stays as it is.
+
+    >>> python_label(np.datetime64("2024-05-01T12:00:00.000000000"))
+    datetime.datetime(2024, 5, 1, 12, 0)
+    """
+    own = label.item()
+    if not isinstance(label, FINE_TIMES) or not isinstance(own, int):
+        return own
+    if np.datetime_data(label.dtype)[0] not in ("ns", "ps", "fs", "as"):
+        return label
+    short = label.astype(f"{label.dtype.kind}8[us]")
+    return short.item() if short == label else label
+
+
+def listed_labels(items: Any) -> Any:
+    """Labels in an array as Python's own values, times among them; any others as they are."""
+    if not isinstance(items, np.ndarray):
+        return items
+    return [python_label(label) for label in items] if items.dtype.kind in "mM" and items.ndim == 1 else items.tolist()
+
+
 def distinct_labels(items: Any, what: str = "items") -> Sequence[Hashable]:
     """The labels a user lists, each once."""
     if isinstance(items, range):
         return items
     if not isinstance(items, Iterable) or (isinstance(items, np.ndarray) and items.ndim != 1):
         raise InputError(f"{what}: {items!r} is no list of labels; give one, in the order of the codes")
-    labels = tuple(items.tolist() if isinstance(items, np.ndarray) else items)
+    labels = tuple(listed_labels(items))
     seen: set[Hashable] = set()
     for label in labels:
         try:

@@ -93,12 +93,17 @@ def _series(name: str, values: Any) -> pl.Series:
 
     if isinstance(values, pl.Series) or (isinstance(values, np.ndarray) and values.dtype.kind in "biuf"):
         return pl.Series(name, values)
+    if isinstance(values, np.ndarray) and values.dtype.kind == "M":
+        held = np.datetime_data(values.dtype)[0] in ("D", "ms", "us", "ns")
+        return pl.Series(name, values if held else values.astype("M8[us]"))
     if isinstance(values, (str, bytes)) or not isinstance(values, Iterable):
         raise InputError(f"column {name!r} is {values!r}, a single value; give a list, one for each row")
     listed = [None if is_null(value) else value for value in values]
     parts = [part for value in listed for part in (value if isinstance(value, (list, tuple)) else [value])]
     if len({_kind(value) for value in parts if value is not None}) > 1:
         raise InputError(f"column {name!r} mixes text and other values; make it all text or all numbers")
+    if any(isinstance(value, np.datetime64) for value in listed):
+        return _series(name, np.array(listed, dtype="M8"))
     for row, value in enumerate(listed, start=1):
         _refuse_unheld(value, f"row {row}: column {name!r}")
     try:

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from podium.data.tables.arrow import text_views
+from podium.data.validation import FINE_TIMES, python_label
 from podium.errors import DataWarning, InputError
 from podium.kernels.text import encode as kernel
 from podium.kernels.text import views as text_kernel
@@ -366,8 +367,9 @@ def is_text(text: str) -> bool:
 
 
 def as_column(labels: Sequence[Hashable]) -> list[Hashable]:
-    """Labels as a column of a table holds them: text where numbers among them are too large for any type of one."""
-    if any(isinstance(label, int) and not -(1 << 127) <= label < (1 << 127) for label in labels):
+    """Labels as a column of a table holds them: text where no type of a column holds one of them as it is."""
+    large = (isinstance(label, int) and not -(1 << 127) <= label < (1 << 127) for label in labels)
+    if any(large) or any(isinstance(label, FINE_TIMES) for label in labels):
         return [str(label) for label in labels]
     return list(labels)
 
@@ -384,6 +386,8 @@ def _column(values: Iterable[Hashable], what: str) -> Any:
         return array
     if isinstance(values, list):
         return values
+    if isinstance(values, np.ndarray) and values.dtype.kind in "mM" and values.ndim == 1:
+        return list(values)  # `tolist` makes nanoseconds whole numbers
     for name in ("to_list", "to_pylist", "tolist"):  # polars and pandas, pyarrow, NumPy
         if hasattr(values, name):
             return getattr(values, name)()
@@ -441,7 +445,7 @@ def _memories() -> tuple[NDArray[np.uintp], NDArray[np.uintp], Codes]:
 
 def _python(labels: Labels) -> Labels:
     """NumPy scalars become Python's own, so that labels print, sort and save like the user's."""
-    return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+    return tuple(python_label(label) if isinstance(label, np.generic) else label for label in labels)
 
 
 def _refuse_missing(labels: Labels, columns: dict[str, Codes]) -> None:

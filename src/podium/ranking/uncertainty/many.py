@@ -146,7 +146,7 @@ def _hessian_series(graph: Graph) -> np.ndarray | None:
 
     With N = D^−½WD^−½, N̂ = N − q qᵀ, q = √(d/Σd): diag = (1 + N̂_ii + (N̂²)_ii + …)/d. Walks of N that go back the way
     they came are summed to the end; what q adds to N̂_ii and (N̂²)_ii, in sum −2·degree/Σd, is taken, later terms not.
-    The ridge is mended by Sherman–Morrison, but for its part in the centring, a small share of 1/Σd.
+    The ridge is mended by Sherman–Morrison, but for its part in the centring, of 1/Σd at most.
     """
     d, n = graph.diagonal, graph.n
     total = d.sum()
